@@ -1,0 +1,60 @@
+package pipeline
+
+import (
+	"errors"
+	"time"
+)
+
+type marked struct {
+	error
+	class class
+	after time.Duration
+}
+
+type class uint8
+
+const (
+	permanent class = iota
+	transient
+	fatal
+)
+
+func (m *marked) Unwrap() error { return m.error }
+
+// Transient marks err as worth retrying. A nil err stays nil.
+func Transient(err error) error { return mark(err, transient, 0) }
+
+// RetryAfter marks err as worth retrying, not before the wait d that the server asked for.
+func RetryAfter(err error, d time.Duration) error { return mark(err, transient, d) }
+
+// Permanent marks err as not worth retrying, whatever it wraps.
+func Permanent(err error) error { return mark(err, permanent, 0) }
+
+// Fatal marks err as one that no delivery can survive: the pipeline stops.
+func Fatal(err error) error { return mark(err, fatal, 0) }
+
+func mark(err error, c class, d time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &marked{err, c, d}
+}
+
+// Retryable tells whether err is marked as transient or is a timeout, and the
+// wait that the server asked for (0: none).
+func Retryable(err error) (after time.Duration, ok bool) {
+	if m, found := errors.AsType[*marked](err); found {
+		return m.after, m.class == transient
+	}
+	var t interface{ Timeout() bool }
+	if errors.As(err, &t) && t.Timeout() {
+		return 0, true
+	}
+	return 0, false
+}
+
+// IsFatal tells whether err is marked with Fatal.
+func IsFatal(err error) bool {
+	m, found := errors.AsType[*marked](err)
+	return found && m.class == fatal
+}
