@@ -1,0 +1,48 @@
+// Package nearest finds the name that was meant by one that is not known: the
+// "did you mean" of every error that names an unknown key, function or attribute.
+package nearest
+
+import "strings"
+
+// Name is the candidate with the fewest edits (insert, delete, replace, swap of
+// neighbours; case is free) from got, or "" where none is near enough to be what was meant: one
+// edit in three letters. Of equals, the first.
+func Name(got string, candidates []string) string {
+	best, least := "", max(1, len(got)/3)+1
+	for _, c := range candidates {
+		if c == got || abs(len(c)-len(got)) >= least {
+			continue
+		}
+		if d := edits(strings.ToLower(got), strings.ToLower(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// edits is the optimal string alignment distance of a and b, in bytes.
+func edits(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+func abs(n int) int {
+	return max(n, -n)
+}
