@@ -1,0 +1,14 @@
+// Package config reads tablewake.yaml: one strict YAML 1.2 file that describes
+// a pipeline for every way to run it.
+//
+// [Load] and [Parse] promise that what they return can be built: templates and
+// expressions are compiled, sizes and durations are numbers, names refer to
+// things that exist, and no rule of the file loses a delete. Whatever is wrong
+// with a file comes back at once, as [Problems], each with its line, column,
+// field and what to do about it.
+//
+// One table of keys (keys.go) drives the strict reading, the JSON Schema that
+// [Schema] prints, and the word by which a key of a later capability is refused.
+//
+// The package imports no sink: sinks.Assemble maps its specs to sinks.
+package config

@@ -1,0 +1,39 @@
+package config
+
+import (
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Filter is one entry of `filters`.
+type Filter struct {
+	Name   string // what its drops are counted by
+	Line   int    // of the entry in the file
+	Filter pipeline.Filter
+}
+
+// Detector is one entry of `detect`.
+type Detector struct {
+	Name     string
+	Line     int
+	Func     string             // name of a Go function given to Assemble, else ""
+	Detector pipeline.Detector  // nil where Func is set
+	When     pipeline.Condition // of a Func detector; nil: every change. Others have it within Detector
+}
+
+// DeadLetters says where what could not be delivered goes.
+type DeadLetters struct {
+	Line        int
+	Bucket      string // object store, with Prefix
+	Prefix      string
+	Queue       string
+	Dir         string // a local directory
+	Undecodable Undecodable
+}
+
+// Undecodable says what becomes of a record that cannot be decoded.
+type Undecodable uint8
+
+const (
+	DeadLetterUndecodable Undecodable = iota // raw, to dead letters
+	BlockOnUndecodable                       // the stream stops there
+)

@@ -1,0 +1,102 @@
+package config
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// Sink is one entry of `sinks`. Exactly one of View, Search, Archive, Notify
+// and Custom is set.
+type Sink struct {
+	Name        string
+	Line        int      // of the entry in the file
+	Filters     []Filter // of this sink alone, in order
+	Rate        float64  // deliveries a second; 0: unlimited
+	Concurrency int      // 0: the pipeline's default
+	Batch       pipeline.Batch
+
+	View    *View
+	Search  *Search
+	Archive *Archive
+	Notify  *Notify
+	Custom  *Custom
+}
+
+// View keeps one row for each item that `when` takes.
+type View struct {
+	Table      string
+	When       *expr.Item // nil: every item
+	Key        []Column   // partition key, then the sort key if there is one
+	Attributes []Column   // in the order of the file
+}
+
+// Column is a named template.
+type Column struct {
+	Name     string
+	Template *template.Template
+}
+
+// Search keeps one document for each item that `when` takes.
+type Search struct {
+	Index   string
+	When    *expr.Item // nil: every item
+	Include []string   // paths; nil: every attribute
+	Exclude []string   // paths
+	Rename  map[string]string
+	Numbers map[string]string // how the numbers at a path are written: "string" or "scaled_float"
+}
+
+// Archive writes changes as immutable objects.
+type Archive struct {
+	Bucket    string // "" where the file names none: local only
+	Prefix    string
+	PerItem   bool               // layout: per_item
+	When      *expr.Change       // nil: every change
+	Kinds     []ArchiveKind      // nil: every kind
+	Key       *template.Template // of per_item objects
+	Partition *template.Template // of the log's objects, between prefix and name; nil: none
+	Roll      Roll
+	Images    Images
+}
+
+// ArchiveKind is a class of change that an archive takes.
+type ArchiveKind string
+
+const (
+	TTLDelete  ArchiveKind = "ttl_delete"
+	UserDelete ArchiveKind = "user_delete"
+	AnyChange  ArchiveKind = "change" // neither of the two
+)
+
+// Roll says when an object of the log is closed.
+type Roll struct {
+	Bytes int64         // 0: the sink's default
+	Age   time.Duration // 0: the sink's default
+}
+
+// Images is how an archive writes images.
+type Images string
+
+const (
+	DynamoDBJSON Images = "dynamodb_json" // {"S":"x"}: keeps every type
+	PlainJSON    Images = "plain_json"
+)
+
+// Notify sends detected events.
+type Notify struct {
+	Queue  string // at most one of Queue, Topic and Bus is set; none: local only
+	Topic  string
+	Bus    string
+	Events []string     // names of detectors
+	When   *expr.Change // nil: every change
+}
+
+// Custom is a Go sink given to sinks.Assemble by name.
+type Custom struct {
+	Name string
+	When *expr.Change // nil: every change
+	With With
+}
