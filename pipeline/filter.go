@@ -12,6 +12,12 @@ type Filter interface {
 	Check(c *Change) (Verdict, error)
 }
 
+// Named is implemented by filters that have a name: it stands in explanations,
+// in errors, and in place of a drop's reason that is empty.
+type Named interface {
+	Name() string
+}
+
 // FilterFunc makes a function a Filter.
 type FilterFunc func(c *Change) (Verdict, error)
 

@@ -41,15 +41,36 @@ type Op interface {
 }
 
 // Sink writes changes to one destination. Write blocks until every delivery is
-// durable or has failed; it sets Outcome and Reason of each. A *BatchError names
-// those that failed, and an unlisted one succeeded; any other error fails them
-// all. Failed deliveries are retried only when their error is marked with
-// Transient or RetryAfter (or is a timeout), are dead-lettered otherwise, and
-// stop the pipeline when it is marked with Fatal. ds is the sink's until Write
-// returns and holds the changes of a key in order. The pipeline never has two
-// Writes in flight that share a key.
+// durable or has failed, or ctx is done; it sets Outcome and Reason of each. A
+// *BatchError names those that failed, and an unlisted one succeeded; any other
+// error fails them all.
+//
+// A failed delivery is retried only when its error is marked with Transient or
+// RetryAfter (or is a timeout), and is dead-lettered otherwise; an error marked
+// with Fatal stops the pipeline. A permanent error or a panic that fails a Write of
+// several deliveries as a whole is not believed of them all: each is written
+// once more by itself, and those that fail again are dead-lettered.
+//
+// ds is the sink's until Write returns. The pipeline never has two Writes in
+// flight that share a key, and one Write never holds two changes of a key unless
+// the sink is a [KeyOrderer].
 type Sink interface {
 	Write(ctx context.Context, ds []Delivery) error
+}
+
+// SinkFunc makes a function a Sink.
+type SinkFunc func(ctx context.Context, ds []Delivery) error
+
+// Write calls f.
+func (f SinkFunc) Write(ctx context.Context, ds []Delivery) error { return f(ctx, ds) }
+
+// KeyOrderer is implemented by sinks whose Write takes several changes of one key,
+// in order. Where KeepsKeyOrder is true, the sink promises that a change which
+// fails does no harm by coming again after a later one of the same Write that
+// succeeded: because writes carry their version and an older one loses, because a
+// Write succeeds or fails as a whole, or because it fails the later ones of the key too.
+type KeyOrderer interface {
+	KeepsKeyOrder() bool
 }
 
 // Planner is implemented by sinks that decide ahead of Write what they would do.
@@ -71,7 +92,9 @@ type Needs struct {
 	Old, New bool
 }
 
-// Flusher is implemented by sinks that keep something open between Writes.
+// Flusher is implemented by sinks that keep something open between Writes. Flush
+// is called at the end of a Run, after the last Write and before the last Commit.
+// Durability may not wait for it: that is Write's promise.
 type Flusher interface {
 	Flush(ctx context.Context) error
 }

@@ -7,6 +7,11 @@ import "context"
 type Position string
 
 // Page is what one read brings: the records of one partition, in order.
+//
+// A source may hand over a page undecoded, so that pages are decoded in
+// parallel: it sets Partition, Position, End and Bytes, and Decode, as in
+//
+//	&Page{Partition: "0", Position: pos, Bytes: len(b), Decode: func() (*Page, error) { return dec.Decode(b) }}
 type Page struct {
 	Partition  string
 	Position   Position // reading goes on behind it
@@ -14,20 +19,54 @@ type Page struct {
 	Errors     []*RecordError // records that could not be decoded; Index places them among the changes
 	Duplicates int            // records left out because the source knows that it delivered them before
 	End        bool           // the partition ends with this page
-	Bytes      int            // memory that the page pins
+	Bytes      int            // memory that the page pins: the bytes that its changes are ranges of
 	EmptyMaps  int            // {} taken as the empty map (DecoderOptions.DynamoDBLocal)
+
+	// Decode, where set, brings what the page holds. A worker of the pipeline
+	// calls it once, at the same time as those of other pages; it must be pure. Of the
+	// page that it returns Changes, Errors, Duplicates and EmptyMaps are taken,
+	// and Bytes where it is larger; the rest stands as Read returned it. An error
+	// counts as if Read had returned it beside the page: what was decoded before
+	// it is delivered, and of this partition nothing behind it.
+	Decode func() (*Page, error)
 }
 
 // Source brings pages. Read blocks until a page is there, ctx is done, or the
 // source ends with io.EOF. It may return a page together with an error: the page
-// counts. Only one goroutine calls Read.
+// counts. An error other than io.EOF stops the pipeline softly: what was read is
+// delivered and committed, then Run returns the error; so a source retries by
+// itself what is worth it. Only one goroutine calls Read.
 type Source interface {
 	Read(ctx context.Context) (*Page, error)
 }
 
+// SourceFunc makes a function a Source.
+type SourceFunc func(ctx context.Context) (*Page, error)
+
+// Read calls f.
+func (f SourceFunc) Read(ctx context.Context) (*Page, error) { return f(ctx) }
+
+// Pauser is implemented by sources that read their partitions apart from each
+// other. The pipeline pauses a partition that holds its share of the bounds and
+// resumes it when there is room. Pause returns at once, may be called while Read
+// blocks, and is never called concurrently; a page that was under way may still come.
+type Pauser interface {
+	Pause(partition string, paused bool)
+}
+
 // Committer learns how far a partition is finished: every change up to p is
-// durable in every sink that it was routed to. Positions of a partition come in
-// the order of their pages. It may block; an error is retried.
+// durable, in each sink that it was routed to or in dead letters. Positions of a
+// partition come in the order of their pages, one call at a time; positions may be
+// skipped, and partitions are committed concurrently. It may block; an error is retried,
+// unless it is marked with Fatal, which stops the pipeline.
 type Committer interface {
 	Commit(ctx context.Context, partition string, p Position) error
+}
+
+// CommitterFunc makes a function a Committer.
+type CommitterFunc func(ctx context.Context, partition string, p Position) error
+
+// Commit calls f.
+func (f CommitterFunc) Commit(ctx context.Context, partition string, p Position) error {
+	return f(ctx, partition, p)
 }
