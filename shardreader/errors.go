@@ -1,0 +1,61 @@
+package shardreader
+
+import (
+	"errors"
+	"strings"
+)
+
+// What an [Error] can be, beside transient. See the errors of GetRecords and
+// GetShardIterator in the DynamoDB Streams API reference.
+var (
+	// ErrExpiredIterator: the iterator is older than 15 minutes. Take a new one
+	// behind the last sequence number that was read.
+	ErrExpiredIterator = errors.New("the shard iterator has expired")
+	// ErrTrimmed: the position is older than 24 hours, and the records between it
+	// and the oldest one left are lost.
+	ErrTrimmed = errors.New("the position is older than what the stream keeps")
+	// ErrNotFound: there is no such table, stream or shard (any more).
+	ErrNotFound = errors.New("not found")
+	// ErrDenied: the credentials are missing, wrong, expired or not allowed to do this.
+	ErrDenied = errors.New("access denied")
+)
+
+// Error is a failed call of the Streams API. When it is transient,
+// [pipeline.Retryable] says so.
+type Error struct {
+	Op      string // ListStreams, DescribeStream, GetShardIterator, GetRecords
+	Subject string // what was asked for: a table, a stream, a shard of a stream
+	Kind    error  // ErrExpiredIterator, ErrTrimmed, ErrNotFound or ErrDenied; nil for every other
+	Err     error  // the cause
+	Hint    string // what to do, where there is something to do
+}
+
+// Error reads "GetRecords shard x of stream y: cause (hint)".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	if e.Subject != "" {
+		b.WriteString(" " + e.Subject)
+	}
+	if e.Kind != nil {
+		b.WriteString(": " + e.Kind.Error())
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	return b.String()
+}
+
+// Unwrap gives errors.Is and errors.As both the kind and the cause.
+func (e *Error) Unwrap() []error {
+	var errs []error
+	for _, err := range []error{e.Kind, e.Err} {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
