@@ -44,8 +44,8 @@ type StreamRef struct {
 
 // DescribeQuery asks for one page of a stream's shards.
 type DescribeQuery struct {
-	StreamARN string
-	After     string // the After of the page before. Default: from the first shard
+	StreamARN  string
+	After      string // the After of the page before. Default: from the first shard
 	ChildrenOf string // only the children of this shard. Default: all shards
 }
 

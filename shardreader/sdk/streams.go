@@ -1,0 +1,146 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// Streams is the Streams API through the AWS SDK. It is safe for concurrent use.
+type Streams struct {
+	client  *dynamodbstreams.Client
+	decoder pipeline.DecoderOptions
+}
+
+var _ shardreader.API = (*Streams)(nil)
+
+// New makes an API of the SDK's client. o shapes how records become changes; its
+// StreamARN and Shard are those of each query.
+func New(client *dynamodbstreams.Client, o pipeline.DecoderOptions) *Streams {
+	return &Streams{client: client, decoder: o}
+}
+
+// ListStreams implements [shardreader.API].
+func (s *Streams) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
+	subject := "of this account"
+	if table != "" {
+		subject = "of table " + table
+	}
+	out, err := s.client.ListStreams(ctx, &dynamodbstreams.ListStreamsInput{
+		TableName:               optional(table),
+		ExclusiveStartStreamArn: optional(after),
+	}, keepRequestBody)
+	if err != nil {
+		return shardreader.StreamPage{}, failed(ctx, "ListStreams", subject, err)
+	}
+	page := shardreader.StreamPage{After: aws.ToString(out.LastEvaluatedStreamArn)}
+	for _, r := range out.Streams {
+		page.Streams = append(page.Streams, shardreader.StreamRef{
+			ARN:   aws.ToString(r.StreamArn),
+			Table: aws.ToString(r.TableName),
+			Label: aws.ToString(r.StreamLabel),
+		})
+	}
+	return page, nil
+}
+
+// DescribeStream implements [shardreader.API].
+func (s *Streams) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
+	in := &dynamodbstreams.DescribeStreamInput{
+		StreamArn:             aws.String(q.StreamARN),
+		ExclusiveStartShardId: optional(q.After),
+	}
+	if q.ChildrenOf != "" {
+		in.ShardFilter = &types.ShardFilter{ShardId: aws.String(q.ChildrenOf), Type: types.ShardFilterTypeChildShards}
+	}
+	out, err := s.client.DescribeStream(ctx, in, keepRequestBody)
+	if err == nil && out.StreamDescription == nil {
+		err = &brokenAnswer{errors.New("the answer holds no stream description")}
+	}
+	if err != nil {
+		return shardreader.StreamDescription{}, failed(ctx, "DescribeStream", q.StreamARN, err)
+	}
+	d := out.StreamDescription
+	desc := shardreader.StreamDescription{
+		StreamRef: shardreader.StreamRef{
+			ARN:   aws.ToString(d.StreamArn),
+			Table: aws.ToString(d.TableName),
+			Label: aws.ToString(d.StreamLabel),
+		},
+		Status:   shardreader.StreamStatus(d.StreamStatus),
+		ViewType: viewType(d.StreamViewType),
+		Created:  aws.ToTime(d.CreationRequestDateTime).UTC(),
+		After:    aws.ToString(d.LastEvaluatedShardId),
+	}
+	for _, sh := range d.Shards {
+		shard := shardreader.Shard{ID: aws.ToString(sh.ShardId), Parent: aws.ToString(sh.ParentShardId)}
+		if r := sh.SequenceNumberRange; r != nil {
+			shard.First, shard.Last = aws.ToString(r.StartingSequenceNumber), aws.ToString(r.EndingSequenceNumber)
+		}
+		desc.Shards = append(desc.Shards, shard)
+	}
+	return desc, nil
+}
+
+// GetShardIterator implements [shardreader.API].
+func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
+	out, err := s.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+		StreamArn:         aws.String(at.StreamARN),
+		ShardId:           aws.String(at.Shard),
+		ShardIteratorType: types.ShardIteratorType(at.Type),
+		SequenceNumber:    optional(at.Sequence),
+	}, keepRequestBody)
+	if err == nil && aws.ToString(out.ShardIterator) == "" {
+		err = &brokenAnswer{errors.New("the answer holds no iterator")}
+	}
+	if err != nil {
+		return "", failed(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
+	}
+	return *out.ShardIterator, nil
+}
+
+// GetRecords implements [shardreader.API].
+func (s *Streams) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+	o := s.decoder
+	o.StreamARN, o.Shard = q.StreamARN, q.Shard
+	in := &dynamodbstreams.GetRecordsInput{ShardIterator: aws.String(q.Iterator)}
+	if q.Limit > 0 {
+		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
+	}
+	p := &recordsProtocol{decoder: pipeline.NewDecoder(o)}
+	_, err := s.client.GetRecords(ctx, in, keepRequestBody, p.wrap)
+	if err != nil {
+		return p.answer, failed(ctx, "GetRecords", shardSubject(q.Shard, q.StreamARN), err)
+	}
+	return p.answer, nil
+}
+
+func shardSubject(shard, arn string) string { return fmt.Sprintf("shard %s of %s", shard, arn) }
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func viewType(t types.StreamViewType) pipeline.ViewType {
+	switch t {
+	case types.StreamViewTypeKeysOnly:
+		return pipeline.KeysOnly
+	case types.StreamViewTypeNewImage:
+		return pipeline.NewImage
+	case types.StreamViewTypeOldImage:
+		return pipeline.OldImage
+	case types.StreamViewTypeNewAndOldImages:
+		return pipeline.NewAndOldImages
+	}
+	return pipeline.ViewUnknown
+}
