@@ -1,56 +1,208 @@
 // Package template builds values from the attributes of a change by templates
 // such as 'STATUS#{Status}' and '{CreatedAt|date:2006-01-02}#{@key}'.
+//
+// A template is compiled once and evaluated without allocation beyond its
+// result. The package promises that escaping is injective: what |esc, {@key},
+// index_name and object keys make of two different texts differs, and
+// [Template.Cut] takes escaped parts out of a result again.
 package template
 
-import "github.com/tablewake/tablewake/pipeline"
+import (
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
 
 // Template is a parsed template. It is safe for concurrent use.
-type Template struct{}
-
-// Options shape parsing.
-type Options struct {
-	Each bool // {each.path} is allowed: under for_each only
+type Template struct {
+	src      string
+	literals []string // around the placeholders: one more than those, some empty
+	holes    []placeholder
+	constant pipeline.Value // of a template without placeholders
 }
 
-// Parse reads a template. The error is an *Error.
-func Parse(src string, o Options) (*Template, error) { panic("template") }
+// placeholder is what stands between braces.
+type placeholder struct {
+	source   source
+	name     string // path as written, or @key, ...: what missing reports
+	path     pipeline.Path
+	indexes  []int // of {each[1][2].path}, before path
+	optional bool
+	calls    []call
+}
+
+// source says where a placeholder's value is from.
+type source uint8
+
+const (
+	fromItem source = iota
+	fromEach
+	fromKey
+	fromVersion
+	fromSequence
+	fromTime
+	fromOperation
+	fromTable
+)
 
 // Scope is what a template reads.
 type Scope struct {
-	Change *pipeline.Change
-	Item   pipeline.Image // where paths are looked up
-	Each   pipeline.Value // for {each.path}
+	Change *pipeline.Change // for {@key} and its like; they are missing where it is nil
+	Item   pipeline.Image   // where paths are looked up
+	Each   pipeline.Value   // for {each.path}
 }
 
-// ScopeOf is the scope of archive and notify: a path reads the new image, else the old, else the keys.
-func ScopeOf(c *pipeline.Change) Scope { panic("template") }
+// ScopeOf is the scope of archive and notify: a path reads the new image where
+// there is one, else the old, else the keys.
+func ScopeOf(c *pipeline.Change) Scope {
+	switch {
+	case c.New.Exists():
+		return Scope{Change: c, Item: c.New}
+	case c.Old.Exists():
+		return Scope{Change: c, Item: c.Old}
+	default:
+		return Scope{Change: c, Item: c.Keys}
+	}
+}
 
 // Value evaluates the template: with its DynamoDB type where it is exactly one
-// {path}, as an S otherwise. Absent where a path is missing, NULL or empty: then
-// missing names it. An error (a value of a type that text cannot be made of, a bad
-// date) is permanent.
-func (t *Template) Value(s Scope) (v pipeline.Value, missing string, err error) { panic("template") }
+// {path}, as an S otherwise.
+//
+// It is Absent where there is nothing to write. Then missing is the first path
+// (or @name) that is required and is missing, NULL or an empty S or B; or "" where only
+// optional ones are. A key of a row treats both as sparse, an attribute is left
+// out for both. An error is permanent and names the path: a value of a type that
+// text cannot be made of, or one that date cannot read. It never shows the value.
+func (t *Template) Value(s Scope) (v pipeline.Value, missing string, err error) {
+	if len(t.holes) == 0 {
+		return t.constant, "", nil
+	}
+	if h, ok := t.wholePath(); ok {
+		if v, ok := h.lookup(s); ok && !empty(v) {
+			return v, "", nil
+		}
+		if h.optional {
+			return pipeline.Value{}, "", nil
+		}
+		return pipeline.Value{}, h.name, nil
+	}
+	var buf [256]byte
+	text, missing, err := t.AppendText(buf[:0], s)
+	if err != nil || len(text) == 0 {
+		return pipeline.Value{}, missing, err
+	}
+	return pipeline.StringValue(string(text)), "", nil
+}
 
-// AppendText is Value as text, appended to dst.
+// AppendText is Value as text, appended to dst. Where Value would be Absent or
+// an error, dst is returned as it was.
 func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, err error) {
-	panic("template")
+	start := len(dst)
+	for i := range t.holes {
+		h := &t.holes[i]
+		dst = append(dst, t.literals[i]...)
+		var found bool
+		dst, found, err = h.append(dst, s)
+		if err != nil {
+			return dst[:start], "", fmt.Errorf("template %q: %w", t.src, err)
+		}
+		if !found && !h.optional {
+			return dst[:start], h.name, nil
+		}
+	}
+	return append(dst, t.literals[len(t.holes)]...), "", nil
 }
 
-// AppendObjectKey appends the template as an object key: every placeholder escaped
-// injectively, a missing value as _none.
-func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) { panic("template") }
+// none stands in object keys for a value that is missing.
+const none = "_none"
 
-func (t *Template) String() string     { panic("template") }
-func (t *Template) Paths() []string    { panic("template") } // item paths it reads, as written
-func (t *Template) HasKey() bool       { panic("template") } // holds a {@key} that can be cut out of the result again
-func (t *Template) EscPaths() []string { panic("template") } // paths that appear with |esc and can be cut out again
-func (t *Template) Ambiguous() bool    { panic("template") } // segments could run together, as in {A}#{B}
-
-// Error is a parse error with its place in the template.
-type Error struct {
-	Column  int // 1-based
-	Message string
-	Hint    string
+// AppendObjectKey appends the template as an object key: every placeholder is
+// percent-encoded by itself ({@key} and what ends in |esc are already), and a missing
+// value, also an optional one, is _none. The text of a value never yields _none, nor a segment of
+// dots alone, nor a slash: such text is escaped further, and [pipeline.Unescape] reads it. Errors are as Value's.
+func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
+	origin := len(dst)
+	for i := range t.holes {
+		h := &t.holes[i]
+		dst = append(dst, t.literals[i]...)
+		start := len(dst)
+		var found bool
+		var err error
+		dst, found, err = h.append(dst, s)
+		switch {
+		case err != nil:
+			return dst[:origin], fmt.Errorf("template %q: %w", t.src, err)
+		case !found:
+			dst = append(dst, none...)
+			continue
+		case !h.escaped():
+			dst = escape(dst, start)
+		}
+		dst = guard(dst, start)
+	}
+	return append(dst, t.literals[len(t.holes)]...), nil
 }
 
-func (e *Error) Error() string { panic("template") }
+// guard escapes further what escaped text alone could be mistaken for: the
+// stand-in of a missing value, and the folders . and ..
+func guard(dst []byte, start int) []byte {
+	text := dst[start:]
+	if string(text) == none {
+		return append(dst[:start], "%5Fnone"...)
+	}
+	for _, b := range text {
+		if b != '.' {
+			return dst
+		}
+	}
+	n := len(text)
+	dst = dst[:start]
+	for range n {
+		dst = append(dst, "%2E"...)
+	}
+	return dst
+}
+
+// String is the template as written.
+func (t *Template) String() string { return t.src }
+
+// Paths are the item paths that the template reads, as written and without ?, in
+// order. Those of {each.path} and of {@name} are not among them.
+func (t *Template) Paths() []string {
+	var paths []string
+	for _, h := range t.holes {
+		if h.source == fromItem {
+			paths = append(paths, h.name)
+		}
+	}
+	return paths
+}
+
+// wholePath is the placeholder of a template that is exactly one {path}.
+func (t *Template) wholePath() (*placeholder, bool) {
+	if len(t.holes) != 1 || t.literals[0] != "" || t.literals[1] != "" {
+		return nil, false
+	}
+	h := &t.holes[0]
+	return h, h.source <= fromEach && len(h.calls) == 0
+}
+
+// escaped tells whether the placeholder's text is percent-encoded by itself.
+func (h *placeholder) escaped() bool {
+	if len(h.calls) == 0 {
+		return h.source == fromKey
+	}
+	return h.calls[len(h.calls)-1].fn == fnEsc
+}
+
+// empty tells whether v counts as missing: NULL, or an S or B of no bytes.
+func empty(v pipeline.Value) bool {
+	switch v.Kind() {
+	case pipeline.Absent, pipeline.KindNULL:
+		return true
+	case pipeline.KindS, pipeline.KindB:
+		return v.Len() == 0
+	default:
+		return false
+	}
+}

@@ -1,0 +1,138 @@
+package template
+
+import (
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// cuttable tells whether a placeholder shows its source whole: {@key} or {path}
+// escaped, or a {path} that is the whole template.
+func (t *Template) cuttable(h *placeholder) bool {
+	switch {
+	case h.optional || h.source > fromKey || h.source == fromEach:
+		return false
+	case len(h.calls) == 0:
+		_, whole := t.wholePath()
+		return whole || h.source == fromKey
+	default:
+		return len(h.calls) == 1 && h.calls[0].fn == fnEsc
+	}
+}
+
+// cuts are the indexes of the placeholders that can be cut out of the result again.
+func (t *Template) cuts() []int {
+	from, to := t.peel((*placeholder).alphabet)
+	var cuts []int
+	for i := range t.holes {
+		if (i < from || i >= to || to-from == 1) && t.cuttable(&t.holes[i]) {
+			cuts = append(cuts, i)
+		}
+	}
+	return cuts
+}
+
+// HasKey tells whether the template holds a {@key} that can be cut out of the result again.
+func (t *Template) HasKey() bool {
+	for _, i := range t.cuts() {
+		if t.holes[i].source == fromKey {
+			return true
+		}
+	}
+	return false
+}
+
+// EscPaths are the item paths that can be cut out of the result again: those that
+// stand with |esc, alone or beside literals that tell where they end, and the
+// path of a template that is exactly one {path}.
+func (t *Template) EscPaths() []string {
+	var paths []string
+	for _, i := range t.cuts() {
+		if t.holes[i].source == fromItem {
+			paths = append(paths, t.holes[i].name)
+		}
+	}
+	return paths
+}
+
+// Cut undoes AppendText for what HasKey and EscPaths name: the text of each of
+// those paths, and the canonical key under "@key". False where the template cannot have made result.
+func (t *Template) Cut(result string) (map[string]string, bool) {
+	texts, ok := t.pieces(result)
+	if !ok {
+		return nil, false
+	}
+	cut := make(map[string]string)
+	for _, i := range t.cuts() {
+		h := &t.holes[i]
+		text := texts[i]
+		if len(h.calls) > 0 {
+			var err error
+			if text, err = pipeline.Unescape(text); err != nil {
+				return nil, false
+			}
+		}
+		if before, ok := cut[h.name]; ok && before != text {
+			return nil, false
+		}
+		cut[h.name] = text
+	}
+	return cut, true
+}
+
+// pieces takes a result apart into the texts of the placeholders that can be told
+// apart; the others' are empty.
+func (t *Template) pieces(result string) ([]string, bool) {
+	n := len(t.holes)
+	texts := make([]string, n)
+	rest, ok := strings.CutPrefix(result, t.literals[0])
+	if n == 0 {
+		return texts, ok && rest == ""
+	}
+	if ok {
+		rest, ok = strings.CutSuffix(rest, t.literals[n])
+	}
+	from, to := t.peel((*placeholder).alphabet)
+	middle := -1
+	if to-from <= 1 { // then one placeholder's text is all that the others leave
+		middle = min(from, n-1)
+		from, to = middle, middle+1
+	}
+	for i := 0; ok && i < from; i++ {
+		texts[i], rest, ok = t.holes[i].cutLeft(rest, t.literals[i+1])
+	}
+	for i := n - 1; ok && i >= to; i-- {
+		texts[i], rest, ok = t.holes[i].cutRight(rest, t.literals[i])
+	}
+	if middle >= 0 {
+		texts[middle] = rest
+	}
+	return texts, ok
+}
+
+// cutLeft cuts the placeholder's text and the literal after it off the left of s.
+func (h *placeholder) cutLeft(s, literal string) (text, rest string, ok bool) {
+	_, end := h.alphabet()
+	if end == 0 {
+		end = strings.IndexByte(s, literal[0])
+	}
+	if end < 0 || end > len(s) {
+		return "", "", false
+	}
+	rest, ok = strings.CutPrefix(s[end:], literal)
+	return s[:end], rest, ok
+}
+
+// cutRight cuts the placeholder's text and the literal before it off the right of s.
+func (h *placeholder) cutRight(s, literal string) (text, rest string, ok bool) {
+	_, width := h.alphabet()
+	begin := len(s) - width
+	if width == 0 {
+		begin = strings.LastIndexByte(s, literal[len(literal)-1]) + 1
+	}
+	if begin < 0 {
+		return "", "", false
+	}
+	rest, ok = strings.CutSuffix(s[:begin], literal)
+	return s[begin:], rest, ok
+}

@@ -1,0 +1,63 @@
+package template
+
+import (
+	"errors"
+	"strconv"
+	"time"
+)
+
+var errDate = errors.New("the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on) and RFC 3339 such as 2026-01-02T15:04:05Z")
+
+// millisFrom is where a number is taken for milliseconds: as seconds it would be the year 5138.
+const millisFrom = 100_000_000_000
+
+// date replaces text, a point in time, by its form in UTC after a Go layout.
+func date(dst []byte, start int, layout string) ([]byte, error) {
+	t, ok := instant(dst[start:])
+	if !ok || t.Year() < 0 || t.Year() > 9999 {
+		return dst, errDate
+	}
+	return t.UTC().AppendFormat(dst[:start], layout), nil
+}
+
+// instant reads epoch seconds or milliseconds, whose fraction is cut off, or RFC 3339.
+func instant(text []byte) (time.Time, bool) {
+	digits := text
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	whole := 0
+	for whole < len(digits) && '0' <= digits[whole] && digits[whole] <= '9' {
+		whole++
+	}
+	if whole == 0 {
+		return time.Time{}, false
+	}
+	if whole < len(digits) && digits[whole] != '.' {
+		var t time.Time
+		err := t.UnmarshalText(text)
+		return t, err == nil
+	}
+	for _, b := range digits[min(whole+1, len(digits)):] {
+		if b < '0' || b > '9' {
+			return time.Time{}, false
+		}
+	}
+	n, err := strconv.ParseInt(string(text[:len(text)-len(digits)+whole]), 10, 64)
+	switch {
+	case err != nil:
+		return time.Time{}, false
+	case n >= millisFrom || n <= -millisFrom:
+		return time.UnixMilli(n), true
+	default:
+		return time.Unix(n, 0), true
+	}
+}
+
+// hasElement tells whether a layout shows anything of a time: it is formatted for
+// two times that differ in every element.
+func hasElement(layout string) bool {
+	a := time.Date(2001, time.February, 3, 4, 5, 6, 123_456_789, time.UTC)
+	b := time.Date(2012, time.November, 26, 19, 48, 57, 987_654_321, time.UTC)
+	return a.Format(layout) != b.Format(layout)
+}

@@ -1,0 +1,146 @@
+package template
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// function is what a placeholder's text can be put through.
+type function uint8
+
+const (
+	fnLower function = iota + 1
+	fnUpper
+	fnPad
+	fnHash
+	fnEsc
+	fnIndexName
+	fnDate
+	fnAfter
+	fnBefore
+	fnDefault
+	fnSplit
+)
+
+// functions are the names, in the order of their constants.
+var functions = []string{"lower", "upper", "pad", "hash", "esc", "index_name", "date", "after", "before", "default", "split"}
+
+// call is a function with its argument.
+type call struct {
+	fn     function
+	text   string // date's layout; the separator of after, before and split; default's text
+	number int    // pad's width, split's index
+}
+
+// hashDigits is how many hex digits of a SHA-256 the function hash shows: 128 bits.
+const hashDigits = 32
+
+// apply changes dst[start:]. Empty text is missing: it stays so but for default.
+func (c *call) apply(dst []byte, start int) ([]byte, error) {
+	if len(dst) == start {
+		if c.fn == fnDefault {
+			dst = append(dst, c.text...)
+		}
+		return dst, nil
+	}
+	switch c.fn {
+	case fnLower:
+		return changeCase(dst, start, 'A', bytes.ToLower), nil
+	case fnUpper:
+		return changeCase(dst, start, 'a', bytes.ToUpper), nil
+	case fnPad:
+		return pad(dst, start, c.number), nil
+	case fnHash:
+		return hash(dst, start), nil
+	case fnEsc:
+		return escape(dst, start), nil
+	case fnIndexName:
+		return indexName(dst, start), nil
+	case fnDate:
+		return date(dst, start, c.text)
+	case fnAfter:
+		_, after, _ := bytes.Cut(dst[start:], []byte(c.text))
+		return append(dst[:start], after...), nil
+	case fnBefore:
+		i := bytes.Index(dst[start:], []byte(c.text))
+		return dst[:start+max(i, 0)], nil
+	case fnSplit:
+		return split(dst, start, c.text, c.number), nil
+	default: // fnDefault: there is text already
+		return dst, nil
+	}
+}
+
+// changeCase turns ASCII letters in place, and other text by Unicode's rules;
+// from is the first letter of the case that is turned.
+func changeCase(dst []byte, start int, from byte, unicode func([]byte) []byte) []byte {
+	text := dst[start:]
+	for i, b := range text {
+		if b >= utf8.RuneSelf {
+			return append(dst[:start], unicode(text)...)
+		}
+		if from <= b && b <= from+25 {
+			text[i] = b ^ 0x20
+		}
+	}
+	return dst
+}
+
+// pad fills text up with zeros to a width in characters, after a minus sign, so
+// that numbers of one sign and without fraction sort as text.
+func pad(dst []byte, start, width int) []byte {
+	zeros := width - utf8.RuneCount(dst[start:])
+	if zeros <= 0 {
+		return dst
+	}
+	if dst[start] == '-' {
+		start++
+	}
+	end := len(dst)
+	for range zeros {
+		dst = append(dst, '0')
+	}
+	copy(dst[start+zeros:], dst[start:end])
+	for i := range zeros {
+		dst[start+i] = '0'
+	}
+	return dst
+}
+
+// hash replaces text by the first half of its SHA-256, in hex.
+func hash(dst []byte, start int) []byte {
+	sum := sha256.Sum256(dst[start:])
+	return hex.AppendEncode(dst[:start], sum[:hashDigits/2])
+}
+
+// escape percent-encodes text as the canonical key does.
+func escape(dst []byte, start int) []byte {
+	end := len(dst)
+	dst = pipeline.AppendEscaped(dst, dst[start:end])
+	return dst[:start+copy(dst[start:], dst[end:])]
+}
+
+// split replaces text by its piece of that index, counted from 0, or from the
+// end where it is negative (-1 is the last); by nothing where there is no such piece.
+func split(dst []byte, start int, separator string, index int) []byte {
+	text, sep := dst[start:], []byte(separator)
+	if index < 0 {
+		index += bytes.Count(text, sep) + 1
+	}
+	if index < 0 {
+		return dst[:start]
+	}
+	for range index {
+		_, after, ok := bytes.Cut(text, sep)
+		if !ok {
+			return dst[:start]
+		}
+		text = after
+	}
+	piece, _, _ := bytes.Cut(text, sep)
+	return append(dst[:start], piece...)
+}

@@ -1,0 +1,300 @@
+package template
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+)
+
+// Options shape parsing.
+type Options struct {
+	Each bool // {each.path} is allowed: under for_each only. Default: an error
+}
+
+// Parse reads a template. The error is an *Error.
+func Parse(src string, o Options) (*Template, error) {
+	p := parser{src: src, options: o}
+	t, err := p.template()
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// parser reads src from at on.
+type parser struct {
+	src     string
+	at      int
+	options Options
+}
+
+func (p *parser) fail(at int, hint, format string, args ...any) *Error {
+	return &Error{Column: column(p.src, at), Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+func (p *parser) template() (*Template, *Error) {
+	t := &Template{src: p.src}
+	var literal strings.Builder
+	for p.at < len(p.src) {
+		rest := p.src[p.at:]
+		switch {
+		case strings.HasPrefix(rest, "{{"), strings.HasPrefix(rest, "}}"):
+			literal.WriteByte(rest[0])
+			p.at += 2
+		case rest[0] == '}':
+			return nil, p.fail(p.at, "write }} for a literal brace", "} closes nothing")
+		case rest[0] == '{':
+			h, err := p.placeholder()
+			if err != nil {
+				return nil, err
+			}
+			t.literals = append(t.literals, literal.String())
+			literal.Reset()
+			t.holes = append(t.holes, h)
+		default:
+			n := strings.IndexAny(rest, "{}")
+			if n < 0 {
+				n = len(rest)
+			}
+			literal.WriteString(rest[:n])
+			p.at += n
+		}
+	}
+	t.literals = append(t.literals, literal.String())
+	if len(t.holes) == 0 && t.literals[0] != "" {
+		t.constant = pipeline.StringValue(t.literals[0])
+	}
+	return t, nil
+}
+
+// placeholder reads from an opening brace to behind the closing one.
+func (p *parser) placeholder() (placeholder, *Error) {
+	var h placeholder
+	open := p.at
+	end, err := p.headEnd(open)
+	if err != nil {
+		return h, err
+	}
+	if err := p.head(&h, open+1, end); err != nil {
+		return h, err
+	}
+	for p.at = end; p.src[p.at] == '|'; {
+		c, err := p.call(open)
+		if err != nil {
+			return h, err
+		}
+		h.calls = append(h.calls, c)
+	}
+	p.at++
+	return h, nil
+}
+
+// headEnd is where the path ends: at the first | or } that no quotes enclose.
+func (p *parser) headEnd(open int) (int, *Error) {
+	quoted := false
+	for i := open + 1; i < len(p.src); i++ {
+		switch c := p.src[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '|' || c == '}':
+			return i, nil
+		case c == '{':
+			return 0, p.fail(i, "write {{ for a literal brace", "{ inside a placeholder")
+		}
+	}
+	return 0, p.unclosed(open)
+}
+
+func (p *parser) unclosed(open int) *Error {
+	return p.fail(open, "close it with }, or write {{ for a literal brace", "the placeholder is not closed")
+}
+
+// head reads what the placeholder takes its value from.
+func (p *parser) head(h *placeholder, from, to int) *Error {
+	text := p.src[from:to]
+	text, h.optional = strings.CutSuffix(text, "?")
+	h.name = text
+	switch {
+	case text == "":
+		return p.fail(from, "name an attribute, as in {Status}, or write {{ and }} for literal braces", "the placeholder is empty")
+	case strings.TrimSpace(text) != text:
+		return p.fail(from, `write {Status}; a name that begins or ends with a space is written {[" name "]}`, "space around %q", strings.TrimSpace(text))
+	case text[0] == '@':
+		return p.meta(h, from, text)
+	}
+	if rest, ok := strings.CutPrefix(text, "each"); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+		return p.each(h, from, rest)
+	}
+	return p.path(h, from, text)
+}
+
+// metas are the names after @, in the order of their sources.
+var metas = []string{"key", "version", "seq", "time", "op", "table"}
+
+func (p *parser) meta(h *placeholder, from int, text string) *Error {
+	for i, name := range metas {
+		if text[1:] == name {
+			h.source = fromKey + source(i)
+			return nil
+		}
+	}
+	hint := "known are @key @version @seq @time @op @table"
+	if name := nearest.Name(text[1:], metas); name != "" {
+		hint = fmt.Sprintf("did you mean @%s?", name)
+	}
+	return p.fail(from, hint, "unknown name %s", text)
+}
+
+// each reads the path behind {each: first any [index], then what a path is.
+func (p *parser) each(h *placeholder, from int, rest string) *Error {
+	if !p.options.Each {
+		return p.fail(from, `an attribute named each is written {["each"]}`, "{each} is the element of a list, and there is none without for_each")
+	}
+	h.source = fromEach
+	at := from + len("each")
+	for {
+		digits, after, ok := strings.Cut(strings.TrimPrefix(rest, "["), "]")
+		i, err := strconv.Atoi(digits)
+		if !ok || rest[0] != '[' || err != nil || i < 0 || digits != strconv.Itoa(i) {
+			break
+		}
+		h.indexes = append(h.indexes, i)
+		at += len(rest) - len(after)
+		rest = after
+	}
+	if rest == "" {
+		return nil
+	}
+	if name, ok := strings.CutPrefix(rest, "."); ok {
+		if strings.HasPrefix(name, "[") {
+			return p.fail(at, "", "a path goes on with .name, [index] or [\"name\"]")
+		}
+		at, rest = at+1, name
+	}
+	return p.path(h, at, rest)
+}
+
+func (p *parser) path(h *placeholder, from int, text string) *Error {
+	path, err := pipeline.ParsePath(text)
+	if err != nil {
+		return p.fail(from, "", "%q is no path: %v", text, err)
+	}
+	h.path = path
+	return nil
+}
+
+// call reads a function from its | to the next unescaped | or }.
+func (p *parser) call(open int) (call, *Error) {
+	from := p.at + 1
+	n := strings.IndexAny(p.src[from:], ":|}")
+	if n < 0 {
+		return call{}, p.unclosed(open)
+	}
+	name := p.src[from : from+n]
+	p.at = from + n
+	a := argument{from: p.at, given: p.src[p.at] == ':'}
+	if a.given {
+		p.at++
+		a.from = p.at
+		if err := p.argument(&a, open); err != nil {
+			return call{}, err
+		}
+	}
+	for i, known := range functions {
+		if name == known {
+			return p.arguments(function(i+1), a)
+		}
+	}
+	hint := "known are " + strings.Join(functions, " ")
+	if name := nearest.Name(name, functions); name != "" {
+		hint = fmt.Sprintf("did you mean %s?", name)
+	}
+	return call{}, p.fail(from, hint, "unknown function %q", name)
+}
+
+// argument is the text behind a function's colon.
+type argument struct {
+	from  int // in src
+	given bool
+	text  string // without escapes
+	colon int    // in text, the last that is not escaped; -1 where there is none
+}
+
+// argument reads to the next unescaped | or }.
+func (p *parser) argument(a *argument, open int) *Error {
+	var b strings.Builder
+	a.colon = -1
+	for ; p.at < len(p.src); p.at++ {
+		switch c := p.src[p.at]; c {
+		case '|', '}':
+			a.text = b.String()
+			return nil
+		case ':':
+			a.colon = b.Len()
+			b.WriteByte(c)
+		case '\\':
+			p.at++
+			if p.at == len(p.src) {
+				return p.unclosed(open)
+			}
+			if !strings.ContainsRune(`|}:\`, rune(p.src[p.at])) {
+				return p.fail(p.at-1, `a backslash is written \\, and \| \} \: are the other escapes`, "a backslash that escapes nothing")
+			}
+			b.WriteByte(p.src[p.at])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return p.unclosed(open)
+}
+
+// padMax bounds pad's width.
+const padMax = 1024
+
+// arguments checks a function's argument.
+func (p *parser) arguments(fn function, a argument) (call, *Error) {
+	c := call{fn: fn, text: a.text}
+	name := functions[fn-1]
+	switch fn {
+	case fnLower, fnUpper, fnHash, fnEsc, fnIndexName:
+		if a.given {
+			return c, p.fail(a.from, "write |"+name, "%s takes no argument", name)
+		}
+		return c, nil
+	case fnPad:
+		var err error
+		c.number, err = strconv.Atoi(a.text)
+		if err != nil || c.number < 1 || c.number > padMax {
+			return c, p.fail(a.from, "as in {Number|pad:10}", "pad takes a width from 1 to %d", padMax)
+		}
+		return c, nil
+	case fnDate:
+		if !a.given || a.text == "" {
+			return c, p.fail(a.from, "as in {CreatedAt|date:2006-01-02}", "date takes a Go layout")
+		}
+		if !hasElement(a.text) {
+			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has no layout element", a.text)
+		}
+		return c, nil
+	case fnSplit:
+		if a.given && a.colon > 0 {
+			var err error
+			if c.number, err = strconv.Atoi(a.text[a.colon+1:]); err == nil {
+				c.text = a.text[:a.colon]
+				return c, nil
+			}
+		}
+		return c, p.fail(a.from, "as in {PK|split:#:1}; pieces are counted from 0, and from the end -1 on", "split takes a separator and, behind the last colon, an index")
+	default: // after, before, default
+		if a.text == "" {
+			return c, p.fail(a.from, fmt.Sprintf("as in {PK|%s:#}", name), "%s takes a text", name)
+		}
+		return c, nil
+	}
+}

@@ -1,0 +1,112 @@
+package template
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// append appends the placeholder's text after its functions; found is false
+// where nothing is there to append.
+func (h *placeholder) append(dst []byte, s Scope) (out []byte, found bool, err error) {
+	start := len(dst)
+	calls := h.calls
+	if h.source == fromTime && len(calls) > 0 && calls[0].fn == fnDate && s.Change != nil && !s.Change.Time.IsZero() {
+		dst = s.Change.Time.UTC().AppendFormat(dst, calls[0].text)
+		calls = calls[1:]
+	} else if dst, err = h.appendSource(dst, s); err != nil {
+		return dst, false, err
+	}
+	for i := range calls {
+		if dst, err = calls[i].apply(dst, start); err != nil {
+			return dst, false, fmt.Errorf("%s: %w", h.name, err)
+		}
+	}
+	return dst, len(dst) > start, nil
+}
+
+// appendSource appends the text before any function; nothing where it is missing.
+func (h *placeholder) appendSource(dst []byte, s Scope) ([]byte, error) {
+	if h.source <= fromEach {
+		v, ok := h.lookup(s)
+		if !ok {
+			return dst, nil
+		}
+		return appendValue(dst, v, h.name)
+	}
+	c := s.Change
+	if c == nil {
+		return dst, nil
+	}
+	switch h.source {
+	case fromKey:
+		return append(dst, c.Key...), nil
+	case fromVersion:
+		if c.Version.IsZero() {
+			return dst, nil
+		}
+		return c.Version.Append(dst), nil
+	case fromSequence:
+		return append(dst, c.Sequence...), nil
+	case fromTime:
+		if c.Time.IsZero() {
+			return dst, nil
+		}
+		return c.Time.UTC().AppendFormat(dst, time.RFC3339Nano), nil
+	case fromOperation:
+		return append(dst, c.Op.String()...), nil
+	default:
+		return append(dst, c.Table...), nil
+	}
+}
+
+// lookup is the value that the placeholder's path leads to.
+func (h *placeholder) lookup(s Scope) (pipeline.Value, bool) {
+	if h.source == fromItem {
+		return s.Item.At(h.path)
+	}
+	v := s.Each
+	for _, i := range h.indexes {
+		var ok bool
+		if v, ok = v.Index(i); !ok {
+			return pipeline.Value{}, false
+		}
+	}
+	if h.path.IsZero() {
+		return v, v.Exists()
+	}
+	m, ok := pipeline.ImageOf(v)
+	if !ok {
+		return pipeline.Value{}, false
+	}
+	return m.At(h.path)
+}
+
+// appendValue appends v as text: S as it is, N canonical, BOOL, B as base64url
+// without padding; nothing for NULL.
+func appendValue(dst []byte, v pipeline.Value, name string) ([]byte, error) {
+	switch v.Kind() {
+	case pipeline.Absent, pipeline.KindNULL:
+		return dst, nil
+	case pipeline.KindS:
+		if text, ok := v.Text(); ok {
+			return append(dst, text...), nil
+		}
+	case pipeline.KindN:
+		if number, ok := v.Number(); ok {
+			return number.Append(dst), nil
+		}
+	case pipeline.KindBOOL:
+		if b, ok := v.Bool(); ok {
+			return strconv.AppendBool(dst, b), nil
+		}
+	case pipeline.KindB:
+		if b, ok := v.Bytes(); ok {
+			return base64.RawURLEncoding.AppendEncode(dst, b), nil
+		}
+	}
+	return dst, fmt.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it", name, v.Kind())
+}
