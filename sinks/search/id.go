@@ -1,0 +1,46 @@
+package search
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// maxID is the length of a document id, in bytes, that OpenSearch accepts.
+const maxID = 512
+
+// DocumentID is the id of an item's document: its canonical key, or, where that
+// is longer than 512 bytes, "sha256:" and its digest in hex. A canonical key holds
+// no colon, so no two items share an id.
+func DocumentID(k pipeline.Key) string {
+	if len(k) <= maxID {
+		return string(k)
+	}
+	sum := sha256.Sum256([]byte(k))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// CheckIndex tells what is wrong with the name of an index: OpenSearch takes at
+// most 255 bytes, no upper-case letter, none of \ / * ? " < > | # : , and space, no
+// leading - _ or +, and neither . nor .. alone.
+func CheckIndex(name string) error {
+	const forbidden = "\\/*?\"<>|#:, \t\r\n\x00"
+	switch {
+	case name == "":
+		return fmt.Errorf("the index name is empty")
+	case len(name) > 255:
+		return fmt.Errorf("the index name has %d bytes; 255 are allowed", len(name))
+	case name == "." || name == "..":
+		return fmt.Errorf("an index cannot be named %q", name)
+	case strings.ContainsRune("-_+", rune(name[0])):
+		return fmt.Errorf("the index name starts with %q, which is not allowed", name[:1])
+	case strings.ContainsAny(name, forbidden):
+		return fmt.Errorf("the index name holds %q, which is not allowed; use the template function index_name", name[strings.IndexAny(name, forbidden)])
+	case strings.ToLower(name) != name:
+		return fmt.Errorf("the index name holds an upper-case letter, which is not allowed; use the template function index_name")
+	}
+	return nil
+}

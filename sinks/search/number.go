@@ -1,0 +1,74 @@
+package search
+
+import (
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Number says how a number of an item is written into a document. DynamoDB's
+// numbers are exact to 38 digits; a search index keeps a decimal as a double,
+// which is exact to 15, and JavaScript reads any JSON number as one.
+type Number string
+
+const (
+	// NumberExact, the default, never loses a digit silently: an integer is a JSON
+	// integer with all its digits, a decimal of at most 15 significant digits is a
+	// JSON number, which every double keeps, and a longer one is a JSON string. An
+	// index that maps the field to a number still parses the string to find it by
+	// range; the document shows every digit.
+	NumberExact Number = ""
+
+	// NumberString writes every number of the field as a JSON string.
+	NumberString Number = "string"
+
+	// NumberScaledFloat writes every number of the field as a JSON number with all
+	// its digits, for a mapping that scales it (scaled_float) and thereby decides
+	// how many the index keeps.
+	NumberScaledFloat Number = "scaled_float"
+
+	// NumberDouble writes the nearest double: digits beyond a double are lost on
+	// purpose. Integers keep theirs.
+	NumberDouble Number = "double"
+)
+
+func (n Number) known() bool {
+	return n == NumberExact || n == NumberString || n == NumberScaledFloat || n == NumberDouble
+}
+
+// appendNumber writes d in the form n.
+func appendNumber(dst []byte, d pipeline.Decimal, n Number) []byte {
+	start := len(dst)
+	if n == NumberString {
+		dst = append(dst, '"')
+		return append(d.Append(dst), '"')
+	}
+	dst = d.Append(dst)
+	integral, digits := measure(dst[start:])
+	switch {
+	case integral || n == NumberScaledFloat || n == NumberExact && digits <= 15:
+		return dst
+	case n == NumberDouble:
+		return strconv.AppendFloat(dst[:start], d.Float64(), 'g', -1, 64)
+	}
+	text := append(dst[:start:start], '"') // a fresh slice: dst is still read
+	return append(append(text, dst[start:]...), '"')
+}
+
+// measure tells of a canonical decimal whether it is an integer, and how many
+// significant digits it has.
+func measure(text []byte) (integral bool, digits int) {
+	integral = true
+	leading := true
+	for _, c := range text {
+		switch {
+		case c == '.':
+			integral = false
+		case c == '0' && leading, c == '-':
+		default:
+			leading = false
+			digits++
+		}
+	}
+	return integral, digits
+}

@@ -1,0 +1,117 @@
+package search
+
+import (
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// The reasons of changes that mean nothing to an index.
+const (
+	ReasonWhen   = "when"   // the item had no document and gets none
+	ReasonSparse = "sparse" // so it is, because an attribute that names its index is missing
+)
+
+// place is where an item has its document: in no index where index is "".
+type place struct {
+	index string
+	why   string // no place: ReasonWhen or ReasonSparse
+}
+
+// Plan turns a change into the mutations that make the index follow it: a put
+// where the new image has its place, a tombstone where the old one had another.
+// Where the old image is not shown, the item may have had a document, so a
+// tombstone is planned whenever the new image has none.
+func (s *Sink) Plan(d *pipeline.Delivery) error {
+	c := d.Change
+	if !c.New.Exists() && !c.Removed() {
+		return fmt.Errorf("search: a %s without a new image: documents are made of it", c.Op)
+	}
+	var from, to place
+	var err error
+	if from, err = s.place(c, c.Old); err != nil {
+		return err
+	}
+	if !c.Removed() {
+		if to, err = s.place(c, c.New); err != nil {
+			return err
+		}
+	}
+	if !c.Old.Exists() && c.Op != pipeline.Insert && c.Op != pipeline.Snapshot && to.index == "" {
+		// Only a name that is the same for every item can be known without the image.
+		if from, err = s.constantPlace(c); err != nil {
+			return err
+		}
+	}
+	if from.index == "" && to.index == "" {
+		d.Outcome, d.Reason = pipeline.NoEffect, to.why
+		if c.Removed() {
+			d.Reason = from.why
+		}
+		return nil
+	}
+	if from.index != "" && from.index != to.index {
+		m := &Mutation{Index: from.index, ID: DocumentID(c.Key), Version: c.Version, Tombstone: true, Why: Leave}
+		m.Doc = appendTombstone(nil, s.by, c.Version)
+		switch {
+		case c.Removed():
+			m.Why = Gone
+		case to.index != "":
+			m.Why = MoveOut
+		}
+		d.Ops = append(d.Ops, m)
+	}
+	if to.index != "" {
+		m := &Mutation{Index: to.index, ID: DocumentID(c.Key), Version: c.Version, Why: Stay}
+		switch from.index {
+		case to.index:
+		case "":
+			m.Why = Enter
+		default:
+			m.Why = MoveIn
+		}
+		if m.Doc, err = s.fields.appendDocument(nil, c.New, s.by, c.Version); err != nil {
+			return err
+		}
+		d.Ops = append(d.Ops, m)
+	}
+	return nil
+}
+
+// place is where item has its document.
+func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
+	if !item.Exists() {
+		return place{why: ReasonWhen}, nil
+	}
+	taken, err := s.when.Match(item)
+	if err != nil {
+		return place{}, fmt.Errorf("search: when: %w", err)
+	}
+	if !taken {
+		return place{why: ReasonWhen}, nil
+	}
+	return s.indexOf(c, item)
+}
+
+// constantPlace is where the item would have a document whatever it holds.
+func (s *Sink) constantPlace(c *pipeline.Change) (place, error) {
+	if len(s.index.Paths()) > 0 {
+		return place{}, fmt.Errorf("search: a %s without an old image: the index %q depends on it", c.Op, s.index)
+	}
+	return s.indexOf(c, pipeline.Image{})
+}
+
+func (s *Sink) indexOf(c *pipeline.Change, item pipeline.Image) (place, error) {
+	name, missing, err := s.index.AppendText(nil, template.Scope{Change: c, Item: item})
+	if err != nil {
+		return place{}, fmt.Errorf("search: index %q: %w", s.index, err)
+	}
+	if missing != "" {
+		return place{why: ReasonSparse}, nil
+	}
+	if err := CheckIndex(string(name)); err != nil {
+		return place{}, fmt.Errorf("search: index %q: %w", s.index, err)
+	}
+	return place{index: string(name)}, nil
+}

@@ -1,0 +1,128 @@
+// Package search keeps a search index in step with the items of a table.
+//
+// A document is a function of the item: [Sink] looks at the old and at the new
+// image of a change, asks of each whether it belongs into the index and under
+// which name, and puts, replaces or deletes accordingly. Every document carries
+// the version of the change that wrote it, a delete leaves a tombstone with its
+// version, and a [Store] refuses what is older than what it holds. So changes
+// may be delivered again, late, by several workers, and the index ends as one
+// clean pass would leave it.
+//
+// The package plans and knows no driver: a [Store] writes.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// Options describe one search sink.
+type Options struct {
+	Pipeline string                 // required: name of the pipeline, written into every document as _tw.by
+	Store    Store                  // required
+	Index    *template.Template     // required: name of the index; a name that depends on the item moves its document when it changes
+	When     pipeline.ItemCondition // which items have a document. Default: all
+	Fields   Fields
+}
+
+// Sink plans and writes the documents of one index template. It is safe for
+// concurrent use.
+type Sink struct {
+	by     string
+	store  Store
+	index  *template.Template
+	when   pipeline.ItemCondition
+	fields *fieldSet
+}
+
+var (
+	_ pipeline.Sink     = (*Sink)(nil)
+	_ pipeline.Planner  = (*Sink)(nil)
+	_ pipeline.Requirer = (*Sink)(nil)
+)
+
+// New checks the options and makes a sink. The error names the option.
+func New(o Options) (*Sink, error) {
+	switch {
+	case o.Pipeline == "":
+		return nil, errors.New("search: Pipeline is empty: give the pipeline's name")
+	case o.Store == nil:
+		return nil, errors.New("search: Store is nil: give the store that holds the index")
+	case o.Index == nil:
+		return nil, errors.New("search: Index is nil: give the template of the index name")
+	}
+	for _, of := range []string{"{@time", "{@version", "{@seq", "{@op"} {
+		if strings.Contains(o.Index.String(), of) {
+			return nil, fmt.Errorf("search: Index %q names an index by the change (%s}), so the next change could not find the document: name it by the item", o.Index, of)
+		}
+	}
+	if o.When == nil {
+		o.When = pipeline.ItemConditionFunc(func(pipeline.Image) (bool, error) { return true, nil })
+	}
+	fields, err := compileFields(o.Fields)
+	if err != nil {
+		return nil, fmt.Errorf("search: Fields.%w", err)
+	}
+	return &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields}, nil
+}
+
+// Requires names the new image, which documents are made of; the old one too
+// when the index name depends on the item, because a move must find the index
+// that it leaves.
+func (s *Sink) Requires() pipeline.Needs {
+	return pipeline.Needs{New: true, Old: len(s.index.Paths()) > 0}
+}
+
+// Write applies the planned mutations. A change whose every mutation met a newer
+// version is Superseded.
+func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
+	ms := make([]Mutation, 0, len(ds))
+	for i := range ds {
+		for _, op := range ds[i].Ops {
+			if m, ok := op.(*Mutation); ok {
+				ms = append(ms, *m)
+			}
+		}
+	}
+	rs, err := s.store.Apply(ctx, ms)
+	if err != nil {
+		return err
+	}
+	if len(rs) != len(ms) {
+		return pipeline.Fatal(fmt.Errorf("search: the store answered %d of %d mutations", len(rs), len(ms)))
+	}
+	var failed pipeline.BatchError
+	for i := range ds {
+		var mine []Result
+		mine, rs = rs[:len(ds[i].Ops)], rs[len(ds[i].Ops):]
+		var err error
+		ds[i].Outcome, err = merge(mine)
+		failed.Add(i, err)
+	}
+	return failed.OrNil()
+}
+
+// merge is what became of a change as a whole: failed where one mutation failed,
+// else the strongest of what its mutations came to.
+func merge(rs []Result) (pipeline.Outcome, error) {
+	var written, coalesced bool
+	for _, r := range rs {
+		if r.Err != nil {
+			return pipeline.Written, r.Err
+		}
+		written = written || r.Outcome == pipeline.Written
+		coalesced = coalesced || r.Outcome == pipeline.Coalesced
+	}
+	switch {
+	case written:
+		return pipeline.Written, nil
+	case coalesced:
+		return pipeline.Coalesced, nil
+	}
+	return pipeline.Superseded, nil
+}

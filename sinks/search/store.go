@@ -1,0 +1,98 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Store holds the documents of any number of indexes.
+//
+// Apply writes ms and answers with one Result each, in the same order. It blocks
+// until what it reports as written is durable. A mutation is applied only where
+// the store holds no newer version of the same (index, id): a newer one there is
+// Superseded, the same version there is Written, since the store holds what the
+// change says; a tombstone is a version like any other and is never forgotten
+// while an older write can still come. Several mutations of one document in ms
+// take effect in their order; the store may skip all but the last and report the
+// others as Coalesced, on condition that they then fail where the last one fails.
+//
+// An error fails all of ms; Result.Err fails one. Both are retried only where
+// they are marked by pipeline.Transient or RetryAfter. ms and the bytes in it are
+// the store's to read until Apply returns. Apply is called concurrently.
+type Store interface {
+	Apply(ctx context.Context, ms []Mutation) ([]Result, error)
+}
+
+// Result is what became of one mutation: Written, Superseded or Coalesced, or Err.
+type Result struct {
+	Outcome pipeline.Outcome
+	Err     error
+}
+
+// Mutation puts one document, or a tombstone in its place.
+type Mutation struct {
+	Index     string // lower case, checked by CheckIndex
+	ID        string // at most 512 bytes; see DocumentID
+	Version   pipeline.Version
+	Tombstone bool   // the item has no document here any more; readers never see Doc
+	Doc       []byte // plain JSON object with _tw; of a tombstone: nothing but _tw
+	Why       Why
+}
+
+// Why says what the change means to the index, for people.
+type Why string
+
+// What a change can mean to one index.
+const (
+	Enter   Why = "enter"   // the item gets a document
+	Stay    Why = "stay"    // its document is replaced
+	Leave   Why = "leave"   // the item no longer belongs here
+	Gone    Why = "removed" // the item is gone
+	MoveIn  Why = "move in" // from another index, where MoveOut leaves a tombstone
+	MoveOut Why = "move out"
+)
+
+// String is a line of `explain`: put document products/PRODUCT%23p1,DETAIL (enter, 312 bytes).
+func (m *Mutation) String() string {
+	if m.Tombstone {
+		return fmt.Sprintf("delete document %s/%s (%s, leaves a tombstone)", m.Index, m.ID, m.Why)
+	}
+	return fmt.Sprintf("put document %s/%s (%s, %d bytes)", m.Index, m.ID, m.Why, len(m.Doc))
+}
+
+// Reader reads documents back. Tombstones are never shown.
+type Reader interface {
+	// Indexes lists the indexes by name.
+	Indexes(ctx context.Context) ([]string, error)
+
+	// Search finds the documents that match a query in the store's own query
+	// language, best first; "" or "*" matches all. limit 0 means 10.
+	// ErrNoIndex when there is no such index.
+	Search(ctx context.Context, index, query string, limit int) (Hits, error)
+
+	// Documents yields every document of an index in the order of the ids. A
+	// pulled error ends the sequence.
+	Documents(ctx context.Context, index string) iter.Seq2[Document, error]
+}
+
+// ErrNoIndex means that a store holds no index of the name asked for.
+var ErrNoIndex = errors.New("search: no such index")
+
+// Hits is the answer to a search.
+type Hits struct {
+	Total     uint64 // documents that match; Documents holds the best of them
+	Documents []Document
+}
+
+// Document is a document as it was written.
+type Document struct {
+	Index string          `json:"index"`
+	ID    string          `json:"id"`
+	Score float64         `json:"score,omitempty"` // 0 outside searches
+	Doc   json.RawMessage `json:"document"`
+}
