@@ -1,0 +1,81 @@
+package view
+
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// move fills d.Ops with what takes the item's row from where it was to where it
+// is:
+//
+//	was        is         ops
+//	nowhere    nowhere    none: NoEffect
+//	nowhere    at K       put K                  enters
+//	at K       at K       put K                  stays, the whole row
+//	at K       at L       put L, tombstone K     moves
+//	at K       nowhere    tombstone K            leaves, or the item is gone
+//
+// Each op is conditional on the version of its own row alone. The one that last
+// touched a row key decides what is there, and the last change that touched it
+// either left the item's row there or took it away: hence any order of delivery
+// ends alike. A row that stays is written even where its columns are as before:
+// its version rises, and what an earlier failure left behind is healed.
+func (s *Sink) move(d *pipeline.Delivery, was, is place) error {
+	switch {
+	case was.reason != "" && is.reason != "":
+		d.Outcome, d.Reason = pipeline.NoEffect, ReasonWhen
+		if was.reason == ReasonSparse || is.reason == ReasonSparse {
+			d.Reason = ReasonSparse
+		}
+		return nil
+	case was.reason != "":
+		return s.put(d, Enter, is.key)
+	case is.reason == gone:
+		s.bury(d, Disappear, was.key)
+		return nil
+	case is.reason != "":
+		s.bury(d, Leave, was.key)
+		return nil
+	case was.key.text == is.key.text:
+		return s.put(d, Update, is.key)
+	default:
+		// The new row first: a reader between the two sees it twice rather than not at all.
+		if err := s.put(d, MoveTo, is.key); err != nil {
+			return err
+		}
+		s.bury(d, MoveFrom, was.key)
+		return nil
+	}
+}
+
+// put adds the row of the new image at k.
+func (s *Sink) put(d *pipeline.Delivery, step Step, k rowKey) error {
+	item := d.Change.New
+	if !item.Exists() {
+		item = d.Change.Keys
+	}
+	columns, err := s.columns(template.Scope{Change: d.Change, Item: item})
+	if err != nil {
+		return err
+	}
+	op := s.op(d.Change, step, k)
+	op.Mutation.Attributes = columns
+	d.Ops = append(d.Ops, op)
+	return nil
+}
+
+// bury adds the tombstone of the row at k.
+func (s *Sink) bury(d *pipeline.Delivery, step Step, k rowKey) {
+	op := s.op(d.Change, step, k)
+	op.Mutation.Tombstone = true
+	d.Ops = append(d.Ops, op)
+}
+
+func (s *Sink) op(c *pipeline.Change, step Step, k rowKey) *Op {
+	return &Op{
+		Step:     step,
+		Target:   &s.target,
+		Mutation: Mutation{PK: k.pk, SK: k.sk, Version: c.Version, Source: c.Key},
+		row:      k.text,
+	}
+}

@@ -1,0 +1,72 @@
+package view
+
+import (
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Step says why a row is written.
+type Step uint8
+
+// The steps of a row's life.
+const (
+	Enter     Step = iota + 1 // the item has a row now and had none
+	Update                    // the row stays at its key
+	MoveTo                    // the row is at another key now: this one
+	MoveFrom                  // the row was at this key, and is at another one now
+	Leave                     // the item has no row any more: its condition or its key says so
+	Disappear                 // the item is gone
+)
+
+// String is what explain shows of the step.
+func (s Step) String() string {
+	switch s {
+	case Enter:
+		return "enters"
+	case Update:
+		return "stays"
+	case MoveTo:
+		return "moves here"
+	case MoveFrom:
+		return "moves away"
+	case Leave:
+		return "leaves"
+	case Disappear:
+		return "item removed"
+	default:
+		return "step " + strconv.Itoa(int(s))
+	}
+}
+
+// Op is one conditional write that a change means: a row that is put, or a tombstone.
+type Op struct {
+	Step     Step
+	Target   *Target
+	Mutation Mutation
+	row      string // the row key as one comparable text
+}
+
+var _ pipeline.Op = (*Op)(nil)
+
+// String is a line such as: put row PK="STATUS#paid" SK="2026-01-02#..." (stays).
+func (o *Op) String() string {
+	b := make([]byte, 0, 96)
+	if o.Mutation.Tombstone {
+		b = append(b, "tombstone row "...)
+	} else {
+		b = append(b, "put row "...)
+	}
+	b = append(b, o.Target.PK...)
+	b = append(b, '=')
+	b = o.Mutation.PK.AppendJSON(b)
+	if o.Target.SK != "" {
+		b = append(b, ' ')
+		b = append(b, o.Target.SK...)
+		b = append(b, '=')
+		b = o.Mutation.SK.AppendJSON(b)
+	}
+	b = append(b, " ("...)
+	b = append(b, o.Step.String()...)
+	return string(append(b, ')'))
+}

@@ -1,0 +1,108 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// Options describe one view.
+type Options struct {
+	Name     string // required: name of the sink. It owns its rows: no other view may write them
+	Pipeline string // required: name of the pipeline
+	Table    string // required: table that the rows are in; several views may share one
+
+	PK Attribute // required: partition key of the row
+	SK Attribute // sort key of the row. Default: the table has none
+
+	When       pipeline.ItemCondition // items that have a row. Default: all
+	Attributes []Attribute            // what a row holds besides its key, in order. Default: nothing
+
+	Store Store // where rows are written. Default: none; the sink then plans, and refuses to write
+}
+
+// Attribute is one attribute of a row: exactly one {path} keeps its DynamoDB
+// type, anything else is a string. In the key it must come to an S, N or B.
+type Attribute struct {
+	Name     string
+	Template *template.Template
+}
+
+// reserved is the attribute in which a row carries its version and its pipeline.
+const reserved = "_tw"
+
+func (o Options) validate() error {
+	switch {
+	case o.Name == "":
+		return errors.New("Name is empty: a view is known by its name")
+	case o.Pipeline == "":
+		return errors.New("Pipeline is empty: rows carry the name of their pipeline")
+	case o.Table == "":
+		return errors.New("Table is empty: name the table that the rows go to")
+	case o.PK.Name == "" || o.PK.Template == nil:
+		return errors.New("PK needs a name and a template")
+	case (o.SK.Name == "") != (o.SK.Template == nil):
+		return errors.New("SK needs a name and a template, or neither")
+	}
+	taken := map[string]string{reserved: "holds the row's version"}
+	all := []Attribute{o.PK}
+	if o.SK.Name != "" {
+		all = append(all, o.SK)
+	}
+	for _, a := range append(all, o.Attributes...) {
+		if a.Name == "" || a.Template == nil {
+			return errors.New("Attributes: each needs a name and a template")
+		}
+		if why, ok := taken[a.Name]; ok {
+			return fmt.Errorf("attribute %q %s", a.Name, why)
+		}
+		taken[a.Name] = "is given twice"
+	}
+	return nil
+}
+
+// guardable tells whether the row key can decode back to the item's key, as far
+// as it can be seen before the first change: by {@key}, or by paths with |esc, which
+// [Sink.Plan] compares with the item's key attributes.
+func (o Options) guardable() ([]string, bool, error) {
+	if o.PK.Template.HasKey() || o.SK.Template != nil && o.SK.Template.HasKey() {
+		return nil, true, nil
+	}
+	esc := o.PK.Template.EscPaths()
+	if o.SK.Template != nil {
+		esc = append(esc, o.SK.Template.EscPaths()...)
+	}
+	if len(esc) == 0 {
+		return nil, false, claimed("several items may have the row key " + o.keyText())
+	}
+	return esc, false, nil
+}
+
+func (o Options) keyText() string {
+	if o.SK.Template == nil {
+		return fmt.Sprintf("{%s: '%s'}", o.PK.Name, o.PK.Template)
+	}
+	return fmt.Sprintf("{%s: '%s', %s: '%s'}", o.PK.Name, o.PK.Template, o.SK.Name, o.SK.Template)
+}
+
+// claimed refuses rows that need a guard at their item.
+func claimed(why string) error {
+	return errors.New(why + `: add {@key} to it, or every key attribute with |esc (rows guarded by item come with the capability "state")`)
+}
+
+// keyAttribute is the name of a top-level attribute that a path is, without
+// quotes and brackets; "" where the path leads deeper.
+func keyAttribute(path string) string {
+	p, err := pipeline.ParsePath(path)
+	if err != nil {
+		return ""
+	}
+	root := p.Root()
+	if path != root && path != `["`+strings.ReplaceAll(root, `"`, `\"`)+`"]` {
+		return ""
+	}
+	return root
+}

@@ -1,0 +1,121 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// Reasons of a change without effect.
+const (
+	ReasonWhen   = "when"   // neither the old nor the new image matches the condition
+	ReasonSparse = "sparse" // the item matches and a value of its row key is missing, NULL or empty
+)
+
+// place is where an item's row is by one image. Without a reason it is at key.
+type place struct {
+	key    rowKey
+	reason string // why there is no row: ReasonWhen, ReasonSparse, or gone
+}
+
+// gone is the reason for an item that does not exist: before its insert, or
+// after its removal.
+const gone = "gone"
+
+// Plan compares the place of the item's row before the change with its place
+// after, and fills d.Ops with what the store must do, or sets NoEffect with
+// [ReasonWhen] or [ReasonSparse]. It does no I/O and may be called concurrently.
+func (s *Sink) Plan(d *pipeline.Delivery) error {
+	c := d.Change
+	if err := s.checkGuard(c); err != nil {
+		return err
+	}
+	was, err := s.before(c)
+	if err != nil {
+		return err
+	}
+	is, err := s.after(c)
+	if err != nil {
+		return err
+	}
+	return s.move(d, was, is)
+}
+
+// Requires names the new image when anything but {@key} is read, and the old one
+// when the row key is made of the item's attributes: rows may then move or go
+// sparse, and only the old image says where they were. A row key of {@key} and
+// literals never changes, so that such a view needs no old image to find its row.
+func (s *Sink) Requires() pipeline.Needs {
+	return pipeline.Needs{Old: !s.fixedKey, New: s.readsItem}
+}
+
+// before is where the item's row was.
+func (s *Sink) before(c *pipeline.Change) (place, error) {
+	switch {
+	case c.Old.Exists():
+		return s.place(c, c.Old)
+	case c.Op == pipeline.Insert, c.Op == pipeline.Snapshot, c.Op == pipeline.Unknown:
+		return place{reason: gone}, nil
+	case s.fixedKey:
+		// Whether it was in the view is unknown, where it would be is not.
+		k, err := s.key(template.Scope{Change: c, Item: c.Keys})
+		return place{key: k}, err
+	default:
+		return place{}, s.lacks(c, "an old", "its row may be at another key")
+	}
+}
+
+// after is where the item's row is now.
+func (s *Sink) after(c *pipeline.Change) (place, error) {
+	switch {
+	case c.Removed():
+		return place{reason: gone}, nil
+	case c.New.Exists():
+		return s.place(c, c.New)
+	case s.readsItem:
+		return place{}, s.lacks(c, "a new", "its row is made of it")
+	default:
+		return s.place(c, c.Keys)
+	}
+}
+
+func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
+	if s.when != nil {
+		in, err := s.when.Match(item)
+		if err != nil || !in {
+			return place{reason: ReasonWhen}, err
+		}
+	}
+	k, err := s.key(template.Scope{Change: c, Item: item})
+	if err != nil {
+		return place{}, err
+	}
+	if !k.pk.Exists() {
+		return place{reason: ReasonSparse}, nil
+	}
+	return place{key: k}, nil
+}
+
+func (s *Sink) lacks(c *pipeline.Change, image, why string) error {
+	return fmt.Errorf("%s without %s image, and %s: the stream's view type must be %s", c.Op, image, why, pipeline.NewAndOldImages)
+}
+
+// checkGuard makes sure that the row key decodes back to the item's key.
+func (s *Sink) checkGuard(c *pipeline.Change) error {
+	if s.keyInRow {
+		return nil
+	}
+	if strings.IndexByte(string(c.Key), '!') >= 0 {
+		return errors.New("items of several tables may have the row key " + s.keyText + ": add {@key} to it")
+	}
+	for name := range c.Keys.All() {
+		if !slices.Contains(s.escaped, name) {
+			return claimed(fmt.Sprintf("the row key %s lacks the key attribute %s, so several items may have it", s.keyText, name))
+		}
+	}
+	return nil
+}

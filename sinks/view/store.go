@@ -1,0 +1,84 @@
+package view
+
+import (
+	"context"
+	"iter"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Table is where rows are: a table and the names of its one or two key attributes.
+type Table struct {
+	Name string
+	PK   string // partition key attribute
+	SK   string // sort key attribute; "" where the table has none
+}
+
+// Target is a view as the store sees it.
+type Target struct {
+	Table
+	View     string // name of the sink: a row belongs to the view that first wrote it
+	Pipeline string // name of the pipeline, which rows carry
+}
+
+// Mutation writes one row, or its tombstone, on condition that the store holds
+// no version of the row at or above Version.
+type Mutation struct {
+	PK, SK     pipeline.Value // S, N or B; SK is absent where the table has none
+	Version    pipeline.Version
+	Source     pipeline.Key // of the item that the row is of
+	Tombstone  bool
+	Attributes []Column // without the key; empty for a tombstone
+}
+
+// Column is one attribute of a row.
+type Column struct {
+	Name  string
+	Value pipeline.Value
+}
+
+// Result is what became of a mutation. The zero Result is: the store holds it,
+// now or since an earlier delivery of the same version.
+type Result struct {
+	Superseded bool  // a newer version was there, row or tombstone, and stays
+	Err        error // this mutation failed; marked with pipeline.Transient where it may be tried again
+}
+
+// Store writes the rows of views.
+//
+// Apply blocks until everything it reports as held is durable, and returns one
+// Result for each mutation, in order. No two mutations of a call write the same
+// row, and they may be applied in any order, together or one by one. Values are
+// ranges of a page: a store that keeps them beyond the call clones them. An
+// error means the whole call failed and that any part of it may have been applied;
+// it is marked as pipeline.Transient and pipeline.Fatal say. A row that belongs to
+// another view is a permanent error of its mutation. Tombstones are kept as long
+// as older changes may still arrive. Apply may be called by several goroutines, and by
+// other processes on the same table.
+type Store interface {
+	Apply(ctx context.Context, t Target, ms []Mutation) ([]Result, error)
+}
+
+// Query selects rows of a table.
+type Query struct {
+	PK       pipeline.Value // rows of this partition key alone. Default: all
+	PKPrefix string         // rows whose partition key is an S that begins so. Default: all
+	SKPrefix string         // rows whose sort key is an S that begins so. Default: all
+	Limit    int            // at most so many. Default: no limit
+}
+
+// Row is one row as a reader sees it.
+type Row struct {
+	PK, SK  pipeline.Value // SK is absent where the table has none
+	Item    pipeline.Image // the whole row with its key
+	Version pipeline.Version
+	Source  pipeline.Key
+	View    string
+}
+
+// Reader reads rows back, without tombstones, in the order of partition key and
+// sort key: S and B by their bytes, N by number. It ends with the first error. A row that is
+// written meanwhile may or may not be seen.
+type Reader interface {
+	Rows(ctx context.Context, t Table, q Query) iter.Seq2[Row, error]
+}
