@@ -26,13 +26,3 @@ type RouteTrace struct {
 	Reason  string
 	Err     error
 }
-
-// Difference is one path at which the old and the new image differ.
-type Difference struct {
-	Path     string
-	Old, New Value // Absent where the path is missing
-}
-
-// Diff lists the paths at which a and b differ, in the order of the paths: leaves of
-// maps by name, elements of lists by index, sets as a whole.
-func Diff(a, b Image) []Difference { panic("diff") }

@@ -1,0 +1,63 @@
+package pipeline
+
+import "slices"
+
+// Changed is true when, for one of the patterns, some place that it fits holds
+// different values in the old and the new image, by meaning, or exists in one of
+// them only. So an INSERT or a REMOVE changes every attribute that the item has.
+func Changed(patterns ...Pattern) Condition { return changed{slices.Clone(patterns)} }
+
+// Unchanged is the contrary of [Changed].
+func Unchanged(patterns ...Pattern) Condition { return Not(Changed(patterns...)) }
+
+type changed struct{ patterns []Pattern }
+
+var _ Requirer = changed{}
+
+// Match compares the images.
+func (ch changed) Match(c *Change) (bool, error) {
+	if err := c.comparable(); err != nil {
+		return false, err
+	}
+	var w comparison
+	for _, p := range ch.patterns {
+		if w.images(p.segs, c.Old, c.New) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Requires both images.
+func (changed) Requires() Needs { return Needs{Old: true, New: true} }
+
+// PathChanged is a detector that raises an event for every place that fits one of
+// the patterns and differs between the images, by meaning: with the path of that
+// place and its old and new value, one of them absent where the place exists on
+// one side only. A pattern that ends in ** raises one event for the subtree.
+//
+// Only a MODIFY raises events: an item that appears or goes has not changed.
+// See [Appeared] and [Disappeared] for those.
+func PathChanged(patterns ...Pattern) Detector { return pathChanged{slices.Clone(patterns)} }
+
+type pathChanged struct{ patterns []Pattern }
+
+var _ Requirer = pathChanged{}
+
+// Detect compares the images.
+func (d pathChanged) Detect(dst []Event, c *Change) ([]Event, error) {
+	if c.Op != Modify {
+		return dst, nil
+	}
+	if err := c.comparable(); err != nil {
+		return dst, err
+	}
+	w := comparison{collect: true, events: dst, first: len(dst)}
+	for _, p := range d.patterns {
+		w.images(p.segs, c.Old, c.New)
+	}
+	return w.events, nil
+}
+
+// Requires both images.
+func (pathChanged) Requires() Needs { return Needs{Old: true, New: true} }

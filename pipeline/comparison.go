@@ -1,0 +1,117 @@
+package pipeline
+
+import "bytes"
+
+// comparison walks the places that a pattern fits, in two images at once. It
+// answers whether one of them differs; to collect, it goes on and makes an event
+// of each.
+type comparison struct {
+	collect bool
+	events  []Event
+	first   int    // of the events, the first that this comparison made
+	path    []byte // of the place where the walk stands, kept only to collect
+}
+
+// images compares two items; true ends the walk.
+func (w *comparison) images(segs []patternSegment, old, new Image) bool {
+	if len(segs) == 0 {
+		return false
+	}
+	seg, rest := segs[0], segs[1:]
+	switch seg.wild {
+	case noWildcard:
+		o, _ := old.Get(seg.name)
+		n, _ := new.Get(seg.name)
+		return w.member(seg.name, rest, o, n)
+	case wholeSubtree:
+		if sameButReplication(old, new) {
+			return false
+		}
+		return w.differs(old.Value(), new.Value())
+	default:
+		for _, p := range pairImages(old, new) {
+			if !replicated(p.name) && w.member(p.name, rest, p.old, p.new) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// values compares what stands at one place; true ends the walk.
+func (w *comparison) values(segs []patternSegment, old, new Value) bool {
+	if old.kind == new.kind && bytes.Equal(old.raw, new.raw) {
+		return false // no place within differs
+	}
+	if len(segs) == 0 || segs[0].wild == wholeSubtree {
+		return !old.Equal(new) && w.differs(old, new)
+	}
+	seg, rest := segs[0], segs[1:]
+	switch {
+	case seg.wild == anyMember:
+		for _, p := range pairMaps(old, new) {
+			if w.member(p.name, rest, p.old, p.new) {
+				return true
+			}
+		}
+		return false
+	case seg.wild == anyElement:
+		for i, p := range pairLists(old, new) {
+			if w.element(i, rest, p.old, p.new) {
+				return true
+			}
+		}
+		return false
+	case seg.index >= 0:
+		return w.element(seg.index, rest, listElement(old, seg.index), listElement(new, seg.index))
+	default:
+		o, _ := old.Get(seg.name)
+		n, _ := new.Get(seg.name)
+		return w.member(seg.name, rest, o, n)
+	}
+}
+
+func (w *comparison) member(name string, rest []patternSegment, old, new Value) bool {
+	if !w.collect {
+		return w.values(rest, old, new)
+	}
+	here := len(w.path)
+	w.path = appendMember(w.path, name)
+	stop := w.values(rest, old, new)
+	w.path = w.path[:here]
+	return stop
+}
+
+func (w *comparison) element(i int, rest []patternSegment, old, new Value) bool {
+	if !w.collect {
+		return w.values(rest, old, new)
+	}
+	here := len(w.path)
+	w.path = appendElement(w.path, i)
+	stop := w.values(rest, old, new)
+	w.path = w.path[:here]
+	return stop
+}
+
+// differs takes note of a place whose values differ.
+func (w *comparison) differs(old, new Value) bool {
+	if !w.collect {
+		return true
+	}
+	for _, e := range w.events[w.first:] {
+		if e.Path == string(w.path) {
+			return false // patterns may overlap
+		}
+	}
+	w.events = append(w.events, Event{Path: string(w.path), Old: old, New: new})
+	return false
+}
+
+// listElement is an element of a list. Sets have no places: their order means nothing.
+func listElement(v Value, i int) Value {
+	if v.kind != KindL {
+		return Value{}
+	}
+	e, _ := v.Index(i)
+	return e
+}

@@ -1,0 +1,24 @@
+package pipeline
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// EventID is the id of the event that detector raised in c as its ordinal-th,
+// from 0: 32 hex digits, a hash of the stream's ARN, the item's key, the change's
+// version, the detector's name and the ordinal. It is the same for every delivery
+// of the change, and for every process.
+func EventID(c *Change, detector string, ordinal int) string {
+	var buf [256]byte
+	b := buf[:0]
+	for _, part := range []string{c.StreamARN, string(c.Key), detector} {
+		b = binary.AppendUvarint(b, uint64(len(part)))
+		b = append(b, part...)
+	}
+	b = c.Version.Append(b)
+	b = binary.AppendUvarint(b, uint64(ordinal))
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,189 @@
+package pipeline
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Pattern is a path with wildcards: it stands for all the places of an item that
+// it fits.
+//
+//	Status           the attribute
+//	Address.City     a member of a map
+//	["first-name"]   a name that is no identifier
+//	Lines[0].qty     an element of a list
+//	Lines[*].qty     every element
+//	Rates.*.amount   every member
+//	Address.**       the subtree: Address as a whole
+//	**               the item as a whole
+//
+// A wildcard at the top never stands for an aws:rep:* attribute. The zero Pattern
+// fits nothing.
+type Pattern struct {
+	segs []patternSegment
+	text string
+}
+
+type patternSegment struct {
+	wild  wildcard
+	name  string
+	index int // of an element, -1 where the segment is a name
+}
+
+type wildcard uint8
+
+const (
+	noWildcard   wildcard = iota
+	anyMember             // .*
+	anyElement            // [*]
+	wholeSubtree          // .**
+)
+
+// PatternError is an unsound pattern.
+type PatternError struct {
+	Pattern string
+	Column  int // 1-based, in bytes
+	Message string
+}
+
+// Error names the pattern, the column and what is wrong there.
+func (e *PatternError) Error() string {
+	return fmt.Sprintf("pattern %q, column %d: %s", e.Pattern, e.Column, e.Message)
+}
+
+// ParsePattern reads a pattern. The error is a *PatternError.
+func ParsePattern(s string) (Pattern, error) {
+	p := patternParser{src: s}
+	if err := p.parse(); err != nil {
+		return Pattern{}, err
+	}
+	return Pattern{segs: p.segs, text: s}, nil
+}
+
+// String is the pattern as it was written.
+func (p Pattern) String() string { return p.text }
+
+// IsZero tells whether p is the zero Pattern.
+func (p Pattern) IsZero() bool { return len(p.segs) == 0 }
+
+// Root is the top-level attribute that p starts with; false where that is a wildcard.
+func (p Pattern) Root() (string, bool) {
+	if p.IsZero() || p.segs[0].wild != noWildcard {
+		return "", false
+	}
+	return p.segs[0].name, true
+}
+
+type patternParser struct {
+	src  string
+	at   int
+	segs []patternSegment
+}
+
+func (p *patternParser) parse() error {
+	if p.src == "" {
+		return p.fail("is empty")
+	}
+	for first := true; p.at < len(p.src); first = false {
+		if n := len(p.segs); n > 0 && p.segs[n-1].wild == wholeSubtree {
+			return p.fail("** takes in everything below: nothing may follow it")
+		}
+		var err error
+		switch {
+		case p.src[p.at] == '[':
+			err = p.bracket(first)
+		case first:
+			err = p.member()
+		case p.src[p.at] == '.':
+			p.at++
+			err = p.member()
+		default:
+			err = p.fail("want '.', '[' or the end")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// member reads what may follow a dot: a name, * or **.
+func (p *patternParser) member() error {
+	rest := p.src[p.at:]
+	switch {
+	case strings.HasPrefix(rest, "**"):
+		p.at += 2
+		p.segs = append(p.segs, patternSegment{wild: wholeSubtree})
+		return nil
+	case strings.HasPrefix(rest, "*"):
+		p.at++
+		p.segs = append(p.segs, patternSegment{wild: anyMember})
+		return nil
+	}
+	n := 0
+	for n < len(rest) && bareNameByte(rest[n], n == 0) {
+		n++
+	}
+	if n == 0 {
+		return p.fail(`want a name, * or **; write other names as ["first-name"]`)
+	}
+	p.at += n
+	p.segs = append(p.segs, patternSegment{name: rest[:n], index: -1})
+	return nil
+}
+
+// bracket reads ["name"], [0] or [*].
+func (p *patternParser) bracket(first bool) error {
+	start := p.at
+	rest := p.src[p.at+1:]
+	if strings.HasPrefix(rest, `"`) {
+		quoted, err := strconv.QuotedPrefix(rest)
+		if err != nil {
+			return p.fail("the quoted name does not end")
+		}
+		name, err := strconv.Unquote(quoted)
+		if err != nil || name == "" {
+			return p.fail("the quoted name is empty or unsound")
+		}
+		p.at += 1 + len(quoted)
+		p.segs = append(p.segs, patternSegment{name: name, index: -1})
+		return p.close(start)
+	}
+	if first {
+		return p.fail("an item is no list: start with a name")
+	}
+	if strings.HasPrefix(rest, "*") {
+		p.at += 2
+		p.segs = append(p.segs, patternSegment{wild: anyElement})
+		return p.close(start)
+	}
+	n := 0
+	for n < len(rest) && '0' <= rest[n] && rest[n] <= '9' {
+		n++
+	}
+	index, err := strconv.Atoi(rest[:n])
+	if err != nil {
+		return p.fail(`want an index, * or a quoted name behind '['`)
+	}
+	p.at += 1 + n
+	p.segs = append(p.segs, patternSegment{index: index})
+	return p.close(start)
+}
+
+func (p *patternParser) close(start int) error {
+	if !strings.HasPrefix(p.src[p.at:], "]") {
+		return p.fail(fmt.Sprintf("want ']' for the '[' of column %d", start+1))
+	}
+	p.at++
+	return nil
+}
+
+func (p *patternParser) fail(message string) error {
+	return &PatternError{Pattern: p.src, Column: p.at + 1, Message: message}
+}
+
+// bareNameByte tells whether b may stand in a name without quotes.
+func bareNameByte(b byte, first bool) bool {
+	return b == '_' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || !first && '0' <= b && b <= '9'
+}

@@ -1,0 +1,86 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+)
+
+// replicationPrefix starts the names of the attributes that legacy global tables
+// (version 2017.11.29) add to items: aws:rep:deleting, aws:rep:updatetime,
+// aws:rep:updateregion. They are no part of what a user wrote.
+const replicationPrefix = "aws:rep:"
+
+// ReplicationEchoes is true for the extra MODIFY that a legacy global table makes
+// of every write: its images differ, and only in aws:rep:* attributes.
+func ReplicationEchoes() Condition { return sameness{echo: true} }
+
+// NoChange is true for a MODIFY whose images are equal by meaning, whatever its
+// aws:rep:* attributes say: of replication's echoes as well.
+func NoChange() Condition { return sameness{} }
+
+type sameness struct{ echo bool }
+
+var _ Requirer = sameness{}
+
+// Match compares the images.
+func (s sameness) Match(c *Change) (bool, error) {
+	if c.Op != Modify {
+		return false, nil
+	}
+	if err := c.comparable(); err != nil {
+		return false, err
+	}
+	if c.Old.Equal(c.New) {
+		return !s.echo, nil
+	}
+	return sameButReplication(c.Old, c.New), nil
+}
+
+// Requires both images.
+func (sameness) Requires() Needs { return Needs{Old: true, New: true} }
+
+// sameButReplication tells whether two images are equal when their aws:rep:*
+// attributes are left out.
+func sameButReplication(a, b Image) bool {
+	if a.Len()+b.Len() > 128 {
+		for _, p := range pairImages(a, b) {
+			if !replicated(p.name) && !p.old.Equal(p.new) {
+				return false
+			}
+		}
+		return true
+	}
+	rest := 0 // of b's attributes, those that a has not been seen to have
+	for name := range b.All() {
+		if !replicated(name) {
+			rest++
+		}
+	}
+	for name, v := range a.All() {
+		if replicated(name) {
+			continue
+		}
+		if w, _ := b.Get(name); !v.Equal(w) {
+			return false
+		}
+		rest--
+	}
+	return rest == 0
+}
+
+func replicated(name string) bool { return strings.HasPrefix(name, replicationPrefix) }
+
+// comparable is an error where the change lacks an image that its operation has:
+// a stage that compares would take the lack for a difference.
+func (c *Change) comparable() error {
+	missing := ""
+	switch {
+	case !c.Old.Exists() && (c.Op == Modify || c.Op == Remove):
+		missing = "old"
+	case !c.New.Exists() && (c.Op == Modify || c.Op == Insert):
+		missing = "new"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%v without its %s image (view type %v): set the stream's view type to NEW_AND_OLD_IMAGES", c.Op, missing, c.ViewType)
+}

@@ -1,0 +1,29 @@
+package pipeline
+
+// When is d restricted to the changes for which c is true. The condition is asked
+// only of a change in which d sees something.
+func When(c Condition, d Detector) Detector { return when{c, d} }
+
+type when struct {
+	condition Condition
+	detector  Detector
+}
+
+var _ Requirer = when{}
+
+// Detect asks the detector, then the condition.
+func (w when) Detect(dst []Event, c *Change) ([]Event, error) {
+	events, err := w.detector.Detect(dst, c)
+	if err != nil || len(events) == len(dst) {
+		return dst, err
+	}
+	if ok, err := w.condition.Match(c); !ok || err != nil {
+		return dst, err
+	}
+	return events, nil
+}
+
+// Requires is what either needs.
+func (w when) Requires() Needs {
+	return needs[any](w.condition, w.detector)
+}
