@@ -27,9 +27,9 @@ const (
 )
 
 // ParseDecimal reads a number as DynamoDB takes it: an optional sign, digits
-// with an optional point, an optional exponent. The error quotes s and says what
-// is wrong: the syntax, more than 38 significant digits (leading and trailing
-// zeros do not count), or a magnitude outside the range.
+// with an optional point, an optional exponent. The error says what is wrong,
+// without showing s: the syntax, more than 38 significant digits (leading and
+// trailing zeros do not count), or a magnitude outside the range.
 func ParseDecimal(s string) (Decimal, error) { return parseDecimal(s) }
 
 // DecimalOf is i, exactly.
@@ -63,7 +63,7 @@ func (d Decimal) Cmp(e Decimal) int {
 }
 
 // Add is d + e, exactly. It is an error when the sum needs more than 38 digits
-// or leaves DynamoDB's range.
+// or leaves DynamoDB's range; the error shows neither number.
 func (d Decimal) Add(e Decimal) (Decimal, error) {
 	if d.Sign() == 0 {
 		return e, nil
@@ -79,14 +79,14 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 	// there (3.4 × 10^38), low, being below 10^38, can't bring it back to 38 digits.
 	h, ok := high.coefficient().timesPow10(int(high.exp - low.exp))
 	if !ok {
-		return Decimal{}, addError(d, e, errDigits)
+		return Decimal{}, addError(errDigits)
 	}
 	l, neg := low.coefficient(), high.neg
 	var sum uint128
 	switch {
 	case high.neg == low.neg:
 		if sum, ok = h.add(l); !ok {
-			return Decimal{}, addError(d, e, errDigits)
+			return Decimal{}, addError(errDigits)
 		}
 	case h.cmp(l) >= 0:
 		sum = h.sub(l)
@@ -96,7 +96,7 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 	s := Decimal{hi: sum.hi, lo: sum.lo, exp: low.exp, neg: neg}
 	s.trim()
 	if err := s.check(); err != nil {
-		return Decimal{}, addError(d, e, err)
+		return Decimal{}, addError(err)
 	}
 	return s, nil
 }
@@ -235,6 +235,4 @@ func (d Decimal) check() error {
 	return nil
 }
 
-func addError(d, e Decimal, err error) error {
-	return fmt.Errorf("%v + %v: the sum %w", d, e, err)
-}
+func addError(err error) error { return fmt.Errorf("the sum is %w", err) }

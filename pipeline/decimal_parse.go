@@ -1,30 +1,20 @@
 package pipeline
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
+// What may be wrong with a number. The texts don't quote it: it may be data of an
+// item, and errors are logged.
 var (
-	errSyntax = errors.New("is no number")
-	errDigits = errors.New("needs more than 38 significant digits")
-	errLarge  = errors.New("is too large: DynamoDB ends at 9.99...E+125")
-	errSmall  = errors.New("is too close to zero: DynamoDB ends at 1E-130")
+	errSyntax = errors.New("not a number")
+	errDigits = errors.New("a number of more than 38 significant digits")
+	errLarge  = errors.New("a number too large for DynamoDB, which ends at 9.99...E+125")
+	errSmall  = errors.New("a number too close to zero for DynamoDB, which ends at 1E-130")
 )
 
-// parseDecimal is ParseDecimal over either kind of text. It does not allocate
-// when it succeeds.
+// parseDecimal is ParseDecimal over either kind of text. It does not allocate.
+// Zeros are held back until a digit follows them, so the coefficient comes out
+// canonical.
 func parseDecimal[T string | []byte](s T) (Decimal, error) {
-	d, err := scanDecimal(s)
-	if err != nil {
-		return Decimal{}, fmt.Errorf("%.200q %w", s, err)
-	}
-	return d, nil
-}
-
-// scanDecimal is parseDecimal without the text in its errors. Zeros are held
-// back until a digit follows them, so the coefficient comes out canonical.
-func scanDecimal[T string | []byte](s T) (Decimal, error) {
 	var (
 		c        uint128
 		n        int  // significant digits in c
