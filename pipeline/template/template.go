@@ -178,6 +178,18 @@ func (t *Template) Paths() []string {
 	return paths
 }
 
+// Stable tells whether the template yields the same for every change that leaves
+// the item as it is: it reads the item, {@key} and {@table}, and of the change nothing else.
+func (t *Template) Stable() bool {
+	for _, h := range t.holes {
+		switch h.source {
+		case fromVersion, fromSequence, fromTime, fromOperation:
+			return false
+		}
+	}
+	return true
+}
+
 // wholePath is the placeholder of a template that is exactly one {path}.
 func (t *Template) wholePath() (*placeholder, bool) {
 	if len(t.holes) != 1 || t.literals[0] != "" || t.literals[1] != "" {

@@ -3,7 +3,6 @@ package view
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -47,12 +46,17 @@ func (o Options) validate() error {
 	case (o.SK.Name == "") != (o.SK.Template == nil):
 		return errors.New("SK needs a name and a template, or neither")
 	}
-	taken := map[string]string{reserved: "holds the row's version"}
-	all := []Attribute{o.PK}
+	keys := []Attribute{o.PK}
 	if o.SK.Name != "" {
-		all = append(all, o.SK)
+		keys = append(keys, o.SK)
 	}
-	for _, a := range append(all, o.Attributes...) {
+	for _, a := range keys {
+		if !a.Template.Stable() {
+			return fmt.Errorf("key attribute %s: '%s' differs from change to change, so that the row of an older one could not be found again: a row key is made of the item, {@key} and {@table}", a.Name, a.Template)
+		}
+	}
+	taken := map[string]string{reserved: "holds the row's version"}
+	for _, a := range append(keys, o.Attributes...) {
 		if a.Name == "" || a.Template == nil {
 			return errors.New("Attributes: each needs a name and a template")
 		}
@@ -94,15 +98,11 @@ func claimed(why string) error {
 }
 
 // keyAttribute is the name of a top-level attribute that a path is, without
-// quotes and brackets; "" where the path leads deeper.
+// brackets and quotes; "" where the path leads deeper.
 func keyAttribute(path string) string {
 	p, err := pipeline.ParsePath(path)
-	if err != nil {
+	if err != nil || path != p.Root() && path != `["`+p.Root()+`"]` {
 		return ""
 	}
-	root := p.Root()
-	if path != root && path != `["`+strings.ReplaceAll(root, `"`, `\"`)+`"]` {
-		return ""
-	}
-	return root
+	return p.Root()
 }

@@ -26,9 +26,10 @@ type Sink struct {
 }
 
 var (
-	_ pipeline.Sink     = (*Sink)(nil)
-	_ pipeline.Planner  = (*Sink)(nil)
-	_ pipeline.Requirer = (*Sink)(nil)
+	_ pipeline.Sink       = (*Sink)(nil)
+	_ pipeline.Planner    = (*Sink)(nil)
+	_ pipeline.Requirer   = (*Sink)(nil)
+	_ pipeline.KeyOrderer = (*Sink)(nil)
 )
 
 // New makes the sink of a view. The error names the option that is wrong.
@@ -74,6 +75,9 @@ func New(o Options) (*Sink, error) {
 
 // Target is the view as its store sees it.
 func (s *Sink) Target() Target { return s.target }
+
+// KeepsKeyOrder is true: an older write that comes after a newer one loses.
+func (s *Sink) KeepsKeyOrder() bool { return true }
 
 // Write applies the planned ops. A change of which any op was applied is
 // Written; Coalesced when later changes of the batch wrote all its rows; and

@@ -1,0 +1,83 @@
+package sinktest
+
+import (
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// faults: store calls fail before, amid and after their effect, for now or for
+// good. What failed for now is tried again, what failed for good is delivered
+// again at the end, as a redrive does.
+func faults(t *testing.T, s Suite) {
+	check(t, s, func(rt *rapid.T, st *stage) {
+		batches := cut(rt, st.stream.Changes)
+		w := st.worker(plan(rt, 2*len(batches), Transient, Permanent))
+		for _, b := range batches {
+			st.must(w.deliver(st.ctx, b))
+		}
+		st.finish(w)
+		st.want("faults, retries and a redrive")
+	})
+}
+
+// finish redrives and ends the run, either of which may meet a fault that is still
+// to come. After a permanent one in a flush an operator runs the pipeline again.
+func (st *stage) finish(w *worker) {
+	st.tb.Helper()
+	for range attempts {
+		err := w.redrive(st.ctx)
+		if err == nil {
+			err = w.flush(st.ctx)
+		}
+		if err == nil && len(w.dead) == 0 {
+			return
+		}
+		if _, retry := pipeline.Retryable(err); err != nil && !retry && !errors.Is(err, errPermanent) {
+			st.tb.Fatal(err)
+		}
+	}
+	st.tb.Fatalf("the run did not end within %d attempts", attempts)
+}
+
+// crash: the process dies in the midst of a store call, between any two writes,
+// and the next one begins at a place that was finished before, or earlier.
+func crash(t *testing.T, s Suite) {
+	check(t, s, func(rt *rapid.T, st *stage) {
+		batches := cut(rt, st.stream.Changes)
+		at := 0
+		for range rapid.IntRange(1, 3).Draw(rt, "crashes") {
+			w := st.worker(plan(rt, 2*len(batches), Transient, Crash))
+			var err error
+			for at < len(batches) && err == nil {
+				if err = w.deliver(st.ctx, batches[at]); err == nil {
+					at++
+				}
+			}
+			if err != nil && !errors.Is(err, ErrCrash) {
+				st.tb.Fatal(err)
+			}
+			st.crash()
+			at = rapid.IntRange(0, at).Draw(rt, "checkpoint")
+		}
+		st.run(st.worker(nil), batches[at:])
+		st.want("crashes")
+	})
+}
+
+// Fact 24: part of a batch fails, as BatchWriteItem leaves UnprocessedItems: every
+// prefix of every call takes effect once, and the rest is written by the retry.
+func partOfABatch(t *testing.T, s Suite) {
+	records := history()
+	for after := range len(records) + 1 {
+		fixed(t, s, func(st *stage) {
+			w := st.worker(NewFaults(Fault{Call: 0, After: after, Kind: Transient}))
+			st.must(w.deliver(st.ctx, st.stream.Changes))
+			st.finish(w)
+			st.want("part of a batch failed")
+		}, records...)
+	}
+}

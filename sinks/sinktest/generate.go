@@ -1,0 +1,156 @@
+package sinktest
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// drawRecords walks a table of few items through a random history.
+func drawRecords(t *rapid.T, o StreamOptions) []Record {
+	keys := drawKeys(t, o)
+	table := make([]Item, len(keys)) // what each item is now; nil: it does not exist
+	var records []Record
+	if o.Snapshots {
+		for i, k := range keys {
+			if rapid.Bool().Draw(t, "older") {
+				table[i] = drawItem(t, k)
+				records = append(records, Record{EventName: snapshot, Keys: k, New: table[i]})
+			}
+		}
+	}
+	// A length that grows within the stream tells numbers from texts.
+	start := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(rapid.IntRange(21, 39).Draw(t, "digits"))), nil)
+	next := newSequence(start.Sub(start, big.NewInt(int64(rapid.IntRange(1, 40).Draw(t, "below")))))
+	second := int64(epoch)
+	for range rapid.IntRange(1, o.Records).Draw(t, "records") {
+		i := rapid.IntRange(0, len(keys)-1).Draw(t, "item")
+		r := Record{Keys: keys[i], Old: table[i]}
+		if table[i] == nil || rapid.IntRange(0, 3).Draw(t, "op") > 0 {
+			r.New = drawItem(t, keys[i])
+		}
+		switch {
+		case r.Old == nil:
+			r.EventName = "INSERT"
+		case r.New == nil:
+			r.EventName = "REMOVE"
+			r.TTL = rapid.Bool().Draw(t, "ttl")
+		default:
+			r.EventName = "MODIFY"
+		}
+		if rapid.IntRange(0, 9).Draw(t, "unknown") == 0 {
+			r.EventName, r.TTL = "EVOLVE", false
+		}
+		second += int64(rapid.IntRange(0, 1).Draw(t, "seconds"))
+		r.Second = second
+		r.Sequence = next(int64(rapid.IntRange(1, 9).Draw(t, "sequence")))
+		table[i] = r.New
+		records = append(records, r)
+	}
+	return records
+}
+
+// drawKeys are the keys of different items, some alike but for separators.
+func drawKeys(t *rapid.T, o StreamOptions) []Item {
+	n := rapid.IntRange(1, o.Items).Draw(t, "items")
+	names := slices.Sorted(maps.Keys(o.Keys))
+	return rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) Item {
+		k := Item{}
+		for _, name := range names {
+			k[name] = drawKeyAttr(t, o.Keys[name])
+		}
+		return k
+	}), n, n, func(k Item) string { return Canonical(k) }).Draw(t, "keys")
+}
+
+func drawKeyAttr(t *rapid.T, kind string) Attr {
+	switch kind {
+	case "N":
+		return Attr{"N": rapid.SampledFrom([]string{"0", "1", "-1", "10", "0.5", "12345678901234567890.5"}).Draw(t, "key")}
+	case "B":
+		return Attr{"B": base64.StdEncoding.EncodeToString(rapid.SliceOfN(rapid.Byte(), 1, 4).Draw(t, "key"))}
+	default:
+		return Attr{"S": rapid.OneOf(
+			rapid.SampledFrom([]string{"a", "b", "a#b", "a,b", "a%2Cb", "A", "é", "\u0001", "PROFILE"}),
+			rapid.StringN(1, 6, -1),
+		).Draw(t, "key")}
+	}
+}
+
+func drawItem(t *rapid.T, keys Item) Item {
+	item := maps.Clone(keys)
+	add := func(name string, g *rapid.Generator[Attr]) {
+		if rapid.IntRange(0, 7).Draw(t, "has "+name) > 0 {
+			item[name] = g.Draw(t, name)
+		}
+	}
+	add("Type", texts("Order", "Order", "User"))
+	add("Status", rapid.OneOf(texts("paid", "shipped", "a#b", "a%23b", ""), rapid.Just(Attr{"NULL": true})))
+	add("Rank", rapid.Map(rapid.IntRange(-2, 2), func(i int) Attr { return Attr{"N": fmt.Sprint(i)} }))
+	add("CreatedAt", texts("2026-01-02T23:59:59Z", "2026-01-03T00:00:00Z", "2026-01-04T01:02:03.5+02:00"))
+	add("Total", rapid.Custom(drawNumber))
+	add("Any", attrs(2))
+	return item
+}
+
+func texts(choices ...string) *rapid.Generator[Attr] {
+	return rapid.Map(rapid.SampledFrom(choices), func(s string) Attr { return Attr{"S": s} })
+}
+
+// drawNumber is any number that DynamoDB holds, as it writes it: no exponent.
+func drawNumber(t *rapid.T) Attr { return Attr{"N": drawDigits(t)} }
+
+func drawDigits(t *rapid.T) string {
+	digits := rapid.StringMatching(`[1-9][0-9]{0,36}[1-9]|[1-9]|0`).Draw(t, "digits")
+	if digits == "0" {
+		return "0"
+	}
+	exp := rapid.IntRange(-130, 125).Draw(t, "exp") // of the first digit
+	var n string
+	switch {
+	case exp < 0:
+		n = "0." + strings.Repeat("0", -exp-1) + digits[:min(len(digits), 131+exp)]
+		if strings.Trim(n, "0.") == "" {
+			return "0"
+		}
+	case exp+1 >= len(digits):
+		n = digits + strings.Repeat("0", exp+1-len(digits))
+	default:
+		n = digits[:exp+1] + "." + digits[exp+1:]
+	}
+	if rapid.Bool().Draw(t, "negative") {
+		n = "-" + n
+	}
+	return n
+}
+
+// attrs generates values of any type, nested so deep.
+func attrs(depth int) *rapid.Generator[Attr] {
+	binary := rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 5), base64.StdEncoding.EncodeToString)
+	kinds := []*rapid.Generator[Attr]{
+		rapid.Map(rapid.String(), func(s string) Attr { return Attr{"S": s} }),
+		rapid.Custom(drawNumber),
+		rapid.Map(binary, func(b string) Attr { return Attr{"B": b} }),
+		rapid.Map(rapid.Bool(), func(b bool) Attr { return Attr{"BOOL": b} }),
+		rapid.Just(Attr{"NULL": true}),
+		set("SS", rapid.StringN(1, 5, -1)),
+		set("BS", binary),
+		set("NS", rapid.Map(rapid.IntRange(-99, 99), func(i int) string { return fmt.Sprint(i) })),
+	}
+	if depth > 0 {
+		inner := rapid.Deferred(func() *rapid.Generator[Attr] { return attrs(depth - 1) })
+		kinds = append(kinds,
+			rapid.Map(rapid.SliceOfN(inner, 0, 3), func(l []Attr) Attr { return Attr{"L": l} }),
+			rapid.Map(rapid.MapOfN(rapid.StringN(1, 5, -1), inner, 0, 3), func(m map[string]Attr) Attr { return Attr{"M": Item(m)} }))
+	}
+	return rapid.OneOf(kinds...)
+}
+
+func set(tag string, members *rapid.Generator[string]) *rapid.Generator[Attr] {
+	return rapid.Map(rapid.SliceOfNDistinct(members, 1, 3, rapid.ID), func(l []string) Attr { return Attr{tag: l} })
+}

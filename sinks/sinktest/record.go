@@ -1,0 +1,163 @@
+package sinktest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+)
+
+// Attr is an attribute value as DynamoDB JSON shows it: {"S": "x"}, {"N": "1"},
+// {"B": "base64"}, {"BOOL": true}, {"NULL": true}, {"M": Item}, {"L": []Attr},
+// {"SS": []string}, {"NS": []string}, {"BS": []string}.
+type Attr map[string]any
+
+// Item is an item in plain Go.
+type Item map[string]Attr
+
+// Text is the attribute's text where it is an S, and "" otherwise.
+func (it Item) Text(name string) string {
+	s, _ := it[name]["S"].(string)
+	return s
+}
+
+// Number is the attribute's number as sent where it is an N, and "" otherwise.
+func (it Item) Number(name string) string {
+	n, _ := it[name]["N"].(string)
+	return n
+}
+
+// Record is one record of a stream in plain Go.
+type Record struct {
+	EventName string // INSERT, MODIFY, REMOVE; SNAPSHOT for a backfilled state; or a name that no documentation knows
+	Keys      Item
+	Old, New  Item // nil where the record has none
+	TTL       bool // removed by the TTL process
+	Sequence  string
+	Second    int64 // approximate creation time, epoch seconds
+}
+
+// Removed tells whether the item is gone after the record.
+func (r Record) Removed() bool { return r.New == nil }
+
+// KeyText is the item's key as text, equal for records of one item.
+func (r Record) KeyText() string { return Canonical(r.Keys) }
+
+// StreamARN is the stream that all records are of.
+const StreamARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
+
+// Table is the table that all records are of.
+const Table = "shop"
+
+// epoch is the time of the stream's label in Unix seconds.
+const epoch = 1767323045
+
+// JSON is the record as a stream sends it.
+func (r Record) JSON() []byte {
+	body := map[string]any{
+		"ApproximateCreationDateTime": r.Second,
+		"Keys":                        r.Keys,
+		"SequenceNumber":              r.Sequence,
+		"SizeBytes":                   100,
+		"StreamViewType":              "NEW_AND_OLD_IMAGES",
+	}
+	if r.Old != nil {
+		body["OldImage"] = r.Old
+	}
+	if r.New != nil {
+		body["NewImage"] = r.New
+	}
+	record := map[string]any{
+		"eventID":        fmt.Sprintf("%x", r.Sequence),
+		"eventName":      r.EventName,
+		"eventVersion":   "1.1",
+		"eventSource":    "aws:dynamodb",
+		"awsRegion":      "eu-central-1",
+		"dynamodb":       body,
+		"eventSourceARN": StreamARN,
+	}
+	if r.TTL {
+		record["userIdentity"] = map[string]string{"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+	}
+	return mustJSON(record)
+}
+
+// Canonical is v as JSON that is equal for equal DynamoDB values: members by
+// name, sets in order, numbers by what they are worth. v is an Item, an Attr, or
+// whatever encoding/json decodes DynamoDB JSON to.
+func Canonical(v any) string {
+	var plain any
+	if err := json.Unmarshal(mustJSON(v), &plain); err != nil {
+		panic(err) // it was encoded a line ago
+	}
+	return string(mustJSON(canonical(plain)))
+}
+
+// CanonicalJSON is Canonical of a JSON document.
+func CanonicalJSON(b []byte) (string, error) {
+	var plain any
+	if err := json.Unmarshal(b, &plain); err != nil {
+		return "", fmt.Errorf("%w in %q", err, b)
+	}
+	return Canonical(plain), nil
+}
+
+func canonical(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = canonical(v[i])
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			switch member := v[name].(type) {
+			case string:
+				if name == "N" {
+					v[name] = worth(member)
+				}
+			case []any:
+				v[name] = canonicalList(name, member)
+			default:
+				v[name] = canonical(member)
+			}
+		}
+	}
+	return v
+}
+
+// canonicalList sorts the members of a set; a list keeps its order.
+func canonicalList(tag string, list []any) any {
+	texts := make([]string, 0, len(list))
+	for _, m := range list {
+		s, ok := m.(string)
+		if !ok {
+			return canonical(list)
+		}
+		if tag == "NS" {
+			s = worth(s)
+		}
+		texts = append(texts, s)
+	}
+	if tag == "SS" || tag == "NS" || tag == "BS" {
+		slices.Sort(texts)
+	}
+	return texts
+}
+
+// worth is a number as an exact fraction.
+func worth(n string) string {
+	r, ok := new(big.Rat).SetString(n)
+	if !ok {
+		return "no number: " + n
+	}
+	return r.RatString()
+}
+
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // maps, slices, strings and booleans always encode
+	}
+	return b
+}

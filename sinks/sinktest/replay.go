@@ -1,0 +1,100 @@
+package sinktest
+
+import (
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// onePass: a clean pass leaves what the model says, also for a process that opens
+// the store later.
+func onePass(t *testing.T, s Suite) {
+	check(t, s, func(rt *rapid.T, st *stage) {
+		st.run(st.worker(nil), cut(rt, st.stream.Changes))
+		st.want("one pass")
+		st.close(st.store.Close)
+		st.open()
+		st.want("the store was opened again")
+	})
+}
+
+// shuffled: across items any order will do.
+func shuffled(t *testing.T, s Suite) {
+	check(t, s, func(rt *rapid.T, st *stage) {
+		st.run(st.worker(nil), cut(rt, shuffle(rt, st.stream.Changes)))
+		st.want("a pass shuffled across keys")
+	})
+}
+
+// replayed: what comes again, while the stream is read or after it, changes nothing.
+func replayed(t *testing.T, s Suite) {
+	check(t, s, func(rt *rapid.T, st *stage) {
+		st.run(st.worker(nil), cut(rt, stutter(rt, st.stream.Changes)))
+		st.want("a pass with redeliveries")
+		for range rapid.IntRange(1, 3).Draw(rt, "replays") {
+			again := suffix(rt, st.stream.Changes)
+			if rapid.Bool().Draw(rt, "shuffled") {
+				again = shuffle(rt, again)
+			}
+			st.run(st.worker(nil), cut(rt, stutter(rt, again)))
+			st.want("a suffix was replayed")
+		}
+	})
+}
+
+// zombie: a worker that lost its place long ago and does not know goes on with
+// an old part of the stream, between and after the writes of the one that has it now.
+func zombie(t *testing.T, s Suite) {
+	check(t, s, func(rt *rapid.T, st *stage) {
+		alive, lagging := st.worker(nil), st.worker(nil)
+		ahead := cut(rt, st.stream.Changes)
+		behind := cut(rt, suffix(rt, st.stream.Changes))
+		for len(ahead) > 0 {
+			st.must(alive.deliver(st.ctx, ahead[0]))
+			ahead = ahead[1:]
+			if len(behind) > 0 && rapid.Bool().Draw(rt, "zombie") {
+				st.must(lagging.deliver(st.ctx, behind[0]))
+				behind = behind[1:]
+			}
+		}
+		st.must(alive.flush(st.ctx))
+		st.run(lagging, behind)
+		st.want("a zombie wrote")
+	})
+}
+
+// concurrent: several workers write the same stream at once, on real goroutines.
+func concurrent(t *testing.T, s Suite) {
+	const seeds, workers = 8, 4
+	for seed := range seeds {
+		on(t.Context(), t, s, t.TempDir(), Streams(s.Stream).Example(seed), func(st *stage) {
+			errs := make([]error, workers)
+			var wg sync.WaitGroup
+			for i := range workers {
+				w := st.worker(nil)
+				changes := st.stream.Changes[i*len(st.stream.Changes)/(2*workers):]
+				wg.Go(func() { errs[i] = w.all(st, changes, 1+i) })
+			}
+			wg.Wait()
+			for _, err := range errs {
+				st.must(err)
+			}
+			st.want("several workers wrote at once")
+		})
+	}
+}
+
+// all delivers changes in batches of n and ends the run.
+func (w *worker) all(st *stage, changes []*pipeline.Change, n int) error {
+	for len(changes) > 0 {
+		k := min(n, len(changes))
+		if err := w.deliver(st.ctx, changes[:k]); err != nil {
+			return err
+		}
+		changes = changes[k:]
+	}
+	return w.flush(st.ctx)
+}

@@ -1,0 +1,75 @@
+package sinktest
+
+import (
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// cut draws how changes are cut into batches.
+func cut(t *rapid.T, changes []*pipeline.Change) [][]*pipeline.Change {
+	var batches [][]*pipeline.Change
+	for len(changes) > 0 {
+		n := rapid.IntRange(1, min(len(changes), 12)).Draw(t, "batch")
+		batches = append(batches, changes[:n])
+		changes = changes[n:]
+	}
+	return batches
+}
+
+// suffix draws where a replay begins.
+func suffix(t *rapid.T, changes []*pipeline.Change) []*pipeline.Change {
+	return changes[rapid.IntRange(0, len(changes)-1).Draw(t, "from"):]
+}
+
+// shuffle draws an order that differs across keys and is the same within each.
+func shuffle(t *rapid.T, changes []*pipeline.Change) []*pipeline.Change {
+	var order []pipeline.Key
+	lanes := make(map[pipeline.Key][]*pipeline.Change)
+	for _, c := range changes {
+		if _, seen := lanes[c.Key]; !seen {
+			order = append(order, c.Key)
+		}
+		lanes[c.Key] = append(lanes[c.Key], c)
+	}
+	out := make([]*pipeline.Change, 0, len(changes))
+	for len(order) > 0 {
+		i := rapid.IntRange(0, len(order)-1).Draw(t, "lane")
+		k := order[i]
+		out = append(out, lanes[k][0])
+		if lanes[k] = lanes[k][1:]; len(lanes[k]) == 0 {
+			order = slices.Delete(order, i, i+1)
+		}
+	}
+	return out
+}
+
+// stutter draws a delivery that jumps back now and then: first deliveries are in
+// order, redeliveries repeat what was before.
+func stutter(t *rapid.T, changes []*pipeline.Change) []*pipeline.Change {
+	var out []*pipeline.Change
+	jumps := 3
+	for at := 0; at < len(changes); {
+		out = append(out, changes[at])
+		at++
+		if jumps > 0 && rapid.IntRange(0, 4).Draw(t, "jump") == 0 {
+			jumps--
+			at = rapid.IntRange(0, at-1).Draw(t, "back to")
+		}
+	}
+	return out
+}
+
+// plan draws faults among the first calls of a store.
+func plan(t *rapid.T, calls int, kinds ...Kind) *Faults {
+	f := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) Fault {
+		return Fault{
+			Call:  rapid.IntRange(0, calls).Draw(t, "call"),
+			After: rapid.IntRange(0, 6).Draw(t, "after"),
+			Kind:  rapid.SampledFrom(kinds).Draw(t, "kind"),
+		}
+	}), 1, 4, func(f Fault) int { return f.Call }).Draw(t, "faults")
+	return NewFaults(f...)
+}

@@ -1,0 +1,165 @@
+package sinktest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// stage is one store with the workers that write to it, for one check of one property.
+type stage struct {
+	suite  Suite
+	tb     tb
+	ctx    context.Context
+	dir    string
+	store  Store
+	stream *Stream
+}
+
+// tb is what testing.T and rapid.T share.
+type tb interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// check runs a property on random streams, each on a store of its own.
+func check(t *testing.T, s Suite, property func(rt *rapid.T, st *stage)) {
+	t.Helper()
+	streams, ctx := Streams(s.Stream), t.Context()
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		on(ctx, rt, s, dir, streams.Draw(rt, "stream"), func(st *stage) { property(rt, st) })
+	})
+}
+
+// fixed runs a property on one given stream.
+func fixed(t *testing.T, s Suite, property func(st *stage), records ...Record) {
+	t.Helper()
+	stream, err := Build(records...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on(t.Context(), t, s, t.TempDir(), stream, property)
+}
+
+func on(ctx context.Context, tb tb, s Suite, parent string, stream *Stream, property func(st *stage)) {
+	tb.Helper()
+	dir, err := os.MkdirTemp(parent, "store-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	st := &stage{suite: s, tb: tb, ctx: ctx, dir: dir, stream: stream}
+	st.open()
+	defer os.RemoveAll(dir)
+	defer func() { st.close(st.store.Close) }()
+	property(st)
+}
+
+func (st *stage) open() {
+	st.tb.Helper()
+	store, err := st.suite.Open(st.dir)
+	if err != nil {
+		st.tb.Fatalf("open: %v", err)
+	}
+	if store.Sink == nil || store.State == nil {
+		st.tb.Fatal("sinktest: a Store needs Sink and State")
+	}
+	st.store = store
+}
+
+func (st *stage) close(how func() error) {
+	st.tb.Helper()
+	if how == nil {
+		return
+	}
+	if err := how(); err != nil {
+		st.tb.Fatalf("close: %v", err)
+	}
+}
+
+// crash lets the process die and starts the next one.
+func (st *stage) crash() {
+	st.tb.Helper()
+	how := st.store.Kill
+	if how == nil {
+		how = st.store.Close
+	}
+	st.close(how)
+	st.open()
+}
+
+// worker is a new worker of the pipeline; f nil: without faults.
+func (st *stage) worker(f *Faults) *worker {
+	st.tb.Helper()
+	if f == nil {
+		f = NewFaults()
+	}
+	sink, err := st.store.Sink(f)
+	if err != nil {
+		st.tb.Fatalf("sink: %v", err)
+	}
+	return &worker{sink: sink, events: st.suite.Events}
+}
+
+// must fails the test on an error of a worker without faults.
+func (st *stage) must(err error) {
+	st.tb.Helper()
+	if err != nil {
+		st.tb.Fatal(err)
+	}
+}
+
+// run delivers batches and ends the run.
+func (st *stage) run(w *worker, batches [][]*pipeline.Change) {
+	st.tb.Helper()
+	for _, b := range batches {
+		st.must(w.deliver(st.ctx, b))
+	}
+	st.must(w.flush(st.ctx))
+}
+
+// want compares the store with the model.
+func (st *stage) want(after string) {
+	st.tb.Helper()
+	got, err := st.store.State()
+	if err != nil {
+		st.tb.Fatalf("state after %s: %v", after, err)
+	}
+	if diff := difference(got, st.suite.Model(st.stream)); diff != "" {
+		st.tb.Fatalf("after %s the store does not hold what one clean pass leaves:\n%sthe stream:\n%s", after, diff, st.describe())
+	}
+}
+
+func (st *stage) describe() string {
+	var b strings.Builder
+	for _, r := range st.stream.Records {
+		fmt.Fprintf(&b, "  %s %s\n    old %s\n    new %s\n", r.EventName, r.Sequence, mustJSON(r.Old), mustJSON(r.New))
+	}
+	return b.String()
+}
+
+func difference(got, want map[string]string) string {
+	var lines []string
+	for k, w := range want {
+		if g, ok := got[k]; !ok {
+			lines = append(lines, fmt.Sprintf("  %s is missing, want %s\n", k, w))
+		} else if g != w {
+			lines = append(lines, fmt.Sprintf("  %s is %s, want %s\n", k, g, w))
+		}
+	}
+	for k, g := range got {
+		if _, ok := want[k]; !ok {
+			lines = append(lines, fmt.Sprintf("  %s should not be there: %s\n", k, g))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}

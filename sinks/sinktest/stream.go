@@ -1,0 +1,149 @@
+package sinktest
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Stream is a stream twice: as plain records, for models, and decoded, for sinks.
+// Records[i] is Changes[i].
+type Stream struct {
+	Records []Record
+	Changes []*pipeline.Change
+}
+
+// Items are the items that exist after the last record, in no order.
+func (s *Stream) Items() []Item {
+	last := make(map[string]Item)
+	for _, r := range s.Records {
+		last[r.KeyText()] = r.New
+	}
+	var items []Item
+	for _, item := range last {
+		if item != nil {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// Build makes a stream of records. Where a record has no Sequence it gets the
+// next one; where it has no Keys they are the PK and SK of its images.
+func Build(records ...Record) (*Stream, error) {
+	next := newSequence(new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil))
+	var lines bytes.Buffer
+	s := &Stream{Records: records}
+	for i := range records {
+		r := &records[i]
+		if r.Keys == nil {
+			image := r.New
+			if image == nil {
+				image = r.Old
+			}
+			r.Keys = Item{"PK": image["PK"], "SK": image["SK"]}
+		}
+		if r.EventName == snapshot {
+			continue
+		}
+		if r.Sequence == "" {
+			r.Sequence = next(1)
+		}
+		lines.Write(r.JSON())
+		lines.WriteByte('\n')
+	}
+	page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines(lines.Bytes())
+	if len(page.Errors) > 0 {
+		return nil, fmt.Errorf("sinktest: a generated record does not decode: %w", page.Errors[0])
+	}
+	decoded := page.Changes
+	for _, r := range records {
+		if r.EventName == snapshot {
+			c, err := snapshotOf(r)
+			if err != nil {
+				return nil, err
+			}
+			s.Changes = append(s.Changes, c)
+			continue
+		}
+		if len(decoded) == 0 {
+			return nil, fmt.Errorf("sinktest: %d records decoded to %d changes", len(records), len(page.Changes))
+		}
+		s.Changes = append(s.Changes, &decoded[0])
+		decoded = decoded[1:]
+	}
+	return s, nil
+}
+
+const snapshot = "SNAPSHOT"
+
+// snapshotOf is a backfilled state: its version is below every write of its stream.
+func snapshotOf(r Record) (*pipeline.Change, error) {
+	keys, err := pipeline.ParseImage(mustJSON(r.Keys))
+	if err != nil {
+		return nil, err
+	}
+	item, err := pipeline.ParseImage(mustJSON(r.New))
+	if err != nil {
+		return nil, err
+	}
+	key, err := pipeline.MakeKey("", keys)
+	if err != nil {
+		return nil, err
+	}
+	version, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", epoch, 0))
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline.Change{
+		Op: pipeline.Snapshot, EventName: snapshot, Key: key, Keys: keys, New: item, Version: version,
+		StreamARN: StreamARN, Table: Table, Region: "eu-central-1", Raw: mustJSON(map[string]any{"Item": r.New}),
+	}, nil
+}
+
+// newSequence returns a function that adds to the last sequence number.
+func newSequence(start *big.Int) func(add int64) string {
+	last := new(big.Int).Set(start)
+	return func(add int64) string { return last.Add(last, big.NewInt(add)).String() }
+}
+
+// StreamOptions shape random streams.
+type StreamOptions struct {
+	Keys      map[string]string // key attributes and their types: S, N or B. Default: PK and SK, both S
+	Items     int               // different items, at most. Default: 4
+	Records   int               // records, at most. Default: 30
+	Snapshots bool              // begin with backfilled states of items that are older than the stream
+}
+
+// Streams generates random streams: items are inserted, modified, removed by
+// users and by TTL, and inserted again, also under event names that no documentation
+// knows. An item has, or lacks:
+//
+//	Type       S: Order, User
+//	Status     S: paid, shipped, texts with separators and escapes, or empty; or NULL
+//	Rank       N: -2 to 2
+//	CreatedAt  S: RFC 3339, one of three days
+//	Total      N: any number of DynamoDB's range
+//	Any        a value of any type, nested
+func Streams(o StreamOptions) *rapid.Generator[*Stream] {
+	if len(o.Keys) == 0 {
+		o.Keys = map[string]string{"PK": "S", "SK": "S"}
+	}
+	if o.Items == 0 {
+		o.Items = 4
+	}
+	if o.Records == 0 {
+		o.Records = 30
+	}
+	return rapid.Custom(func(t *rapid.T) *Stream {
+		s, err := Build(drawRecords(t, o)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}

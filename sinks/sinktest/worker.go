@@ -1,0 +1,145 @@
+package sinktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// worker delivers changes to a sink as a pipeline does.
+type worker struct {
+	sink   pipeline.Sink
+	events func(c *pipeline.Change) []pipeline.Event
+	dead   []*pipeline.Change // what failed for good, in order
+}
+
+// attempts is how often a delivery is tried before the suite gives up on a sink
+// that calls every failure transient.
+const attempts = 100
+
+// deliver plans and writes one batch of changes and retries what may be retried.
+// Its error is the sink's fault, or [ErrCrash].
+func (w *worker) deliver(ctx context.Context, changes []*pipeline.Change) error {
+	var ds []pipeline.Delivery
+	keys := make(map[pipeline.Key]bool)
+	for _, c := range changes {
+		d := pipeline.Delivery{Change: c}
+		if w.events != nil {
+			d.Events = w.events(c)
+		}
+		if p, ok := w.sink.(pipeline.Planner); ok {
+			if err := p.Plan(&d); err != nil {
+				return fmt.Errorf("plan of %s %s: %w", c.EventName, c.Key, err)
+			}
+			if err := checkPlan(&d); err != nil {
+				return fmt.Errorf("plan of %s %s: %w", c.EventName, c.Key, err)
+			}
+			if d.Outcome == pipeline.NoEffect {
+				continue
+			}
+		}
+		if keys[c.Key] && !w.keepsKeyOrder() {
+			if err := w.write(ctx, ds); err != nil {
+				return err
+			}
+			clear(keys)
+			ds = nil
+		}
+		keys[c.Key] = true
+		ds = append(ds, d)
+	}
+	return w.write(ctx, ds)
+}
+
+func (w *worker) keepsKeyOrder() bool {
+	k, ok := w.sink.(pipeline.KeyOrderer)
+	return ok && k.KeepsKeyOrder()
+}
+
+func checkPlan(d *pipeline.Delivery) error {
+	if d.Outcome == pipeline.NoEffect && (d.Reason == "" || len(d.Ops) > 0) {
+		return fmt.Errorf("no effect for the reason %q, with %d ops: it needs a reason and no ops", d.Reason, len(d.Ops))
+	}
+	for _, op := range d.Ops {
+		if op.String() == "" {
+			return errors.New("an op says nothing")
+		}
+	}
+	return nil
+}
+
+func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
+	for try := 0; len(ds) > 0; try++ {
+		if try == attempts {
+			return fmt.Errorf("a delivery failed %d times, and each time its error was transient", attempts)
+		}
+		err := w.sink.Write(ctx, ds)
+		if errors.Is(err, ErrCrash) {
+			return ErrCrash
+		}
+		var again []pipeline.Delivery
+		for i := range ds {
+			failure := failureOf(err, i)
+			switch _, retry := pipeline.Retryable(failure); {
+			case failure == nil:
+				if err := checkOutcome(&ds[i]); err != nil {
+					return err
+				}
+			case errors.Is(failure, ErrCrash):
+				return ErrCrash
+			case retry:
+				d := ds[i]
+				d.Outcome, d.Reason = pipeline.Written, ""
+				again = append(again, d)
+			case errors.Is(failure, errPermanent):
+				w.dead = append(w.dead, ds[i].Change)
+			default:
+				return fmt.Errorf("write of %s %s: %w", ds[i].Change.EventName, ds[i].Change.Key, failure)
+			}
+		}
+		ds = again
+	}
+	return nil
+}
+
+// failureOf is what err says of delivery i.
+func failureOf(err error, i int) error {
+	if batch, ok := errors.AsType[*pipeline.BatchError](err); ok {
+		return batch.Failed[i]
+	}
+	return err
+}
+
+func checkOutcome(d *pipeline.Delivery) error {
+	switch d.Outcome {
+	case pipeline.DeadLettered, pipeline.Quarantined:
+		return fmt.Errorf("a Write set the outcome %s, which is the pipeline's to set", d.Outcome)
+	case pipeline.NoEffect, pipeline.Suppressed:
+		if d.Reason == "" {
+			return fmt.Errorf("a Write set the outcome %s without a reason", d.Outcome)
+		}
+	}
+	return nil
+}
+
+// flush is the end of a run.
+func (w *worker) flush(ctx context.Context) error {
+	if f, ok := w.sink.(pipeline.Flusher); ok {
+		return f.Flush(ctx)
+	}
+	return nil
+}
+
+// redrive delivers again what failed for good, one by one and in order.
+func (w *worker) redrive(ctx context.Context) error {
+	dead := w.dead
+	w.dead = nil
+	for _, c := range dead {
+		if err := w.deliver(ctx, []*pipeline.Change{c}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
