@@ -41,9 +41,10 @@ type Sink struct {
 }
 
 var (
-	_ pipeline.Sink     = (*Sink)(nil)
-	_ pipeline.Planner  = (*Sink)(nil)
-	_ pipeline.Requirer = (*Sink)(nil)
+	_ pipeline.Sink       = (*Sink)(nil)
+	_ pipeline.Planner    = (*Sink)(nil)
+	_ pipeline.Requirer   = (*Sink)(nil)
+	_ pipeline.KeyOrderer = (*Sink)(nil)
 )
 
 // New checks the options and makes a sink. The error names the option.
@@ -77,6 +78,9 @@ func New(o Options) (*Sink, error) {
 func (s *Sink) Requires() pipeline.Needs {
 	return pipeline.Needs{New: true, Old: len(s.index.Paths()) > 0}
 }
+
+// KeepsKeyOrder is true: every mutation carries its version, and an older one loses.
+func (s *Sink) KeepsKeyOrder() bool { return true }
 
 // Write applies the planned mutations. A change whose every mutation met a newer
 // version is Superseded.

@@ -1,0 +1,161 @@
+// Package archive keeps changes as immutable objects.
+//
+// In the layout [Log] a Write is a batch, and a batch is one object of JSON lines
+// for each value of the partition template: compressed by zstd, ordered by item
+// and version, named by its versions and its content. In the layout [PerItem]
+// each change is an object of its own, named by a template. No object is ever
+// overwritten: the same batch makes the same objects, and finding them there is
+// success. As objects the archive is at least once; [Read] gives each version of
+// an item once.
+//
+// Under [DynamoDBJSON] a line is the record itself, so an archive replays like
+// the stream that it came from.
+package archive
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// Options describe one archive sink.
+type Options struct {
+	Store  Store  // required
+	Prefix string // text before every object name: "changes/". Default: none
+	Layout Layout // Default: Log
+	Kinds  []Kind // classes of change that are kept. Default: all
+	Images Images // Default: DynamoDBJSON
+
+	Key       *template.Template // name of a PerItem object: required there, refused under Log
+	Partition *template.Template // folder of a Log object, behind Prefix; refused under PerItem: "dt={@time|date:2006-01-02}". Default: none
+	Roll      Roll               // when a Log object is full; see Sink.Batch
+}
+
+// Layout says how changes become objects.
+type Layout string
+
+// The layouts.
+const (
+	Log     Layout = "log"      // batches of JSON lines
+	PerItem Layout = "per_item" // one object a change
+)
+
+// Images says how a line shows a change.
+type Images string
+
+// The forms of a line.
+const (
+	DynamoDBJSON Images = "dynamodb_json" // the record as it came, with its stream ARN: every type is kept, and it replays
+	PlainJSON    Images = "plain_json"    // key, version, operation and plain images, for people and query engines
+)
+
+// Roll says when an object of the log is full.
+type Roll struct {
+	Bytes int64         // raw bytes of the records in it. Default: 8 MiB
+	Age   time.Duration // how long a change may wait for others. Default (0): until the object is full or the source ends
+}
+
+// Sink plans and writes the objects of one archive. It is safe for concurrent use.
+type Sink struct {
+	store     Store
+	prefix    string
+	layout    Layout
+	images    Images
+	kinds     map[Kind]bool
+	key       *template.Template
+	partition *template.Template // nil: none
+	roll      Roll
+	encoders  sync.Pool // of *zstd.Encoder
+}
+
+var (
+	_ pipeline.Sink       = (*Sink)(nil)
+	_ pipeline.Planner    = (*Sink)(nil)
+	_ pipeline.KeyOrderer = (*Sink)(nil)
+)
+
+// New checks the options and makes a sink. The error names the option.
+func New(o Options) (*Sink, error) {
+	s := &Sink{
+		store:     o.Store,
+		prefix:    o.Prefix,
+		layout:    cmp.Or(o.Layout, Log),
+		images:    cmp.Or(o.Images, DynamoDBJSON),
+		kinds:     make(map[Kind]bool),
+		key:       o.Key,
+		partition: o.Partition,
+		roll:      Roll{Bytes: cmp.Or(o.Roll.Bytes, 8<<20), Age: o.Roll.Age},
+	}
+	switch {
+	case s.store == nil:
+		return nil, errors.New("archive: Store is nil: give the store that holds the objects")
+	case s.layout != Log && s.layout != PerItem:
+		return nil, fmt.Errorf("archive: Layout %q is unknown: give %q or %q", s.layout, Log, PerItem)
+	case s.images != DynamoDBJSON && s.images != PlainJSON:
+		return nil, fmt.Errorf("archive: Images %q is unknown: give %q or %q", s.images, DynamoDBJSON, PlainJSON)
+	case s.layout == PerItem && s.key == nil:
+		return nil, fmt.Errorf("archive: Key is nil: the layout %q needs the template of its object names", PerItem)
+	case s.layout == PerItem && s.partition != nil:
+		return nil, fmt.Errorf("archive: Partition belongs to the layout %q: make it part of Key", Log)
+	case s.layout == Log && s.key != nil:
+		return nil, fmt.Errorf("archive: Key belongs to the layout %q: objects of a log are named by their content", PerItem)
+	case s.roll.Bytes < 0 || s.roll.Age < 0:
+		return nil, fmt.Errorf("archive: Roll is negative: %d bytes, %v", s.roll.Bytes, s.roll.Age)
+	}
+	kinds := o.Kinds
+	if len(kinds) == 0 {
+		kinds = []Kind{TTLDelete, UserDelete, AnyChange}
+	}
+	for _, k := range kinds {
+		if k != TTLDelete && k != UserDelete && k != AnyChange {
+			return nil, fmt.Errorf("archive: Kinds holds %q: give some of %q, %q and %q", k, TTLDelete, UserDelete, AnyChange)
+		}
+		s.kinds[k] = true
+	}
+	s.encoders.New = func() any {
+		e, err := newEncoder()
+		if err != nil {
+			return err
+		}
+		return e
+	}
+	if _, err := newEncoder(); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	return s, nil
+}
+
+// newEncoder makes an encoder without goroutines whose output depends on its
+// input alone, and whose window lets a reader merge many objects in little memory.
+func newEncoder() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10))
+}
+
+// Batch is what the route to this sink should have. Under Log a batch is an
+// object: it is cut by Roll. Under PerItem it is the pipeline's default.
+func (s *Sink) Batch() pipeline.Batch {
+	if s.layout == PerItem {
+		return pipeline.Batch{}
+	}
+	return pipeline.Batch{Count: 1 << 20, Bytes: s.roll.Bytes, Linger: s.roll.Age, Fill: true}
+}
+
+// Concurrency is how many Writes the route to this sink should have in flight:
+// under Log one, so that objects are cut by the input alone and a second replay
+// makes the same; under PerItem 0, the pipeline's default.
+func (s *Sink) Concurrency() int {
+	if s.layout == PerItem {
+		return 0
+	}
+	return 1
+}
+
+// KeepsKeyOrder is true: every change has its own place, which no other overwrites.
+func (s *Sink) KeepsKeyOrder() bool { return true }

@@ -1,0 +1,203 @@
+// Package dir keeps an archive's objects as files of a folder.
+//
+// A file appears whole or not at all, is on disk before Put returns, and is
+// never written again. Object names become paths segment by segment: what a file
+// system cannot take is escaped, so that any two names have two paths, also x and
+// x/y.
+package dir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/internal/linefile"
+)
+
+// Options describe a store.
+type Options struct {
+	Dir string // required: the folder that holds the objects; made when absent
+}
+
+// Store is a folder of immutable files. It is safe for concurrent use, also by
+// several processes.
+type Store struct {
+	dir string
+
+	mu      sync.Mutex
+	durable map[string]bool // folders whose own names are on disk; forgotten when there are many
+}
+
+var _ archive.Lister = (*Store)(nil)
+
+// temporary is the folder of files that are being written. No object name has
+// this path.
+const temporary = "~tmp"
+
+// abandoned is the age at which a file in it is taken for what a crash left.
+const abandoned = time.Hour
+
+// New makes the folder and removes what a crash left of files never finished.
+func New(o Options) (*Store, error) {
+	if o.Dir == "" {
+		return nil, errors.New("archive: Dir is empty: give the folder of the objects")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("archive: Dir: %w", err)
+	}
+	s := &Store{dir: dir, durable: make(map[string]bool)}
+	if err := os.MkdirAll(filepath.Join(dir, temporary), 0o755); err != nil {
+		return nil, fmt.Errorf("archive: Dir: %w", err)
+	}
+	left, err := os.ReadDir(filepath.Join(dir, temporary))
+	if err != nil {
+		return nil, fmt.Errorf("archive: Dir: %w", err)
+	}
+	for _, e := range left {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			if err := os.Remove(filepath.Join(dir, temporary, e.Name())); err != nil {
+				return nil, fmt.Errorf("archive: Dir: %w", err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// Put writes one file. Where there is one of the name already it answers
+// archive.ErrExists; any other error is transient.
+func (s *Store) Put(ctx context.Context, name string, body []byte) error {
+	if err := ctx.Err(); err != nil {
+		return pipeline.Transient(err)
+	}
+	path := filepath.Join(s.dir, pathOf(name))
+	err := s.put(path, body)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s: %w", name, archive.ErrExists)
+	case err != nil:
+		return pipeline.Transient(fmt.Errorf("archive: write %s: %w", name, err))
+	}
+	return nil
+}
+
+func (s *Store) put(path string, body []byte) (err error) {
+	if _, err := os.Lstat(path); err == nil {
+		// Its writer may have been killed before the folder was synced.
+		return errors.Join(linefile.SyncDir(filepath.Dir(path)), fs.ErrExist)
+	}
+	f, err := os.CreateTemp(filepath.Join(s.dir, temporary), "*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	_, err = f.Write(body)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	folder := filepath.Dir(path)
+	if err := s.makeFolder(folder); err != nil {
+		return err
+	}
+	err = os.Link(f.Name(), path) // unlike a rename, never over another file
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return errors.Join(err, linefile.SyncDir(folder))
+}
+
+// makeFolder makes a folder below the root and returns when its name is on disk.
+func (s *Store) makeFolder(path string) error {
+	if path == s.dir {
+		return nil
+	}
+	s.mu.Lock()
+	known := s.durable[path]
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	parent := filepath.Dir(path)
+	if err := s.makeFolder(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := linefile.SyncDir(parent); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.durable) > 10_000 {
+		clear(s.durable)
+	}
+	s.durable[path] = true
+	return nil
+}
+
+// Get opens one file.
+func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	f, err := os.Open(filepath.Join(s.dir, pathOf(name)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w", name, archive.ErrNoObject)
+	case err != nil:
+		return nil, fmt.Errorf("archive: read %s: %w", name, err)
+	}
+	return f, nil
+}
+
+// Names yields the names of the objects that start with prefix, in the order of
+// their bytes. It reads all names before the first is yielded.
+func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		var names []string
+		err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case e.IsDir() && e.Name() == temporary:
+				return filepath.SkipDir
+			case e.IsDir():
+				return ctx.Err()
+			}
+			rel, err := filepath.Rel(s.dir, path)
+			if err != nil {
+				return err
+			}
+			name, err := nameOf(rel)
+			if err != nil {
+				return err
+			}
+			if strings.HasPrefix(name, prefix) {
+				names = append(names, name)
+			}
+			return nil
+		})
+		if err != nil {
+			yield("", fmt.Errorf("archive: list %s: %w", s.dir, err))
+			return
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if !yield(name, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package dir
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// A path is made of an object name segment by segment, so that it can be read
+// back. "~" begins what is not text:
+//
+//	~7E  a byte that some file system does not take
+//	~0   a segment without text, as in a//b
+//	~c   ends a folder that holds the beginning of a long segment
+//	~d   ends a folder that is named like a file (x.json)
+//	~f   ends a file that is named like a folder (x)
+
+// maxSegment is the length of a path segment: file systems take 255 bytes.
+const maxSegment = 200
+
+// pathOf is the relative path of an object.
+func pathOf(name string) string {
+	segments := strings.Split(name, "/")
+	var path []string
+	for i, segment := range segments {
+		text := escapeSegment(segment)
+		switch last := i == len(segments)-1; {
+		case last && !fileLike(text):
+			text += "~f"
+		case !last && fileLike(text):
+			text += "~d"
+		}
+		for len(text) > maxSegment {
+			cut := maxSegment
+			if tilde := strings.LastIndexByte(text[cut-2:cut], '~'); tilde >= 0 {
+				cut += tilde - 2 // not within an escape
+			}
+			path = append(path, text[:cut]+"~c")
+			text = text[cut:]
+		}
+		path = append(path, text)
+	}
+	return filepath.Join(path...)
+}
+
+// fileLike tells whether escaped text is named as the objects of archives are.
+func fileLike(text string) bool {
+	return strings.HasSuffix(text, ".json") || strings.HasSuffix(text, ".zst")
+}
+
+func escapeSegment(s string) string {
+	if s == "" {
+		return "~0"
+	}
+	// The dots of a long segment could be left alone by a cut.
+	dots := strings.Trim(s, ".") == "" || len(s) > maxSegment-2
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7F || strings.IndexByte(`~\:*?"<>|`, c) >= 0 || c == '.' && dots {
+			fmt.Fprintf(&b, "~%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// nameOf is the object name of a relative path.
+func nameOf(path string) (string, error) {
+	var name strings.Builder
+	joined := false // to the segment before
+	for i, part := range strings.Split(filepath.ToSlash(path), "/") {
+		if i > 0 && !joined {
+			name.WriteByte('/')
+		}
+		part, joined = strings.CutSuffix(part, "~c")
+		for part != "" {
+			text, rest, escaped := strings.Cut(part, "~")
+			name.WriteString(text)
+			part = rest
+			if !escaped {
+				break
+			}
+			switch rest {
+			case "0", "d", "f", "0~d", "0~f":
+				part = ""
+				continue
+			}
+			if len(rest) < 2 {
+				return "", notOurs(path)
+			}
+			b, err := strconv.ParseUint(rest[:2], 16, 8)
+			if err != nil {
+				return "", notOurs(path)
+			}
+			name.WriteByte(byte(b))
+			part = rest[2:]
+		}
+	}
+	return name.String(), nil
+}
+
+func notOurs(path string) error {
+	return fmt.Errorf("%s is not the path of an object: the folder holds files of others", path)
+}

@@ -1,0 +1,171 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// arnMember is where Lambda's records name their stream; those of the Streams API
+// and of a file may not.
+const arnMember = "eventSourceARN"
+
+// appendLine writes c as one line, without a newline.
+func appendLine(dst []byte, c *pipeline.Change, images Images) ([]byte, error) {
+	if images == PlainJSON {
+		return appendPlain(dst, c), nil
+	}
+	return appendRecord(dst, c)
+}
+
+// appendRecord writes the record as it came, on one line, with its stream's ARN,
+// so that a decoder makes of it the change that it was.
+func appendRecord(dst []byte, c *pipeline.Change) ([]byte, error) {
+	raw := bytes.TrimSpace(c.Raw)
+	if len(raw) < 2 || raw[0] != '{' {
+		return nil, fmt.Errorf("archive: the change of %s came without its record", c.Key)
+	}
+	if c.StreamARN != "" && !hasMember(raw, arnMember) {
+		dst = append(dst, `{"`+arnMember+`":`...)
+		dst = append(appendText(dst, c.StreamARN), ',')
+		raw = raw[1:]
+	}
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return append(dst, raw...), nil
+	}
+	return appendCompact(dst, raw), nil
+}
+
+// appendCompact writes JSON without the white space between its tokens.
+func appendCompact(dst, src []byte) []byte {
+	inText, escaped := false, false
+	for _, b := range src {
+		switch {
+		case inText:
+			inText = escaped || b != '"'
+			escaped = !escaped && b == '\\'
+		case b == '"':
+			inText = true
+		case b == ' ' || b == '\t' || b == '\n' || b == '\r':
+			continue
+		}
+		dst = append(dst, b)
+	}
+	return dst
+}
+
+// hasMember tells whether the JSON object has a member of the name at its top.
+func hasMember(object []byte, name string) bool {
+	quoted := []byte(`"` + name + `"`)
+	if !bytes.Contains(object, quoted) {
+		return false
+	}
+	depth := 0
+	for i := 0; i < len(object); i++ {
+		switch object[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			start := i
+			for i++; i < len(object) && object[i] != '"'; i++ {
+				if object[i] == '\\' {
+					i++
+				}
+			}
+			if i < len(object) && depth == 1 && bytes.Equal(object[start:i+1], quoted) &&
+				bytes.HasPrefix(bytes.TrimLeft(object[i+1:], " \t\r\n"), []byte(":")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// plainStart begins every plain line, and no record.
+const plainStart = `{"key":"`
+
+// appendPlain writes c with plain images. What the record does not show is left out.
+func appendPlain(dst []byte, c *pipeline.Change) []byte {
+	dst = append(dst, `{"key":`...)
+	dst = appendText(dst, string(c.Key))
+	dst = append(c.Version.Append(append(dst, `,"version":"`...)), '"')
+	dst = appendMember(dst, "op", c.Op.String())
+	dst = appendMember(dst, "kind", string(KindOf(c)))
+	if !c.Time.IsZero() {
+		dst = append(c.Time.AppendFormat(append(dst, `,"time":"`...), time.RFC3339Nano), '"')
+	}
+	dst = appendMember(dst, "sequence", c.Sequence)
+	dst = appendMember(dst, "event_id", c.EventID)
+	dst = appendMember(dst, "stream_arn", c.StreamARN)
+	dst = appendMember(dst, "table", c.Table)
+	if c.Identity != (pipeline.Identity{}) {
+		dst = appendText(append(dst, `,"identity":{"type":`...), c.Identity.Type)
+		dst = append(appendText(append(dst, `,"principal_id":`...), c.Identity.PrincipalID), '}')
+	}
+	dst = appendImage(dst, "keys", c.Keys)
+	dst = appendImage(dst, "old", c.Old)
+	dst = appendImage(dst, "new", c.New)
+	return append(dst, '}')
+}
+
+func appendImage(dst []byte, name string, m pipeline.Image) []byte {
+	if !m.Exists() {
+		return dst
+	}
+	return m.AppendJSON(append(append(append(dst, `,"`...), name...), `":`...))
+}
+
+func appendMember(dst []byte, name, text string) []byte {
+	if text == "" {
+		return dst
+	}
+	return appendText(append(append(append(dst, `,"`...), name...), `":`...), text)
+}
+
+func appendText(dst []byte, s string) []byte {
+	return pipeline.StringValue(s).AppendJSON(dst)
+}
+
+// Entry is one change as an archive holds it.
+type Entry struct {
+	Key     pipeline.Key
+	Version pipeline.Version
+	Change  *pipeline.Change // nil where the line is plain JSON
+	Line    []byte           // one JSON object
+}
+
+// parseLine reads what appendLine wrote.
+func parseLine(line []byte, tableInKey bool) (Entry, error) {
+	if bytes.HasPrefix(line, []byte(plainStart)) {
+		var plain struct{ Key, Version string }
+		if err := json.Unmarshal(line, &plain); err != nil {
+			return Entry{}, fmt.Errorf("not an archived change: %w", err)
+		}
+		v, err := pipeline.ParseVersion(plain.Version)
+		if err != nil {
+			return Entry{}, fmt.Errorf("not an archived change: %w", err)
+		}
+		return Entry{Key: pipeline.Key(plain.Key), Version: v, Line: line}, nil
+	}
+	d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true, TableInKey: tableInKey, Table: "_"})
+	page, err := d.Decode(line)
+	switch {
+	case err != nil:
+		return Entry{}, fmt.Errorf("not an archived change: %w", err)
+	case len(page.Errors) > 0:
+		return Entry{}, fmt.Errorf("not an archived change: %w", page.Errors[0])
+	case len(page.Changes) != 1:
+		return Entry{}, fmt.Errorf("not an archived change: %d records", len(page.Changes))
+	}
+	c := &page.Changes[0]
+	return Entry{Key: c.Key, Version: c.Version, Change: c, Line: line}, nil
+}
+
+// hasTable tells whether a canonical key is prefixed by its table.
+func hasTable(k pipeline.Key) bool { return strings.Contains(string(k), "!") }

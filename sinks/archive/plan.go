@@ -1,0 +1,98 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// Kind is a class of change.
+type Kind string
+
+// The classes of change. Each change is of one.
+const (
+	TTLDelete  Kind = "ttl_delete"  // the item expired
+	UserDelete Kind = "user_delete" // the item was removed otherwise
+	AnyChange  Kind = "change"      // the item is still there
+)
+
+// KindOf is the class of c.
+func KindOf(c *pipeline.Change) Kind {
+	switch {
+	case c.TTLDelete():
+		return TTLDelete
+	case c.Removed():
+		return UserDelete
+	}
+	return AnyChange
+}
+
+// ReasonKind is the reason of changes of a class that is not kept.
+const ReasonKind = "kind"
+
+// Put is the planned place of one change.
+type Put struct {
+	Folder string // under Log: where the object of its batch goes, "" or ending in "/"
+	Name   string // under PerItem: the object
+	Kind   Kind
+}
+
+// String is a line of `explain`.
+func (p *Put) String() string {
+	if p.Name != "" {
+		return fmt.Sprintf("create object %s (%s)", p.Name, p.Kind)
+	}
+	return fmt.Sprintf("append to the next object of %s (%s)", displayFolder(p.Folder), p.Kind)
+}
+
+func displayFolder(folder string) string {
+	if folder == "" {
+		return "the log"
+	}
+	return folder
+}
+
+// Plan names the place of a change.
+func (s *Sink) Plan(d *pipeline.Delivery) error {
+	p := &Put{Kind: KindOf(d.Change)}
+	if !s.kinds[p.Kind] {
+		d.Outcome, d.Reason = pipeline.NoEffect, ReasonKind
+		return nil
+	}
+	scope := template.ScopeOf(d.Change)
+	switch {
+	case s.layout == PerItem:
+		name, err := s.key.AppendObjectKey([]byte(s.prefix), scope)
+		if err != nil {
+			return fmt.Errorf("archive: key %q: %w", s.key, err)
+		}
+		p.Name = bounded(string(name))
+	case s.partition != nil:
+		folder, err := s.partition.AppendObjectKey([]byte(s.prefix), scope)
+		if err != nil {
+			return fmt.Errorf("archive: partition %q: %w", s.partition, err)
+		}
+		p.Folder = bounded(string(folder)) + "/"
+	default:
+		p.Folder = s.prefix
+	}
+	d.Ops = append(d.Ops, p)
+	return nil
+}
+
+// longName is the length from which a name is cut: S3 takes 1,024 bytes, and a log
+// object has 150 of its own behind its folder.
+const longName = 800
+
+// bounded is name, or, where it is longer than 800 bytes, its beginning with a
+// digest of the whole: longer than any name that is not cut, so never equal to one.
+func bounded(name string) string {
+	if len(name) <= longName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return name[:longName] + "~" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,113 @@
+// Package deadletter is the form in which changes that could not be delivered
+// are kept: whole, one JSON object a line, so that redriving a letter needs
+// nothing else.
+package deadletter
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// line is a letter as JSON. The record stands in Record where it is JSON, without
+// insignificant white space, and in Base64 where it is not.
+type line struct {
+	ID        string          `json:"id"`
+	Pipeline  string          `json:"pipeline,omitempty"`
+	Sink      string          `json:"sink,omitempty"`
+	Class     string          `json:"class"`
+	Error     string          `json:"error"`
+	Key       string          `json:"key,omitempty"`
+	Version   string          `json:"version,omitempty"`
+	Sequence  string          `json:"sequence,omitempty"`
+	StreamARN string          `json:"stream_arn,omitempty"`
+	Table     string          `json:"table,omitempty"`
+	Partition string          `json:"partition,omitempty"`
+	Index     int             `json:"index"`
+	Time      time.Time       `json:"time"`
+	Record    json.RawMessage `json:"record,omitempty"`
+	Base64    []byte          `json:"record_base64,omitempty"`
+}
+
+// ID names what could not be delivered, and where to: the sink with the item's
+// key and the change's version, and where these are not known the place of the
+// record and its bytes. The same letter of two runs has one ID. It is 32 hex digits.
+func ID(l *pipeline.DeadLetter) string {
+	h := sha256.New()
+	part := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
+	part(l.Sink)
+	part(string(l.Key))
+	part(version(l.Version))
+	if l.Key == "" || l.Version.IsZero() {
+		part(l.Partition)
+		part(strconv.Itoa(l.Index))
+		part(l.Sequence)
+		part(string(l.Raw))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Append appends l to dst as one JSON object on one line, without a newline.
+func Append(dst []byte, l *pipeline.DeadLetter) ([]byte, error) {
+	out := line{
+		ID: ID(l), Pipeline: l.Pipeline, Sink: l.Sink, Class: l.Class, Error: l.Error,
+		Key: string(l.Key), Version: version(l.Version), Sequence: l.Sequence,
+		StreamARN: l.StreamARN, Table: l.Table, Partition: l.Partition, Index: l.Index, Time: l.Time.UTC(),
+	}
+	if utf8.Valid(l.Raw) && json.Valid(l.Raw) {
+		out.Record = l.Raw
+	} else {
+		out.Base64 = l.Raw
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(out); err != nil {
+		return nil, fmt.Errorf("deadletter: %w", err)
+	}
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), nil
+}
+
+// Parse reads what Append wrote, and its ID. The letter owns its bytes.
+func Parse(b []byte) (pipeline.DeadLetter, string, error) {
+	var in line
+	if err := json.Unmarshal(b, &in); err != nil {
+		return pipeline.DeadLetter{}, "", fmt.Errorf("deadletter: not a letter: %w", err)
+	}
+	if in.ID == "" || in.Class == "" {
+		return pipeline.DeadLetter{}, "", errors.New("deadletter: not a letter: it has no id or no class")
+	}
+	l := pipeline.DeadLetter{
+		Pipeline: in.Pipeline, Sink: in.Sink, Class: in.Class, Error: in.Error,
+		Key: pipeline.Key(in.Key), Sequence: in.Sequence,
+		StreamARN: in.StreamARN, Table: in.Table, Partition: in.Partition, Index: in.Index, Time: in.Time,
+		Raw: in.Record,
+	}
+	if l.Raw == nil {
+		l.Raw = in.Base64
+	}
+	if in.Version != "" {
+		v, err := pipeline.ParseVersion(in.Version)
+		if err != nil {
+			return pipeline.DeadLetter{}, "", fmt.Errorf("deadletter: letter %s: %w", in.ID, err)
+		}
+		l.Version = v
+	}
+	return l, in.ID, nil
+}
+
+// version is v as text, "" where there is none.
+func version(v pipeline.Version) string {
+	if v.IsZero() {
+		return ""
+	}
+	return v.String()
+}

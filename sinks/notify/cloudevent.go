@@ -1,0 +1,64 @@
+package notify
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// appendCloudEvent writes e as a CloudEvent 1.0 in structured JSON. The extension
+// attribute "sequence" is the change's version, whose text order is the order of
+// the changes of one subject. "old" and "new" in data are left out where the event
+// has no such value.
+func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *pipeline.Change) []byte {
+	dst = append(dst, `{"specversion":"1.0"`...)
+	dst = appendMember(dst, "id", m.ID)
+	dst = appendMember(dst, "source", source(c))
+	dst = appendMember(dst, "type", m.Type)
+	dst = appendMember(dst, "subject", string(c.Key))
+	if !c.Time.IsZero() {
+		dst = append(c.Time.AppendFormat(append(dst, `,"time":"`...), time.RFC3339Nano), '"')
+	}
+	dst = append(dst, `,"datacontenttype":"application/json"`...)
+	dst = append(c.Version.Append(append(dst, `,"sequence":"`...)), '"')
+	dst = append(dst, `,"data":{"detector":`...)
+	dst = appendText(dst, e.Detector)
+	if e.Path != "" {
+		dst = appendMember(dst, "path", e.Path)
+	}
+	dst = appendMember(dst, "op", c.Op.String())
+	if c.Table != "" {
+		dst = appendMember(dst, "table", c.Table)
+	}
+	if c.Keys.Exists() {
+		dst = c.Keys.AppendJSON(append(dst, `,"keys":`...))
+	}
+	if e.Old.Exists() {
+		dst = e.Old.AppendJSON(append(dst, `,"old":`...))
+	}
+	if e.New.Exists() {
+		dst = e.New.AppendJSON(append(dst, `,"new":`...))
+	}
+	return append(dst, "}}"...)
+}
+
+// source is the URI reference of where the event happened: the stream's ARN, or
+// the table where the record has none.
+func source(c *pipeline.Change) string {
+	switch {
+	case c.StreamARN != "":
+		return c.StreamARN
+	case c.Table != "":
+		return "table/" + c.Table
+	}
+	return "table"
+}
+
+func appendMember(dst []byte, name, text string) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":`...)
+	return appendText(dst, text)
+}
+
+func appendText(dst []byte, s string) []byte {
+	return pipeline.StringValue(s).AppendJSON(dst)
+}

@@ -1,0 +1,132 @@
+// Package notify tells others what the detectors of a pipeline saw, as
+// CloudEvents 1.0 in JSON.
+//
+// Delivery is at least once: an event that comes again has the id that it had,
+// and the same bytes. What a TTL delete raised is not sent.
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Options describe one notify sink.
+type Options struct {
+	Pipeline string   // required: name of the pipeline, part of every event's type
+	Store    Store    // required: where the events go
+	Events   []string // names of the detectors whose events are sent. Default: all
+}
+
+// The reasons of changes of which nothing is sent.
+const (
+	ReasonNoEvent   = "no_event"   // no detector that this sink listens to saw anything
+	ReasonTTLDelete = "ttl_delete" // the item expired
+)
+
+// Store takes messages on.
+//
+// Publish blocks until every message is durable or has failed. A
+// *pipeline.BatchError names those that failed, by their index in ms; any other
+// error fails them all. What is not marked by pipeline.Transient or RetryAfter is
+// not tried again. Messages of one Key stay in order. ms is the store's until
+// Publish returns. Publish is called concurrently.
+type Store interface {
+	Publish(ctx context.Context, ms []Message) error
+}
+
+// Message is one event on its way.
+type Message struct {
+	ID   string       // the same for every delivery of the event
+	Type string       // tablewake.<pipeline>.<detector>
+	Key  pipeline.Key // of the item
+	Body []byte       // the CloudEvent, one JSON object on one line
+}
+
+// String is a line of `explain`: send tablewake.shop.order_completed of ORDER%231,META (id ...).
+func (m *Message) String() string {
+	return fmt.Sprintf("send %s of %s (id %s)", m.Type, m.Key, m.ID)
+}
+
+// Sink plans and publishes events. It is safe for concurrent use.
+type Sink struct {
+	pipeline string
+	store    Store
+	events   []string
+}
+
+var (
+	_ pipeline.Sink       = (*Sink)(nil)
+	_ pipeline.Planner    = (*Sink)(nil)
+	_ pipeline.KeyOrderer = (*Sink)(nil)
+)
+
+// New checks the options and makes a sink. The error names the option.
+func New(o Options) (*Sink, error) {
+	switch {
+	case o.Pipeline == "":
+		return nil, errors.New("notify: Pipeline is empty: give the pipeline's name")
+	case o.Store == nil:
+		return nil, errors.New("notify: Store is nil: give the store that takes the events")
+	case slices.Contains(o.Events, ""):
+		return nil, errors.New("notify: Events holds an empty name: give the names of detectors")
+	}
+	return &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events)}, nil
+}
+
+// KeepsKeyOrder is true: where a message fails, the later ones of its key fail with it.
+func (s *Sink) KeepsKeyOrder() bool { return true }
+
+// Plan makes one message of each event that the sink listens to.
+func (s *Sink) Plan(d *pipeline.Delivery) error {
+	if d.Change.TTLDelete() {
+		d.Outcome, d.Reason = pipeline.NoEffect, ReasonTTLDelete
+		return nil
+	}
+	for i := range d.Events {
+		e := &d.Events[i]
+		if len(s.events) > 0 && !slices.Contains(s.events, e.Detector) {
+			continue
+		}
+		m := &Message{ID: e.ID, Type: "tablewake." + s.pipeline + "." + e.Detector, Key: d.Change.Key}
+		m.Body = appendCloudEvent(nil, m, e, d.Change)
+		d.Ops = append(d.Ops, m)
+	}
+	if len(d.Ops) == 0 {
+		d.Outcome, d.Reason = pipeline.NoEffect, ReasonNoEvent
+	}
+	return nil
+}
+
+// Write publishes the planned messages. A change fails where one of its messages
+// does, and comes again with all of them.
+func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
+	var ms []Message
+	var of []int // the delivery that each message belongs to
+	for i := range ds {
+		for _, op := range ds[i].Ops {
+			if m, ok := op.(*Message); ok {
+				ms, of = append(ms, *m), append(of, i)
+			}
+		}
+	}
+	err := s.store.Publish(ctx, ms)
+	partial, ok := errors.AsType[*pipeline.BatchError](err)
+	if !ok {
+		return err
+	}
+	var failed pipeline.BatchError
+	behind := make(map[pipeline.Key]error)
+	for i, m := range ms {
+		if err := partial.Failed[i]; err != nil {
+			behind[m.Key] = err
+			failed.Add(of[i], err)
+		} else if err := behind[m.Key]; err != nil && failed.Failed[of[i]] == nil {
+			failed.Add(of[i], pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %v", err)))
+		}
+	}
+	return failed.OrNil()
+}
