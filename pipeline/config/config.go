@@ -1,6 +1,10 @@
 package config
 
 import (
+	"fmt"
+	"os"
+	"strings"
+
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -21,6 +25,7 @@ type Config struct {
 
 // Source is the table or the tables whose changes the pipeline carries.
 type Source struct {
+	Line          int
 	Tables        []Table // one, or several under source.tables
 	TTLAttribute  string  // top-level attribute that holds the expiry, epoch seconds; "" where not said
 	DynamoDBLocal bool    // records come from DynamoDB Local, which writes {} for the empty map
@@ -32,19 +37,37 @@ type Table struct {
 	StreamARN string // "" where the file names the table only
 }
 
-// Load reads the file at path with the environment of the process.
-func Load(path string) (*Config, error) { panic("config") }
+// Load reads the file at path with the environment of the process. The error is
+// [Problems], or says why the file cannot be read.
+func Load(path string) (*Config, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return Parse(path, b, os.LookupEnv)
+}
 
 // Parse reads a file's bytes. name stands in messages. getenv answers ${NAME},
 // false for a variable that is not set. The error is [Problems].
 func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, error) {
-	panic("config")
+	c := &checker{file: name, lines: strings.Split(string(b), "\n"), getenv: getenv}
+	cfg := &Config{File: name}
+	if doc := c.document(b); doc != nil {
+		root := c.walk("", "", nil, doc, grammar())
+		c.build(cfg, root)
+		c.rules(cfg, root)
+		cfg.hash = digest(root)
+	}
+	if len(c.problems) > 0 {
+		c.problems.sort()
+		return nil, c.problems
+	}
+	c.warnings.sort()
+	cfg.Warnings = c.warnings
+	return cfg, nil
 }
 
 // Hash is a digest, in hex, of what shapes outputs: two files with one hash
 // write the same rows, documents and objects. How fast they do (rate,
 // concurrency, batch) and where dead letters go is left out.
 func (c *Config) Hash() string { return c.hash }
-
-// Schema is the JSON Schema (draft 2020-12) of the file.
-func Schema() []byte { panic("config") }

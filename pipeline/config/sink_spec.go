@@ -41,12 +41,12 @@ type Column struct {
 
 // Search keeps one document for each item that `when` takes.
 type Search struct {
-	Index   string
-	When    *expr.Item // nil: every item
-	Include []string   // paths; nil: every attribute
-	Exclude []string   // paths
+	Index   *template.Template // without placeholders
+	When    *expr.Item         // nil: every item
+	Include []string           // paths; nil: every attribute
+	Exclude []string           // paths
 	Rename  map[string]string
-	Numbers map[string]string // how the numbers at a path are written: "string" or "scaled_float"
+	Numbers map[string]string // how the numbers at a path are written: "string", "scaled_float" or "double"
 }
 
 // Archive writes changes as immutable objects.

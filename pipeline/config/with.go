@@ -1,10 +1,41 @@
 package config
 
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"go.yaml.in/yaml/v3"
+)
+
 // With is the `with` of a custom sink: whatever the sink wants to be told.
 type With struct {
-	decode func(out any) error
+	file string
+	node *yaml.Node
 }
 
 // Decode stores the settings in the struct or map that out points to, by its
-// `yaml` tags. A key that the struct does not have is an error with its line.
-func (w With) Decode(out any) error { return w.decode(out) }
+// `yaml` tags. A key that the struct does not have, and a value of the wrong type,
+// is an error. Without a `with`, out stays as it is.
+func (w With) Decode(out any) error {
+	if w.node == nil {
+		return nil
+	}
+	text, err := yaml.Marshal(w.node)
+	if err != nil {
+		return fmt.Errorf("%s: with: %w", w.file, err)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	if err := dec.Decode(out); err != nil {
+		if e, ok := errors.AsType[*yaml.TypeError](err); ok {
+			err = errors.New(ownLine.ReplaceAllString(e.Errors[0], ""))
+		}
+		return fmt.Errorf("%s: with (line %d): %w", w.file, w.node.Line, err)
+	}
+	return nil
+}
+
+// ownLine is the place that the YAML decoder names: within the settings alone.
+var ownLine = regexp.MustCompile(`^line [0-9]+: `)

@@ -9,6 +9,8 @@ type Filter struct {
 	Name   string // what its drops are counted by
 	Line   int    // of the entry in the file
 	Filter pipeline.Filter
+
+	verb *value // drop or keep
 }
 
 // Detector is one entry of `detect`.

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// build fills the specs from the checked file. It goes on where the walk found
+// something wrong, so that the rules can be asked of the rest.
+func (c *checker) build(cfg *Config, root *value) {
+	cfg.Name = root.get("name").text()
+	cfg.Source = buildSource(root.get("source"))
+	cfg.Attributes = kinds(root.get("attributes"))
+	cfg.Filters = c.buildFilters(root.get("filters"), cfg.Source)
+	for _, v := range root.get("detect").all() {
+		cfg.Detectors = append(cfg.Detectors, c.buildDetector(v))
+	}
+	for _, v := range root.get("sinks").all() {
+		cfg.Sinks = append(cfg.Sinks, c.buildSink(v, cfg.Source))
+	}
+	cfg.DeadLetters = buildDeadLetters(root.get("dead_letters"))
+}
+
+func buildSource(v *value) Source {
+	s := Source{
+		Line:          v.line(),
+		TTLAttribute:  v.get("ttl_attribute").text(),
+		DynamoDBLocal: v.get("emulator").text() == "dynamodb-local",
+	}
+	for _, t := range append(v.get("tables").texts(), v.get("table").text(), v.get("stream").text()) {
+		if t != "" {
+			s.Tables = append(s.Tables, tableOf(t))
+		}
+	}
+	return s
+}
+
+// tableOf reads a table's name, its ARN, or its stream's.
+func tableOf(nameOrARN string) Table {
+	t := Table{Name: tableName(nameOrARN)}
+	if strings.Contains(nameOrARN, "/stream/") {
+		t.StreamARN = nameOrARN
+	}
+	return t
+}
+
+// tableName is the name within a table's ARN, or the name itself.
+func tableName(nameOrARN string) string {
+	_, rest, isARN := strings.Cut(nameOrARN, ":table/")
+	if !isARN {
+		return nameOrARN
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+// kinds is the declared types by attribute.
+func kinds(v *value) map[string]pipeline.Kind {
+	byTag := map[string]pipeline.Kind{
+		"S": pipeline.KindS, "N": pipeline.KindN, "B": pipeline.KindB, "BOOL": pipeline.KindBOOL, "NULL": pipeline.KindNULL,
+		"M": pipeline.KindM, "L": pipeline.KindL, "SS": pipeline.KindSS, "NS": pipeline.KindNS, "BS": pipeline.KindBS,
+	}
+	if v == nil {
+		return nil
+	}
+	m := make(map[string]pipeline.Kind)
+	for _, e := range v.all() {
+		if k, ok := byTag[e.text()]; ok {
+			m[e.name] = k
+		}
+	}
+	return m
+}
+
+func buildDeadLetters(v *value) *DeadLetters {
+	if v == nil {
+		return nil
+	}
+	d := &DeadLetters{
+		Line:   v.line(),
+		Bucket: v.get("bucket").text(),
+		Prefix: v.get("prefix").text(),
+		Queue:  v.get("queue").text(),
+		Dir:    v.get("dir").text(),
+	}
+	if v.get("undecodable").text() == "block" {
+		d.Undecodable = BlockOnUndecodable
+	}
+	return d
+}

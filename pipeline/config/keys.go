@@ -1,0 +1,94 @@
+package config
+
+// grammar is the table of every key of the file. Keys stand in the order in
+// which they are read: attributes first, since expressions are checked by them.
+func grammar() *rule {
+	return object(
+		key{name: "version", rule: &rule{shape: integerShape, least: 1, most: 1}, required: true, doc: "Version of the file's format."},
+		key{name: "name", rule: name(), required: true, doc: "Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."},
+		key{name: "source", rule: source(), required: true, doc: "The table whose changes are carried."},
+		key{name: "attributes", rule: mapOf(nil, words("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS")), doc: "Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded."},
+		key{name: "connections", by: Sinks, tuning: true, what: "connections", rule: mapOf(name(), connection()), doc: "Servers that sinks write to; secrets by ${ENV} or by reference."},
+		key{name: "leases", by: ShardReader, tuning: true, what: "leases", rule: object(
+			key{name: "table", rule: table(), doc: "DynamoDB table of leases."},
+			key{name: "duration", rule: duration(), doc: "How long a lease lives without renewal."},
+			key{name: "file", rule: text(), doc: "File of leases, for one process."},
+		).one("table", "file"), doc: "Where workers agree on who reads which shard."},
+		key{name: "state", by: State, tuning: true, rule: object(
+			key{name: "table", rule: table(), required: true, doc: "DynamoDB table of guards, contributions and quarantine."},
+			key{name: "guard_retention", rule: duration(), def: "30d", doc: "How long a tombstone's guard lives."},
+		), doc: "What sinks remember of items."},
+		key{name: "hmac_key", by: State, rule: text(), doc: "Secret behind masked values, hashed fields and hashed ids."},
+		key{name: "sensitive", by: State, what: "sensitive attributes", rule: list(pattern()), doc: "Paths that are masked and reach no sink unless it says so; ** for a subtree."},
+		key{name: "filters", rule: filters(), doc: "What to drop before any sink, in order; each drop is counted by its name."},
+		key{name: "detect", rule: mapOf(name(), detector()), doc: "Events to raise, by name."},
+		key{name: "sinks", rule: mapOf(name(), sink()), required: true, doc: "Where changes go, by name."},
+		key{name: "dead_letters", tuning: true, rule: deadLetters(), doc: "Where what cannot be delivered goes."},
+		key{name: "metrics", by: Deploy, tuning: true, rule: words("emf", "otlp", "none"), doc: "How metrics leave the process. Default: emf on Lambda, else otlp."},
+	)
+}
+
+func name() *rule {
+	r := textLike(`[A-Za-z][A-Za-z0-9_-]{0,63}`, "a letter, then letters, digits, _ or -, 64 at most")
+	r.ref = "name"
+	return r
+}
+
+// arn is a pattern of an ARN of a DynamoDB table or stream; what follows table/.
+func arn(rest string) string {
+	return `arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+` + rest
+}
+
+func table() *rule {
+	r := textLike(`[A-Za-z0-9_.-]{1,255}|`+arn(``), "a table's name or ARN")
+	r.ref = "table"
+	return r
+}
+
+func source() *rule {
+	return object(
+		key{name: "table", rule: table(), doc: "Name or ARN of the table."},
+		key{name: "stream", rule: textLike(arn(`/stream/.+`), "a stream's ARN"), doc: "ARN of the table's stream."},
+		key{name: "tables", rule: list(table()), doc: "Several tables; canonical keys then hold the table's name."},
+		key{name: "ttl_attribute", rule: text(), doc: "Attribute of the table's TTL, epoch seconds."},
+		key{name: "emulator", tuning: true, rule: words("dynamodb-local"), doc: "Records come from DynamoDB Local: {} is the empty map."},
+		key{name: "start", by: ShardReader, tuning: true, rule: textLike(`trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z"), def: "trim_horizon", doc: "Where a new reader starts."},
+		key{name: "on_gap", by: ShardReader, tuning: true, rule: words("stop", "continue"), def: "stop", doc: "What to do when records were lost before they were read."},
+		key{name: "polling", by: ShardReader, tuning: true, rule: object(
+			key{name: "max_idle", rule: duration(), def: "5s", doc: "Longest pause between two polls of an idle shard."},
+			key{name: "calls_per_month", rule: integer(1), doc: "Budget of GetRecords calls."},
+		), doc: "How often shards are read."},
+		key{name: "kinesis", by: Deploy, what: "Kinesis sources", rule: textLike(`arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN"), doc: "ARN of the Kinesis stream that the table writes to."},
+	).one("table", "stream", "tables", "kinesis")
+}
+
+func connection() *rule {
+	return object(
+		key{name: "opensearch", rule: text(), required: true, doc: "URL of the OpenSearch cluster."},
+		key{name: "auth", rule: words("sigv4", "basic", "none"), def: "sigv4", doc: "How requests are signed."},
+		key{name: "region", rule: text(), doc: "AWS Region that requests are signed for."},
+		key{name: "assume_role", rule: text(), doc: "ARN of the role to assume."},
+		key{name: "ca", rule: text(), doc: "File of the certificate authority."},
+		key{name: "user", rule: text(), doc: "User of basic authentication."},
+		key{name: "password", rule: text(), doc: "Password of basic authentication, by ${ENV} or reference."},
+	)
+}
+
+func deadLetters() *rule {
+	return object(
+		key{name: "bucket", rule: bucket(), doc: "S3 bucket."},
+		key{name: "prefix", rule: text(), doc: "Prefix of the objects in the bucket."},
+		key{name: "queue", rule: text(), doc: "URL of an SQS queue."},
+		key{name: "dir", rule: text(), doc: "Local directory."},
+		key{name: "max_hold", by: State, rule: duration(), def: "12h", doc: "How long a transient failure blocks its key before it is given up."},
+		key{name: "quarantine", by: State, rule: words("key", "none"), def: "key", doc: "What is held back behind a letter."},
+		key{name: "redrive", by: State, rule: words("manual", "auto"), def: "manual", doc: "Who brings letters back."},
+		key{name: "undecodable", rule: words("dead_letter", "block"), def: "dead_letter", doc: "What becomes of a record that cannot be decoded."},
+	).atMostOne("bucket", "queue", "dir")
+}
+
+func bucket() *rule {
+	r := textLike(`[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`, "an S3 bucket's name: 3 to 63 of a-z, 0-9, . and -")
+	r.ref = "bucket"
+	return r
+}

@@ -1,0 +1,132 @@
+package config
+
+// sink is one entry of `sinks`: a mapping of one key, its kind.
+func sink() *rule {
+	r := object(
+		key{name: "view", rule: viewKeys(), doc: "A row for each item."},
+		key{name: "aggregate", by: State, what: "aggregates", rule: aggregateKeys(), doc: "Counts and sums by group."},
+		key{name: "search", rule: searchKeys(), doc: "A document for each item."},
+		key{name: "archive", rule: archiveKeys(), doc: "Every change as an immutable object."},
+		key{name: "notify", rule: notifyKeys(), doc: "Detected events as CloudEvents."},
+		key{name: "custom", rule: customKeys(), doc: "A Go sink given to sinks.Assemble."},
+	)
+	return r.one(r.keyNames()...)
+}
+
+// withShared is a sink's own keys and those that every sink takes.
+func withShared(when *rule, own ...key) *rule {
+	return object(append(own,
+		key{name: "filters", rule: filters(), doc: "What to drop before this sink alone."},
+		key{name: "when", rule: when, doc: "What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."},
+		key{name: "rate", tuning: true, rule: number(), doc: "Deliveries a second. Default: unlimited."},
+		key{name: "concurrency", tuning: true, rule: integer(1), def: "4", doc: "Writes in flight."},
+		key{name: "batch", tuning: true, rule: batch(), doc: "Bounds of one write."},
+		key{name: "allow_sensitive", by: State, rule: list(pattern()), doc: "Sensitive paths that this sink may hold."},
+	)...)
+}
+
+func batch() *rule {
+	r := object(
+		key{name: "count", rule: integer(1), def: "500", doc: "Deliveries."},
+		key{name: "bytes", rule: size(), def: "4MiB", doc: "Bytes of records."},
+		key{name: "linger", rule: duration(), def: "0s", doc: "How long a started batch waits to fill."},
+	)
+	r.ref = "batch"
+	return r
+}
+
+func viewKeys() *rule {
+	return withShared(itemExpr(),
+		key{name: "table", rule: table(), required: true, doc: "Table of the rows."},
+		key{name: "key", rule: columns(), required: true, doc: "Partition key and sort key of a row."},
+		key{name: "attributes", rule: columns(), doc: "What else a row holds."},
+		key{name: "on_collision", by: State, rule: words("dead_letter", "keep_first", "last"), def: "dead_letter", doc: "What to do when several items claim a row."},
+		key{name: "tombstones", rule: words("in_place").and(State, "apart"), def: "in_place", doc: "Where the mark of a removed row stands."},
+	)
+}
+
+// columns is templates by attribute name.
+func columns() *rule {
+	r := mapOf(nil, templ())
+	r.ref = "columns"
+	return r
+}
+
+func aggregateKeys() *rule {
+	each := templ()
+	each.each = true
+	group := mapOf(nil, each)
+	ways := []key{
+		{name: "sum", rule: path(), doc: "Exact sum."},
+		{name: "min", rule: path(), doc: "Least value."},
+		{name: "max", rule: path(), doc: "Greatest value."},
+		{name: "distinct", rule: path(), doc: "Count of distinct values."},
+	}
+	return withShared(itemExpr(),
+		key{name: "table", rule: table(), required: true, doc: "Table of the group rows."},
+		key{name: "group", rule: group, required: true, doc: "Key of a group's row."},
+		key{name: "values", rule: mapOf(nil, either(words("count"), object(ways...).one("sum", "min", "max", "distinct"))), required: true, doc: "What is counted, by attribute."},
+		key{name: "for_each", rule: path(), doc: "List whose elements count one by one."},
+		key{name: "shards", rule: integer(1), def: "1", doc: "Rows that a hot group is spread over."},
+		key{name: "on_ttl_delete", rule: words("keep", "retract"), required: true, doc: "Whether an expired item still counts."},
+	)
+}
+
+func searchKeys() *rule {
+	return withShared(itemExpr(),
+		key{name: "connection", by: Sinks, tuning: true, what: "connections", rule: name(), doc: "One of connections."},
+		key{name: "index", rule: templ(), required: true, doc: "Index of the documents."},
+		key{name: "fields", rule: object(
+			key{name: "include", rule: list(path()), doc: "Only these. Default: every attribute."},
+			key{name: "exclude", rule: list(path()), doc: "All but these."},
+			key{name: "rename", rule: mapOf(path(), text()), doc: "Field name by path."},
+			key{name: "numbers", rule: mapOf(path(), words("string", "scaled_float", "double")), doc: "How long decimals are written, by path."},
+			key{name: "hash", by: State, rule: list(path()), doc: "Paths that are written as an HMAC."},
+		), doc: "What a document holds."},
+		key{name: "mapping", by: Sinks, rule: text(), doc: "File of the index's mapping."},
+		key{name: "mode", rule: words("exact").and(Sinks, "fast"), def: "exact", doc: "How versions are compared."},
+		key{name: "id", rule: words("key").and(State, "hmac"), def: "key", doc: "What document ids are made of."},
+		key{name: "routing", by: Sinks, rule: templ(), doc: "Routing of the documents."},
+		key{name: "create", by: Sinks, rule: words("on_start", "on_demand"), def: "on_start", doc: "When indexes are made."},
+		key{name: "max_indexes", by: Sinks, rule: integer(1), doc: "Bound on what an index template may make."},
+	)
+}
+
+func archiveKeys() *rule {
+	return withShared(changeExpr(),
+		key{name: "bucket", rule: bucket(), doc: "S3 bucket; may be absent where the store is local."},
+		key{name: "prefix", rule: text(), doc: "Prefix of the objects."},
+		key{name: "layout", rule: words("log", "per_item"), def: "log", doc: "Objects of many changes, or one for each."},
+		key{name: "kinds", rule: list(words("ttl_delete", "user_delete", "change")), doc: "What is archived. Default: all kinds."},
+		key{name: "key", rule: templ(), doc: "Object key of layout per_item."},
+		key{name: "partition", rule: templ(), doc: "Folder of layout log's objects."},
+		key{name: "roll", rule: object(
+			key{name: "bytes", rule: size(), doc: "Size."},
+			key{name: "age", rule: duration(), doc: "Age."},
+		), doc: "When an object of layout log is closed."},
+		key{name: "format", rule: words("jsonl.zst").and(Sinks, "jsonl.gz", "parquet"), def: "jsonl.zst", doc: "Format of the objects."},
+		key{name: "columns", by: Sinks, rule: columns(), doc: "Columns of Parquet."},
+		key{name: "images", rule: words("dynamodb_json", "plain_json"), def: "dynamodb_json", doc: "How images are written."},
+		key{name: "storage_class", by: Sinks, rule: text(), doc: "S3 storage class."},
+		key{name: "kms_key", by: Sinks, rule: text(), doc: "KMS key of the objects."},
+		key{name: "tags", by: Sinks, rule: columns(), doc: "Object tags."},
+		key{name: "masked", by: State, rule: boolean(), def: "false", doc: "Sensitive attributes are masked."},
+	)
+}
+
+func notifyKeys() *rule {
+	return withShared(changeExpr(),
+		key{name: "queue", rule: text(), doc: "URL of an SQS queue."},
+		key{name: "topic", rule: text(), doc: "ARN of an SNS topic."},
+		key{name: "bus", rule: text(), doc: "Name or ARN of an EventBridge bus."},
+		key{name: "events", rule: list(name()), required: true, doc: "Names of detectors."},
+		key{name: "format", rule: words("cloudevents"), def: "cloudevents", doc: "Format of the messages."},
+	).atMostOne("queue", "topic", "bus")
+}
+
+func customKeys() *rule {
+	return withShared(changeExpr(),
+		key{name: "name", rule: name(), required: true, doc: "Name of the Go sink."},
+		key{name: "with", rule: anything(), doc: "Settings of the Go sink."},
+	)
+}

@@ -1,0 +1,140 @@
+package config
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// written is what stands in the file at the 1-based place, up to where the
+// writer seems to have ended it: the end of the line, or a comma or bracket of a
+// collection around it. It is what YAML took apart, as it was meant.
+func (c *checker) written(line, column int) string {
+	rest := []rune(c.line(line))
+	if column < 1 || column > len(rest) {
+		return ""
+	}
+	rest = rest[column-1:]
+	depth := 0
+	for i, r := range rest {
+		switch r {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return strings.TrimSpace(string(rest[:i]))
+			}
+		case ',':
+			if depth == 0 {
+				return strings.TrimSpace(string(rest[:i]))
+			}
+		case ' ':
+			if depth == 0 && i+1 < len(rest) && rest[i+1] == '#' && (i+2 == len(rest) || rest[i+2] == ' ') {
+				return strings.TrimSpace(string(rest[:i])) // a comment as people write them
+			}
+		}
+	}
+	return strings.TrimSpace(string(rest))
+}
+
+// quoted is s as a single-quoted YAML scalar.
+func quoted(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
+// quoteHint tells to quote what stands at the place.
+func (c *checker) quoteHint(line, column int) string {
+	if w := c.written(line, column); w != "" {
+		return "quote it: " + quoted(w)
+	}
+	return "quote it"
+}
+
+// torn explains a place that should hold text where YAML made something else of
+// what the writer wrote, or cut it short: a mapping of {path}, a list of ["name"],
+// a comment of #text. key is the node of the mapping's key, nil in lists.
+func (c *checker) torn(key, n *yaml.Node) (message, hint string, ok bool) {
+	switch {
+	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
+		return "wants text, and YAML made a mapping of it", c.quoteHint(n.Line, n.Column), true
+	case n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0:
+		return "wants text, and YAML made a list of it", c.quoteHint(n.Line, n.Column), true
+	case n.Kind != yaml.ScalarNode || n.Style != 0:
+		return "", "", false
+	case n.Value == "" && key != nil:
+		line, after := c.line(key.Line), key.Column-1+len([]rune(key.Value))
+		if rest := string(tail([]rune(line), after)); strings.HasPrefix(strings.TrimLeft(rest, ": "), "#") {
+			at := after + 1 + strings.Index(rest, "#")
+			return "wants text, and YAML made a comment of it", c.quoteHint(key.Line, at+0), true
+		}
+	case n.Value != "":
+		rest := string(tail([]rune(c.line(n.Line)), n.Column-1+len([]rune(n.Value))))
+		if cut := strings.TrimLeft(rest, " "); strings.HasPrefix(cut, "#{") || strings.HasPrefix(cut, "#[") {
+			return "YAML made a comment of what stands behind " + quoted(n.Value), "quote the whole: " + quoted(n.Value+strings.TrimRight(rest, " ")), true
+		}
+	}
+	return "", "", false
+}
+
+func tail(rs []rune, from int) []rune {
+	return rs[min(max(from, 0), len(rs)):]
+}
+
+// unquoted looks in a line that is not YAML for what people forget to quote: a
+// template, a path or ${NAME}. It answers the 1-based column and a hint.
+func (c *checker) unquoted(line int) (column int, hint string) {
+	rs := []rune(c.line(line))
+	indent := len(rs) - len([]rune(strings.TrimLeft(string(rs), " ")))
+	flow := 0
+	for i := indent; i < len(rs); {
+		switch r := rs[i]; {
+		case r == '\'' || r == '"':
+			i = pastQuote(rs, i)
+		case r == '{' || r == '[':
+			flow++
+			i++
+		case r == '}' || r == ']':
+			flow--
+			i++
+		case strings.ContainsRune(" ,:-?", r):
+			i++
+		case r == '#':
+			return indent + 1, ""
+		default: // a plain scalar, up to what ends it
+			start, bad := i, strings.ContainsRune("*@`%!&|>", r)
+			for depth := 0; i < len(rs); i++ {
+				switch r := rs[i]; {
+				case r == '{' || r == '[':
+					depth++
+					bad = true
+				case (r == '}' || r == ']') && depth > 0:
+					depth--
+					continue
+				case r == '*':
+					bad = true
+				}
+				if depth == 0 && (flow > 0 && strings.ContainsRune(",]}", rs[i]) || rs[i] == ':' && (i+1 == len(rs) || rs[i+1] == ' ')) {
+					break
+				}
+			}
+			if bad {
+				return start + 1, "quote templates, paths and ${...}: " + quoted(strings.TrimSpace(string(rs[start:i])))
+			}
+		}
+	}
+	return indent + 1, ""
+}
+
+// pastQuote is the index behind the quoted scalar that begins at i.
+func pastQuote(rs []rune, i int) int {
+	mark := rs[i]
+	for i++; i < len(rs); i++ {
+		switch {
+		case mark == '"' && rs[i] == '\\':
+			i++
+		case rs[i] == mark:
+			return i + 1
+		}
+	}
+	return i
+}

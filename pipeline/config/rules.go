@@ -1,0 +1,137 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// rules checks what no single key can say: that nothing of the file loses a
+// delete, feeds itself, or names what is not there.
+func (c *checker) rules(cfg *Config, root *value) {
+	var stateful []string
+	for i, s := range cfg.Sinks {
+		v := root.get("sinks").all()[i]
+		if s.View != nil || s.Search != nil {
+			stateful = append(stateful, s.Name)
+			c.stateFilters(s.Filters, "under the state sink "+s.Name)
+		}
+		if len(v.all()) != 1 {
+			continue
+		}
+		kind := v.entries[0]
+		switch {
+		case s.View != nil:
+			c.viewRules(cfg, i, kind)
+		case s.Search != nil:
+			c.searchRules(kind)
+		case s.Archive != nil:
+			c.archiveRules(s.Archive, kind)
+		}
+	}
+	if len(stateful) > 0 {
+		noun := "sink"
+		if len(stateful) > 1 {
+			noun = "sinks"
+		}
+		c.stateFilters(cfg.Filters, "above the state "+noun+" "+enumerate(stateful, "and"))
+	}
+	c.eventRules(cfg, root)
+	if d := root.get("dead_letters"); d.get("prefix") != nil && (d.get("queue") != nil || d.get("dir") != nil) {
+		c.fail(d.get("prefix"), "remove it", "a prefix is of a bucket's objects")
+	}
+}
+
+// eventRules checks that notify asks for events that a detector raises, and that
+// someone asks for each.
+func (c *checker) eventRules(cfg *Config, root *value) {
+	var names []string
+	for _, d := range cfg.Detectors {
+		names = append(names, d.Name)
+	}
+	used := make(map[string]bool)
+	for i, s := range cfg.Sinks {
+		switch {
+		case s.Custom != nil: // is given all of them
+			for _, n := range names {
+				used[n] = true
+			}
+		case s.Notify != nil:
+			events := root.get("sinks").all()[i].entries[0].get("events")
+			for j, e := range events.all() {
+				if e.text() == "" {
+					continue // said by the walk
+				}
+				if !slices.Contains(names, e.text()) {
+					c.fail(e, c.meant(e.text(), names, "detect has"), "no detector is named %s", quoted(e.text()))
+				}
+				if slices.Contains(s.Notify.Events[:j], e.text()) {
+					c.fail(e, "remove one of them", "%s stands twice", quoted(e.text()))
+				}
+				used[e.text()] = true
+			}
+		}
+	}
+	for _, d := range root.get("detect").all() {
+		if !used[d.name] {
+			c.warn(d, "name it in the events of a notify sink, or remove it", "nobody uses the events of this detector")
+		}
+	}
+}
+
+// searchRules checks the index and the fields of a search sink.
+func (c *checker) searchRules(v *value) {
+	if index := v.get("index"); index != nil && index.data != nil {
+		name := strings.NewReplacer("{{", "", "}}", "").Replace(index.source)
+		switch {
+		case strings.Contains(name, "{"):
+			c.fail(index, "write the name of one index", "%s", c.comesLater("index templates come", Sinks))
+		case !indexName.MatchString(index.source):
+			c.fail(index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most", "%s is no name of an index", quoted(index.source))
+		}
+	}
+	fields := v.get("fields")
+	include, exclude := fields.get("include"), fields.get("exclude")
+	for _, list := range []*value{include, exclude} {
+		for _, e := range list.all() {
+			c.topLevel(e, e.source)
+		}
+	}
+	for _, e := range exclude.all() {
+		if slices.Contains(paths(include), e.source) {
+			c.fail(e, "remove one of them", "%s is included too", quoted(e.source))
+		}
+	}
+	for _, m := range []*value{fields.get("rename"), fields.get("numbers")} {
+		for _, e := range m.all() {
+			c.topLevel(e, e.name)
+		}
+	}
+}
+
+// archiveRules checks that a layout has its own keys only.
+func (c *checker) archiveRules(a *Archive, v *value) {
+	if a.PerItem {
+		for _, k := range []string{"partition", "roll"} {
+			if e := v.get(k); e != nil {
+				c.fail(e, "remove it, or write layout: log", "%q is of layout log", k)
+			}
+		}
+		if v.get("key") == nil {
+			c.fail(v, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json'", "layout per_item wants a key")
+		}
+		if a.Key != nil && !strings.Contains(a.Key.String(), "{@version}") {
+			c.fail(v.get("key"), "put {@version} into it", "the key is the same for every change of an item, and objects are never overwritten")
+		}
+		if a.Key != nil && a.Key.AmbiguousObjectKey() {
+			c.warnAmbiguous(v.get("key"))
+		}
+		return
+	}
+	if e := v.get("key"); e != nil {
+		c.fail(e, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
+	}
+}
+
+func (c *checker) warnAmbiguous(v *value) {
+	c.warn(v, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: different items may come to the same text")
+}
