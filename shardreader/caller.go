@@ -1,0 +1,67 @@
+package shardreader
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// caller is an API that retries what is transient, and makes a bounded number of
+// calls at once. An answer that broke halfway is dropped: the next try brings it whole.
+type caller struct {
+	api      API
+	slots    chan struct{}
+	attempts int
+	backoff  pipeline.Backoff
+}
+
+var _ API = (*caller)(nil)
+
+func newCaller(o RecordOptions) *caller {
+	return &caller{api: o.API, slots: make(chan struct{}, o.Calls), attempts: o.Attempts, backoff: o.Backoff}
+}
+
+func (c *caller) ListStreams(ctx context.Context, table, after string) (StreamPage, error) {
+	return try(ctx, c, func() (StreamPage, error) { return c.api.ListStreams(ctx, table, after) })
+}
+
+func (c *caller) DescribeStream(ctx context.Context, q DescribeQuery) (StreamDescription, error) {
+	return try(ctx, c, func() (StreamDescription, error) { return c.api.DescribeStream(ctx, q) })
+}
+
+func (c *caller) GetShardIterator(ctx context.Context, at ShardPosition) (string, error) {
+	return try(ctx, c, func() (string, error) { return c.api.GetShardIterator(ctx, at) })
+}
+
+func (c *caller) GetRecords(ctx context.Context, q RecordsQuery) (pipeline.Answer, error) {
+	return try(ctx, c, func() (pipeline.Answer, error) { return c.api.GetRecords(ctx, q) })
+}
+
+func try[T any](ctx context.Context, c *caller, call func() (T, error)) (T, error) {
+	for attempt := 0; ; attempt++ {
+		select {
+		case c.slots <- struct{}{}:
+		case <-ctx.Done():
+			var none T
+			return none, context.Cause(ctx)
+		}
+		got, err := call()
+		<-c.slots
+		if err == nil {
+			return got, nil
+		}
+		var none T
+		after, ok := pipeline.Retryable(err)
+		if !ok || ctx.Err() != nil || attempt+1 >= c.attempts {
+			return none, err
+		}
+		most := c.backoff.Max
+		if shifted := c.backoff.Base << min(attempt, 30); shifted > 0 {
+			most = min(most, shifted)
+		}
+		if err := pause(ctx, max(after, rand.N(most+1))); err != nil {
+			return none, err
+		}
+	}
+}

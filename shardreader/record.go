@@ -1,0 +1,198 @@
+package shardreader
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// RecordOptions say what to record.
+type RecordOptions struct {
+	API    API    // required
+	Source string // required: a table's name or ARN (its newest stream), or a stream's ARN
+
+	// Idle makes a recording follow the stream until no record came for this long.
+	// Default (0): it ends at the newest records that were there when it started.
+	Idle time.Duration
+
+	// EmptyPages is how many pages in a row must come empty before an open shard
+	// counts as read up to its newest record. The service returns empty pages in
+	// the middle of a shard too, and has no other way to tell. Default: 20
+	EmptyPages int
+	Poll       time.Duration // pause behind an empty page of an open shard. Default: 250ms
+
+	Calls    int                  // calls of the API at once. Default: 8
+	Attempts int                  // tries of a call that fails for a transient reason, beside the API's own. Default: 8
+	Backoff  pipeline.Backoff     // between them
+	Progress func(RecordProgress) // told after every page, one call at a time. Default: not told
+}
+
+// RecordProgress is how far a recording has come.
+type RecordProgress struct {
+	Records    int64
+	Bytes      int64 // written
+	ShardsDone int
+	Shards     int // known
+}
+
+// Recording is what was recorded.
+type Recording struct {
+	Stream StreamRef
+	RecordProgress
+	Undecodable int64 // of Records: written as they came
+	EmptyMaps   int64 // {} taken as the empty map, as DynamoDB Local sends it
+	Gaps        []Gap // what the stream no longer held
+}
+
+// Gap is a part of a shard that the stream no longer held when it was asked for.
+type Gap struct {
+	Shard string
+	After string // sequence number of the last record read before the gap; "" where it is the shard's start
+	Whole bool   // the rest of the shard is gone, not only its oldest part
+}
+
+// Record copies a stream to w, one record a line, as its JSON with the stream's
+// ARN added as eventSourceARN: so replay knows its table and the versions of its
+// changes. Parents come before their children, so the changes of an item are in order.
+//
+// It starts at the oldest record. An open shard ends, without Idle, before the first record
+// that was written after the start; where nothing is written any more, after
+// EmptyPages empty pages. What the stream dropped meanwhile is in Recording.Gaps,
+// not an error. On an error w holds a part.
+func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error) {
+	switch {
+	case o.API == nil:
+		return Recording{}, errors.New("record: API is missing")
+	case o.Source == "":
+		return Recording{}, errors.New("record: Source is empty: name a table or a stream ARN")
+	case o.Idle < 0 || o.EmptyPages < 0 || o.Poll < 0 || o.Calls < 0 || o.Attempts < 0:
+		return Recording{}, errors.New("record: Idle, EmptyPages, Poll, Calls and Attempts must not be negative")
+	}
+	o.EmptyPages = cmp.Or(o.EmptyPages, 20)
+	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
+	o.Calls = cmp.Or(o.Calls, 8)
+	o.Attempts = cmp.Or(o.Attempts, 8)
+	o.Backoff.Base = cmp.Or(o.Backoff.Base, 100*time.Millisecond)
+	o.Backoff.Max = cmp.Or(o.Backoff.Max, 30*time.Second)
+	if o.Progress == nil {
+		o.Progress = func(RecordProgress) {}
+	}
+	c := newCaller(o)
+	stream, err := FindStream(ctx, c, o.Source)
+	if err != nil {
+		return Recording{}, fmt.Errorf("record %s: %w", o.Source, err)
+	}
+	r := &recorder{
+		o:    o,
+		api:  c,
+		out:  recordWriter{w: w, recording: Recording{Stream: stream}, progress: o.Progress, last: time.Now()},
+		ends: make(chan shardEnd),
+	}
+	err = r.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("record %s: %w", o.Source, err)
+	}
+	return r.out.recording, err
+}
+
+// recorder reads all shards of a stream, each in a goroutine of its own.
+type recorder struct {
+	o     RecordOptions
+	api   API
+	out   recordWriter
+	lines lineage
+	ends  chan shardEnd
+}
+
+// shardEnd is how the reading of a shard ended.
+type shardEnd struct {
+	shard  string
+	closed bool // it came to its end, so it may have children
+	err    error
+}
+
+// run returns when every shard is read or one failed.
+func (r *recorder) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if err := r.list(ctx); err != nil {
+		return err
+	}
+	tails, err := r.tails(ctx)
+	if err != nil {
+		return err
+	}
+	var first error
+	for running := 0; ; running-- {
+		for _, s := range r.lines.ready() {
+			if first != nil {
+				break
+			}
+			running++
+			reader := &shardReader{recorder: r, shard: s.ID, open: r.lines.open(s.ID), tail: tails[s.ID]}
+			go func() { r.ends <- reader.run(ctx) }()
+		}
+		if running == 0 {
+			return first
+		}
+		end := <-r.ends
+		if end.err == nil {
+			end.err = r.finish(ctx, end)
+		}
+		if end.err != nil && first == nil {
+			first = end.err
+			cancel()
+		}
+	}
+}
+
+// list takes in the shards as they are now.
+func (r *recorder) list(ctx context.Context) error {
+	d, err := ListShards(ctx, r.api, r.out.recording.Stream.ARN)
+	if err != nil {
+		return err
+	}
+	r.lines.add(d.Shards)
+	r.out.shards(0, len(r.lines.order))
+	return nil
+}
+
+// finish lets the children of a shard start. One that followed the stream to the
+// end of a shard looks for children that came meanwhile; else they hold nothing
+// from before the start.
+func (r *recorder) finish(ctx context.Context, end shardEnd) error {
+	r.lines.finish(end.shard)
+	r.out.shards(1, len(r.lines.order))
+	if r.o.Idle > 0 && end.closed && r.lines.open(end.shard) {
+		return r.list(ctx)
+	}
+	return nil
+}
+
+// tails are iterators at the newest record of every open shard: what comes behind
+// them was written after the start.
+func (r *recorder) tails(ctx context.Context) (map[string]string, error) {
+	tails := make(map[string]string)
+	if r.o.Idle > 0 {
+		return tails, nil
+	}
+	for _, id := range r.lines.order {
+		if !r.lines.open(id) {
+			continue
+		}
+		it, err := r.api.GetShardIterator(ctx, ShardPosition{StreamARN: r.out.recording.Stream.ARN, Shard: id, Type: Latest})
+		switch {
+		case errors.Is(err, ErrNotFound), errors.Is(err, ErrTrimmed):
+			continue // the reader of the shard finds and reports it
+		case err != nil:
+			return nil, err
+		}
+		tails[id] = it
+	}
+	return tails, nil
+}

@@ -1,0 +1,154 @@
+package shardreader
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// shardReader reads one shard for a recording.
+type shardReader struct {
+	*recorder
+	shard string
+	open  bool
+	tail  string // iterator behind the records that were there at the start; "" where it is not known or not needed
+	stop  string // sequence number of the first record after the start, once it is known
+
+	iterator string
+	last     string // sequence number of the last record read
+	empty    int    // pages in a row without a record
+}
+
+// run reads the shard up to its end, or to where the recording ends.
+func (s *shardReader) run(ctx context.Context) shardEnd {
+	for {
+		if err := s.lookBehind(ctx); err != nil {
+			return shardEnd{shard: s.shard, err: err}
+		}
+		answer, gone, err := s.read(ctx)
+		if err != nil || gone {
+			return shardEnd{shard: s.shard, closed: true, err: err}
+		}
+		reached, err := s.write(answer.Page)
+		switch {
+		case err != nil:
+			return shardEnd{shard: s.shard, err: err}
+		case answer.Ended:
+			return shardEnd{shard: s.shard, closed: true}
+		case reached, s.over():
+			return shardEnd{shard: s.shard}
+		}
+		s.iterator = answer.NextIterator
+		if s.open && s.empty > 0 {
+			if err := pause(ctx, s.o.Poll); err != nil {
+				return shardEnd{shard: s.shard, err: err}
+			}
+		}
+	}
+}
+
+// over tells whether a shard that gives no more has been read far enough.
+func (s *shardReader) over() bool {
+	switch {
+	case !s.open || s.empty == 0:
+		return false
+	case s.o.Idle > 0:
+		return s.out.idle() >= s.o.Idle
+	}
+	return s.stop == "" && s.empty >= s.o.EmptyPages
+}
+
+// lookBehind asks whether something was written after the start, until it knows what came first.
+func (s *shardReader) lookBehind(ctx context.Context) error {
+	if s.tail == "" {
+		return nil
+	}
+	answer, err := s.api.GetRecords(ctx, RecordsQuery{Iterator: s.tail, StreamARN: s.arn(), Shard: s.shard})
+	switch {
+	case errors.Is(err, ErrExpiredIterator):
+		// Reading up to a later record is as good: it only records more.
+		s.tail, err = s.api.GetShardIterator(ctx, ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: Latest})
+		return err
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrTrimmed):
+		s.tail = ""
+		return nil
+	case err != nil:
+		return err
+	}
+	s.tail = answer.NextIterator
+	for i := range records(answer.Page) {
+		if i.sequence != "" {
+			s.stop, s.tail = i.sequence, ""
+			break
+		}
+	}
+	return nil
+}
+
+// read is the next page. gone tells that the stream has dropped the shard.
+func (s *shardReader) read(ctx context.Context) (answer pipeline.Answer, gone bool, err error) {
+	for {
+		if s.iterator == "" {
+			at := ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: TrimHorizon}
+			if s.last != "" {
+				at.Type, at.Sequence = AfterSequence, s.last
+			}
+			s.iterator, err = s.api.GetShardIterator(ctx, at)
+		}
+		if err == nil {
+			answer, err = s.api.GetRecords(ctx, RecordsQuery{Iterator: s.iterator, StreamARN: s.arn(), Shard: s.shard})
+		}
+		switch {
+		case err == nil:
+			return answer, false, nil
+		case errors.Is(err, ErrExpiredIterator):
+		case errors.Is(err, ErrTrimmed):
+			s.out.gap(Gap{Shard: s.shard, After: s.last})
+			s.last = ""
+		case errors.Is(err, ErrNotFound):
+			s.out.gap(Gap{Shard: s.shard, After: s.last, Whole: true})
+			return pipeline.Answer{}, true, nil
+		default:
+			return pipeline.Answer{}, false, err
+		}
+		if err := ctx.Err(); err != nil {
+			return pipeline.Answer{}, false, context.Cause(ctx)
+		}
+		s.iterator, err = "", nil
+	}
+}
+
+// write writes what was there at the start, and tells whether it came to what was not.
+func (s *shardReader) write(p *pipeline.Page) (reached bool, err error) {
+	var lines []recordLine
+	for r := range records(p) {
+		if s.stop != "" && r.sequence != "" && pipeline.CompareSequence(r.sequence, s.stop) >= 0 {
+			reached = true
+			break
+		}
+		if r.sequence != "" {
+			s.last = r.sequence
+		}
+		lines = append(lines, r)
+	}
+	if s.empty++; len(p.Changes)+len(p.Errors) > 0 {
+		s.empty = 0
+	}
+	return reached, s.out.write(lines, p.EmptyMaps)
+}
+
+func (s *shardReader) arn() string { return s.out.recording.Stream.ARN }
+
+// pause waits for d, or until ctx is done.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,74 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FileError is a file that could not be read to its end. What stands before
+// Offset was delivered.
+type FileError struct {
+	File   string
+	Offset int64 // where its grammar broke, bytes from the start, decompressed
+	Line   int64 // the same as a line, 1-based
+	Err    error
+}
+
+// Error reads "events.json:12 (byte 4711): cause".
+func (e *FileError) Error() string {
+	return fmt.Sprintf("%s:%d (byte %d): %v", e.File, e.Line, e.Offset, e.Err)
+}
+
+// Unwrap is the cause.
+func (e *FileError) Unwrap() error { return e.Err }
+
+// BrokenError ends a replay in which files were broken. All that could be read was delivered.
+type BrokenError struct {
+	Files []*FileError // at least one; several of a file of which only lines were broken
+}
+
+// Error names each place.
+func (e *BrokenError) Error() string {
+	if len(e.Files) == 1 {
+		return "input is broken at " + e.Files[0].Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "input is broken at %d places:", len(e.Files))
+	for i, f := range e.Files {
+		if i == 20 {
+			fmt.Fprintf(&b, "\n  and %d more", len(e.Files)-i)
+			break
+		}
+		b.WriteString("\n  " + f.Error())
+	}
+	return b.String()
+}
+
+// Unwrap gives errors.Is and errors.As the errors of the files.
+func (e *BrokenError) Unwrap() []error {
+	errs := make([]error, len(e.Files))
+	for i, f := range e.Files {
+		errs[i] = f
+	}
+	return errs
+}
+
+// PlaceError says where in the inputs a record stands that could not be decoded.
+type PlaceError struct {
+	File   string
+	Line   int64 // on which the record begins, 1-based
+	Offset int64 // of its first byte, from the start of the file, decompressed
+	Record int64 // its number in the file, 1-based; 0 in JSON lines, where Line says it
+	Err    error
+}
+
+// Error reads "stream.jsonl:17: cause", or "event.json:17 (record 4): cause".
+func (e *PlaceError) Error() string {
+	if e.Record > 0 {
+		return fmt.Sprintf("%s:%d (record %d): %v", e.File, e.Line, e.Record, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+}
+
+// Unwrap is the cause.
+func (e *PlaceError) Unwrap() error { return e.Err }

@@ -1,0 +1,45 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// decompressed looks at the first bytes of r, not at its name, and unpacks gzip
+// (also several members) and zstd (also several frames); anything else comes as it is,
+// without a byte order mark.
+func decompressed(r io.Reader) (io.Reader, func(), error) {
+	b := bufio.NewReaderSize(r, 64<<10)
+	head, err := b.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, func() {}, nil
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}),
+		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}): // a skippable frame
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+		return nil, nil, errUTF16
+	case bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}):
+		_, err := b.Discard(3)
+		return b, func() {}, err
+	}
+	return b, func() {}, nil
+}
+
+var errUTF16 = errors.New("it is UTF-16, as PowerShell writes it: save it as UTF-8")

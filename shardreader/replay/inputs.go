@@ -1,0 +1,119 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// input is one file to read, or standard input.
+type input struct {
+	path  string // as given, or below the folder that was given; "-" is standard input
+	named bool   // given by name, not found in a folder
+	size  int64  // bytes on disk; 0 for standard input
+}
+
+// listInputs resolves paths to files: folders recursively, in the order of names,
+// leaving out what is hidden.
+func listInputs(paths []string) ([]input, error) {
+	var ins []input
+	for _, p := range paths {
+		if p == "-" {
+			ins = append(ins, input{path: p, named: true})
+			continue
+		}
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			ins = append(ins, input{path: p, named: true, size: info.Size()})
+			continue
+		}
+		before := len(ins)
+		err = filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case path != p && strings.HasPrefix(d.Name(), "."):
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			case d.IsDir():
+				return nil
+			}
+			info, err := os.Stat(path) // through links
+			if err != nil {
+				return err
+			}
+			if info.Mode().IsRegular() {
+				ins = append(ins, input{path: path, size: info.Size()})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(ins) == before {
+			return nil, fmt.Errorf("folder %s holds no files to replay", p)
+		}
+	}
+	return ins, nil
+}
+
+// openInput opens an input for reading; Close of standard input leaves it open.
+func openInput(in input, stdin io.Reader) (io.ReadCloser, error) {
+	if in.path != "-" {
+		return os.Open(in.path)
+	}
+	return io.NopCloser(stdin), nil
+}
+
+// awaited makes reads from a pipe or terminal end with a context: they run in a goroutine,
+// which outlives a read given up until its bytes, or the end, come.
+type awaited struct {
+	r    io.Reader
+	next chan chunk
+	rest []byte
+	err  error
+}
+
+type chunk struct {
+	b   []byte
+	err error
+}
+
+// errGivenUp is what read returns when ctx is done before bytes came.
+var errGivenUp = errors.New("reading was given up")
+
+func (a *awaited) read(ctx context.Context, p []byte) (int, error) {
+	for len(a.rest) == 0 {
+		if a.err != nil {
+			return 0, a.err
+		}
+		if a.next == nil {
+			a.next = make(chan chunk, 1)
+			next := a.next
+			go func() {
+				b := make([]byte, 64<<10)
+				n, err := a.r.Read(b)
+				next <- chunk{b[:n], err}
+			}()
+		}
+		select {
+		case c := <-a.next:
+			a.rest, a.err, a.next = c.b, c.err, nil
+		case <-ctx.Done():
+			return 0, errGivenUp
+		}
+	}
+	n := copy(p, a.rest)
+	a.rest = a.rest[n:]
+	return n, nil
+}

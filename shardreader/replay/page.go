@@ -1,0 +1,92 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// page is a block on its way to the pipeline, whose workers decode it.
+func (s *Source) page(b *block) *pipeline.Page {
+	decoder := s.decoder
+	return &pipeline.Page{
+		Partition: Partition,
+		Position:  b.behind.position(),
+		Bytes:     len(b.bytes),
+		Decode: func() (*pipeline.Page, error) {
+			if b.lines {
+				return b.decodeLines(decoder), nil
+			}
+			return b.decodeRecords(decoder), nil
+		},
+	}
+}
+
+// decodeLines decodes lines, a broken line being one bad record.
+func (b *block) decodeLines(decoder *pipeline.Decoder) *pipeline.Page {
+	p := decoder.DecodeLines(b.bytes)
+	for _, e := range p.Errors {
+		at := min(int(e.Offset), len(b.bytes))
+		e.Err = &PlaceError{
+			File:   b.file,
+			Line:   b.line + int64(bytes.Count(b.bytes[:at], newline)),
+			Offset: b.offset + int64(at),
+			Err:    e.Err,
+		}
+	}
+	return p
+}
+
+// decodeRecords decodes the records of an array. Their ends are known, so what
+// the decoder takes for broken grammar costs one record, not the rest.
+func (b *block) decodeRecords(decoder *pipeline.Decoder) *pipeline.Page {
+	p, err := decoder.Decode(b.bytes)
+	for from := 0; err != nil; {
+		framing, ok := errors.AsType[*pipeline.FramingError](err)
+		index := len(b.starts) - 1
+		if ok {
+			index = min(from+framing.Index, index)
+			err = framing.Err
+		}
+		p.Errors = append(p.Errors, &pipeline.RecordError{Index: index, Raw: b.raw(index), Err: err})
+		if from = index + 1; from == len(b.starts) {
+			break
+		}
+		// The rest as an array of its own: what stands before it becomes the bracket.
+		rest := bytes.Clone(b.bytes[b.starts[from].inBlock-1:])
+		rest[0] = '['
+		var q *pipeline.Page
+		q, err = decoder.Decode(rest)
+		appendPage(p, q, from)
+	}
+	for _, e := range p.Errors {
+		at := b.starts[e.Index]
+		e.Offset = at.inFile
+		e.Err = &PlaceError{File: b.file, Line: at.line, Offset: at.inFile, Record: b.record + int64(e.Index), Err: e.Err}
+	}
+	return p
+}
+
+// raw is the record with an index.
+func (b *block) raw(i int) []byte {
+	end := len(b.bytes)
+	if i+1 < len(b.starts) {
+		end = b.starts[i+1].inBlock
+	}
+	return b.bytes[b.starts[i].inBlock : end-1] // without the comma or bracket behind it
+}
+
+// appendPage adds to p what q holds, whose first record is record from of the block.
+func appendPage(p, q *pipeline.Page, from int) {
+	for _, c := range q.Changes {
+		c.Index += from
+		p.Changes = append(p.Changes, c)
+	}
+	for _, e := range q.Errors {
+		e.Index += from
+		p.Errors = append(p.Errors, e)
+	}
+	p.Duplicates += q.Duplicates
+	p.EmptyMaps += q.EmptyMaps
+}

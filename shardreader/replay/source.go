@@ -1,0 +1,214 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Partition is the one partition that all files together are: their order is kept.
+const Partition = "replay"
+
+// Options say what to replay.
+type Options struct {
+	Paths      []string                     // files, folders (recursively, in the order of names) and "-", standard input; at least one
+	Stdin      io.Reader                    // what "-" reads. Default: os.Stdin
+	Decoder    pipeline.DecoderOptions      // how records become changes
+	From       pipeline.Position            // go on behind this position of an earlier replay of the same paths. Default: from the start
+	BlockBytes int                          // size of the blocks that files are cut into. Default: 1 MiB
+	Skipped    func(path string, why error) // told of a file, found in a folder, that holds no stream records. Default: not told
+}
+
+// Source reads saved records. Read is for one goroutine; Progress for any.
+type Source struct {
+	o       Options
+	decoder *pipeline.Decoder
+	inputs  []input // not yet opened
+	from    place   // in the first of inputs
+	file    *file   // open, or nil
+	broken  []*FileError
+
+	total   int64
+	read    atomic.Int64
+	files   int
+	opened  atomic.Int64
+	stdin   *awaited
+	reading context.Context // of the Read under way
+}
+
+var _ pipeline.Source = (*Source)(nil)
+
+// Open finds the files and folders of o; it fails on one that is not there. Close the source.
+func Open(o Options) (*Source, error) {
+	if len(o.Paths) == 0 {
+		return nil, errors.New("replay: Paths is empty: name files, folders, or - for standard input")
+	}
+	if o.BlockBytes < 0 {
+		return nil, fmt.Errorf("replay: BlockBytes is %d: it must not be negative", o.BlockBytes)
+	}
+	o.BlockBytes = cmp.Or(o.BlockBytes, 1<<20)
+	if o.Stdin == nil {
+		o.Stdin = os.Stdin
+	}
+	if o.Skipped == nil {
+		o.Skipped = func(string, error) {}
+	}
+	inputs, err := listInputs(o.Paths)
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
+	s := &Source{
+		o:       o,
+		decoder: pipeline.NewDecoder(o.Decoder),
+		inputs:  inputs,
+		from:    place{Line: 1},
+		files:   len(inputs),
+		stdin:   &awaited{r: o.Stdin},
+	}
+	for _, in := range inputs {
+		s.total += in.size
+	}
+	if o.From != "" {
+		if err := s.goTo(o.From); err != nil {
+			return nil, fmt.Errorf("replay: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// goTo drops the files before a position.
+func (s *Source) goTo(p pipeline.Position) error {
+	from, err := parsePosition(p)
+	if err != nil {
+		return err
+	}
+	for i, in := range s.inputs {
+		if in.path == from.File {
+			s.inputs, s.from = s.inputs[i:], from
+			s.opened.Store(int64(i))
+			return nil
+		}
+		s.read.Add(in.size)
+	}
+	return fmt.Errorf("the position to go on from is in %s, which is not among the files", from.File)
+}
+
+// Read returns the next block of records, undecoded, and io.EOF behind the last.
+// Where files were broken it ends with a *BrokenError instead.
+func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
+	s.reading = ctx
+	for {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if s.file == nil {
+			if len(s.inputs) == 0 {
+				return nil, s.end()
+			}
+			s.open()
+			continue
+		}
+		b, err := s.file.next()
+		if ctx.Err() != nil && errors.Is(err, errGivenUp) {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			s.endFile(err)
+		}
+		if b != nil {
+			return s.page(b), nil
+		}
+	}
+}
+
+// open opens the next file; one that cannot be opened is broken.
+func (s *Source) open() {
+	in, from := s.inputs[0], s.from
+	s.inputs, s.from = s.inputs[1:], place{Line: 1}
+	s.opened.Add(1)
+	raw, closeRaw, err := s.openRaw(in)
+	if err == nil {
+		s.file, err = openFile(in, &counted{raw, &s.read}, closeRaw, s.o.BlockBytes, from)
+	}
+	if err != nil {
+		s.broken = append(s.broken, &FileError{File: in.path, Offset: from.Offset, Line: from.Line, Err: err})
+	}
+}
+
+func (s *Source) openRaw(in input) (io.Reader, func(), error) {
+	if in.path == "-" {
+		return readerFunc(func(p []byte) (int, error) { return s.stdin.read(s.reading, p) }), func() {}, nil
+	}
+	f, err := os.Open(in.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return f, func() { f.Close() }, nil
+}
+
+// endFile takes leave of the file at hand, unless what broke was one line of it.
+func (s *Source) endFile(err error) {
+	f := s.file
+	if broken, ok := errors.AsType[*syntaxError](err); ok {
+		if errors.Is(err, errForeign) && !f.named {
+			s.o.Skipped(f.path, err)
+		} else {
+			s.broken = append(s.broken, &FileError{File: f.path, Offset: broken.offset, Line: broken.line, Err: broken.err})
+			if f.docs.within != inLines && f.docs.within != inNothing && f.docs.resync(broken) {
+				return
+			}
+		}
+	}
+	f.close()
+	s.file = nil
+}
+
+func (s *Source) end() error {
+	if len(s.broken) > 0 {
+		return &BrokenError{Files: s.broken}
+	}
+	return io.EOF
+}
+
+// Close closes the file that is open. It leaves standard input as it is.
+func (s *Source) Close() error {
+	if s.file != nil {
+		s.file.close()
+		s.file = nil
+	}
+	s.inputs = nil
+	return nil
+}
+
+// Progress is how far a replay has come.
+type Progress struct {
+	Bytes, TotalBytes int64 // as they are on disk; TotalBytes leaves out standard input
+	Files, TotalFiles int   // opened, and found
+}
+
+// Progress may be called at any time.
+func (s *Source) Progress() Progress {
+	return Progress{Bytes: s.read.Load(), TotalBytes: s.total, Files: int(s.opened.Load()), TotalFiles: s.files}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// counted counts what is read.
+type counted struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

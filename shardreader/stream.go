@@ -1,0 +1,64 @@
+package shardreader
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// FindStream finds the stream that name means: a stream ARN as it is, else the
+// newest stream of the table with that name or ARN. A table has several when its
+// stream was switched off and on; the old ones stay readable for 24 hours.
+func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
+	if strings.HasPrefix(name, "arn:") {
+		_, resource, _ := strings.Cut(name, ":table/")
+		table, label, isStream := strings.Cut(resource, "/stream/")
+		switch {
+		case isStream:
+			return StreamRef{ARN: name, Table: table, Label: label}, nil
+		case resource == "" || strings.Contains(resource, "/"):
+			return StreamRef{}, fmt.Errorf("%s is neither the ARN of a table nor of a stream", name)
+		}
+		name = resource
+	}
+	var newest StreamRef
+	for after := ""; ; {
+		page, err := api.ListStreams(ctx, name, after)
+		if err != nil {
+			return StreamRef{}, err
+		}
+		for _, s := range page.Streams {
+			if s.Table == name && s.Label >= newest.Label {
+				newest = s
+			}
+		}
+		if after = page.After; after == "" {
+			break
+		}
+	}
+	if newest.ARN == "" {
+		return StreamRef{}, &Error{
+			Op:      "ListStreams",
+			Subject: "of table " + name,
+			Kind:    ErrNotFound,
+			Hint:    "check name, Region and account, and that the table has a stream: aws dynamodb update-table --table-name " + name + " --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES",
+		}
+	}
+	return newest, nil
+}
+
+// ListShards is a stream's description with all of its shards, read page by page.
+func ListShards(ctx context.Context, api API, streamARN string) (StreamDescription, error) {
+	all, err := api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN})
+	for after := all.After; err == nil && after != ""; {
+		var page StreamDescription
+		page, err = api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN, After: after})
+		if err == nil && page.After == after {
+			err = fmt.Errorf("DescribeStream %s: the page behind shard %s names that shard again", streamARN, after)
+		}
+		all.Shards = append(all.Shards, page.Shards...)
+		after = page.After
+	}
+	all.After = ""
+	return all, err
+}
