@@ -19,7 +19,7 @@ import (
 func failed(ctx context.Context, op, subject string, err error) error {
 	e := &shardreader.Error{Op: op, Subject: subject, Err: withoutOperation(err)}
 	if ctx.Err() != nil {
-		e.Err = errors.Join(context.Cause(ctx), e.Err)
+		e.Err = context.Cause(ctx)
 		return e
 	}
 	code := ""
