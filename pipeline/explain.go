@@ -26,3 +26,28 @@ type RouteTrace struct {
 	Reason  string
 	Err     error
 }
+
+// Explain tells what the pipeline would do with one change, without doing it: it
+// runs the code that Run does, up to the plans of the sinks.
+func (p *Pipeline) Explain(c *Change) Explanation {
+	x := Explanation{Change: c}
+	if c.Old.Exists() && c.New.Exists() {
+		x.Diff = Diff(c.Old, c.New)
+	}
+	j := p.judge(c, nil, &x)
+	if j.verdict.Drop {
+		return x
+	}
+	x.Events = j.events
+	for _, r := range p.routes {
+		t := RouteTrace{Name: r.Name}
+		w := r.way(c, &j, &t)
+		t.Taken = !w.verdict.Drop
+		t.Ops, t.Outcome, t.Reason, t.Err = w.d.Ops, w.d.Outcome, w.d.Reason, w.fail
+		if w.fail != nil {
+			t.Outcome = DeadLettered
+		}
+		x.Routes = append(x.Routes, t)
+	}
+	return x
+}

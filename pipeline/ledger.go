@@ -1,5 +1,12 @@
 package pipeline
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
 // Ledger counts every record once at the source and once at each sink it was routed to.
 type Ledger struct {
 	Source SourceLedger          `json:"source"`
@@ -33,4 +40,91 @@ type SinkLedger struct {
 }
 
 // Check is nil when both ledgers balance, and else says which line does not.
-func (l Ledger) Check() error { panic("runner") }
+func (l Ledger) Check() error {
+	var wrong []string
+	s := l.Source
+	if sum := s.Duplicate + total(s.Filtered) + s.Unrouted + s.Undecodable + s.Routed; sum != s.Read {
+		wrong = append(wrong, fmt.Sprintf(
+			"source: read %d, but duplicate %d + filtered %d + unrouted %d + undecodable %d + routed %d = %d",
+			s.Read, s.Duplicate, total(s.Filtered), s.Unrouted, s.Undecodable, s.Routed, sum))
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
+		k := l.Sinks[name]
+		sum := k.Written + k.Superseded + total(k.NoEffect) + k.Coalesced + k.Suppressed + k.DeadLettered + k.Quarantined + k.Pending
+		if sum != k.Routed {
+			wrong = append(wrong, fmt.Sprintf(
+				"sink %s: routed %d, but written %d + superseded %d + no_effect %d + coalesced %d + suppressed %d + dead_lettered %d + quarantined %d + pending %d = %d",
+				name, k.Routed, k.Written, k.Superseded, total(k.NoEffect), k.Coalesced, k.Suppressed, k.DeadLettered, k.Quarantined, k.Pending, sum))
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("the ledger does not balance: %s", strings.Join(wrong, "; "))
+	}
+	return nil
+}
+
+func total(m map[string]int64) int64 {
+	var n int64
+	for _, v := range m {
+		n += v
+	}
+	return n
+}
+
+// clone copies the ledger's maps, so that a snapshot stays as it was taken.
+func (l SourceLedger) clone() SourceLedger {
+	l.Filtered = maps.Clone(l.Filtered)
+	return l
+}
+
+func (l SinkLedger) clone() SinkLedger {
+	l.NoEffect = maps.Clone(l.NoEffect)
+	l.Dropped = maps.Clone(l.Dropped)
+	return l
+}
+
+// count books n deliveries that are done with. Pending is the caller's.
+func (l *SinkLedger) count(o Outcome, reason string, n int64) {
+	switch o {
+	case Written:
+		l.Written += n
+	case Superseded:
+		l.Superseded += n
+	case NoEffect:
+		l.NoEffect[reason] += n
+	case Coalesced:
+		l.Coalesced += n
+	case Suppressed:
+		l.Suppressed += n
+	case DeadLettered:
+		l.DeadLettered += n
+	case Quarantined:
+		l.Quarantined += n
+	}
+}
+
+// tally counts by reason within a page, where a map for each would cost more
+// than the few reasons that there are.
+type tally []struct {
+	reason string
+	n      int64
+}
+
+func (t *tally) add(reason string) {
+	for i := range *t {
+		if (*t)[i].reason == reason {
+			(*t)[i].n++
+			return
+		}
+	}
+	*t = append(*t, struct {
+		reason string
+		n      int64
+	}{reason, 1})
+}
+
+func (t tally) addTo(m map[string]int64) {
+	for _, r := range t {
+		m[r.reason] += r.n
+	}
+}

@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 )
 
@@ -26,4 +28,20 @@ func (e *PanicError) Unwrap() error {
 // with what recover returned there.
 func recovered(stage string, v any) *PanicError {
 	return &PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
+}
+
+// errorText is the whole text of an error, with the trace of a panic.
+func errorText(err error) string {
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		return err.Error() + "\n" + string(p.Stack)
+	}
+	return err.Error()
+}
+
+// stackOf is the trace of a panic for a log; empty for other errors.
+func stackOf(err error) slog.Attr {
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		return slog.String("stack", string(p.Stack))
+	}
+	return slog.Attr{}
 }

@@ -1,10 +1,17 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"runtime"
+	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -64,17 +71,136 @@ type Batch struct {
 	Fill   bool          // write full batches only. Default: write what is there
 }
 
-// Backoff spaces retries: full jitter between 0 and min(Max, Base << attempt), never less than the server's wait.
-type Backoff struct {
-	Base time.Duration // Default: 100ms
-	Max  time.Duration // Default: 30s
+// Pipeline runs changes through filters and detectors to sinks.
+type Pipeline struct {
+	o         Options
+	log       *slog.Logger
+	filters   []filterStage
+	detectors []detectorStage
+	routes    []*route
+	needs     requirements
+	tel       *telemetry
+
+	// mu guards what follows, and each run's pages. Locks are taken in the order
+	// mu, scheduler.mu, bounds.mu.
+	mu     sync.Mutex
+	run    *run          // nil between runs
+	ended  chan struct{} // closed when run has returned
+	source SourceLedger
+	events map[string]int64
+	newest newest // read
 }
 
-// Pipeline runs changes through filters and detectors to sinks.
-type Pipeline struct{}
-
 // New checks the options and makes a pipeline.
-func New(o Options) (*Pipeline, error) { panic("runner") }
+func New(o Options) (*Pipeline, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("pipeline: %w", err)
+	}
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
+	o.MaxChanges = cmp.Or(o.MaxChanges, 50_000)
+	o.StopTimeout = cmp.Or(o.StopTimeout, 30*time.Second)
+	o.Backoff = o.Backoff.withDefaults()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Tracer == nil {
+		o.Tracer = otel.GetTracerProvider()
+	}
+	if o.Meter == nil {
+		o.Meter = otel.GetMeterProvider()
+	}
+	p := &Pipeline{
+		o: o, log: o.Logger.With(slog.String("pipeline", o.Name)),
+		filters: nameFilters(o.Filters, ""),
+		source:  SourceLedger{Filtered: map[string]int64{}},
+		events:  map[string]int64{},
+	}
+	for _, f := range p.filters {
+		p.needs.add(f.stage, f.Filter)
+	}
+	for _, d := range o.Detectors {
+		stage := fmt.Sprintf("detector %q", d.Name)
+		p.detectors = append(p.detectors, detectorStage{d.Detector, d.Name, stage})
+		p.needs.add(stage, d.Detector)
+	}
+	for _, rt := range o.Routes {
+		r := newRoute(rt, o.DeadLetters != nil)
+		for _, f := range r.filters {
+			p.needs.add(f.stage, f.Filter)
+		}
+		p.needs.add(r.stage, rt.Sink)
+		p.routes = append(p.routes, r)
+	}
+	var err error
+	if p.tel, err = newTelemetry(p); err != nil {
+		return nil, fmt.Errorf("pipeline: metrics: %w", err)
+	}
+	return p, nil
+}
+
+// check names the first option that is missing or out of range.
+func (o *Options) check() error {
+	if o.Name == "" {
+		return errors.New("Options.Name is empty")
+	}
+	if len(o.Routes) == 0 {
+		return errors.New("Options.Routes is empty: a pipeline has at least one route")
+	}
+	if o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.StopTimeout < 0 || o.Backoff.Base < 0 || o.Backoff.Max < 0 {
+		return errors.New("Options: Workers, MaxBytes, MaxChanges, StopTimeout and Backoff must not be negative")
+	}
+	for i, f := range o.Filters {
+		if f == nil {
+			return fmt.Errorf("Options.Filters[%d] is nil", i)
+		}
+	}
+	detectors := map[string]bool{}
+	for i, d := range o.Detectors {
+		if d.Name == "" || d.Detector == nil {
+			return fmt.Errorf("Options.Detectors[%d] needs a Name and a Detector", i)
+		}
+		if detectors[d.Name] {
+			return fmt.Errorf("Options.Detectors[%d]: the name %q is taken", i, d.Name)
+		}
+		detectors[d.Name] = true
+	}
+	routes := map[string]bool{}
+	for i, r := range o.Routes {
+		if r.Name == "" || r.Sink == nil {
+			return fmt.Errorf("Options.Routes[%d] needs a Name and a Sink", i)
+		}
+		if routes[r.Name] {
+			return fmt.Errorf("Options.Routes[%d]: the name %q is taken", i, r.Name)
+		}
+		routes[r.Name] = true
+		if r.Concurrency < 0 || r.Rate < 0 || r.Batch.Count < 0 || r.Batch.Bytes < 0 || r.Batch.Linger < 0 {
+			return fmt.Errorf("route %q: Concurrency, Rate, Batch.Count, Batch.Bytes and Batch.Linger must not be negative", r.Name)
+		}
+		for k, f := range r.Filters {
+			if f == nil {
+				return fmt.Errorf("route %q: Filters[%d] is nil", r.Name, k)
+			}
+		}
+	}
+	return nil
+}
+
+// nameFilters gives each filter the name it is counted and shown by.
+func nameFilters(fs []Filter, format string, args ...any) []filterStage {
+	named := make([]filterStage, len(fs))
+	for i, f := range fs {
+		name := fmt.Sprintf("filter_%d", i+1)
+		if n, ok := f.(Named); ok {
+			name = cmp.Or(n.Name(), name)
+		}
+		named[i] = filterStage{f, name, fmt.Sprintf("filter %q", name)}
+		if format != "" {
+			named[i].stage += " of " + fmt.Sprintf(format, args...)
+		}
+	}
+	return named
+}
 
 // Run reads src until it ends (io.EOF), fails, or ctx is done, delivers what was
 // read, and commits what is finished; c may be nil. One Run at a time.
@@ -84,14 +210,50 @@ func New(o Options) (*Pipeline, error) { panic("runner") }
 // the same, for at most StopTimeout, then stops hard. It returns nil after the end
 // and after a soft stop, the source's error when that ended the run, a
 // *[StopError] after a hard stop, and at once an error marked with Fatal.
-func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error { panic("runner") }
-
-// Stop stops a Run softly, and hard when ctx is done, and waits until it has
-// returned. Without a Run it does nothing.
-func (p *Pipeline) Stop(ctx context.Context) { panic("runner") }
+func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
+	p.mu.Lock()
+	if p.run != nil {
+		p.mu.Unlock()
+		return fmt.Errorf("pipeline %q is running: one Run at a time", p.o.Name)
+	}
+	r := newRun(ctx, p, src, c)
+	ended := make(chan struct{})
+	p.run, p.ended = r, ended
+	p.mu.Unlock()
+	err := r.do()
+	p.mu.Lock()
+	p.run = nil
+	p.mu.Unlock()
+	close(ended)
+	return err
+}
 
 // Ledger is a consistent snapshot of both ledgers; it may be called at any time.
-func (p *Pipeline) Ledger() Ledger { panic("runner") }
+func (p *Pipeline) Ledger() Ledger {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := Ledger{Source: p.source.clone(), Sinks: make(map[string]SinkLedger, len(p.routes)), Events: maps.Clone(p.events)}
+	if p.run != nil {
+		for _, s := range p.run.scheds {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+		}
+	}
+	for _, r := range p.routes {
+		l.Sinks[r.Name] = r.ledger.clone()
+	}
+	return l
+}
 
-// Explain tells what the pipeline would do with one change, without doing it.
-func (p *Pipeline) Explain(c *Change) Explanation { panic("runner") }
+// book adds a page to the source's ledger. mu is held.
+func (p *Pipeline) book(prep *prepared) {
+	s, n := &p.source, &prep.source
+	s.Read += n.Read
+	s.Duplicate += n.Duplicate
+	s.Unrouted += n.Unrouted
+	s.Undecodable += n.Undecodable
+	s.Routed += n.Routed
+	prep.drops.addTo(s.Filtered)
+	prep.events.addTo(p.events)
+	p.newest.see(prep.newest)
+}

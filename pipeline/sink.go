@@ -93,8 +93,8 @@ type Needs struct {
 }
 
 // Flusher is implemented by sinks that keep something open between Writes. Flush
-// is called at the end of a Run, after the last Write and before the last Commit.
-// Durability may not wait for it: that is Write's promise.
+// is called at the end of a Run, after the last Write. Durability may not wait for
+// it: that is Write's promise.
 type Flusher interface {
 	Flush(ctx context.Context) error
 }

@@ -1,6 +1,11 @@
 package pipeline
 
-import "fmt"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+)
 
 // StopError is returned by [Pipeline.Run] after a hard stop: what was still
 // pending was neither delivered nor committed, and comes again with the next run.
@@ -16,3 +21,91 @@ func (e *StopError) Error() string {
 
 // Unwrap is the cause.
 func (e *StopError) Unwrap() error { return e.Cause }
+
+// Stop stops a Run softly, and hard when ctx is done, and waits until it has
+// returned. Without a Run it does nothing.
+func (p *Pipeline) Stop(ctx context.Context) {
+	p.mu.Lock()
+	r, ended := p.run, p.ended
+	p.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.cancelSoft(errStopped)
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		r.cancelHard(context.Cause(ctx))
+		<-ended
+	}
+}
+
+var errStopped = errors.New("Stop was called")
+
+// flush closes what sinks keep open between Writes, once all is written.
+func (r *run) flush() error {
+	var errs []error
+	for _, s := range r.scheds {
+		f, ok := s.route.Sink.(Flusher)
+		if !ok || r.hard.Err() != nil {
+			continue
+		}
+		for attempt := 0; ; attempt++ {
+			err := r.callFlush(s.route, f)
+			if err == nil {
+				break
+			}
+			after, retry := Retryable(err)
+			if !retry || !sleep(r.hard, r.p.o.Backoff.delay(attempt, after)) {
+				errs = append(errs, fmt.Errorf("%s: flush: %w", s.route.stage, err))
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *run) callFlush(rt *route, f Flusher) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = recovered(rt.stage, v)
+		}
+	}()
+	return f.Flush(r.hard)
+}
+
+// result is what Run returns, once nothing of the run is under way.
+func (r *run) result(flushErr error) error {
+	var pending int64
+	for _, n := range r.p.Ledger().Sinks {
+		pending += n.Pending
+	}
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	if r.fatal != nil {
+		r.logHard(pending, r.fatal)
+		return r.fatal
+	}
+	var stop error
+	if !r.complete() {
+		cause := context.Cause(r.hard)
+		r.logHard(pending, cause)
+		stop = &StopError{Pending: pending, Cause: cause}
+	}
+	return errors.Join(stop, r.srcErr, flushErr)
+}
+
+// complete tells whether all that was read is finished and committed.
+func (r *run) complete() bool {
+	for _, part := range r.parts {
+		if part.dirty {
+			return false
+		}
+	}
+	return r.open == 0
+}
+
+func (r *run) logHard(pending int64, cause error) {
+	r.p.log.LogAttrs(context.WithoutCancel(r.hard), slog.LevelWarn, "stopped hard: what is pending comes again with the next run",
+		slog.Int64("pending", pending), slog.Int("pages", r.open), slog.String("cause", kindOfError(cause)))
+}

@@ -1,0 +1,26 @@
+package pipeline
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff spaces retries: full jitter between 0 and min(Max, Base << attempt), never less than the server's wait.
+type Backoff struct {
+	Base time.Duration // Default: 100ms
+	Max  time.Duration // Default: 30s
+}
+
+func (b Backoff) withDefaults() Backoff {
+	return Backoff{cmp.Or(b.Base, 100*time.Millisecond), cmp.Or(b.Max, 30*time.Second)}
+}
+
+// delay is the wait before the retry that follows attempt (0: the first try).
+func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
+	top := b.Max
+	if attempt < 32 && b.Base<<attempt > 0 {
+		top = min(top, b.Base<<attempt)
+	}
+	return max(server, rand.N(top+1))
+}

@@ -1,0 +1,94 @@
+package pipeline
+
+import (
+	"container/heap"
+	"time"
+)
+
+// lane is the order of one key at one sink. It is there only while a change of
+// the key is being written, is failed, or waits behind one that is: a key at rest costs
+// nothing. A lane is in one of four places:
+//
+//   - with a batch that is being written (batch is set)
+//   - waiting for dead letters to be durable (dead > 0)
+//   - parked until wake
+//   - awake: its queue may be written
+type lane struct {
+	key     Key
+	queue   []item // in order; failed ones, to be tried again, stand first
+	batch   *batch
+	dead    int
+	parked  bool
+	wake    time.Time
+	attempt int           // failures since the last success
+	retry   []item        // of the batch that is being settled
+	server  time.Duration // the wait that a server asked for
+
+	heldBack bool // while its batch is written delivery by delivery: an earlier one failed
+}
+
+// pop takes the first of the queue.
+func (l *lane) pop() item {
+	it := l.queue[0]
+	l.queue[0] = item{}
+	l.queue = l.queue[1:]
+	return it
+}
+
+// parking holds parked lanes, the first to wake on top.
+type parking []*lane
+
+var _ heap.Interface = (*parking)(nil)
+
+func (p parking) Len() int           { return len(p) }
+func (p parking) Less(i, j int) bool { return p[i].wake.Before(p[j].wake) }
+func (p parking) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *parking) Push(x any)        { *p = append(*p, x.(*lane)) }
+func (p *parking) Pop() any {
+	old := *p
+	l := old[len(old)-1]
+	old[len(old)-1] = nil
+	*p = old[:len(old)-1]
+	return l
+}
+
+// queue holds what a sink has not looked at yet, in the order of the source, by
+// the page.
+type queue struct {
+	chunks []chunk
+	n      int
+	bytes  int64
+}
+
+type chunk struct {
+	items []item
+	at    time.Time // when it came
+}
+
+func (q *queue) push(items []item, at time.Time) {
+	q.chunks = append(q.chunks, chunk{items, at})
+	q.n += len(items)
+	for i := range items {
+		q.bytes += items[i].size
+	}
+}
+
+// first is the oldest; the queue must not be empty.
+func (q *queue) first() *item { return &q.chunks[0].items[0] }
+
+// since is when the oldest came.
+func (q *queue) since() time.Time { return q.chunks[0].at }
+
+func (q *queue) pop() item {
+	c := &q.chunks[0]
+	it := c.items[0]
+	c.items[0] = item{} // what is written is not held by what waits behind it
+	c.items = c.items[1:]
+	if len(c.items) == 0 {
+		q.chunks[0] = chunk{}
+		q.chunks = q.chunks[1:]
+	}
+	q.n--
+	q.bytes -= it.size
+	return it
+}

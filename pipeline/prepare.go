@@ -1,0 +1,286 @@
+package pipeline
+
+import (
+	"fmt"
+	"time"
+)
+
+// item is a delivery inside the pipeline.
+type item struct {
+	d     Delivery // as planned; a Write gets a copy
+	page  *inflight
+	size  int64  // bytes of the record
+	owned bool   // cloned: it does not pin its page
+	class string // of fail
+	fail  error  // why it can never be written; it still takes its turn in its key's order
+}
+
+// prepared is what the pure stages made of a page.
+type prepared struct {
+	source SourceLedger // counts; its map stays nil, drops are in filtered
+	drops  tally
+	events tally
+	routes []preparedRoute
+	fatal  error
+	newest time.Time
+}
+
+type preparedRoute struct {
+	items      []item
+	routed     int64
+	dropped    tally
+	noEffect   tally
+	suppressed int64
+}
+
+// prepare runs filters, detectors and plans over a page. It is pure, and called
+// concurrently for different pages.
+func (p *Pipeline) prepare(in *inflight) *prepared {
+	page := in.page
+	out := &prepared{routes: make([]preparedRoute, len(p.routes))}
+	out.source.Duplicate = int64(page.Duplicates)
+	out.source.Undecodable = int64(len(page.Errors))
+	out.source.Read = int64(len(page.Changes) + len(page.Errors) + page.Duplicates)
+	var events []Event
+	for i := range page.Changes {
+		c := &page.Changes[i]
+		if c.Time.After(out.newest) {
+			out.newest = c.Time
+		}
+		if err := p.needs.check(c); err != nil {
+			out.fatal = err
+			return out
+		}
+		j := p.judge(c, events, nil)
+		if j.fatal != nil {
+			out.fatal = j.fatal
+			return out
+		}
+		if j.verdict.Drop {
+			out.drops.add(j.verdict.Reason)
+			continue
+		}
+		for k := range j.events {
+			out.events.add(j.events[k].Detector)
+		}
+		if events = j.events[len(j.events):]; len(j.events) > 0 && cap(events) == 0 {
+			events = make([]Event, 0, min(64, len(page.Changes)-i)) // where there was one event there are more
+		}
+		routed := false
+		for r := range p.routes {
+			taken, err := p.routes[r].prepare(c, &j, in, &out.routes[r], len(page.Changes)-i)
+			if err != nil {
+				out.fatal = err
+				return out
+			}
+			routed = routed || taken
+		}
+		if routed {
+			out.source.Routed++
+		} else {
+			out.source.Unrouted++
+		}
+	}
+	return out
+}
+
+// prepare takes the change to one route. left is how many changes may follow, for sizing.
+func (r *route) prepare(c *Change, j *judgement, in *inflight, out *preparedRoute, left int) (taken bool, fatal error) {
+	w := r.way(c, j, nil)
+	if w.verdict.Drop {
+		out.dropped.add(w.verdict.Reason)
+		return false, nil
+	}
+	out.routed++
+	switch {
+	case w.fail != nil:
+		if IsFatal(w.fail) {
+			return true, w.fail
+		}
+	case w.d.Outcome == NoEffect:
+		out.noEffect.add(w.d.Reason)
+		return true, nil
+	case w.d.Outcome == Suppressed:
+		out.suppressed++
+		return true, nil
+	}
+	if out.items == nil {
+		out.items = make([]item, 0, left)
+	}
+	out.items = append(out.items, item{d: w.d, page: in, size: int64(len(c.Raw)), class: w.class, fail: w.fail})
+	return true, nil
+}
+
+// judgement is what the source's stages say of a change.
+type judgement struct {
+	verdict   Verdict
+	fail      error // of a filter: every route gives the change up
+	events    []Event
+	eventsErr error // of a detector: the routes that need events give it up
+	fatal     error
+}
+
+// judge runs the source's filters and detectors. Events are appended to arena's
+// spare room. t, where given, is told what each stage said.
+func (p *Pipeline) judge(c *Change, arena []Event, t *Explanation) (j judgement) {
+	var trace *[]FilterTrace
+	if t != nil {
+		trace = &t.Filters
+	}
+	j.verdict, j.fail = runFilters(p.filters, c, trace)
+	if IsFatal(j.fail) {
+		j.fatal = j.fail
+	}
+	if j.fail != nil || j.verdict.Drop || c.Op == Snapshot {
+		return j
+	}
+	j.events = arena[len(arena):]
+	for i := range p.detectors {
+		d := &p.detectors[i]
+		from := len(j.events)
+		events, err := d.detect(j.events, c)
+		if err != nil {
+			if IsFatal(err) {
+				j.fatal = err
+			}
+			if j.eventsErr == nil {
+				j.eventsErr = err
+			}
+			continue
+		}
+		j.events = events
+		for k := from; k < len(j.events); k++ {
+			e := &j.events[k]
+			e.Detector, e.Change = d.name, c
+			e.ID = EventID(c, d.name, k-from)
+		}
+	}
+	return j
+}
+
+// way is what one route makes of a change.
+type way struct {
+	verdict Verdict
+	d       Delivery
+	class   string
+	fail    error
+}
+
+// way runs a route's filters and its sink's plan.
+func (r *route) way(c *Change, j *judgement, t *RouteTrace) (w way) {
+	w.d = Delivery{Change: c, Events: j.events[:len(j.events):len(j.events)]}
+	if j.fail != nil {
+		w.class, w.fail = classFilter, j.fail
+		return w
+	}
+	var trace *[]FilterTrace
+	if t != nil {
+		trace = &t.Filters
+	}
+	w.verdict, w.fail = runFilters(r.filters, c, trace)
+	switch {
+	case w.fail != nil:
+		w.class = classFilter
+		return w
+	case w.verdict.Drop:
+		return w
+	case r.NeedsEvents && j.eventsErr != nil:
+		w.class, w.fail = classDetector, j.eventsErr
+		return w
+	}
+	if err := r.plan(&w.d); err != nil {
+		w.class, w.fail = classPlan, err
+		w.d = Delivery{Change: c, Events: w.d.Events}
+		return w
+	}
+	if r.Suppress != "" && w.d.Outcome == Written {
+		w.d.Outcome, w.d.Reason = Suppressed, r.Suppress
+	}
+	return w
+}
+
+// The classes of dead letters.
+const (
+	classUndecodable = "undecodable"
+	classFilter      = "filter"
+	classDetector    = "detector"
+	classPlan        = "plan"
+	classWrite       = "write"
+	classPanic       = "panic"
+)
+
+// runFilters asks the filters in order, up to the first that drops or fails.
+// trace, where given, gets what each said.
+func runFilters(fs []filterStage, c *Change, trace *[]FilterTrace) (Verdict, error) {
+	for i := range fs {
+		v, err := fs[i].check(c)
+		if trace != nil {
+			*trace = append(*trace, FilterTrace{Verdict: v, Err: err, Name: fs[i].name})
+		}
+		if err != nil || v.Drop {
+			return v, err
+		}
+	}
+	return Verdict{}, nil
+}
+
+// filterStage is a Filter of the pipeline and what it is called.
+type filterStage struct {
+	Filter
+	name  string
+	stage string // for errors: `filter "large"`
+}
+
+func (f *filterStage) check(c *Change) (v Verdict, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			v, err = Verdict{}, recovered(f.stage, r)
+		}
+	}()
+	v, err = f.Check(c)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("%s: %w", f.stage, err)
+	}
+	if v.Drop && v.Reason == "" {
+		v.Reason = f.name
+	}
+	return v, nil
+}
+
+// detectorStage is a Detector of the pipeline and what it is called.
+type detectorStage struct {
+	Detector
+	name  string
+	stage string
+}
+
+func (d *detectorStage) detect(dst []Event, c *Change) (events []Event, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			events, err = nil, recovered(d.stage, r)
+		}
+	}()
+	events, err = d.Detect(dst, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.stage, err)
+	}
+	return events, nil
+}
+
+func (r *route) plan(d *Delivery) (err error) {
+	if r.planner == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = recovered(r.stage, v)
+		}
+	}()
+	if err := r.planner.Plan(d); err != nil {
+		return fmt.Errorf("%s: %w", r.stage, err)
+	}
+	if d.Outcome != Written && d.Outcome != NoEffect && d.Outcome != Suppressed {
+		return fmt.Errorf("%s: Plan set the outcome %s, which only a Write can tell", r.stage, d.Outcome)
+	}
+	return nil
+}

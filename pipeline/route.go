@@ -1,0 +1,191 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// route is a Route with its defaults, and what it has counted.
+type route struct {
+	Route
+	stage      string // for errors: `sink "orders"`
+	filters    []filterStage
+	planner    Planner // nil where the sink has none
+	keepsOrder bool
+	letters    bool // permanent failures go to dead letters
+	ledger     SinkLedger
+	newest     newest
+	tel        *sinkTelemetry
+}
+
+func newRoute(o Route, letters bool) *route {
+	o.Concurrency = cmp.Or(o.Concurrency, 4)
+	o.Batch.Count = cmp.Or(o.Batch.Count, 500)
+	o.Batch.Bytes = cmp.Or(o.Batch.Bytes, 4<<20)
+	r := &route{Route: o, stage: fmt.Sprintf("sink %q", o.Name), letters: letters}
+	r.filters = nameFilters(o.Filters, "route %q, ", o.Name)
+	r.planner, _ = o.Sink.(Planner)
+	if k, ok := o.Sink.(KeyOrderer); ok {
+		r.keepsOrder = k.KeepsKeyOrder()
+	}
+	r.ledger = SinkLedger{NoEffect: map[string]int64{}, Dropped: map[string]int64{}}
+	return r
+}
+
+// write gives a batch to the sink and leaves each delivery's error in b.errs.
+func (r *route) write(n *run, b *batch) {
+	for i := range b.items {
+		b.ds = append(b.ds, b.items[i].d)
+	}
+	b.errs = slices.Grow(b.errs, len(b.ds))[:len(b.ds)]
+	ctx, done := r.tel.write(n.hard, b)
+	start := time.Now()
+	whole := r.call(ctx, b.ds, b.errs)
+	if whole != nil {
+		r.isolate(ctx, b, whole)
+	}
+	failed := 0
+	for _, err := range b.errs {
+		if err == nil {
+			continue
+		}
+		failed++
+		if IsFatal(err) && classOf(err) != classPanic {
+			n.fail(fmt.Errorf("%s: %w", r.stage, err))
+		}
+	}
+	done(time.Since(start), failed)
+}
+
+// isolate deals with an error that failed a Write as a whole. A transient one is
+// everyone's. A panic, or a permanent error of several deliveries, has a culprit:
+// each is written once more by itself. Behind a delivery that fails then, its
+// key's later ones are held back.
+func (r *route) isolate(ctx context.Context, b *batch, whole error) {
+	_, panicked := errors.AsType[*PanicError](whole)
+	_, retry := Retryable(whole)
+	if ctx.Err() != nil || !panicked && (retry || IsFatal(whole) || len(b.ds) == 1) {
+		for i := range b.errs {
+			b.errs[i] = whole
+		}
+		return
+	}
+	for i := range b.items {
+		if slices.ContainsFunc(b.of[:i], func(l *lane) bool { return l == b.of[i] && l.heldBack }) {
+			b.errs[i] = errHeldBack
+			continue
+		}
+		b.ds[i] = b.items[i].d
+		if err := r.call(ctx, b.ds[i:i+1:i+1], b.errs[i:i+1]); err != nil {
+			b.errs[i] = err
+		}
+		b.of[i].heldBack = b.errs[i] != nil && r.retried(b.errs[i])
+	}
+	for _, l := range b.lanes {
+		l.heldBack = false
+	}
+}
+
+// errHeldBack is the error of a delivery that was not tried, because an earlier
+// one of its key failed.
+var errHeldBack = Transient(errors.New("held back behind an earlier change of its key"))
+
+// call is one call of the sink's Write. It fills errs, or returns an error that
+// fails all of ds.
+func (r *route) call(ctx context.Context, ds []Delivery, errs []error) (whole error) {
+	defer func() {
+		if v := recover(); v != nil {
+			whole = recovered(r.stage, v)
+		}
+	}()
+	err := r.Sink.Write(ctx, ds)
+	partial, ok := errors.AsType[*BatchError](err)
+	if err != nil && !ok {
+		return err
+	}
+	clear(errs)
+	if partial != nil {
+		for i, err := range partial.Failed {
+			if i < 0 || i >= len(ds) {
+				return fmt.Errorf("the sink's BatchError names delivery %d of %d: %w", i, len(ds), cmp.Or(err, errNoCause))
+			}
+			errs[i] = cmp.Or(err, errNoCause)
+		}
+	}
+	for i := range ds {
+		if o := ds[i].Outcome; errs[i] == nil && (o == DeadLettered || o >= Quarantined) {
+			errs[i] = fmt.Errorf("the sink set the outcome %s, which is the pipeline's to set", o)
+		}
+	}
+	return nil
+}
+
+var errNoCause = errors.New("the sink gave no cause")
+
+// retried tells whether a delivery that failed with err is tried again.
+func (r *route) retried(err error) bool {
+	if !r.letters {
+		return true
+	}
+	if _, panicked := errors.AsType[*PanicError](err); panicked {
+		return false
+	}
+	_, ok := Retryable(err)
+	return ok
+}
+
+// classOf is the dead-letter class of a Write's error.
+func classOf(err error) string {
+	if _, ok := errors.AsType[*PanicError](err); ok {
+		return classPanic
+	}
+	return classWrite
+}
+
+// kindOfError says of an error what a log may: its type, and its text where that
+// can hold nothing of an item.
+func kindOfError(err error) string {
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		if e, ok := p.Value.(runtime.Error); ok {
+			return "panic: " + e.Error()
+		}
+		return fmt.Sprintf("panic: a %T", p.Value)
+	}
+	for {
+		u := errors.Unwrap(err)
+		if u == nil {
+			return fmt.Sprintf("%T", err)
+		}
+		err = u
+	}
+}
+
+// newest is the creation time of the newest change that a stage is done with.
+type newest struct{ nanos atomic.Int64 }
+
+func (n *newest) see(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	for at := t.UnixNano(); ; {
+		old := n.nanos.Load()
+		if at <= old || n.nanos.CompareAndSwap(old, at) {
+			return
+		}
+	}
+}
+
+// lag is how far the stage is behind now; false before the first change.
+func (n *newest) lag(now time.Time) (time.Duration, bool) {
+	at := n.nanos.Load()
+	if at == 0 {
+		return 0, false
+	}
+	return now.Sub(time.Unix(0, at)), true
+}

@@ -1,0 +1,452 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+	"unsafe"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// run is one Run of a pipeline: the reader (the goroutine that called Run)
+// numbers pages, workers prepare them, each is handed to the schedulers in the order in
+// which they were read, and the watermark of its partition follows.
+type run struct {
+	p         *Pipeline
+	src       Source
+	committer Committer
+
+	reading    context.Context // ends reading
+	stopRead   context.CancelFunc
+	soft       context.Context // done: stop softly
+	cancelSoft context.CancelCauseFunc
+	hard       context.Context // done: stop hard
+	cancelHard context.CancelCauseFunc
+
+	bounds  *bounds
+	scheds  []*scheduler
+	pages   chan *inflight
+	work    sync.WaitGroup // workers, writers, burials, committers
+	drained chan struct{}  // closed when all that was read is finished
+
+	// Pipeline.mu guards what follows.
+	parts    map[string]*partition
+	prepared map[uint64]*inflight // ahead of their turn
+	turn     uint64               // the page to hand over next
+	unplaced int                  // pages read and not handed over
+	open     int                  // pages read and not finished
+	eof      bool                 // nothing more is read
+	ending   bool                 // the schedulers know that all is with them
+	over     bool                 // drained is closed
+	srcErr   error
+	fatal    error
+}
+
+// inflight is a page on its way.
+type inflight struct {
+	seq     uint64
+	part    *partition
+	page    *Page     // until it is handed over
+	prep    *prepared // likewise
+	err     error     // of Decode
+	bytes   int64     // taken from the bounds
+	changes int64
+	span    trace.Span
+
+	// Pipeline.mu guards what follows.
+	ready bool   // prepared, and the letters of what could not be decoded are durable
+	mark  uint64 // in the partition's watermark
+	left  int    // deliveries not finished
+	pins  int    // deliveries that hold its bytes
+}
+
+var errStopTimeout = errors.New("StopTimeout passed")
+
+func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
+	r := &run{
+		p: p, src: src, committer: c,
+		bounds:   newBounds(p.o.MaxBytes, p.o.MaxChanges, src),
+		pages:    make(chan *inflight, p.o.Workers),
+		drained:  make(chan struct{}),
+		parts:    map[string]*partition{},
+		prepared: map[uint64]*inflight{},
+	}
+	r.soft, r.cancelSoft = context.WithCancelCause(ctx)
+	r.reading, r.stopRead = context.WithCancel(r.soft)
+	r.hard, r.cancelHard = context.WithCancelCause(context.WithoutCancel(ctx))
+	for _, rt := range p.routes {
+		r.scheds = append(r.scheds, newScheduler(r, rt))
+	}
+	return r
+}
+
+// do runs it all and returns when every goroutine has ended.
+func (r *run) do() error {
+	returned := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { r.watch(returned) })
+	var workers sync.WaitGroup
+	for range r.p.o.Workers {
+		workers.Go(r.worker)
+	}
+	r.read()
+	close(r.pages)
+	workers.Wait()
+	r.endReading()
+	select {
+	case <-r.drained:
+	case <-r.hard.Done():
+	}
+	flushErr := r.flush()
+	for _, s := range r.scheds {
+		if r.hard.Err() != nil {
+			s.close()
+		}
+	}
+	r.work.Wait()
+	for _, s := range r.scheds {
+		s.close()
+	}
+	close(returned)
+	watch.Wait()
+	err := r.result(flushErr)
+	r.stopRead()
+	r.cancelSoft(nil)
+	r.cancelHard(nil)
+	return err
+}
+
+// watch turns a soft stop that takes too long into a hard one.
+func (r *run) watch(returned <-chan struct{}) {
+	select {
+	case <-r.soft.Done():
+	case <-returned:
+		return
+	}
+	r.p.log.LogAttrs(r.hard, slog.LevelInfo, "stopping: reading has ended, what was read is delivered")
+	t := time.NewTimer(r.p.o.StopTimeout)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		r.cancelHard(errStopTimeout)
+	case <-r.hard.Done():
+	case <-returned:
+	}
+}
+
+// fail stops at once.
+func (r *run) fail(err error) {
+	r.p.mu.Lock()
+	if r.fatal == nil {
+		r.fatal = err
+	}
+	r.p.mu.Unlock()
+	r.cancelHard(err)
+	r.cancelSoft(err)
+}
+
+// read is the reader's loop.
+func (r *run) read() {
+	for seq := uint64(0); ; {
+		r.bounds.wait(r.reading, r.relieve)
+		if r.reading.Err() != nil {
+			return
+		}
+		page, err := r.callRead()
+		if page != nil {
+			in := r.enter(seq, page)
+			seq++
+			select {
+			case r.pages <- in:
+			case <-r.hard.Done():
+				return
+			}
+		}
+		if err != nil {
+			if stopped := r.soft.Err() != nil && errors.Is(err, r.soft.Err()); !errors.Is(err, io.EOF) && !stopped {
+				r.sourceFailed(err)
+			}
+			return
+		}
+	}
+}
+
+func (r *run) callRead() (page *Page, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			page, err = nil, recovered("source", v)
+		}
+	}()
+	return r.src.Read(r.reading)
+}
+
+// enter takes a page in.
+func (r *run) enter(seq uint64, page *Page) *inflight {
+	in := &inflight{seq: seq, page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes))}
+	r.p.mu.Lock()
+	in.part = r.parts[page.Partition]
+	if in.part == nil {
+		in.part = &partition{name: page.Partition}
+		r.parts[page.Partition] = in.part
+	}
+	r.unplaced++
+	r.open++
+	r.p.mu.Unlock()
+	r.bounds.move(+1)
+	r.bounds.take(page.Partition, in.bytes, in.changes)
+	return in
+}
+
+// pinnedBytes is what a page keeps in memory: its input, and the changes' index over it.
+func pinnedBytes(page *Page) int64 {
+	return int64(page.Bytes) + int64(len(page.Changes))*int64(unsafe.Sizeof(Change{}))
+}
+
+func (r *run) worker() {
+	for in := range r.pages {
+		if r.hard.Err() == nil {
+			r.prepare(in)
+		}
+	}
+}
+
+// prepare decodes and judges one page.
+func (r *run) prepare(in *inflight) {
+	in.span = r.p.tel.page(r.hard, in.part.name)
+	start := time.Now()
+	if in.page.Decode != nil {
+		in.page, in.err = decode(in.page)
+		more, n := pinnedBytes(in.page)-in.bytes, int64(len(in.page.Changes))-in.changes
+		r.bounds.take(in.part.name, more, n)
+		in.bytes, in.changes = in.bytes+more, in.changes+n
+	}
+	in.prep = r.p.prepare(in)
+	r.p.tel.prepared(r.hard, time.Since(start))
+	if in.prep.fatal != nil {
+		r.fail(in.prep.fatal)
+		return
+	}
+	undecodable := in.page.Errors
+	r.p.mu.Lock()
+	in.ready = len(undecodable) == 0
+	r.prepared[in.seq] = in
+	for next := r.prepared[r.turn]; next != nil; next = r.prepared[r.turn] {
+		delete(r.prepared, r.turn)
+		r.turn++
+		next.part.waiting = append(next.part.waiting, next)
+		r.handOver(next.part)
+	}
+	r.p.mu.Unlock()
+	if len(undecodable) > 0 {
+		r.work.Go(func() { r.buryUndecodable(in, undecodable) })
+		return
+	}
+	r.stopped()
+}
+
+// decode brings a page's content. An error, also a panic, leaves what was decoded before it.
+func decode(page *Page) (whole *Page, err error) {
+	out := *page
+	out.Decode = nil
+	defer func() {
+		if v := recover(); v != nil {
+			whole, err = &out, recovered("decoder", v)
+		}
+	}()
+	p, err := page.Decode()
+	if p != nil {
+		out.Changes, out.Errors, out.Duplicates, out.EmptyMaps = p.Changes, p.Errors, p.Duplicates, p.EmptyMaps
+		out.Bytes = max(out.Bytes, p.Bytes)
+	}
+	return &out, err
+}
+
+// buryUndecodable makes the letters of a page's undecodable records durable. The
+// page is handed over after that, and with it all that comes behind it in the
+// partition: whatever the record's key was, nothing overtakes it. Other
+// partitions, and what was read before, go on.
+func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
+	letters := make([]DeadLetter, len(records))
+	now := time.Now().UTC()
+	for i, e := range records {
+		letters[i] = DeadLetter{
+			Pipeline: r.p.o.Name, Key: e.Key, Version: e.Version, Sequence: e.Sequence,
+			Partition: in.part.name, Index: e.Index,
+			Class: classUndecodable, Error: e.Error(), Raw: e.Raw, Time: now,
+		}
+	}
+	first := records[0]
+	attrs := []slog.Attr{slog.String("partition", in.part.name), slog.Int("records", len(records)),
+		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", first.Path)}
+	if r.p.o.DeadLetters == nil {
+		r.p.log.LogAttrs(r.hard, slog.LevelError,
+			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters", attrs...)
+		r.stopped()
+		return
+	}
+	durable := r.putLetters(letters, func() {})
+	if durable {
+		r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
+		r.p.mu.Lock()
+		in.ready = true
+		r.handOver(in.part)
+		r.p.mu.Unlock()
+	}
+	r.stopped()
+}
+
+// handOver gives the schedulers what is ready of a partition, in order. Pipeline.mu is held.
+func (r *run) handOver(part *partition) {
+	now := time.Now()
+	for len(part.waiting) > 0 && part.waiting[0].ready {
+		in := part.waiting[0]
+		part.waiting[0] = nil
+		part.waiting = part.waiting[1:]
+		r.unplaced--
+		if part.broken {
+			r.open--
+			r.bounds.release(part.name, in.bytes, in.changes)
+			in.span.End()
+		} else {
+			r.place(in, now)
+		}
+		in.page, in.prep = nil, nil
+	}
+	r.settleEnd()
+}
+
+// place books a page and hands it to the schedulers.
+func (r *run) place(in *inflight, now time.Time) {
+	part, prep := in.part, in.prep
+	r.p.book(prep)
+	for i := range prep.routes {
+		in.left += len(prep.routes[i].items)
+	}
+	in.pins = in.left
+	pending := in.left
+	if in.err != nil {
+		// The page's position lies behind what broke: it is never committed.
+		pending++
+		part.broken = true
+		r.failed(in.err)
+	}
+	mark, ok := part.wm.Begin(in.page.Position, pending)
+	in.mark = mark
+	part.ended = in.page.End
+	if ok {
+		r.advance(part, in.page.Position)
+	}
+	for i, s := range r.scheds {
+		s.accept(&prep.routes[i], now)
+	}
+	if in.left == 0 {
+		r.unpin(in)
+		r.finished(in)
+	}
+}
+
+// progressed is told by schedulers what became of deliveries.
+func (r *run) progressed(done []progress) {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	for _, d := range done {
+		in := d.page
+		if d.unpinned > 0 {
+			if in.pins -= d.unpinned; in.pins == 0 {
+				r.unpin(in)
+			}
+		}
+		if d.finished == 0 {
+			continue
+		}
+		if pos, ok := in.part.wm.Finish(in.mark, d.finished); ok {
+			r.advance(in.part, pos)
+		}
+		if in.left -= d.finished; in.left == 0 {
+			r.finished(in)
+		}
+	}
+	r.settleEnd()
+}
+
+func (r *run) unpin(in *inflight) {
+	r.bounds.release(in.part.name, in.bytes, in.changes)
+}
+
+func (r *run) finished(in *inflight) {
+	r.open--
+	in.span.End()
+	r.forget(in.part)
+}
+
+// sourceFailed ends reading with an error that Run returns.
+func (r *run) sourceFailed(err error) {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	r.failed(err)
+}
+
+// failed is sourceFailed with Pipeline.mu held.
+func (r *run) failed(err error) {
+	if r.srcErr == nil {
+		r.srcErr = fmt.Errorf("source: %w", err)
+	}
+	r.stopRead()
+}
+
+// endReading is called when nothing more is read and prepared.
+func (r *run) endReading() {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	r.eof = true
+	r.settleEnd()
+}
+
+// settleEnd lets the schedulers write what is not full once everything is with
+// them, and sees when all is finished. Pipeline.mu is held.
+func (r *run) settleEnd() {
+	if !r.eof || r.unplaced > 0 {
+		return
+	}
+	if !r.ending {
+		r.ending = true
+		for _, s := range r.scheds {
+			s.end()
+		}
+	}
+	if r.open == 0 && !r.over {
+		r.over = true
+		close(r.drained)
+	}
+}
+
+// stopped notes that something does not move any more, and relieves the
+// pressure when that was the last that did.
+func (r *run) stopped() {
+	if r.bounds.move(-1) {
+		r.relieve()
+	}
+}
+
+// relieve is called when the reader waits for room and nothing moves: batches
+// that wait to be full hold the room. What they hold is cloned where that helps,
+// and is written else.
+func (r *run) relieve() {
+	for _, s := range r.scheds {
+		s.compact()
+	}
+	if !r.bounds.stuck() {
+		return
+	}
+	for _, s := range r.scheds {
+		s.relieve()
+	}
+	for _, s := range r.scheds {
+		s.tick()
+	}
+}

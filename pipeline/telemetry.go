@@ -1,0 +1,186 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope names the instrumentation. Every metric and span is called tablewake.*.
+const scope = "github.com/tablewake/tablewake/pipeline"
+
+// telemetry tells OpenTelemetry what the pipeline does. Counters are read off the
+// ledgers when they are collected, so they cost a record nothing and say what the
+// ledgers say.
+type telemetry struct {
+	tracer  trace.Tracer
+	prepare metric.Float64Histogram
+	name    attribute.KeyValue
+	preps   metric.MeasurementOption
+}
+
+// sinkTelemetry is one sink's part.
+type sinkTelemetry struct {
+	tracer   trace.Tracer
+	duration metric.Float64Histogram
+	size     metric.Int64Histogram
+	retries  metric.Int64Counter
+	set      metric.MeasurementOption
+	attrs    []attribute.KeyValue
+}
+
+func newTelemetry(p *Pipeline) (*telemetry, error) {
+	m := p.o.Meter.Meter(scope)
+	t := &telemetry{tracer: p.o.Tracer.Tracer(scope), name: attribute.String("pipeline", p.o.Name)}
+	t.preps = metric.WithAttributeSet(attribute.NewSet(t.name))
+	var errs [6]error
+	t.prepare, errs[0] = m.Float64Histogram("tablewake.prepare.duration", metric.WithUnit("s"),
+		metric.WithDescription("time to decode, filter, detect and plan one page"))
+	duration, err := m.Float64Histogram("tablewake.write.duration", metric.WithUnit("s"),
+		metric.WithDescription("time of one Write of a sink"))
+	errs[1] = err
+	size, err := m.Int64Histogram("tablewake.write.batch.size", metric.WithUnit("{delivery}"),
+		metric.WithDescription("deliveries of one Write"))
+	errs[2] = err
+	retries, err := m.Int64Counter("tablewake.sink.retries", metric.WithUnit("{delivery}"),
+		metric.WithDescription("deliveries that failed and are tried again"))
+	errs[3] = err
+	for _, r := range p.routes {
+		attrs := []attribute.KeyValue{t.name, attribute.String("sink", r.Name)}
+		r.tel = &sinkTelemetry{t.tracer, duration, size, retries, metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
+	}
+	errs[4] = t.observeLedger(p, m)
+	errs[5] = t.observeFlight(p, m)
+	return t, errors.Join(errs[:]...)
+}
+
+// observeLedger shows both ledgers as counters.
+func (t *telemetry) observeLedger(p *Pipeline, m metric.Meter) error {
+	records, err1 := m.Int64ObservableCounter("tablewake.source.records", metric.WithUnit("{record}"),
+		metric.WithDescription("records read, by outcome and reason"))
+	deliveries, err2 := m.Int64ObservableCounter("tablewake.sink.deliveries", metric.WithUnit("{delivery}"),
+		metric.WithDescription("deliveries finished, by sink, outcome and reason"))
+	events, err3 := m.Int64ObservableCounter("tablewake.events", metric.WithUnit("{event}"),
+		metric.WithDescription("events raised, by detector"))
+	pending, err4 := m.Int64ObservableGauge("tablewake.sink.pending", metric.WithUnit("{delivery}"),
+		metric.WithDescription("deliveries routed and not finished, by sink"))
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return err
+	}
+	_, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		l := p.Ledger()
+		with := func(kv ...string) metric.ObserveOption {
+			attrs := []attribute.KeyValue{t.name}
+			for i := 0; i < len(kv); i += 2 {
+				attrs = append(attrs, attribute.String(kv[i], kv[i+1]))
+			}
+			return metric.WithAttributes(attrs...)
+		}
+		o.ObserveInt64(records, l.Source.Duplicate, with("outcome", "duplicate"))
+		o.ObserveInt64(records, l.Source.Unrouted, with("outcome", "unrouted"))
+		o.ObserveInt64(records, l.Source.Undecodable, with("outcome", "undecodable"))
+		o.ObserveInt64(records, l.Source.Routed, with("outcome", "routed"))
+		for reason, n := range l.Source.Filtered {
+			o.ObserveInt64(records, n, with("outcome", "filtered", "reason", reason))
+		}
+		for detector, n := range l.Events {
+			o.ObserveInt64(events, n, with("detector", detector))
+		}
+		for sink, s := range l.Sinks {
+			o.ObserveInt64(pending, s.Pending, with("sink", sink))
+			o.ObserveInt64(deliveries, s.Written, with("sink", sink, "outcome", Written.String()))
+			o.ObserveInt64(deliveries, s.Superseded, with("sink", sink, "outcome", Superseded.String()))
+			o.ObserveInt64(deliveries, s.Coalesced, with("sink", sink, "outcome", Coalesced.String()))
+			o.ObserveInt64(deliveries, s.Suppressed, with("sink", sink, "outcome", Suppressed.String()))
+			o.ObserveInt64(deliveries, s.DeadLettered, with("sink", sink, "outcome", DeadLettered.String()))
+			o.ObserveInt64(deliveries, s.Quarantined, with("sink", sink, "outcome", Quarantined.String()))
+			for reason, n := range s.NoEffect {
+				o.ObserveInt64(deliveries, n, with("sink", sink, "outcome", NoEffect.String(), "reason", reason))
+			}
+			for reason, n := range s.Dropped {
+				o.ObserveInt64(deliveries, n, with("sink", sink, "outcome", "dropped", "reason", reason))
+			}
+		}
+		return nil
+	}, records, deliveries, events, pending)
+	return err
+}
+
+// observeFlight shows what is under way, and how far behind each stage is.
+func (t *telemetry) observeFlight(p *Pipeline, m metric.Meter) error {
+	bytes, err1 := m.Int64ObservableGauge("tablewake.inflight.bytes", metric.WithUnit("By"),
+		metric.WithDescription("memory pinned by pages and changes in flight"))
+	changes, err2 := m.Int64ObservableGauge("tablewake.inflight.changes", metric.WithUnit("{change}"),
+		metric.WithDescription("changes in flight"))
+	lag, err3 := m.Float64ObservableGauge("tablewake.lag", metric.WithUnit("s"),
+		metric.WithDescription("age of the newest change that a stage is done with: read, or sink"))
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	name := metric.WithAttributes(t.name)
+	_, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		p.mu.Lock()
+		r := p.run
+		p.mu.Unlock()
+		var b, c int64
+		if r != nil {
+			b, c = r.bounds.held()
+		}
+		o.ObserveInt64(bytes, b, name)
+		o.ObserveInt64(changes, c, name)
+		now := time.Now()
+		if d, ok := p.newest.lag(now); ok {
+			o.ObserveFloat64(lag, d.Seconds(), metric.WithAttributes(t.name, attribute.String("stage", "read")))
+		}
+		for _, r := range p.routes {
+			if d, ok := r.newest.lag(now); ok {
+				o.ObserveFloat64(lag, d.Seconds(), metric.WithAttributes(t.name, attribute.String("stage", "sink"), attribute.String("sink", r.Name)))
+			}
+		}
+		return nil
+	}, bytes, changes, lag)
+	return err
+}
+
+// page starts the span of a page: from its preparing until all of it is finished.
+func (t *telemetry) page(ctx context.Context, partition string) trace.Span {
+	_, span := t.tracer.Start(ctx, "tablewake.page", trace.WithAttributes(t.name, attribute.String("partition", partition)))
+	return span
+}
+
+func (t *telemetry) prepared(ctx context.Context, d time.Duration) {
+	t.prepare.Record(ctx, d.Seconds(), t.preps)
+}
+
+// write starts the span of a Write, linked to those of the pages in it. done ends it.
+func (t *sinkTelemetry) write(ctx context.Context, b *batch) (_ context.Context, done func(d time.Duration, failed int)) {
+	var links []trace.Link
+	var last *inflight
+	for i := range b.items {
+		if page := b.items[i].page; page != last {
+			last = page
+			if sc := page.span.SpanContext(); sc.IsValid() {
+				links = append(links, trace.Link{SpanContext: sc})
+			}
+		}
+	}
+	ctx, span := t.tracer.Start(ctx, "tablewake.write", trace.WithLinks(links...),
+		trace.WithAttributes(t.attrs...), trace.WithAttributes(attribute.Int("deliveries", len(b.items))))
+	n := int64(len(b.items))
+	return ctx, func(d time.Duration, failed int) {
+		t.duration.Record(ctx, d.Seconds(), t.set)
+		t.size.Record(ctx, n, t.set)
+		if failed > 0 {
+			span.SetAttributes(attribute.Int("failed", failed))
+			span.SetStatus(codes.Error, "deliveries failed")
+		}
+		span.End()
+	}
+}
+
+func (t *sinkTelemetry) retried(ctx context.Context) { t.retries.Add(ctx, 1, t.set) }

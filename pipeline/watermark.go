@@ -1,0 +1,88 @@
+package pipeline
+
+import (
+	"slices"
+	"sort"
+)
+
+// Watermark tells how far a partition is finished. Pages begin in the order of
+// the partition and finish in any order; the watermark is the position of the last page
+// before which all are finished. It is a step function without clock, goroutine
+// or lock. The zero Watermark is ready for use.
+type Watermark struct {
+	next  uint64
+	marks []pageMark // by id; a run of finished marks may stand as its last one
+	head  int        // marks before it are passed
+	open  int        // marks with something pending
+}
+
+type pageMark struct {
+	id      uint64
+	pos     Position
+	pending int
+}
+
+// Begin notes a page that ends at pos and has pending deliveries (0: it is
+// finished as it begins). The id is for Finish. When the page moves the
+// watermark at once, ok is true and the new watermark is pos.
+func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
+	id = w.next
+	w.next++
+	if pending <= 0 && w.head == len(w.marks) {
+		return id, true
+	}
+	if pending <= 0 && w.marks[len(w.marks)-1].pending == 0 {
+		// Extends a run of finished pages behind an unfinished one: a partition
+		// that is blocked for hours keeps one mark for all that went on behind.
+		w.marks[len(w.marks)-1] = pageMark{id: id, pos: pos}
+		return id, false
+	}
+	w.marks = append(w.marks, pageMark{id: id, pos: pos, pending: max(pending, 0)})
+	if pending > 0 {
+		w.open++
+	}
+	return id, false
+}
+
+// Finish takes n deliveries off a page. When that moves the watermark, ok is true
+// and pos is the new one. More than is pending, or an id that is done, changes nothing.
+func (w *Watermark) Finish(id uint64, n int) (pos Position, ok bool) {
+	live := w.marks[w.head:]
+	i := sort.Search(len(live), func(i int) bool { return live[i].id >= id })
+	if i == len(live) || live[i].id != id || live[i].pending < n || n <= 0 {
+		return "", false
+	}
+	live[i].pending -= n
+	if live[i].pending > 0 {
+		return "", false
+	}
+	w.open--
+	for w.head < len(w.marks) && w.marks[w.head].pending == 0 {
+		pos, ok = w.marks[w.head].pos, true
+		w.head++
+	}
+	w.compact()
+	return pos, ok
+}
+
+// Open is the number of pages that are not finished.
+func (w *Watermark) Open() int { return w.open }
+
+// compact drops the marks that are passed and merges runs of finished ones, once
+// they are the larger part: so the marks are never more than a few times the
+// open ones, and a step costs constant time on average.
+func (w *Watermark) compact() {
+	if len(w.marks) < 4*w.open+64 {
+		return
+	}
+	kept := w.marks[:0]
+	for _, m := range w.marks[w.head:] {
+		if n := len(kept); n > 0 && m.pending == 0 && kept[n-1].pending == 0 {
+			kept[n-1] = m
+			continue
+		}
+		kept = append(kept, m)
+	}
+	clear(w.marks[len(kept):])
+	w.marks, w.head = slices.Clip(kept), 0
+}
