@@ -54,7 +54,7 @@ func (c *checker) attributeDetector(v *value) pipeline.Detector {
 	case above != nil:
 		return pipeline.CrossedAbove(at, as[pipeline.Decimal](above))
 	case from == nil && to == nil:
-		c.fail(v, "for any change of it write changed: ["+quoted(v.get("attribute").text())+"]", "attribute wants one of from, to, below or above")
+		c.fail(v, "for any change of it write changed: ["+quoted(v.get("attribute").source)+"]", "attribute wants one of from, to, below or above")
 	default:
 		return pipeline.Transition(at, from.text(), to.text())
 	}

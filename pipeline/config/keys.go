@@ -29,7 +29,7 @@ func grammar() *rule {
 }
 
 func name() *rule {
-	r := textLike(`[A-Za-z][A-Za-z0-9_-]{0,63}`, "a letter, then letters, digits, _ or -, 64 at most")
+	r := textLike(`[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)")
 	r.ref = "name"
 	return r
 }
@@ -88,7 +88,7 @@ func deadLetters() *rule {
 }
 
 func bucket() *rule {
-	r := textLike(`[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`, "an S3 bucket's name: 3 to 63 of a-z, 0-9, . and -")
+	r := textLike(`[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)")
 	r.ref = "bucket"
 	return r
 }

@@ -9,12 +9,12 @@ import (
 
 // Problem is one thing wrong with a file, or worth a warning.
 type Problem struct {
-	File    string
-	Line    int    // 1-based
-	Column  int    // 1-based, in characters
-	Field   string // sinks.orders_by_status.view.key.PK; "" where the file as a whole is meant
-	Message string // what is wrong
-	Hint    string // what to do; may be ""
+	File    string `json:"file"`
+	Line    int    `json:"line"`            // 1-based
+	Column  int    `json:"column"`          // 1-based, in characters
+	Field   string `json:"field,omitempty"` // sinks.orders_by_status.view.key.PK; "" where the file as a whole is meant
+	Message string `json:"message"`         // what is wrong
+	Hint    string `json:"hint,omitempty"`  // what to do; may be ""
 }
 
 // String is "file:line:column: field: message; hint".

@@ -63,9 +63,9 @@ func (c *checker) torn(key, n *yaml.Node) (message, hint string, ok bool) {
 		return "", "", false
 	case n.Value == "" && key != nil:
 		line, after := c.line(key.Line), key.Column-1+len([]rune(key.Value))
-		if rest := string(tail([]rune(line), after)); strings.HasPrefix(strings.TrimLeft(rest, ": "), "#") {
+		if rest := string(tail([]rune(line), after)); startsText(strings.TrimLeft(rest, ": ")) {
 			at := after + 1 + strings.Index(rest, "#")
-			return "wants text, and YAML made a comment of it", c.quoteHint(key.Line, at+0), true
+			return "wants text, and YAML made a comment of it", c.quoteHint(key.Line, at), true
 		}
 	case n.Value != "":
 		rest := string(tail([]rune(c.line(n.Line)), n.Column-1+len([]rune(n.Value))))
@@ -74,6 +74,11 @@ func (c *checker) torn(key, n *yaml.Node) (message, hint string, ok bool) {
 		}
 	}
 	return "", "", false
+}
+
+// startsText tells a comment that was meant as text from one that people write.
+func startsText(s string) bool {
+	return len(s) > 1 && s[0] == '#' && s[1] != ' ' && s[1] != '#'
 }
 
 func tail(rs []rune, from int) []rune {
@@ -116,6 +121,9 @@ func (c *checker) unquoted(line int) (column int, hint string) {
 				if depth == 0 && (flow > 0 && strings.ContainsRune(",]}", rs[i]) || rs[i] == ':' && (i+1 == len(rs) || rs[i+1] == ' ')) {
 					break
 				}
+			}
+			if bad && start > 0 && rs[start-1] == '{' && flow > 0 {
+				return start, c.quoteHint(line, start) // {@key}: the brace is meant too
 			}
 			if bad {
 				return start + 1, "quote templates, paths and ${...}: " + quoted(strings.TrimSpace(string(rs[start:i])))

@@ -85,7 +85,7 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 		}
 	}
 	for _, e := range v.get("attributes").all() {
-		if key.get(e.name) != nil {
+		if key.get(e.name) != nil && e.name != "_tw" {
 			c.fail(e, "remove it", "the row's key has this attribute already")
 		}
 	}
@@ -99,7 +99,11 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 		}
 	}
 	for _, other := range cfg.Sinks[:i] {
-		if other.View != nil && other.View.Table == view.Table && sameKey(other.View.Key, view.Key) {
+		switch o := other.View; {
+		case o == nil || tableName(o.Table) != tableName(view.Table):
+		case columnNames(o.Key) != columnNames(view.Key):
+			c.fail(key, "a table has one key: name the same attributes, in the same order", "the view %s of the same table has the key %s, and this one %s", other.Name, columnNames(o.Key), columnNames(view.Key))
+		case sameKey(o.Key, view.Key):
 			c.fail(key, "start one of the keys with a text of its own", "the view %s of the same table has the same row keys: each would overwrite the other's rows", other.Name)
 		}
 	}
@@ -115,6 +119,15 @@ func (c *checker) rowGuard(view *View, key *value) {
 		}
 	}
 	c.fail(key, "add {@key} to it, or every key attribute of the item with |esc", "the item's key does not decode from the row's key, so several items may claim a row; %s", c.comesLater("rows guarded by item come", State))
+}
+
+// columnNames is "PK, SK".
+func columnNames(cs []Column) string {
+	names := make([]string, len(cs))
+	for i, c := range cs {
+		names[i] = c.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 func sameKey(a, b []Column) bool {

@@ -137,7 +137,7 @@ func (c *checker) object(v *value) {
 		i, stands := at[k.name]
 		if !stands {
 			if k.required {
-				c.fail(v, "add it: "+k.doc, "the key %q is missing", k.name)
+				c.fail(v, "add it: "+strings.TrimSuffix(k.doc, "."), "the key %q is missing", k.name)
 			}
 			continue
 		}

@@ -1,0 +1,115 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// assembly is what Assemble works on.
+type assembly struct {
+	cfg      *config.Config
+	stores   Stores
+	custom   map[string]func(context.Context, config.With) (pipeline.Sink, error)
+	funcs    map[string]pipeline.DetectorFunc
+	suppress string
+	options  pipeline.Options
+}
+
+// Assemble makes the pipeline of cfg, whose sinks write to what stores opens. It
+// names everything that is missing at once, each with its place in the file.
+func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Option) (*pipeline.Pipeline, error) {
+	a := &assembly{
+		cfg:    cfg,
+		stores: stores,
+		custom: make(map[string]func(context.Context, config.With) (pipeline.Sink, error)),
+		funcs:  make(map[string]pipeline.DetectorFunc),
+	}
+	for _, o := range opts {
+		o(a)
+	}
+	a.options.Name = cfg.Name
+	a.options.Filters = append([]pipeline.Filter{OwnWrites(cfg.Name)}, filters(cfg.Filters)...)
+	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.New(a.options)
+}
+
+// filters takes the filters out of their specs.
+func filters(specs []config.Filter) []pipeline.Filter {
+	fs := make([]pipeline.Filter, len(specs))
+	for i, s := range specs {
+		fs[i] = s.Filter
+	}
+	return fs
+}
+
+func (a *assembly) detectors() error {
+	var errs []error
+	for _, spec := range a.cfg.Detectors {
+		d := spec.Detector
+		if spec.Func != "" {
+			f, ok := a.funcs[spec.Func]
+			if !ok {
+				errs = append(errs, a.fail(spec.Line, "detect."+spec.Name, fmt.Errorf("no Go function is named %q: give it to Assemble with sinks.WithFunc (it has %s)", spec.Func, names(a.funcs))))
+				continue
+			}
+			d = f
+			if spec.When != nil {
+				d = pipeline.When(spec.When, d)
+			}
+		}
+		a.options.Detectors = append(a.options.Detectors, pipeline.NamedDetector{Name: spec.Name, Detector: d})
+	}
+	return errors.Join(errs...)
+}
+
+func (a *assembly) routes(ctx context.Context) error {
+	var errs []error
+	for _, spec := range a.cfg.Sinks {
+		r, err := a.route(ctx, spec)
+		if err != nil {
+			errs = append(errs, a.fail(spec.Line, "sinks."+spec.Name, err))
+			continue
+		}
+		a.options.Routes = append(a.options.Routes, r)
+	}
+	return errors.Join(errs...)
+}
+
+func (a *assembly) deadLetters(ctx context.Context) error {
+	d, err := a.stores.DeadLetters(ctx, a.cfg.DeadLetters)
+	if err != nil {
+		line := 1
+		if a.cfg.DeadLetters != nil {
+			line = a.cfg.DeadLetters.Line
+		}
+		return a.fail(line, "dead_letters", err)
+	}
+	a.options.DeadLetters = d
+	if spec := a.cfg.DeadLetters; d != nil && spec != nil && spec.Undecodable == config.BlockOnUndecodable {
+		a.options.DeadLetters = stopOnUndecodable{d}
+	}
+	return nil
+}
+
+// fail places an error in the file.
+func (a *assembly) fail(line int, field string, err error) error {
+	return fmt.Errorf("%s:%d: %s: %w", a.cfg.File, line, field, err)
+}
+
+// names lists what was given, for an error.
+func names[T any](m map[string]T) string {
+	if len(m) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(m)), ", ")
+}

@@ -1,0 +1,63 @@
+package sinks
+
+import (
+	"context"
+	"log/slog"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// Option adds to what a file says.
+type Option func(*assembly)
+
+// With gives the Go sink that `custom: {name: NAME}` asks for. make is called once
+// for each such sink with the settings of its `with`, decoded into a T (a struct
+// with `yaml` tags, or a map) strictly: a key that T does not have is an error.
+// A struct{} takes none.
+//
+// Several sinks may share a name; each is made anew.
+func With[T any](name string, make func(ctx context.Context, settings T) (pipeline.Sink, error)) Option {
+	return func(a *assembly) {
+		a.custom[name] = func(ctx context.Context, with config.With) (pipeline.Sink, error) {
+			var settings T
+			if err := with.Decode(&settings); err != nil {
+				return nil, err
+			}
+			return make(ctx, settings)
+		}
+	}
+}
+
+// WithFunc gives the detector that `func: NAME` asks for.
+func WithFunc(name string, d pipeline.DetectorFunc) Option {
+	return func(a *assembly) { a.funcs[name] = d }
+}
+
+// WithLogger is where the pipeline logs. Default: nowhere.
+func WithLogger(l *slog.Logger) Option {
+	return func(a *assembly) { a.options.Logger = l }
+}
+
+// WithTelemetry is where the pipeline's spans and metrics go. A nil provider is
+// the global one, which is the default of both.
+func WithTelemetry(t trace.TracerProvider, m metric.MeterProvider) Option {
+	return func(a *assembly) { a.options.Tracer, a.options.Meter = t, m }
+}
+
+// WithBounds bounds what a run holds at once: workers that prepare pages, bytes
+// of pages, and changes. 0 is the pipeline's default.
+func WithBounds(workers int, bytes int64, changes int) Option {
+	return func(a *assembly) {
+		a.options.Workers, a.options.MaxBytes, a.options.MaxChanges = workers, bytes, changes
+	}
+}
+
+// Suppressed has the notify sinks plan every event and send none: each is counted
+// as suppressed for the reason, as in a replay.
+func Suppressed(reason string) Option {
+	return func(a *assembly) { a.suppress = reason }
+}

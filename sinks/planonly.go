@@ -1,0 +1,64 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// PlanOnly is stores that hold nothing: a pipeline over them explains what it
+// would do with a change ([pipeline.Pipeline.Explain]), and a Run over them stops
+// at the first write.
+func PlanOnly() Stores { return planOnly{} }
+
+type planOnly struct{}
+
+var errPlanOnly = pipeline.Fatal(errors.New("this pipeline was made to plan, not to write"))
+
+// View is a store that writes nothing.
+func (planOnly) View(context.Context, config.Sink) (view.Store, error) { return noRows{}, nil }
+
+// Search is a store that writes nothing.
+func (planOnly) Search(context.Context, config.Sink) (search.Store, error) { return noDocuments{}, nil }
+
+// Archive is a store that writes nothing.
+func (planOnly) Archive(context.Context, config.Sink) (archive.Store, error) { return noObjects{}, nil }
+
+// Notify is a store that sends nothing.
+func (planOnly) Notify(context.Context, config.Sink) (notify.Store, error) { return noMessages{}, nil }
+
+// DeadLetters is none.
+func (planOnly) DeadLetters(context.Context, *config.DeadLetters) (pipeline.DeadLetters, error) {
+	return noLetters{}, nil
+}
+
+type (
+	noRows      struct{}
+	noDocuments struct{}
+	noObjects   struct{}
+	noMessages  struct{}
+	noLetters   struct{}
+)
+
+func (noRows) Apply(context.Context, view.Target, []view.Mutation) ([]view.Result, error) {
+	return nil, errPlanOnly
+}
+
+func (noDocuments) Apply(context.Context, []search.Mutation) ([]search.Result, error) {
+	return nil, errPlanOnly
+}
+
+func (noObjects) Put(context.Context, string, []byte) error { return errPlanOnly }
+
+func (noObjects) Get(context.Context, string) (io.ReadCloser, error) { return nil, errPlanOnly }
+
+func (noMessages) Publish(context.Context, []notify.Message) error { return errPlanOnly }
+
+func (noLetters) Put(context.Context, []pipeline.DeadLetter) error { return errPlanOnly }

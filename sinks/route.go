@@ -1,0 +1,167 @@
+package sinks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// route is the way to one sink of the file.
+func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, error) {
+	r := pipeline.Route{
+		Name:        s.Name,
+		Filters:     filters(s.Filters),
+		Rate:        s.Rate,
+		Concurrency: s.Concurrency,
+		Batch:       s.Batch,
+	}
+	var err error
+	switch {
+	case s.View != nil:
+		r.Sink, err = a.view(ctx, s)
+	case s.Search != nil:
+		r.Sink, err = a.search(ctx, s)
+	case s.Archive != nil:
+		r.Filters = withWhen(r.Filters, s.Archive.When)
+		err = a.archive(ctx, s, &r)
+	case s.Notify != nil:
+		r.Filters = withWhen(r.Filters, s.Notify.When)
+		r.NeedsEvents, r.Suppress = true, a.suppress
+		r.Sink, err = a.notify(ctx, s)
+	case s.Custom != nil:
+		r.Filters = withWhen(r.Filters, s.Custom.When)
+		r.NeedsEvents = len(a.cfg.Detectors) > 0
+		r.Sink, err = a.goSink(ctx, s.Custom)
+	}
+	return r, err
+}
+
+// withWhen adds the `when` of a sink that is about changes: what it does not take
+// is dropped on its route alone, and counted as "when".
+func withWhen(fs []pipeline.Filter, when *expr.Change) []pipeline.Filter {
+	if when == nil {
+		return fs
+	}
+	return append(fs, pipeline.Keep("when", when))
+}
+
+func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
+	store, err := a.stores.View(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	o := view.Options{
+		Name:       s.Name,
+		Pipeline:   a.cfg.Name,
+		Table:      s.View.Table,
+		Attributes: attributes(s.View.Attributes),
+		Store:      store,
+	}
+	key := attributes(s.View.Key)
+	o.PK = key[0]
+	if len(key) > 1 {
+		o.SK = key[1]
+	}
+	if s.View.When != nil {
+		o.When = s.View.When
+	}
+	return view.New(o)
+}
+
+func attributes(cs []config.Column) []view.Attribute {
+	as := make([]view.Attribute, len(cs))
+	for i, c := range cs {
+		as[i] = view.Attribute{Name: c.Name, Template: c.Template}
+	}
+	return as
+}
+
+func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
+	store, err := a.stores.Search(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	o := search.Options{
+		Pipeline: a.cfg.Name,
+		Store:    store,
+		Index:    s.Search.Index,
+		Fields: search.Fields{
+			Include: s.Search.Include,
+			Exclude: s.Search.Exclude,
+			Rename:  s.Search.Rename,
+			Numbers: make(map[string]search.Number, len(s.Search.Numbers)),
+		},
+	}
+	for path, n := range s.Search.Numbers {
+		o.Fields.Numbers[path] = search.Number(n)
+	}
+	if s.Search.When != nil {
+		o.When = s.Search.When
+	}
+	return search.New(o)
+}
+
+// archive makes the sink, whose objects are cut by the batches of its route.
+func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
+	store, err := a.stores.Archive(ctx, s)
+	if err != nil {
+		return err
+	}
+	o := archive.Options{
+		Store:     store,
+		Prefix:    s.Archive.Prefix,
+		Layout:    archive.Log,
+		Images:    archive.Images(s.Archive.Images),
+		Key:       s.Archive.Key,
+		Partition: s.Archive.Partition,
+		Roll:      archive.Roll{Bytes: s.Archive.Roll.Bytes, Age: s.Archive.Roll.Age},
+	}
+	if s.Archive.PerItem {
+		o.Layout = archive.PerItem
+	}
+	for _, k := range s.Archive.Kinds {
+		o.Kinds = append(o.Kinds, archive.Kind(k))
+	}
+	sink, err := archive.New(o)
+	if err != nil {
+		return err
+	}
+	own := sink.Batch()
+	r.Sink = sink
+	r.Concurrency = cmp.Or(r.Concurrency, sink.Concurrency())
+	r.Batch.Count = cmp.Or(r.Batch.Count, own.Count)
+	r.Batch.Bytes = cmp.Or(r.Batch.Bytes, own.Bytes)
+	r.Batch.Linger = cmp.Or(r.Batch.Linger, own.Linger)
+	r.Batch.Fill = own.Fill
+	return nil
+}
+
+func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
+	store, err := a.stores.Notify(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return notify.New(notify.Options{Pipeline: a.cfg.Name, Store: store, Events: s.Notify.Events})
+}
+
+// goSink makes the Go sink that was given by name.
+func (a *assembly) goSink(ctx context.Context, c *config.Custom) (pipeline.Sink, error) {
+	make, ok := a.custom[c.Name]
+	if !ok {
+		return nil, fmt.Errorf("no Go sink is named %q: give it to Assemble with sinks.With (it has %s)", c.Name, names(a.custom))
+	}
+	sink, err := make(ctx, c.With)
+	if err == nil && sink == nil {
+		err = errors.New("what was given with sinks.With made no sink: it returned nil")
+	}
+	return sink, err
+}

@@ -1,0 +1,27 @@
+package sinks
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Stores opens what sinks write to. [Assemble] calls each method once for each
+// sink of its kind, one after the other; sinks may share a store. A method
+// may block while it connects, until ctx is done. Who made the Stores closes them,
+// after the pipeline's last Run.
+type Stores interface {
+	View(ctx context.Context, s config.Sink) (view.Store, error)
+	Search(ctx context.Context, s config.Sink) (search.Store, error)
+	Archive(ctx context.Context, s config.Sink) (archive.Store, error)
+	Notify(ctx context.Context, s config.Sink) (notify.Store, error)
+
+	// DeadLetters may answer nil where the file names none (d is nil): what cannot
+	// be delivered then blocks its key.
+	DeadLetters(ctx context.Context, d *config.DeadLetters) (pipeline.DeadLetters, error)
+}
