@@ -136,7 +136,8 @@ func (p *patternParser) member() error {
 // bracket reads ["name"], [0] or [*].
 func (p *patternParser) bracket(first bool) error {
 	start := p.at
-	rest := p.src[p.at+1:]
+	p.at++
+	rest := p.src[p.at:]
 	if strings.HasPrefix(rest, `"`) {
 		quoted, err := strconv.QuotedPrefix(rest)
 		if err != nil {
@@ -146,15 +147,16 @@ func (p *patternParser) bracket(first bool) error {
 		if err != nil || name == "" {
 			return p.fail("the quoted name is empty or unsound")
 		}
-		p.at += 1 + len(quoted)
+		p.at += len(quoted)
 		p.segs = append(p.segs, patternSegment{name: name, index: -1})
 		return p.close(start)
 	}
 	if first {
+		p.at = start
 		return p.fail("an item is no list: start with a name")
 	}
 	if strings.HasPrefix(rest, "*") {
-		p.at += 2
+		p.at++
 		p.segs = append(p.segs, patternSegment{wild: anyElement})
 		return p.close(start)
 	}
@@ -166,7 +168,7 @@ func (p *patternParser) bracket(first bool) error {
 	if err != nil {
 		return p.fail(`want an index, * or a quoted name behind '['`)
 	}
-	p.at += 1 + n
+	p.at += n
 	p.segs = append(p.segs, patternSegment{index: index})
 	return p.close(start)
 }

@@ -1,8 +1,92 @@
 package pipeline
 
-// Decode is m as a T, a struct or a map, by its `dynamodbav` tags, with the results
-// of the AWS SDK's attributevalue. Errors are permanent and name the path.
-func Decode[T any](m Image) (T, error) { panic("unmarshal") }
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
 
-// DecodeInto decodes m into the struct or map that out points to.
-func DecodeInto(m Image, out any) error { panic("unmarshal") }
+// ErrNoImage is the error of decoding an image that does not exist, as the new
+// image of a REMOVE.
+var ErrNoImage = errors.New("there is no image to decode")
+
+// Decode is m as a T, a struct or a map, by its `dynamodbav` tags, with the results
+// of the AWS SDK's attributevalue.UnmarshalMap at its defaults: names match
+// exactly, else without regard to case; an N becomes a float64 in an `any`; S
+// and N become times by RFC 3339 and Unix seconds.
+//
+// Beyond attributevalue, a [Decimal] takes an N exactly, a [Value] takes any
+// attribute as it is, and a type may implement [Unmarshaler]. Strings and bytes
+// are copied, so the result does not keep m's page alive.
+//
+// An image that does not exist is [ErrNoImage]; any other failure is a
+// *DecodeError. Both are permanent.
+func Decode[T any](m Image) (T, error) {
+	var out T
+	err := DecodeInto(m, &out)
+	return out, err
+}
+
+// DecodeInto decodes m into the struct or map that out points to. What m does
+// not mention stays as it is. After an error *out may be filled in part.
+func DecodeInto(m Image, out any) error {
+	p := reflect.ValueOf(out)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return &DecodeError{Kind: KindM, Type: reflect.TypeOf(out), Err: errors.New("the target must be a pointer that is not nil")}
+	}
+	if !m.Exists() {
+		return ErrNoImage
+	}
+	return decoderOf(p.Type().Elem(), false).decode(m.Value(), p.Elem())
+}
+
+// Unmarshaler is implemented by types that decode themselves, usually on the
+// pointer. v may be NULL; it is a range of a page: Clone it to keep it.
+//
+// It takes the place of attributevalue.Unmarshaler, whose argument is a type of
+// the SDK: decoding into a type that implements only that one is an error.
+type Unmarshaler interface {
+	UnmarshalDynamoDB(v Value) error
+}
+
+// DecodeError is an attribute that does not fit its Go type. Its text never
+// shows the attribute's value.
+type DecodeError struct {
+	Path string       // of the attribute: Address.Lines[0]; "" for the item itself
+	Kind Kind         // of the attribute
+	Type reflect.Type // that it does not fit
+	Err  error        // why, where the kind as such would do; else nil
+}
+
+// Error says where, what and why.
+func (e *DecodeError) Error() string {
+	var b strings.Builder
+	if e.Path == "" {
+		b.WriteString("item: ")
+	} else {
+		fmt.Fprintf(&b, "attribute %s: ", e.Path)
+	}
+	fmt.Fprintf(&b, "%v does not decode into %v", e.Kind, e.Type)
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	return b.String()
+}
+
+// Unwrap is the cause.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// within puts a segment in front of the path of err, which came from decoding
+// what is there.
+func within(segment []byte, err error) error {
+	e, ok := errors.AsType[*DecodeError](err)
+	if !ok {
+		return err
+	}
+	if e.Path != "" && e.Path[0] != '[' {
+		segment = append(segment, '.')
+	}
+	e.Path = string(segment) + e.Path
+	return e
+}

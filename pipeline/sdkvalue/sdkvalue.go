@@ -1,0 +1,85 @@
+// Package sdkvalue converts the values of package pipeline to and from the
+// attribute values of the AWS SDK: those of tables (dynamodb/types) and those of
+// streams (dynamodbstreams/types). It is the one place of the module's core that
+// knows the SDK's types.
+//
+// Conversions are exact and deep, and share no bytes: what they return lives on
+// its own. Numbers come out in their canonical spelling. A value from the SDK is
+// checked as a value from a stream is.
+package sdkvalue
+
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Item is m as the SDK's item; nil where the image does not exist.
+func Item(m pipeline.Image) map[string]types.AttributeValue {
+	if !m.Exists() {
+		return nil
+	}
+	item := make(map[string]types.AttributeValue, m.Len())
+	for name, v := range m.All() {
+		item[strings.Clone(name)] = Of(v)
+	}
+	return item
+}
+
+// Of is v as the SDK's attribute value; nil where v is absent.
+func Of(v pipeline.Value) types.AttributeValue {
+	switch v.Kind() {
+	case pipeline.KindS:
+		return &types.AttributeValueMemberS{Value: text(v)}
+	case pipeline.KindN:
+		return &types.AttributeValueMemberN{Value: number(v)}
+	case pipeline.KindB:
+		return &types.AttributeValueMemberB{Value: binary(v)}
+	case pipeline.KindBOOL:
+		b, _ := v.Bool()
+		return &types.AttributeValueMemberBOOL{Value: b}
+	case pipeline.KindNULL:
+		return &types.AttributeValueMemberNULL{Value: true}
+	case pipeline.KindM:
+		m := make(map[string]types.AttributeValue, v.Len())
+		for name, e := range v.Members() {
+			m[strings.Clone(name)] = Of(e)
+		}
+		return &types.AttributeValueMemberM{Value: m}
+	case pipeline.KindL:
+		return &types.AttributeValueMemberL{Value: each(v, Of)}
+	case pipeline.KindSS:
+		return &types.AttributeValueMemberSS{Value: each(v, text)}
+	case pipeline.KindNS:
+		return &types.AttributeValueMemberNS{Value: each(v, number)}
+	case pipeline.KindBS:
+		return &types.AttributeValueMemberBS{Value: each(v, binary)}
+	default:
+		return nil
+	}
+}
+
+func text(v pipeline.Value) string {
+	s, _ := v.Text()
+	return strings.Clone(s)
+}
+
+func number(v pipeline.Value) string {
+	d, _ := v.Number()
+	return d.String()
+}
+
+func binary(v pipeline.Value) []byte {
+	b, _ := v.Bytes()
+	return append([]byte{}, b...)
+}
+
+func each[T any](v pipeline.Value, of func(pipeline.Value) T) []T {
+	s := make([]T, 0, v.Len())
+	for _, e := range v.Elements() {
+		s = append(s, of(e))
+	}
+	return s
+}

@@ -1,0 +1,162 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// list decodes an L or a set into a slice or an array. An array takes as many
+// elements as it has room for.
+func (d *typeDecoder) list(v Value, dst reflect.Value) error {
+	room := v.Len()
+	switch d.kind {
+	case reflect.Array:
+		room = min(room, dst.Len())
+	case reflect.Slice:
+		if dst.IsNil() || dst.Cap() < room {
+			dst.Set(reflect.MakeSlice(d.typ, room, room))
+		} else {
+			dst.SetLen(room)
+		}
+	default:
+		return d.mismatch(v, nil)
+	}
+	for i, e := range v.Elements() {
+		if i == room {
+			break
+		}
+		if err := d.elem.decode(e, dst.Index(i)); err != nil {
+			return within(appendElement(nil, i), err)
+		}
+	}
+	return nil
+}
+
+// members decodes an M into a struct or a map.
+func (d *typeDecoder) members(v Value, dst reflect.Value) error {
+	switch {
+	case d.form == decimalForm:
+		return d.mismatch(v, nil)
+	case d.kind == reflect.Struct:
+		return d.fill(v, dst)
+	case d.form == mapOfAnyForm:
+		m := dst.Interface().(map[string]any)
+		if m == nil {
+			m = make(map[string]any, v.Len())
+			dst.Set(reflect.ValueOf(m))
+		}
+		for name, e := range v.Members() {
+			m[strings.Clone(name)] = toAny(e)
+		}
+		return nil
+	case d.kind == reflect.Map:
+		return d.fillMap(v, dst)
+	default:
+		return d.mismatch(v, nil)
+	}
+}
+
+func (d *typeDecoder) fill(v Value, dst reflect.Value) error {
+	for name, e := range v.Members() {
+		f, ok := d.fields.lookup(name)
+		if !ok {
+			continue
+		}
+		field, err := f.of(dst)
+		if err == nil {
+			err = f.decoder.decode(e, field)
+		} else {
+			err = f.decoder.mismatch(e, err)
+		}
+		if err != nil {
+			return within(appendMember(nil, name), err)
+		}
+	}
+	return nil
+}
+
+func (d *typeDecoder) fillMap(v Value, dst reflect.Value) error {
+	if d.key == nil {
+		return d.mismatch(v, fmt.Errorf("keys of type %v: want a string, number, bool or encoding.TextUnmarshaler", d.typ.Key()))
+	}
+	if dst.IsNil() {
+		dst.Set(reflect.MakeMapWithSize(d.typ, v.Len()))
+	}
+	for name, e := range v.Members() {
+		key := reflect.New(d.typ.Key()).Elem()
+		if err := d.key(name, key); err != nil {
+			return d.mismatch(v, fmt.Errorf("a name as a key of type %v: %w", d.typ.Key(), err))
+		}
+		elem := reflect.New(d.typ.Elem()).Elem()
+		if err := d.elem.decode(e, elem); err != nil {
+			return within(appendMember(nil, name), err)
+		}
+		dst.SetMapIndex(key, elem)
+	}
+	return nil
+}
+
+// of is the field within s; embedded pointers on the way are allocated.
+func (f *structField) of(s reflect.Value) (reflect.Value, error) {
+	for i, x := range f.index {
+		if i > 0 && s.Kind() == reflect.Pointer {
+			if s.IsNil() {
+				if !s.CanSet() {
+					return s, errors.New("it lies behind an embedded pointer to a type that is not exported")
+				}
+				s.Set(reflect.New(s.Type().Elem()))
+			}
+			s = s.Elem()
+		}
+		s = s.Field(x)
+	}
+	return s, nil
+}
+
+// toAny is v as attributevalue puts it into an `any`: string, float64, []byte,
+// bool, nil, map[string]any, []any, []string, []float64, [][]byte.
+func toAny(v Value) any {
+	switch v.Kind() {
+	case KindS:
+		s, _ := v.Text()
+		return strings.Clone(s)
+	case KindN:
+		f, _ := v.Float64()
+		return f
+	case KindB:
+		return ownBytes(v)
+	case KindBOOL:
+		b, _ := v.Bool()
+		return b
+	case KindM:
+		m := make(map[string]any, v.Len())
+		for name, e := range v.Members() {
+			m[strings.Clone(name)] = toAny(e)
+		}
+		return m
+	case KindL:
+		l := make([]any, 0, v.Len())
+		for _, e := range v.Elements() {
+			l = append(l, toAny(e))
+		}
+		return l
+	case KindSS:
+		return toSlice(v, func(e Value) string { s, _ := e.Text(); return strings.Clone(s) })
+	case KindNS:
+		return toSlice(v, func(e Value) float64 { f, _ := e.Float64(); return f })
+	case KindBS:
+		return toSlice(v, ownBytes)
+	default:
+		return nil
+	}
+}
+
+func toSlice[T any](v Value, of func(Value) T) []T {
+	s := make([]T, 0, v.Len())
+	for _, e := range v.Elements() {
+		s = append(s, of(e))
+	}
+	return s
+}

@@ -1,0 +1,221 @@
+package pipeline
+
+import (
+	"encoding"
+	"errors"
+	"reflect"
+	"sync"
+	"time"
+)
+
+// typeDecoder decodes values into one Go type. It knows beforehand
+// what reflection would otherwise find out for each value.
+type typeDecoder struct {
+	typ      reflect.Type
+	kind     reflect.Kind
+	form     form
+	asString bool // an S holds a number
+
+	elem   *typeDecoder // of a pointer, slice, array or map
+	key    keyDecoder   // of a map; nil where its keys can't be decoded
+	fields *fieldSet    // of a struct
+
+	once sync.Once
+}
+
+// form is what a type is, apart from its kind.
+type form uint8
+
+const (
+	plain         form = iota
+	selfDecoding       // implements Unmarshaler
+	sdkDecoding        // implements attributevalue.Unmarshaler only
+	decimalForm        // Decimal
+	valueForm          // Value
+	timeForm           // converts to time.Time
+	anyForm            // interface{}
+	mapOfAnyForm       // map[string]any
+	plainByteForm      // []byte
+)
+
+// decoders caches a typeDecoder per decoderKey. It only ever grows by the
+// program's own types.
+var decoders sync.Map
+
+type decoderKey struct {
+	typ      reflect.Type
+	asString bool
+}
+
+// decoderOf is the decoder of t. It is built at its first use, so that types may
+// contain themselves.
+func decoderOf(t reflect.Type, asString bool) *typeDecoder {
+	key := decoderKey{t, asString}
+	if d, ok := decoders.Load(key); ok {
+		return d.(*typeDecoder)
+	}
+	d, _ := decoders.LoadOrStore(key, &typeDecoder{typ: t, kind: t.Kind(), asString: asString})
+	return d.(*typeDecoder)
+}
+
+func (d *typeDecoder) build() {
+	d.form = formOf(d.typ)
+	switch d.kind {
+	case reflect.Pointer:
+		d.elem = decoderOf(d.typ.Elem(), d.asString)
+	case reflect.Slice, reflect.Array:
+		d.elem = decoderOf(d.typ.Elem(), false)
+	case reflect.Map:
+		d.elem = decoderOf(d.typ.Elem(), false)
+		d.key = keyDecoderOf(d.typ.Key())
+	case reflect.Struct:
+		d.fields = fieldsOf(d.typ)
+	}
+}
+
+func formOf(t reflect.Type) form {
+	switch t {
+	case reflect.TypeFor[Decimal]():
+		return decimalForm
+	case reflect.TypeFor[Value]():
+		return valueForm
+	case reflect.TypeFor[map[string]any]():
+		return mapOfAnyForm
+	case reflect.TypeFor[[]byte]():
+		return plainByteForm
+	}
+	if t.Kind() == reflect.Interface && t.NumMethod() == 0 {
+		return anyForm
+	}
+	// As attributevalue does it: a named type that is no pointer, by its own
+	// methods or its pointer's.
+	if t.Name() != "" && t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface {
+		p := reflect.PointerTo(t)
+		if p.Implements(reflect.TypeFor[Unmarshaler]()) {
+			return selfDecoding
+		}
+		if _, ok := p.MethodByName("UnmarshalDynamoDBAttributeValue"); ok {
+			return sdkDecoding
+		}
+	}
+	if t.ConvertibleTo(reflect.TypeFor[time.Time]()) {
+		return timeForm
+	}
+	return plain
+}
+
+// decode decodes v into dst, which is of d's type.
+func (d *typeDecoder) decode(v Value, dst reflect.Value) error {
+	d.once.Do(d.build)
+	null := v.Kind() == KindNULL
+	if d.kind == reflect.Pointer {
+		switch {
+		case null && dst.CanSet():
+			dst.SetZero()
+			return nil
+		case dst.IsNil() && !dst.CanSet():
+			return d.mismatch(v, errors.New("it is embedded and not exported"))
+		case dst.IsNil():
+			dst.Set(reflect.New(d.typ.Elem()))
+		}
+		return d.elem.decode(v, dst.Elem())
+	}
+	switch d.form {
+	case selfDecoding:
+		if dst.CanAddr() && dst.Addr().CanInterface() {
+			if err := dst.Addr().Interface().(Unmarshaler).UnmarshalDynamoDB(v); err != nil {
+				return d.mismatch(v, err)
+			}
+			return nil
+		}
+	case sdkDecoding:
+		return d.mismatch(v, errors.New("it implements attributevalue.Unmarshaler, whose argument is a type of the SDK; "+
+			"implement pipeline.Unmarshaler, or convert the image by sdkvalue and decode that by attributevalue"))
+	case valueForm:
+		if dst.CanSet() {
+			dst.Set(reflect.ValueOf(v.Clone()))
+			return nil
+		}
+	}
+	switch {
+	case null && dst.CanSet():
+		dst.SetZero()
+		return nil
+	case null:
+		return nil
+	case !dst.CanSet() && (d.kind != reflect.Struct || v.Kind() != KindM):
+		return d.mismatch(v, errors.New("it is embedded and not exported"))
+	case d.kind == reflect.Interface:
+		return d.intoInterface(v, dst)
+	}
+	switch v.Kind() {
+	case KindS:
+		return d.text(v, dst)
+	case KindN:
+		return d.number(v, v.numberText(), dst)
+	case KindB:
+		return d.binary(v, dst)
+	case KindBOOL:
+		return d.boolean(v, dst)
+	case KindL, KindSS, KindNS, KindBS:
+		return d.list(v, dst)
+	case KindM:
+		return d.members(v, dst)
+	default:
+		return d.mismatch(v, nil)
+	}
+}
+
+// mismatch is the error of a v that does not fit d's type.
+func (d *typeDecoder) mismatch(v Value, err error) error {
+	return &DecodeError{Kind: v.Kind(), Type: d.typ, Err: err}
+}
+
+// intoInterface decodes into what the interface points to, or else puts a new
+// value into it.
+func (d *typeDecoder) intoInterface(v Value, dst reflect.Value) error {
+	if !dst.IsNil() {
+		// A pointer to a pointer or an interface may lead back here: it is replaced.
+		if p := dst.Elem(); p.Kind() == reflect.Pointer && !p.IsNil() && p.Elem().Kind() != reflect.Interface && p.Elem().Kind() != reflect.Pointer {
+			return decoderOf(p.Type().Elem(), d.asString).decode(v, p.Elem())
+		}
+	}
+	if d.form != anyForm {
+		return d.mismatch(v, nil)
+	}
+	if d.asString && v.Kind() == KindS {
+		s, _ := v.Text()
+		f, err := parseFloat(s)
+		if err != nil {
+			return d.mismatch(v, err)
+		}
+		dst.Set(reflect.ValueOf(f))
+		return nil
+	}
+	dst.Set(reflect.ValueOf(toAny(v)))
+	return nil
+}
+
+// keyDecoder decodes the name of a map's member into a key.
+type keyDecoder func(name string, key reflect.Value) error
+
+// keyDecoderOf is the decoder of a map's keys: nil for types that can't be keys.
+func keyDecoderOf(t reflect.Type) keyDecoder {
+	text := reflect.TypeFor[encoding.TextUnmarshaler]()
+	if reflect.PointerTo(t).Implements(text) || t.Implements(text) {
+		return textKey
+	}
+	d := decoderOf(t, false)
+	switch t.Kind() {
+	case reflect.Bool:
+		return boolKey
+	case reflect.String:
+		return stringKey
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Float32, reflect.Float64:
+		return func(name string, key reflect.Value) error { return d.parseNumber(name, key) }
+	default:
+		return nil
+	}
+}
