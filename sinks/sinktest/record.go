@@ -28,6 +28,9 @@ func (it Item) Number(name string) string {
 	return n
 }
 
+// Decode reads an item in DynamoDB JSON, as a store's reader may show it.
+func (it Item) Decode(b []byte) error { return json.Unmarshal(b, &it) }
+
 // Record is one record of a stream in plain Go.
 type Record struct {
 	EventName string // INSERT, MODIFY, REMOVE; SNAPSHOT for a backfilled state; or a name that no documentation knows

@@ -1,0 +1,18 @@
+// Package sqlite keeps the rows of views in one SQLite file.
+//
+// What [Store.Apply] reports as held survives a killed process and a power
+// failure: a call is one transaction, synced before it returns. A row is written
+// only over a lower version, which the statement itself decides, so that several
+// processes may write one file.
+//
+// A view table named shop-views is two things in the file:
+//
+//   - the table "_tw_shop-views" holds rows and tombstones, with version, owner,
+//     the attributes as plain JSON and the whole row as DynamoDB JSON, in which numbers
+//     are as exact as they came;
+//   - the SQL view "shop-views" is for people: the key attributes by their names and
+//     the attributes as JSON, without tombstones. A key that is no string is shown
+//     as DynamoDB JSON shows it: a number by its digits, a binary in base64.
+//
+// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key.
+package sqlite

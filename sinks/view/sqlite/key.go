@@ -1,0 +1,63 @@
+package sqlite
+
+import (
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Tags of keys that are no strings.
+const (
+	numberKey = 1
+	binaryKey = 2
+)
+
+// keyColumn is a key value as its column holds it: different for different
+// values, and in DynamoDB's order for values of one type. A string is TEXT as it is; a
+// number and a binary are BLOBs; no sort key is the empty text.
+func keyColumn(v pipeline.Value) any {
+	switch v.Kind() {
+	case pipeline.KindN:
+		d, _ := v.Number()
+		return sortable(d)
+	case pipeline.KindB:
+		b, _ := v.Bytes()
+		return append([]byte{binaryKey}, b...)
+	default:
+		text, _ := v.Text()
+		return text
+	}
+}
+
+// sortable is a decimal as bytes that sort as it does: sign, exponent of the first digit,
+// digits; for a negative one exponent and digits are inverted and closed by a
+// byte above any digit, so that -1.5 comes before -1.
+func sortable(d pipeline.Decimal) []byte {
+	const (
+		negative, zero, positive = 0, 1, 2
+		bias                     = 1 << 14
+	)
+	text := d.String()
+	digits, isNegative := strings.CutPrefix(text, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	whole = strings.TrimLeft(whole, "0")
+	exp := len(whole)
+	digits = whole + fraction
+	if whole == "" {
+		digits = strings.TrimLeft(fraction, "0")
+		exp = len(digits) - len(fraction)
+	}
+	digits = strings.TrimRight(digits, "0")
+	if digits == "" {
+		return []byte{numberKey, zero}
+	}
+	e := exp + bias
+	if !isNegative {
+		return append([]byte{numberKey, positive, byte(e >> 8), byte(e)}, digits...)
+	}
+	b := []byte{numberKey, negative, ^byte(e >> 8), ^byte(e)}
+	for i := range len(digits) {
+		b = append(b, ^digits[i])
+	}
+	return append(b, 0xff)
+}

@@ -1,0 +1,294 @@
+package viewtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var target = view.Target{Table: view.Table{Name: "My views", PK: "PK", SK: "SK"}, View: "one", Pipeline: "test"}
+
+// contract checks a store write by write.
+func contract(t *testing.T, open Open) {
+	for name, check := range map[string]func(*testing.T, Store){
+		"HigherVersionWins":  higherVersionWins,
+		"Tombstones":         tombstones,
+		"RowsHaveOneOwner":   rowsHaveOneOwner,
+		"EveryTypeIsExact":   everyTypeIsExact,
+		"RowsComeInOrder":    rowsComeInOrder,
+		"QueriesSelect":      queriesSelect,
+		"OneKeyAttribute":    oneKeyAttribute,
+		"KeysAreToldApart":   keysAreToldApart,
+		"ManyRowsInOneCall":  manyRows,
+		"NothingInOneCall":   nothing,
+		"ReadingStopsEarly":  readingStopsEarly,
+		"TablesAreToldApart": tablesAreToldApart,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := open(t.Context(), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			check(t, s)
+		})
+	}
+}
+
+func version(t *testing.T, sequence int) pipeline.Version {
+	t.Helper()
+	v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func value(t *testing.T, json string) pipeline.Value {
+	t.Helper()
+	v, err := pipeline.ParseValue([]byte(json))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// row puts a row at (pk, sk) that says text.
+func row(t *testing.T, pk, sk string, sequence int, text string) view.Mutation {
+	return view.Mutation{
+		PK: pipeline.StringValue(pk), SK: pipeline.StringValue(sk), Version: version(t, sequence), Source: "source",
+		Attributes: []view.Column{{Name: "text", Value: pipeline.StringValue(text)}},
+	}
+}
+
+func tombstone(t *testing.T, pk, sk string, sequence int) view.Mutation {
+	m := row(t, pk, sk, sequence, "")
+	m.Tombstone, m.Attributes = true, nil
+	return m
+}
+
+// apply writes and returns superseded or not, mutation by mutation.
+func apply(t *testing.T, s Store, target view.Target, ms ...view.Mutation) []bool {
+	t.Helper()
+	rs, err := s.Apply(t.Context(), target, ms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rs) != len(ms) {
+		t.Fatalf("%d results for %d mutations", len(rs), len(ms))
+	}
+	var superseded []bool
+	for _, r := range rs {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+		superseded = append(superseded, r.Superseded)
+	}
+	return superseded
+}
+
+// rows are the rows as DynamoDB JSON, in the order of reading.
+func rows(t *testing.T, s Store, table view.Table, q view.Query) []string {
+	t.Helper()
+	var all []string
+	for r, err := range s.Rows(t.Context(), table, q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(r.Item.AppendDynamoDBJSON(nil)))
+	}
+	return all
+}
+
+func same[T comparable](t *testing.T, what string, got, want []T) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func higherVersionWins(t *testing.T, s Store) {
+	same(t, "a new row", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
+	same(t, "the same again", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
+	same(t, "an older one", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
+	same(t, "a newer one", apply(t, s, target, row(t, "a", "1", 10, "ten")), []bool{false})
+	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"ten"}}`})
+}
+
+func tombstones(t *testing.T, s Store) {
+	same(t, "a tombstone of no row", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{false})
+	same(t, "a row older than it", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
+	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
+	same(t, "a row newer than it", apply(t, s, target, row(t, "a", "1", 6, "six")), []bool{false})
+	same(t, "the tombstone again", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{true})
+	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"six"}}`})
+	same(t, "a newer tombstone", apply(t, s, target, tombstone(t, "a", "1", 7)), []bool{false})
+	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
+}
+
+func rowsHaveOneOwner(t *testing.T, s Store) {
+	apply(t, s, target, row(t, "a", "1", 5, "mine"))
+	other := target
+	other.View = "two"
+	rs, err := s.Apply(t.Context(), other, []view.Mutation{row(t, "a", "1", 6, "theirs"), row(t, "a", "2", 6, "theirs")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rs[0].Err == nil || rs[1].Err != nil {
+		t.Errorf("writing the row of another view: got %v, and beside it %v; want an error, and none beside it", rs[0].Err, rs[1].Err)
+	}
+	if _, again := pipeline.Retryable(rs[0].Err); again {
+		t.Errorf("%v is marked as worth retrying", rs[0].Err)
+	}
+	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{
+		`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"mine"}}`, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"theirs"}}`,
+	})
+}
+
+// Fact 12: N has up to 38 digits: exact, always.
+func everyTypeIsExact(t *testing.T, s Store) {
+	values := []string{
+		`{"S":"a\u0000\"\\\u00e9"}`, `{"S":""}`, `{"N":"12345678901234567890123456789012345678"}`, `{"N":"0.1000000000000000055511151231257827"}`,
+		`{"B":"AAH/"}`, `{"BOOL":false}`, `{"NULL":true}`, `{"M":{"a":{"M":{}},"b":{"L":[{"N":"-0.5"}]}}}`, `{"L":[]}`,
+		`{"SS":["b","a"]}`, `{"NS":["9007199254740993","1"]}`, `{"BS":["AA=="]}`,
+	}
+	m := row(t, "a", "1", 1, "")
+	m.Attributes = nil
+	for i, v := range values {
+		m.Attributes = append(m.Attributes, view.Column{Name: fmt.Sprintf(`a "%02d"`, i), Value: value(t, v)})
+	}
+	apply(t, s, target, m)
+	for r, err := range s.Rows(t.Context(), target.Table, view.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range m.Attributes {
+			if got, _ := r.Item.Get(c.Name); !got.Equal(c.Value) {
+				t.Errorf("%s: got %s, want %s", c.Name, got, c.Value)
+			}
+		}
+		if r.Item.Len() != len(values)+2 || r.Version != m.Version || r.Source != m.Source || r.View != target.View {
+			t.Errorf("the row has %d attributes, version %s, source %s, view %s", r.Item.Len(), r.Version, r.Source, r.View)
+		}
+	}
+}
+
+func rowsComeInOrder(t *testing.T, s Store) {
+	var ms []view.Mutation
+	for _, keys := range [][]string{
+		{`{"S":""}`, `{"S":"A"}`, `{"S":"a"}`, `{"S":"a "}`, `{"S":"a\u0000"}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
+		{`{"N":"-1E125"}`, `{"N":"-10"}`, `{"N":"-1.5"}`, `{"N":"-1"}`, `{"N":"-0.01"}`, `{"N":"0"}`, `{"N":"1E-130"}`, `{"N":"0.5"}`, `{"N":"9"}`, `{"N":"10"}`, `{"N":"12"}`},
+		{`{"B":"AA=="}`, `{"B":"AAA="}`, `{"B":"AQ=="}`, `{"B":"/w=="}`},
+	} {
+		table := target
+		table.Name = "views of " + value(t, keys[0]).Kind().String()
+		ms = ms[:0]
+		var want []string
+		for i, k := range keys {
+			m := row(t, "p", "", 1, "")
+			m.SK, m.Attributes = value(t, k), nil
+			ms = slices.Insert(ms, i/2, m)
+			want = append(want, fmt.Sprintf(`{"PK":{"S":"p"},"SK":%s}`, m.SK.AppendDynamoDBJSON(nil)))
+		}
+		apply(t, s, table, ms...)
+		same(t, table.Name, rows(t, s, table.Table, view.Query{}), want)
+	}
+}
+
+func queriesSelect(t *testing.T, s Store) {
+	apply(t, s, target, row(t, "a", "x1", 1, ""), row(t, "a", "x2", 1, ""), row(t, "a", "y", 1, ""), row(t, "ab", "x", 1, ""), row(t, "b", "x", 1, ""))
+	apply(t, s, target, tombstone(t, "a", "x3", 1))
+	for _, q := range []struct {
+		query view.Query
+		want  string
+	}{
+		{view.Query{}, "a/x1 a/x2 a/y ab/x b/x "},
+		{view.Query{PK: pipeline.StringValue("a")}, "a/x1 a/x2 a/y "},
+		{view.Query{PKPrefix: "a"}, "a/x1 a/x2 a/y ab/x "},
+		{view.Query{PKPrefix: "c"}, ""},
+		{view.Query{PK: pipeline.StringValue("a"), SKPrefix: "x"}, "a/x1 a/x2 "},
+		{view.Query{SKPrefix: "x"}, "a/x1 a/x2 ab/x b/x "},
+		{view.Query{Limit: 2}, "a/x1 a/x2 "},
+	} {
+		got := ""
+		for r, err := range s.Rows(t.Context(), target.Table, q.query) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			pk, _ := r.PK.Text()
+			sk, _ := r.SK.Text()
+			got += pk + "/" + sk + " "
+		}
+		if got != q.want {
+			t.Errorf("%+v: got %q, want %q", q.query, got, q.want)
+		}
+	}
+}
+
+func oneKeyAttribute(t *testing.T, s Store) {
+	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test"}
+	m := row(t, "a", "", 1, "x")
+	m.SK = pipeline.Value{}
+	apply(t, s, single, m)
+	same(t, "rows", rows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
+}
+
+func keysAreToldApart(t *testing.T, s Store) {
+	var want []string
+	for i, k := range []string{`{"N":"1"}`, `{"B":"MQ=="}`, `{"S":"1"}`} {
+		m := row(t, "p", "", 1, fmt.Sprint(i))
+		m.SK = value(t, k)
+		apply(t, s, target, m)
+		want = append(want, fmt.Sprintf(`{"PK":{"S":"p"},"SK":%s,"text":{"S":"%d"}}`, k, i))
+	}
+	again := row(t, "p", "", 2, "3")
+	again.SK = value(t, `{"N":"1.0"}`)
+	apply(t, s, target, again)
+	got := rows(t, s, target.Table, view.Query{})
+	if len(got) != len(want) {
+		t.Errorf("three keys of three types, one of them written as 1 and as 1.0, are %d rows: %v", len(got), got)
+	}
+}
+
+func manyRows(t *testing.T, s Store) {
+	var ms []view.Mutation
+	for i := range 3000 {
+		ms = append(ms, row(t, "p", fmt.Sprintf("%06d", i), 1, "x"))
+	}
+	same(t, "the first call", apply(t, s, target, ms...), make([]bool, len(ms)))
+	if got := len(rows(t, s, target.Table, view.Query{})); got != len(ms) {
+		t.Errorf("%d rows of %d", got, len(ms))
+	}
+}
+
+func nothing(t *testing.T, s Store) {
+	same(t, "a call of no mutations", apply(t, s, target), nil)
+}
+
+func readingStopsEarly(t *testing.T, s Store) {
+	apply(t, s, target, row(t, "a", "1", 1, ""), row(t, "a", "2", 1, ""))
+	for range 20 { // more often than a store has connections
+		for _, err := range s.Rows(t.Context(), target.Table, view.Query{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	same(t, "writing after it", apply(t, s, target, row(t, "a", "1", 2, "")), []bool{false})
+}
+
+func tablesAreToldApart(t *testing.T, s Store) {
+	other := target
+	other.Name = `an "other" one; --'`
+	apply(t, s, target, row(t, "a", "1", 5, "here"))
+	same(t, "an older row in another table", apply(t, s, other, row(t, "a", "1", 1, "there")), []bool{false})
+	same(t, "rows", rows(t, s, other.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"there"}}`})
+}

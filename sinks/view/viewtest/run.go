@@ -1,0 +1,142 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Store is a store under test.
+type Store interface {
+	view.Store
+	view.Reader
+	Close() error
+}
+
+// Open opens the store in dir, new or as it was left. One that is open may be
+// opened again: each worker opens the store by itself, as a process does.
+type Open func(ctx context.Context, dir string) (Store, error)
+
+// Run checks a store.
+func Run(t *testing.T, open Open) {
+	t.Run("Store", func(t *testing.T) { contract(t, open) })
+	for _, v := range views() {
+		t.Run(v.name, func(t *testing.T) { sinktest.Run(t, v.suite(t, open)) })
+	}
+}
+
+// suite is the sink suite for a view on the store.
+func (v *subject) suite(t *testing.T, open Open) sinktest.Suite {
+	return sinktest.Suite{
+		Stream: sinktest.StreamOptions{Keys: v.keys, Snapshots: true},
+		Model: func(s *sinktest.Stream) map[string]string {
+			rows := make(map[string]string)
+			for _, item := range s.Items() {
+				if row, ok := v.model(item); ok {
+					rows[rowName(row, v.key...)] = sinktest.Canonical(row)
+				}
+			}
+			return rows
+		},
+		Open: func(dir string) (sinktest.Store, error) {
+			p := &process{open: open, dir: dir, ctx: t.Context()}
+			reader, err := p.store()
+			if err != nil {
+				return sinktest.Store{}, err
+			}
+			return sinktest.Store{
+				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) {
+					s, err := p.store()
+					if err != nil {
+						return nil, err
+					}
+					return v.sink(&faulty{s, f})
+				},
+				State: func() (map[string]string, error) { return v.state(t.Context(), reader) },
+				Close: p.close,
+			}, nil
+		},
+	}
+}
+
+// state is every row of the view's table by its key.
+func (v *subject) state(ctx context.Context, r view.Reader) (map[string]string, error) {
+	s, err := v.sink(nil)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[string]string)
+	for row, err := range r.Rows(ctx, s.Target().Table, view.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		item := make(sinktest.Item)
+		if err := item.Decode(row.Item.AppendDynamoDBJSON(nil)); err != nil {
+			return nil, err
+		}
+		name := rowName(item, v.key...)
+		if _, twice := rows[name]; twice {
+			return nil, errors.New("the row " + name + " is there twice")
+		}
+		rows[name] = sinktest.Canonical(item)
+	}
+	return rows, nil
+}
+
+func rowName(row sinktest.Item, key ...string) string {
+	name := ""
+	for _, k := range key {
+		name += k + "=" + sinktest.Canonical(row[k]) + " "
+	}
+	return name
+}
+
+// process is what has a store open: once for each worker, and once to read.
+type process struct {
+	open Open
+	dir  string
+	ctx  context.Context
+	mu   sync.Mutex
+	all  []Store
+}
+
+func (p *process) store() (Store, error) {
+	s, err := p.open(p.ctx, p.dir)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, s)
+	return s, nil
+}
+
+func (p *process) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, s := range p.all {
+		errs = append(errs, s.Close())
+	}
+	p.all = nil
+	return errors.Join(errs...)
+}
+
+// faulty lets the suite fail a store's calls, also between two mutations of one.
+type faulty struct {
+	view.Store
+	faults *sinktest.Faults
+}
+
+func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) (rs []view.Result, err error) {
+	err = f.faults.Call(len(ms), func(n int) error {
+		rs, err = f.Store.Apply(ctx, t, ms[:n])
+		return err
+	})
+	return rs, err
+}

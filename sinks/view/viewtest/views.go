@@ -1,0 +1,184 @@
+package viewtest
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// subject is a view twice: as templates, for the sink, and as a function of an
+// item, for the model. The two have no code in common.
+type subject struct {
+	name       string
+	keys       map[string]string // of the source table; nil: PK and SK
+	key        []string          // names of the row key
+	templates  []string          // of the row key
+	when       func(item pipeline.Image) bool
+	attributes map[string]string
+	model      func(item sinktest.Item) (sinktest.Item, bool)
+}
+
+func (v *subject) sink(store view.Store) (*view.Sink, error) {
+	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store}
+	parsed := make(map[string]*template.Template)
+	for _, src := range append(slices.Collect(maps.Values(v.attributes)), v.templates...) {
+		t, err := template.Parse(src, template.Options{})
+		if err != nil {
+			return nil, err
+		}
+		parsed[src] = t
+	}
+	o.PK = view.Attribute{Name: v.key[0], Template: parsed[v.templates[0]]}
+	if len(v.key) > 1 {
+		o.SK = view.Attribute{Name: v.key[1], Template: parsed[v.templates[1]]}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.attributes)) {
+		o.Attributes = append(o.Attributes, view.Attribute{Name: name, Template: parsed[v.attributes[name]]})
+	}
+	if v.when != nil {
+		o.When = pipeline.ItemConditionFunc(func(item pipeline.Image) (bool, error) { return v.when(item), nil })
+	}
+	return view.New(o)
+}
+
+func isOrder(item pipeline.Image) bool {
+	v, _ := item.Get("Type")
+	text, ok := v.Text()
+	return ok && text == "Order"
+}
+
+// days are the UTC days of the times that the suite's items hold.
+var days = map[string]string{
+	"2026-01-02T23:59:59Z":        "2026-01-02",
+	"2026-01-03T00:00:00Z":        "2026-01-03",
+	"2026-01-04T01:02:03.5+02:00": "2026-01-03",
+}
+
+func views() []*subject {
+	return []*subject{
+		{
+			name:      "MovesByStatus",
+			key:       []string{"PK", "SK"},
+			templates: []string{"STATUS#{Status}", "{CreatedAt|date:2006-01-02}#{@key}"},
+			when:      isOrder,
+			attributes: map[string]string{
+				"total": "{Total}", "any": "{Any?}", "note": "rank {Rank?} of {Type}", "kind": "order", "must": "{Status}/{Rank}",
+			},
+			model: func(it sinktest.Item) (sinktest.Item, bool) {
+				day, dated := days[it.Text("CreatedAt")]
+				if it.Text("Type") != "Order" || it.Text("Status") == "" || !dated {
+					return nil, false
+				}
+				row := sinktest.Item{
+					"PK":   text("STATUS#" + it.Text("Status")),
+					"SK":   text(day + "#" + keyOf(it, "PK", "SK")),
+					"kind": text("order"),
+					"note": text("rank " + it.Number("Rank") + " of Order"),
+				}
+				if rank := it.Number("Rank"); rank != "" {
+					row["must"] = text(it.Text("Status") + "/" + rank)
+				}
+				keep(row, "total", it["Total"])
+				keep(row, "any", it["Any"])
+				return row, true
+			},
+		},
+		{
+			name:       "MovesByNumber",
+			keys:       map[string]string{"id": "B", "n": "N"},
+			key:        []string{"rank", "source"},
+			templates:  []string{"{Rank}", "{@key}"},
+			attributes: map[string]string{"id": "{id}", "n": "{n}", "any": "{Any?}"},
+			model: func(it sinktest.Item) (sinktest.Item, bool) {
+				if it.Number("Rank") == "" {
+					return nil, false
+				}
+				row := sinktest.Item{"rank": it["Rank"], "source": text(keyOf(it, "id", "n")), "id": it["id"], "n": it["n"]}
+				keep(row, "any", it["Any"])
+				return row, true
+			},
+		},
+		{
+			name:       "EscapedKeys",
+			key:        []string{"first", "second"},
+			templates:  []string{"{PK|esc}#{Status}", "{SK|esc}"},
+			attributes: map[string]string{"status": "{Status}"},
+			model: func(it sinktest.Item) (sinktest.Item, bool) {
+				if it.Text("Status") == "" {
+					return nil, false
+				}
+				return sinktest.Item{
+					"first":  text(escape(it.Text("PK")) + "#" + it.Text("Status")),
+					"second": text(escape(it.Text("SK"))),
+					"status": it["Status"],
+				}, true
+			},
+		},
+		{
+			name:       "NeverMoves",
+			keys:       map[string]string{"id": "B"},
+			key:        []string{"id"},
+			templates:  []string{"{@key}"},
+			when:       isOrder,
+			attributes: map[string]string{"total": "{Total?}"},
+			model: func(it sinktest.Item) (sinktest.Item, bool) {
+				row := sinktest.Item{"id": text(keyOf(it, "id"))}
+				keep(row, "total", it["Total"])
+				return row, it.Text("Type") == "Order"
+			},
+		},
+	}
+}
+
+func text(s string) sinktest.Attr { return sinktest.Attr{"S": s} }
+
+// keep adds an attribute unless it is missing, NULL or empty.
+func keep(row sinktest.Item, name string, a sinktest.Attr) {
+	_, null := a["NULL"]
+	if a == nil || null || a["S"] == "" || a["B"] == "" {
+		return
+	}
+	row[name] = a
+}
+
+// keyOf is the canonical key of an item, by its definition.
+func keyOf(it sinktest.Item, names ...string) string {
+	var parts []string
+	for _, name := range names {
+		switch a := it[name]; {
+		case a["S"] != nil:
+			parts = append(parts, escape(it.Text(name)))
+		case a["N"] != nil:
+			parts = append(parts, "+"+it.Number(name))
+		default:
+			encoded, _ := a["B"].(string)
+			raw, err := base64.StdEncoding.DecodeString(encoded)
+			if err != nil {
+				panic(err) // the suite made it
+			}
+			parts = append(parts, "="+base64.RawURLEncoding.EncodeToString(raw))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+func escape(s string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+	return b.String()
+}
