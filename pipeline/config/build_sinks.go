@@ -26,7 +26,7 @@ func (c *checker) buildSink(v *value, src Source) Sink {
 	switch kind.name {
 	case "view":
 		s.View = &View{
-			Table:      kind.get("table").text(),
+			Table:      tableName(kind.get("table").text()),
 			When:       as[*expr.Item](kind.get("when")),
 			Key:        buildColumns(kind.get("key")),
 			Attributes: buildColumns(kind.get("attributes")),

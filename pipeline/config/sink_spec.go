@@ -27,7 +27,7 @@ type Sink struct {
 
 // View keeps one row for each item that `when` takes.
 type View struct {
-	Table      string
+	Table      string     // its name, also where the file gives the ARN
 	When       *expr.Item // nil: every item
 	Key        []Column   // partition key, then the sort key if there is one
 	Attributes []Column   // in the order of the file

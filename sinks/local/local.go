@@ -1,0 +1,140 @@
+// Package local bundles the embedded stores under one folder, so that a pipeline
+// runs without any server: views in SQLite, search in Bleve, archive, events and
+// dead letters in files.
+//
+//	views.db               every view table
+//	search/INDEX/          an index
+//	archive/BUCKET/...     the objects of a bucket; where the file names none, of the sink
+//	events/SINK.jsonl      what a notify sink sent
+//	dead/                  what could not be delivered
+//
+// Everything is durable when a store says so, and opening the folder again goes
+// on where the last process left it. One process at a time may write it.
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/archive"
+	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
+	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
+	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/notify/jsonl"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/search/bleve"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/sqlite"
+)
+
+// Stores opens the stores of a folder when a sink asks for them. Sinks of one
+// kind share a store. It is safe for concurrent use.
+type Stores struct {
+	dir Dir
+
+	mu     sync.Mutex
+	opened map[string]any // by path
+	close  []io.Closer    // in the order in which they were opened
+}
+
+var _ sinks.Stores = (*Stores)(nil)
+
+// Open makes the folder where it is missing. The stores open when they are asked for.
+func Open(dir string) (*Stores, error) {
+	if dir == "" {
+		return nil, errors.New("local: the folder's name is empty")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("local: %w", err)
+	}
+	return &Stores{dir: Dir(dir), opened: make(map[string]any)}, nil
+}
+
+// Dir tells where each store is.
+func (s *Stores) Dir() Dir { return s.dir }
+
+// View opens views.db, and makes the sink's table, so that it can be read before
+// its first row comes.
+func (s *Stores) View(ctx context.Context, spec config.Sink) (view.Store, error) {
+	path := s.dir.Views()
+	store, err := open(s, path, func() (*sqlite.Store, error) { return sqlite.Open(ctx, path, sqlite.Options{}) })
+	if err != nil {
+		return nil, err
+	}
+	t := view.Table{Name: spec.View.Table, PK: spec.View.Key[0].Name}
+	if len(spec.View.Key) > 1 {
+		t.SK = spec.View.Key[1].Name
+	}
+	return store, store.Create(ctx, t)
+}
+
+// Search opens the folder of the indexes.
+func (s *Stores) Search(context.Context, config.Sink) (search.Store, error) {
+	path := s.dir.Search()
+	return open(s, path, func() (*bleve.Store, error) { return bleve.New(bleve.Options{Dir: path}) })
+}
+
+// Archive opens the folder of the sink's bucket.
+func (s *Stores) Archive(_ context.Context, spec config.Sink) (archive.Store, error) {
+	path := s.dir.Archive(cmp.Or(spec.Archive.Bucket, spec.Name))
+	return open(s, path, func() (*archivedir.Store, error) { return archivedir.New(archivedir.Options{Dir: path}) })
+}
+
+// Notify opens the file of the sink's events, whatever queue, topic or bus it names.
+func (s *Stores) Notify(_ context.Context, spec config.Sink) (notify.Store, error) {
+	path := s.dir.Events(spec.Name)
+	return open(s, path, func() (*jsonl.Store, error) { return jsonl.New(jsonl.Options{Path: path}) })
+}
+
+// DeadLetters opens the folder of dead letters, also where the file names none or
+// another place.
+func (s *Stores) DeadLetters(context.Context, *config.DeadLetters) (pipeline.DeadLetters, error) {
+	path := s.dir.DeadLetters()
+	return open(s, path, func() (*deaddir.Store, error) { return deaddir.New(deaddir.Options{Dir: path}) })
+}
+
+var errClosed = errors.New("local: the stores are closed")
+
+// open answers the store at path, opened once.
+func open[T any](s *Stores, path string, make func() (T, error)) (T, error) {
+	var none T
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.opened == nil {
+		return none, errClosed
+	}
+	if store, ok := s.opened[path].(T); ok {
+		return store, nil
+	}
+	store, err := make()
+	if err != nil {
+		return none, err
+	}
+	s.opened[path] = store
+	if c, ok := any(store).(io.Closer); ok {
+		s.close = append(s.close, c)
+	}
+	return store, nil
+}
+
+// Close closes every store, the last opened first. Call it after the pipeline's
+// last Run; a second call does nothing.
+func (s *Stores) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, c := range slices.Backward(s.close) {
+		errs = append(errs, c.Close())
+	}
+	s.close, s.opened = nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,60 @@
+package local_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/local"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB, dir string) *local.Stores {
+	t.Helper()
+	s, err := local.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Sinks of one kind share a store; a closed bundle opens nothing.
+func TestStoresAreShared(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "out")
+	s := open(t, dir)
+	a, err := s.Archive(t.Context(), config.Sink{Name: "a", Archive: &config.Archive{Bucket: "bucket"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Archive(t.Context(), config.Sink{Name: "b", Archive: &config.Archive{Bucket: "bucket"}})
+	if err != nil || a != b {
+		t.Errorf("two sinks of one bucket have two stores (%v)", err)
+	}
+	c, err := s.Archive(t.Context(), config.Sink{Name: "c", Archive: &config.Archive{}})
+	if err != nil || a == c {
+		t.Errorf("a sink without a bucket has the store of another (%v)", err)
+	}
+	if _, err := s.DeadLetters(t.Context(), nil); err != nil {
+		t.Errorf("dead letters that no file names: %v", err)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := s.Notify(t.Context(), config.Sink{Name: "n", Notify: &config.Notify{}}); err == nil {
+		t.Error("a closed bundle opens a store")
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	if _, err := local.Open(""); err == nil {
+		t.Error("a folder without a name opens")
+	}
+	if _, err := local.Open("/dev/null/x"); err == nil {
+		t.Error("a folder below a file opens")
+	}
+}
