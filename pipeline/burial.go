@@ -57,9 +57,9 @@ func (s *scheduler) buryAll() {
 		}
 		first := &items[0]
 		s.run.p.log.LogAttrs(s.run.hard, slog.LevelError, "given up to dead letters",
-			slog.String("sink", s.route.Name), slog.Int("changes", len(items)), slog.String("class", first.class),
+			slog.String("sink", s.route.Name), slog.Int("changes", len(items)), slog.String("class", first.fail.class),
 			slog.String("partition", first.page.part.name), slog.String("sequence", first.d.Change.Sequence),
-			slog.String("error", kindOfError(first.fail)), stackOf(first.fail))
+			slog.String("error", logText(first.fail.err)), stackOf(first.fail.err))
 		now := time.Now()
 		s.mu.Lock()
 		for i := range items {
@@ -85,7 +85,7 @@ func (s *scheduler) letters(items []item) []DeadLetter {
 			Key: c.Key, Version: c.Version, Sequence: c.Sequence,
 			StreamARN: c.StreamARN, Table: c.Table,
 			Partition: it.page.part.name, Index: c.Index,
-			Class: it.class, Error: errorText(it.fail), Raw: c.Raw, Time: now,
+			Class: it.fail.class, Error: errorText(it.fail.err), Raw: c.Raw, Time: now,
 		}
 	}
 	return letters
@@ -103,7 +103,7 @@ func (r *run) putLetters(letters []DeadLetter, waiting func()) bool {
 			return true
 		}
 		r.p.log.LogAttrs(r.hard, slog.LevelError, "dead letters are not kept: what waits for them is blocked",
-			slog.Int("letters", len(letters)), slog.Int("attempt", attempt+1), slog.String("error", kindOfError(err)))
+			slog.Int("letters", len(letters)), slog.Int("attempt", attempt+1), slog.String("error", logText(err)))
 		if attempt == 0 {
 			waiting()
 			r.stopped()

@@ -59,7 +59,7 @@ func (r *run) commit(part *partition) {
 		r.p.mu.Unlock()
 		r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
 			slog.String("partition", part.name), slog.Int("attempt", attempt+1),
-			slog.String("error", kindOfError(err)), stackOf(err))
+			slog.String("error", logText(err)), stackOf(err))
 		after, _ := Retryable(err)
 		if IsFatal(err) {
 			r.fail(err)

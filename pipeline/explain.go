@@ -41,11 +41,15 @@ func (p *Pipeline) Explain(c *Change) Explanation {
 	x.Events = j.events
 	for _, r := range p.routes {
 		t := RouteTrace{Name: r.Name}
-		w := r.way(c, &j, &t)
-		t.Taken = !w.verdict.Drop
-		t.Ops, t.Outcome, t.Reason, t.Err = w.d.Ops, w.d.Outcome, w.d.Reason, w.fail
-		if w.fail != nil {
-			t.Outcome = DeadLettered
+		v, fail := r.sieve(c, &j, &t.Filters)
+		t.Taken = !v.Drop
+		d := Delivery{Change: c, Events: j.events}
+		if t.Taken && fail == nil {
+			fail = r.plan(&d)
+		}
+		t.Ops, t.Outcome, t.Reason = d.Ops, d.Outcome, d.Reason
+		if fail != nil {
+			t.Outcome, t.Err = DeadLettered, fail.err
 		}
 		x.Routes = append(x.Routes, t)
 	}

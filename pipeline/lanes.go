@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"container/heap"
+	"sync"
 	"time"
 )
 
@@ -62,11 +63,12 @@ type queue struct {
 
 type chunk struct {
 	items []item
+	slab  []item    // all of items, for the next page
 	at    time.Time // when it came
 }
 
 func (q *queue) push(items []item, at time.Time) {
-	q.chunks = append(q.chunks, chunk{items, at})
+	q.chunks = append(q.chunks, chunk{items, items[:0], at})
 	q.n += len(items)
 	for i := range items {
 		q.bytes += items[i].size
@@ -79,16 +81,32 @@ func (q *queue) first() *item { return &q.chunks[0].items[0] }
 // since is when the oldest came.
 func (q *queue) since() time.Time { return q.chunks[0].at }
 
-func (q *queue) pop() item {
+// pop takes the oldest. done is the slab of its page when that is used up.
+func (q *queue) pop() (it item, done []item) {
 	c := &q.chunks[0]
-	it := c.items[0]
+	it = c.items[0]
 	c.items[0] = item{} // what is written is not held by what waits behind it
 	c.items = c.items[1:]
 	if len(c.items) == 0 {
+		done = c.slab
 		q.chunks[0] = chunk{}
 		q.chunks = q.chunks[1:]
 	}
 	q.n--
 	q.bytes -= it.size
-	return it
+	return it, done
 }
+
+// slabs keeps the item slices of pages that are through for pages to come. All
+// of a slab is zero.
+type slabs struct{ pool sync.Pool }
+
+// get is an empty slice with room for n.
+func (s *slabs) get(n int) []item {
+	if slab, ok := s.pool.Get().(*[]item); ok && cap(*slab) >= n {
+		return *slab
+	}
+	return make([]item, 0, n)
+}
+
+func (s *slabs) put(slab []item) { s.pool.Put(&slab) }

@@ -9,10 +9,15 @@ import (
 type item struct {
 	d     Delivery // as planned; a Write gets a copy
 	page  *inflight
-	size  int64  // bytes of the record
-	owned bool   // cloned: it does not pin its page
-	class string // of fail
-	fail  error  // why it can never be written; it still takes its turn in its key's order
+	size  int64    // bytes of the record
+	fail  *failure // why it can never be written; it still takes its turn in its key's order
+	owned bool     // cloned: it does not pin its page
+}
+
+// failure is why a change is given up.
+type failure struct {
+	class string
+	err   error
 }
 
 // prepared is what the pure stages made of a page.
@@ -81,33 +86,46 @@ func (p *Pipeline) prepare(in *inflight) *prepared {
 			out.source.Unrouted++
 		}
 	}
+	for r := range out.routes {
+		if items := out.routes[r].items; items != nil && len(items) == 0 {
+			p.routes[r].slabs.put(items)
+			out.routes[r].items = nil
+		}
+	}
 	return out
 }
 
 // prepare takes the change to one route. left is how many changes may follow, for sizing.
 func (r *route) prepare(c *Change, j *judgement, in *inflight, out *preparedRoute, left int) (taken bool, fatal error) {
-	w := r.way(c, j, nil)
-	if w.verdict.Drop {
-		out.dropped.add(w.verdict.Reason)
+	v, fail := r.sieve(c, j, nil)
+	if v.Drop {
+		out.dropped.add(v.Reason)
 		return false, nil
 	}
-	out.routed++
-	switch {
-	case w.fail != nil:
-		if IsFatal(w.fail) {
-			return true, w.fail
-		}
-	case w.d.Outcome == NoEffect:
-		out.noEffect.add(w.d.Reason)
-		return true, nil
-	case w.d.Outcome == Suppressed:
-		out.suppressed++
-		return true, nil
-	}
 	if out.items == nil {
-		out.items = make([]item, 0, left)
+		out.items = r.slabs.get(left)
 	}
-	out.items = append(out.items, item{d: w.d, page: in, size: int64(len(c.Raw)), class: w.class, fail: w.fail})
+	// The delivery is planned where it will stay: planners take its address.
+	n := len(out.items)
+	out.items = append(out.items, item{page: in, size: int64(len(c.Raw)), fail: fail})
+	it := &out.items[n]
+	it.d.Change, it.d.Events = c, j.events[:len(j.events):len(j.events)]
+	if fail == nil {
+		it.fail = r.plan(&it.d)
+	}
+	if it.fail != nil && IsFatal(it.fail.err) {
+		return true, it.fail.err
+	}
+	out.routed++
+	if it.fail == nil && it.d.Outcome != Written {
+		if it.d.Outcome == NoEffect {
+			out.noEffect.add(it.d.Reason)
+		} else {
+			out.suppressed++
+		}
+		*it = item{}
+		out.items = out.items[:n]
+	}
 	return true, nil
 }
 
@@ -158,45 +176,50 @@ func (p *Pipeline) judge(c *Change, arena []Event, t *Explanation) (j judgement)
 	return j
 }
 
-// way is what one route makes of a change.
-type way struct {
-	verdict Verdict
-	d       Delivery
-	class   string
-	fail    error
+// sieve runs a route's filters, and tells whether a stage before the sink has
+// given the change up for it.
+func (r *route) sieve(c *Change, j *judgement, trace *[]FilterTrace) (Verdict, *failure) {
+	if j.fail != nil {
+		return Verdict{}, &failure{classFilter, j.fail}
+	}
+	v, err := runFilters(r.filters, c, trace)
+	switch {
+	case err != nil:
+		return Verdict{}, &failure{classFilter, err}
+	case !v.Drop && r.NeedsEvents && j.eventsErr != nil:
+		return Verdict{}, &failure{classDetector, j.eventsErr}
+	}
+	return v, nil
 }
 
-// way runs a route's filters and its sink's plan.
-func (r *route) way(c *Change, j *judgement, t *RouteTrace) (w way) {
-	w.d = Delivery{Change: c, Events: j.events[:len(j.events):len(j.events)]}
-	if j.fail != nil {
-		w.class, w.fail = classFilter, j.fail
-		return w
+// plan asks the sink what it would do, and holds back what is suppressed.
+func (r *route) plan(d *Delivery) *failure {
+	if err := r.callPlan(d); err != nil {
+		*d = Delivery{Change: d.Change, Events: d.Events}
+		return &failure{classPlan, err}
 	}
-	var trace *[]FilterTrace
-	if t != nil {
-		trace = &t.Filters
+	if r.Suppress != "" && d.Outcome == Written {
+		d.Outcome, d.Reason = Suppressed, r.Suppress
 	}
-	w.verdict, w.fail = runFilters(r.filters, c, trace)
-	switch {
-	case w.fail != nil:
-		w.class = classFilter
-		return w
-	case w.verdict.Drop:
-		return w
-	case r.NeedsEvents && j.eventsErr != nil:
-		w.class, w.fail = classDetector, j.eventsErr
-		return w
+	return nil
+}
+
+func (r *route) callPlan(d *Delivery) (err error) {
+	if r.planner == nil {
+		return nil
 	}
-	if err := r.plan(&w.d); err != nil {
-		w.class, w.fail = classPlan, err
-		w.d = Delivery{Change: c, Events: w.d.Events}
-		return w
+	defer func() {
+		if v := recover(); v != nil {
+			err = recovered(r.stage, v)
+		}
+	}()
+	if err := r.planner.Plan(d); err != nil {
+		return fmt.Errorf("%s: %w", r.stage, err)
 	}
-	if r.Suppress != "" && w.d.Outcome == Written {
-		w.d.Outcome, w.d.Reason = Suppressed, r.Suppress
+	if d.Outcome != Written && d.Outcome != NoEffect && d.Outcome != Suppressed {
+		return fmt.Errorf("%s: Plan set the outcome %s, which only a Write can tell", r.stage, d.Outcome)
 	}
-	return w
+	return nil
 }
 
 // The classes of dead letters.
@@ -265,22 +288,4 @@ func (d *detectorStage) detect(dst []Event, c *Change) (events []Event, err erro
 		return nil, fmt.Errorf("%s: %w", d.stage, err)
 	}
 	return events, nil
-}
-
-func (r *route) plan(d *Delivery) (err error) {
-	if r.planner == nil {
-		return nil
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = recovered(r.stage, v)
-		}
-	}()
-	if err := r.planner.Plan(d); err != nil {
-		return fmt.Errorf("%s: %w", r.stage, err)
-	}
-	if d.Outcome != Written && d.Outcome != NoEffect && d.Outcome != Suppressed {
-		return fmt.Errorf("%s: Plan set the outcome %s, which only a Write can tell", r.stage, d.Outcome)
-	}
-	return nil
 }

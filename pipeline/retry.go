@@ -58,3 +58,11 @@ func IsFatal(err error) bool {
 	m, found := errors.AsType[*marked](err)
 	return found && m.class == fatal
 }
+
+// Redacted is implemented by errors that have a text fit for logs: without keys
+// and values of items. Of other errors the pipeline logs the type alone; dead
+// letters hold the whole text.
+type Redacted interface {
+	error
+	Redacted() string
+}

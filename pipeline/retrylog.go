@@ -29,6 +29,6 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 	}
 	s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn, "deliveries failed and are tried again; their keys wait",
 		slog.String("sink", s.route.Name), slog.Int64("failures", l.n), slog.Int("keys_waiting", len(s.parked)),
-		slog.String("error", kindOfError(l.err)), stackOf(l.err))
+		slog.String("error", logText(l.err)), stackOf(l.err))
 	l.n, l.err, l.next = 0, nil, now.Add(retryLogEvery)
 }

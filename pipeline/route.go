@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -22,6 +24,7 @@ type route struct {
 	ledger     SinkLedger
 	newest     newest
 	tel        *sinkTelemetry
+	slabs      slabs
 }
 
 func newRoute(o Route, letters bool) *route {
@@ -148,22 +151,35 @@ func classOf(err error) string {
 	return classWrite
 }
 
-// kindOfError says of an error what a log may: its type, and its text where that
-// can hold nothing of an item.
-func kindOfError(err error) string {
+// logText says of an error what a log may: nothing of an item. That is what the
+// error itself says is fit for logs, the text of the runtime's and the operating
+// system's errors, and else its type.
+func logText(err error) string {
+	if r, ok := errors.AsType[Redacted](err); ok {
+		return r.Redacted()
+	}
+	prefix := ""
 	if p, ok := errors.AsType[*PanicError](err); ok {
-		if e, ok := p.Value.(runtime.Error); ok {
-			return "panic: " + e.Error()
+		prefix = "panic: "
+		if p.Unwrap() == nil {
+			return fmt.Sprintf("%sa %T", prefix, p.Value)
 		}
-		return fmt.Sprintf("panic: a %T", p.Value)
 	}
 	for {
 		u := errors.Unwrap(err)
 		if u == nil {
-			return fmt.Sprintf("%T", err)
+			break
 		}
 		err = u
 	}
+	switch e := err.(type) {
+	case runtime.Error, syscall.Errno:
+		return prefix + e.Error()
+	}
+	if err == context.DeadlineExceeded || err == context.Canceled || err == io.ErrUnexpectedEOF {
+		return prefix + err.Error()
+	}
+	return fmt.Sprintf("%s%T", prefix, err)
 }
 
 // newest is the creation time of the newest change that a stage is done with.

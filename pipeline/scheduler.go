@@ -315,7 +315,11 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 
 func (s *scheduler) popReady() item {
 	s.flush = max(s.flush-1, 0)
-	return s.ready.pop()
+	it, done := s.ready.pop()
+	if done != nil {
+		s.route.slabs.put(done)
+	}
+	return it
 }
 
 func (s *scheduler) newLane(k Key) *lane {
@@ -359,7 +363,7 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 			l.retry = append(l.retry, *it)
 			s.retries.add(s, err)
 		default:
-			it.class, it.fail = classOf(err), err
+			it.fail = &failure{classOf(err), err}
 			s.bury(l, *it)
 		}
 	}
@@ -413,7 +417,7 @@ func (s *scheduler) giveUp(l *lane, now time.Time) {
 		s.bury(l, l.pop())
 		return
 	}
-	s.retries.add(s, l.queue[0].fail)
+	s.retries.add(s, l.queue[0].fail.err)
 	l.wake = now.Add(max(1, s.run.p.o.Backoff.delay(l.attempt, 0)))
 	l.attempt++
 	s.release(l, now)
@@ -447,9 +451,7 @@ func (s *scheduler) own(it *item) {
 		d.Events = append(d.Events, e)
 	}
 	if it.fail == nil {
-		if err := s.route.plan(&d); err != nil {
-			it.class, it.fail = classPlan, err
-		}
+		it.fail = s.route.plan(&d)
 	}
 	it.d, it.owned = d, true
 	s.run.bounds.take(it.page.part.name, it.size, 1)

@@ -107,5 +107,5 @@ func (r *run) complete() bool {
 
 func (r *run) logHard(pending int64, cause error) {
 	r.p.log.LogAttrs(context.WithoutCancel(r.hard), slog.LevelWarn, "stopped hard: what is pending comes again with the next run",
-		slog.Int64("pending", pending), slog.Int("pages", r.open), slog.String("cause", kindOfError(cause)))
+		slog.Int64("pending", pending), slog.Int("pages", r.open), slog.String("cause", logText(cause)))
 }
