@@ -5,6 +5,8 @@ import "time"
 // Operation says what happened to the item.
 type Operation uint8
 
+// The operations. INSERT, MODIFY and REMOVE are the API's (Streams API reference,
+// Record: eventName).
 const (
 	Unknown Operation = iota // an event name that the stream's documentation does not know; see Change.EventName
 	Insert
@@ -14,11 +16,24 @@ const (
 )
 
 // String is INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN.
-func (o Operation) String() string { return "" }
+func (o Operation) String() string {
+	switch o {
+	case Insert:
+		return "INSERT"
+	case Modify:
+		return "MODIFY"
+	case Remove:
+		return "REMOVE"
+	case Snapshot:
+		return "SNAPSHOT"
+	}
+	return "UNKNOWN"
+}
 
 // ViewType is the StreamViewType: which images a record may hold.
 type ViewType uint8
 
+// The view types (Streams API reference, StreamRecord: StreamViewType).
 const (
 	ViewUnknown ViewType = iota
 	KeysOnly
@@ -27,15 +42,36 @@ const (
 	NewAndOldImages
 )
 
-func (t ViewType) String() string { return "" } // KEYS_ONLY, ...
-func (t ViewType) HasOld() bool   { return false }
-func (t ViewType) HasNew() bool   { return false }
+// String is KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES or UNKNOWN.
+func (t ViewType) String() string {
+	switch t {
+	case KeysOnly:
+		return "KEYS_ONLY"
+	case NewImage:
+		return "NEW_IMAGE"
+	case OldImage:
+		return "OLD_IMAGE"
+	case NewAndOldImages:
+		return "NEW_AND_OLD_IMAGES"
+	}
+	return "UNKNOWN"
+}
+
+// HasOld tells whether records show the old image.
+func (t ViewType) HasOld() bool { return t == OldImage || t == NewAndOldImages }
+
+// HasNew tells whether records show the new image.
+func (t ViewType) HasNew() bool { return t == NewImage || t == NewAndOldImages }
 
 // Identity is who made the change, where the record says so: for a TTL delete
 // {Service, dynamodb.amazonaws.com}.
 type Identity struct {
 	Type, PrincipalID string
 }
+
+// ttlIdentity is who a TTL delete is made by (Developer Guide, "DynamoDB Streams
+// and Time to Live").
+var ttlIdentity = Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
 
 // Change is one record of a stream, decoded. It is immutable and safe for
 // concurrent use; its strings and images are ranges of the page it came in,
@@ -62,11 +98,12 @@ type Change struct {
 }
 
 // Removed tells whether the item is gone: REMOVE, or an unknown operation that
-// shows an old image and no new one.
-func (c *Change) Removed() bool { panic("decode") }
+// shows an old image and no new one, as DynamoDB Local's TTL deletes do.
+func (c *Change) Removed() bool {
+	return c.Op == Remove || c.Op == Unknown && c.Old.Exists() && !c.New.Exists()
+}
 
 // TTLDelete tells whether DynamoDB's TTL process removed the item in this Region.
-func (c *Change) TTLDelete() bool { panic("decode") }
-
-// Clone copies the change's bytes, so that its page can be freed.
-func (c *Change) Clone() *Change { panic("decode") }
+func (c *Change) TTLDelete() bool {
+	return c.Op == Remove && c.Identity == ttlIdentity
+}

@@ -1,5 +1,10 @@
 package pipeline
 
+import (
+	"errors"
+	"fmt"
+)
+
 // DecoderOptions shape how records become changes.
 type DecoderOptions struct {
 	StreamARN     string // taken where a record has none. Default: none
@@ -12,30 +17,66 @@ type DecoderOptions struct {
 
 // Decoder turns the bytes of Lambda events, GetRecords answers, record arrays,
 // JSON lines and Kinesis events into pages. It is safe for concurrent use.
-type Decoder struct{ o DecoderOptions }
+//
+// It tells two classes of bad input apart. Where the grammar of a record is sound
+// and its shape is wrong, the record is a [RecordError] of the page, and the others
+// go on. Where the grammar is broken, nobody knows where the next record starts: a
+// [FramingError], with the page of what stood before.
+type Decoder struct {
+	o     DecoderOptions
+	given *stream // of o.StreamARN
+}
 
-func NewDecoder(o DecoderOptions) *Decoder { panic("decode") }
+// NewDecoder is a decoder with these options. A StreamARN that is none of a stream
+// is the error of every record that needs it.
+func NewDecoder(o DecoderOptions) *Decoder {
+	d := &Decoder{o: o}
+	if o.StreamARN != "" {
+		s := parseStream(o.StreamARN)
+		d.given = &s
+	}
+	return d
+}
 
 // Decode reads one JSON document: a Lambda event or GetRecords answer
 // ({"Records":[...]}), an array of records, or one record. It takes b over. On
 // broken grammar it returns the page of what stands before, and a *FramingError.
-func (d *Decoder) Decode(b []byte) (*Page, error) { panic("decode") }
-
-// DecodeLines reads records one a line. A line of broken grammar is a
-// RecordError in the page, and reading goes on at the next line.
-func (d *Decoder) DecodeLines(b []byte) *Page { panic("decode") }
-
-// Answer is a whole GetRecords answer.
-type Answer struct {
-	Page         *Page
-	NextIterator string // "" when the shard has ended
-	Ended        bool   // NextShardIterator is null or absent in a complete, valid answer
+func (d *Decoder) Decode(b []byte) (*Page, error) {
+	r := d.reader(b)
+	i := r.document(r.space(byteOrderMark(b)))
+	if i >= 0 {
+		if i = r.space(i); i == len(b) {
+			return r.page, nil
+		}
+		r.fail(i, errTrailing)
+	}
+	return r.page, r.framingError()
 }
 
-// DecodeAnswer reads a GetRecords answer. An empty, cut or trailing-garbage body is a *FramingError, and never Ended.
-func (d *Decoder) DecodeAnswer(b []byte) (Answer, error) { panic("decode") }
+var (
+	errTrailing = errors.New("something follows the JSON document")
+	errNothing  = errors.New("the input is empty")
+	errRecords  = errors.New("Records is no array")
+)
 
-// RecordError is one record whose grammar is sound and whose shape is wrong.
+func (d *Decoder) reader(b []byte) *recordReader {
+	r := &recordReader{o: &d.o, given: d.given, page: &Page{Bytes: len(b)}}
+	r.b, r.emptyMaps = b, d.o.DynamoDBLocal
+	// About as many attributes as fit in b; where it is more, another piece is taken.
+	r.slab.size = min(max(16, len(b)/48), 4096)
+	return r
+}
+
+// byteOrderMark is the length of the mark that b starts with, if any.
+func byteOrderMark(b []byte) int {
+	if len(b) >= 3 && string(b[:3]) == "\xef\xbb\xbf" {
+		return 3
+	}
+	return 0
+}
+
+// RecordError is one record that is no change: its grammar is sound and its shape
+// is wrong, or it is a line of broken grammar among JSON lines.
 type RecordError struct {
 	Index    int    // of the record in its page, 0-based
 	Offset   int64  // of the record in its page's input, bytes
@@ -47,7 +88,16 @@ type RecordError struct {
 	Err      error
 }
 
-func (e *RecordError) Error() string { panic("decode") }
+// Error names the record, the path and what is wrong there; it shows no data.
+func (e *RecordError) Error() string {
+	where := ""
+	if e.Path != "" {
+		where = ", " + e.Path
+	}
+	return fmt.Sprintf("record %d (byte %d)%s: %v", e.Index, e.Offset, where, e.Err)
+}
+
+// Unwrap is what is wrong.
 func (e *RecordError) Unwrap() error { return e.Err }
 
 // FramingError is input whose JSON grammar is broken.
@@ -57,5 +107,10 @@ type FramingError struct {
 	Err    error
 }
 
-func (e *FramingError) Error() string { panic("decode") }
+// Error names the offset and what is wrong there; it shows no data.
+func (e *FramingError) Error() string {
+	return fmt.Sprintf("record %d, byte %d of the input: %v", e.Index, e.Offset, e.Err)
+}
+
+// Unwrap is what is wrong.
 func (e *FramingError) Unwrap() error { return e.Err }

@@ -4,24 +4,99 @@ import "iter"
 
 // Image is an item as one record shows it. The zero Image means that the record
 // has none (Exists is false); an image without attributes exists and is empty.
+// Images are immutable and safe for concurrent use; no getter allocates, but for
+// names with escapes.
 type Image struct {
-	doc []byte
+	doc   []byte // the JSON object; nil where there is none
+	attrs []attr
 }
 
-func (m Image) Exists() bool                         { panic("decode") }
-func (m Image) Len() int                             { panic("decode") }
-func (m Image) Get(name string) (Value, bool)        { panic("decode") }
-func (m Image) Lookup(path string) (Value, bool)     { panic("decode") } // Address.Lines[0]["a-b"]; false when absent or when the path is unsound
-func (m Image) At(p Path) (Value, bool)              { panic("decode") }
-func (m Image) All() iter.Seq2[string, Value]        { panic("decode") }
-func (m Image) Equal(n Image) bool                   { panic("decode") }
-func (m Image) Clone() Image                         { panic("decode") }
-func (m Image) Value() Value                         { panic("decode") } // the image as an M
-func (m Image) AppendDynamoDBJSON(dst []byte) []byte { panic("decode") } // {"a":{"S":"x"}}
-func (m Image) AppendJSON(dst []byte) []byte         { panic("decode") }
+// Exists tells whether the record has this image.
+func (m Image) Exists() bool { return m.doc != nil }
+
+// Len is the number of attributes.
+func (m Image) Len() int { return len(m.attrs) }
+
+// Get is the attribute of that name; false when there is none.
+func (m Image) Get(name string) (Value, bool) {
+	for i := range m.attrs {
+		if a := &m.attrs[i]; a.escaped || int(a.nameEnd-a.name) == len(name) {
+			if a.named(m.doc, name) {
+				return a.value(m.doc), true
+			}
+		}
+	}
+	return Value{}, false
+}
+
+// Lookup is the value at a path, such as Address.Lines[0]["a-b"]. False when there
+// is none, or the path is unsound; see [ParsePath].
+func (m Image) Lookup(path string) (Value, bool) {
+	seg, rest, err := cutSegment(path, true)
+	if err != "" || seg.index >= 0 {
+		return Value{}, false
+	}
+	v, ok := m.Get(seg.name)
+	if !ok || rest == "" {
+		return v, ok
+	}
+	return lookupRest(v, rest)
+}
+
+// At is the value that p leads to; false when there is none.
+func (m Image) At(p Path) (Value, bool) {
+	if p.IsZero() {
+		return Value{}, false
+	}
+	v, ok := m.Get(p.segs[0].name)
+	for _, seg := range p.segs[1:] {
+		if !ok {
+			break
+		}
+		v, ok = v.step(seg)
+	}
+	return v, ok
+}
+
+// All are the attributes, in the order of the page.
+func (m Image) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for _, a := range m.attrs {
+			if !yield(a.text(m.doc), a.value(m.doc)) {
+				return
+			}
+		}
+	}
+}
+
+// Value is the image as an M; absent where there is no image.
+func (m Image) Value() Value {
+	if !m.Exists() {
+		return Value{}
+	}
+	return Value{raw: m.doc, kind: KindM}
+}
 
 // ParseImage reads an item in DynamoDB JSON: {"PK":{"S":"x"},...}. It takes b over.
-func ParseImage(b []byte) (Image, error) { panic("decode") }
+// The error has the offset and the path, and shows no data.
+func ParseImage(b []byte) (Image, error) {
+	s := scanner{b: b}
+	m, next := s.image(s.space(0))
+	if next >= 0 {
+		if next = s.space(next); next == len(b) {
+			return m, nil
+		}
+		s.fail(next, errTrailing)
+	}
+	return Image{}, s.failure(inItem)
+}
 
 // ImageOf is the image of an M value; false for any other kind.
-func ImageOf(v Value) (Image, bool) { panic("decode") }
+func ImageOf(v Value) (Image, bool) {
+	if v.kind != KindM {
+		return Image{}, false
+	}
+	s := scanner{b: v.raw, emptyMaps: true}
+	m, next := s.image(0)
+	return m, next >= 0
+}

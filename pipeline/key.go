@@ -1,5 +1,14 @@
 package pipeline
 
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
 // Key is the canonical key of an item: its key attributes in the order of their
 // names, joined by ','. S is percent-encoded (all bytes but A-Z a-z 0-9 _ . -),
 // N is '+' and the canonical decimal, B is '=' and base64url without padding.
@@ -8,9 +17,130 @@ package pipeline
 // document ids, templates, event ids and archive names use nothing else.
 type Key string
 
-// MakeKey builds the canonical key of the key attributes in keys.
-func MakeKey(table string, keys Image) (Key, error) { panic("decode") } // table may be ""
+// What may be wrong with the key attributes of a record.
+var (
+	errNoKeys   = errors.New("no key attributes")
+	errManyKeys = errors.New("more than two key attributes")
+	errKeyKind  = errors.New("a key attribute is an S, an N or a B")
+	errKeyEmpty = errors.New("a key attribute is empty")
+)
+
+// MakeKey builds the canonical key of the key attributes in keys: one or two, of
+// kind S, N or B, and not empty. table prefixes it where it is not "".
+func MakeKey(table string, keys Image) (Key, error) {
+	b, _, err := appendKey(nil, table, keys)
+	return Key(b), err
+}
+
+// appendKey also returns the index of the attribute that is at fault, or -1.
+func appendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
+	if table != "" {
+		dst = append(AppendEscaped(dst, table), '!')
+	}
+	first, second := 0, -1
+	switch len(keys.attrs) {
+	case 0:
+		return nil, -1, errNoKeys
+	case 1:
+	case 2:
+		second = 1
+		if keys.attrs[0].text(keys.doc) > keys.attrs[1].text(keys.doc) {
+			first, second = 1, 0
+		}
+	default:
+		return nil, 2, errManyKeys
+	}
+	dst, err := appendKeyValue(dst, keys.attrs[first].value(keys.doc))
+	if err != nil {
+		return nil, first, err
+	}
+	if second >= 0 {
+		if dst, err = appendKeyValue(append(dst, ','), keys.attrs[second].value(keys.doc)); err != nil {
+			return nil, second, err
+		}
+	}
+	return dst, -1, nil
+}
+
+func appendKeyValue(dst []byte, v Value) ([]byte, error) {
+	if len(v.raw) == 0 {
+		return nil, errKeyEmpty
+	}
+	switch v.kind {
+	case KindS:
+		return AppendEscaped(dst, textOf(v.raw)), nil
+	case KindN:
+		return decimalOf(v.raw).Append(append(dst, '+')), nil
+	case KindB:
+		dst = append(dst, '=')
+		start := len(dst)
+		dst = append(dst, bytes.TrimRight(textOf(v.raw), "=")...)
+		for i, c := range dst[start:] {
+			switch c {
+			case '+':
+				dst[start+i] = '-'
+			case '/':
+				dst[start+i] = '_'
+			}
+		}
+		return dst, nil
+	}
+	return nil, errKeyKind
+}
 
 // Decode takes the key apart: the table ("" where not prefixed) and the values
-// in the order of their names.
-func (k Key) Decode() (table string, values []Value, err error) { panic("decode") }
+// in the order of their names. Only what [MakeKey] can have made decodes.
+func (k Key) Decode() (table string, values []Value, err error) {
+	rest := string(k)
+	if prefix, behind, ok := strings.Cut(rest, "!"); ok {
+		if table, err = decodeEscaped(prefix); err != nil {
+			return "", nil, fmt.Errorf("key: the table: %w", err)
+		}
+		rest = behind
+	}
+	parts := strings.Split(rest, ",")
+	if len(parts) > 2 {
+		return "", nil, fmt.Errorf("key: %w", errManyKeys)
+	}
+	for i, part := range parts {
+		v, err := decodeKeyValue(part)
+		if err != nil {
+			return "", nil, fmt.Errorf("key: value %d: %w", i+1, err)
+		}
+		values = append(values, v)
+	}
+	return table, values, nil
+}
+
+func decodeKeyValue(part string) (Value, error) {
+	switch {
+	case part == "":
+		return Value{}, errKeyEmpty
+	case part[0] == '+':
+		d, err := ParseDecimal(part[1:])
+		if err == nil && d.String() != part[1:] {
+			err = errors.New("the number is not canonical")
+		}
+		return NumberValue(d), err
+	case part[0] == '=':
+		b, err := base64.RawURLEncoding.Strict().DecodeString(part[1:])
+		if err != nil || len(b) == 0 || strings.ContainsAny(part, "\r\n") {
+			return Value{}, errors.New("the binary is not base64url without padding")
+		}
+		return BinaryValue(b), nil
+	}
+	text, err := decodeEscaped(part)
+	if err == nil && !utf8.ValidString(text) {
+		err = errUTF8
+	}
+	return StringValue(text), err
+}
+
+// decodeEscaped refuses escapes of bytes that need none: keys are injective.
+func decodeEscaped(s string) (string, error) {
+	text, err := Unescape(s)
+	if err == nil && (text == "" || string(AppendEscaped(nil, text)) != s) {
+		err = errors.New("the escaping is not canonical")
+	}
+	return text, err
+}

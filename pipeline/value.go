@@ -1,6 +1,9 @@
 package pipeline
 
-import "iter"
+import (
+	"encoding/base64"
+	"iter"
+)
 
 // Kind is the DynamoDB type of a [Value]. The zero Kind means that there is no
 // value: an attribute that is absent.
@@ -22,42 +25,191 @@ const (
 )
 
 // String is the DynamoDB type tag ("S", "NS", ...), or "absent".
-func (k Kind) String() string { return "" }
+func (k Kind) String() string {
+	if int(k) >= len(kindNames) {
+		return "unknown"
+	}
+	return kindNames[k]
+}
+
+var kindNames = [...]string{"absent", "S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}
 
 // Value is one attribute value: a range of a page's bytes and its type. The
 // zero Value is absent. Values are immutable and safe for concurrent use.
+//
+// Every value has been checked whole when it was decoded, so a getter fails for
+// one reason only: the value is of another kind. Texts without escapes are ranges
+// of the page; others, binaries and decimals are built at each call.
 type Value struct {
-	raw  []byte
+	raw  []byte // of S, N, B what stands between the quotes; else the JSON of what the tag stands for
 	kind Kind
 }
 
-func (v Value) Kind() Kind                           { panic("decode") }
-func (v Value) Exists() bool                         { panic("decode") } // Kind() != Absent
-func (v Value) IsNull() bool                         { panic("decode") }
-func (v Value) Text() (string, bool)                 { panic("decode") } // S
-func (v Value) Number() (Decimal, bool)              { panic("decode") } // N
-func (v Value) Int64() (int64, bool)                 { panic("decode") } // N that is integral and fits
-func (v Value) Float64() (float64, bool)             { panic("decode") } // N, nearest
-func (v Value) Bool() (bool, bool)                   { panic("decode") } // BOOL
-func (v Value) Bytes() ([]byte, bool)                { panic("decode") } // B, decoded
-func (v Value) Len() int                             { panic("decode") } // members of M, L and sets; bytes of S and B; else 0
-func (v Value) Get(name string) (Value, bool)        { panic("decode") } // member of M
-func (v Value) Index(i int) (Value, bool)            { panic("decode") } // element of L or of a set (as S, N or B)
-func (v Value) Lookup(path string) (Value, bool)     { panic("decode") }
-func (v Value) Members() iter.Seq2[string, Value]    { panic("decode") } // of M
-func (v Value) Elements() iter.Seq2[int, Value]      { panic("decode") } // of L and sets
-func (v Value) Equal(w Value) bool                   { panic("decode") } // by meaning
-func (v Value) Clone() Value                         { panic("decode") } // own bytes
-func (v Value) AppendDynamoDBJSON(dst []byte) []byte { panic("decode") } // {"S":"x"}
-func (v Value) AppendJSON(dst []byte) []byte         { panic("decode") } // plain JSON; N as a JSON number in full, B base64, sets as arrays
-func (v Value) String() string                       { panic("decode") } // DynamoDB JSON, for people
+// Kind is the type of v, Absent for the zero Value.
+func (v Value) Kind() Kind { return v.kind }
 
-// Constructors for values that no page holds.
-func StringValue(s string) Value  { panic("decode") }
-func NumberValue(d Decimal) Value { panic("decode") }
-func BinaryValue(b []byte) Value  { panic("decode") }
-func BoolValue(b bool) Value      { panic("decode") }
-func NullValue() Value            { panic("decode") }
+// Exists tells whether there is a value. A NULL exists.
+func (v Value) Exists() bool { return v.kind != Absent }
 
-// ParseValue reads one DynamoDB JSON value, as {"S":"x"}, and checks it whole.
-func ParseValue(b []byte) (Value, error) { panic("decode") }
+// IsNull tells whether v is a NULL.
+func (v Value) IsNull() bool { return v.kind == KindNULL }
+
+// Text is the text of an S; it may be empty. False for any other kind.
+func (v Value) Text() (string, bool) {
+	if v.kind != KindS {
+		return "", false
+	}
+	return view(textOf(v.raw)), true
+}
+
+// Number is the exact value of an N. False for any other kind.
+func (v Value) Number() (Decimal, bool) {
+	if v.kind != KindN {
+		return Decimal{}, false
+	}
+	return decimalOf(v.raw), true
+}
+
+// decimalOf is the number of a checked N.
+func decimalOf(raw []byte) Decimal {
+	d, err := parseDecimal(raw)
+	if err != nil { // it holds an escape
+		d, _ = parseDecimal(textOf(raw))
+	}
+	return d
+}
+
+// Int64 is the value of an N that is integral and fits. False for any other.
+func (v Value) Int64() (int64, bool) {
+	d, ok := v.Number()
+	if !ok {
+		return 0, false
+	}
+	return d.Int64()
+}
+
+// Float64 is the float64 nearest to an N. False for any other kind.
+func (v Value) Float64() (float64, bool) {
+	d, ok := v.Number()
+	if !ok {
+		return 0, false
+	}
+	return d.Float64(), true
+}
+
+// Bool is the value of a BOOL. False for any other kind.
+func (v Value) Bool() (value, ok bool) {
+	return v.kind == KindBOOL && v.raw[0] == 't', v.kind == KindBOOL
+}
+
+// Bytes are the bytes of a B, decoded into memory of their own; they may be
+// empty. False for any other kind.
+func (v Value) Bytes() ([]byte, bool) {
+	if v.kind != KindB {
+		return nil, false
+	}
+	raw := textOf(v.raw)
+	b := make([]byte, 0, base64.StdEncoding.DecodedLen(len(raw)))
+	b, _ = base64.StdEncoding.AppendDecode(b, raw)
+	return b, true
+}
+
+// Len is the number of members of an M, an L or a set, or of bytes of an S or a B;
+// else 0.
+func (v Value) Len() int {
+	n := 0
+	switch v.kind {
+	case KindS:
+		n = textLen(v.raw)
+	case KindB:
+		raw := textOf(v.raw)
+		n = base64.StdEncoding.DecodedLen(len(raw))
+		for len(raw) > 0 && raw[len(raw)-1] == '=' {
+			raw = raw[:len(raw)-1]
+			n--
+		}
+	case KindM:
+		eachMember(v.raw, func([]byte, Value) bool { n++; return true })
+	case KindL, KindSS, KindNS, KindBS:
+		eachElement(v.raw, v.kind, func(Value) bool { n++; return true })
+	}
+	return n
+}
+
+// Get is the member of an M by its name. False when there is none, or v is no M.
+func (v Value) Get(name string) (Value, bool) {
+	var found Value
+	if v.kind == KindM {
+		eachMember(v.raw, func(raw []byte, m Value) bool {
+			if string(raw) == name || len(raw) > len(name) {
+				raw = textOf(raw)
+			}
+			if string(raw) == name {
+				found = m
+			}
+			return !found.Exists()
+		})
+	}
+	return found, found.Exists()
+}
+
+// Index is element i of an L, from 0, or member i of a set as an S, N or B, in the
+// order of the page. False when there is none, or v is neither.
+func (v Value) Index(i int) (Value, bool) {
+	var found Value
+	if v.isList() && i >= 0 {
+		eachElement(v.raw, v.kind, func(e Value) bool {
+			if i--; i < 0 {
+				found = e
+			}
+			return i >= 0
+		})
+	}
+	return found, found.Exists()
+}
+
+// Lookup is the value at a path below v, such as Lines[0].sku or [0].sku. False
+// when there is none, or the path is unsound; see [ParsePath].
+func (v Value) Lookup(path string) (Value, bool) {
+	return lookup(v, path)
+}
+
+// Members are the members of an M, in the order of the page. Any other kind has none.
+func (v Value) Members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if v.kind != KindM {
+			return
+		}
+		eachMember(v.raw, func(raw []byte, m Value) bool { return yield(view(textOf(raw)), m) })
+	}
+}
+
+// Elements are the elements of an L, or the members of a set as S, N or B, in the
+// order of the page. Any other kind has none.
+func (v Value) Elements() iter.Seq2[int, Value] {
+	return func(yield func(int, Value) bool) {
+		if !v.isList() {
+			return
+		}
+		i := -1
+		eachElement(v.raw, v.kind, func(e Value) bool { i++; return yield(i, e) })
+	}
+}
+
+// isList tells whether v has elements: an L or a set.
+func (v Value) isList() bool { return v.kind == KindL || v.kind >= KindSS }
+
+// ParseValue reads one DynamoDB JSON value, as {"S":"x"}, and checks it whole. It
+// takes b over. The error has the offset and the path, and shows no data.
+func ParseValue(b []byte) (Value, error) {
+	s := scanner{b: b}
+	i := s.space(0)
+	kind, from, to, next := s.value(i, 0)
+	if next >= 0 {
+		if next = s.space(next); next == len(b) {
+			return Value{raw: b[from:to:to], kind: kind}, nil
+		}
+		s.fail(next, errTrailing)
+	}
+	return Value{}, s.failure(inValue)
+}

@@ -1,20 +1,118 @@
 package pipeline
 
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 // Version orders the changes of one item: the stream's epoch, then the sequence
 // number, both compared as numbers. It is comparable with ==. Versions of
 // different items mean nothing to each other.
+//
+// The epoch of a stream is the time in its label, in seconds, so that a stream
+// which was enabled later wins. Kinesis Data Streams for DynamoDB have no order of
+// their own: there the creation time in microseconds stands in for the epoch.
 type Version struct {
 	epoch    uint64 // seconds (streams), or microseconds (Kinesis)
-	sequence string // decimal digits without leading zeros
+	sequence string // decimal digits without leading zeros; "0" is below every write
 	kinesis  bool
 }
 
-func (v Version) Compare(w Version) int      { panic("decode") }
-func (v Version) IsZero() bool               { panic("decode") }
-func (v Version) Kinesis() bool              { panic("decode") }
-func (v Version) Append(dst []byte) []byte   { panic("decode") } // 10 digits of epoch + 40 of sequence; Kinesis: k + 16 + 60
-func (v Version) String() string             { panic("decode") } // fixed width: text order is version order
-func ParseVersion(s string) (Version, error) { panic("decode") }
+// The widths of a version's text.
+const (
+	epochWidth           = 10
+	sequenceWidth        = 40 // Streams API reference, StreamRecord: SequenceNumber has 21 to 40 digits
+	kinesisEpochWidth    = 16
+	kinesisSequenceWidth = 60
+)
+
+// Compare is -1, 0 or 1 as v is older than, the same as or newer than w. A version
+// of Kinesis is above every other.
+func (v Version) Compare(w Version) int {
+	if v.kinesis != w.kinesis {
+		if w.kinesis {
+			return -1
+		}
+		return 1
+	}
+	if c := cmp.Compare(v.epoch, w.epoch); c != 0 {
+		return c
+	}
+	return CompareSequence(v.sequence, w.sequence)
+}
+
+// IsZero tells whether v is the zero Version, which no change has.
+func (v Version) IsZero() bool { return v == Version{} }
+
+// Kinesis tells whether v is of Kinesis Data Streams for DynamoDB.
+func (v Version) Kinesis() bool { return v.kinesis }
+
+// Append appends the text of v, as String has it.
+func (v Version) Append(dst []byte) []byte {
+	if v.kinesis {
+		dst = appendPadded(append(dst, 'k'), strconv.AppendUint(nil, v.epoch, 10), kinesisEpochWidth)
+		return appendPadded(dst, []byte(v.sequence), kinesisSequenceWidth)
+	}
+	var buf [20]byte
+	dst = appendPadded(dst, strconv.AppendUint(buf[:0], v.epoch, 10), epochWidth)
+	return appendPadded(dst, []byte(v.sequence), sequenceWidth)
+}
+
+// String is v as a text of fixed width, so that the order of texts is the order of
+// versions: 10 digits of epoch and 40 of sequence number; for Kinesis k, 16 digits
+// of microseconds and 60 of sequence number.
+func (v Version) String() string {
+	var buf [80]byte
+	return string(v.Append(buf[:0]))
+}
+
+func appendPadded(dst, digits []byte, width int) []byte {
+	for range width - len(digits) {
+		dst = append(dst, '0')
+	}
+	return append(dst, digits...)
+}
+
+// ParseVersion reads what [Version.String] writes.
+func ParseVersion(s string) (Version, error) {
+	digits, kinesis := strings.CutPrefix(s, "k")
+	split, want := epochWidth, epochWidth+sequenceWidth
+	if kinesis {
+		split, want = kinesisEpochWidth, kinesisEpochWidth+kinesisSequenceWidth
+	}
+	if len(digits) != want || !allDigits(digits) {
+		return Version{}, errors.New("a version is 50 digits, or k and 76 digits")
+	}
+	epoch, err := strconv.ParseUint(digits[:split], 10, 64)
+	if err != nil {
+		return Version{}, fmt.Errorf("a version's epoch: %w", err)
+	}
+	return Version{epoch: epoch, sequence: trimZeros(digits[split:]), kinesis: kinesis}, nil
+}
 
 // CompareSequence compares two sequence numbers as numbers of any length.
-func CompareSequence(a, b string) int { panic("decode") }
+func CompareSequence(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+// trimZeros is a number without leading zeros, "0" for zero.
+func trimZeros(digits string) string {
+	for len(digits) > 1 && digits[0] == '0' {
+		digits = digits[1:]
+	}
+	return digits
+}
+
+// allDigits tells whether s is one decimal digit or more, and nothing else.
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i]-'0' > 9 {
+			return false
+		}
+	}
+	return s != ""
+}

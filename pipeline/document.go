@@ -1,0 +1,209 @@
+package pipeline
+
+// envelope is what stands beside the records of an event or an answer.
+type envelope struct {
+	records  bool
+	next     string // NextShardIterator
+	hasNext  bool   // it stands there, be it null
+	shard    string // of a Lambda event with a tumbling window
+	anything bool   // NextShardIterator counts: the document is an answer
+}
+
+// document reads an event, an answer, an array of records or a record.
+func (r *recordReader) document(i int) int {
+	switch {
+	case i >= len(r.b):
+		return r.fail(i, errNothing)
+	case r.b[i] == '[':
+		return r.array(i)
+	}
+	first := len(r.page.Changes)
+	next := r.one(i, true)
+	if next < 0 && r.err == errEnvelope {
+		var e envelope
+		next = r.envelope(i, &e)
+		if e.shard != "" && r.o.Shard == "" {
+			for n := range r.page.Changes[first:] {
+				r.page.Changes[first+n].Shard = e.shard
+			}
+		}
+	}
+	return next
+}
+
+// envelope reads {"Records":[...], ...}.
+func (r *recordReader) envelope(i int, e *envelope) int {
+	if r.peek(i) != '{' {
+		return r.fail(i, errObject)
+	}
+	if i = r.space(i + 1); r.peek(i) == '}' {
+		return i + 1
+	}
+	for done := false; !done; {
+		name, at := r.field(i)
+		if at < 0 {
+			return -1
+		}
+		next := r.envelopeField(name, at, e)
+		if next < 0 {
+			return -1
+		}
+		if i, done = r.separator(next, '}'); i < 0 {
+			return -1
+		}
+	}
+	return i
+}
+
+func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
+	switch string(name) {
+	case "Records":
+		if e.records {
+			return r.fail(i, errFieldTwo)
+		}
+		e.records = true
+		if r.peek(i) != '[' {
+			return r.fail(i, errRecords)
+		}
+		return r.array(i)
+	case "NextShardIterator":
+		if !e.anything {
+			break
+		}
+		if e.hasNext {
+			return r.fail(i, errFieldTwo)
+		}
+		e.hasNext = true
+		next := r.textField(0, i, &e.next)
+		if next >= 0 && e.next == "" && r.peek(i) == '"' {
+			return r.fail(i, errIterator)
+		}
+		return next
+	case "shardId":
+		if r.peek(i) == '"' {
+			return r.textField(0, i, &e.shard)
+		}
+	}
+	return r.skip(i)
+}
+
+// array reads records.
+func (r *recordReader) array(i int) int {
+	if i = r.space(i + 1); r.peek(i) == ']' {
+		return i + 1
+	}
+	for done := false; !done; {
+		if i = r.one(i, false); i < 0 {
+			return -1
+		}
+		if i, done = r.separator(i, ']'); i < 0 {
+			return -1
+		}
+	}
+	return i
+}
+
+// one reads a record into the page: among its changes, or among its errors. Where
+// an envelope may stand as well, it fails with errEnvelope when there is one.
+func (r *recordReader) one(i int, orEnvelope bool) int {
+	p := r.page
+	if r.current = i; r.index() == 0 {
+		r.start = i
+	}
+	if len(p.Changes) == cap(p.Changes) {
+		p.Changes = append(make([]Change, 0, r.capacity(i)), p.Changes...)
+	}
+	p.Changes = p.Changes[:len(p.Changes)+1]
+	c := &p.Changes[len(p.Changes)-1]
+	sawEmpty := r.sawEmpty
+	if next := r.read(i, c); next >= 0 {
+		p.EmptyMaps += r.sawEmpty - sawEmpty
+		return next
+	}
+	*c = Change{}
+	p.Changes = p.Changes[:len(p.Changes)-1]
+	r.sawEmpty = sawEmpty
+	if orEnvelope && r.err == errEnvelope {
+		return -1
+	}
+	return r.reject(i)
+}
+
+// capacity guesses how many changes the page will hold, from what was read of it.
+func (r *recordReader) capacity(i int) int {
+	n := len(r.page.Changes)
+	each := 1024
+	if n > 0 {
+		each = max(64, (i-r.start)/n)
+	}
+	return n + 1 + min((len(r.b)-i)/each+n/8, 1<<16)
+}
+
+// read reads a record into c, which is zero.
+func (r *recordReader) read(i int, c *Change) int {
+	r.record = record{}
+	c.Shard = r.o.Shard
+	next := r.fields(i, c)
+	if next < 0 {
+		return -1
+	}
+	ok := false
+	if r.seen&fieldKinesis != 0 {
+		ok = r.fromKinesis(c) && r.completeKinesis(c)
+	} else {
+		ok = r.complete(c)
+	}
+	if !ok {
+		return -1
+	}
+	c.Raw = r.b[i:next:next]
+	c.Index = len(r.page.Changes) - 1 + len(r.page.Errors)
+	return next
+}
+
+// reject finds out what an unsound record is: an error of its own, or the end of
+// what can be read.
+func (r *recordReader) reject(i int) int {
+	e := &RecordError{Index: r.index(), Offset: int64(i), Err: r.err, Path: r.path}
+	if r.path == "" {
+		e.Path = r.locateFrom(i, r.at, inRecord)
+	}
+	next := r.skip(i)
+	if next < 0 {
+		return -1
+	}
+	e.Raw = r.b[i:next:next]
+	r.rescue(i, e)
+	r.page.Errors = append(r.page.Errors, e)
+	return next
+}
+
+// index is that of the next record.
+func (r *recordReader) index() int { return len(r.page.Changes) + len(r.page.Errors) }
+
+// rescue reads of an unsound record what is sound of its key and version.
+func (r *recordReader) rescue(i int, e *RecordError) {
+	err, at, sawEmpty := r.err, r.at, r.sawEmpty
+	defer func() { r.err, r.at, r.sawEmpty, r.salvage = err, at, sawEmpty, false }()
+	var c Change
+	r.salvage, r.record = true, record{}
+	r.fields(i, &c)
+	if r.seen&fieldKinesis != 0 {
+		bytes := r.page.Bytes
+		r.fromKinesis(&c)
+		r.page.Bytes = bytes
+		if us, err := r.microseconds(); err == nil && c.Sequence != "" {
+			c.Version = Version{epoch: uint64(us), sequence: trimZeros(c.Sequence), kinesis: true}
+		}
+	} else {
+		r.origins(&c)
+	}
+	if c.Keys.Exists() && (c.Table != "" || !r.o.TableInKey) {
+		r.key(&c)
+	}
+	e.Key, e.Sequence, e.Version = c.Key, c.Sequence, c.Version
+}
+
+func (r *recordReader) framingError() error {
+	return &FramingError{Offset: int64(r.at), Index: r.index(), Err: r.err}
+}

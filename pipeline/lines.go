@@ -1,0 +1,43 @@
+package pipeline
+
+import "bytes"
+
+// DecodeLines reads JSON lines: on each a record, or an event or array of records.
+// It takes b over. Lines may end in CR LF, may be blank, and a byte order mark may
+// stand before the first. A line of broken grammar is a RecordError in the page,
+// which wraps the *FramingError, and reading goes on at the next line.
+func (d *Decoder) DecodeLines(b []byte) *Page {
+	r := d.reader(b)
+	for at := byteOrderMark(b); at < len(b); {
+		end := len(b)
+		if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		r.line(b[:end], at)
+		at = end + 1
+	}
+	return r.page
+}
+
+// line reads the last line of b, which starts at at.
+func (r *recordReader) line(b []byte, at int) {
+	whole := r.b
+	r.b = b
+	defer func() { r.b = whole }()
+	for at = r.space(at); at < len(b); at = r.space(at) {
+		next := r.document(at)
+		if next < 0 {
+			r.rejectLine(max(at, r.current))
+			return
+		}
+		at = next
+	}
+}
+
+// rejectLine makes what is left of a line an error.
+func (r *recordReader) rejectLine(i int) {
+	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.b[i:len(r.b):len(r.b)], Err: r.framingError()}
+	e.Path = r.locateFrom(i, r.at, inRecord)
+	r.rescue(i, e)
+	r.page.Errors = append(r.page.Errors, e)
+}

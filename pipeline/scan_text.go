@@ -1,0 +1,198 @@
+package pipeline
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// text checks a JSON string from behind its opening quote and returns the
+// position of the closing one.
+//
+// It looks at eight bytes at once for one that ends plain ASCII: a quote, a
+// backslash, a control character, a byte from 0x80. Flipping bit 1 puts the quote
+// (0x22) at 0x20, and the control characters stay below: one comparison finds both.
+func (s *scanner) text(i int) int {
+	b := s.b
+	for {
+		for uint(i)+8 <= uint(len(b)) {
+			w := binary.LittleEndian.Uint64(b[i:])
+			quote := w ^ ones*0x02
+			slash := w ^ ones*'\\'
+			stop := ((quote-ones*0x21)&^quote | (slash-ones)&^slash | w) & highs
+			if stop != 0 {
+				i += bits.TrailingZeros64(stop) >> 3
+				break
+			}
+			i += 8
+		}
+		for uint(i) < uint(len(b)) && b[i] >= ' ' && b[i] < utf8.RuneSelf && b[i] != '"' && b[i] != '\\' {
+			i++
+		}
+		switch c := s.peek(i); {
+		case c == '"':
+			return i
+		case c == '\\':
+			i = s.escape(i)
+		case c >= utf8.RuneSelf:
+			i = s.runes(i)
+		default:
+			return s.fail(i, errControl)
+		}
+		if i < 0 {
+			return -1
+		}
+	}
+}
+
+// runes checks UTF-8 up to the next byte of ASCII.
+func (s *scanner) runes(i int) int {
+	for s.peek(i) >= utf8.RuneSelf {
+		r, size := utf8.DecodeRune(s.b[i:])
+		if r == utf8.RuneError && size == 1 && !s.lax {
+			return s.fail(i, errUTF8)
+		}
+		i += size
+	}
+	return i
+}
+
+// escape checks one escape, of a surrogate pair both.
+func (s *scanner) escape(i int) int {
+	s.escapes++
+	switch s.peek(i + 1) {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+	default:
+		return s.fail(i+1, errEscape)
+	}
+	r, ok := hexRune(s.b, i)
+	if !ok {
+		return s.fail(i, errEscape)
+	}
+	if !utf16.IsSurrogate(r) || s.lax {
+		return i + 6
+	}
+	low, ok := hexRune(s.b, i+6)
+	if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
+		return s.fail(i, errSurrogate)
+	}
+	return i + 12
+}
+
+// hexRune is the number that the escape \uXXXX at i holds.
+func hexRune(b []byte, i int) (rune, bool) {
+	if i+6 > len(b) || b[i] != '\\' || b[i+1] != 'u' {
+		return 0, false
+	}
+	r := rune(0)
+	for _, c := range b[i+2 : i+6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// number checks an N from behind its opening quote and returns the position of
+// the closing one. Up to 38 digits with at most one point are in range as they
+// are; only what is longer or has an exponent is parsed.
+func (s *scanner) number(i int) int {
+	b := s.b
+	j := i
+	if s.peek(j) == '-' {
+		j++
+	}
+	digits := -j
+	for uint(j) < uint(len(b)) && b[j]-'0' <= 9 {
+		j++
+	}
+	if s.peek(j) == '.' {
+		j++
+		digits--
+		for uint(j) < uint(len(b)) && b[j]-'0' <= 9 {
+			j++
+		}
+	}
+	digits += j
+	if s.peek(j) == '"' && 0 < digits && digits <= maxDigits {
+		return j
+	}
+	end := s.text(i)
+	if end < 0 {
+		return -1
+	}
+	if _, err := parseDecimal(textOf(s.b[i:end])); err != nil {
+		return s.fail(i, err)
+	}
+	return end
+}
+
+// base64 checks a B from behind its opening quote and returns the position of the
+// closing one. The unused bits of the last letter must be zero, so that different
+// texts are different bytes.
+func (s *scanner) base64(i int) int {
+	b := s.b
+	j := i
+	for uint(j)+4 <= uint(len(b)) {
+		q := b[j : j+4 : j+4]
+		if (sextets[q[0]]|sextets[q[1]]|sextets[q[2]]|sextets[q[3]])&noSextet != 0 {
+			break
+		}
+		j += 4
+	}
+	if s.peek(j) == '"' {
+		return j
+	}
+	if j+5 <= len(b) {
+		q := b[j : j+5 : j+5]
+		first, second, third := sextets[q[0]], sextets[q[1]], sextets[q[2]]
+		switch {
+		case (first|second)&noSextet != 0 || q[3] != '=' || q[4] != '"':
+		case q[2] == '=' && second&0b1111 == 0, third&noSextet == 0 && third&0b11 == 0:
+			return j + 4
+		}
+	}
+	end := s.text(i)
+	if end < 0 {
+		return -1
+	}
+	if text := textOf(s.b[i:end]); len(text) != end-i { // escapes, as of '/' and '='
+		if _, err := strictBase64.AppendDecode(nil, text); err == nil {
+			return end
+		}
+	}
+	return s.fail(i, errBase64)
+}
+
+var strictBase64 = base64.StdEncoding.Strict()
+
+const noSextet = 0x80
+
+// sextets gives base64's letters their values, and noSextet to all other bytes.
+var sextets = func() (t [256]uint8) {
+	for i := range t {
+		t[i] = noSextet
+	}
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	for i := range len(letters) {
+		t[letters[i]] = uint8(i)
+	}
+	return t
+}()

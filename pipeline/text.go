@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// textOf is the text that a checked JSON string stands for: raw itself where it
+// holds no escape.
+func textOf(raw []byte) []byte {
+	first := bytes.IndexByte(raw, '\\')
+	if first < 0 {
+		return raw
+	}
+	return appendTextOf(append(make([]byte, 0, len(raw)), raw[:first]...), raw[first:])
+}
+
+// appendTextOf appends raw unescaped. Half a surrogate pair, which only input that
+// is not checked for it holds, becomes U+FFFD.
+func appendTextOf(dst, raw []byte) []byte {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return append(dst, raw...)
+		}
+		dst = append(dst, raw[:i]...)
+		raw = raw[i:]
+		size := 2
+		switch raw[1] {
+		case 'b':
+			dst = append(dst, '\b')
+		case 'f':
+			dst = append(dst, '\f')
+		case 'n':
+			dst = append(dst, '\n')
+		case 'r':
+			dst = append(dst, '\r')
+		case 't':
+			dst = append(dst, '\t')
+		case 'u':
+			size = 6
+			r, _ := hexRune(raw, 0)
+			if utf16.IsSurrogate(r) {
+				low, _ := hexRune(raw, 6)
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					size = 12
+				}
+			}
+			dst = utf8.AppendRune(dst, r)
+		default:
+			dst = append(dst, raw[1])
+		}
+		raw = raw[size:]
+	}
+}
+
+// textLen is len(textOf(raw)), without building it.
+func textLen(raw []byte) int {
+	n := len(raw)
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return n
+		}
+		raw = raw[i:]
+		if raw[1] != 'u' {
+			raw = raw[2:]
+			n--
+			continue
+		}
+		r, _ := hexRune(raw, 0)
+		if utf16.IsSurrogate(r) {
+			raw = raw[12:]
+			n -= 12 - 4
+			continue
+		}
+		raw = raw[6:]
+		n -= 6 - utf8.RuneLen(r)
+	}
+}
+
+// sameText tells whether two checked strings stand for the same text.
+func sameText(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	return (bytes.IndexByte(a, '\\') >= 0 || bytes.IndexByte(b, '\\') >= 0) && bytes.Equal(textOf(a), textOf(b))
+}
+
+// appendRaw appends text as the inside of a JSON string. What is not UTF-8 becomes U+FFFD.
+func appendRaw(dst []byte, text string) []byte {
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', upperHex[c>>4], upperHex[c&15])
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+		default:
+			r, size := utf8.DecodeRuneInString(text[i:])
+			dst = utf8.AppendRune(dst, r)
+			i += size
+			continue
+		}
+		i++
+	}
+	return dst
+}
+
+// isRaw tells whether text can stand in a JSON string as it is.
+func isRaw(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.ValidString(text)
+}

@@ -1,0 +1,33 @@
+package pipeline
+
+import "encoding/base64"
+
+// StringValue is s as an S. What is not UTF-8 in it becomes U+FFFD.
+func StringValue(s string) Value {
+	if isRaw(s) {
+		return Value{raw: []byte(s), kind: KindS}
+	}
+	return Value{raw: appendRaw(make([]byte, 0, len(s)+8), s), kind: KindS}
+}
+
+// NumberValue is d as an N.
+func NumberValue(d Decimal) Value {
+	return Value{raw: d.Append(nil), kind: KindN}
+}
+
+// BinaryValue is b as a B.
+func BinaryValue(b []byte) Value {
+	raw := make([]byte, 0, base64.StdEncoding.EncodedLen(len(b)))
+	return Value{raw: base64.StdEncoding.AppendEncode(raw, b), kind: KindB}
+}
+
+// BoolValue is b as a BOOL.
+func BoolValue(b bool) Value {
+	if b {
+		return Value{raw: []byte("true"), kind: KindBOOL}
+	}
+	return Value{raw: []byte("false"), kind: KindBOOL}
+}
+
+// NullValue is a NULL.
+func NullValue() Value { return Value{raw: []byte("true"), kind: KindNULL} }
