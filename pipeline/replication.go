@@ -73,7 +73,7 @@ func replicated(name string) bool { return strings.HasPrefix(name, replicationPr
 // comparable is an error where the change lacks an image that its operation has:
 // a stage that compares would take the lack for a difference.
 func (c *Change) comparable() error {
-	missing := ""
+	var missing string
 	switch {
 	case !c.Old.Exists() && (c.Op == Modify || c.Op == Remove):
 		missing = "old"

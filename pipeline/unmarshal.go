@@ -38,7 +38,7 @@ func DecodeInto(m Image, out any) error {
 	if !m.Exists() {
 		return ErrNoImage
 	}
-	return decoderOf(p.Type().Elem(), false).decode(m.Value(), p.Elem())
+	return decoderOf(p.Type().Elem(), false).image(m, p.Elem())
 }
 
 // Unmarshaler is implemented by types that decode themselves, usually on the

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 )
@@ -40,7 +41,7 @@ func (d *typeDecoder) members(v Value, dst reflect.Value) error {
 	case d.form == decimalForm:
 		return d.mismatch(v, nil)
 	case d.kind == reflect.Struct:
-		return d.fill(v, dst)
+		return d.fill(v.Members(), dst)
 	case d.form == mapOfAnyForm:
 		m := dst.Interface().(map[string]any)
 		if m == nil {
@@ -58,8 +59,17 @@ func (d *typeDecoder) members(v Value, dst reflect.Value) error {
 	}
 }
 
-func (d *typeDecoder) fill(v Value, dst reflect.Value) error {
-	for name, e := range v.Members() {
+// image decodes an item. Of an image, unlike of an M, the attributes are indexed.
+func (d *typeDecoder) image(m Image, dst reflect.Value) error {
+	d.once.Do(d.build)
+	if d.kind == reflect.Struct && d.form == plain {
+		return d.fill(m.All(), dst)
+	}
+	return d.decode(m.Value(), dst)
+}
+
+func (d *typeDecoder) fill(members iter.Seq2[string, Value], dst reflect.Value) error {
+	for name, e := range members {
 		f, ok := d.fields.lookup(name)
 		if !ok {
 			continue
@@ -84,12 +94,13 @@ func (d *typeDecoder) fillMap(v Value, dst reflect.Value) error {
 	if dst.IsNil() {
 		dst.Set(reflect.MakeMapWithSize(d.typ, v.Len()))
 	}
+	key, elem := reflect.New(d.typ.Key()).Elem(), reflect.New(d.typ.Elem()).Elem()
 	for name, e := range v.Members() {
-		key := reflect.New(d.typ.Key()).Elem()
+		key.SetZero()
+		elem.SetZero()
 		if err := d.key(name, key); err != nil {
 			return d.mismatch(v, fmt.Errorf("a name as a key of type %v: %w", d.typ.Key(), err))
 		}
-		elem := reflect.New(d.typ.Elem()).Elem()
 		if err := d.elem.decode(e, elem); err != nil {
 			return within(appendMember(nil, name), err)
 		}
@@ -126,7 +137,8 @@ func toAny(v Value) any {
 		f, _ := v.Float64()
 		return f
 	case KindB:
-		return ownBytes(v)
+		b, _ := v.Bytes()
+		return b
 	case KindBOOL:
 		b, _ := v.Bool()
 		return b
@@ -147,7 +159,7 @@ func toAny(v Value) any {
 	case KindNS:
 		return toSlice(v, func(e Value) float64 { f, _ := e.Float64(); return f })
 	case KindBS:
-		return toSlice(v, ownBytes)
+		return toSlice(v, func(e Value) []byte { b, _ := e.Bytes(); return b })
 	default:
 		return nil
 	}

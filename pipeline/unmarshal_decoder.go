@@ -70,6 +70,7 @@ func (d *typeDecoder) build() {
 		d.key = keyDecoderOf(d.typ.Key())
 	case reflect.Struct:
 		d.fields = fieldsOf(d.typ)
+	default: // nothing lies within
 	}
 }
 
@@ -136,6 +137,7 @@ func (d *typeDecoder) decode(v Value, dst reflect.Value) error {
 			dst.Set(reflect.ValueOf(v.Clone()))
 			return nil
 		}
+	default: // the value's kind decides
 	}
 	switch {
 	case null && dst.CanSet():

@@ -41,10 +41,11 @@ func (d *typeDecoder) text(v Value, dst reflect.Value) error {
 
 // number decodes n, the text of an N, or of an S that is tagged as a number.
 func (d *typeDecoder) number(v Value, n string, dst reflect.Value) error {
-	switch err := d.parseNumber(n, dst); err {
-	case nil:
+	err := d.parseNumber(n, dst)
+	switch {
+	case err == nil:
 		return nil
-	case errNoNumber:
+	case errors.Is(err, errNoNumber):
 		return d.mismatch(v, nil)
 	default:
 		return d.mismatch(v, err)
@@ -96,7 +97,7 @@ func (d *typeDecoder) parseStruct(n string, dst reflect.Value) error {
 		if err != nil {
 			return err
 		}
-		dst.Set(reflect.ValueOf(number))
+		*dst.Addr().Interface().(*Decimal) = number
 	case timeForm:
 		seconds, err := strconv.ParseInt(n, 10, 64)
 		if err != nil {
@@ -136,7 +137,7 @@ func (d *typeDecoder) binary(v Value, dst reflect.Value) error {
 	if d.kind != reflect.Slice && d.kind != reflect.Array || d.elem.kind != reflect.Uint8 {
 		return d.mismatch(v, nil)
 	}
-	b := ownBytes(v)
+	b, _ := v.Bytes() // memory of its own
 	if d.kind == reflect.Array {
 		for i := range min(len(b), dst.Len()) {
 			dst.Index(i).SetUint(uint64(b[i]))
@@ -153,12 +154,6 @@ func (d *typeDecoder) binary(v Value, dst reflect.Value) error {
 	}
 	dst.Set(s)
 	return nil
-}
-
-// ownBytes is the content of a B, never nil.
-func ownBytes(v Value) []byte {
-	b, _ := v.Bytes()
-	return append([]byte{}, b...)
 }
 
 // textKey decodes a key by its own method, through any pointers.
@@ -188,5 +183,5 @@ func boolKey(name string, key reflect.Value) error {
 	return nil
 }
 
-// numberText is the text of an N as it came.
-func (v Value) numberText() string { return string(v.raw) }
+// numberText is the text of an N as it came. It is a range of the page.
+func (v Value) numberText() string { return view(plain(v.raw)) }
