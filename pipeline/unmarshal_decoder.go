@@ -27,7 +27,7 @@ type typeDecoder struct {
 type form uint8
 
 const (
-	plain         form = iota
+	ordinary      form = iota
 	selfDecoding       // implements Unmarshaler
 	sdkDecoding        // implements attributevalue.Unmarshaler only
 	decimalForm        // Decimal
@@ -102,7 +102,7 @@ func formOf(t reflect.Type) form {
 	if t.ConvertibleTo(reflect.TypeFor[time.Time]()) {
 		return timeForm
 	}
-	return plain
+	return ordinary
 }
 
 // decode decodes v into dst, which is of d's type.

@@ -184,4 +184,4 @@ func boolKey(name string, key reflect.Value) error {
 }
 
 // numberText is the text of an N as it came. It is a range of the page.
-func (v Value) numberText() string { return view(plain(v.raw)) }
+func (v Value) numberText() string { return view(textOf(v.raw)) }

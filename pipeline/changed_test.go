@@ -1,0 +1,105 @@
+package pipeline_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+func TestChanged(t *testing.T) {
+	const (
+		order = `{"Status":"paid","Total":10,"Lines":[{"sku":"a","qty":1},{"sku":"b","qty":2}],"Address":{"City":"Graz","Zip":{"a":1}},"Tags":{"SS":["x","y"]},"first-name":"Ada"}`
+		bump  = `{"Status":"paid","Total":10.0,"Lines":[{"sku":"a","qty":1},{"sku":"c","qty":3}],"Address":{"City":"Graz","Zip":{"a":2}},"Tags":{"SS":["y","x"]},"first-name":"Ada"}`
+		less  = `{"Status":"paid","Total":10,"Lines":[{"sku":"a","qty":1}],"Address":"Graz","Tags":{"SS":["x"]},"aws:rep:updatetime":1}`
+	)
+	for _, tt := range []struct {
+		old, new, pattern string
+		events            []string // of PathChanged; Changed is true when there are any
+	}{
+		{order, order, "**", nil},
+		{order, bump, "Status", nil},
+		{order, bump, "Total", nil}, // equal by meaning
+		{order, bump, "Tags", nil},
+		{order, bump, "Missing", nil},
+		{order, bump, "Status.deeper", nil},
+		{order, bump, "Lines[*].qty", []string{"Lines[1].qty: 2 -> 3"}},
+		{order, bump, "Lines[*].*", []string{"Lines[1].qty: 2 -> 3", `Lines[1].sku: "b" -> "c"`}},
+		{order, bump, "Lines[0].qty", nil},
+		{order, bump, "Lines[1].sku", []string{`Lines[1].sku: "b" -> "c"`}},
+		{order, bump, "Lines[7]", nil},
+		{order, bump, "Address.**", []string{`Address: {"City":"Graz","Zip":{"a":1}} -> {"City":"Graz","Zip":{"a":2}}`}},
+		{order, bump, "Address.City", nil},
+		{order, bump, "*.Zip.a", []string{"Address.Zip.a: 1 -> 2"}},
+		{order, bump, "Address.*.a", []string{"Address.Zip.a: 1 -> 2"}},
+		{order, less, "Lines[*].qty", []string{"Lines[1].qty: 2 -> -"}},
+		{order, less, "Address.City", []string{`Address.City: "Graz" -> -`}},
+		{order, less, `["first-name"]`, []string{`["first-name"]: "Ada" -> -`}},
+		{order, less, "Tags[*]", nil}, // members of sets have no places
+		{less, order, "Tags", []string{`Tags: ["x"] -> ["x","y"]`}},
+		{`{"a":1}`, `{"a":1,"aws:rep:updatetime":1}`, "*", nil},
+		{`{"a":1}`, `{"a":1,"aws:rep:updatetime":1}`, "**", nil},
+		{`{"a":1}`, `{"a":1,"aws:rep:updatetime":1}`, `["aws:rep:updatetime"]`, []string{`["aws:rep:updatetime"]: - -> 1`}},
+		{`{"a":1}`, `{"a":2}`, "**", []string{`: {"a":1} -> {"a":2}`}},
+		{`{"a":null}`, `{}`, "a", []string{"a: null -> -"}},
+	} {
+		c := plainChange(t, tt.old, tt.new)
+		p := mustPattern(t, tt.pattern)
+		if got := eventTexts(t, pipeline.PathChanged(p), c); !slices.Equal(got, tt.events) {
+			t.Errorf("%s of\n%s to\n%s:\n%q, want\n%q", tt.pattern, tt.old, tt.new, got, tt.events)
+		}
+		if got := matches(t, pipeline.Changed(p), c); got != (len(tt.events) > 0) {
+			t.Errorf("Changed %s of\n%s to\n%s: %v", tt.pattern, tt.old, tt.new, got)
+		}
+		if got := matches(t, pipeline.Unchanged(p), c); got != (len(tt.events) == 0) {
+			t.Errorf("Unchanged %s of\n%s to\n%s: %v", tt.pattern, tt.old, tt.new, got)
+		}
+	}
+}
+
+func TestChanged_InsertAndRemoveChangeWhatTheItemHas(t *testing.T) {
+	a, b := mustPattern(t, "a"), mustPattern(t, "b")
+	for _, c := range []*pipeline.Change{plainChange(t, "", `{"a":1}`), plainChange(t, `{"a":1}`, "")} {
+		if !matches(t, pipeline.Changed(b, a), c) || matches(t, pipeline.Changed(b), c) || matches(t, pipeline.Changed(), c) {
+			t.Errorf("%v", c.Op)
+		}
+		if got := eventTexts(t, pipeline.PathChanged(a, b), c); len(got) > 0 {
+			t.Errorf("%v raises %q", c.Op, got)
+		}
+	}
+}
+
+func TestPathChanged_OverlappingPatternsRaiseOneEventPerPath(t *testing.T) {
+	c := plainChange(t, `{"a":{"b":1,"c":1}}`, `{"a":{"b":2,"c":2}}`)
+	d := pipeline.PathChanged(mustPattern(t, "a.b"), mustPattern(t, "a.*"), mustPattern(t, "*.c"))
+	want := []string{"a.b: 1 -> 2", "a.c: 1 -> 2"}
+	if got := eventTexts(t, d, c); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Fact 13: a stage that needs an image which the view type lacks is a clear error, not a nil later.
+func TestFact13_ComparingWithoutAnImageIsAnError(t *testing.T) {
+	p := mustPath(t, "a")
+	stages := map[string]func(*pipeline.Change) error{}
+	for name, cond := range map[string]pipeline.Condition{
+		"changed": pipeline.Changed(mustPattern(t, "a")), "unchanged": pipeline.Unchanged(mustPattern(t, "a")),
+		"no change": pipeline.NoChange(), "echoes": pipeline.ReplicationEchoes(),
+	} {
+		stages[name] = func(c *pipeline.Change) error { _, err := cond.Match(c); return err }
+	}
+	for name, d := range map[string]pipeline.Detector{
+		"transition": pipeline.Transition(p, "", "x"), "appeared": pipeline.Appeared(p), "disappeared": pipeline.Disappeared(p),
+		"path changed": pipeline.PathChanged(mustPattern(t, "a")), "added": pipeline.MemberAdded(p), "removed": pipeline.MemberRemoved(p),
+		"below": pipeline.CrossedBelow(p, pipeline.Decimal{}), "above": pipeline.CrossedAbove(p, pipeline.Decimal{}),
+	} {
+		stages[name] = func(c *pipeline.Change) error { _, err := d.Detect(nil, c); return err }
+	}
+	for name, ask := range stages {
+		c := plainChange(t, `{"a":1}`, `{"a":2}`)
+		c.Old = pipeline.Image{}
+		if err := ask(c); err == nil {
+			t.Errorf("%s takes a MODIFY without an old image", name)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package sdkvalue_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+)
+
+var (
+	texts   = rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "\x00\"\\\u2028<&>", "🦆"}))
+	bytes   = rapid.SliceOfN(rapid.Byte(), 0, 8)
+	numbers = rapid.SampledFrom([]string{"0", "-1", "0.5", "99999999999999999999999999999999999999", "-12345.678"}) // canonical
+)
+
+// drawValue draws a value of a stream's record.
+func drawValue(t *rapid.T, depth int) streams.AttributeValue {
+	kinds := 9
+	if depth == 0 {
+		kinds = 7
+	}
+	switch rapid.IntRange(0, kinds).Draw(t, "kind") {
+	case 0:
+		return &streams.AttributeValueMemberS{Value: texts.Draw(t, "s")}
+	case 1:
+		return &streams.AttributeValueMemberN{Value: numbers.Draw(t, "n")}
+	case 2:
+		return &streams.AttributeValueMemberB{Value: bytes.Draw(t, "b")}
+	case 3:
+		return &streams.AttributeValueMemberBOOL{Value: rapid.Bool().Draw(t, "bool")}
+	case 4:
+		return &streams.AttributeValueMemberNULL{Value: true}
+	case 5:
+		return &streams.AttributeValueMemberSS{Value: rapid.SliceOfNDistinct(texts, 1, 4, rapid.ID).Draw(t, "ss")}
+	case 6:
+		return &streams.AttributeValueMemberNS{Value: rapid.SliceOfNDistinct(numbers, 1, 4, rapid.ID).Draw(t, "ns")}
+	case 7:
+		return &streams.AttributeValueMemberBS{Value: rapid.SliceOfNDistinct(bytes, 1, 4, func(b []byte) string { return string(b) }).Draw(t, "bs")}
+	case 8:
+		l := make([]streams.AttributeValue, rapid.IntRange(0, 4).Draw(t, "len"))
+		for i := range l {
+			l[i] = drawValue(t, depth-1)
+		}
+		return &streams.AttributeValueMemberL{Value: l}
+	default:
+		return &streams.AttributeValueMemberM{Value: drawItem(t, depth-1)}
+	}
+}
+
+func drawItem(t *rapid.T, depth int) map[string]streams.AttributeValue {
+	m := map[string]streams.AttributeValue{}
+	for _, name := range rapid.SliceOfNDistinct(rapid.StringN(1, 8, -1), 0, 5, rapid.ID).Draw(t, "names") {
+		m[name] = drawValue(t, depth)
+	}
+	return m
+}
+
+func TestItemsComeBackAsTheyWere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fromStream := drawItem(t, 3)
+		item, err := attributevalue.FromDynamoDBStreamsMap(fromStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := sdkvalue.Image(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := sdkvalue.StreamImage(fromStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !m.Equal(n) {
+			t.Fatalf("the table's %v and the stream's %v differ", m.Value(), n.Value())
+		}
+		if back := sdkvalue.Item(m); !reflect.DeepEqual(back, item) {
+			t.Fatalf("got %#v, want %#v", back, item)
+		}
+		for name, av := range item {
+			v, err := sdkvalue.Value(av)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := sdkvalue.StreamValue(fromStream[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, ok := m.Get(name); !ok || !got.Equal(v) || !got.Equal(w) || !reflect.DeepEqual(sdkvalue.Of(v), av) {
+				t.Fatalf("%q: %v and %v, want %v", name, v, w, got)
+			}
+		}
+	})
+}
+
+func TestWhatDoesNotExist(t *testing.T) {
+	m, err := sdkvalue.Image(nil)
+	if err != nil || m.Exists() || sdkvalue.Item(m) != nil || sdkvalue.Of(pipeline.Value{}) != nil {
+		t.Errorf("a nil item became %v, %v", m, err)
+	}
+	if m, err := sdkvalue.Image(map[string]types.AttributeValue{}); err != nil || !m.Exists() || m.Len() != 0 {
+		t.Errorf("an empty item became %v, %v", m, err)
+	}
+}
+
+func TestRefusesWhatDynamoDBWouldNotHold(t *testing.T) {
+	for name, av := range map[string]types.AttributeValue{
+		"nil":             nil,
+		"no number":       &types.AttributeValueMemberN{Value: "1x"},
+		"too many digits": &types.AttributeValueMemberNS{Value: []string{"1", "100000000000000000000000000000000000001"}},
+		"no UTF-8":        &types.AttributeValueMemberS{Value: "\xff"},
+		"no UTF-8 in set": &types.AttributeValueMemberSS{Value: []string{"\xff"}},
+		"nil in a list":   &types.AttributeValueMemberL{Value: []types.AttributeValue{nil}},
+		"unknown":         &types.UnknownUnionMember{Tag: "X"},
+	} {
+		item := map[string]types.AttributeValue{"Outer": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"inner": av}}}
+		if m, err := sdkvalue.Image(item); err == nil || m.Exists() || !strings.Contains(err.Error(), "inner") {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+		if v, err := sdkvalue.Value(av); err == nil || v.Exists() {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+	}
+}
