@@ -49,9 +49,9 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	}
 	switch c.fn {
 	case fnLower:
-		return changeCase(dst, start, 'A', bytes.ToLower), nil
+		return changeCase(dst, start, false), nil
 	case fnUpper:
-		return changeCase(dst, start, 'a', bytes.ToUpper), nil
+		return changeCase(dst, start, true), nil
 	case fnPad:
 		return pad(dst, start, c.number), nil
 	case fnHash:
@@ -75,15 +75,20 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	}
 }
 
-// changeCase turns ASCII letters in place, and other text by Unicode's rules;
-// from is the first letter of the case that is turned.
-func changeCase(dst []byte, start int, from byte, unicode func([]byte) []byte) []byte {
+// changeCase turns ASCII letters in place, and other text by Unicode's rules.
+func changeCase(dst []byte, start int, upper bool) []byte {
+	from := byte('A')
+	if upper {
+		from = 'a'
+	}
 	text := dst[start:]
 	for i, b := range text {
-		if b >= utf8.RuneSelf {
-			return append(dst[:start], unicode(text)...)
-		}
-		if from <= b && b <= from+25 {
+		switch {
+		case b >= utf8.RuneSelf && upper:
+			return append(dst[:start], bytes.ToUpper(text)...)
+		case b >= utf8.RuneSelf:
+			return append(dst[:start], bytes.ToLower(text)...)
+		case from <= b && b <= from+25:
 			text[i] = b ^ 0x20
 		}
 	}
