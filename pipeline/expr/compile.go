@@ -1,0 +1,108 @@
+package expr
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/env"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+)
+
+// name is something that an expression can read.
+type name struct {
+	name string
+	t    *cel.Type
+}
+
+var (
+	itemNames   = []name{{"item", imageType}}
+	changeNames = []name{
+		{"new", imageType}, {"old", imageType}, {"keys", imageType},
+		{"op", cel.StringType}, {"time", cel.TimestampType}, {"ttl", cel.BoolType},
+	}
+)
+
+func isChangeName(text string) bool {
+	return slices.ContainsFunc(changeNames, func(n name) bool { return n.name == text })
+}
+
+// standard are the functions that CEL's library brings as they are.
+var standard = []string{
+	operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
+	operators.Equals, operators.NotEquals,
+	"getFullYear", "getMonth", "getDayOfYear", "getDayOfMonth", "getDate", "getDayOfWeek",
+	"getHours", "getMinutes", "getSeconds", "getMilliseconds",
+}
+
+// sourceLimit bounds the characters of an expression.
+const sourceLimit = 20_000
+
+func (e Env) compile(src string, names []name) (compiled, error) {
+	celEnv, err := e.env(names)
+	if err != nil {
+		return compiled{}, fmt.Errorf("expression %q: %w", src, err)
+	}
+	parsed, issues := celEnv.Parse(src)
+	if issues.Err() != nil {
+		return compiled{}, e.explain(src, issues, names)
+	}
+	r := newRewriter(src, parsed.NativeRep(), names)
+	if err := r.rewrite(); err != nil {
+		return compiled{}, err
+	}
+	checked, issues := celEnv.Check(parsed)
+	if issues.Err() != nil {
+		return compiled{}, e.explain(src, issues, names)
+	}
+	if t := checked.OutputType(); !t.IsExactType(types.BoolType) {
+		return compiled{}, &Error{Line: 1, Column: 1, Message: "the result is no BOOL", Hint: "compare it, as in == true, or > 0"}
+	}
+	if err := withinBounds(celEnv, checked); err != nil {
+		return compiled{}, err
+	}
+	program, err := celEnv.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.OptimizeRegex(matches))
+	if err != nil {
+		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
+	}
+	return compiled{src: src, program: program, reads: r.reads}, nil
+}
+
+// env is CEL with this package's types and functions.
+func (e Env) env(names []name) (*cel.Env, error) {
+	subset := env.NewLibrarySubset()
+	for _, function := range standard {
+		subset.AddIncludedFunctions(env.NewFunction(function))
+	}
+	options := []cel.EnvOption{
+		cel.CustomTypeProvider(&provider{Provider: types.NewEmptyRegistry(), attributes: e.Attributes}),
+		cel.StdLib(cel.StdLibSubset(subset)),
+		cel.ParserExpressionSizeLimit(sourceLimit),
+		cel.ParserRecursionLimit(100),
+	}
+	for _, n := range names {
+		options = append(options, cel.Variable(n.name, n.t))
+	}
+	return cel.NewCustomEnv(append(options, functions()...)...)
+}
+
+// matches compiles the pattern once, at compile time.
+var matches = &interpreter.RegexOptimization{
+	Function:   "matches",
+	OverloadID: matchesOverload, // goes before CEL's own
+	RegexIndex: 1,
+	Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
+		compiled, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil, err
+		}
+		holds := func(s, _ string) bool { return compiled.MatchString(s) }
+		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(args ...ref.Val) ref.Val {
+			return onText("matches", args[0], args[1], holds)
+		}), nil
+	},
+}

@@ -1,0 +1,194 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+)
+
+// Error is a compile error with its place in the source.
+type Error struct {
+	Line, Column int // 1-based, within the expression; the column counts characters
+	Message      string
+	Hint         string // what to write instead; "" where nothing is known
+}
+
+// Error is the place, the message and the hint.
+func (e *Error) Error() string {
+	text := fmt.Sprintf("expression line %d column %d: %s", e.Line, e.Column, e.Message)
+	if e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	return text
+}
+
+// errorAt is an Error at a location of CEL's, whose columns are 0-based.
+func errorAt(l common.Location, hint, format string, args ...any) *Error {
+	return &Error{Line: max(l.Line(), 1), Column: max(l.Column(), 0) + 1, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+var (
+	undeclared  = regexp.MustCompile(`^undeclared reference to '([^']*)'`)
+	noField     = regexp.MustCompile(`^undefined field '(.*)'$`)
+	noOverload  = regexp.MustCompile(`^found no matching overload for '(.*)' applied to '(.*)'$`)
+	wrongType   = regexp.MustCompile(`^expected type 'bool' but found '(.*)'$`)
+	badLiteral  = regexp.MustCompile(`invalid (int|uint|double) literal`)
+	celType     = regexp.MustCompile(`\b(string|int|bool|bytes|list\([^()]*\)|map\([^()]*\)|dyn)`)
+	expectation = regexp.MustCompile(`,? expecting .*`)
+)
+
+// explain turns CEL's first issue into an Error in the words of this package.
+func (e Env) explain(src string, issues *cel.Issues, names []name) *Error {
+	all := issues.Errors()
+	if len(all) == 0 {
+		return &Error{Line: 1, Column: 1, Message: issues.Err().Error()}
+	}
+	first := all[0]
+	at, text := first.Location, first.Message
+	if m := undeclared.FindStringSubmatch(text); m != nil {
+		return unknownName(at, m[1], names, characterAt(src, at) == '(')
+	}
+	if m := noField.FindStringSubmatch(text); m != nil {
+		return e.unknownAttribute(at, m[1])
+	}
+	if m := noOverload.FindStringSubmatch(text); m != nil {
+		return errorAt(at, "", "%s", mismatch(m[1], m[2]))
+	}
+	if m := wrongType.FindStringSubmatch(text); m != nil {
+		return errorAt(at, "", "%s", mismatch(fnBool, m[1]))
+	}
+	if badLiteral.MatchString(text) {
+		return errorAt(at, `write it as number("...")`, "a number that no literal can hold")
+	}
+	text = expectation.ReplaceAllString(strings.TrimPrefix(text, "Syntax error: "), "")
+	switch {
+	case strings.Contains(text, "'<EOF>'"):
+		return errorAt(at, "", "the expression ends, and something is missing")
+	case characterAt(src, at) == '=':
+		return errorAt(at, "to compare, write ==", "unexpected =")
+	default:
+		return errorAt(at, "", "%s", text)
+	}
+}
+
+// characterAt is the character at a location; 0 behind the end.
+func characterAt(src string, at common.Location) rune {
+	lines := strings.Split(src, "\n")
+	if at.Line() < 1 || at.Line() > len(lines) {
+		return 0
+	}
+	line := []rune(lines[at.Line()-1])
+	if at.Column() < 0 || at.Column() >= len(line) {
+		return 0
+	}
+	return line[at.Column()]
+}
+
+// unknownName is the error for a name, or for a function where it is called.
+func unknownName(at common.Location, unknown string, names []name, called bool) *Error {
+	if symbol, ok := strings.CutPrefix(unknown, "_"); ok && strings.HasSuffix(symbol, "_") {
+		return errorAt(at, "+ and - are there", "%s is not supported: its result may have no exact decimal", strings.Trim(symbol, "_"))
+	}
+	if called {
+		hint := "functions are " + strings.Join(functionNames, ", ")
+		if near := nearest.Name(unknown, functionNames); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return errorAt(at, hint, "unknown function %q", unknown)
+	}
+	var known []string
+	for _, n := range names {
+		known = append(known, n.name)
+	}
+	hint := "known are " + strings.Join(known, ", ") + "; an attribute is written " + known[0] + "." + unknown
+	if len(names) == 1 && isChangeName(unknown) {
+		hint = "here the expression sees one item, on the old image and on the new: write item"
+	} else if unknown == "item" {
+		hint = "here the expression sees a change: write old or new"
+	} else if near := nearest.Name(unknown, known); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return errorAt(at, hint, "unknown name %q", unknown)
+}
+
+func (e Env) unknownAttribute(at common.Location, unknown string) *Error {
+	var known []string
+	for name := range e.Attributes {
+		known = append(known, name)
+	}
+	hint := "declare it under attributes, or drop that declaration"
+	if near := nearest.Name(unknown, known); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return errorAt(at, hint, "attribute %q is not among the declared ones", unknown)
+}
+
+// kind names a type of the checker's as DynamoDB does.
+func kind(celType string) string {
+	name, _, _ := strings.Cut(celType, "(")
+	switch name {
+	case "string":
+		return "S"
+	case "int":
+		return "N"
+	case "bool":
+		return "BOOL"
+	case "bytes":
+		return "B"
+	case "dyn":
+		return "any type"
+	default: // list, map, timestamp, ...
+		return name
+	}
+}
+
+// mismatch says which operation does not take which types.
+func mismatch(function, args string) string {
+	args = celType.ReplaceAllStringFunc(args, kind)
+	args = strings.NewReplacer(".(", " and ", "(", "", ")", "", ", ", " and ").Replace(args)
+	switch function {
+	case fnGet:
+		return fmt.Sprintf("[ ] or a . cannot be applied to %s", args)
+	case fnBool:
+		return fmt.Sprintf("a value of type %s is no BOOL", args)
+	case fnEach:
+		return fmt.Sprintf("a value of type %s has no members to go through", args)
+	}
+	if symbol := strings.Trim(function, "_@"); symbol != function {
+		function = symbol
+	}
+	return fmt.Sprintf("%s cannot be applied to %s", function, args)
+}
+
+// evalError is what an evaluation of this package's own functions fails with. It
+// shows types, never values.
+type evalError struct{ text string }
+
+func (e *evalError) Error() string { return e.text }
+
+func fail(format string, args ...any) ref.Val {
+	return types.WrapErr(&evalError{fmt.Sprintf(format, args...)})
+}
+
+func notBool(v ref.Val) error {
+	return &evalError{fmt.Sprintf("%s is no BOOL: compare it, as in == true or != null", kindOf(v))}
+}
+
+// withoutValues keeps of an error what shows no value.
+func withoutValues(err error) error {
+	if e, ok := errors.AsType[*evalError](err); ok {
+		return e
+	}
+	if text := err.Error(); strings.HasPrefix(text, "no such overload") {
+		return &evalError{"an operation on values of types that it does not take"}
+	}
+	return &evalError{"the evaluation failed"}
+}

@@ -1,0 +1,355 @@
+package expr
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+	"time"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+)
+
+// Functions that the rewriter puts in; no source can name them.
+const (
+	fnGet  = "@get"  // look inside a map or list; null in null
+	fnHas  = "@has"  // is there a member of that name
+	fnNull = "@null" // is it null, or an image that does not exist
+	fnBool = "@bool" // the same value, which must be a BOOL
+	fnEach = "@each" // the same members; none in null
+)
+
+const matchesOverload = "matches_string"
+
+// functionNames are the functions that an expression may call.
+var functionNames = []string{"size", "startsWith", "endsWith", "contains", "matches", "number", "string", "timestamp", "duration", "has", "all", "exists", "exists_one", "map", "filter"}
+
+var (
+	elem = cel.TypeParamType("A")
+	memb = cel.TypeParamType("B")
+)
+
+// functions declares what is this package's own rather than CEL's: all that null
+// or an exact number can come to.
+func functions() []cel.EnvOption {
+	list, dict := cel.ListType(elem), cel.MapType(elem, memb)
+	options := []cel.EnvOption{
+		cel.Function(fnGet,
+			cel.Overload("get_list", []*cel.Type{list, cel.IntType}, elem),
+			cel.Overload("get_map", []*cel.Type{dict, elem}, memb),
+			cel.SingletonBinaryBinding(get)),
+		cel.Function(fnHas,
+			cel.Overload("has_map", []*cel.Type{dict, elem}, cel.BoolType),
+			cel.SingletonBinaryBinding(has)),
+		cel.Function(fnNull,
+			cel.Overload("null_any", []*cel.Type{cel.DynType}, cel.BoolType),
+			cel.SingletonUnaryBinding(null)),
+		cel.Function(fnBool,
+			cel.Overload("bool_bool", []*cel.Type{cel.BoolType}, cel.BoolType),
+			cel.SingletonUnaryBinding(mustBool)),
+		cel.Function(fnEach,
+			cel.Overload("each_list", []*cel.Type{list}, list),
+			cel.Overload("each_map", []*cel.Type{dict}, dict),
+			cel.SingletonUnaryBinding(each)),
+		cel.Function(operators.In,
+			cel.Overload("in_list", []*cel.Type{elem, list}, cel.BoolType),
+			cel.Overload("in_map", []*cel.Type{elem, dict}, cel.BoolType),
+			cel.SingletonBinaryBinding(in)),
+		cel.Function(operators.Add,
+			cel.Overload("add_number", []*cel.Type{cel.IntType, cel.IntType}, cel.IntType),
+			cel.Overload("add_string", []*cel.Type{cel.StringType, cel.StringType}, cel.StringType),
+			cel.Overload("add_list", []*cel.Type{list, list}, list),
+			cel.Overload("add_timestamp_duration", []*cel.Type{cel.TimestampType, cel.DurationType}, cel.TimestampType),
+			cel.Overload("add_duration_timestamp", []*cel.Type{cel.DurationType, cel.TimestampType}, cel.TimestampType),
+			cel.Overload("add_duration_duration", []*cel.Type{cel.DurationType, cel.DurationType}, cel.DurationType),
+			cel.SingletonBinaryBinding(plus)),
+		cel.Function(operators.Subtract,
+			cel.Overload("subtract_number", []*cel.Type{cel.IntType, cel.IntType}, cel.IntType),
+			cel.Overload("subtract_timestamp_timestamp", []*cel.Type{cel.TimestampType, cel.TimestampType}, cel.DurationType),
+			cel.Overload("subtract_timestamp_duration", []*cel.Type{cel.TimestampType, cel.DurationType}, cel.TimestampType),
+			cel.Overload("subtract_duration_duration", []*cel.Type{cel.DurationType, cel.DurationType}, cel.DurationType),
+			cel.SingletonBinaryBinding(minus)),
+		cel.Function(operators.Negate,
+			cel.Overload("negate_number", []*cel.Type{cel.IntType}, cel.IntType),
+			cel.SingletonUnaryBinding(negative)),
+		cel.Function("size",
+			cel.Overload("size_string", []*cel.Type{cel.StringType}, cel.IntType),
+			cel.Overload("size_bytes", []*cel.Type{cel.BytesType}, cel.IntType),
+			cel.Overload("size_list", []*cel.Type{list}, cel.IntType),
+			cel.Overload("size_map", []*cel.Type{dict}, cel.IntType),
+			cel.MemberOverload("string_size", []*cel.Type{cel.StringType}, cel.IntType),
+			cel.MemberOverload("bytes_size", []*cel.Type{cel.BytesType}, cel.IntType),
+			cel.MemberOverload("list_size", []*cel.Type{list}, cel.IntType),
+			cel.MemberOverload("map_size", []*cel.Type{dict}, cel.IntType),
+			cel.SingletonUnaryBinding(size)),
+		cel.Function("number",
+			cel.Overload("number_string", []*cel.Type{cel.StringType}, cel.IntType),
+			cel.Overload("number_number", []*cel.Type{cel.IntType}, cel.IntType),
+			cel.SingletonUnaryBinding(toNumber)),
+		cel.Function("string",
+			cel.Overload("string_string", []*cel.Type{cel.StringType}, cel.StringType),
+			cel.Overload("string_number", []*cel.Type{cel.IntType}, cel.StringType),
+			cel.Overload("string_bool", []*cel.Type{cel.BoolType}, cel.StringType),
+			cel.SingletonUnaryBinding(toString)),
+		cel.Function("timestamp",
+			cel.Overload("timestamp_string", []*cel.Type{cel.StringType}, cel.TimestampType),
+			cel.Overload("timestamp_number", []*cel.Type{cel.IntType}, cel.TimestampType),
+			cel.SingletonUnaryBinding(toTimestamp)),
+		cel.Function("duration",
+			cel.Overload("duration_string", []*cel.Type{cel.StringType}, cel.DurationType),
+			cel.SingletonUnaryBinding(toDuration)),
+	}
+	for symbol, holds := range map[string]func(int) bool{
+		operators.Less:          func(c int) bool { return c < 0 },
+		operators.LessEquals:    func(c int) bool { return c <= 0 },
+		operators.Greater:       func(c int) bool { return c > 0 },
+		operators.GreaterEquals: func(c int) bool { return c >= 0 },
+	} {
+		var overloads []cel.FunctionOpt
+		for _, t := range []*cel.Type{cel.IntType, cel.StringType, cel.BytesType, cel.BoolType, cel.TimestampType, cel.DurationType} {
+			overloads = append(overloads, cel.Overload("order_"+symbol+t.TypeName(), []*cel.Type{t, t}, cel.BoolType))
+		}
+		overloads = append(overloads, cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val {
+			if isNull(a) || isNull(b) {
+				return types.False
+			}
+			c, ok := compare(a, b)
+			if !ok {
+				return fail("%s and %s have no order", kindOf(a), kindOf(b))
+			}
+			return boolean(holds(c))
+		}))
+		options = append(options, cel.Function(symbol, overloads...))
+	}
+	for name, holds := range map[string]func(s, part string) bool{
+		"startsWith": strings.HasPrefix,
+		"endsWith":   strings.HasSuffix,
+		"contains":   strings.Contains,
+	} {
+		options = append(options, cel.Function(name,
+			cel.MemberOverload(name+"_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType),
+			cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return onText(name, a, b, holds) })))
+	}
+	return append(options, cel.Function("matches",
+		cel.MemberOverload(matchesOverload, []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType),
+		cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return fail("the pattern of matches was not compiled") })))
+}
+
+func isNull(v ref.Val) bool { return v == types.NullValue }
+
+func get(of, key ref.Val) ref.Val {
+	switch of := of.(type) {
+	case types.Null:
+		return types.NullValue
+	case traits.Mapper:
+		if v, ok := of.Find(key); ok {
+			return v
+		}
+		return types.NullValue
+	case traits.Lister:
+		i, ok := key.(types.Int)
+		if !ok {
+			return fail("a list has no member %s", kindOf(key))
+		}
+		if i < 0 || i >= of.Size().(types.Int) {
+			return types.NullValue
+		}
+		return of.Get(i)
+	default:
+		return fail("%s has no members to look up", kindOf(of))
+	}
+}
+
+func has(of, name ref.Val) ref.Val {
+	switch of := of.(type) {
+	case types.Null:
+		return types.False
+	case traits.Mapper:
+		_, ok := of.Find(name)
+		return boolean(ok)
+	default:
+		return fail("%s has no members to look up", kindOf(of))
+	}
+}
+
+func null(v ref.Val) ref.Val {
+	if i, ok := v.(*image); ok {
+		return boolean(!i.m.Exists())
+	}
+	return boolean(isNull(v))
+}
+
+func mustBool(v ref.Val) ref.Val {
+	if _, ok := v.(types.Bool); !ok {
+		return types.WrapErr(notBool(v))
+	}
+	return v
+}
+
+var nothing = types.DefaultTypeAdapter.NativeToValue([]ref.Val{})
+
+func each(v ref.Val) ref.Val {
+	switch v.(type) {
+	case types.Null:
+		return nothing
+	case traits.Iterable:
+		return v
+	default:
+		return fail("%s has no members to go through", kindOf(v))
+	}
+}
+
+func in(member, of ref.Val) ref.Val {
+	if isNull(of) {
+		return types.False
+	}
+	c, ok := of.(traits.Container)
+	if !ok {
+		return fail("%s has no members to be in", kindOf(of))
+	}
+	return c.Contains(member)
+}
+
+// compare orders two values of one type.
+func compare(a, b ref.Val) (int, bool) {
+	switch x := a.(type) {
+	case types.Int:
+		if y, ok := b.(types.Int); ok {
+			return cmp.Compare(x, y), true
+		}
+	case types.String:
+		y, ok := b.(types.String)
+		return strings.Compare(string(x), string(y)), ok
+	case types.Bytes:
+		y, ok := b.(types.Bytes)
+		return bytes.Compare(x, y), ok
+	case types.Bool:
+		y, ok := b.(types.Bool)
+		return int(x.Compare(y).(types.Int)), ok
+	case types.Timestamp:
+		y, ok := b.(types.Timestamp)
+		return x.Time.Compare(y.Time), ok
+	case types.Duration:
+		y, ok := b.(types.Duration)
+		return cmp.Compare(x.Duration, y.Duration), ok
+	}
+	x, isX := decimalOf(a)
+	y, isY := decimalOf(b)
+	if !isX || !isY {
+		return 0, false
+	}
+	return x.Cmp(y), true
+}
+
+func plus(a, b ref.Val) ref.Val {
+	if sum, ok := add(a, b); ok {
+		return sum
+	}
+	switch a := a.(type) {
+	case types.String:
+		if b, ok := b.(types.String); ok {
+			return a + b
+		}
+	case types.Timestamp, types.Duration, traits.Lister:
+		return a.(traits.Adder).Add(b)
+	}
+	return fail("%s and %s cannot be added", kindOf(a), kindOf(b))
+}
+
+func minus(a, b ref.Val) ref.Val {
+	if n, ok := negate(b); ok {
+		if sum, ok := add(a, n); ok {
+			return sum
+		}
+	}
+	switch a := a.(type) {
+	case types.Timestamp, types.Duration:
+		return a.(traits.Subtractor).Subtract(b)
+	}
+	return fail("%s and %s cannot be subtracted", kindOf(a), kindOf(b))
+}
+
+func negative(v ref.Val) ref.Val {
+	if n, ok := negate(v); ok {
+		return n
+	}
+	return fail("%s has no negative", kindOf(v))
+}
+
+func size(v ref.Val) ref.Val {
+	switch v := v.(type) {
+	case types.Null:
+		return types.IntZero
+	case traits.Sizer:
+		return v.Size()
+	default:
+		return fail("%s has no size", kindOf(v))
+	}
+}
+
+// onText asks a question about two texts; about null the answer is no.
+func onText(name string, a, b ref.Val, holds func(s, part string) bool) ref.Val {
+	if isNull(a) || isNull(b) {
+		return types.False
+	}
+	s, ok := a.(types.String)
+	part, ok2 := b.(types.String)
+	if !ok || !ok2 {
+		return fail("%s takes S and S, not %s and %s", name, kindOf(a), kindOf(b))
+	}
+	return boolean(holds(string(s), string(part)))
+}
+
+func toNumber(v ref.Val) ref.Val {
+	switch v := v.(type) {
+	case types.Int, number:
+		return v
+	case types.String:
+		if n, err := parseNumber(string(v)); err == nil {
+			return n
+		}
+		return fail("number: the text is no number of 38 digits")
+	default:
+		return fail("number takes S, not %s", kindOf(v))
+	}
+}
+
+func toString(v ref.Val) ref.Val {
+	switch v := v.(type) {
+	case types.String:
+		return v
+	case types.Int, number, types.Bool:
+		return v.ConvertToType(types.StringType)
+	default:
+		return fail("string takes S, N and BOOL, not %s", kindOf(v))
+	}
+}
+
+func toTimestamp(v ref.Val) ref.Val {
+	switch v := v.(type) {
+	case types.String:
+		if t, err := time.Parse(time.RFC3339, string(v)); err == nil {
+			return types.Timestamp{Time: t.UTC()}
+		}
+		return fail("timestamp: the text is not of RFC 3339, as in 2026-01-02T15:04:05Z")
+	case types.Int:
+		return types.Timestamp{Time: time.Unix(int64(v), 0).UTC()}
+	default:
+		return fail("timestamp takes S and N (epoch seconds), not %s", kindOf(v))
+	}
+}
+
+func toDuration(v ref.Val) ref.Val {
+	s, ok := v.(types.String)
+	if !ok {
+		return fail("duration takes S, not %s", kindOf(v))
+	}
+	d, err := time.ParseDuration(string(s))
+	if err != nil {
+		return fail("duration: the text is no duration, as in 90s or 12h")
+	}
+	return types.Duration{Duration: d}
+}

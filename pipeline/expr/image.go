@@ -1,0 +1,130 @@
+package expr
+
+import (
+	"errors"
+	"reflect"
+
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// imageType is the type of item, old, new and keys: a struct whose fields are the
+// attributes, so that reading one goes straight to [pipeline.Image.Get].
+var imageType = types.NewObjectType("image")
+
+// image is an image as CEL sees it.
+type image struct{ m pipeline.Image }
+
+var _ ref.Val = (*image)(nil)
+
+// Type implements [ref.Val].
+func (i *image) Type() ref.Type { return imageType }
+
+// Value implements [ref.Val]: field access is handed this.
+func (i *image) Value() any { return i }
+
+// Equal implements [ref.Val].
+func (i *image) Equal(other ref.Val) ref.Val {
+	o, ok := other.(*image)
+	return boolean(ok && i.m.Exists() == o.m.Exists() && i.m.Equal(o.m))
+}
+
+// ConvertToType implements [ref.Val].
+func (i *image) ConvertToType(t ref.Type) ref.Val {
+	return fail("an image cannot become %s", t.TypeName())
+}
+
+// ConvertToNative implements [ref.Val].
+func (i *image) ConvertToNative(reflect.Type) (any, error) {
+	return nil, errors.New("an image has no native form")
+}
+
+// provider tells CEL's checker and planner of images: any attribute, or the declared ones.
+type provider struct {
+	types.Provider
+	attributes map[string]pipeline.Kind
+}
+
+// FindStructType implements [types.Provider].
+func (p *provider) FindStructType(name string) (*types.Type, bool) {
+	if name != imageType.TypeName() {
+		return nil, false
+	}
+	return types.NewTypeTypeWithParam(imageType), true
+}
+
+// FindStructFieldNames implements [types.Provider].
+func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
+	if name != imageType.TypeName() {
+		return nil, false
+	}
+	var names []string
+	for attribute := range p.attributes {
+		names = append(names, attribute)
+	}
+	return names, true
+}
+
+// FindStructFieldType implements [types.Provider].
+func (p *provider) FindStructFieldType(structType, name string) (*types.FieldType, bool) {
+	if structType != imageType.TypeName() {
+		return nil, false
+	}
+	t := types.DynType
+	if p.attributes != nil {
+		kind, ok := p.attributes[name]
+		if !ok {
+			return nil, false
+		}
+		t = declared(kind)
+	}
+	return &types.FieldType{
+		Type: t,
+		IsSet: func(target any) bool {
+			i, ok := target.(*image)
+			if ok {
+				_, ok = i.m.Get(name)
+			}
+			return ok
+		},
+		GetFrom: func(target any) (any, error) {
+			i, ok := target.(*image)
+			if !ok {
+				return nil, &evalError{"what attributes are read from is no image"}
+			}
+			v, ok := i.m.Get(name)
+			if !ok {
+				return types.NullValue, nil
+			}
+			return adapt(v), nil
+		},
+	}, true
+}
+
+// declared is the checker's type of an attribute. What is inside maps and lists is not declared.
+func declared(k pipeline.Kind) *types.Type {
+	switch k {
+	case pipeline.KindS:
+		return types.StringType
+	case pipeline.KindN:
+		return types.IntType
+	case pipeline.KindB:
+		return types.BytesType
+	case pipeline.KindBOOL:
+		return types.BoolType
+	case pipeline.KindM:
+		return types.NewMapType(types.StringType, types.DynType)
+	case pipeline.KindL:
+		return types.NewListType(types.DynType)
+	case pipeline.KindSS:
+		return types.NewListType(types.StringType)
+	case pipeline.KindNS:
+		return types.NewListType(types.IntType)
+	case pipeline.KindBS:
+		return types.NewListType(types.BytesType)
+	default:
+		return types.DynType
+	}
+}

@@ -1,0 +1,413 @@
+package expr
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+)
+
+// rewriter turns a parsed expression into one whose evaluation by CEL means what
+// this package promises: literals become exact numbers, looking into values and
+// going through them becomes safe for null, and what only this package can know to
+// be wrong is refused. It notes what the expression reads.
+type rewriter struct {
+	src    []rune
+	info   *ast.SourceInfo
+	root   ast.Expr
+	make   ast.ExprFactory
+	nextID int64
+	names  []name
+	reads  reads
+}
+
+func newRewriter(src string, a *ast.AST, names []name) *rewriter {
+	return &rewriter{
+		src: []rune(src), info: a.SourceInfo(), root: a.Expr(), make: ast.NewExprFactory(), nextID: ast.MaxID(a),
+		names: names, reads: reads{names: make(map[string]bool)},
+	}
+}
+
+func (r *rewriter) rewrite() error {
+	if err := r.condition(r.root); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (r *rewriter) at(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
+
+// condition rewrites an expression that must be a bool, and makes sure of it at
+// run time where the checker may not know.
+func (r *rewriter) condition(e ast.Expr) *Error {
+	if err := r.value(e); err != nil {
+		return err
+	}
+	unknown := false
+	switch e.Kind() {
+	case ast.SelectKind:
+		unknown = !e.AsSelect().IsTestOnly()
+	case ast.IdentKind:
+		unknown = !internal(e.AsIdent())
+	case ast.CallKind:
+		unknown = slices.Contains([]string{fnGet, operators.Conditional}, e.AsCall().FunctionName())
+	}
+	if unknown {
+		r.wrap(e, fnBool)
+	}
+	return nil
+}
+
+// internal tells whether a name is an accumulator of CEL's macros.
+func internal(ident string) bool { return strings.HasPrefix(ident, "@") }
+
+// wrap makes e a call of a function with what e was.
+func (r *rewriter) wrap(e ast.Expr, function string) {
+	e.SetKindCase(r.make.NewCall(e.ID(), function, r.move(e)))
+}
+
+// move is what e is, under a new id, so that e can become something else.
+func (r *rewriter) move(e ast.Expr) ast.Expr {
+	id := r.id(e)
+	moved := r.make.NewUnspecifiedExpr(id)
+	moved.SetKindCase(e)
+	return moved
+}
+
+// id is a new id at the place of e.
+func (r *rewriter) id(e ast.Expr) int64 {
+	r.nextID++
+	if place, ok := r.info.GetOffsetRange(e.ID()); ok {
+		r.info.SetOffsetRange(r.nextID, place)
+	}
+	return r.nextID
+}
+
+// value rewrites an expression of any type.
+func (r *rewriter) value(e ast.Expr) *Error {
+	switch e.Kind() {
+	case ast.LiteralKind:
+		return r.literal(e)
+	case ast.IdentKind:
+		return r.ident(e)
+	case ast.SelectKind:
+		return r.selection(e)
+	case ast.CallKind:
+		return r.call(e)
+	case ast.ListKind:
+		return r.values(e.AsList().Elements()...)
+	case ast.MapKind:
+		for _, entry := range e.AsMap().Entries() {
+			if err := r.values(entry.AsMapEntry().Key(), entry.AsMapEntry().Value()); err != nil {
+				return err
+			}
+		}
+		return nil
+	case ast.ComprehensionKind:
+		return r.comprehension(e)
+	default:
+		return errorAt(r.at(e), "", "this makes a message, and there are none here")
+	}
+}
+
+func (r *rewriter) values(es ...ast.Expr) *Error {
+	for _, e := range es {
+		if err := r.value(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ident notes what is read. An image as a whole can only be compared: see comparison.
+func (r *rewriter) ident(e ast.Expr) *Error {
+	if r.image(e) {
+		text := e.AsIdent()
+		return errorAt(r.at(e), "read an attribute, as in "+text+".Status, or compare it with null or with another image", "%s is an image as a whole", text)
+	}
+	r.reads.names[e.AsIdent()] = true
+	return nil
+}
+
+// image tells whether e names an image.
+func (r *rewriter) image(e ast.Expr) bool {
+	return e.Kind() == ast.IdentKind && slices.ContainsFunc(r.names, func(n name) bool { return n.name == e.AsIdent() && n.t == imageType })
+}
+
+// selection rewrites x.name and has(x.name). Of an image it stays: that is an
+// attribute. Of anything else it becomes a lookup that is safe for null.
+func (r *rewriter) selection(e ast.Expr) *Error {
+	s := e.AsSelect()
+	if r.image(s.Operand()) {
+		r.reads.names[s.Operand().AsIdent()] = true
+		r.reads.attribute(s.FieldName())
+		return nil
+	}
+	if err := r.value(s.Operand()); err != nil {
+		return err
+	}
+	function := fnGet
+	if s.IsTestOnly() {
+		function = fnHas
+	}
+	name := r.make.NewLiteral(r.id(e), types.String(s.FieldName()))
+	e.SetKindCase(r.make.NewCall(e.ID(), function, s.Operand(), name))
+	return nil
+}
+
+// index rewrites x[y] as selection does x.name.
+func (r *rewriter) index(e ast.Expr) *Error {
+	args := e.AsCall().Args()
+	if !r.image(args[0]) {
+		if err := r.values(args...); err != nil {
+			return err
+		}
+		e.SetKindCase(r.make.NewCall(e.ID(), fnGet, args...))
+		return nil
+	}
+	name, ok := text(args[1])
+	if !ok {
+		return errorAt(r.at(args[1]), `as in item["first-name"]`, "the name of an attribute must be a text in quotes")
+	}
+	e.SetKindCase(r.make.NewSelect(e.ID(), args[0], name))
+	return r.selection(e)
+}
+
+func (r *rewriter) call(e ast.Expr) *Error {
+	c := e.AsCall()
+	if c.IsMemberFunction() {
+		if err := r.value(c.Target()); err != nil {
+			return err
+		}
+	}
+	switch c.FunctionName() {
+	case operators.Index:
+		return r.index(e)
+	case operators.Equals, operators.NotEquals:
+		return r.comparison(e)
+	case operators.In:
+		if err := r.checkOperation(c.Args()[0], c.Args()[1]); err != nil {
+			return err
+		}
+	case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot:
+		for _, arg := range c.Args() {
+			if err := r.condition(arg); err != nil {
+				return err
+			}
+		}
+		return nil
+	case operators.Conditional:
+		if err := r.condition(c.Args()[0]); err != nil {
+			return err
+		}
+		return r.values(c.Args()[1:]...)
+	case "number":
+		if len(c.Args()) == 1 && !c.IsMemberFunction() {
+			if n, ok := text(c.Args()[0]); ok {
+				return r.exact(e, r.at(c.Args()[0]), n)
+			}
+		}
+	case "timestamp", "duration":
+		if err := r.constant(c); err != nil {
+			return err
+		}
+	case "matches":
+		if err := r.pattern(c); err != nil {
+			return err
+		}
+	}
+	return r.values(c.Args()...)
+}
+
+// constant checks a point or length of time that is written as text.
+func (r *rewriter) constant(c ast.CallExpr) *Error {
+	if c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.LiteralKind {
+		return nil
+	}
+	convert := toTimestamp
+	if c.FunctionName() == "duration" {
+		convert = toDuration
+	}
+	if err, ok := convert(c.Args()[0].AsLiteral()).(*types.Err); ok {
+		return errorAt(r.at(c.Args()[0]), "", "%v", err)
+	}
+	return nil
+}
+
+// comparison rewrites == and !=: with null, which any type can be, and with a list
+// or map in brackets on the left, since only the other side knows whether it is a set.
+func (r *rewriter) comparison(e ast.Expr) *Error {
+	c := e.AsCall()
+	a, b := c.Args()[0], c.Args()[1]
+	if err := r.checkOperation(a, b); err != nil {
+		return err
+	}
+	if err := r.checkOperation(b, a); err != nil {
+		return err
+	}
+	whole := (r.image(a) || isNullLiteral(a)) && (r.image(b) || isNullLiteral(b))
+	for _, side := range c.Args() {
+		if whole && r.image(side) {
+			r.reads.names[side.AsIdent()] = true
+			if !isNullLiteral(a) && !isNullLiteral(b) {
+				r.reads.attribute("*")
+			}
+		} else if err := r.value(side); err != nil {
+			return err
+		}
+	}
+	switch {
+	case isNullLiteral(b):
+	case isNullLiteral(a):
+		a = b
+	default:
+		if a.Kind() == ast.ListKind || a.Kind() == ast.MapKind {
+			e.SetKindCase(r.make.NewCall(e.ID(), c.FunctionName(), b, a))
+		}
+		return nil
+	}
+	if c.FunctionName() == operators.Equals {
+		e.SetKindCase(r.make.NewCall(e.ID(), fnNull, a))
+	} else {
+		e.SetKindCase(r.make.NewCall(e.ID(), operators.LogicalNot, r.make.NewCall(r.id(e), fnNull, a)))
+	}
+	return nil
+}
+
+func isNullLiteral(e ast.Expr) bool {
+	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.NullValue
+}
+
+// text is the value of a text literal.
+func text(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	s, ok := e.AsLiteral().(types.String)
+	return string(s), ok
+}
+
+// checkOperation refuses to compare op with what no change's operation is called.
+func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
+	if op.Kind() != ast.IdentKind || op.AsIdent() != "op" || len(r.names) == 1 {
+		return nil
+	}
+	literals := []ast.Expr{with}
+	if with.Kind() == ast.ListKind {
+		literals = with.AsList().Elements()
+	}
+	var known []string
+	for o := pipeline.Unknown; o <= pipeline.Snapshot; o++ {
+		known = append(known, o.String())
+	}
+	for _, e := range literals {
+		if s, ok := text(e); ok && !slices.Contains(known, s) {
+			hint := "an op is " + strings.Join(known, ", ")
+			if near := nearest.Name(s, known); near != "" {
+				hint = fmt.Sprintf("did you mean %q?", near)
+			}
+			return errorAt(r.at(e), hint, "no op is called %q", s)
+		}
+	}
+	return nil
+}
+
+// comprehension rewrites what a macro like exists became.
+func (r *rewriter) comprehension(e ast.Expr) *Error {
+	c := e.AsComprehension()
+	if slices.ContainsFunc(r.names, func(n name) bool { return n.name == c.IterVar() }) {
+		return errorAt(r.at(e), "give the variable another name", "%s is the name of something else here", c.IterVar())
+	}
+	if err := r.value(c.IterRange()); err != nil {
+		return err
+	}
+	r.wrap(c.IterRange(), fnEach)
+	return r.values(c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result())
+}
+
+// pattern checks a regular expression where it can still be said where it is wrong.
+func (r *rewriter) pattern(c ast.CallExpr) *Error {
+	if len(c.Args()) != 1 {
+		return nil // the checker says so
+	}
+	pattern, ok := text(c.Args()[0])
+	if !ok {
+		return errorAt(r.at(c.Args()[0]), "", "the pattern of matches must be a text in quotes")
+	}
+	if _, err := regexp.Compile(pattern); err != nil {
+		return errorAt(r.at(c.Args()[0]), "the syntax is RE2's", "%v", err)
+	}
+	return nil
+}
+
+// literal makes a literal with a fraction or an exponent, or an unsigned one, an exact number.
+func (r *rewriter) literal(e ast.Expr) *Error {
+	switch v := e.AsLiteral().(type) {
+	case types.Double:
+		place, ok := r.info.GetOffsetRange(e.ID())
+		number := ""
+		if ok {
+			number = numberAt(r.src, int(place.Start))
+		}
+		if f, err := strconv.ParseFloat(number, 64); err != nil || f != float64(v) {
+			return errorAt(r.at(e), `write it as number("...")`, "the text of this number cannot be found")
+		}
+		return r.exact(e, r.at(e), number)
+	case types.Uint:
+		return r.exact(e, r.at(e), strconv.FormatUint(uint64(v), 10))
+	default:
+		return nil
+	}
+}
+
+// exact makes e the number that the text at a place says.
+func (r *rewriter) exact(e ast.Expr, at common.Location, number string) *Error {
+	v, err := parseNumber(number)
+	if err != nil {
+		return errorAt(at, "", "%q: %v", number, err)
+	}
+	e.SetKindCase(r.make.NewLiteral(e.ID(), v))
+	return nil
+}
+
+// numberAt is the text of the number literal that begins at src[from], without the
+// spaces that may stand behind its sign.
+func numberAt(src []rune, from int) string {
+	var b strings.Builder
+	i := from
+	digits := func() {
+		for ; i < len(src) && '0' <= src[i] && src[i] <= '9'; i++ {
+			b.WriteRune(src[i])
+		}
+	}
+	if i < len(src) && src[i] == '-' {
+		b.WriteByte('-')
+		for i++; i < len(src) && strings.ContainsRune(" \t\r\n\f", src[i]); i++ {
+		}
+	}
+	digits()
+	if i < len(src) && src[i] == '.' {
+		b.WriteByte('.')
+		i++
+		digits()
+	}
+	if i < len(src) && (src[i] == 'e' || src[i] == 'E') {
+		b.WriteByte('e')
+		i++
+		if i < len(src) && (src[i] == '+' || src[i] == '-') {
+			b.WriteRune(src[i])
+			i++
+		}
+		digits()
+	}
+	return b.String()
+}

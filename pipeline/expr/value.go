@@ -1,0 +1,279 @@
+package expr
+
+import (
+	"errors"
+	"reflect"
+	"time"
+
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// adapt is an attribute value as CEL sees it. Maps, lists and sets are adapters
+// that look into the value when they are asked.
+func adapt(v pipeline.Value) ref.Val {
+	switch v.Kind() {
+	case pipeline.KindS:
+		if text, ok := v.Text(); ok {
+			return types.String(text)
+		}
+	case pipeline.KindN:
+		if i, ok := v.Int64(); ok {
+			return types.Int(i)
+		}
+		if d, ok := v.Number(); ok {
+			return number{d}
+		}
+	case pipeline.KindBOOL:
+		b, ok := v.Bool()
+		if ok {
+			return boolean(b)
+		}
+	case pipeline.KindB:
+		if b, ok := v.Bytes(); ok {
+			return types.Bytes(b)
+		}
+	case pipeline.KindM:
+		return &mapping{native{v}}
+	case pipeline.KindL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+		return &list{native{v}}
+	}
+	return types.NullValue
+}
+
+// boolean is b without allocation.
+func boolean(b bool) ref.Val {
+	if b {
+		return types.True
+	}
+	return types.False
+}
+
+// instant is t, or null where it is zero.
+func instant(t time.Time) ref.Val {
+	if t.IsZero() {
+		return types.NullValue
+	}
+	return types.Timestamp{Time: t}
+}
+
+var operations = map[pipeline.Operation]ref.Val{
+	pipeline.Unknown:  types.String(pipeline.Unknown.String()),
+	pipeline.Insert:   types.String(pipeline.Insert.String()),
+	pipeline.Modify:   types.String(pipeline.Modify.String()),
+	pipeline.Remove:   types.String(pipeline.Remove.String()),
+	pipeline.Snapshot: types.String(pipeline.Snapshot.String()),
+}
+
+func operation(o pipeline.Operation) ref.Val { return operations[o] }
+
+// native is what the adapters of maps, lists and sets share.
+type native struct{ v pipeline.Value }
+
+// Value implements [ref.Val].
+func (n native) Value() any { return n.v }
+
+// Size implements [traits.Sizer].
+func (n native) Size() ref.Val { return types.Int(n.v.Len()) }
+
+// ConvertToNative implements [ref.Val].
+func (n native) ConvertToNative(reflect.Type) (any, error) {
+	return nil, errors.New("an attribute value has no native form")
+}
+
+// ConvertToType implements [ref.Val].
+func (n native) ConvertToType(t ref.Type) ref.Val {
+	return fail("%s cannot become %s", n.v.Kind(), t.TypeName())
+}
+
+// mapping is an M.
+type mapping struct{ native }
+
+var _ traits.Mapper = (*mapping)(nil)
+
+// Type implements [ref.Val].
+func (m *mapping) Type() ref.Type { return types.MapType }
+
+// Find implements [traits.Mapper].
+func (m *mapping) Find(key ref.Val) (ref.Val, bool) {
+	name, ok := key.(types.String)
+	if !ok {
+		return nil, false
+	}
+	v, ok := m.v.Get(string(name))
+	if !ok {
+		return nil, false
+	}
+	return adapt(v), true
+}
+
+// Get implements [traits.Indexer]: null where the map lacks the name.
+func (m *mapping) Get(key ref.Val) ref.Val {
+	if v, ok := m.Find(key); ok {
+		return v
+	}
+	return types.NullValue
+}
+
+// Contains implements [traits.Container].
+func (m *mapping) Contains(key ref.Val) ref.Val {
+	name, ok := key.(types.String)
+	if ok {
+		_, ok = m.v.Get(string(name))
+	}
+	return boolean(ok)
+}
+
+// Equal implements [ref.Val].
+func (m *mapping) Equal(other ref.Val) ref.Val {
+	if o, ok := other.(*mapping); ok {
+		return boolean(m.v.Equal(o.v))
+	}
+	o, ok := other.(traits.Mapper)
+	if !ok || o.Size() != m.Size() {
+		return types.False
+	}
+	for name, v := range m.v.Members() {
+		w, ok := o.Find(types.String(name))
+		if !ok || types.Equal(adapt(v), w) != types.True {
+			return types.False
+		}
+	}
+	return types.True
+}
+
+// Iterator implements [traits.Iterable]: over the names.
+func (m *mapping) Iterator() traits.Iterator {
+	names := make([]ref.Val, 0, m.v.Len())
+	for name := range m.v.Members() {
+		names = append(names, types.String(name))
+	}
+	return &iterator{members: names}
+}
+
+// list is an L, or a set: a list without order.
+type list struct{ native }
+
+var _ traits.Lister = (*list)(nil)
+
+// Type implements [ref.Val].
+func (l *list) Type() ref.Type { return types.ListType }
+
+// Get implements [traits.Indexer]: null behind the end.
+func (l *list) Get(index ref.Val) ref.Val {
+	if i, ok := index.(types.Int); ok && i >= 0 && i < types.Int(l.v.Len()) {
+		if v, ok := l.v.Index(int(i)); ok {
+			return adapt(v)
+		}
+	}
+	return types.NullValue
+}
+
+// Contains implements [traits.Container].
+func (l *list) Contains(member ref.Val) ref.Val {
+	for _, v := range l.v.Elements() {
+		if types.Equal(adapt(v), member) == types.True {
+			return types.True
+		}
+	}
+	return types.False
+}
+
+// Equal implements [ref.Val].
+func (l *list) Equal(other ref.Val) ref.Val {
+	if o, ok := other.(*list); ok {
+		return boolean(l.v.Equal(o.v))
+	}
+	o, ok := other.(traits.Lister)
+	if !ok || o.Size() != l.Size() {
+		return types.False
+	}
+	for i, v := range l.v.Elements() {
+		same := types.Equal(adapt(v), o.Get(types.Int(i)))
+		if l.v.Kind() != pipeline.KindL {
+			same = o.Contains(adapt(v))
+		}
+		if same != types.True {
+			return types.False
+		}
+	}
+	return types.True
+}
+
+// Add implements [traits.Adder].
+func (l *list) Add(other ref.Val) ref.Val {
+	o, ok := other.(traits.Lister)
+	if !ok {
+		return fail("a list and %s cannot be added", kindOf(other))
+	}
+	var both []ref.Val
+	for _, part := range []traits.Lister{l, o} {
+		for it := part.Iterator(); it.HasNext() == types.True; {
+			both = append(both, it.Next())
+		}
+	}
+	return types.DefaultTypeAdapter.NativeToValue(both)
+}
+
+// Iterator implements [traits.Iterable].
+func (l *list) Iterator() traits.Iterator {
+	members := make([]ref.Val, 0, l.v.Len())
+	for _, v := range l.v.Elements() {
+		members = append(members, adapt(v))
+	}
+	return &iterator{members: members}
+}
+
+// iterator goes through members; CEL asks for one as a value, of which it uses nothing else.
+type iterator struct {
+	native
+	members []ref.Val
+}
+
+var _ traits.Iterator = (*iterator)(nil)
+
+// Type implements [ref.Val].
+func (it *iterator) Type() ref.Type { return types.IteratorType }
+
+// Equal implements [ref.Val].
+func (it *iterator) Equal(other ref.Val) ref.Val { return boolean(it == other) }
+
+// HasNext implements [traits.Iterator].
+func (it *iterator) HasNext() ref.Val { return boolean(len(it.members) > 0) }
+
+// Next implements [traits.Iterator].
+func (it *iterator) Next() ref.Val {
+	if len(it.members) == 0 {
+		return nil
+	}
+	next := it.members[0]
+	it.members = it.members[1:]
+	return next
+}
+
+// kindOf names the type of a value as DynamoDB does where it has one.
+func kindOf(v ref.Val) string {
+	switch v := v.(type) {
+	case types.String:
+		return "S"
+	case types.Int, number:
+		return "N"
+	case types.Bool:
+		return "BOOL"
+	case types.Bytes:
+		return "B"
+	case types.Null:
+		return "null"
+	case *mapping:
+		return v.v.Kind().String()
+	case *list:
+		return v.v.Kind().String()
+	case *image:
+		return "an image"
+	default:
+		return v.Type().TypeName()
+	}
+}
