@@ -24,7 +24,7 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // BrokenError ends a replay in which files were broken. All that could be read was delivered.
 type BrokenError struct {
-	Files []*FileError // at least one; several of a file of which only lines were broken
+	Files []*FileError // at least one
 }
 
 // Error names each place.
@@ -57,17 +57,17 @@ func (e *BrokenError) Unwrap() []error {
 type PlaceError struct {
 	File   string
 	Line   int64 // on which the record begins, 1-based
-	Offset int64 // of its first byte, from the start of the file, decompressed
+	Offset int64 // of the record, or of the byte at which its grammar broke; from the start of the file, decompressed
 	Record int64 // its number in the file, 1-based; 0 in JSON lines, where Line says it
 	Err    error
 }
 
-// Error reads "stream.jsonl:17: cause", or "event.json:17 (record 4): cause".
+// Error reads "stream.jsonl:17 (byte 4711): cause", or "event.json:17 (byte 4711, record 4): cause".
 func (e *PlaceError) Error() string {
 	if e.Record > 0 {
-		return fmt.Sprintf("%s:%d (record %d): %v", e.File, e.Line, e.Record, e.Err)
+		return fmt.Sprintf("%s:%d (byte %d, record %d): %v", e.File, e.Line, e.Offset, e.Record, e.Err)
 	}
-	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+	return fmt.Sprintf("%s:%d (byte %d): %v", e.File, e.Line, e.Offset, e.Err)
 }
 
 // Unwrap is the cause.

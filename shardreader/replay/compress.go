@@ -11,8 +11,7 @@ import (
 )
 
 // decompressed looks at the first bytes of r, not at its name, and unpacks gzip
-// (also several members) and zstd (also several frames); anything else comes as it is,
-// without a byte order mark.
+// (also several members) and zstd (also several frames); anything else comes as it is.
 func decompressed(r io.Reader) (io.Reader, func(), error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	head, err := b.Peek(4)
@@ -22,6 +21,9 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(b)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF // it ends within its header
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -33,13 +35,6 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 			return nil, nil, err
 		}
 		return z, z.Close, nil
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return nil, nil, errUTF16
-	case bytes.HasPrefix(head, []byte{0xef, 0xbb, 0xbf}):
-		_, err := b.Discard(3)
-		return b, func() {}, err
 	}
 	return b, func() {}, nil
 }
-
-var errUTF16 = errors.New("it is UTF-16, as PowerShell writes it: save it as UTF-8")

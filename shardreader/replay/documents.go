@@ -14,8 +14,6 @@ type documents struct {
 	scan   scanner
 	within nest
 	expect expectation
-	line   int64 // on which the document began
-	folded bool  // a document so far ran over several lines
 }
 
 // expectation is what the innermost array wants next.
@@ -49,15 +47,11 @@ var errCut = errors.New("the input ends in the middle of a document: it was cut 
 // record cannot be found.
 func (d *documents) next() (record, error) {
 	for {
-		c, ok := d.w.space()
-		if !ok {
-			if d.within == inDocuments && d.w.err == nil {
-				return record{}, io.EOF
-			}
-			return record{}, d.cut()
+		c, err := d.peek()
+		if err != nil {
+			return record{}, err
 		}
 		if d.within == inDocuments {
-			d.line = d.w.line
 			switch c {
 			case '[':
 				d.w.take(1)
@@ -92,10 +86,21 @@ func (d *documents) next() (record, error) {
 			if err != nil {
 				return record{}, err
 			}
-			d.expect = comma
 			return d.take(end), nil
 		}
 	}
+}
+
+// peek passes over white space; io.EOF at the end of the last document.
+func (d *documents) peek() (byte, error) {
+	c, ok := d.w.space()
+	switch {
+	case !ok && d.within == inDocuments && d.w.err == nil:
+		return 0, io.EOF
+	case !ok:
+		return 0, d.cut()
+	}
+	return c, nil
 }
 
 // object reads the object at hand: a record, found, or an event, entered.
@@ -114,10 +119,7 @@ func (d *documents) object() (r record, found bool, err error) {
 		}
 		return record{}, false, nil
 	}
-	r = d.take(end)
-	d.expect = comma
-	d.ended()
-	return r, true, nil
+	return d.take(end), true, nil
 }
 
 // outline scans the object at hand without consuming it. Of an event, an object with an
@@ -161,13 +163,12 @@ func (d *documents) outline() (end int, event bool, err error) {
 func (d *documents) leave() error {
 	if d.within == inArray {
 		d.within = inDocuments
-		d.ended()
 		return nil
 	}
 	for {
-		c, ok := d.w.space()
-		if !ok {
-			return d.cut()
+		c, err := d.peek()
+		if err != nil {
+			return err
 		}
 		if c == '}' {
 			d.w.take(1)
@@ -198,35 +199,14 @@ func (d *documents) leave() error {
 	} else {
 		d.within = inDocuments
 	}
-	d.ended()
 	return nil
-}
-
-// ended notes whether the document that ended here stood on one line.
-func (d *documents) ended() {
-	if d.within == inDocuments && d.w.line != d.line {
-		d.folded = true
-	}
-}
-
-// resync goes on behind the line that is at hand, if that is where the next
-// document begins: where each stands on a line of its own, and no array is open.
-func (d *documents) resync(at *syntaxError) bool {
-	if d.folded || at.line != d.line || d.within == inArray || d.within == inArrayOfEvent {
-		return false
-	}
-	d.w.take(int(at.offset - d.w.offset))
-	if !d.w.nextLine() {
-		return false
-	}
-	d.within = inDocuments
-	return true
 }
 
 // take consumes a record that ends at end.
 func (d *documents) take(end int) record {
 	r := record{offset: d.w.offset, line: d.w.line}
 	r.raw = d.w.take(end)
+	d.expect = comma
 	return r
 }
 

@@ -54,8 +54,12 @@ func openFile(in input, r io.Reader, closeRaw func(), blockBytes int, p place) (
 		w:       &window{r: plain, block: memory, offset: p.Offset, line: p.Line},
 		close:   func() { closeUnpacker(); closeRaw() },
 	}
-	f.docs = documents{w: f.w, within: p.Within, line: p.Line, folded: p.Folded}
-	if _, err := io.CopyN(io.Discard, plain, p.Offset); err != nil {
+	f.docs = documents{w: f.w, within: p.Within}
+	_, err = io.CopyN(io.Discard, plain, p.Offset)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the file is shorter now")
+	}
+	if err != nil {
 		f.close()
 		return nil, fmt.Errorf("going to byte %d, where reading went on last time: %w", p.Offset, err)
 	}
@@ -63,7 +67,7 @@ func openFile(in input, r io.Reader, closeRaw func(), blockBytes int, p place) (
 }
 
 // next is the next block; io.EOF at the end. A block may come together with a
-// *syntaxError, behind which next finds no more, unless resumed.
+// *syntaxError, which ends the file.
 func (f *file) next() (*block, error) {
 	if f.docs.within == inNothing {
 		if err := f.recognize(); err != nil {
@@ -76,22 +80,22 @@ func (f *file) next() (*block, error) {
 	return f.nextRecords()
 }
 
-// nextLines takes whole lines.
+// nextLines takes whole lines, about a block of them, at least one.
 func (f *file) nextLines() (*block, error) {
 	f.w.fillTo(f.block)
-	end := bytes.LastIndexByte(f.w.buf, '\n') + 1
-	for end == 0 && !f.w.eof {
-		before := len(f.w.buf)
-		f.w.fill()
-		if i := bytes.LastIndexByte(f.w.buf[before:], '\n'); i >= 0 {
-			end = before + i + 1
+	end := bytes.LastIndexByte(f.w.buf[:min(f.block, len(f.w.buf))], '\n') + 1
+	for from := min(f.block, len(f.w.buf)); end == 0; f.w.fill() {
+		if i := bytes.IndexByte(f.w.buf[from:], '\n'); i >= 0 {
+			end = from + i + 1
+		} else if from = len(f.w.buf); f.w.eof {
+			break
 		}
 	}
-	switch {
-	case f.w.eof && f.w.err == nil:
-		end = len(f.w.buf) // the last line needs no line feed
-	case f.w.eof && end == 0:
+	if end == 0 && f.w.err != nil {
 		return nil, &syntaxError{f.w.offset, f.w.line, f.w.err}
+	}
+	if end == 0 {
+		end = len(f.w.buf) // the last line needs no line feed
 	}
 	if end == 0 {
 		return nil, io.EOF
@@ -137,6 +141,5 @@ func (f *file) place() place {
 		Line:   f.w.line,
 		Record: f.records,
 		Within: f.docs.within,
-		Folded: f.docs.folded || f.docs.within != inDocuments && f.w.line != f.docs.line,
 	}
 }

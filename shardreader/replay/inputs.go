@@ -67,26 +67,15 @@ func listInputs(paths []string) ([]input, error) {
 	return ins, nil
 }
 
-// openInput opens an input for reading; Close of standard input leaves it open.
-func openInput(in input, stdin io.Reader) (io.ReadCloser, error) {
-	if in.path != "-" {
-		return os.Open(in.path)
-	}
-	return io.NopCloser(stdin), nil
-}
-
 // awaited makes reads from a pipe or terminal end with a context: they run in a goroutine,
 // which outlives a read given up until its bytes, or the end, come.
 type awaited struct {
 	r    io.Reader
-	next chan chunk
-	rest []byte
+	buf  []byte     // the goroutine's while one runs
+	next chan error // of the goroutine, or nil
+	n    int        // what it read, once next gave
+	rest []byte     // of buf, not yet handed out
 	err  error
-}
-
-type chunk struct {
-	b   []byte
-	err error
 }
 
 // errGivenUp is what read returns when ctx is done before bytes came.
@@ -98,17 +87,20 @@ func (a *awaited) read(ctx context.Context, p []byte) (int, error) {
 			return 0, a.err
 		}
 		if a.next == nil {
-			a.next = make(chan chunk, 1)
-			next := a.next
+			if a.buf == nil {
+				a.buf = make([]byte, 64<<10)
+			}
+			next := make(chan error, 1)
+			a.next = next
 			go func() {
-				b := make([]byte, 64<<10)
-				n, err := a.r.Read(b)
-				next <- chunk{b[:n], err}
+				var err error
+				a.n, err = a.r.Read(a.buf)
+				next <- err
 			}()
 		}
 		select {
-		case c := <-a.next:
-			a.rest, a.err, a.next = c.b, c.err, nil
+		case a.err = <-a.next:
+			a.rest, a.next = a.buf[:a.n], nil
 		case <-ctx.Done():
 			return 0, errGivenUp
 		}

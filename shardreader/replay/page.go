@@ -27,13 +27,11 @@ func (s *Source) page(b *block) *pipeline.Page {
 func (b *block) decodeLines(decoder *pipeline.Decoder) *pipeline.Page {
 	p := decoder.DecodeLines(b.bytes)
 	for _, e := range p.Errors {
-		at := min(int(e.Offset), len(b.bytes))
-		e.Err = &PlaceError{
-			File:   b.file,
-			Line:   b.line + int64(bytes.Count(b.bytes[:at], newline)),
-			Offset: b.offset + int64(at),
-			Err:    e.Err,
+		place := &PlaceError{File: b.file, Line: b.line + int64(bytes.Count(b.bytes[:e.Offset], newline)), Offset: b.offset + e.Offset, Err: e.Err}
+		if framing, ok := errors.AsType[*pipeline.FramingError](e.Err); ok {
+			place.Offset, place.Err = b.offset+framing.Offset, framing.Err
 		}
+		e.Offset, e.Err = b.offset+e.Offset, place
 	}
 	return p
 }

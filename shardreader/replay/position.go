@@ -10,11 +10,10 @@ import (
 // place is a position in the inputs, always behind a record or at the start of a file.
 type place struct {
 	File   string `json:"file"`
-	Offset int64  `json:"offset"`           // bytes from the start of the file, decompressed
-	Line   int64  `json:"line"`             // in which Offset stands, 1-based
-	Record int64  `json:"record"`           // records before it, of a file that is not JSON lines
-	Within nest   `json:"within"`           // what is open at Offset
-	Folded bool   `json:"folded,omitempty"` // a document has run over several lines
+	Offset int64  `json:"offset"` // bytes from the start of the file, decompressed
+	Line   int64  `json:"line"`   // in which Offset stands, 1-based
+	Record int64  `json:"record"` // records before it, of a file that is not JSON lines
+	Within nest   `json:"within"` // what is open at Offset
 }
 
 // nest says in what the records stand.

@@ -152,7 +152,7 @@ func (s *Source) openRaw(in input) (io.Reader, func(), error) {
 	return f, func() { f.Close() }, nil
 }
 
-// endFile takes leave of the file at hand, unless what broke was one line of it.
+// endFile takes leave of the file at hand.
 func (s *Source) endFile(err error) {
 	f := s.file
 	if broken, ok := errors.AsType[*syntaxError](err); ok {
@@ -160,9 +160,6 @@ func (s *Source) endFile(err error) {
 			s.o.Skipped(f.path, err)
 		} else {
 			s.broken = append(s.broken, &FileError{File: f.path, Offset: broken.offset, Line: broken.line, Err: broken.err})
-			if f.docs.within != inLines && f.docs.within != inNothing && f.docs.resync(broken) {
-				return
-			}
 		}
 	}
 	f.close()

@@ -79,21 +79,6 @@ func (w *window) space() (byte, bool) {
 	}
 }
 
-// nextLine consumes the rest of the line at hand; false where the file ends with it.
-func (w *window) nextLine() bool {
-	for {
-		if i := bytes.IndexByte(w.buf, '\n'); i >= 0 {
-			w.take(i + 1)
-			return true
-		}
-		w.take(len(w.buf))
-		if w.eof {
-			return false
-		}
-		w.fill()
-	}
-}
-
 // lineAt is the number of the line in which buf[i] stands.
 func (w *window) lineAt(i int) int64 {
 	return w.line + int64(bytes.Count(w.buf[:min(i, len(w.buf))], newline))
