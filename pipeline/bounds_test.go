@@ -1,0 +1,212 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestBounds_ReadingStopsWhereTheyAreReached(t *testing.T) {
+	for name, bound := range map[string]func(*Options){
+		"changes": func(o *Options) { o.MaxChanges = 4 },
+		"bytes":   func(o *Options) { o.MaxBytes = 2 * pinnedBytes(pageOf(map[string]int{}, "p", 1, "a", "b")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := map[string]int{}
+				read, held := 0, make(chan struct{})
+				p := newPipeline(t, SinkFunc(func(context.Context, []Delivery) error { <-held; return nil }), bound)
+				done := make(chan error, 1)
+				go func() {
+					done <- p.Run(t.Context(), SourceFunc(func(context.Context) (*Page, error) {
+						if read == 10 {
+							return nil, io.EOF
+						}
+						read++
+						return pageOf(n, "p", read, "a", "b"), nil
+					}), nil)
+				}()
+				synctest.Wait()
+				if read != 2 {
+					t.Errorf("%d pages of 2 changes read, want 2: bounds of 4 are reached then", read)
+				}
+				close(held)
+				if err := <-done; err != nil || read != 10 {
+					t.Errorf("%d pages read, %v", read, err)
+				}
+				checkLedger(t, p, none(SinkLedger{Routed: 20, Written: 20}))
+			})
+		})
+	}
+}
+
+func TestBounds_LargerPagePassesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		s := &recorder{}
+		p := newPipeline(t, s, func(o *Options) { o.MaxChanges, o.MaxBytes = 1, 1 })
+		if err := p.Run(t.Context(), pages(nil, pageOf(n, "p", 1, "a", "b", "c"), pageOf(n, "p", 2, "d", "e")), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.all(); len(got) != 5 {
+			t.Errorf("written %v", got)
+		}
+	})
+}
+
+// apart is a source whose partitions are read apart: it deals pages of those
+// that are not paused, in turn.
+type apart struct {
+	mu     sync.Mutex
+	left   map[string][]*Page
+	turn   []string
+	paused map[string]bool
+	pauses []string
+	wake   chan struct{}
+}
+
+var _ Pauser = (*apart)(nil)
+
+func (s *apart) Pause(partition string, paused bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused[partition] = paused
+	s.pauses = append(s.pauses, fmt.Sprint(partition, paused))
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *apart) Read(ctx context.Context) (*Page, error) {
+	for {
+		if page := s.next(); page != nil {
+			return page, nil
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (s *apart) next() *Page {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, name := range s.turn {
+		if !s.paused[name] && len(s.left[name]) > 0 {
+			s.turn = append(append(slices.Clone(s.turn[:i]), s.turn[i+1:]...), name)
+			page := s.left[name][0]
+			s.left[name] = s.left[name][1:]
+			return page
+		}
+	}
+	return nil
+}
+
+func TestBounds_PartitionAtItsShareIsPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		src := &apart{left: map[string][]*Page{}, turn: []string{"p", "q"}, paused: map[string]bool{}, wake: make(chan struct{}, 1)}
+		for i := range 50 {
+			src.left["p"] = append(src.left["p"], pageOf(n, "p", i+1, "hot"))
+			src.left["q"] = append(src.left["q"], pageOf(n, "q", i+1, "b"))
+		}
+		var up atomic.Bool
+		s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
+			var failed BatchError
+			for i := range ds {
+				if ds[i].Change.Key == "hot" && !up.Load() {
+					failed.Add(i, Transient(errDown))
+				}
+			}
+			return failed.OrNil()
+		}}
+		p := newPipeline(t, s, func(o *Options) { o.MaxChanges = 20; o.Routes[0].Concurrency = 1 })
+		var c commits
+		done := make(chan error, 1)
+		go func() { done <- p.Run(t.Context(), src, &c) }()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if c.at("q") != "50" {
+			t.Errorf("partition q stands at %q: the blocked key of p held it up", c.at("q"))
+		}
+		if read := 50 - len(src.left["p"]); read > 12 || !src.paused["p"] {
+			t.Errorf("%d pages of p read, paused %v: its share is 10 changes", read, src.paused["p"])
+		}
+		up.Store(true)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if c.at("p") != "50" {
+			t.Errorf("partition p stands at %q after the outage", c.at("p"))
+		}
+		p.Stop(t.Context())
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if len(src.pauses) == 0 || src.paused["p"] || src.paused["q"] {
+			t.Errorf("pauses %v", src.pauses)
+		}
+	})
+}
+
+// A key that waits is cloned, and so holds its own bytes and not its page's.
+func TestBounds_WaitingChangePinsNoPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
+			var failed BatchError
+			for i := range ds {
+				if ds[i].Change.Key == "bad" {
+					failed.Add(i, Transient(errDown))
+				}
+			}
+			return failed.OrNil()
+		}}
+		p := newPipeline(t, s)
+		done := make(chan error, 1)
+		page := pageOf(n, "p", 1, "bad", "a", "b", "c", "d")
+		one := int64(len(page.Changes[0].Raw))
+		go func() { done <- p.Run(t.Context(), endless(page), nil) }()
+		synctest.Wait()
+		if bytes, changes := p.run.bounds.held(); bytes != one || changes != 1 {
+			t.Errorf("%d bytes and %d changes are held for one waiting change of %d bytes", bytes, changes, one)
+		}
+		p.Stop(t.Context())
+		if _, ok := errors.AsType[*StopError](<-done); !ok {
+			t.Error("no StopError with a change that waits")
+		}
+	})
+}
+
+func TestBounds_NothingIsHeldAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		s := &recorder{fail: failing("a", 2, Transient(errDown), Transient(errDown), errDown)}
+		p := newPipeline(t, s, func(o *Options) {
+			o.DeadLetters = &graveyard{}
+			o.Routes = append(o.Routes, Route{Name: "t", Sink: &recorder{}, Batch: Batch{Fill: true}})
+		})
+		var held func() (int64, int64)
+		page := withBad(pageOf(n, "p", 3, "a", "b"))
+		script := pages(nil, pageOf(n, "p", 1, "a", "b"), pageOf(n, "p", 2, "a", "a"), page)
+		err := p.Run(t.Context(), SourceFunc(func(ctx context.Context) (*Page, error) {
+			held = p.run.bounds.held
+			return script.Read(ctx)
+		}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes, changes := held(); bytes != 0 || changes != 0 {
+			t.Errorf("%d bytes and %d changes are held", bytes, changes)
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package pipeline
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// needy is a filter that keeps all and needs images.
+type needy struct {
+	FilterFunc
+	needs Needs
+}
+
+var _ Requirer = needy{}
+
+func (n needy) Requires() Needs { return n.needs }
+func (n needy) Name() string    { return "needy" }
+
+// Fact 13: StreamViewType KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES: a
+// stage that needs an image which the view type lacks is a clear error when it
+// starts, not a nil later.
+func TestFact13_ViewTypeLacksAnImage(t *testing.T) {
+	keep := FilterFunc(func(*Change) (Verdict, error) { return Verdict{}, nil })
+	for _, test := range []struct {
+		needs Needs
+		view  ViewType
+		want  string // "" where it runs
+	}{
+		{Needs{Old: true}, NewImage, "NEW_AND_OLD_IMAGES"},
+		{Needs{Old: true}, KeysOnly, "NEW_AND_OLD_IMAGES"},
+		{Needs{New: true}, KeysOnly, "StreamViewType NEW_IMAGE"},
+		{Needs{New: true}, OldImage, "NEW_AND_OLD_IMAGES"},
+		{Needs{Old: true, New: true}, OldImage, "old and new images"},
+		{Needs{Old: true, New: true}, NewAndOldImages, ""},
+		{Needs{Old: true, New: true}, ViewUnknown, ""},
+		{Needs{New: true}, NewImage, ""},
+		{Needs{}, KeysOnly, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &recorder{}
+			p := newPipeline(t, s, func(o *Options) { o.Routes[0].Filters = []Filter{needy{keep, test.needs}} })
+			page := pageOf(map[string]int{}, "p", 1, "a")
+			page.Changes[0].ViewType = test.view
+			page.Changes[0].StreamARN = "arn:aws:dynamodb:eu-west-1:1:table/shop/stream/x"
+			err := p.Run(t.Context(), endlessUnless(test.want != "", page), nil)
+			if test.want == "" {
+				if err != nil || len(s.all()) != 1 {
+					t.Errorf("%+v over %v: %v, written %v", test.needs, test.view, err, s.all())
+				}
+				return
+			}
+			v, ok := errors.AsType[*ViewTypeError](err)
+			if !ok || len(s.all()) != 0 {
+				t.Fatalf("%+v over %v: %v, written %v", test.needs, test.view, err, s.all())
+			}
+			for _, want := range []string{test.want, `filter "needy" of route "s"`, page.Changes[0].StreamARN, test.view.String()} {
+				if !strings.Contains(v.Error(), want) {
+					t.Errorf("%q does not name %q", v, want)
+				}
+			}
+		})
+	}
+}
+
+// endlessUnless is a source that ends by itself unless the run is to stop by an error.
+func endlessUnless(stops bool, page *Page) Source {
+	if stops {
+		return endless(page)
+	}
+	return pages(nil, page)
+}

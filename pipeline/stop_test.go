@@ -1,0 +1,122 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// hanging is a Write that blocks until its context is done, for one key.
+func hanging(key string) func(context.Context, []Delivery) error {
+	return func(ctx context.Context, ds []Delivery) error {
+		for i := range ds {
+			if string(ds[i].Change.Key) == key {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	}
+}
+
+func TestStop_HardAfterTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		s := &recorder{fail: hanging("b")}
+		g := &graveyard{}
+		p := newPipeline(t, s, func(o *Options) {
+			o.DeadLetters = g
+			o.StopTimeout = time.Minute
+			o.Routes[0].Batch.Count = 1
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var c commits
+		start := time.Now()
+		err := p.Run(ctx, endless(pageOf(n, "p", 1, "a"), pageOf(n, "p", 2, "b"), pageOf(n, "p", 3, "c")), &c)
+		stop, ok := errors.AsType[*StopError](err)
+		if !ok || stop.Pending != 1 || !errors.Is(err, errStopTimeout) {
+			t.Errorf("Run returned %v", err)
+		}
+		if took := time.Since(start); took != time.Hour+time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		if c.at("p") != "1" || len(g.letters) != 0 {
+			t.Errorf("committed %q, letters %v: what a stop cut off is neither", c.at("p"), g.letters)
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 3, Written: 2, Pending: 1}))
+	})
+}
+
+func TestStop_ItsContextTurnsItHard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipeline(t, &recorder{fail: hanging("a")})
+		done := make(chan error, 1)
+		go func() { done <- p.Run(t.Context(), endless(pageOf(map[string]int{}, "p", 1, "a")), nil) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		p.Stop(ctx)
+		if err := <-done; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Run returned %v", err)
+		}
+	})
+}
+
+func TestStop_EndOfTheSourceWaitsForRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errs []error
+		for range 50 {
+			errs = append(errs, RetryAfter(errDown, time.Minute))
+		}
+		s := &recorder{fail: failing("a", 1, errs...)}
+		p := newPipeline(t, s)
+		var c commits
+		if err := p.Run(t.Context(), pages(nil, pageOf(map[string]int{}, "p", 1, "a")), &c); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.all(); !slices.Equal(got, []string{"a1"}) || c.at("p") != "1" {
+			t.Errorf("written %v, committed %q", got, c.at("p"))
+		}
+	})
+}
+
+// flushed is a sink that must be flushed.
+type flushed struct {
+	recorder
+	log []string
+	err error
+}
+
+func (f *flushed) Write(ctx context.Context, ds []Delivery) error {
+	f.log = append(f.log, "write")
+	return f.recorder.Write(ctx, ds)
+}
+
+func (f *flushed) Flush(context.Context) error {
+	f.log = append(f.log, "flush")
+	err := f.err
+	f.err = nil
+	return err
+}
+
+func TestStop_FlushesAfterTheLastWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &flushed{err: Transient(errDown)}
+		p := newPipeline(t, f)
+		if err := p.Run(t.Context(), pages(nil, pageOf(map[string]int{}, "p", 1, "a")), nil); err != nil {
+			t.Fatal(err)
+		}
+		if want := "[write flush flush]"; fmt.Sprint(f.log) != want {
+			t.Errorf("%v, want %v", f.log, want)
+		}
+		f.err = errDown
+		if err := p.Run(t.Context(), pages(nil), nil); !errors.Is(err, errDown) {
+			t.Errorf("Run returned %v, want the error of Flush", err)
+		}
+	})
+}
