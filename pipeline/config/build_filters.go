@@ -113,7 +113,7 @@ func (c *checker) condition(v *value, src Source) pipeline.Condition {
 }
 
 func (c *checker) conditions(v *value, src Source) []pipeline.Condition {
-	var cs []pipeline.Condition
+	cs := make([]pipeline.Condition, 0, len(v.all()))
 	for _, e := range v.all() {
 		if part := c.condition(e, src); part != nil {
 			cs = append(cs, part)
@@ -124,7 +124,7 @@ func (c *checker) conditions(v *value, src Source) []pipeline.Condition {
 
 // both is one condition for each entry of a map, all of which hold.
 func both(v *value, one func(*value) pipeline.Condition) pipeline.Condition {
-	var cs []pipeline.Condition
+	cs := make([]pipeline.Condition, 0, len(v.all()))
 	for _, e := range v.all() {
 		cs = append(cs, one(e))
 	}

@@ -108,9 +108,12 @@ func buildColumns(v *value) []Column {
 
 // paths is the paths of a list as they are written.
 func paths(v *value) []string {
-	var ps []string
-	for _, e := range v.all() {
-		ps = append(ps, e.source)
+	if v == nil {
+		return nil
+	}
+	ps := make([]string, len(v.entries))
+	for i, e := range v.entries {
+		ps[i] = e.source
 	}
 	return ps
 }

@@ -52,6 +52,10 @@ func invalidUTF8(b []byte) int {
 	return -1
 }
 
+// maxSearched bounds the lines of a file in which an error's line is searched: the
+// search reads the file again for each line behind it.
+const maxSearched = 500
+
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // syntax reports what the YAML parser could not read. The parser names the line
@@ -65,7 +69,7 @@ func (c *checker) syntax(err error) {
 		message = "not YAML: " + strings.TrimPrefix(err.Error(), m[0])
 		line, _ = strconv.Atoi("0" + m[1])
 	}
-	if len(c.lines) <= 2000 {
+	if len(c.lines) <= maxSearched {
 		line = 1 + c.readable()
 	}
 	line = min(max(line, 1), max(len(c.lines), 1))

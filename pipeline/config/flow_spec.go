@@ -35,6 +35,7 @@ type DeadLetters struct {
 // Undecodable says what becomes of a record that cannot be decoded.
 type Undecodable uint8
 
+// What can become of a record that cannot be decoded.
 const (
 	DeadLetterUndecodable Undecodable = iota // raw, to dead letters
 	BlockOnUndecodable                       // the stream stops there

@@ -39,7 +39,7 @@ func load(t *testing.T, file string) (*config.Config, error) {
 	return config.Parse(filepath.Base(file), b, getenv)
 }
 
-func glob(t *testing.T, patterns ...string) []string {
+func glob(t testing.TB, patterns ...string) []string {
 	t.Helper()
 	var files []string
 	for _, p := range patterns {

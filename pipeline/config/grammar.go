@@ -2,16 +2,17 @@ package config
 
 import "regexp"
 
-// Capability is a stage of the project. Keys of a later one than this version
+// capability is a stage of the project. Keys of a later one than this version
 // has are known, checked and refused.
-type Capability string
+type capability string
 
+// The capabilities, in the order in which they come.
 const (
-	Core        Capability = "" // this version
-	State       Capability = "state"
-	Sinks       Capability = "sinks"
-	ShardReader Capability = "shard reader"
-	Deploy      Capability = "deploy"
+	core             capability = "" // this version
+	stateStage       capability = "state"
+	sinksStage       capability = "sinks"
+	shardReaderStage capability = "shard reader"
+	deployStage      capability = "deploy"
 )
 
 // shape is what may stand at a place of the file.
@@ -62,7 +63,7 @@ type key struct {
 	name     string
 	rule     *rule
 	doc      string     // one sentence, for the schema
-	by       Capability // that brings it
+	by       capability // that brings it
 	what     string     // in the plural, what is refused; default: the key in quotes
 	def      string     // what a missing key means, as it would be written
 	required bool
@@ -78,7 +79,7 @@ type group struct {
 // word is one of the words that a place may hold.
 type word struct {
 	name string
-	by   Capability
+	by   capability
 }
 
 func text() *rule       { return &rule{shape: textShape} }
@@ -103,11 +104,11 @@ func textLike(expression, likes string) *rule {
 // words is one of the names, all of them of this version.
 func words(names ...string) *rule {
 	r := &rule{shape: wordShape}
-	return r.and(Core, names...)
+	return r.and(core, names...)
 }
 
 // and adds words that a capability brings.
-func (r *rule) and(by Capability, names ...string) *rule {
+func (r *rule) and(by capability, names ...string) *rule {
 	for _, n := range names {
 		r.words = append(r.words, word{n, by})
 	}

@@ -8,23 +8,23 @@ func grammar() *rule {
 		key{name: "name", rule: name(), required: true, doc: "Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."},
 		key{name: "source", rule: source(), required: true, doc: "The table whose changes are carried."},
 		key{name: "attributes", rule: mapOf(nil, words("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS")), doc: "Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded."},
-		key{name: "connections", by: Sinks, tuning: true, what: "connections", rule: mapOf(name(), connection()), doc: "Servers that sinks write to; secrets by ${ENV} or by reference."},
-		key{name: "leases", by: ShardReader, tuning: true, what: "leases", rule: object(
+		key{name: "connections", by: sinksStage, tuning: true, what: "connections", rule: mapOf(name(), connection()), doc: "Servers that sinks write to; secrets by ${ENV} or by reference."},
+		key{name: "leases", by: shardReaderStage, tuning: true, what: "leases", rule: object(
 			key{name: "table", rule: table(), doc: "DynamoDB table of leases."},
 			key{name: "duration", rule: duration(), doc: "How long a lease lives without renewal."},
 			key{name: "file", rule: text(), doc: "File of leases, for one process."},
 		).one("table", "file"), doc: "Where workers agree on who reads which shard."},
-		key{name: "state", by: State, tuning: true, rule: object(
+		key{name: "state", by: stateStage, tuning: true, rule: object(
 			key{name: "table", rule: table(), required: true, doc: "DynamoDB table of guards, contributions and quarantine."},
 			key{name: "guard_retention", rule: duration(), def: "30d", doc: "How long a tombstone's guard lives."},
 		), doc: "What sinks remember of items."},
-		key{name: "hmac_key", by: State, rule: text(), doc: "Secret behind masked values, hashed fields and hashed ids."},
-		key{name: "sensitive", by: State, what: "sensitive attributes", rule: list(pattern()), doc: "Paths that are masked and reach no sink unless it says so; ** for a subtree."},
+		key{name: "hmac_key", by: stateStage, rule: text(), doc: "Secret behind masked values, hashed fields and hashed ids."},
+		key{name: "sensitive", by: stateStage, what: "sensitive attributes", rule: list(pattern()), doc: "Paths that are masked and reach no sink unless it says so; ** for a subtree."},
 		key{name: "filters", rule: filters(), doc: "What to drop before any sink, in order; each drop is counted by its name."},
 		key{name: "detect", rule: mapOf(name(), detector()), doc: "Events to raise, by name."},
 		key{name: "sinks", rule: mapOf(name(), sink()), required: true, doc: "Where changes go, by name."},
 		key{name: "dead_letters", tuning: true, rule: deadLetters(), doc: "Where what cannot be delivered goes."},
-		key{name: "metrics", by: Deploy, tuning: true, rule: words("emf", "otlp", "none"), doc: "How metrics leave the process. Default: emf on Lambda, else otlp."},
+		key{name: "metrics", by: deployStage, tuning: true, rule: words("emf", "otlp", "none"), doc: "How metrics leave the process. Default: emf on Lambda, else otlp."},
 	)
 }
 
@@ -52,13 +52,13 @@ func source() *rule {
 		key{name: "tables", rule: list(table()), doc: "Several tables; canonical keys then hold the table's name."},
 		key{name: "ttl_attribute", rule: text(), doc: "Attribute of the table's TTL, epoch seconds."},
 		key{name: "emulator", tuning: true, rule: words("dynamodb-local"), doc: "Records come from DynamoDB Local: {} is the empty map."},
-		key{name: "start", by: ShardReader, tuning: true, rule: textLike(`trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z"), def: "trim_horizon", doc: "Where a new reader starts."},
-		key{name: "on_gap", by: ShardReader, tuning: true, rule: words("stop", "continue"), def: "stop", doc: "What to do when records were lost before they were read."},
-		key{name: "polling", by: ShardReader, tuning: true, rule: object(
+		key{name: "start", by: shardReaderStage, tuning: true, rule: textLike(`trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z"), def: "trim_horizon", doc: "Where a new reader starts."},
+		key{name: "on_gap", by: shardReaderStage, tuning: true, rule: words("stop", "continue"), def: "stop", doc: "What to do when records were lost before they were read."},
+		key{name: "polling", by: shardReaderStage, tuning: true, rule: object(
 			key{name: "max_idle", rule: duration(), def: "5s", doc: "Longest pause between two polls of an idle shard."},
 			key{name: "calls_per_month", rule: integer(1), doc: "Budget of GetRecords calls."},
 		), doc: "How often shards are read."},
-		key{name: "kinesis", by: Deploy, what: "Kinesis sources", rule: textLike(`arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN"), doc: "ARN of the Kinesis stream that the table writes to."},
+		key{name: "kinesis", by: deployStage, what: "Kinesis sources", rule: textLike(`arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN"), doc: "ARN of the Kinesis stream that the table writes to."},
 	).one("table", "stream", "tables", "kinesis")
 }
 
@@ -80,9 +80,9 @@ func deadLetters() *rule {
 		key{name: "prefix", rule: text(), doc: "Prefix of the objects in the bucket."},
 		key{name: "queue", rule: text(), doc: "URL of an SQS queue."},
 		key{name: "dir", rule: text(), doc: "Local directory."},
-		key{name: "max_hold", by: State, rule: duration(), def: "12h", doc: "How long a transient failure blocks its key before it is given up."},
-		key{name: "quarantine", by: State, rule: words("key", "none"), def: "key", doc: "What is held back behind a letter."},
-		key{name: "redrive", by: State, rule: words("manual", "auto"), def: "manual", doc: "Who brings letters back."},
+		key{name: "max_hold", by: stateStage, rule: duration(), def: "12h", doc: "How long a transient failure blocks its key before it is given up."},
+		key{name: "quarantine", by: stateStage, rule: words("key", "none"), def: "key", doc: "What is held back behind a letter."},
+		key{name: "redrive", by: stateStage, rule: words("manual", "auto"), def: "manual", doc: "Who brings letters back."},
 		key{name: "undecodable", rule: words("dead_letter", "block"), def: "dead_letter", doc: "What becomes of a record that cannot be decoded."},
 	).atMostOne("bucket", "queue", "dir")
 }

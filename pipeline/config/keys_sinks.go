@@ -4,7 +4,7 @@ package config
 func sink() *rule {
 	r := object(
 		key{name: "view", rule: viewKeys(), doc: "A row for each item."},
-		key{name: "aggregate", by: State, what: "aggregates", rule: aggregateKeys(), doc: "Counts and sums by group."},
+		key{name: "aggregate", by: stateStage, what: "aggregates", rule: aggregateKeys(), doc: "Counts and sums by group."},
 		key{name: "search", rule: searchKeys(), doc: "A document for each item."},
 		key{name: "archive", rule: archiveKeys(), doc: "Every change as an immutable object."},
 		key{name: "notify", rule: notifyKeys(), doc: "Detected events as CloudEvents."},
@@ -21,7 +21,7 @@ func withShared(when *rule, own ...key) *rule {
 		key{name: "rate", tuning: true, rule: number(), doc: "Deliveries a second. Default: unlimited."},
 		key{name: "concurrency", tuning: true, rule: integer(1), def: "4", doc: "Writes in flight."},
 		key{name: "batch", tuning: true, rule: batch(), doc: "Bounds of one write."},
-		key{name: "allow_sensitive", by: State, rule: list(pattern()), doc: "Sensitive paths that this sink may hold."},
+		key{name: "allow_sensitive", by: stateStage, rule: list(pattern()), doc: "Sensitive paths that this sink may hold."},
 	)...)
 }
 
@@ -40,8 +40,8 @@ func viewKeys() *rule {
 		key{name: "table", rule: table(), required: true, doc: "Table of the rows."},
 		key{name: "key", rule: columns(), required: true, doc: "Partition key and sort key of a row."},
 		key{name: "attributes", rule: columns(), doc: "What else a row holds."},
-		key{name: "on_collision", by: State, rule: words("dead_letter", "keep_first", "last"), def: "dead_letter", doc: "What to do when several items claim a row."},
-		key{name: "tombstones", rule: words("in_place").and(State, "apart"), def: "in_place", doc: "Where the mark of a removed row stands."},
+		key{name: "on_collision", by: stateStage, rule: words("dead_letter", "keep_first", "last"), def: "dead_letter", doc: "What to do when several items claim a row."},
+		key{name: "tombstones", rule: words("in_place").and(stateStage, "apart"), def: "in_place", doc: "Where the mark of a removed row stands."},
 	)
 }
 
@@ -74,21 +74,21 @@ func aggregateKeys() *rule {
 
 func searchKeys() *rule {
 	return withShared(itemExpr(),
-		key{name: "connection", by: Sinks, tuning: true, what: "connections", rule: name(), doc: "One of connections."},
+		key{name: "connection", by: sinksStage, tuning: true, what: "connections", rule: name(), doc: "One of connections."},
 		key{name: "index", rule: templ(), required: true, doc: "Index of the documents."},
 		key{name: "fields", rule: object(
 			key{name: "include", rule: list(path()), doc: "Only these. Default: every attribute."},
 			key{name: "exclude", rule: list(path()), doc: "All but these."},
 			key{name: "rename", rule: mapOf(path(), text()), doc: "Field name by path."},
 			key{name: "numbers", rule: mapOf(path(), words("string", "scaled_float", "double")), doc: "How long decimals are written, by path."},
-			key{name: "hash", by: State, rule: list(path()), doc: "Paths that are written as an HMAC."},
+			key{name: "hash", by: stateStage, rule: list(path()), doc: "Paths that are written as an HMAC."},
 		), doc: "What a document holds."},
-		key{name: "mapping", by: Sinks, rule: text(), doc: "File of the index's mapping."},
-		key{name: "mode", rule: words("exact").and(Sinks, "fast"), def: "exact", doc: "How versions are compared."},
-		key{name: "id", rule: words("key").and(State, "hmac"), def: "key", doc: "What document ids are made of."},
-		key{name: "routing", by: Sinks, rule: templ(), doc: "Routing of the documents."},
-		key{name: "create", by: Sinks, rule: words("on_start", "on_demand"), def: "on_start", doc: "When indexes are made."},
-		key{name: "max_indexes", by: Sinks, rule: integer(1), doc: "Bound on what an index template may make."},
+		key{name: "mapping", by: sinksStage, rule: text(), doc: "File of the index's mapping."},
+		key{name: "mode", rule: words("exact").and(sinksStage, "fast"), def: "exact", doc: "How versions are compared."},
+		key{name: "id", rule: words("key").and(stateStage, "hmac"), def: "key", doc: "What document ids are made of."},
+		key{name: "routing", by: sinksStage, rule: templ(), doc: "Routing of the documents."},
+		key{name: "create", by: sinksStage, rule: words("on_start", "on_demand"), def: "on_start", doc: "When indexes are made."},
+		key{name: "max_indexes", by: sinksStage, rule: integer(1), doc: "Bound on what an index template may make."},
 	)
 }
 
@@ -104,13 +104,13 @@ func archiveKeys() *rule {
 			key{name: "bytes", rule: size(), doc: "Size."},
 			key{name: "age", rule: duration(), doc: "Age."},
 		), doc: "When an object of layout log is closed."},
-		key{name: "format", rule: words("jsonl.zst").and(Sinks, "jsonl.gz", "parquet"), def: "jsonl.zst", doc: "Format of the objects."},
-		key{name: "columns", by: Sinks, rule: columns(), doc: "Columns of Parquet."},
+		key{name: "format", rule: words("jsonl.zst").and(sinksStage, "jsonl.gz", "parquet"), def: "jsonl.zst", doc: "Format of the objects."},
+		key{name: "columns", by: sinksStage, rule: columns(), doc: "Columns of Parquet."},
 		key{name: "images", rule: words("dynamodb_json", "plain_json"), def: "dynamodb_json", doc: "How images are written."},
-		key{name: "storage_class", by: Sinks, rule: text(), doc: "S3 storage class."},
-		key{name: "kms_key", by: Sinks, rule: text(), doc: "KMS key of the objects."},
-		key{name: "tags", by: Sinks, rule: columns(), doc: "Object tags."},
-		key{name: "masked", by: State, rule: boolean(), def: "false", doc: "Sensitive attributes are masked."},
+		key{name: "storage_class", by: sinksStage, rule: text(), doc: "S3 storage class."},
+		key{name: "kms_key", by: sinksStage, rule: text(), doc: "KMS key of the objects."},
+		key{name: "tags", by: sinksStage, rule: columns(), doc: "Object tags."},
+		key{name: "masked", by: stateStage, rule: boolean(), def: "false", doc: "Sensitive attributes are masked."},
 	)
 }
 

@@ -44,7 +44,7 @@ func (c *checker) rules(cfg *Config, root *value) {
 // eventRules checks that notify asks for events that a detector raises, and that
 // someone asks for each.
 func (c *checker) eventRules(cfg *Config, root *value) {
-	var names []string
+	names := make([]string, 0, len(cfg.Detectors))
 	for _, d := range cfg.Detectors {
 		names = append(names, d.Name)
 	}
@@ -62,7 +62,7 @@ func (c *checker) eventRules(cfg *Config, root *value) {
 					continue // said by the walk
 				}
 				if !slices.Contains(names, e.text()) {
-					c.fail(e, c.meant(e.text(), names, "detect has"), "no detector is named %s", quoted(e.text()))
+					c.fail(e, meant(e.text(), names, "detect has"), "no detector is named %s", quoted(e.text()))
 				}
 				if slices.Contains(s.Notify.Events[:j], e.text()) {
 					c.fail(e, "remove one of them", "%s stands twice", quoted(e.text()))
@@ -84,7 +84,7 @@ func (c *checker) searchRules(v *value) {
 		name := strings.NewReplacer("{{", "", "}}", "").Replace(index.source)
 		switch {
 		case strings.Contains(name, "{"):
-			c.fail(index, "write the name of one index", "%s", c.comesLater("index templates come", Sinks))
+			c.fail(index, "write the name of one index", "%s", comesLater("index templates come", sinksStage))
 		case !indexName.MatchString(index.source):
 			c.fail(index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most", "%s is no name of an index", quoted(index.source))
 		}

@@ -118,7 +118,7 @@ func (c *checker) rowGuard(view *View, key *value) {
 			return // which paths are the item's key shows the first change
 		}
 	}
-	c.fail(key, "add {@key} to it, or every key attribute of the item with |esc", "the item's key does not decode from the row's key, so several items may claim a row; %s", c.comesLater("rows guarded by item come", State))
+	c.fail(key, "add {@key} to it, or every key attribute of the item with |esc", "the item's key does not decode from the row's key, so several items may claim a row; %s", comesLater("rows guarded by item come", stateStage))
 }
 
 // columnNames is "PK, SK".
@@ -151,8 +151,8 @@ func (c *checker) ownTable(cfg *Config, view *View, v *value) {
 		row[col.Name] = true
 	}
 	for _, p := range view.When.Paths() {
-		if row[p] {
-			c.fail(v.get("table"), hint, "the view could feed itself: it writes into its source table, and its rows have the attribute %q that `when` reads", p)
+		if row[p] || p == "*" {
+			c.fail(v.get("table"), hint, "the view could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", p)
 			return
 		}
 	}
@@ -171,7 +171,13 @@ func (c *checker) topLevel(v *value, path string) {
 	if err != nil {
 		return // said by the walk
 	}
-	if whole, err := pipeline.ParsePath(fmt.Sprintf("[%q]", p.Root())); err == nil && whole.String() != p.String() {
-		c.fail(v, "write "+quoted(whole.String()), "a document takes an attribute whole, and %s leads into one", path)
+	root := p.Root()
+	whole := fmt.Sprintf("[%q]", root)
+	if path == root || path == whole {
+		return
 	}
+	if _, err := pipeline.ParsePath(root); err == nil {
+		whole = root
+	}
+	c.fail(v, "write "+quoted(whole), "a document takes an attribute whole, and %s leads into one", path)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -63,7 +64,7 @@ func (c *checker) scalar(v *value, key *yaml.Node) {
 		c.pattern(v)
 	case templateShape:
 		c.template(v, parts)
-	case itemExprShape, changeExprShape:
+	default: // collections never come here
 		c.expression(v, parts)
 	}
 }
@@ -73,7 +74,7 @@ func (c *checker) scalar(v *value, key *yaml.Node) {
 func (c *checker) kindFits(v *value, env bool) bool {
 	n, r := v.node, v.rule
 	is := resolve(n)
-	fits := is == isText
+	var fits bool
 	switch r.shape {
 	case scalarShape:
 		fits = true
@@ -83,6 +84,8 @@ func (c *checker) kindFits(v *value, env bool) bool {
 		fits = is == isInteger || is == isFloat || env && coreFloat.MatchString(v.source)
 	case booleanShape:
 		fits = is == isBoolean || env && coreBoolean.MatchString(v.source)
+	default:
+		fits = is == isText
 	}
 	if fits {
 		return true
@@ -115,9 +118,7 @@ func (r *rule) wants() string {
 	switch r.shape {
 	case wordShape:
 		return enumerate(r.wordNames(), "or")
-	case pathShape:
-		return "a path"
-	case patternShape:
+	case pathShape, patternShape:
 		return "a path"
 	case templateShape:
 		return "a template"
@@ -133,11 +134,9 @@ func (r *rule) wants() string {
 		return "a size such as 64MB"
 	case durationShape:
 		return "a duration such as 90s, 15m, 12h or 30d"
+	default:
+		return cmp.Or(r.likes, "text")
 	}
-	if r.likes != "" {
-		return r.likes
-	}
-	return "text"
 }
 
 func (c *checker) text(v *value) {
@@ -155,17 +154,17 @@ func (c *checker) text(v *value) {
 func (c *checker) word(v *value) {
 	i := slices.IndexFunc(v.rule.words, func(w word) bool { return w.name == v.source })
 	if i < 0 {
-		c.fail(v, c.meant(v.source, v.rule.wordNames(), "the words here are"), "%s is not known here", quoted(v.source))
+		c.fail(v, meant(v.source, v.rule.wordNames(), "the words here are"), "%s is not known here", quoted(v.source))
 		return
 	}
-	if w := v.rule.words[i]; w.by != Core && c.later == 0 {
+	if w := v.rule.words[i]; w.by != core && c.later == 0 {
 		var now []string
 		for _, w := range v.rule.words {
-			if w.by == Core {
+			if w.by == core {
 				now = append(now, w.name)
 			}
 		}
-		c.fail(v, "write "+enumerate(now, "or"), "%s", c.comesLater(fmt.Sprintf("%q comes", w.name), w.by))
+		c.fail(v, "write "+enumerate(now, "or"), "%s", comesLater(fmt.Sprintf("%q comes", w.name), w.by))
 	}
 	v.data = v.source
 }
@@ -272,7 +271,11 @@ func scaled(digits string, unit int64) (int64, error) {
 func (c *checker) path(v *value) {
 	p, err := pipeline.ParsePath(v.source)
 	if err != nil {
-		c.fail(v, "", "%v", err)
+		message, column := err.Error(), 1
+		if e, ok := errors.AsType[*pipeline.PathError](err); ok {
+			message, column = e.Message, e.Column
+		}
+		c.failWithin(v, column, message)
 		return
 	}
 	v.data = p
@@ -281,15 +284,21 @@ func (c *checker) path(v *value) {
 func (c *checker) pattern(v *value) {
 	p, err := pipeline.ParsePattern(v.source)
 	if err != nil {
-		line, column, message := v.node.Line, v.node.Column, err.Error()
+		message, column := err.Error(), 1
 		if e, ok := errors.AsType[*pipeline.PatternError](err); ok {
-			message = e.Message
-			line, column = c.within(v.node, 1, utf8.RuneCountInString(v.source[:min(e.Column-1, len(v.source))])+1)
+			message, column = e.Message, e.Column
 		}
-		c.at(line, column, v.field, message, "")
+		c.failWithin(v, column, message)
 		return
 	}
 	v.data = p
+}
+
+// failWithin notes a problem at a byte of the text, 1-based.
+func (c *checker) failWithin(v *value, column int, message string) {
+	before := v.source[:min(max(column-1, 0), len(v.source))]
+	line, at := c.within(v.node, 1, utf8.RuneCountInString(before)+1)
+	c.at(line, at, v.field, message, "")
 }
 
 func (c *checker) template(v *value, parts []part) {

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -83,11 +84,12 @@ func (s schemer) inline(r *rule) map[string]any {
 		return orEnv(map[string]any{"type": "string", "pattern": sizeForm.String()})
 	case durationShape:
 		return orEnv(map[string]any{"type": "string", "pattern": durationForm.String()})
+	default:
+		if r.like != nil {
+			return orEnv(map[string]any{"type": "string", "pattern": r.like.String()})
+		}
+		return map[string]any{"type": "string"}
 	}
-	if r.like != nil {
-		return orEnv(map[string]any{"type": "string", "pattern": r.like.String()})
-	}
-	return map[string]any{"type": "string"}
 }
 
 // orEnv also takes a text with ${NAME}, whose value the schema cannot see.
@@ -101,7 +103,7 @@ func (s schemer) object(r *rule) map[string]any {
 	for _, k := range r.keys {
 		p := s.rule(k.rule)
 		p["description"] = k.doc
-		if k.by != Core {
+		if k.by != core {
 			p["x-capability"] = string(k.by)
 		}
 		if k.def != "" {
@@ -116,7 +118,7 @@ func (s schemer) object(r *rule) map[string]any {
 	if len(required) > 0 {
 		m["required"] = required
 	}
-	var groups []any
+	groups := make([]any, 0, len(r.oneOf))
 	for _, g := range r.oneOf {
 		groups = append(groups, oneOf(g))
 	}
@@ -128,13 +130,13 @@ func (s schemer) object(r *rule) map[string]any {
 
 // oneOf says that one of the keys stands, or none where that is fine.
 func oneOf(g group) map[string]any {
-	var alternatives, present []any
+	present := make([]any, 0, len(g.keys))
 	for _, k := range g.keys {
 		present = append(present, map[string]any{"required": []string{k}})
 	}
-	alternatives = append(alternatives, present...)
+	alternatives := present
 	if g.optional {
-		alternatives = append(alternatives, map[string]any{"not": map[string]any{"anyOf": present}})
+		alternatives = append(slices.Clone(present), map[string]any{"not": map[string]any{"anyOf": present}})
 	}
 	return map[string]any{"oneOf": alternatives}
 }

@@ -65,6 +65,7 @@ type Archive struct {
 // ArchiveKind is a class of change that an archive takes.
 type ArchiveKind string
 
+// The classes of change.
 const (
 	TTLDelete  ArchiveKind = "ttl_delete"
 	UserDelete ArchiveKind = "user_delete"
@@ -80,6 +81,7 @@ type Roll struct {
 // Images is how an archive writes images.
 type Images string
 
+// The forms of an image.
 const (
 	DynamoDBJSON Images = "dynamodb_json" // {"S":"x"}: keeps every type
 	PlainJSON    Images = "plain_json"

@@ -64,9 +64,12 @@ func (v *value) duration() time.Duration { return as[time.Duration](v) }
 
 // texts is the texts of a list.
 func (v *value) texts() []string {
-	var ss []string
-	for _, e := range v.all() {
-		ss = append(ss, e.text())
+	if v == nil {
+		return nil
+	}
+	ss := make([]string, len(v.entries))
+	for i, e := range v.entries {
+		ss[i] = e.text()
 	}
 	return ss
 }

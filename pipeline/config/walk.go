@@ -27,6 +27,7 @@ type checker struct {
 	env      expr.Env // what expressions may name
 	later    int      // depth within keys of later capabilities: refused once, at the top
 	nodes    int
+	large    bool // the file is too large, which has been said
 }
 
 // at notes a problem.
@@ -57,11 +58,7 @@ func (c *checker) line(n int) string {
 // data or entries are missing.
 func (c *checker) walk(field, name string, key, n *yaml.Node, r *rule) *value {
 	v := &value{field: field, name: name, node: n, rule: r}
-	if c.nodes++; c.nodes > maxNodes || strings.Count(field, ".") > maxDepth {
-		if c.nodes != maxNodes+1 || strings.Count(field, ".") > maxDepth {
-			return v
-		}
-		c.fail(v, "use fewer aliases", "the file grows to more than %d values", maxNodes)
+	if c.tooLarge(v, strings.Count(field, ".")) {
 		return v
 	}
 	if n.Kind == yaml.AliasNode {
@@ -94,6 +91,20 @@ func (c *checker) walk(field, name string, key, n *yaml.Node, r *rule) *value {
 	return v
 }
 
+// tooLarge counts a value, and tells whether the walk ends here. It says so once:
+// what comes behind it is not looked at.
+func (c *checker) tooLarge(v *value, depth int) bool {
+	if c.nodes++; c.nodes <= maxNodes && depth <= maxDepth {
+		return false
+	}
+	if !c.large {
+		c.large = true
+		c.nodes = maxNodes
+		c.fail(v, "use fewer levels and aliases", "the file nests deeper than %d levels, or grows to more than %d values", maxDepth, maxNodes)
+	}
+	return true
+}
+
 // pairs reads a mapping's keys: each a name, none twice, none a merge.
 func (c *checker) pairs(v *value) (keys, values []*yaml.Node) {
 	if v.node.Kind != yaml.MappingNode {
@@ -103,16 +114,15 @@ func (c *checker) pairs(v *value) (keys, values []*yaml.Node) {
 	first := make(map[string]int)
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
 		k := v.node.Content[i]
-		switch line, twice := first[k.Value], false; {
+		line, twice := first[k.Value]
+		switch {
 		case k.Kind != yaml.ScalarNode:
 			c.at(k.Line, k.Column, v.field, "a key is a name, not "+c.found(k), c.quoteHint(k.Line, k.Column))
 		case k.Value == "<<" && resolve(k) == isText && k.Style == 0:
 			c.at(k.Line, k.Column, v.field, "YAML 1.2 has no merge keys", "write the keys out, or use an alias for a whole value")
+		case twice:
+			c.at(k.Line, k.Column, join2(v.field, k.Value), fmt.Sprintf("the key stands twice, first in line %d", line), "remove one of them")
 		default:
-			if _, twice = first[k.Value]; twice {
-				c.at(k.Line, k.Column, join2(v.field, k.Value), fmt.Sprintf("the key stands twice, first in line %d", line), "remove one of them")
-				continue
-			}
 			first[k.Value] = k.Line
 			keys, values = append(keys, k), append(values, v.node.Content[i+1])
 		}
@@ -163,13 +173,13 @@ func (c *checker) object(v *value) {
 // entry checks what stands under a known key.
 func (c *checker) entry(v *value, k key, name, n *yaml.Node) *value {
 	field := join2(v.field, k.name)
-	if k.by != Core {
+	if k.by != core {
 		if c.later == 0 {
 			what := fmt.Sprintf("%q comes", k.name)
 			if k.what != "" {
 				what = k.what + " come"
 			}
-			c.at(name.Line, name.Column, field, c.comesLater(what, k.by), "remove it")
+			c.at(name.Line, name.Column, field, comesLater(what, k.by), "remove it")
 		}
 		c.later++
 		defer func() { c.later-- }()
@@ -181,17 +191,17 @@ func (c *checker) entry(v *value, k key, name, n *yaml.Node) *value {
 	return e
 }
 
-func (c *checker) comesLater(what string, by Capability) string {
+func comesLater(what string, by capability) string {
 	return fmt.Sprintf("%s with the %q capability, which this version does not have", what, by)
 }
 
 // unknown reports a key that the grammar does not have.
 func (c *checker) unknown(v *value, k *yaml.Node) {
-	c.at(k.Line, k.Column, join2(v.field, k.Value), "there is no such key", c.meant(k.Value, v.rule.keyNames(), "the keys here are"))
+	c.at(k.Line, k.Column, join2(v.field, k.Value), "there is no such key", meant(k.Value, v.rule.keyNames(), "the keys here are"))
 }
 
 // meant is the name nearest to got as a hint, or all the names where none is near.
-func (c *checker) meant(got string, names []string, all string) string {
+func meant(got string, names []string, all string) string {
 	if near := nearest.Name(got, names); near != "" {
 		return "did you mean " + near + "?"
 	}
@@ -249,11 +259,7 @@ func (c *checker) expanded(v *value, n *yaml.Node, depth int) *yaml.Node {
 	}
 	out := *n
 	out.Anchor, out.Alias, out.Content = "", nil, nil
-	if c.nodes++; c.nodes > maxNodes || depth > maxDepth {
-		if depth > maxDepth || c.nodes == maxNodes+1 {
-			c.nodes = maxNodes + 1
-			c.fail(v, "use fewer levels and aliases", "nests deeper than %d levels, or grows to more than %d values", maxDepth, maxNodes)
-		}
+	if c.tooLarge(v, depth) {
 		return &out
 	}
 	switch n.Kind {
@@ -292,14 +298,15 @@ func (c *checker) found(n *yaml.Node) string {
 		return "a list"
 	case yaml.AliasNode:
 		return c.found(n.Alias)
-	}
-	switch r := resolve(n); r {
-	case isNull:
-		return "nothing"
-	case isText:
-		return "the text " + quoted(n.Value)
 	default:
-		return r.String() + " (" + n.Value + ")"
+		switch r := resolve(n); r {
+		case isNull:
+			return "nothing"
+		case isText:
+			return "the text " + quoted(n.Value)
+		default:
+			return r.String() + " (" + n.Value + ")"
+		}
 	}
 }
 

@@ -102,9 +102,15 @@ func (x *Change) Requires() pipeline.Needs {
 	return pipeline.Needs{Old: x.reads.names["old"], New: x.reads.names["new"]}
 }
 
-// KeysOnly tells whether the expression reads nothing but keys, op and time.
+// KeysOnly tells whether the expression reads nothing but keys, so that it judges
+// every change of an item alike. op and time differ between them.
 func (x *Change) KeysOnly() bool {
-	return !x.reads.names["old"] && !x.reads.names["new"] && !x.reads.names["ttl"]
+	for _, name := range []string{"old", "new", "op", "time", "ttl"} {
+		if x.reads.names[name] {
+			return false
+		}
+	}
+	return true
 }
 
 // Paths are the top-level attributes that the expression reads, in order and once

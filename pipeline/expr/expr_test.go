@@ -345,7 +345,10 @@ func TestWhatAChangeExpressionReads(t *testing.T) {
 		{`new.A.B[0] == 1 || has(new.C.D) || new["first-name"] == "x"`, false, true, "A C first-name", false},
 		{`old == null`, true, false, "", false},
 		{`old == new`, true, true, "*", false},
-		{`keys.PK.startsWith("A") && op == "INSERT" && time > timestamp("2026-01-01T00:00:00Z")`, false, false, "PK", true},
+		{`keys.PK.startsWith("A") && op == "INSERT" && time > timestamp("2026-01-01T00:00:00Z")`, false, false, "PK", false},
+		{`keys.PK.startsWith("A") && keys.SK != "B"`, false, false, "PK SK", true},
+		{`op == "REMOVE"`, false, false, "", false},
+		{`time > timestamp("2026-01-01T00:00:00Z")`, false, false, "", false},
 		{`keys.PK == "A" && !ttl`, false, false, "PK", false},
 		{`new.Lines.exists(l, l.qty > new.Min)`, false, true, "Lines Min", false},
 	} {

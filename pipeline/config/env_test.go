@@ -1,0 +1,123 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// What the environment gives is text: in a template literal text, in an
+// expression a text, whatever stands in it.
+func TestEnvironmentIsText(t *testing.T) {
+	item, err := pipeline.ParseImage([]byte(`{"Status":{"S":"a\"b'c\\d"},"Brace":{"S":"{Status}"},"D":{"S":"x"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for src, want := range map[string]string{
+		`'${BRACES}'`:                           "{Status}",
+		`'a{D}${BRACES}{D}'`:                    "ax{Status}x",
+		`'{{${HOST}}}'`:                         "{crm.example}",
+		`'{Gone?|default:${BRACES}}'`:           "{Status}",
+		`'{Gone?|default:${QUOTES}}'`:           `a"b'c\d`,
+		`'{D|default:a\:b}-${COUNT}'`:           "x-7",
+		`'$${D}'`:                               "$x", // ${ as text: then the template's {D}
+		`'$${{D}}'`:                             "${D}",
+		`'$5 and $'`:                            "$5 and $",
+		`"${HOST}"`:                             "crm.example",
+		`'{["x}${"]?|default:n}'`:               "",
+		`'{D}${COUNT}'`:                         "x7",
+		`'{D|default:\}${HOST}}'`:               "x",
+		"'{Gone?|default:a|default:${BRACES}}'": "a",
+	} {
+		if want == "" {
+			continue
+		}
+		cfg := parse(t, sink("view: {table: v, key: {PK: '{@key}'}, attributes: {a: "+src+"}}"))
+		v, missing, err := cfg.Sinks[0].View.Attributes[0].Template.Value(template.Scope{Item: item})
+		if got, _ := v.Text(); got != want || err != nil || missing != "" {
+			t.Errorf("%s is %q (missing %q, %v), want %q", src, got, missing, err, want)
+		}
+	}
+	for src, want := range map[string]bool{
+		`'item.Brace == ${BRACES}'`:          true,
+		`'item.Brace == "${BRACES}"'`:        true,
+		`'item.Status == ${QUOTES}'`:         true,
+		`'item.Status == "${QUOTES}"'`:       true,
+		`"item.Status == '${QUOTES}'"`:       true,
+		`'item.D == "\"" || "x" == item.D'`:  true,
+		`'item.D == "${COUNT}"'`:             false,
+		`'item.Brace == "$" + "{Status}"'`:   false,
+		`'item.D + "${COUNT}" == "x7"'`:      true,
+		`'item.D in ["${HOST}", "x"]'`:       true,
+		`'item.Brace == "$${BRACES}"'`:       false,
+		`'item.Brace != "$${BRACES}"'`:       true,
+		`'"${BRACES}".contains(item.Brace)'`: true,
+	} {
+		cfg := parse(t, sink("search: {index: i, when: "+src+"}"))
+		if got, err := cfg.Sinks[0].Search.When.Match(item); got != want || err != nil {
+			t.Errorf("%s is %v (%v), want %v", src, got, err, want)
+		}
+	}
+}
+
+// A place that wants a number or a word reads it from the environment's text.
+func TestEnvironmentAsOtherTypes(t *testing.T) {
+	cfg := parse(t, sink("custom: {name: c, concurrency: '${COUNT}', rate: '${COUNT}.5'}"))
+	if s := cfg.Sinks[0]; s.Concurrency != 7 || s.Rate != 7.5 {
+		t.Errorf("concurrency %d, rate %v", s.Concurrency, s.Rate)
+	}
+	cfg = parse(t, sink("archive: {layout: '${WORD}', key: '{@key}/{@version}'}"))
+	if !cfg.Sinks[0].Archive.PerItem {
+		t.Error("layout ${WORD} is not per_item")
+	}
+	for _, body := range []string{"custom: {name: c, concurrency: '${HOST}'}", "custom: {name: c, concurrency: '7'}", "archive: {layout: '${HOST}'}"} {
+		if ps := refused(t, sink(body)); len(ps) != 1 {
+			t.Errorf("%s: %v", body, ps)
+		}
+	}
+}
+
+func TestEnvironmentIsNotReadInNames(t *testing.T) {
+	ps := refused(t, sink("view: {table: v, key: {'${HOST}': '{@key}'}}"))
+	if len(ps) != 1 || !strings.Contains(ps[0].Message, "not read in names") {
+		t.Errorf("%v", ps)
+	}
+}
+
+func TestWith(t *testing.T) {
+	cfg, err := load(t, "testdata/good/state.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var settings struct {
+		URL     string   `yaml:"url"`
+		Retries int      `yaml:"retries"`
+		Since   string   `yaml:"since"`
+		Tags    []string `yaml:"tags"`
+	}
+	with := cfg.Sinks[2].Custom.With
+	if err := with.Decode(&settings); err != nil {
+		t.Fatal(err)
+	}
+	if settings.URL != "https://crm.example/v1" || settings.Retries != 3 || settings.Since != "2006-01-02" || len(settings.Tags) != 2 {
+		t.Errorf("settings %+v", settings)
+	}
+	var other struct{ Retries int }
+	if err := with.Decode(&other); err == nil || !strings.Contains(err.Error(), "field url not found") {
+		t.Errorf("unknown key: %v", err)
+	}
+	var wrong struct {
+		URL, Since string
+		Tags       []string
+		Retries    []int
+	}
+	if err := with.Decode(&wrong); err == nil || !strings.Contains(err.Error(), "state.yaml: with (line 29): ") {
+		t.Errorf("wrong type: %v", err)
+	}
+	untouched := 5
+	if err := parse(t, sink("custom: {name: c}")).Sinks[0].Custom.With.Decode(&untouched); err != nil || untouched != 5 {
+		t.Errorf("without a with: %v, %d", err, untouched)
+	}
+}

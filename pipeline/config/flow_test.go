@@ -1,0 +1,139 @@
+package config_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// change decodes one record of an item PK=USER#1; old and new are DynamoDB JSON
+// without the key, "" for no image.
+func change(t *testing.T, op, old, new, extra string) *pipeline.Change {
+	t.Helper()
+	const key = `"PK":{"S":"USER#1"}`
+	record := fmt.Sprintf(`{"eventID":"1","eventName":%q,"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/t/stream/2026-01-01T00:00:00.000"%s,"dynamodb":{"ApproximateCreationDateTime":1767225600,"Keys":{%s},"SequenceNumber":"100000000000000000001","StreamViewType":"NEW_AND_OLD_IMAGES"`, op, extra, key)
+	for _, image := range [][2]string{{"OldImage", old}, {"NewImage", new}} {
+		if image[1] != "" {
+			record += fmt.Sprintf(`,%q:{%s,%s}`, image[0], key, image[1])
+		}
+	}
+	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(record + "}}"))
+	if err != nil || len(page.Changes) != 1 {
+		t.Fatalf("%s}}: %v, %+v", record, err, page)
+	}
+	return &page.Changes[0]
+}
+
+// Every form of a filter does what it says, and is counted by its name.
+func TestFilters(t *testing.T) {
+	const ttl = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
+	order := `"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"10.51"},"Lines":{"L":[{"M":{"qty":{"N":"1"}}}]},"expiresAt":{"N":"1767225000"}`
+	shipped := `"Type":{"S":"Order"},"Status":{"S":"shipped"},"Total":{"N":"10.50"},"Lines":{"L":[{"M":{"qty":{"N":"1"}}}]},"expiresAt":{"N":"1767225000"}`
+	echo := order + `,"aws:rep:updatetime":{"N":"1"}`
+	changes := map[string]*pipeline.Change{
+		"insert":  change(t, "INSERT", "", order, ""),
+		"modify":  change(t, "MODIFY", order, shipped, ""),
+		"same":    change(t, "MODIFY", order, order, ""),
+		"echo":    change(t, "MODIFY", order, echo, ""),
+		"remove":  change(t, "REMOVE", order, "", ""),
+		"ttl":     change(t, "REMOVE", order, "", ttl),
+		"unknown": change(t, "TRUNCATE", "", order, ""),
+	}
+	all := []string{"insert", "modify", "same", "echo", "remove", "ttl", "unknown"}
+	for _, tt := range []struct {
+		filter, reason string
+		dropped        []string
+	}{
+		{"drop: ttl_deletes", "ttl_deletes", []string{"ttl"}},
+		{"drop: probable_ttl", "probable_ttl", []string{"remove", "ttl"}},
+		{"drop: replication_echoes", "replication_echoes", []string{"echo"}},
+		{"drop: no_change", "no_change", []string{"same", "echo"}},
+		{"keep: ttl_deletes", "keep_ttl_deletes", []string{"insert", "modify", "same", "echo", "remove", "unknown"}},
+		{"keep: {op: [INSERT, MODIFY, REMOVE]}", "keep_op", []string{"unknown"}},
+		{"drop: {op: [REMOVE, UNKNOWN]}", "drop_op", []string{"remove", "ttl", "unknown"}},
+		{"keep: {any: [{key_prefix: {PK: 'USER#'}}, {key_prefix: {PK: 'ORDER#'}}]}", "keep_any", nil},
+		{"keep: {key_prefix: {PK: 'ORDER#'}, name: orders}", "orders", all},
+		{"drop: {not: {changed: ['Status', 'Lines[*].qty']}}", "drop_not", []string{"same", "echo"}},
+		{"drop: {unchanged: [Status]}", "drop_unchanged", []string{"same", "echo"}},
+		{"keep: {entity: {Type: [Product, Review]}}", "keep_entity", all},
+		{"drop: {all: [{entity: {Type: [Order]}}, {op: [INSERT]}]}", "drop_all", []string{"insert"}},
+		{"drop: {any: [ttl_deletes, no_change]}", "drop_any", []string{"same", "echo", "ttl"}},
+		{"keep: {expr: 'new.Total > 10.50', name: large}", "large", []string{"modify", "remove", "ttl"}},
+	} {
+		cfg := parse(t, "version: 1\nname: p\nsource: {table: t, ttl_attribute: expiresAt}\nfilters:\n  - "+tt.filter+"\nsinks: {s: {custom: {name: c}}}\n")
+		f := cfg.Filters[0]
+		if f.Name != tt.reason || f.Line != 5 {
+			t.Errorf("%s: named %q at line %d", tt.filter, f.Name, f.Line)
+		}
+		var dropped []string
+		for _, name := range all {
+			v, err := f.Filter.Check(changes[name])
+			if err != nil {
+				// an unknown operation may lack an image that a condition compares
+				t.Errorf("%s: %s: %v", tt.filter, name, err)
+			}
+			if v.Drop {
+				dropped = append(dropped, name)
+				if v.Reason != tt.reason {
+					t.Errorf("%s: counted by %q", tt.filter, v.Reason)
+				}
+			}
+		}
+		if !slices.Equal(dropped, tt.dropped) {
+			t.Errorf("%s drops %q, want %q", tt.filter, dropped, tt.dropped)
+		}
+	}
+}
+
+// Filters without a name do not share one.
+func TestFilterNames(t *testing.T) {
+	cfg := parse(t, "version: 1\nname: p\nsource: {table: t}\nfilters: [{drop: no_change}, {drop: no_change}, {keep: {op: [INSERT]}}, {keep: {op: [MODIFY]}}, {keep: {op: [INSERT], name: x}}]\nsinks: {s: {custom: {name: c}}}\n")
+	var names []string
+	for _, f := range cfg.Filters {
+		names = append(names, f.Name)
+	}
+	if want := []string{"no_change", "no_change_2", "keep_op", "keep_op_2", "x"}; !slices.Equal(names, want) {
+		t.Errorf("names are %q, want %q", names, want)
+	}
+}
+
+// Every form of a detector sees what it says.
+func TestDetectors(t *testing.T) {
+	before := `"Type":{"S":"Order"},"Status":{"S":"paid"},"Stock":{"N":"12"},"Address":{"M":{"City":{"S":"Bonn"}}},"Draft":{"BOOL":true},"Tags":{"SS":["a","b"]}`
+	after := `"Type":{"S":"Order"},"Status":{"S":"completed"},"Stock":{"N":"9.5"},"Address":{"M":{"City":{"S":"Jena"}}},"PublishedAt":{"N":"1"},"Tags":{"SS":["b","c"]}`
+	c := change(t, "MODIFY", before, after, "")
+	for _, tt := range []struct {
+		detector, path string
+		events         int
+	}{
+		{`{attribute: Status, from: '*', to: completed, when: 'new.Type == "Order"'}`, "Status", 1},
+		{`{attribute: Status, to: completed, when: 'new.Type == "Product"'}`, "", 0},
+		{`{attribute: Status, from: shipped, to: completed}`, "", 0},
+		{`{attribute: Stock, from: 12, to: 9.50}`, "Stock", 1},
+		{`{attribute: Draft, from: true}`, "Draft", 1},
+		{`{changed: [Address.**]}`, "Address", 1},
+		{`{appeared: PublishedAt}`, "PublishedAt", 1},
+		{`{disappeared: Draft}`, "Draft", 1},
+		{`{added: Tags}`, "Tags", 1},
+		{`{removed: Tags}`, "Tags", 1},
+		{`{attribute: Stock, below: 10}`, "Stock", 1},
+		{`{attribute: Stock, above: 10}`, "", 0},
+	} {
+		cfg := parse(t, "version: 1\nname: p\nsource: {table: t}\ndetect:\n  d: "+tt.detector+"\nsinks: {s: {custom: {name: c}}}\n")
+		d := cfg.Detectors[0]
+		events, err := d.Detector.Detect(nil, c)
+		if err != nil || len(events) != tt.events || d.Name != "d" || d.Line != 5 {
+			t.Errorf("%s: %d events (%v), named %s at line %d", tt.detector, len(events), err, d.Name, d.Line)
+			continue
+		}
+		if tt.events > 0 && events[0].Path != tt.path {
+			t.Errorf("%s: the path is %q, want %q", tt.detector, events[0].Path, tt.path)
+		}
+	}
+	cfg := parse(t, "version: 1\nname: p\nsource: {table: t}\ndetect:\n  vip: {func: isVIP, when: 'op == \"INSERT\"'}\nsinks: {s: {custom: {name: c}}}\n")
+	if d := cfg.Detectors[0]; d.Func != "isVIP" || d.Detector != nil || d.When == nil {
+		t.Errorf("func: %+v", d)
+	}
+}

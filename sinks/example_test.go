@@ -1,0 +1,81 @@
+package sinks_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// order is what the CRM sink wants of an item.
+type order struct {
+	PK    string
+	Total float64
+}
+
+// crm is a sink of one's own: it tells a customer system about orders.
+type crm struct{ url string }
+
+// crmSettings are the sink's `with` in the file.
+type crmSettings struct {
+	URL string `yaml:"url"`
+}
+
+func newCRM(_ context.Context, s crmSettings) (pipeline.Sink, error) {
+	return crm{url: s.URL}, nil
+}
+
+// Write tells of each order. One that fails is named in the error, and the others
+// have succeeded.
+func (s crm) Write(_ context.Context, ds []pipeline.Delivery) error {
+	var failed pipeline.BatchError
+	for i := range ds {
+		o, err := pipeline.Decode[order](ds[i].Change.New)
+		if err != nil {
+			failed.Add(i, err) // not marked as transient: to dead letters
+			continue
+		}
+		fmt.Printf("POST %s/orders/%s total=%.2f\n", s.url, o.PK, o.Total)
+	}
+	return failed.OrNil()
+}
+
+// A Go sink with a typed struct, by name in the same file as any other.
+func ExampleWith() {
+	cfg, err := config.Parse("tablewake.yaml", []byte(`
+version: 1
+name: shop
+source: {table: shop}
+sinks:
+  customers:
+    custom:
+      name: crm
+      when: 'op != "REMOVE" && new.Type == "Order"'
+      with: {url: 'https://${CRM_HOST}'}
+`), func(name string) (string, bool) { return "crm.example", name == "CRM_HOST" })
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := sinks.Assemble(context.Background(), cfg, sinks.PlanOnly(), sinks.With("crm", newCRM))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := p.Run(context.Background(), records(
+		`{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"O1"}},"SequenceNumber":"100000000000000000001","NewImage":{"PK":{"S":"O1"},"Type":{"S":"Order"},"Total":{"N":"12.5"}}}}`,
+		`{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"U1"}},"SequenceNumber":"100000000000000000002","NewImage":{"PK":{"S":"U1"},"Type":{"S":"User"}}}}`,
+	), nil); err != nil {
+		log.Fatal(err)
+	}
+	l := p.Ledger()
+	fmt.Println("written", l.Sinks["customers"].Written, "of", l.Source.Read)
+	if err := l.Check(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	// Output:
+	// POST https://crm.example/orders/O1 total=12.50
+	// written 1 of 2
+}

@@ -1,0 +1,98 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/sqlite"
+)
+
+const file = `
+version: 1
+name: shop
+source: {table: shop}
+detect:
+  order_completed: {attribute: Status, to: completed}
+sinks:
+  orders_by_status:
+    view:
+      table: shop-views
+      when: 'item.Type == "Order"'
+      key: {PK: 'STATUS#{Status}', SK: '{@key}'}
+      attributes: {total: '{Total}'}
+  completed:
+    notify: {events: [order_completed]}
+`
+
+// A user's record, and an order that is paid, then completed.
+const stream = `
+{"eventID":"1","eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"U1"}},"SequenceNumber":"100000000000000000001","NewImage":{"PK":{"S":"U1"},"Type":{"S":"User"}},"StreamViewType":"NEW_AND_OLD_IMAGES"}}
+{"eventID":"2","eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"O1"}},"SequenceNumber":"100000000000000000002","NewImage":{"PK":{"S":"O1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"12.50"}},"StreamViewType":"NEW_AND_OLD_IMAGES"}}
+{"eventID":"3","eventName":"MODIFY","dynamodb":{"Keys":{"PK":{"S":"O1"}},"SequenceNumber":"100000000000000000003","OldImage":{"PK":{"S":"O1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"12.50"}},"NewImage":{"PK":{"S":"O1"},"Type":{"S":"Order"},"Status":{"S":"completed"},"Total":{"N":"12.50"}},"StreamViewType":"NEW_AND_OLD_IMAGES"}}
+`
+
+// Assemble a pipeline from a file, run saved records through it into embedded
+// stores, and read the view.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "tablewake")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	cfg, err := config.Parse("tablewake.yaml", []byte(file), os.LookupEnv)
+	if err != nil {
+		log.Fatal(err)
+	}
+	stores, err := local.Open(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := sinks.Assemble(ctx, cfg, stores)
+	if err != nil {
+		log.Fatal(err)
+	}
+	src, err := replay.Open(replay.Options{
+		Paths:   []string{"-"},
+		Stdin:   strings.NewReader(stream),
+		Decoder: pipeline.DecoderOptions{Table: "shop", EpochZero: true},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := errors.Join(p.Run(ctx, src, nil), src.Close(), stores.Close()); err != nil {
+		log.Fatal(err)
+	}
+
+	l := p.Ledger()
+	fmt.Printf("read %d, events %v\n", l.Source.Read, l.Events)
+	fmt.Printf("orders_by_status: no effect %v\n", l.Sinks["orders_by_status"].NoEffect)
+
+	views, err := sqlite.Open(ctx, stores.Dir().Views(), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer views.Close()
+	for row, err := range views.Rows(ctx, view.Table{Name: "shop-views"}, view.Query{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		total, _ := row.Item.Get("total")
+		fmt.Println(row.PK, row.SK, total)
+	}
+	// Output:
+	// read 3, events map[order_completed:1]
+	// orders_by_status: no effect map[when:1]
+	// {"S":"STATUS#completed"} {"S":"O1"} {"N":"12.50"}
+}

@@ -1,0 +1,110 @@
+package sinks_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/notify"
+)
+
+// Notify takes every event on and forgets it.
+func (discard) Notify(context.Context, config.Sink) (notify.Store, error) { return forget{}, nil }
+
+// DeadLetters takes every letter on and forgets it.
+func (discard) DeadLetters(context.Context, *config.DeadLetters) (pipeline.DeadLetters, error) {
+	return forget{}, nil
+}
+
+type forget struct{}
+
+func (forget) Publish(context.Context, []notify.Message) error  { return nil }
+func (forget) Put(context.Context, []pipeline.DeadLetter) error { return nil }
+
+var sequence = 100_000_000_000_000_000
+
+// record is a record of the item PK=pk with a sequence number of its own.
+func record(op, pk, images string) string {
+	sequence++
+	return fmt.Sprintf(`{"eventID":"%[1]d","eventName":%[2]q,"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000","dynamodb":{"ApproximateCreationDateTime":1767225600,"Keys":{"PK":{"S":%[3]q}},"SequenceNumber":"%[1]d000","SizeBytes":10,"StreamViewType":"NEW_AND_OLD_IMAGES"%[4]s}}`, sequence, op, pk, images)
+}
+
+func decode(t testing.TB, record string) *pipeline.Page {
+	t.Helper()
+	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(record))
+	if err != nil {
+		t.Fatalf("%v: %s", err, record)
+	}
+	return page
+}
+
+func insert(t testing.TB, pk, attributes string) *pipeline.Change {
+	t.Helper()
+	p := decode(t, record("INSERT", pk, fmt.Sprintf(`,"NewImage":{"PK":{"S":%q},%s}`, pk, attributes)))
+	if len(p.Changes) != 1 {
+		t.Fatalf("not a change: %v", p.Errors)
+	}
+	return &p.Changes[0]
+}
+
+func remove(t testing.TB, pk, attributes string) *pipeline.Change {
+	t.Helper()
+	p := decode(t, record("REMOVE", pk, fmt.Sprintf(`,"OldImage":{"PK":{"S":%q},%s}`, pk, attributes)))
+	if len(p.Changes) != 1 {
+		t.Fatalf("not a change: %v", p.Errors)
+	}
+	return &p.Changes[0]
+}
+
+// broken is a record whose image is none.
+func broken(t testing.TB) *pipeline.RecordError {
+	t.Helper()
+	p := decode(t, record("INSERT", "B", `,"NewImage":{"PK":{"S":"B"},"N":{"N":"ten"}}`))
+	if len(p.Errors) != 1 {
+		t.Fatalf("%d errors, want one", len(p.Errors))
+	}
+	return p.Errors[0]
+}
+
+// source is one page of changes and record errors, in order.
+func source(records ...any) pipeline.Source {
+	page := &pipeline.Page{Partition: "0", Position: "1", End: true}
+	for i, r := range records {
+		switch r := r.(type) {
+		case *pipeline.Change:
+			c := *r
+			c.Index = i
+			page.Changes = append(page.Changes, c)
+			page.Bytes += len(c.Raw)
+		case *pipeline.RecordError:
+			e := *r
+			e.Index = i
+			page.Errors = append(page.Errors, &e)
+			page.Bytes += len(e.Raw)
+		}
+	}
+	return &once{page}
+}
+
+type once struct{ page *pipeline.Page }
+
+func (o *once) Read(context.Context) (*pipeline.Page, error) {
+	if o.page == nil {
+		return nil, io.EOF
+	}
+	p := o.page
+	o.page = nil
+	return p, nil
+}
+
+// records is a source of records as a stream shows them, one a line.
+func records(lines ...string) pipeline.Source {
+	d := pipeline.NewDecoder(pipeline.DecoderOptions{Table: "shop", EpochZero: true})
+	page := d.DecodeLines([]byte(strings.Join(lines, "\n")))
+	page.Partition, page.Position, page.End = "0", "1", true
+	return &once{page}
+}
