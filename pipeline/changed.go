@@ -19,13 +19,18 @@ func (ch changed) Match(c *Change) (bool, error) {
 	if err := c.comparable(); err != nil {
 		return false, err
 	}
+	return differ(ch.patterns, c), nil
+}
+
+// differ tells whether some place that fits differs.
+func differ(patterns []Pattern, c *Change) bool {
 	var w comparison
-	for _, p := range ch.patterns {
+	for _, p := range patterns {
 		if w.images(p.segs, c.Old, c.New) {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // Requires both images.
@@ -52,7 +57,10 @@ func (d pathChanged) Detect(dst []Event, c *Change) ([]Event, error) {
 	if err := c.comparable(); err != nil {
 		return dst, err
 	}
-	w := comparison{collect: true, events: dst, first: len(dst)}
+	if !differ(d.patterns, c) { // as a rule, and that costs no allocation
+		return dst, nil
+	}
+	w := comparison{collect: true, events: dst, seen: map[string]bool{}}
 	for _, p := range d.patterns {
 		w.images(p.segs, c.Old, c.New)
 	}

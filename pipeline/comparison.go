@@ -8,8 +8,8 @@ import "bytes"
 type comparison struct {
 	collect bool
 	events  []Event
-	first   int    // of the events, the first that this comparison made
-	path    []byte // of the place where the walk stands, kept only to collect
+	seen    map[string]bool // paths of the events: patterns may overlap
+	path    []byte          // of the place where the walk stands, kept only to collect
 }
 
 // images compares two items; true ends the walk.
@@ -98,12 +98,10 @@ func (w *comparison) differs(old, new Value) bool {
 	if !w.collect {
 		return true
 	}
-	for _, e := range w.events[w.first:] {
-		if e.Path == string(w.path) {
-			return false // patterns may overlap
-		}
+	if path := string(w.path); !w.seen[path] {
+		w.seen[path] = true
+		w.events = append(w.events, Event{Path: path, Old: old, New: new})
 	}
-	w.events = append(w.events, Event{Path: string(w.path), Old: old, New: new})
 	return false
 }
 

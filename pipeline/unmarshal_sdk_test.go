@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -331,4 +332,39 @@ func TestDecode_RoundTripsWhatTheSDKMarshals(t *testing.T) {
 	if !reflect.DeepEqual(got.Lines[0].Time, want.Lines[0].Time) || got.Strings["k"] != "v" || got.Bools[true] != "yes" {
 		t.Errorf("got %#v", got)
 	}
+}
+
+// FuzzDecode reads items in every spelling of JSON: what comes out is what
+// attributevalue makes of the same item, and no target makes it panic.
+func FuzzDecode(f *testing.F) {
+	for _, doc := range []string{
+		`{"s":{"S":"x"},"n":{"N":"1E+3"},"m":{"M":{"\u0061":{"BOOL":true}}}}`, ` { "l" : { "L" : [ { "NULL" : true } , {"B":"AQ=="} ] } } `,
+		`{"tags":{"SS":["a","\"\\"]},"sizes":{"NS":["1","2.50"]},"keys":{"BS":["AQ==",""]}}`, `{"at":{"S":"2024-01-02T03:04:05Z"},"two":{"L":[{"N":"1"}]}}`,
+	} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		m, err := pipeline.ParseImage(doc)
+		if err != nil {
+			return
+		}
+		got, err := pipeline.Decode[map[string]any](m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want map[string]any
+		if err := attributevalue.UnmarshalMap(sdkvalue.Item(m), &want); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("got %#v, want %#v", got, want)
+		}
+		for _, out := range []any{new(scalars), new(asStrings), new(containers), new(pointers), new(embedding), new(oddFields)} {
+			if err := pipeline.DecodeInto(m, out); err != nil {
+				if _, ok := errors.AsType[*pipeline.DecodeError](err); !ok {
+					t.Fatalf("%T: %v", out, err)
+				}
+			}
+		}
+	})
 }
