@@ -2,78 +2,116 @@ package search
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
 
 // appendDocument writes item as the plain JSON document of a change at version v.
-func (f *fieldSet) appendDocument(dst []byte, item pipeline.Image, by string, v pipeline.Version) ([]byte, error) {
-	dst = appendHeader(dst, by, v, false)
-	for name, value := range item.All() {
-		if !f.takes(name) {
-			continue
-		}
-		field := name
-		if to, renamed := f.rename[name]; renamed {
-			field = to
-		} else if from, taken := f.targets[name]; taken {
-			if _, both := item.Get(from); both {
-				return nil, fmt.Errorf("search: the attributes %q and %q both make the field %q: exclude one of them", from, name, name)
-			}
-		}
-		dst = appendText(append(dst, ','), field)
-		dst = appendValue(append(dst, ':'), value, f.numbers[name])
-	}
-	return append(dst, '}'), nil
+func (s *Sink) appendDocument(dst []byte, item pipeline.Image, v pipeline.Version) ([]byte, error) {
+	dst = s.appendHeader(dst, v, false)
+	dst, err := appendMembers(dst, item.All(), s.fields, scope{taken: s.fields.include})
+	return append(dst, '}'), err
 }
 
 // appendTombstone writes what stands in the place of a deleted document.
-func appendTombstone(dst []byte, by string, v pipeline.Version) []byte {
-	return append(appendHeader(dst, by, v, true), '}')
+func (s *Sink) appendTombstone(dst []byte, v pipeline.Version) []byte {
+	return append(s.appendHeader(dst, v, true), '}')
 }
 
 // appendHeader opens a document with who wrote it, and at which version.
-func appendHeader(dst []byte, by string, v pipeline.Version, deleted bool) []byte {
+func (s *Sink) appendHeader(dst []byte, v pipeline.Version, deleted bool) []byte {
 	dst = append(dst, `{"`+reserved+`":{"version":"`...)
 	dst = v.Append(dst)
-	dst = appendText(append(dst, `","by":`...), by)
+	dst = appendText(append(dst, `","by":`...), s.by)
 	if deleted {
 		dst = append(dst, `,"deleted":true`...)
 	}
 	return append(dst, '}')
 }
 
-// appendValue writes v as plain JSON, its numbers in the form n. Only what can
-// hold a number is walked.
-func appendValue(dst []byte, v pipeline.Value, n Number) []byte {
+// scope is what holds for an attribute because of those around it.
+type scope struct {
+	taken  bool // it is included
+	number Number
+}
+
+// appendMembers writes what f takes of the members of a map, each behind a comma
+// where dst does not end in the map's brace.
+func appendMembers(dst []byte, members iter.Seq2[string, pipeline.Value], f *field, around scope) ([]byte, error) {
+	var there map[string]bool // new names that were given
+	for name, value := range members {
+		inside := around
+		inner := f.of(name)
+		if inner != nil {
+			inside = inner.scope(around)
+		}
+		if !inside.taken && (inner == nil || !inner.leads) || inner != nil && inner.exclude {
+			continue
+		}
+		if !inside.taken && value.Kind() != pipeline.KindM && value.Kind() != pipeline.KindL {
+			continue // what is included is inside, and there is no inside
+		}
+		if inner != nil && inner.name != "" {
+			name = inner.name
+		}
+		if from, contested := f.given(name); contested {
+			if there[name] {
+				return dst, fmt.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it", from, name)
+			}
+			if there == nil {
+				there = make(map[string]bool)
+			}
+			there[name] = true
+		}
+		if dst[len(dst)-1] != '{' {
+			dst = append(dst, ',')
+		}
+		dst = append(appendText(dst, name), ':')
+		var err error
+		if dst, err = appendValue(dst, value, inner, inside); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+func (f *field) scope(around scope) scope {
+	around.taken = around.taken || f.include
+	if f.number != nil {
+		around.number = *f.number
+	}
+	return around
+}
+
+// appendValue writes v as plain JSON. f is what the options say of it and of what
+// is inside, nil where they say nothing. Only what can hold a number or a field is
+// walked.
+func appendValue(dst []byte, v pipeline.Value, f *field, s scope) (out []byte, err error) {
 	switch v.Kind() {
 	case pipeline.KindN:
 		if d, ok := v.Number(); ok {
-			return appendNumber(dst, d, n)
+			return appendNumber(dst, d, s.number), nil
 		}
 	case pipeline.KindNS, pipeline.KindL:
 		dst = append(dst, '[')
-		for i, e := range v.Elements() {
-			if i > 0 {
+		for _, e := range v.Elements() {
+			if !s.taken && e.Kind() != pipeline.KindM && e.Kind() != pipeline.KindL {
+				continue
+			}
+			if dst[len(dst)-1] != '[' {
 				dst = append(dst, ',')
 			}
-			dst = appendValue(dst, e, n)
+			if dst, err = appendValue(dst, e, f, s); err != nil {
+				return dst, err
+			}
 		}
-		return append(dst, ']')
+		return append(dst, ']'), nil
 	case pipeline.KindM:
-		dst = append(dst, '{')
-		first := true
-		for name, m := range v.Members() {
-			if !first {
-				dst = append(dst, ',')
-			}
-			first = false
-			dst = appendText(dst, name)
-			dst = appendValue(append(dst, ':'), m, n)
-		}
-		return append(dst, '}')
+		dst, err = appendMembers(append(dst, '{'), v.Members(), f, s)
+		return append(dst, '}'), err
 	}
-	return v.AppendJSON(dst)
+	return v.AppendJSON(dst), nil
 }
 
 func appendText(dst []byte, s string) []byte {

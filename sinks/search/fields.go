@@ -8,97 +8,155 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Fields choose what of an item becomes the document. Attributes are top-level
-// ones, by name (["a.b"] for a name that holds a dot or a bracket); what is chosen
-// comes whole, with everything inside.
+// Fields choose what of an item becomes the document. They name attributes by
+// their paths (Price, Address.City, ["first-name"]); what stands in a list is
+// named without an index, and all elements are meant (Lines.sku). An attribute
+// comes whole, with everything inside. The attribute _tw never comes.
 type Fields struct {
-	Include []string          // attributes that are taken, no others. Default: all
-	Exclude []string          // attributes that are left out. Default: none
-	Rename  map[string]string // attribute -> field of the document. Default: the attribute's name
-	Numbers map[string]Number // attribute -> form of the numbers in it, nested ones too. Default: NumberExact
+	Include []string          // what is taken, and nothing else. Default: all
+	Exclude []string          // what is left out, of that. Default: nothing
+	Rename  map[string]string // path -> name of the field, at its place. Default: the attribute's name
+	Numbers map[string]Number // path -> form of the numbers there and inside. Default: NumberExact
 }
 
 // reserved is the field that says who wrote a document, and at which version.
 const reserved = "_tw"
 
-type fieldSet struct {
-	include map[string]bool // nil: all
-	exclude map[string]bool
-	rename  map[string]string
-	targets map[string]string // field -> attribute that is renamed to it
-	numbers map[string]Number
+// field is what Fields say of one attribute, and of those inside.
+type field struct {
+	include bool
+	leads   bool // to one that is included
+	exclude bool
+	name    string // "": its own
+	number  *Number
+	inner   map[string]*field
+	renamed map[string]string // new name -> attribute, of those inside
 }
 
-func compileFields(f Fields) (*fieldSet, error) {
-	s := &fieldSet{
-		exclude: map[string]bool{reserved: true},
-		rename:  make(map[string]string),
-		targets: make(map[string]string),
-		numbers: make(map[string]Number),
+// compileFields makes the tree of f; its root stands for the item.
+func compileFields(f Fields) (*field, error) {
+	root := &field{include: len(f.Include) == 0}
+	if err := root.setIncludes(f.Include); err != nil {
+		return nil, err
 	}
-	for _, a := range f.Include {
-		name, err := attribute(a)
-		if err != nil {
-			return nil, fmt.Errorf("Include: %w", err)
-		}
-		if s.include == nil {
-			s.include = make(map[string]bool)
-		}
-		s.include[name] = true
-	}
-	for _, a := range f.Exclude {
-		name, err := attribute(a)
+	for _, path := range append(slices.Clone(f.Exclude), reserved) {
+		at, err := root.at(path)
 		if err != nil {
 			return nil, fmt.Errorf("Exclude: %w", err)
 		}
-		if s.include[name] {
-			return nil, fmt.Errorf("Exclude: %q is also included", a)
+		if at.include {
+			return nil, fmt.Errorf("Exclude: %q is included too", path)
 		}
-		s.exclude[name] = true
+		at.exclude = true
 	}
-	for _, a := range slices.Sorted(maps.Keys(f.Rename)) {
-		name, err := attribute(a)
-		if err != nil {
+	for _, path := range slices.Sorted(maps.Keys(f.Rename)) {
+		if err := root.rename(path, f.Rename[path]); err != nil {
 			return nil, fmt.Errorf("Rename: %w", err)
 		}
-		to := f.Rename[a]
-		switch other, taken := s.targets[to]; {
-		case to == "" || to == reserved:
-			return nil, fmt.Errorf("Rename: %q cannot be named %q", a, to)
-		case taken:
-			return nil, fmt.Errorf("Rename: %q and %q are both named %q", other, a, to)
-		case !s.takes(name):
-			return nil, fmt.Errorf("Rename: %q is not among the fields of the document", a)
-		}
-		s.rename[name], s.targets[to] = to, name
 	}
-	for to, from := range s.targets {
-		if s.include[to] && s.rename[to] == "" && to != from {
-			return nil, fmt.Errorf("Rename: %q is named %q, which is included itself", from, to)
-		}
-	}
-	for _, a := range slices.Sorted(maps.Keys(f.Numbers)) {
-		name, err := attribute(a)
+	for _, path := range slices.Sorted(maps.Keys(f.Numbers)) {
+		at, err := root.at(path)
 		if err != nil {
 			return nil, fmt.Errorf("Numbers: %w", err)
 		}
-		if n := f.Numbers[a]; !n.known() {
-			return nil, fmt.Errorf("Numbers: %q: no number form is named %q; there are %q, %q and %q", a, n, NumberString, NumberScaledFloat, NumberDouble)
+		n := f.Numbers[path]
+		if !n.known() {
+			return nil, fmt.Errorf("Numbers: %q: no form is named %q; there are %q, %q and %q", path, n, NumberString, NumberScaledFloat, NumberDouble)
 		}
-		s.numbers[name] = f.Numbers[a]
+		at.number = &n
 	}
-	return s, nil
+	return root, nil
 }
 
-// attribute is the name of a top-level attribute, written as a path.
-func attribute(path string) (string, error) {
+func (f *field) setIncludes(paths []string) error {
+	for _, path := range paths {
+		names, err := names(path)
+		if err != nil {
+			return fmt.Errorf("Include: %w", err)
+		}
+		at := f
+		for _, name := range names {
+			at.leads = true
+			at = at.child(name)
+		}
+		at.include = true
+	}
+	return nil
+}
+
+func (f *field) rename(path, to string) error {
+	names, err := names(path)
+	if err != nil {
+		return err
+	}
+	parent := f
+	for _, name := range names[:len(names)-1] {
+		parent = parent.child(name)
+	}
+	from := names[len(names)-1]
+	if to == "" || parent == f && to == reserved {
+		return fmt.Errorf("%q cannot be named %q", path, to)
+	}
+	if other, taken := parent.renamed[to]; taken {
+		return fmt.Errorf("%q and %q are both named %q", other, from, to)
+	}
+	if parent.renamed == nil {
+		parent.renamed = make(map[string]string)
+	}
+	parent.renamed[to] = from
+	parent.child(from).name = to
+	return nil
+}
+
+// at is the field at a path, made when it is not there yet.
+func (f *field) at(path string) (*field, error) {
+	names, err := names(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		f = f.child(name)
+	}
+	return f, nil
+}
+
+func (f *field) child(name string) *field {
+	c := f.inner[name]
+	if c == nil {
+		c = &field{}
+		if f.inner == nil {
+			f.inner = make(map[string]*field)
+		}
+		f.inner[name] = c
+	}
+	return c
+}
+
+// of is what is said of an attribute inside; nil where nothing is. f may be nil.
+func (f *field) of(name string) *field {
+	if f == nil {
+		return nil
+	}
+	return f.inner[name]
+}
+
+// given is the attribute inside that is renamed to name. f may be nil.
+func (f *field) given(name string) (from string, ok bool) {
+	if f == nil {
+		return "", false
+	}
+	from, ok = f.renamed[name]
+	return from, ok
+}
+
+func names(path string) ([]string, error) {
 	p, err := pipeline.ParsePath(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return p.Root(), nil
-}
-
-func (s *fieldSet) takes(name string) bool {
-	return !s.exclude[name] && (s.include == nil || s.include[name])
+	names, ok := p.Names()
+	if !ok || len(names) == 0 {
+		return nil, fmt.Errorf("%q names an element of a list: leave the index out, and all elements are meant", path)
+	}
+	return names, nil
 }

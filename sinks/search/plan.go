@@ -21,26 +21,20 @@ type place struct {
 
 // Plan turns a change into the mutations that make the index follow it: a put
 // where the new image has its place, a tombstone where the old one had another.
-// Where the old image is not shown, the item may have had a document, so a
-// tombstone is planned whenever the new image has none.
+// Of an item whose old image the stream does not show it assumes that there was
+// a document.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {
 		return fmt.Errorf("search: a %s without a new image: documents are made of it", c.Op)
 	}
-	var from, to place
-	var err error
-	if from, err = s.place(c, c.Old); err != nil {
+	from, err := s.former(c)
+	if err != nil {
 		return err
 	}
+	var to place
 	if !c.Removed() {
 		if to, err = s.place(c, c.New); err != nil {
-			return err
-		}
-	}
-	if !c.Old.Exists() && c.Op != pipeline.Insert && c.Op != pipeline.Snapshot && to.index == "" {
-		// Only a name that is the same for every item can be known without the image.
-		if from, err = s.constantPlace(c); err != nil {
 			return err
 		}
 	}
@@ -53,7 +47,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	}
 	if from.index != "" && from.index != to.index {
 		m := &Mutation{Index: from.index, ID: DocumentID(c.Key), Version: c.Version, Tombstone: true, Why: Leave}
-		m.Doc = appendTombstone(nil, s.by, c.Version)
+		m.Doc = s.appendTombstone(nil, c.Version)
 		switch {
 		case c.Removed():
 			m.Why = Gone
@@ -71,7 +65,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		default:
 			m.Why = MoveIn
 		}
-		if m.Doc, err = s.fields.appendDocument(nil, c.New, s.by, c.Version); err != nil {
+		if m.Doc, err = s.appendDocument(nil, c.New, c.Version); err != nil {
 			return err
 		}
 		d.Ops = append(d.Ops, m)
@@ -94,9 +88,14 @@ func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
 	return s.indexOf(c, item)
 }
 
-// constantPlace is where the item would have a document whatever it holds.
-func (s *Sink) constantPlace(c *pipeline.Change) (place, error) {
-	if len(s.index.Paths()) > 0 {
+// former is where the item had its document before the change.
+func (s *Sink) former(c *pipeline.Change) (place, error) {
+	switch {
+	case c.Old.Exists():
+		return s.place(c, c.Old)
+	case c.Op == pipeline.Insert || c.Op == pipeline.Snapshot || c.ViewType.HasOld():
+		return place{why: ReasonWhen}, nil // there was no item
+	case len(s.index.Paths()) > 0:
 		return place{}, fmt.Errorf("search: a %s without an old image: the index %q depends on it", c.Op, s.index)
 	}
 	return s.indexOf(c, pipeline.Image{})

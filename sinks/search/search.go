@@ -37,7 +37,7 @@ type Sink struct {
 	store  Store
 	index  *template.Template
 	when   pipeline.ItemCondition
-	fields *fieldSet
+	fields *field
 }
 
 var (

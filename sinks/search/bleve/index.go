@@ -1,0 +1,241 @@
+package bleve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleveindex "github.com/blevesearch/bleve_index_api"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/linefile"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// index is one open Bleve index.
+//
+// Lock order: an id is claimed before mu is taken. mu is held for reading by who
+// uses the index, and for writing by who opens it anew or closes it.
+type index struct {
+	path   string
+	claims claims
+
+	mu     sync.RWMutex
+	bleve  bleve.Index // nil when closed
+	broken bool        // a batch failed: memory may show what the disk does not hold
+}
+
+// lockWait is how long an index waits for another process that has it open.
+const lockWait = "3s"
+
+// createIndex makes an index. It appears whole or not at all.
+func createIndex(path string) error {
+	making := unfinished(path)
+	if err := os.RemoveAll(making); err != nil {
+		return err
+	}
+	b, err := bleve.NewUsing(making, newMapping(), scorch.Name, scorch.Name, map[string]any{"numSnapshotsToKeep": 1})
+	if err != nil {
+		return err
+	}
+	if err := b.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(making, path); err != nil {
+		return err
+	}
+	return linefile.SyncDir(filepath.Dir(path))
+}
+
+func openIndex(path string, readOnly bool) (*index, error) {
+	b, err := openBleve(path, readOnly)
+	if err != nil {
+		return nil, err
+	}
+	return &index{path: path, bleve: b}, nil
+}
+
+func openBleve(path string, readOnly bool) (bleve.Index, error) {
+	b, err := bleve.OpenUsing(path, map[string]any{"read_only": readOnly, "bolt_timeout": lockWait, "numSnapshotsToKeep": 1})
+	if err != nil {
+		return nil, fmt.Errorf("%w (is it open in another process?)", err)
+	}
+	return b, nil
+}
+
+// use calls do with the open index, opened anew after a batch that failed.
+func (ix *index) use(do func(b bleve.Index) error) error {
+	ix.mu.RLock()
+	if ix.broken {
+		ix.mu.RUnlock()
+		if err := ix.reopen(); err != nil {
+			return err
+		}
+		ix.mu.RLock()
+	}
+	defer ix.mu.RUnlock()
+	if ix.bleve == nil {
+		return errClosed
+	}
+	return do(ix.bleve)
+}
+
+func (ix *index) reopen() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if !ix.broken {
+		return nil
+	}
+	if ix.bleve != nil {
+		err := ix.bleve.Close()
+		ix.bleve = nil
+		if err != nil {
+			return pipeline.Transient(fmt.Errorf("bleve: %w", err))
+		}
+	}
+	b, err := openBleve(ix.path, false)
+	if err != nil {
+		return pipeline.Transient(fmt.Errorf("bleve: %w", err))
+	}
+	ix.bleve, ix.broken = b, false
+	return nil
+}
+
+func (ix *index) close() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.bleve == nil {
+		return nil
+	}
+	b := ix.bleve
+	ix.bleve, ix.broken = nil, false
+	return b.Close()
+}
+
+// apply writes the mutations ms[i] for i in of, all of this index, in one batch,
+// and sets their results. An error means that none of them counts.
+func (ix *index) apply(ctx context.Context, ms []search.Mutation, of []int, rs []search.Result) error {
+	ids := make([]string, len(of))
+	for i := range of {
+		ids[i] = ms[of[i]].ID
+	}
+	release, err := ix.claims.take(ctx, ids)
+	if err != nil {
+		return pipeline.Transient(err)
+	}
+	defer release()
+	err = ix.use(func(b bleve.Index) error {
+		last, err := decide(b, ms, of, rs)
+		if err != nil || len(last) == 0 {
+			return err
+		}
+		batch := b.NewBatch()
+		for _, i := range last {
+			fields, err := fieldsOf(&ms[i])
+			if err != nil {
+				return fmt.Errorf("bleve: document %s: %w", ms[i].ID, err)
+			}
+			if err := batch.Index(ms[i].ID, fields); err != nil {
+				return fmt.Errorf("bleve: document %s: %w", ms[i].ID, err)
+			}
+		}
+		if err := b.Batch(batch); err != nil {
+			return errBatch{err}
+		}
+		return nil
+	})
+	if failed, ok := errors.AsType[errBatch](err); ok {
+		ix.mu.Lock()
+		ix.broken = true
+		ix.mu.Unlock()
+		return pipeline.Transient(fmt.Errorf("bleve: write a batch: %w", failed.error))
+	}
+	return err
+}
+
+// errBatch marks a batch that failed.
+type errBatch struct{ error }
+
+// decide sets the result of each mutation by the version that stands when it is
+// its turn, and returns the last one of each document that is to be written.
+func decide(b bleve.Index, ms []search.Mutation, of []int, rs []search.Result) (last map[string]int, err error) {
+	reader, err := openReader(b)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	last = make(map[string]int)
+	for _, i := range of {
+		m := &ms[i]
+		pending, written := last[m.ID]
+		var there pipeline.Version
+		if written {
+			there = ms[pending].Version
+		} else if there, err = storedVersion(reader, m.ID); err != nil {
+			return nil, err
+		}
+		switch order := m.Version.Compare(there); {
+		case order < 0:
+			rs[i].Outcome = pipeline.Superseded
+		case order == 0 && written:
+			rs[i].Outcome = pipeline.Coalesced
+		case order == 0 && !there.IsZero():
+			rs[i].Outcome = pipeline.Written
+		default:
+			if written {
+				rs[pending].Outcome = pipeline.Coalesced
+			}
+			rs[i].Outcome = pipeline.Written
+			last[m.ID] = i
+		}
+	}
+	return last, nil
+}
+
+func openReader(b bleve.Index) (bleveindex.IndexReader, error) {
+	advanced, err := b.Advanced()
+	if err != nil {
+		return nil, fmt.Errorf("bleve: %w", err)
+	}
+	reader, err := advanced.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("bleve: %w", err)
+	}
+	return reader, nil
+}
+
+// storedVersion is the version of a document or tombstone; zero where there is none.
+func storedVersion(reader bleveindex.IndexReader, id string) (pipeline.Version, error) {
+	var v pipeline.Version
+	text, ok, err := storedField(reader, id, versionField)
+	if err != nil || !ok {
+		return v, err
+	}
+	if v, err = pipeline.ParseVersion(string(text)); err != nil {
+		return v, fmt.Errorf("bleve: document %s: %w", id, err)
+	}
+	return v, nil
+}
+
+// storedField is a field of a document as it was stored; false where the document
+// is missing or has none.
+func storedField(reader bleveindex.IndexReader, id, name string) (value []byte, ok bool, err error) {
+	doc, err := reader.Document(id)
+	if err != nil {
+		return nil, false, fmt.Errorf("bleve: document %s: %w", id, err)
+	}
+	if doc == nil {
+		return nil, false, nil
+	}
+	doc.VisitFields(func(f bleveindex.Field) {
+		if f.Name() == name {
+			value, ok = append([]byte{}, f.Value()...), true
+		}
+	})
+	return value, ok, nil
+}
