@@ -2,42 +2,65 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// arnMember is where Lambda's records name their stream; those of the Streams API
-// and of a file may not.
-const arnMember = "eventSourceARN"
-
 // appendLine writes c as one line, without a newline.
 func appendLine(dst []byte, c *pipeline.Change, images Images) ([]byte, error) {
-	if images == PlainJSON {
+	switch {
+	case images == PlainJSON:
 		return appendPlain(dst, c), nil
+	case c.Op == pipeline.Snapshot:
+		return appendSnapshot(dst, c), nil
 	}
 	return appendRecord(dst, c)
 }
 
-// appendRecord writes the record as it came, on one line, with its stream's ARN,
-// so that a decoder makes of it the change that it was.
+// appendRecord writes the record as it came, on one line. Where it does not name
+// its stream, as those of the Streams API, it is made to, or to name its table where
+// the stream is not known: so a decoder makes of it the change that it was.
 func appendRecord(dst []byte, c *pipeline.Change) ([]byte, error) {
 	raw := bytes.TrimSpace(c.Raw)
 	if len(raw) < 2 || raw[0] != '{' {
 		return nil, fmt.Errorf("archive: the change of %s came without its record", c.Key)
 	}
-	if c.StreamARN != "" && !hasMember(raw, arnMember) {
-		dst = append(dst, `{"`+arnMember+`":`...)
-		dst = append(appendText(dst, c.StreamARN), ',')
+	name, text := "eventSourceARN", c.StreamARN
+	if text == "" {
+		name, text = "tableName", c.Table
+	}
+	if text != "" && !hasMember(raw, name) {
+		dst = append(append(append(dst, `{"`...), name...), `":`...)
+		dst = append(appendText(dst, text), ',')
 		raw = raw[1:]
 	}
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return append(dst, raw...), nil
 	}
 	return appendCompact(dst, raw), nil
+}
+
+// appendSnapshot writes a backfilled state as a record of its stream: what it came
+// in is none.
+func appendSnapshot(dst []byte, c *pipeline.Change) []byte {
+	dst = append(dst, `{"eventName":"SNAPSHOT"`...)
+	dst = appendMember(dst, "eventID", c.EventID)
+	dst = appendMember(dst, "awsRegion", c.Region)
+	dst = appendMember(dst, "eventSourceARN", c.StreamARN)
+	dst = appendMember(dst, "tableName", c.Table)
+	dst = appendText(append(dst, `,"dynamodb":{"SequenceNumber":`...), cmp.Or(c.Sequence, "0"))
+	if !c.Time.IsZero() {
+		dst = strconv.AppendInt(append(dst, `,"ApproximateCreationDateTime":`...), c.Time.Unix(), 10)
+	}
+	dst = c.Keys.AppendDynamoDBJSON(append(dst, `,"Keys":`...))
+	dst = c.New.AppendDynamoDBJSON(append(dst, `,"NewImage":`...))
+	return append(dst, "}}"...)
 }
 
 // appendCompact writes JSON without the white space between its tokens.
@@ -87,7 +110,7 @@ func hasMember(object []byte, name string) bool {
 	return false
 }
 
-// plainStart begins every plain line, and no record.
+// plainStart begins every plain line. No record has such a field.
 const plainStart = `{"key":"`
 
 // appendPlain writes c with plain images. What the record does not show is left out.
@@ -153,7 +176,7 @@ func parseLine(line []byte, tableInKey bool) (Entry, error) {
 		}
 		return Entry{Key: pipeline.Key(plain.Key), Version: v, Line: line}, nil
 	}
-	d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true, TableInKey: tableInKey, Table: "_"})
+	d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true, TableInKey: tableInKey})
 	page, err := d.Decode(line)
 	switch {
 	case err != nil:

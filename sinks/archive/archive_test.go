@@ -1,0 +1,397 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+// memory is a store of objects.
+type memory struct {
+	mu      sync.Mutex
+	objects map[string][]byte
+	fail    error
+}
+
+var _ archive.Lister = (*memory)(nil)
+
+func (m *memory) Put(_ context.Context, name string, body []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return m.fail
+	}
+	if _, ok := m.objects[name]; ok {
+		return archive.ErrExists
+	}
+	if m.objects == nil {
+		m.objects = make(map[string][]byte)
+	}
+	m.objects[name] = bytes.Clone(body)
+	return nil
+}
+
+func (m *memory) Get(_ context.Context, name string) (io.ReadCloser, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, ok := m.objects[name]
+	if !ok {
+		return nil, archive.ErrNoObject
+	}
+	return io.NopCloser(bytes.NewReader(b)), nil
+}
+
+func (m *memory) Names(_ context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, name := range m.names() {
+			if strings.HasPrefix(name, prefix) && !yield(name, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *memory) names() []string { return slices.Sorted(maps.Keys(m.objects)) }
+
+// text is an object, without its compression.
+func (m *memory) text(t *testing.T, name string) string {
+	t.Helper()
+	b := m.objects[name]
+	if !strings.HasSuffix(name, ".zst") {
+		return string(b)
+	}
+	d, err := zstd.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	b, err = io.ReadAll(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
+
+// line is a record of item pk as a Lambda event has it: n is its sequence number,
+// and the time in hours of 2026-01-02.
+func line(op, pk string, n int, rest string) string {
+	image := ""
+	if op != "REMOVE" {
+		image = `,"NewImage":{"PK":{"S":"` + pk + `"},"n":{"N":"1.50"}}`
+	}
+	return fmt.Sprintf(`{"eventID":"e%d","eventName":"%s","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"eu-central-1",`+
+		`"dynamodb":{"ApproximateCreationDateTime":%d,"Keys":{"PK":{"S":"%s"}}%s,"SequenceNumber":"%d","SizeBytes":10,"StreamViewType":"NEW_IMAGE"}%s,"eventSourceARN":"%s"}`,
+		n, op, 1767312000+3600*n, pk, image, n, rest, arn)
+}
+
+const ttl = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
+
+func change(t *testing.T, record string, o pipeline.DecoderOptions) *pipeline.Change {
+	t.Helper()
+	page, err := pipeline.NewDecoder(o).Decode([]byte(record))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Errors) > 0 {
+		t.Fatal(page.Errors[0])
+	}
+	return &page.Changes[0]
+}
+
+func changes(t *testing.T, records ...string) []*pipeline.Change {
+	t.Helper()
+	var cs []*pipeline.Change
+	for _, r := range records {
+		cs = append(cs, change(t, r, pipeline.DecoderOptions{}))
+	}
+	return cs
+}
+
+func parse(t *testing.T, src string) *template.Template {
+	t.Helper()
+	tmpl, err := template.Parse(src, template.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tmpl
+}
+
+func newSink(t *testing.T, o archive.Options) *archive.Sink {
+	t.Helper()
+	s, err := archive.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// write plans and writes changes in one batch, and returns their outcomes.
+func write(t *testing.T, s *archive.Sink, cs ...*pipeline.Change) (string, error) {
+	t.Helper()
+	ds := make([]pipeline.Delivery, 0, len(cs))
+	var outcomes []string
+	for _, c := range cs {
+		d := pipeline.Delivery{Change: c}
+		if err := s.Plan(&d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Outcome == pipeline.NoEffect {
+			outcomes = append(outcomes, d.Reason)
+			continue
+		}
+		ds = append(ds, d)
+	}
+	err := s.Write(t.Context(), ds)
+	for _, d := range ds {
+		outcomes = append(outcomes, d.Outcome.String())
+	}
+	return strings.Join(outcomes, " "), err
+}
+
+func mustWrite(t *testing.T, s *archive.Sink, cs ...*pipeline.Change) string {
+	t.Helper()
+	outcomes, err := write(t, s, cs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcomes
+}
+
+// read is every change read back, as item@sequence.
+func read(t *testing.T, l archive.Lister, o archive.ReadOptions) string {
+	t.Helper()
+	var all []string
+	for e, err := range archive.Read(t.Context(), l, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		version := e.Version.String()
+		all = append(all, string(e.Key)+"@"+strings.TrimLeft(version[10:], "0"))
+	}
+	return strings.Join(all, " ")
+}
+
+func versionOf(n int) string { return fmt.Sprintf("1767323045%040d", n) }
+
+func TestLog(t *testing.T) {
+	store := &memory{}
+	s := newSink(t, archive.Options{Store: store, Prefix: "changes/", Partition: parse(t, "dt={@time|date:2006-01-02}/hour={@time|date:15}")})
+	a3, a4, b3, c4 := line("INSERT", "a", 3, ""), line("MODIFY", "a", 4, ""), line("REMOVE", "b", 3, ttl), line("EVOLVE", "c", 4, "")
+	if got, want := mustWrite(t, s, changes(t, c4, b3, a4, a3, a4)...), "written written written written coalesced"; got != want {
+		t.Errorf("outcomes %s, want %s", got, want)
+	}
+	names := store.names()
+	if len(names) != 2 {
+		t.Fatalf("objects %q, want two", names)
+	}
+	for i, want := range []struct{ prefix, text string }{
+		{"changes/dt=2026-01-02/hour=03/" + versionOf(3) + "-" + versionOf(3) + "-", a3 + "\n" + b3 + "\n"},
+		{"changes/dt=2026-01-02/hour=04/" + versionOf(4) + "-" + versionOf(4) + "-", a4 + "\n" + c4 + "\n"},
+	} {
+		if rest, ok := strings.CutPrefix(names[i], want.prefix); !ok || len(rest) != len(".jsonl.zst")+32 || !strings.HasSuffix(rest, ".jsonl.zst") {
+			t.Errorf("object %s, want %s...", names[i], want.prefix)
+		}
+		if got := store.text(t, names[i]); got != want.text {
+			t.Errorf("%s holds\n%s, want\n%s", names[i], got, want.text)
+		}
+	}
+	if got, want := read(t, store, archive.ReadOptions{}), "a@3 a@4 b@3 c@4"; got != want {
+		t.Errorf("read back %s, want %s", got, want)
+	}
+}
+
+// The same batch, in whatever order across items, makes the same objects to the
+// byte, and finds them there.
+func TestTheSameBatchMakesTheSameObjects(t *testing.T) {
+	store := &memory{}
+	batch := changes(t, line("INSERT", "a", 1, ""), line("INSERT", "b", 2, ""), line("MODIFY", "a", 3, ""))
+	mustWrite(t, newSink(t, archive.Options{Store: store}), batch...)
+	before := maps.Clone(store.objects)
+	for _, order := range [][]int{{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {0, 1, 0, 2, 1}} {
+		var again []*pipeline.Change
+		for _, i := range order {
+			again = append(again, batch[i])
+		}
+		fresh := &memory{}
+		for _, to := range []*memory{store, fresh} {
+			mustWrite(t, newSink(t, archive.Options{Store: to}), again...)
+			if !maps.EqualFunc(to.objects, before, bytes.Equal) {
+				t.Errorf("order %v: objects %q, want %q", order, to.names(), slices.Collect(maps.Keys(before)))
+			}
+		}
+	}
+	mustWrite(t, newSink(t, archive.Options{Store: store}), batch[1], batch[2])
+	if len(store.objects) != 2 {
+		t.Errorf("another batch: objects %q", store.names())
+	}
+	if got, want := read(t, store, archive.ReadOptions{}), "a@1 a@3 b@2"; got != want {
+		t.Errorf("read back %s, want %s", got, want)
+	}
+}
+
+func TestKinds(t *testing.T) {
+	cs := changes(t, line("INSERT", "a", 1, ""), line("REMOVE", "b", 2, ""), line("REMOVE", "c", 3, ttl), line("EVOLVE", "d", 4, ""))
+	for _, test := range []struct {
+		kinds []archive.Kind
+		want  string
+	}{
+		{nil, "written written written written"},
+		{[]archive.Kind{archive.TTLDelete}, "kind kind kind written"},
+		{[]archive.Kind{archive.UserDelete, archive.TTLDelete}, "kind kind written written"},
+		{[]archive.Kind{archive.AnyChange}, "kind kind written written"},
+	} {
+		if got := mustWrite(t, newSink(t, archive.Options{Store: &memory{}, Kinds: test.kinds}), cs...); got != test.want {
+			t.Errorf("kinds %v: %s, want %s", test.kinds, got, test.want)
+		}
+	}
+}
+
+func TestPerItem(t *testing.T) {
+	store := &memory{}
+	s := newSink(t, archive.Options{Store: store, Prefix: "old/", Layout: archive.PerItem, Key: parse(t, "{Type}/{PK}/{@version}.json")})
+	record := line("REMOVE", "a/b", 7, ttl)
+	d := pipeline.Delivery{Change: changes(t, record)[0]}
+	if err := s.Plan(&d); err != nil {
+		t.Fatal(err)
+	}
+	name := "old/_none/a%2Fb/" + versionOf(7) + ".json"
+	if got, want := d.Ops[0].String(), "create object "+name+" (ttl_delete)"; got != want {
+		t.Errorf("op %q, want %q", got, want)
+	}
+	cs := changes(t, record, record)
+	if got := mustWrite(t, s, cs...); got != "written written" {
+		t.Errorf("outcomes %s", got)
+	}
+	if got := store.text(t, name); got != record+"\n" {
+		t.Errorf("the object holds %s", got)
+	}
+
+	// The Streams API writes the same record in other bytes: it is there already.
+	again := strings.NewReplacer(`"type"`, `"Type"`, `"principalId"`, `"PrincipalId"`, `,"eventSourceARN":"`+arn+`"`, "").Replace(record)
+	mustWrite(t, s, change(t, again, pipeline.DecoderOptions{StreamARN: arn}))
+	if got := store.text(t, name); got != record+"\n" {
+		t.Errorf("after the same record from elsewhere the object holds %s", got)
+	}
+	if got, want := read(t, store, archive.ReadOptions{}), "a%2Fb@7"; got != want {
+		t.Errorf("read back %s, want %s", got, want)
+	}
+}
+
+// A name that two changes share keeps the first and fails the second for good.
+func TestPerItemNamesThatAreNotUnique(t *testing.T) {
+	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
+		store := &memory{}
+		s := newSink(t, archive.Options{Store: store, Layout: archive.PerItem, Images: images, Key: parse(t, "{Type}.json")})
+		cs := changes(t, line("REMOVE", "a", 1, ""), line("REMOVE", "b", 1, ""), line("REMOVE", "a", 2, ""))
+		mustWrite(t, s, cs[0])
+		for _, c := range cs[1:] {
+			_, err := write(t, s, c)
+			failed, ok := errors.AsType[*pipeline.BatchError](err)
+			if !ok || failed.Failed[0] == nil || !strings.Contains(err.Error(), "{@version}") {
+				t.Errorf("%s: error %v", images, err)
+			}
+			if _, retry := pipeline.Retryable(failed.Failed[0]); retry {
+				t.Errorf("%s: %v is to be tried again", images, err)
+			}
+		}
+		mustWrite(t, s, cs[0])
+		if got, want := read(t, store, archive.ReadOptions{}), "a@1"; got != want {
+			t.Errorf("%s: read back %s, want %s", images, got, want)
+		}
+	}
+}
+
+// Names stay within what S3 takes, and stay apart.
+func TestLongNames(t *testing.T) {
+	store := &memory{}
+	long := strings.Repeat("k", 2000)
+	s := newSink(t, archive.Options{Store: store, Layout: archive.PerItem, Key: parse(t, "{PK}/{@version}.json")})
+	mustWrite(t, s, changes(t, line("REMOVE", long, 1, ""), line("REMOVE", long, 2, ""), line("REMOVE", long+"x", 1, ""))...)
+	p := newSink(t, archive.Options{Store: store, Partition: parse(t, "pk={PK}")})
+	mustWrite(t, p, changes(t, line("INSERT", long, 3, ""), line("INSERT", long+"x", 3, ""))...)
+	if len(store.objects) != 5 {
+		t.Errorf("%d objects, want 5", len(store.objects))
+	}
+	for name := range store.objects {
+		if len(name) > 1024 {
+			t.Errorf("a name has %d bytes: %s", len(name), name)
+		}
+	}
+}
+
+func TestPlainLines(t *testing.T) {
+	store := &memory{}
+	s := newSink(t, archive.Options{Store: store, Images: archive.PlainJSON})
+	mustWrite(t, s, changes(t, line("REMOVE", "a", 1, ttl), line("INSERT", "b", 2, ""))...)
+	want := `{"key":"a","version":"` + versionOf(1) + `","op":"REMOVE","kind":"ttl_delete","time":"2026-01-02T01:00:00Z","sequence":"1","event_id":"e1","stream_arn":"` + arn + `","table":"shop","identity":{"type":"Service","principal_id":"dynamodb.amazonaws.com"},"keys":{"PK":"a"}}
+{"key":"b","version":"` + versionOf(2) + `","op":"INSERT","kind":"change","time":"2026-01-02T02:00:00Z","sequence":"2","event_id":"e2","stream_arn":"` + arn + `","table":"shop","keys":{"PK":"b"},"new":{"PK":"b","n":1.5}}
+`
+	if got := store.text(t, store.names()[0]); got != want {
+		t.Errorf("lines\n%s, want\n%s", got, want)
+	}
+	for e, err := range archive.Read(t.Context(), store, archive.ReadOptions{}) {
+		if err != nil || e.Change != nil {
+			t.Errorf("entry %+v (%v)", e, err)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	refused := pipeline.Transient(errors.New("refused"))
+	for _, o := range []archive.Options{{}, {Layout: archive.PerItem, Key: parse(t, "{PK}")}} {
+		o.Store = &memory{fail: refused}
+		_, err := write(t, newSink(t, o), changes(t, line("INSERT", "a", 1, ""), line("INSERT", "b", 1, ""))...)
+		failed, ok := errors.AsType[*pipeline.BatchError](err)
+		if !ok || len(failed.Failed) != 2 || !errors.Is(failed.Failed[0], refused) || !errors.Is(failed.Failed[1], refused) {
+			t.Errorf("layout %q: error %v", o.Layout, err)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	key := parse(t, "{@key}")
+	for want, o := range map[string]archive.Options{
+		"Store":                     {},
+		`Layout "tree"`:             {Store: &memory{}, Layout: "tree"},
+		`Images "xml"`:              {Store: &memory{}, Images: "xml"},
+		`Kinds holds "delete"`:      {Store: &memory{}, Kinds: []archive.Kind{"delete"}},
+		"Key is nil":                {Store: &memory{}, Layout: archive.PerItem},
+		"Partition belongs":         {Store: &memory{}, Layout: archive.PerItem, Key: key, Partition: key},
+		"Key belongs to the layout": {Store: &memory{}, Key: key},
+		"Roll is negative":          {Store: &memory{}, Roll: archive.Roll{Age: -1}},
+	} {
+		if _, err := archive.New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one of %q", err, want)
+		}
+	}
+}
+
+func TestRouteSettings(t *testing.T) {
+	log := newSink(t, archive.Options{Store: &memory{}, Roll: archive.Roll{Bytes: 64e6, Age: 5}})
+	if got, want := log.Batch(), (pipeline.Batch{Count: 1 << 20, Bytes: 64e6, Linger: 5, Fill: true}); got != want || log.Concurrency() != 1 {
+		t.Errorf("the log's batch is %+v, and its concurrency %d", got, log.Concurrency())
+	}
+	if got := newSink(t, archive.Options{Store: &memory{}}).Batch(); got.Bytes != 8<<20 || got.Linger != 0 {
+		t.Errorf("by default the log's batch is %+v", got)
+	}
+	items := newSink(t, archive.Options{Store: &memory{}, Layout: archive.PerItem, Key: parse(t, "{@key}")})
+	if items.Batch() != (pipeline.Batch{}) || items.Concurrency() != 0 {
+		t.Errorf("per item the batch is %+v, and the concurrency %d", items.Batch(), items.Concurrency())
+	}
+}

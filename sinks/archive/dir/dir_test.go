@@ -1,0 +1,171 @@
+package dir_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/archive/dir"
+)
+
+func open(t *testing.T, path string) *dir.Store {
+	t.Helper()
+	s, err := dir.New(dir.Options{Dir: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func get(t *testing.T, s *dir.Store, name string) string {
+	t.Helper()
+	r, err := s.Get(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func names(t *testing.T, s *dir.Store, prefix string) []string {
+	t.Helper()
+	var all []string
+	for name, err := range s.Names(t.Context(), prefix) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+func TestObjects(t *testing.T) {
+	path := t.TempDir()
+	s := open(t, path)
+	all := []string{"a", "a/b", "a/b.json", "a/b.json/c.json", "b//x", "../up", strings.Repeat("ü", 300) + ".json"}
+	for _, name := range all {
+		if err := s.Put(t.Context(), name, []byte("of "+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = open(t, path)
+	slices.Sort(all)
+	if got := names(t, s, ""); !slices.Equal(got, all) {
+		t.Errorf("names %q, want %q", got, all)
+	}
+	if got, want := names(t, s, "a/b"), []string{"a/b", "a/b.json", "a/b.json/c.json"}; !slices.Equal(got, want) {
+		t.Errorf("names with a prefix %q, want %q", got, want)
+	}
+	for _, name := range all {
+		if got := get(t, s, name); got != "of "+name {
+			t.Errorf("%s holds %q", name, got)
+		}
+	}
+	if _, err := s.Get(t.Context(), "a/c"); !errors.Is(err, archive.ErrNoObject) {
+		t.Errorf("a missing object: %v, want ErrNoObject", err)
+	}
+}
+
+func TestAnObjectIsNeverOverwritten(t *testing.T) {
+	s := open(t, t.TempDir())
+	if err := s.Put(t.Context(), "a.json", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), "a.json", []byte("second")); !errors.Is(err, archive.ErrExists) {
+		t.Errorf("a second Put: %v, want ErrExists", err)
+	}
+	if got := get(t, s, "a.json"); got != "first" {
+		t.Errorf("the object holds %q", got)
+	}
+}
+
+func TestOneOfManyWritersWins(t *testing.T) {
+	path := t.TempDir()
+	const writers = 16
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		s := open(t, path) // as another process
+		wg.Go(func() { errs[i] = s.Put(t.Context(), "folder/a.json", fmt.Appendf(nil, "of %d", i)) })
+	}
+	wg.Wait()
+	winner := -1
+	for i, err := range errs {
+		switch {
+		case err == nil && winner >= 0:
+			t.Errorf("writers %d and %d both won", winner, i)
+		case err == nil:
+			winner = i
+		case !errors.Is(err, archive.ErrExists):
+			t.Error(err)
+		}
+	}
+	if got, want := get(t, open(t, path), "folder/a.json"), fmt.Sprintf("of %d", winner); got != want {
+		t.Errorf("the object holds %q, want %q", got, want)
+	}
+}
+
+// Nothing but objects is left in the folder, and what a crash left is removed
+// when it is surely nobody's.
+func TestUnfinishedFiles(t *testing.T) {
+	path := t.TempDir()
+	if err := open(t, path).Put(t.Context(), "a.json", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	old, young := filepath.Join(path, "~tmp", "old"), filepath.Join(path, "~tmp", "young")
+	for _, f := range []string{old, young} {
+		if err := os.WriteFile(f, []byte("half"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(old, long, long); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path)
+	if got := names(t, s, ""); !slices.Equal(got, []string{"a.json"}) {
+		t.Errorf("names %q", got)
+	}
+	entries, err := os.ReadDir(filepath.Join(path, "~tmp"))
+	if err != nil || len(entries) != 1 || entries[0].Name() != "young" {
+		t.Errorf("unfinished files %v (%v), want the young one alone", entries, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	if _, err := dir.New(dir.Options{}); err == nil || !strings.Contains(err.Error(), "Dir") {
+		t.Errorf("without a folder: %v", err)
+	}
+	path := t.TempDir()
+	s := open(t, path)
+	if err := os.WriteFile(filepath.Join(path, "a"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Put(t.Context(), "a/b.json", []byte("x")) // a foreign file is in the way
+	if _, retry := pipeline.Retryable(err); !retry {
+		t.Errorf("a folder that cannot be made: %v, want a transient error", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Put(ctx, "b.json", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a canceled Put: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(path, "b.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a canceled Put wrote: %v", err)
+	}
+}

@@ -1,0 +1,116 @@
+package archive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+// However changes are cut into batches, repeated and spread over layouts and
+// forms, each is read once, the versions of an item in order.
+func TestReadMerges(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		store := &memory{}
+		n := rapid.IntRange(1, 30).Draw(rt, "changes")
+		all := make([]*pipeline.Change, n)
+		want := make([]string, 0, n)
+		for _, pk := range []string{"a", "b", "c"} {
+			for i := range all {
+				if string("abc"[i%3]) == pk {
+					all[i] = change(t, line("MODIFY", pk, i+1, ""), pipeline.DecoderOptions{})
+					want = append(want, fmt.Sprintf("%s@%d", pk, i+1))
+				}
+			}
+		}
+		for i := 0; i < n; {
+			k := min(rapid.IntRange(1, 7).Draw(rt, "batch"), n-i)
+			from := max(0, i-rapid.IntRange(0, 5).Draw(rt, "again"))
+			o := archive.Options{Store: store}
+			if rapid.Bool().Draw(rt, "plain") {
+				o.Images = archive.PlainJSON
+			}
+			if rapid.Bool().Draw(rt, "per item") {
+				o.Layout, o.Key, o.Prefix = archive.PerItem, parse(t, "{@key}/{@version}.json"), "items/"
+			}
+			mustWrite(t, newSink(t, o), all[from:i+k]...)
+			i += k
+		}
+		if got, want := read(t, store, archive.ReadOptions{}), strings.Join(want, " "); got != want {
+			rt.Fatalf("read back %s, want %s, from %q", got, want, store.names())
+		}
+	})
+}
+
+// What an archive holds replays: a decoder makes of every line the change that it was.
+func TestLinesReplay(t *testing.T) {
+	pretty := "{\n  \"eventID\" : \"x \\\" y\",\r\n\t\"eventName\":\"MODIFY\", \"dynamodb\":{\"Keys\":{\"PK\":{\"S\":\"eventSourceARN\"}},\n" +
+		`"NewImage":{"PK":{"S":"eventSourceARN"},"eventSourceARN":{"S":" a  b "}},"SequenceNumber":"5","StreamViewType":"NEW_IMAGE"}}`
+	for _, test := range []struct {
+		record string
+		o      pipeline.DecoderOptions
+	}{
+		{line("INSERT", "a", 1, ""), pipeline.DecoderOptions{}},
+		{line("REMOVE", "a", 2, ttl), pipeline.DecoderOptions{}},
+		{line("EVOLVE", "a,!", 3, ""), pipeline.DecoderOptions{TableInKey: true}},
+		{pretty, pipeline.DecoderOptions{StreamARN: arn}},
+		{pretty, pipeline.DecoderOptions{EpochZero: true, Table: "shop"}},
+	} {
+		store := &memory{}
+		c := change(t, test.record, test.o)
+		mustWrite(t, newSink(t, archive.Options{Store: store}), c)
+		for e, err := range archive.Read(t.Context(), store, archive.ReadOptions{TableInKey: test.o.TableInKey}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.ContainsAny(string(e.Line), "\r\n") {
+				t.Errorf("more than one line: %s", e.Line)
+			}
+			r := e.Change
+			if r.Key != c.Key || r.Version != c.Version || r.Op != c.Op || r.EventName != c.EventName || r.EventID != c.EventID ||
+				r.StreamARN != c.StreamARN || r.Identity != c.Identity || !r.Time.Equal(c.Time) || !r.New.Equal(c.New) || !r.Keys.Equal(c.Keys) {
+				t.Errorf("%s is read back as %+v, want %+v", e.Line, r, c)
+			}
+		}
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	good := func() *memory {
+		store := &memory{}
+		mustWrite(t, newSink(t, archive.Options{Store: store}), changes(t, line("INSERT", "a", 1, ""), line("INSERT", "b", 1, ""))...)
+		return store
+	}
+	for name, spoil := range map[string]func(*memory, string){
+		"cut":           func(m *memory, object string) { m.objects[object] = m.objects[object][:len(m.objects[object])-5] },
+		"no zstd":       func(m *memory, object string) { m.objects[object] = []byte("text") },
+		"foreign":       func(m *memory, object string) { m.objects["x.json"] = []byte(`{"some":"thing"}`) },
+		"foreign plain": func(m *memory, object string) { m.objects["x.json"] = []byte(`{"key":"a","version":"no"}`) },
+	} {
+		store := good()
+		spoil(store, store.names()[0])
+		var last error
+		for _, err := range archive.Read(t.Context(), store, archive.ReadOptions{}) {
+			last = err
+		}
+		if last == nil || !strings.HasPrefix(last.Error(), "archive: ") {
+			t.Errorf("%s: error %v", name, last)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range archive.Read(ctx, good(), archive.ReadOptions{}) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("canceled, the reading goes on: %v", err)
+		}
+	}
+	for range archive.Read(t.Context(), good(), archive.ReadOptions{}) {
+		break
+	}
+}
