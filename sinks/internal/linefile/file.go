@@ -50,10 +50,19 @@ func (l *File) recover(see func(line []byte) error) error {
 		}
 		l.size += int64(len(line)) + 1
 	}
-	if err := l.f.Truncate(l.size); err != nil {
+	info, err := l.f.Stat()
+	if err != nil {
 		return err
 	}
-	return errors.Join(l.f.Sync(), SyncDir(filepath.Dir(l.f.Name())))
+	if info.Size() > l.size {
+		if err := errors.Join(l.f.Truncate(l.size), l.f.Sync()); err != nil {
+			return err
+		}
+	}
+	if l.size == 0 {
+		return SyncDir(filepath.Dir(l.f.Name())) // it may be new
+	}
+	return nil
 }
 
 // Append writes lines, each ended by '\n', and returns when they are on disk.

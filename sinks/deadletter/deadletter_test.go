@@ -1,0 +1,150 @@
+package deadletter_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+)
+
+func version(t testing.TB, n int) pipeline.Version {
+	t.Helper()
+	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestAppend(t *testing.T) {
+	l := pipeline.DeadLetter{
+		Pipeline: "shop", Sink: "crm", Key: "a,b", Version: version(t, 5), Sequence: "5", StreamARN: "arn", Table: "shop", Partition: "shard-1", Index: 3,
+		Class: "write", Error: `refused: <"no">`, Raw: []byte("{ \"a\" : [1,\n 2.50, \"<>&\"] }"), Time: time.Date(2026, 1, 2, 4, 4, 5, 6, time.FixedZone("", 3600)),
+	}
+	got, err := deadletter.Append([]byte("before "), &l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `before {"id":"` + deadletter.ID(&l) + `","pipeline":"shop","sink":"crm","class":"write","error":"refused: <\"no\">","key":"a,b","version":"` + l.Version.String() +
+		`","sequence":"5","stream_arn":"arn","table":"shop","partition":"shard-1","index":3,"time":"2026-01-02T03:04:05.000000006Z","record":{"a":[1,2.50,"<>&"]}}`
+	if string(got) != want {
+		t.Errorf("the letter is\n%s, want\n%s", got, want)
+	}
+	cut := []byte("{\"Records\":[{\"eventID\"")
+	got, err = deadletter.Append(nil, &pipeline.DeadLetter{Class: "undecodable", Raw: cut})
+	if err != nil || !strings.HasSuffix(string(got), `"record_base64":"`+base64.StdEncoding.EncodeToString(cut)+`"}`) {
+		t.Errorf("a record that is no JSON: %s (%v)", got, err)
+	}
+}
+
+// A letter comes back whole: one that is JSON up to insignificant white space,
+// any other to the byte.
+func TestRoundTrip(t *testing.T) {
+	texts := rapid.StringMatching(`[ -~é\n]{0,8}`)
+	rapid.Check(t, func(rt *rapid.T) {
+		l := pipeline.DeadLetter{
+			Pipeline: texts.Draw(rt, "pipeline"), Sink: texts.Draw(rt, "sink"), Key: pipeline.Key(texts.Draw(rt, "key")), Sequence: texts.Draw(rt, "sequence"),
+			StreamARN: texts.Draw(rt, "arn"), Table: texts.Draw(rt, "table"), Partition: texts.Draw(rt, "partition"), Index: rapid.Int().Draw(rt, "index"),
+			Class: "write", Error: texts.Draw(rt, "error"), Time: time.Unix(rapid.Int64Range(0, 1<<33).Draw(rt, "time"), 5).UTC(),
+			Raw: rapid.OneOf(
+				rapid.SliceOfN(rapid.Byte(), 1, 20),
+				rapid.SampledFrom([][]byte{[]byte(`{"a":"\u2028<"}`), []byte("[1e400, \n null]"), []byte(`"` + "\xff" + `"`), []byte("null"), []byte(" ")}),
+			).Draw(rt, "raw"),
+		}
+		if rapid.Bool().Draw(rt, "versioned") {
+			l.Version = version(t, rapid.IntRange(0, 9).Draw(rt, "version"))
+		}
+		line, err := deadletter.Append(nil, &l)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if bytes.ContainsRune(line, '\n') {
+			rt.Fatalf("more than one line: %s", line)
+		}
+		back, id, err := deadletter.Parse(line)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if id != deadletter.ID(&l) {
+			rt.Fatalf("the id of %s is not %s", line, deadletter.ID(&l))
+		}
+		var a, b bytes.Buffer
+		if json.Compact(&a, l.Raw) == nil && json.Compact(&b, back.Raw) == nil && bytes.Equal(a.Bytes(), b.Bytes()) {
+			back.Raw = l.Raw
+		}
+		if !reflect.DeepEqual(back, l) {
+			rt.Fatalf("read back\n%+v, want\n%+v", back, l)
+		}
+	})
+}
+
+// The id of a letter is that of the change and the sink, whatever the run; where
+// these are not known, that of the record and its place.
+func TestID(t *testing.T) {
+	known := pipeline.DeadLetter{Sink: "crm", Key: "a", Version: version(t, 5), Class: "write", Error: "refused", Raw: []byte("{}")}
+	unknown := pipeline.DeadLetter{Class: "undecodable", Error: "cut", Raw: []byte("{"), Partition: "file", Index: 1}
+	for _, test := range []struct {
+		name   string
+		of     pipeline.DeadLetter
+		change func(*pipeline.DeadLetter)
+		same   bool
+	}{
+		{"another run", known, func(l *pipeline.DeadLetter) {
+			l.Time, l.Error, l.Class, l.Index, l.Partition, l.Raw = time.Now(), "later", "panic", 9, "p", []byte("{ }")
+		}, true},
+		{"another sink", known, func(l *pipeline.DeadLetter) { l.Sink = "other" }, false},
+		{"another item", known, func(l *pipeline.DeadLetter) { l.Key = "b" }, false},
+		{"another version", known, func(l *pipeline.DeadLetter) { l.Version = version(t, 6) }, false},
+		{"a shifted boundary", known, func(l *pipeline.DeadLetter) { l.Sink, l.Key = "cr", "ma" }, false},
+		{"another run, undecodable", unknown, func(l *pipeline.DeadLetter) { l.Time, l.Error = time.Now(), "later" }, true},
+		{"another place", unknown, func(l *pipeline.DeadLetter) { l.Index = 2 }, false},
+		{"another partition", unknown, func(l *pipeline.DeadLetter) { l.Partition = "other" }, false},
+		{"another record", unknown, func(l *pipeline.DeadLetter) { l.Raw = []byte("[") }, false},
+	} {
+		other := test.of
+		test.change(&other)
+		if got := deadletter.ID(&test.of) == deadletter.ID(&other); got != test.same {
+			t.Errorf("%s: the same id is %v", test.name, got)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, line := range []string{"", "{", "{}", `{"id":"x"}`, `{"id":"x","class":"write","version":"1"}`, `{"id":1,"class":"write"}`} {
+		if l, _, err := deadletter.Parse([]byte(line)); err == nil || !strings.HasPrefix(err.Error(), "deadletter: ") {
+			t.Errorf("%q is read as %+v (%v)", line, l, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	l := pipeline.DeadLetter{Class: "write", Raw: []byte("{}")}
+	line, err := deadletter.Append(nil, &l)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(line)
+	f.Add([]byte(`{"id":"x","class":"write","record_base64":"AAE="}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, _, err := deadletter.Parse(b)
+		if err != nil {
+			return
+		}
+		again, err := deadletter.Append(nil, &l)
+		if err != nil {
+			return // in UTC its time is beyond what RFC 3339 writes
+		}
+		if _, _, err := deadletter.Parse(again); err != nil {
+			t.Errorf("%s is not read back: %v", again, err)
+		}
+	})
+}

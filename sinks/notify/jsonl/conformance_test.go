@@ -1,0 +1,89 @@
+package jsonl_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/notify/jsonl"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// Every event is in the file, once, as it was first written.
+func TestConformance(t *testing.T) {
+	sinktest.Run(t, sinktest.Suite{
+		Open: func(dir string) (sinktest.Store, error) {
+			path := filepath.Join(dir, "events.jsonl")
+			store, err := jsonl.New(jsonl.Options{Path: path})
+			if err != nil {
+				return sinktest.Store{}, err
+			}
+			return sinktest.Store{
+				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) {
+					return notify.New(notify.Options{Pipeline: "test", Store: faulty{store, f}, Events: []string{"first", "second"}})
+				},
+				State: func() (map[string]string, error) { return state(path) },
+				Close: store.Close,
+			}, nil
+		},
+		Events: func(c *pipeline.Change) []pipeline.Event {
+			var events []pipeline.Event
+			for i, detector := range []string{"first", "other", "second"} {
+				events = append(events, pipeline.Event{ID: id(c, detector), Detector: detector, Path: fmt.Sprint("p", i), Change: c})
+			}
+			return events
+		},
+		Model: func(s *sinktest.Stream) map[string]string {
+			want := make(map[string]string)
+			for i, r := range s.Records {
+				if r.TTL {
+					continue
+				}
+				for _, detector := range []string{"first", "second"} {
+					want[id(s.Changes[i], detector)] = "tablewake.test." + detector
+				}
+			}
+			return want
+		},
+	})
+}
+
+func id(c *pipeline.Change, detector string) string {
+	return fmt.Sprintf("%s/%s/%s", c.Key, c.Version, detector)
+}
+
+// state is the type of every event in the file, by its id.
+func state(path string) (map[string]string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	got := make(map[string]string)
+	for line := range strings.Lines(string(b)) {
+		var e struct{ ID, Type string }
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			return nil, fmt.Errorf("%w in %q", err, line)
+		}
+		if _, twice := got[e.ID]; twice {
+			return nil, fmt.Errorf("event %s is there twice", e.ID)
+		}
+		got[e.ID] = e.Type
+	}
+	return got, nil
+}
+
+// faulty is a store whose calls fail as the suite wants.
+type faulty struct {
+	notify.Store
+	faults *sinktest.Faults
+}
+
+func (s faulty) Publish(ctx context.Context, ms []notify.Message) error {
+	return s.faults.Call(len(ms), func(n int) error { return s.Store.Publish(ctx, ms[:n]) })
+}

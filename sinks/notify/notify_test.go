@@ -1,0 +1,171 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/notify"
+)
+
+// publisher is a store that remembers what it took, and fails as it is told.
+type publisher struct {
+	sent []string
+	fail error
+}
+
+func (p *publisher) Publish(_ context.Context, ms []notify.Message) error {
+	for _, m := range ms {
+		p.sent = append(p.sent, m.ID)
+	}
+	return p.fail
+}
+
+const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
+
+// change is a change of the item pk.
+func change(t *testing.T, op, pk string, identity string) *pipeline.Change {
+	t.Helper()
+	image := `,"NewImage":{"PK":{"S":"` + pk + `"},"SK":{"N":"1"}}`
+	if op == "REMOVE" {
+		image = ""
+	}
+	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(`{"eventID":"1","eventName":"` + op + `","eventSourceARN":"` + arn + `"` + identity +
+		`,"dynamodb":{"Keys":{"PK":{"S":"` + pk + `"},"SK":{"N":"1"}}` + image + `,"SequenceNumber":"100000000000000000001","ApproximateCreationDateTime":1767323045,"StreamViewType":"NEW_IMAGE"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Errors) > 0 {
+		t.Fatal(page.Errors[0])
+	}
+	return &page.Changes[0]
+}
+
+// plan plans a change with events of the detectors, whose ids are given too.
+func plan(t *testing.T, s *notify.Sink, c *pipeline.Change, events ...string) pipeline.Delivery {
+	t.Helper()
+	d := pipeline.Delivery{Change: c}
+	for _, id := range events {
+		detector, _, _ := strings.Cut(id, "-")
+		d.Events = append(d.Events, pipeline.Event{ID: id, Detector: detector, Change: c})
+	}
+	if err := s.Plan(&d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func newSink(t *testing.T, store notify.Store, events ...string) *notify.Sink {
+	t.Helper()
+	s, err := notify.New(notify.Options{Pipeline: "shop", Store: store, Events: events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestCloudEvent(t *testing.T) {
+	c := change(t, "MODIFY", "ORDER#1", "")
+	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{
+		{ID: "id-1", Detector: "order_completed", Path: "Status", Old: pipeline.StringValue("paid"), New: pipeline.StringValue("completed"), Change: c},
+		{ID: "id-2", Detector: "vip", Change: c},
+	}}
+	if err := newSink(t, &publisher{}).Plan(&d); err != nil {
+		t.Fatal(err)
+	}
+	version := "1767323045" + strings.Repeat("0", 19) + "100000000000000000001"
+	const rest = `"op":"MODIFY","table":"shop","keys":{"PK":"ORDER#1","SK":1}`
+	head := func(id, kind string) string {
+		return `{"specversion":"1.0","id":"` + id + `","source":"` + arn + `","type":"tablewake.shop.` + kind + `","subject":"ORDER%231,+1","time":"2026-01-02T03:04:05Z",` +
+			`"datacontenttype":"application/json","sequence":"` + version + `","data":`
+	}
+	for i, want := range []string{
+		head("id-1", "order_completed") + `{"detector":"order_completed","path":"Status",` + rest + `,"old":"paid","new":"completed"}}`,
+		head("id-2", "vip") + `{"detector":"vip",` + rest + `}}`,
+	} {
+		m := d.Ops[i].(*notify.Message)
+		if got := string(m.Body); got != want || !json.Valid(m.Body) {
+			t.Errorf("event\n%s, want\n%s", got, want)
+		}
+		if m.Key != c.Key || m.ID != d.Events[i].ID {
+			t.Errorf("message %+v", m)
+		}
+	}
+	if got, want := d.Ops[0].String(), "send tablewake.shop.order_completed of ORDER%231,+1 (id id-1)"; got != want {
+		t.Errorf("op %q, want %q", got, want)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	const ttl = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
+	for _, test := range []struct {
+		name     string
+		listen   []string
+		c        *pipeline.Change
+		events   []string
+		messages int
+		reason   string
+	}{
+		{"all", nil, change(t, "MODIFY", "a", ""), []string{"x-1", "y-1", "x-2"}, 3, ""},
+		{"some", []string{"x"}, change(t, "MODIFY", "a", ""), []string{"x-1", "y-1", "x-2"}, 2, ""},
+		{"others", []string{"z"}, change(t, "MODIFY", "a", ""), []string{"x-1"}, 0, notify.ReasonNoEvent},
+		{"none", nil, change(t, "MODIFY", "a", ""), nil, 0, notify.ReasonNoEvent},
+		{"expired", nil, change(t, "REMOVE", "a", ttl), []string{"x-1"}, 0, notify.ReasonTTLDelete},
+	} {
+		d := plan(t, newSink(t, &publisher{}, test.listen...), test.c, test.events...)
+		if len(d.Ops) != test.messages || d.Reason != test.reason || (d.Outcome == pipeline.NoEffect) != (test.messages == 0) {
+			t.Errorf("%s: %d messages, outcome %v (%s)", test.name, len(d.Ops), d.Outcome, d.Reason)
+		}
+	}
+}
+
+// A change fails where one of its messages does; the later changes of its item
+// fail with it, so that they come again in order, and those of others do not.
+func TestFailedMessages(t *testing.T) {
+	refused := pipeline.Permanent(errors.New("refused"))
+	store := &publisher{}
+	s := newSink(t, store)
+	a, b := change(t, "MODIFY", "a", ""), change(t, "MODIFY", "b", "")
+	ds := []pipeline.Delivery{plan(t, s, a, "x-0"), plan(t, s, b, "x-1", "x-2"), plan(t, s, a, "x-3"), plan(t, s, b, "x-4"), plan(t, s, b, "x-5")}
+	var failed pipeline.BatchError
+	failed.Add(2, refused) // of x-0 to x-5, by index
+	store.fail = failed.OrNil()
+	err := s.Write(t.Context(), ds)
+	got, ok := errors.AsType[*pipeline.BatchError](err)
+	if !ok || len(got.Failed) != 3 || !errors.Is(got.Failed[1], refused) {
+		t.Fatalf("error %v, want failures of 1, 3 and 4", err)
+	}
+	for _, i := range []int{3, 4} {
+		if _, retry := pipeline.Retryable(got.Failed[i]); !retry {
+			t.Errorf("delivery %d, behind one that was refused: %v, want a transient error", i, got.Failed[i])
+		}
+	}
+	if want := "[x-0 x-1 x-2 x-3 x-4 x-5]"; fmt.Sprint(store.sent) != want {
+		t.Errorf("published %v, want %s", store.sent, want)
+	}
+
+	store.fail = refused
+	if err := s.Write(t.Context(), ds); !errors.Is(err, refused) {
+		t.Errorf("the store's failure is reported as %v", err)
+	}
+	store.fail = nil
+	if err := s.Write(t.Context(), ds); err != nil || ds[0].Outcome != pipeline.Written {
+		t.Errorf("outcome %v, error %v", ds[0].Outcome, err)
+	}
+}
+
+func TestNew(t *testing.T) {
+	for want, o := range map[string]notify.Options{
+		"Pipeline": {Store: &publisher{}},
+		"Store":    {Pipeline: "shop"},
+		"Events":   {Pipeline: "shop", Store: &publisher{}, Events: []string{""}},
+	} {
+		if _, err := notify.New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one of %q", err, want)
+		}
+	}
+}
