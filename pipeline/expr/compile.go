@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 
@@ -45,7 +44,7 @@ const sourceLimit = 20_000
 func (e Env) compile(src string, names []name) (compiled, error) {
 	celEnv, err := e.env(names)
 	if err != nil {
-		return compiled{}, fmt.Errorf("expression %q: %w", src, err)
+		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
 	}
 	parsed, issues := celEnv.Parse(src)
 	if issues.Err() != nil {

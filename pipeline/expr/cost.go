@@ -4,6 +4,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 )
 
@@ -64,6 +65,8 @@ func (s sizes) EstimateCallCost(function, _ string, target *cost.AstNode, args [
 		}
 		text := cost.EstimateSize(s, *target).Add(cost.EstimateSize(s, args[0]))
 		return cost.NewCallEstimate(text.MultiplyByCostFactor(cost.StringTraversalCostFactor), nil)
+	case operators.In:
+		return cost.NewCallEstimate(cost.EstimateSize(s, args[1]).MultiplyByCostFactor(1), nil)
 	case fnGet:
 		return cost.NewCallEstimate(cost.FixedCostEstimate(1), attributeSize(args[0].Expr()))
 	case fnEach:

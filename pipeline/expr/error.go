@@ -54,7 +54,7 @@ func (e Env) explain(src string, issues *cel.Issues, names []name) *Error {
 	first := all[0]
 	at, text := first.Location, first.Message
 	if m := undeclared.FindStringSubmatch(text); m != nil {
-		return unknownName(at, m[1], names, characterAt(src, at) == '(')
+		return unknownName(src, at, m[1], names)
 	}
 	if m := noField.FindStringSubmatch(text); m != nil {
 		return e.unknownAttribute(at, m[1])
@@ -69,47 +69,31 @@ func (e Env) explain(src string, issues *cel.Issues, names []name) *Error {
 		return errorAt(at, `write it as number("...")`, "a number that no literal can hold")
 	}
 	text = expectation.ReplaceAllString(strings.TrimPrefix(text, "Syntax error: "), "")
-	switch {
-	case strings.Contains(text, "'<EOF>'"):
-		return errorAt(at, "", "the expression ends, and something is missing")
-	case characterAt(src, at) == '=':
-		return errorAt(at, "to compare, write ==", "unexpected =")
-	default:
-		return errorAt(at, "", "%s", text)
+	if strings.Contains(text, "'<EOF>'") {
+		text = "the expression ends, and something is missing"
 	}
-}
-
-// characterAt is the character at a location; 0 behind the end.
-func characterAt(src string, at common.Location) rune {
-	lines := strings.Split(src, "\n")
-	if at.Line() < 1 || at.Line() > len(lines) {
-		return 0
-	}
-	line := []rune(lines[at.Line()-1])
-	if at.Column() < 0 || at.Column() >= len(line) {
-		return 0
-	}
-	return line[at.Column()]
+	return errorAt(at, syntaxHint(src, at, text), "%s", text)
 }
 
 // unknownName is the error for a name, or for a function where it is called.
-func unknownName(at common.Location, unknown string, names []name, called bool) *Error {
+func unknownName(src string, at common.Location, unknown string, names []name) *Error {
 	if symbol, ok := strings.CutPrefix(unknown, "_"); ok && strings.HasSuffix(symbol, "_") {
 		return errorAt(at, "+ and - are there", "%s is not supported: its result may have no exact decimal", strings.Trim(symbol, "_"))
 	}
-	if called {
-		hint := "functions are " + strings.Join(functionNames, ", ")
-		if near := nearest.Name(unknown, functionNames); near != "" {
-			hint = "did you mean " + near + "?"
-		}
-		return errorAt(at, hint, "unknown function %q", unknown)
+	before, after := around(src, at)
+	if strings.HasPrefix(after, "(") {
+		return errorAt(at, functionHint(unknown), "unknown function %q", unknown)
 	}
 	var known []string
 	for _, n := range names {
 		known = append(known, n.name)
 	}
 	hint := "known are " + strings.Join(known, ", ") + "; an attribute is written " + known[0] + "." + unknown
-	if len(names) == 1 && isChangeName(unknown) {
+	if spelled, ok := spellings[unknown]; ok {
+		hint = "write " + spelled
+	} else if strings.HasSuffix(before, "-") {
+		hint = `a name with - in it is written in quotes, as in item["first-name"]`
+	} else if len(names) == 1 && isChangeName(unknown) {
 		hint = "here the expression sees one item, on the old image and on the new: write item"
 	} else if unknown == "item" {
 		hint = "here the expression sees a change: write old or new"

@@ -12,9 +12,11 @@
 //     float: new.Total == 10.50 holds for N 10.5. number("...") is for
 //     those that no literal can hold. + and - are exact, or an error beyond 38 digits.
 //   - Sets are lists without order: "a" in item.Tags, item.Tags == ["b", "a"].
+//   - An evaluation is bounded when it is compiled, for items of up to 400 KB: loops over
+//     one attribute, and over what is inside its members, pass; a loop over one
+//     attribute for every member of another does not.
 //   - Whatever can be found at compile time is an [Error] with line and column: syntax, names,
-//     types where [Env] declares them, an op that no change has, a result that is no
-//     bool, and a cost beyond bounds.
+//     types where [Env] declares them, an op that no change has, a result that is no bool.
 //
 // What goes wrong at run time is a permanent error that names the expression and
 // types, never a value, and never false.

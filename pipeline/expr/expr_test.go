@@ -185,6 +185,8 @@ func TestItem(t *testing.T) {
 		{`item.Tags.exists(x, x == "b") && item.Nums.exists(n, n == 2.5)`, true},
 		{`item.Lines.exists(l, l.nothing == null)`, true},
 		{`item.Lines + [1] == [item.Lines[0], item.Lines[1], 1]`, true},
+		{`item.Blob in ["a", "b"] || item.Tags in ["a"] || item.Address in [1, 2] || item.Lines in []`, false},
+		{`item.Blob in [b"x", b"abc"] && item.Tags in [["b", "a"]] && item.Gift in [1, true]`, true},
 		// text
 		{`item.PK.startsWith("USER#") && item.PK.endsWith("42") && item.PK.contains("R#4")`, true},
 		{`item.PK.matches("^USER#[0-9]+$")`, true},

@@ -55,8 +55,9 @@ func functions() []cel.EnvOption {
 			cel.Overload("each_map", []*cel.Type{dict}, dict),
 			cel.SingletonUnaryBinding(each)),
 		cel.Function(operators.In,
-			cel.Overload("in_list", []*cel.Type{elem, list}, cel.BoolType),
-			cel.Overload("in_map", []*cel.Type{elem, dict}, cel.BoolType),
+			// not CEL's ids: for those it hashes the left side, and not every value can be
+			cel.Overload("in_members", []*cel.Type{elem, list}, cel.BoolType),
+			cel.Overload("in_names", []*cel.Type{elem, dict}, cel.BoolType),
 			cel.SingletonBinaryBinding(in)),
 		cel.Function(operators.Add,
 			cel.Overload("add_number", []*cel.Type{cel.IntType, cel.IntType}, cel.IntType),

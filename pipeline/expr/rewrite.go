@@ -2,9 +2,7 @@ package expr
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/common"
@@ -228,21 +226,6 @@ func (r *rewriter) call(e ast.Expr) *Error {
 	return r.values(c.Args()...)
 }
 
-// constant checks a point or length of time that is written as text.
-func (r *rewriter) constant(c ast.CallExpr) *Error {
-	if c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.LiteralKind {
-		return nil
-	}
-	convert := toTimestamp
-	if c.FunctionName() == "duration" {
-		convert = toDuration
-	}
-	if err, ok := convert(c.Args()[0].AsLiteral()).(*types.Err); ok {
-		return errorAt(r.at(c.Args()[0]), "", "%v", err)
-	}
-	return nil
-}
-
 // comparison rewrites == and !=: with null, which any type can be, and with a list
 // or map in brackets on the left, since only the other side knows whether it is a set.
 func (r *rewriter) comparison(e ast.Expr) *Error {
@@ -287,15 +270,6 @@ func isNullLiteral(e ast.Expr) bool {
 	return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.NullValue
 }
 
-// text is the value of a text literal.
-func text(e ast.Expr) (string, bool) {
-	if e.Kind() != ast.LiteralKind {
-		return "", false
-	}
-	s, ok := e.AsLiteral().(types.String)
-	return string(s), ok
-}
-
 // checkOperation refuses to compare op with what no change's operation is called.
 func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
 	if op.Kind() != ast.IdentKind || op.AsIdent() != "op" || len(r.names) == 1 {
@@ -332,82 +306,4 @@ func (r *rewriter) comprehension(e ast.Expr) *Error {
 	}
 	r.wrap(c.IterRange(), fnEach)
 	return r.values(c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result())
-}
-
-// pattern checks a regular expression where it can still be said where it is wrong.
-func (r *rewriter) pattern(c ast.CallExpr) *Error {
-	if len(c.Args()) != 1 {
-		return nil // the checker says so
-	}
-	pattern, ok := text(c.Args()[0])
-	if !ok {
-		return errorAt(r.at(c.Args()[0]), "", "the pattern of matches must be a text in quotes")
-	}
-	if _, err := regexp.Compile(pattern); err != nil {
-		return errorAt(r.at(c.Args()[0]), "the syntax is RE2's", "%v", err)
-	}
-	return nil
-}
-
-// literal makes a literal with a fraction or an exponent, or an unsigned one, an exact number.
-func (r *rewriter) literal(e ast.Expr) *Error {
-	switch v := e.AsLiteral().(type) {
-	case types.Double:
-		place, ok := r.info.GetOffsetRange(e.ID())
-		number := ""
-		if ok {
-			number = numberAt(r.src, int(place.Start))
-		}
-		if f, err := strconv.ParseFloat(number, 64); err != nil || f != float64(v) {
-			return errorAt(r.at(e), `write it as number("...")`, "the text of this number cannot be found")
-		}
-		return r.exact(e, r.at(e), number)
-	case types.Uint:
-		return r.exact(e, r.at(e), strconv.FormatUint(uint64(v), 10))
-	default:
-		return nil
-	}
-}
-
-// exact makes e the number that the text at a place says.
-func (r *rewriter) exact(e ast.Expr, at common.Location, number string) *Error {
-	v, err := parseNumber(number)
-	if err != nil {
-		return errorAt(at, "", "%q: %v", number, err)
-	}
-	e.SetKindCase(r.make.NewLiteral(e.ID(), v))
-	return nil
-}
-
-// numberAt is the text of the number literal that begins at src[from], without the
-// spaces that may stand behind its sign.
-func numberAt(src []rune, from int) string {
-	var b strings.Builder
-	i := from
-	digits := func() {
-		for ; i < len(src) && '0' <= src[i] && src[i] <= '9'; i++ {
-			b.WriteRune(src[i])
-		}
-	}
-	if i < len(src) && src[i] == '-' {
-		b.WriteByte('-')
-		for i++; i < len(src) && strings.ContainsRune(" \t\r\n\f", src[i]); i++ {
-		}
-	}
-	digits()
-	if i < len(src) && src[i] == '.' {
-		b.WriteByte('.')
-		i++
-		digits()
-	}
-	if i < len(src) && (src[i] == 'e' || src[i] == 'E') {
-		b.WriteByte('e')
-		i++
-		if i < len(src) && (src[i] == '+' || src[i] == '-') {
-			b.WriteRune(src[i])
-			i++
-		}
-		digits()
-	}
-	return b.String()
 }

@@ -92,7 +92,10 @@ func (n native) ConvertToType(t ref.Type) ref.Val {
 // mapping is an M.
 type mapping struct{ native }
 
-var _ traits.Mapper = (*mapping)(nil)
+var (
+	_ traits.Mapper   = (*mapping)(nil)
+	_ traits.Foldable = (*mapping)(nil)
+)
 
 // Type implements [ref.Val].
 func (m *mapping) Type() ref.Type { return types.MapType }
@@ -154,10 +157,22 @@ func (m *mapping) Iterator() traits.Iterator {
 	return &iterator{members: names}
 }
 
+// Fold implements [traits.Foldable]: what a loop goes through, name by name.
+func (m *mapping) Fold(f traits.Folder) {
+	for name, v := range m.v.Members() {
+		if !f.FoldEntry(types.String(name), adapt(v)) {
+			return
+		}
+	}
+}
+
 // list is an L, or a set: a list without order.
 type list struct{ native }
 
-var _ traits.Lister = (*list)(nil)
+var (
+	_ traits.Lister   = (*list)(nil)
+	_ traits.Foldable = (*list)(nil)
+)
 
 // Type implements [ref.Val].
 func (l *list) Type() ref.Type { return types.ListType }
@@ -225,6 +240,16 @@ func (l *list) Iterator() traits.Iterator {
 		members = append(members, adapt(v))
 	}
 	return &iterator{members: members}
+}
+
+// Fold implements [traits.Foldable]: what a loop goes through, member by member;
+// by Get it would look each of them up from the beginning.
+func (l *list) Fold(f traits.Folder) {
+	for i, v := range l.v.Elements() {
+		if !f.FoldEntry(types.Int(i), adapt(v)) {
+			return
+		}
+	}
 }
 
 // iterator goes through members; CEL asks for one as a value, of which it uses nothing else.

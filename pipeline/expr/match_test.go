@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -28,6 +29,30 @@ func TestMatchAllocatesLittle(t *testing.T) {
 	}); n > 6 {
 		t.Errorf("%v allocations, want at most 6", n)
 	}
+}
+
+// An expression is shared by all who evaluate; -race watches.
+func TestMatchConcurrently(t *testing.T) {
+	x, c := transition(t)
+	item, err := Env{}.CompileItem(`item.Lines.exists(l, l.qty == 0.5) && item.PK.matches("^USER") && item.Status in ["paid", "open"]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := parseImage(t, order)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				ok, err := x.Match(c)
+				ok2, err2 := item.Match(m)
+				if !ok || !ok2 || err != nil || err2 != nil {
+					t.Error(ok, ok2, err, err2)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func BenchmarkChange(b *testing.B) {

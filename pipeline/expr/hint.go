@@ -1,0 +1,88 @@
+package expr
+
+import (
+	"strings"
+
+	"cel.dev/cel-go/common"
+
+	"github.com/tablewake/tablewake/pipeline/internal/nearest"
+)
+
+// spellings are what CEL calls things that other languages call otherwise.
+var spellings = map[string]string{
+	"NULL": "null", "nil": "null", "None": "null", "Null": "null", "undefined": "null",
+	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
+	"and": "&&", "AND": "&&", "or": "||", "OR": "||", "not": "!", "NOT": "!", "is": "==", "=": "==", "<>": "!=", "&": "&&", "|": "||", "??": "? :",
+}
+
+// macros are how the functions with a condition of their own are written.
+var macros = map[string]string{
+	"has":        "has(item.Address.City); for a name in quotes, item[\"first-name\"] != null",
+	"all":        "item.Lines.all(l, l.qty > 1)",
+	"exists":     "item.Lines.exists(l, l.qty > 1)",
+	"exists_one": "item.Lines.exists_one(l, l.qty > 1)",
+	"map":        "item.Lines.map(l, l.sku)",
+	"filter":     "item.Lines.filter(l, l.qty > 1)",
+}
+
+// syntaxHint guesses what was meant where CEL's grammar ends.
+func syntaxHint(src string, at common.Location, message string) string {
+	before, after := around(src, at)
+	if strings.Contains(message, "has() macro") {
+		return "write " + macros["has"]
+	}
+	if strings.HasSuffix(before, ".") || strings.HasPrefix(after, ".") {
+		return `a name that is no identifier of CEL's is written in quotes, as in item["in"]`
+	}
+	// what CEL stumbles over begins here, or with the word or sign before
+	for _, text := range []string{firstWord(after), lastWord(strings.TrimRight(before, " ")), sign(after), sign(tail(before) + after)} {
+		if spelled, ok := spellings[text]; ok {
+			return "write " + spelled
+		}
+	}
+	return ""
+}
+
+// functionHint names the function that was meant by an unknown one.
+func functionHint(unknown string) string {
+	if form, ok := macros[unknown]; ok {
+		return "write " + form
+	}
+	if near := nearest.Name(unknown, functionNames); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "functions are " + strings.Join(functionNames, ", ")
+}
+
+// around is the text of the line before a location and from it on.
+func around(src string, at common.Location) (before, after string) {
+	lines := strings.Split(src, "\n")
+	if at.Line() < 1 || at.Line() > len(lines) {
+		return "", ""
+	}
+	line := []rune(lines[at.Line()-1])
+	column := min(max(at.Column(), 0), len(line))
+	return string(line[:column]), string(line[column:])
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// firstWord is the word that text begins with.
+func firstWord(text string) string {
+	return text[:len(text)-len(strings.TrimLeft(text, letters))]
+}
+
+// lastWord is the word that text ends with.
+func lastWord(text string) string {
+	return text[len(strings.TrimRight(text, letters)):]
+}
+
+// sign is the sign that text begins with.
+func sign(text string) string {
+	return text[:len(text)-len(strings.TrimLeft(text, "=<>&|?"))]
+}
+
+// tail is the last byte of text.
+func tail(text string) string {
+	return text[max(len(text)-1, 0):]
+}
