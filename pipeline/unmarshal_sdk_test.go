@@ -329,7 +329,7 @@ func TestDecode_RoundTripsWhatTheSDKMarshals(t *testing.T) {
 	if !reflect.DeepEqual(got, sdk) {
 		t.Errorf("differs from attributevalue:\n%s", cmp.Diff(fmt.Sprintf("%#v", sdk), fmt.Sprintf("%#v", got)))
 	}
-	if !reflect.DeepEqual(got.Lines[0].Time, want.Lines[0].Time) || got.Strings["k"] != "v" || got.Bools[true] != "yes" {
+	if !reflect.DeepEqual(got.Lines[0].Time, want.Lines[0].Time) || got.Lines[0].quiet != "" || got.Strings["k"] != "v" || got.Bools[true] != "yes" {
 		t.Errorf("got %#v", got)
 	}
 }
