@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"sync"
+	"unsafe"
 )
 
 // bounds holds what is in flight to the pipeline's limits: the bytes and changes
@@ -143,3 +144,16 @@ func (b *bounds) stuck() bool {
 	defer b.mu.Unlock()
 	return b.moving == 0 && b.waiting && b.full()
 }
+
+// pinnedBytes is what a page keeps in memory: its input, and once it is decoded
+// its changes and the index of their attributes, which is about half of the input.
+func pinnedBytes(page *Page) int64 {
+	n := int64(page.Bytes)
+	if len(page.Changes) > 0 {
+		n += n/2 + int64(len(page.Changes))*int64(unsafe.Sizeof(Change{}))
+	}
+	return n
+}
+
+// ownBytes is what a clone of an item keeps in memory.
+func ownBytes(it *item) int64 { return it.size + it.size/2 + int64(unsafe.Sizeof(Change{})) }

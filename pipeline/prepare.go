@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -264,9 +265,10 @@ func (f *filterStage) check(c *Change) (v Verdict, err error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("%s: %w", f.stage, err)
 	}
-	if v.Drop && v.Reason == "" {
-		v.Reason = f.name
+	if !v.Drop {
+		return Verdict{}, nil
 	}
+	v.Reason = cmp.Or(v.Reason, f.name)
 	return v, nil
 }
 

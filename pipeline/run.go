@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-	"unsafe"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -200,11 +199,6 @@ func (r *run) enter(seq uint64, page *Page) *inflight {
 	r.bounds.move(+1)
 	r.bounds.take(page.Partition, in.bytes, in.changes)
 	return in
-}
-
-// pinnedBytes is what a page keeps in memory: its input, and the changes' index over it.
-func pinnedBytes(page *Page) int64 {
-	return int64(page.Bytes) + int64(len(page.Changes))*int64(unsafe.Sizeof(Change{}))
 }
 
 func (r *run) worker() {

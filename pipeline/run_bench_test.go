@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -79,9 +80,46 @@ func BenchmarkRun(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
 }
 
-func onCores(n int, f func()) time.Duration {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-	start := time.Now()
-	f()
-	return time.Since(start)
+// lines is a page's input: 100 records of about 1.5 KB, as JSON lines.
+func lines() []byte {
+	var b []byte
+	for i := range 100 {
+		b = fmt.Appendf(b, `{"eventID":"%032d","eventName":"MODIFY","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"eu-west-1",`+
+			`"eventSourceARN":"arn:aws:dynamodb:eu-west-1:1:table/shop/stream/2026-01-01T00:00:00.000",`+
+			`"dynamodb":{"ApproximateCreationDateTime":1700000000,"SequenceNumber":"%d","SizeBytes":900,"StreamViewType":"NEW_AND_OLD_IMAGES",`+
+			`"Keys":{"PK":{"S":"ORDER#%d"}}`, i, 100000000000000000+i, i)
+		for _, image := range []string{"OldImage", "NewImage"} {
+			b = fmt.Appendf(b, `,%q:{"PK":{"S":"ORDER#%d"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"19.90"},"Tags":{"SS":["a","b","c"]},`+
+				`"Lines":{"L":[{"M":{"sku":{"S":"A-1"},"qty":{"N":"2"},"name":{"S":"a thing with a longer name"}}},{"M":{"sku":{"S":"B-2"},"qty":{"N":"1"}}}]},`+
+				`"Address":{"M":{"Street":{"S":"1 Long Street"},"City":{"S":"Springfield"}}},"Note":{"S":"%0200d"}}`, image, i, 0)
+		}
+		b = append(b, "}}\n"...)
+	}
+	return b
+}
+
+// decoded takes n records through, which the workers decode.
+func decoded(tb testing.TB, n int) int64 {
+	d := NewDecoder(DecoderOptions{})
+	input := lines()
+	return runRecords(tb, n, func(i int) *Page {
+		return &Page{Partition: "p", Position: Position(strconv.Itoa(i)), Bytes: len(input),
+			Decode: func() (*Page, error) { return d.DecodeLines(input), nil }}
+	})
+}
+
+// BenchmarkRunDecoded is a pipeline with counting stores as a whole: decode, hand
+// over, write, commit. x-2cores is how much faster two cores are than one.
+func BenchmarkRunDecoded(b *testing.B) {
+	b.ReportAllocs()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var took [3]time.Duration
+	for cores := 1; cores <= 2; cores++ {
+		runtime.GOMAXPROCS(cores)
+		start := time.Now()
+		decoded(b, b.N)
+		took[cores] = time.Since(start)
+	}
+	b.ReportMetric(float64(took[1])/float64(took[2]), "x-2cores")
+	b.ReportMetric(float64(b.N)/took[2].Seconds(), "records/s")
 }

@@ -431,7 +431,7 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 	l.count(o, reason, 1)
 	s.route.newest.see(it.d.Change.Time)
 	if it.owned {
-		s.run.bounds.release(it.page.part.name, it.size, 1)
+		s.run.bounds.release(it.page.part.name, ownBytes(it), 1)
 		s.report(it.page, 1, 0)
 		return
 	}
@@ -454,7 +454,7 @@ func (s *scheduler) own(it *item) {
 		it.fail = s.route.plan(&d)
 	}
 	it.d, it.owned = d, true
-	s.run.bounds.take(it.page.part.name, it.size, 1)
+	s.run.bounds.take(it.page.part.name, ownBytes(it), 1)
 	s.report(it.page, 0, 1)
 }
 
@@ -472,7 +472,7 @@ func (s *scheduler) compact() {
 		if it.owned {
 			return
 		}
-		own += it.size
+		own += ownBytes(it)
 		if it.page != last {
 			last = it.page
 			pinned += it.page.bytes

@@ -237,6 +237,7 @@ func TestStages_EventsOfManyChangesStayApart(t *testing.T) {
 			}
 			return nil
 		}), func(o *Options) {
+			o.Routes[0].Concurrency = 1
 			o.Detectors = []NamedDetector{{"n", DetectorFunc(func(dst []Event, c *Change) ([]Event, error) {
 				for range nth(c) % 4 {
 					dst = append(dst, Event{})
