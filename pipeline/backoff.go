@@ -16,7 +16,13 @@ func (b Backoff) withDefaults() Backoff {
 	return Backoff{cmp.Or(b.Base, 100*time.Millisecond), cmp.Or(b.Max, 30*time.Second)}
 }
 
-// delay is the wait before the retry that follows attempt (0: the first try).
+// Delay is the wait before the retry that follows attempt (0: the first try), at
+// least the server's.
+func (b Backoff) Delay(attempt int, server time.Duration) time.Duration {
+	return b.withDefaults().delay(attempt, server)
+}
+
+// delay is Delay with the defaults filled in.
 func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
 	top := b.Max
 	if attempt < 32 && b.Base<<attempt > 0 {

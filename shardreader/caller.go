@@ -2,7 +2,6 @@ package shardreader
 
 import (
 	"context"
-	"math/rand/v2"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -56,11 +55,7 @@ func try[T any](ctx context.Context, c *caller, call func() (T, error)) (T, erro
 		if !ok || ctx.Err() != nil || attempt+1 >= c.attempts {
 			return none, err
 		}
-		most := c.backoff.Max
-		if shifted := c.backoff.Base << min(attempt, 30); shifted > 0 {
-			most = min(most, shifted)
-		}
-		if err := pause(ctx, max(after, rand.N(most+1))); err != nil {
+		if err := pause(ctx, c.backoff.Delay(attempt, after)); err != nil {
 			return none, err
 		}
 	}

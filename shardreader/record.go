@@ -77,8 +77,6 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	o.Calls = cmp.Or(o.Calls, 8)
 	o.Attempts = cmp.Or(o.Attempts, 8)
-	o.Backoff.Base = cmp.Or(o.Backoff.Base, 100*time.Millisecond)
-	o.Backoff.Max = cmp.Or(o.Backoff.Max, 30*time.Second)
 	if o.Progress == nil {
 		o.Progress = func(RecordProgress) {}
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,36 +52,25 @@ func (d *documents) next() (record, error) {
 		if err != nil {
 			return record{}, err
 		}
-		if d.within == inDocuments {
-			switch c {
-			case '[':
-				d.w.take(1)
-				d.within, d.expect = inArray, first
-			case '{':
-				if r, found, err := d.object(); err != nil || found {
-					return r, err
-				}
-			default:
-				return record{}, d.bad(0)
-			}
-			continue
-		}
 		switch {
-		case c == ']' && d.expect != another:
+		case d.within == inDocuments && c == '[':
+			d.w.take(1)
+			d.within, d.expect = inArray, first
+		case c == '{' && (d.within == inDocuments || d.within == inArray && d.expect != comma):
+			if r, found, err := d.object(); err != nil || found {
+				return r, err
+			}
+		case d.within != inDocuments && c == ']' && d.expect != another:
 			d.w.take(1)
 			if err := d.leave(); err != nil {
 				return record{}, err
 			}
-		case d.expect == comma:
+		case d.within != inDocuments && d.expect == comma:
 			if c != ',' {
 				return record{}, d.bad(0)
 			}
 			d.w.take(1)
 			d.expect = another
-		case c == '{' && d.within == inArray:
-			if r, found, err := d.object(); err != nil || found {
-				return r, err
-			}
 		default:
 			end, err := d.value(0)
 			if err != nil {
@@ -237,7 +227,10 @@ func (d *documents) name(i int) (name string, at int, err error) {
 		}
 		if st == done && at < len(d.w.buf) {
 			end, _ := scanString(d.w.buf, i)
-			return string(d.w.buf[i+1 : end-1]), at, nil
+			if err := json.Unmarshal(d.w.buf[i:end], &name); err != nil {
+				return "", 0, d.bad(i)
+			}
+			return name, at, nil
 		}
 		if d.w.eof {
 			return "", 0, d.cut()
