@@ -25,7 +25,7 @@ func TestParseErrors(t *testing.T) {
 		{"{|lower}", 2, "empty", ""},
 		{"{a{b}}", 3, "{ inside", "{{"},
 		{"{ Status }", 2, "space", "{Status}"},
-		{"{@verison}", 2, "unknown name @verison", "did you mean @version?"},
+		{"{@vrsion}", 2, "unknown name @vrsion", "did you mean @version?"},
 		{"{@frobnicate}", 2, "unknown name", "@key @version"},
 		{"{@}", 2, "unknown name @", ""},
 		{"é{Status|lowr}", 10, `unknown function "lowr"`, "did you mean lower?"},

@@ -1,6 +1,19 @@
 // Package template builds values from the attributes of a change by templates
 // such as 'STATUS#{Status}' and '{CreatedAt|date:2006-01-02}#{@key}'.
 //
+//	{Address.City} {Lines[0].sku} {["first-name"]}   the value at a path
+//	{path?}                                          that may be missing
+//	{path|fn:argument|fn}                            its text, put through functions
+//	{@key} {@version} {@seq} {@time} {@op} {@table}  of the change
+//	{each.path}                                      of a list's element, under for_each
+//	{{ }}                                            braces
+//
+// Functions are lower, upper, esc (percent-encoding), hash (32 hex digits of
+// SHA-256), index_name (an injective, legal name of an index), pad:N (zeros up to N characters),
+// date:LAYOUT (a Go layout, in UTC), after:S and before:S (the first S; missing without one),
+// split:S:I (piece I from 0, or from -1 backwards; missing beyond them) and default:S (where the
+// text is missing). An argument goes to the next | or }, which \ escapes, as it does : and \.
+//
 // A template is compiled once and evaluated without allocation beyond its
 // result. The package promises that escaping is injective: what |esc, {@key},
 // index_name and object keys make of two different texts differs, and
