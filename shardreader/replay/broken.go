@@ -63,11 +63,14 @@ type PlaceError struct {
 }
 
 // Error reads "stream.jsonl:17 (byte 4711): cause", or "event.json:17 (byte 4711, record 4): cause".
-func (e *PlaceError) Error() string {
+func (e *PlaceError) Error() string { return fmt.Sprintf("%s: %v", e.Place(), e.Err) }
+
+// Place reads "stream.jsonl:17 (byte 4711)", or "event.json:17 (byte 4711, record 4)".
+func (e *PlaceError) Place() string {
 	if e.Record > 0 {
-		return fmt.Sprintf("%s:%d (byte %d, record %d): %v", e.File, e.Line, e.Offset, e.Record, e.Err)
+		return fmt.Sprintf("%s:%d (byte %d, record %d)", e.File, e.Line, e.Offset, e.Record)
 	}
-	return fmt.Sprintf("%s:%d (byte %d): %v", e.File, e.Line, e.Offset, e.Err)
+	return fmt.Sprintf("%s:%d (byte %d)", e.File, e.Line, e.Offset)
 }
 
 // Unwrap is the cause.
