@@ -1,0 +1,41 @@
+package main
+
+import "fmt"
+
+// What the exit code of every command says.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitConfig      = 3
+	exitDeadLetters = 4
+	exitInterrupted = 5
+)
+
+const exitCodes = `Exit codes:
+  0  all went well
+  1  something failed; the message says what to do
+  2  the command line is wrong
+  3  the configuration is wrong
+  4  finished, and some records could not be decoded or delivered: they are named,
+     and kept in dead letters
+  5  interrupted before the end; the same command goes on`
+
+// exitError is an error with the exit code that it ends the process with.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// explainOptions are the flags of `explain`.
+type explainOptions struct {
+	input
+	key      string
+	sequence string
+	limit    int64
+	format   format
+}
+
+func newExplain(s streams) *cobra.Command {
+	var o explainOptions
+	c := &cobra.Command{
+		Use:   "explain -c FILE PATH...",
+		Short: "Show what would happen to each saved record, and why",
+		Long: `explain shows, for each record, what every filter says, what changed from what to what,
+which events arise, and what each sink would do and why. It runs the code that the
+pipeline runs, and writes nothing.
+
+It prints the values that changed: what it prints is as sensitive as the table.`,
+		Example: `  tablewake explain -c tablewake.yaml stream.jsonl
+  tablewake explain -c tablewake.yaml --key 'USER%23001,ORDER%23000001' stream.jsonl
+  tablewake explain -c tablewake.yaml --limit 10 -o json stream.jsonl | jq .sinks`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("name what to explain: files, folders, or - for standard input")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
+	}
+	o.add(c)
+	f := c.Flags()
+	f.StringVar(&o.key, "key", "", "only changes of this item: its canonical key, as explain prints it")
+	f.StringVar(&o.sequence, "sequence", "", "only the change with this sequence number")
+	f.Int64VarP(&o.limit, "limit", "n", 0, "stop behind so many changes (0: all)")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *explainOptions) run(ctx context.Context, s streams, paths []string) error {
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.Suppressed("replay"))
+	if err != nil {
+		return err
+	}
+	src, err := replay.Open(o.source(cfg, s, paths, func(string, error) {}))
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+
+	out := bufio.NewWriter(s.out)
+	err = o.explain(ctx, src, p, out)
+	if flushErr := out.Flush(); err == nil {
+		err = flushErr
+	}
+	if ctx.Err() != nil {
+		return &exitError{exitInterrupted, errors.New("interrupted")}
+	}
+	return err
+}
+
+func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p *pipeline.Pipeline, out io.Writer) error {
+	var records, printed, undecodable int64
+	for {
+		page, readErr := src.Read(ctx)
+		if page != nil && page.Decode != nil {
+			decoded, err := page.Decode()
+			if readErr == nil {
+				readErr = err
+			}
+			page = decoded
+		}
+		for x := range o.explanations(p, page, records) {
+			if x.Error != nil {
+				undecodable++
+			}
+			if err := o.print(out, x); err != nil {
+				return err
+			}
+			if printed++; printed == o.limit {
+				return nil
+			}
+		}
+		if page != nil {
+			records += int64(len(page.Changes) + len(page.Errors))
+		}
+		switch {
+		case errors.Is(readErr, io.EOF) && undecodable > 0:
+			return &exitError{code: exitDeadLetters}
+		case errors.Is(readErr, io.EOF):
+			return nil
+		case readErr != nil:
+			return readErr
+		}
+	}
+}
+
+// explanations yields what is asked for of a page, in the order of its records.
+func (o *explainOptions) explanations(p *pipeline.Pipeline, page *pipeline.Page, before int64) func(func(explanation) bool) {
+	return func(yield func(explanation) bool) {
+		if page == nil {
+			return
+		}
+		errs := page.Errors
+		for i := 0; i < len(page.Changes) || len(errs) > 0; {
+			if len(errs) > 0 && (i == len(page.Changes) || errs[0].Index < page.Changes[i].Index) {
+				e := errs[0]
+				errs = errs[1:]
+				x := explanation{
+					Record: before + int64(e.Index) + 1, Op: "UNDECODABLE", Key: e.Key, Sequence: e.Sequence,
+					Error: &notDecodable{e.Path, placed(e)},
+				}
+				if o.wants(e.Key, e.Sequence) && !yield(x) {
+					return
+				}
+				continue
+			}
+			c := &page.Changes[i]
+			i++
+			if o.wants(c.Key, c.Sequence) && !yield(explanationOf(before+int64(c.Index)+1, p.Explain(c))) {
+				return
+			}
+		}
+	}
+}
+
+func (o *explainOptions) wants(key pipeline.Key, sequence string) bool {
+	return (o.key == "" || pipeline.Key(o.key) == key) &&
+		(o.sequence == "" || pipeline.CompareSequence(o.sequence, sequence) == 0)
+}
+
+func (o *explainOptions) print(w io.Writer, x explanation) error {
+	if o.format == formatJSON {
+		return writeJSON(w, x)
+	}
+	x.write(w)
+	return nil
+}

@@ -1,0 +1,76 @@
+// Command tablewake carries the changes of a DynamoDB table to views, a search index
+// and an archive, and shows what it would do and what it did.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// streams are the process's standard streams.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run runs one command line and returns its exit code. The first interrupt stops
+// the work softly; the second ends the process at once.
+func run(args []string, s streams) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	root := newRoot(s)
+	root.SetArgs(args)
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(s.err, "tablewake:", text)
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	return exitFailure
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tablewake",
+		Short: "Carry every change of a DynamoDB table to views, a search index and an archive",
+		Long: `tablewake carries every change of a DynamoDB table to the places that must follow
+it: materialized views, a search index, an archive, notifications.
+
+` + exitCodes,
+		Example: `  # The whole pipeline over saved records, into a folder on this machine
+  tablewake replay -c tablewake.yaml --local out stream.jsonl
+
+  # What would happen to each record, and why
+  tablewake explain -c tablewake.yaml stream.jsonl
+
+  # What stands in the views afterwards
+  tablewake query view --local out`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError("%w; see `%s --help`", err, c.CommandPath())
+	})
+	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newRecord(s), newQuery(s))
+	return root
+}

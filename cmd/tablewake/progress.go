@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// progress shows how far long work has come: a bar on a terminal, a line every few
+// seconds elsewhere.
+type progress struct {
+	w     io.Writer
+	bar   *progressbar.ProgressBar // nil where w is no terminal
+	every time.Duration
+	last  time.Time
+}
+
+// newProgress starts one. total is in bytes; 0 or less where it is not known.
+func newProgress(w io.Writer, what string, total int64) *progress {
+	p := &progress{w: w, every: 5 * time.Second, last: time.Now()}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if total <= 0 {
+			total = -1
+		}
+		p.bar = progressbar.NewOptions64(total,
+			progressbar.OptionSetWriter(w),
+			progressbar.OptionSetDescription(what),
+			progressbar.OptionShowBytes(true),
+			progressbar.OptionSetWidth(30),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish(),
+		)
+	}
+	return p
+}
+
+// at tells that done bytes of total are behind us, and records of them.
+func (p *progress) at(done, total, records int64) {
+	if p.bar != nil {
+		_ = p.bar.Set64(done)
+		return
+	}
+	now := time.Now()
+	if now.Sub(p.last) < p.every {
+		return
+	}
+	p.last = now
+	if total > 0 {
+		fmt.Fprintf(p.w, "%3d%% %s records\n", done*100/total, thousands(records))
+	} else {
+		fmt.Fprintf(p.w, "%s records\n", thousands(records))
+	}
+}
+
+// end takes the bar away.
+func (p *progress) end() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}

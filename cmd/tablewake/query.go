@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/sinks/local"
+)
+
+// queryOptions are the flags that every kind of query has.
+type queryOptions struct {
+	local  string
+	limit  int
+	format format
+}
+
+func newQuery(s streams) *cobra.Command {
+	var o queryOptions
+	c := &cobra.Command{
+		Use:   "query [view | search | archive | events | dead] --local DIR",
+		Short: "Look into what a replay wrote into a folder",
+		Long: `query shows what stands in a --local folder: rows of views, documents of search
+indexes, archived changes (each version of an item once), events, dead letters. Without
+a kind it lists what there is. Deleted rows and documents are not shown.`,
+		Example: `  tablewake query --local out
+  tablewake query view shop-views --local out --pk-prefix STATUS#paid
+  tablewake query search products lamp --local out
+  tablewake query archive shop-archive --local out -o json
+  tablewake query events --local out
+  tablewake query dead --local out`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("%q is nothing to query: view, search, archive, events or dead", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			return o.in(s, func(dir local.Dir, out *results) error { return overview(c.Context(), dir, out) })
+		},
+	}
+	f := c.PersistentFlags()
+	f.StringVar(&o.local, "local", "", "the folder that a replay wrote (required)")
+	f.IntVarP(&o.limit, "limit", "n", 0, "at most so many results (0: all; search: 10)")
+	_ = c.MarkPersistentFlagDirname("local")
+	o.format = formatText
+	f.VarP(&o.format, "output", "o", "text or json")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	c.AddCommand(o.view(s), o.search(s), o.archive(s), o.events(s), o.dead(s))
+	return c
+}
+
+// in runs a query in the folder, which no replay may be writing meanwhile.
+func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) error {
+	if o.local == "" {
+		return usageError("--local is missing: name the folder that a replay wrote")
+	}
+	if _, err := os.Stat(filepath.Join(o.local, hashFile)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", o.local, o.local)
+		}
+		return err
+	}
+	release, err := lockLocal(o.local)
+	if err != nil {
+		return err
+	}
+	defer release()
+	out := &results{w: bufio.NewWriter(s.out), format: o.format, limit: o.limit}
+	if err := query(local.Dir(o.local), out); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return out.w.Flush()
+}
+
+// results writes what a query finds, a line each.
+type results struct {
+	w      *bufio.Writer
+	format format
+	limit  int // 0: none
+	n      int
+}
+
+// errEnough ends a query that has found as much as was asked for.
+var errEnough = errors.New("enough")
+
+// add writes one result: v as JSON, or text.
+func (r *results) add(v any, text func() string) error {
+	var err error
+	if r.format == formatJSON {
+		err = writeJSON(r.w, v)
+	} else {
+		_, err = fmt.Fprintln(r.w, text())
+	}
+	if err != nil {
+		return err
+	}
+	if r.n++; r.n == r.limit {
+		return errEnough
+	}
+	return nil
+}
+
+// exactly is cobra's check of the number of arguments, with a usage error.
+func exactly(least, most int, usage string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usageError("usage: %s %s", c.CommandPath(), usage)
+		}
+		return nil
+	}
+}
+
+// overview lists what the folder holds.
+func overview(ctx context.Context, dir local.Dir, out *results) error {
+	type entry struct {
+		Kind string `json:"kind"`
+		Name string `json:"name"`
+		N    int64  `json:"count"`
+	}
+	add := func(kind, name string, n int64, what string) error {
+		return out.add(entry{kind, name, n}, func() string {
+			return fmt.Sprintf("%-8s %-24s %s %s", kind, name, thousands(n), what)
+		})
+	}
+	counts := []func(context.Context, local.Dir, func(kind, name string, n int64, what string) error) error{
+		countViews, countSearch, countArchive, countEvents, countDead,
+	}
+	for _, count := range counts {
+		if err := count(ctx, dir, add); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names are the entries of a folder; none where it is missing.
+func names(folder string) ([]string, error) {
+	es, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ns := make([]string, len(es))
+	for i, e := range es {
+		ns[i] = e.Name()
+	}
+	return ns, nil
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/sqlite"
+)
+
+func (o *queryOptions) view(s streams) *cobra.Command {
+	var pk, pkPrefix, skPrefix string
+	var typed bool
+	c := &cobra.Command{
+		Use:   "view [TABLE]",
+		Short: "Rows of a view table, in the order of their keys",
+		Example: `  tablewake query view shop-views --local out
+  tablewake query view shop-views --local out --pk STATUS#paid --limit 5
+  tablewake query view shop-views --local out --sk-prefix 2026-03 -o json`,
+		Args: exactly(0, 1, "[TABLE] --local DIR"),
+		RunE: func(c *cobra.Command, args []string) error {
+			q := view.Query{PKPrefix: pkPrefix, SKPrefix: skPrefix}
+			if pk != "" {
+				q.PK = pipeline.StringValue(pk)
+			}
+			return o.in(s, func(dir local.Dir, out *results) error {
+				return withViews(c.Context(), dir, func(db *sqlite.Store) error {
+					t, err := chooseTable(c.Context(), db, args)
+					if err != nil {
+						return err
+					}
+					for row, err := range db.Rows(c.Context(), t, q) {
+						if err != nil {
+							return err
+						}
+						if err := out.add(itemJSON(row.Item, typed), func() string { return rowText(t, row) }); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&pk, "pk", "", "only rows with this partition key")
+	f.StringVar(&pkPrefix, "pk-prefix", "", "only rows whose partition key begins so")
+	f.StringVar(&skPrefix, "sk-prefix", "", "only rows whose sort key begins so")
+	f.BoolVar(&typed, "typed", false, "JSON with DynamoDB's types")
+	return c
+}
+
+// withViews opens the view tables of a folder.
+func withViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
+	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder holds no views: its configuration has none")
+	}
+	db, err := sqlite.Open(ctx, dir.Views(), sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(db), db.Close())
+}
+
+// chooseTable is the table named, or the only one there is.
+func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Table, error) {
+	ts, err := db.Tables(ctx)
+	if err != nil {
+		return view.Table{}, err
+	}
+	var have []string
+	for _, t := range ts {
+		if len(args) == 1 && args[0] == t.Name {
+			return t, nil
+		}
+		have = append(have, t.Name)
+	}
+	switch {
+	case len(args) == 1:
+		return view.Table{}, fmt.Errorf("no view table %q; there are: %s", args[0], strings.Join(have, ", "))
+	case len(ts) == 1:
+		return ts[0], nil
+	}
+	return view.Table{}, usageError("name one of the view tables: %s", strings.Join(have, ", "))
+}
+
+func itemJSON(item pipeline.Image, typed bool) json.RawMessage {
+	if typed {
+		return item.AppendDynamoDBJSON(nil)
+	}
+	return item.AppendJSON(nil)
+}
+
+// rowText is the key, then the other attributes as plain JSON.
+func rowText(t view.Table, row view.Row) string {
+	var b strings.Builder
+	b.WriteString(plain(row.PK))
+	if row.SK.Exists() {
+		b.WriteString("  " + plain(row.SK))
+	}
+	for name, v := range row.Item.All() {
+		if name != t.PK && name != t.SK {
+			fmt.Fprintf(&b, "  %s=%s", name, v.AppendJSON(nil))
+		}
+	}
+	return b.String()
+}
+
+// plain is a value as text without quotes, where it is a string.
+func plain(v pipeline.Value) string {
+	if s, ok := v.Text(); ok {
+		return s
+	}
+	return string(v.AppendJSON(nil))
+}
+
+func countViews(ctx context.Context, dir local.Dir, add func(kind, name string, n int64, what string) error) error {
+	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return withViews(ctx, dir, func(db *sqlite.Store) error {
+		ts, err := db.Tables(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range ts {
+			var n int64
+			for _, err := range db.Rows(ctx, t, view.Query{}) {
+				if err != nil {
+					return err
+				}
+				n++
+			}
+			if err := add("view", t.Name, n, "rows"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/sdk"
+)
+
+// recordOptions are the flags of `record`.
+type recordOptions struct {
+	config, table, out        string
+	region, profile, endpoint string
+	idle                      time.Duration
+	local                     bool
+	format                    format
+}
+
+func newRecord(s streams) *cobra.Command {
+	var o recordOptions
+	c := &cobra.Command{
+		Use:   "record (--table NAME_OR_ARN | -c FILE) --out FILE",
+		Short: "Save a table's stream into a file that replay takes",
+		Long: `record reads a table's stream from its oldest record, parents before children, and
+writes one record a line, with the stream's ARN, so that replay takes it as it is. It
+ends at the newest record that was there when it started; with --idle, when no record
+came for that long. The file appears when it is complete; .gz and .zst are compressed.
+
+Credentials and Region are taken as the AWS command line takes them. The records hold
+whatever the items hold: treat the file like the table.`,
+		Example: `  tablewake record --table shop --out stream.jsonl
+  tablewake record --table arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678 --out stream.jsonl.zst
+  tablewake record -c tablewake.yaml --idle 10s --out stream.jsonl
+  tablewake record --table shop --endpoint-url http://127.0.0.1:8000 --dynamodb-local --out stream.jsonl`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+	}
+	f := c.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "take the table from this configuration")
+	f.StringVarP(&o.table, "table", "t", "", "table name, table ARN or stream ARN")
+	f.StringVar(&o.out, "out", "", "file to write; - is standard output (required)")
+	f.DurationVar(&o.idle, "idle", 0, "follow the stream until no record came for this long")
+	f.StringVar(&o.region, "region", "", "AWS Region (default: the environment's)")
+	f.StringVar(&o.profile, "profile", "", "profile of the AWS configuration")
+	f.StringVar(&o.endpoint, "endpoint-url", "", "endpoint of the Streams API, as of DynamoDB Local")
+	f.BoolVar(&o.local, "dynamodb-local", false, "the server is DynamoDB Local: take {} as the empty map")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o recordOptions) run(ctx context.Context, s streams) error {
+	table, local, err := o.source()
+	if err != nil {
+		return err
+	}
+	if o.out == "" {
+		return usageError("--out is missing: name the file to write")
+	}
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, func(l *awsconfig.LoadOptions) error {
+		l.Region, l.SharedConfigProfile = o.region, o.profile
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("AWS configuration: %w", err)
+	}
+	if cfg.Region == "" {
+		return usageError("no AWS Region: give --region, or set AWS_REGION")
+	}
+	client := dynamodbstreams.NewFromConfig(cfg, func(c *dynamodbstreams.Options) {
+		if o.endpoint != "" {
+			c.BaseEndpoint = &o.endpoint
+		}
+	})
+	api := sdk.New(client, pipeline.DecoderOptions{DynamoDBLocal: local})
+	bar := newProgress(s.err, "recording "+table, 0)
+	ro := shardreader.RecordOptions{
+		API: api, Source: table, Idle: o.idle,
+		Progress: func(p shardreader.RecordProgress) { bar.at(p.Bytes, 0, p.Records) },
+	}
+	var r shardreader.Recording
+	if o.out == "-" {
+		r, err = shardreader.Record(ctx, s.out, ro)
+	} else {
+		r, err = shardreader.RecordFile(ctx, o.out, ro)
+	}
+	bar.end()
+	if err != nil {
+		if ctx.Err() != nil {
+			return &exitError{exitInterrupted, fmt.Errorf("interrupted: %s is not written", o.out)}
+		}
+		return err
+	}
+	return o.report(s, r)
+}
+
+// source is the table to record, and whether it is on DynamoDB Local.
+func (o recordOptions) source() (table string, local bool, err error) {
+	switch {
+	case o.config == "" && o.table == "":
+		return "", false, usageError("name a table with --table, or a configuration with -c")
+	case o.config == "":
+		return o.table, o.local, nil
+	}
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return "", false, err
+	}
+	local = o.local || cfg.Source.DynamoDBLocal
+	if o.table != "" {
+		return o.table, local, nil
+	}
+	if len(cfg.Source.Tables) != 1 {
+		return "", false, usageError("%s names %d tables; choose one with --table", o.config, len(cfg.Source.Tables))
+	}
+	return nameOf(cfg.Source.Tables[0]), local, nil
+}
+
+func nameOf(t config.Table) string {
+	if t.StreamARN != "" {
+		return t.StreamARN
+	}
+	return t.Name
+}
+
+// report says what was recorded; a gap is a loss, so it is named.
+func (o recordOptions) report(s streams, r shardreader.Recording) error {
+	w := s.out
+	if o.out == "-" {
+		w = s.err
+	}
+	if o.format == formatJSON {
+		return writeJSON(w, struct {
+			Stream      string            `json:"stream"`
+			Records     int64             `json:"records"`
+			Bytes       int64             `json:"bytes"`
+			Shards      int               `json:"shards"`
+			Undecodable int64             `json:"undecodable"`
+			Gaps        []shardreader.Gap `json:"gaps"`
+		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, append([]shardreader.Gap{}, r.Gaps...)})
+	}
+	fmt.Fprintf(w, "%s records of %d shards of %s in %s\n", thousands(r.Records), r.Shards, r.Stream.ARN, o.out)
+	if r.Undecodable > 0 {
+		fmt.Fprintf(w, "%s of them could not be decoded, and are in the file as they came\n", thousands(r.Undecodable))
+	}
+	writeGaps(w, r.Gaps)
+	return nil
+}
+
+func writeGaps(w io.Writer, gaps []shardreader.Gap) {
+	for _, g := range gaps {
+		from, to := "from its start", "to the oldest record left"
+		if g.After != "" {
+			from = "behind sequence number " + g.After
+		}
+		if g.Whole {
+			to = "to its end"
+		}
+		fmt.Fprintf(w, "lost: shard %s, %s %s: the stream held it no longer\n", g.Shard, from, to)
+	}
+}

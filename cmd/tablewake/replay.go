@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
+)
+
+// replayOptions are the flags of `replay`.
+type replayOptions struct {
+	input
+	local   string
+	fresh   bool
+	live    bool
+	notify  bool
+	verbose bool
+	format  format
+}
+
+func newReplay(s streams) *cobra.Command {
+	var o replayOptions
+	c := &cobra.Command{
+		Use:   "replay -c FILE --local DIR PATH...",
+		Short: "Run saved records through the pipeline",
+		Long: `replay runs saved stream records through the whole pipeline: JSON lines, arrays,
+Lambda events, the output of ` + "`aws dynamodbstreams get-records`" + `, and archives; plain, gzip
+or zstd; files, folders (in the order of names), or - for standard input.
+
+With --local every sink has its embedded store in that folder. A folder that the same
+configuration wrote is gone on with: what was written stays, nothing is written twice.
+Notifications are held back unless --notify is given.`,
+		Example: `  tablewake replay -c tablewake.yaml --local out stream.jsonl
+  tablewake replay -c tablewake.yaml --local out --fresh events/ more.jsonl.gz
+  aws dynamodbstreams get-records --shard-iterator "$IT" | tablewake replay -c tablewake.yaml --local out --stream-arn "$ARN" -`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("name what to replay: files, folders, or - for standard input")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
+	}
+	o.add(c)
+	f := c.Flags()
+	f.StringVar(&o.local, "local", "", "give every sink its embedded store in this folder")
+	f.BoolVar(&o.fresh, "fresh", false, "empty the --local folder first")
+	f.BoolVar(&o.live, "live", false, "write to the real stores that the configuration names")
+	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
+	_ = c.MarkFlagDirname("local")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err error) {
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.live:
+		return usageError(`real stores come with the "sinks" capability, which this version does not have; use --local DIR`)
+	case o.local == "":
+		return usageError("replay never touches real stores by itself: give --local DIR for embedded stores in a folder")
+	}
+	src, err := replay.Open(o.source(cfg, s, paths, func(path string, why error) {
+		fmt.Fprintf(s.err, "left out %s: %v\n", path, why)
+	}))
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	release, err := claimLocal(o.local, cfg, o.fresh)
+	if err != nil {
+		return err
+	}
+	defer release()
+	stores, err := local.Open(o.local)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stores.Close()) }()
+
+	opts := []sinks.Option{sinks.WithLogger(o.logger(s))}
+	if !o.notify {
+		opts = append(opts, sinks.Suppressed("replay"))
+	}
+	p, err := sinks.Assemble(ctx, cfg, stores, opts...)
+	if err != nil {
+		return err
+	}
+	sum, runErr := o.drive(ctx, s, cfg, p, src)
+	if err := o.print(s, sum); err != nil {
+		return err
+	}
+	return o.verdict(ctx, sum, runErr)
+}
+
+// drive runs the pipeline with a progress bar beside it.
+func (o *replayOptions) drive(ctx context.Context, s streams, cfg *config.Config, p *pipeline.Pipeline, src *replay.Source) (summary, error) {
+	bar := newProgress(s.err, "replaying", src.Progress().TotalBytes)
+	ticking, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ticking.Done():
+				return
+			case <-tick.C:
+				pr := src.Progress()
+				bar.at(pr.Bytes, pr.TotalBytes, p.Ledger().Source.Read)
+			}
+		}
+	}()
+	start := time.Now()
+	err := p.Run(ctx, reporting{src, s.err, new(sync.Mutex)}, nil)
+	took := time.Since(start)
+	stop()
+	<-done
+	bar.end()
+	return newSummary(cfg.Name, p.Ledger(), took), err
+}
+
+func (o *replayOptions) logger(s streams) *slog.Logger {
+	level := slog.LevelWarn
+	if o.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: level}))
+}
+
+func (o *replayOptions) print(s streams, sum summary) error {
+	if sum.refused() > 0 {
+		sum.DeadLetters = "tablewake query dead --local " + o.local
+	}
+	if o.format == formatJSON {
+		return writeJSON(s.out, sum)
+	}
+	sum.write(s.out)
+	return nil
+}
+
+// verdict is the command's error, with the exit code that tells what happened.
+func (o *replayOptions) verdict(ctx context.Context, sum summary, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{exitInterrupted, errors.Join(errors.New("interrupted before the end; the same command goes on"), err)}
+	case err != nil:
+		return err
+	case !sum.Balanced:
+		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
+	case sum.refused() > 0:
+		return &exitError{code: exitDeadLetters}
+	}
+	return nil
+}

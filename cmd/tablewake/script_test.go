@@ -1,0 +1,50 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// update rewrites the golden parts of the scripts: go test ./cmd/tablewake -update.
+var update = flag.Bool("update", false, "rewrite the golden parts of the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tablewake": main})
+}
+
+// TestScripts runs the command line as users do; each script in testdata tells one story.
+func TestScripts(t *testing.T) {
+	shop, err := filepath.Abs(filepath.Join("..", "..", "test", "fixtures", "shop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata",
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("SHOP", shop)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits,
+		},
+	})
+}
+
+// exits runs tablewake and checks its exit code: exits CODE ARG...
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE ARG...")
+	}
+	script := `tablewake "$@"; echo $? > ` + ts.MkAbs(".exit")
+	ts.Check(ts.Exec("sh", append([]string{"-c", script, "tablewake"}, args[1:]...)...))
+	code, err := os.ReadFile(ts.MkAbs(".exit"))
+	ts.Check(err)
+	if got := string(code[:len(code)-1]); got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}

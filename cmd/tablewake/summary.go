@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// summary is what a replay prints at its end.
+type summary struct {
+	Pipeline         string          `json:"pipeline"`
+	Records          int64           `json:"records"`
+	Seconds          float64         `json:"seconds"`
+	RecordsPerSecond float64         `json:"records_per_second"`
+	Interrupted      bool            `json:"interrupted"`
+	Ledger           pipeline.Ledger `json:"ledger"`
+	Balanced         bool            `json:"balanced"`
+	DeadLetters      string          `json:"dead_letters,omitempty"` // where they are, when there are any
+	Errors           []string        `json:"errors,omitempty"`       // of input that broke
+}
+
+func newSummary(name string, l pipeline.Ledger, took time.Duration) summary {
+	s := summary{
+		Pipeline: name, Records: l.Source.Read, Seconds: took.Seconds(), Ledger: l, Balanced: l.Check() == nil,
+	}
+	if took > 0 {
+		s.RecordsPerSecond = float64(l.Source.Read) / took.Seconds()
+	}
+	return s
+}
+
+// refused is how many records could not be decoded or delivered.
+func (s summary) refused() int64 {
+	n := s.Ledger.Source.Undecodable
+	for _, k := range s.Ledger.Sinks {
+		n += k.DeadLettered
+	}
+	return n
+}
+
+// write prints the summary for people.
+func (s summary) write(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s records in %.2f s, %s records/s\n\n", s.Pipeline, thousands(s.Records), s.Seconds, thousands(int64(s.RecordsPerSecond)))
+	src := s.Ledger.Source
+	parts := []string{}
+	for _, reason := range slices.Sorted(maps.Keys(src.Filtered)) {
+		parts = append(parts, fmt.Sprintf("filtered (%s) %s", reason, thousands(src.Filtered[reason])))
+	}
+	for _, p := range []struct {
+		what string
+		n    int64
+	}{{"duplicate", src.Duplicate}, {"unrouted", src.Unrouted}, {"undecodable", src.Undecodable}} {
+		if p.n > 0 {
+			parts = append(parts, p.what+" "+thousands(p.n))
+		}
+	}
+	parts = append(parts, "routed "+thousands(src.Routed))
+	fmt.Fprintf(w, "source: read %s = %s\n\n", thousands(src.Read), strings.Join(parts, " + "))
+	s.writeSinks(w)
+	for _, name := range slices.Sorted(maps.Keys(s.Ledger.Events)) {
+		fmt.Fprintf(w, "event %s: %s\n", name, thousands(s.Ledger.Events[name]))
+	}
+	if err := s.Ledger.Check(); err != nil {
+		fmt.Fprintf(w, "THE LEDGER DOES NOT BALANCE: %v\n", err)
+	}
+	if s.DeadLetters != "" {
+		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", thousands(s.refused()), s.DeadLetters)
+	}
+}
+
+// writeSinks prints a line a sink; columns that are zero everywhere are left out.
+func (s summary) writeSinks(w io.Writer) {
+	columns := []struct {
+		title string
+		of    func(pipeline.SinkLedger) int64
+	}{
+		{"routed", func(l pipeline.SinkLedger) int64 { return l.Routed }},
+		{"written", func(l pipeline.SinkLedger) int64 { return l.Written }},
+		{"superseded", func(l pipeline.SinkLedger) int64 { return l.Superseded }},
+		{"no effect", func(l pipeline.SinkLedger) int64 { return total(l.NoEffect) }},
+		{"coalesced", func(l pipeline.SinkLedger) int64 { return l.Coalesced }},
+		{"suppressed", func(l pipeline.SinkLedger) int64 { return l.Suppressed }},
+		{"dead letters", func(l pipeline.SinkLedger) int64 { return l.DeadLettered }},
+		{"quarantined", func(l pipeline.SinkLedger) int64 { return l.Quarantined }},
+		{"pending", func(l pipeline.SinkLedger) int64 { return l.Pending }},
+	}
+	names := slices.Sorted(maps.Keys(s.Ledger.Sinks))
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, "sink\t")
+	shown := columns[:0:0]
+	for i, c := range columns {
+		any := i < 2
+		for _, n := range names {
+			any = any || c.of(s.Ledger.Sinks[n]) != 0
+		}
+		if any {
+			shown = append(shown, c)
+			fmt.Fprint(tw, c.title+"\t")
+		}
+	}
+	fmt.Fprintln(tw)
+	for _, n := range names {
+		fmt.Fprint(tw, n+"\t")
+		for _, c := range shown {
+			fmt.Fprint(tw, thousands(c.of(s.Ledger.Sinks[n]))+"\t")
+		}
+		fmt.Fprintln(tw)
+	}
+	_ = tw.Flush()
+	fmt.Fprintln(w)
+}
+
+func total(m map[string]int64) int64 {
+	var n int64
+	for _, v := range m {
+		n += v
+	}
+	return n
+}
