@@ -1,0 +1,149 @@
+// Package house holds the rules of the house: who may import whom, what stands at
+// the top level, what must be documented.
+package house
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/tablewake/tablewake"
+
+// allowed lists what each package may import beyond the standard library: packages
+// of this module by their folder, others by a prefix of their path. Tests are free.
+var allowed = map[string][]string{
+	"pipeline":                  {"go.opentelemetry.io/otel"},
+	"pipeline/expr":             {"pipeline", "cel.dev/cel-go", "google.golang.org/genproto/googleapis/api/expr", "google.golang.org/protobuf"},
+	"pipeline/template":         {"pipeline"},
+	"pipeline/config":           {"pipeline", "pipeline/expr", "pipeline/template", "go.yaml.in/yaml/v3"},
+	"pipeline/internal/nearest": {},
+	"pipeline/sdkvalue":         {"pipeline", "github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"},
+
+	"shardreader":            {"pipeline"},
+	"shardreader/sdk":        {"pipeline", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	"shardreader/streamtest": {"pipeline", "shardreader"},
+	"shardreader/replay":     {"pipeline", "github.com/klauspost/compress"},
+
+	"sinks":                   {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "go.opentelemetry.io/otel"},
+	"sinks/view":              {"pipeline", "pipeline/template"},
+	"sinks/view/viewtest":     {"pipeline", "pipeline/template", "sinks/sinktest", "sinks/view", "pgregory.net/rapid"},
+	"sinks/internal/linefile": {},
+	"sinks/view/sqlite":       {"pipeline", "sinks/view", "modernc.org/sqlite"},
+	"sinks/search":            {"pipeline", "pipeline/template"},
+	"sinks/search/bleve":      {"pipeline", "sinks/search", "github.com/blevesearch/bleve"},
+	"sinks/archive":           {"pipeline", "pipeline/template", "github.com/klauspost/compress"},
+	"sinks/archive/dir":       {"pipeline", "sinks/archive"},
+	"sinks/notify":            {"pipeline"},
+	"sinks/notify/jsonl":      {"pipeline", "sinks/notify"},
+	"sinks/deadletter":        {"pipeline"},
+	"sinks/deadletter/dir":    {"pipeline", "sinks/deadletter"},
+	"sinks/state":             {"pipeline"},
+	"sinks/local": {"pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/bleve",
+		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir"},
+	"sinks/sinktest": {"pipeline", "pgregory.net/rapid"},
+}
+
+// free are the places where everything meets.
+var free = []string{"cmd/", "test/"}
+
+// never holds what a package must not link, however far away.
+var never = map[string][]string{
+	"pipeline": {"github.com/aws/", "cel.dev/", "modernc.org/", "github.com/blevesearch/", "go.yaml.in/"},
+	"sinks":    {"modernc.org/", "github.com/blevesearch/", "github.com/aws/aws-sdk-go-v2/service"},
+}
+
+type listed struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+	Deps       []string
+}
+
+func TestImports(t *testing.T) {
+	pkgs := list(t)
+	standard := map[string]bool{}
+	for _, p := range pkgs {
+		standard[p.ImportPath] = p.Standard
+	}
+	for _, p := range pkgs {
+		dir, ours := strings.CutPrefix(p.ImportPath, module+"/")
+		if !ours || slices.ContainsFunc(free, func(f string) bool { return strings.HasPrefix(dir, f) }) {
+			continue
+		}
+		rule, known := allowed[dir]
+		if !known {
+			t.Errorf("%s has no rule: say in this file what it may import", dir)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if standard[imp] || may(rule, imp) || within(dir, imp) {
+				continue
+			}
+			t.Errorf("%s must not import %s", dir, imp)
+		}
+		for _, dep := range p.Deps {
+			for _, prefix := range never[dir] {
+				if strings.HasPrefix(dep, prefix) {
+					t.Errorf("%s must not link %s", dir, dep)
+				}
+			}
+		}
+	}
+	for dir := range allowed {
+		if !slices.ContainsFunc(pkgs, func(p listed) bool { return p.ImportPath == module+"/"+dir }) {
+			t.Errorf("a rule for %s, which does not exist", dir)
+		}
+	}
+}
+
+func may(rule []string, imp string) bool {
+	if dir, ours := strings.CutPrefix(imp, module+"/"); ours {
+		return slices.Contains(rule, dir)
+	}
+	return slices.ContainsFunc(rule, func(prefix string) bool {
+		return imp == prefix || strings.HasPrefix(imp, prefix+"/")
+	})
+}
+
+// within tells whether imp is an internal package that dir's own tree shares.
+func within(dir, imp string) bool {
+	tree, _, internal := strings.Cut(strings.TrimPrefix(imp, module+"/"), "/internal/")
+	return internal && strings.HasPrefix(dir+"/", tree+"/")
+}
+
+// list is `go list -deps` over the module, without tests.
+func list(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps", "./...")
+	cmd.Dir = root(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pkgs []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
