@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"sinks/internal/linefile": {},
 	"sinks/view/sqlite":       {"pipeline", "sinks/view", "modernc.org/sqlite"},
 	"sinks/search":            {"pipeline", "pipeline/template"},
-	"sinks/search/bleve":      {"pipeline", "sinks/search", "github.com/blevesearch/bleve"},
+	"sinks/search/bleve":      {"pipeline", "sinks/search", "github.com/blevesearch/bleve", "github.com/blevesearch/bleve_index_api"},
 	"sinks/archive":           {"pipeline", "pipeline/template", "github.com/klauspost/compress"},
 	"sinks/archive/dir":       {"pipeline", "sinks/archive"},
 	"sinks/notify":            {"pipeline"},
