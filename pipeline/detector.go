@@ -2,7 +2,7 @@ package pipeline
 
 // Event is something that a detector saw in a change.
 type Event struct {
-	ID       string // deterministic: made of stream ARN, version, detector and ordinal; the same for every delivery of the change
+	ID       string // deterministic, see EventID: the same for every delivery of the change
 	Detector string
 	Path     string // of the attribute, where there is one
 	Old, New Value
