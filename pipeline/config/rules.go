@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // rules checks what no single key can say: that nothing of the file loses a
@@ -93,7 +95,7 @@ func (c *checker) searchRules(v *value) {
 	include, exclude := fields.get("include"), fields.get("exclude")
 	for _, list := range []*value{include, exclude} {
 		for _, e := range list.all() {
-			c.topLevel(e, e.source)
+			c.noIndex(e, e.source)
 		}
 	}
 	for _, e := range exclude.all() {
@@ -103,7 +105,45 @@ func (c *checker) searchRules(v *value) {
 	}
 	for _, m := range []*value{fields.get("rename"), fields.get("numbers")} {
 		for _, e := range m.all() {
-			c.topLevel(e, e.name)
+			c.noIndex(e, e.name)
+		}
+	}
+	renamed := make(map[string]string) // by place of the new name
+	for _, e := range fields.get("rename").all() {
+		place := strings.Join(append(parents(e.name), e.text()), "\x00")
+		if other, taken := renamed[place]; taken {
+			c.fail(e, "give each its own name", "%s has this name already", other)
+		}
+		if place == "_tw" {
+			c.fail(e, "give it another name", "_tw is where a document keeps its version")
+		}
+		renamed[place] = e.name
+	}
+}
+
+// parents are the names that a path leads through before its last.
+func parents(path string) []string {
+	p, err := pipeline.ParsePath(path)
+	if err != nil {
+		return nil // said by the walk
+	}
+	var names []string
+	for name := range p.Segments() {
+		names = append(names, name)
+	}
+	return names[:len(names)-1]
+}
+
+// noIndex refuses a path to an element of a list: a document has all of them.
+func (c *checker) noIndex(v *value, path string) {
+	p, err := pipeline.ParsePath(path)
+	if err != nil {
+		return // said by the walk
+	}
+	for _, index := range p.Segments() {
+		if index >= 0 {
+			c.fail(v, "write the path without the index: all elements of the list are meant", "%s names one element of a list", path)
+			return
 		}
 	}
 }

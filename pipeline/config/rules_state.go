@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -163,21 +162,4 @@ func (c *checker) ownTable(cfg *Config, view *View, v *value) {
 	if met, err := view.When.Match(none); met || err != nil {
 		c.fail(v.get("table"), hint, "the view would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are", enumerate(view.When.Paths(), "and"))
 	}
-}
-
-// topLevel refuses a path that leads into an attribute.
-func (c *checker) topLevel(v *value, path string) {
-	p, err := pipeline.ParsePath(path)
-	if err != nil {
-		return // said by the walk
-	}
-	root := p.Root()
-	whole := fmt.Sprintf("[%q]", root)
-	if path == root || path == whole {
-		return
-	}
-	if _, err := pipeline.ParsePath(root); err == nil {
-		whole = root
-	}
-	c.fail(v, "write "+quoted(whole), "a document takes an attribute whole, and %s leads into one", path)
 }
