@@ -180,7 +180,7 @@ func TestAnchors(t *testing.T) {
 		laughs += "x" + string(rune('1'+i)) + ": &x" + string(rune('1'+i)) + " [" + l + "]\n"
 	}
 	ps := refused(t, laughs+"sinks: {s: {custom: {name: c, with: *x9}}}\n")
-	if last := ps[len(ps)-1]; !strings.Contains(ps.Error(), "more than 100000 values") || len(ps) > 20 {
+	if last := ps[len(ps)-1]; !strings.Contains(ps.Error(), "more than 20000 values") || len(ps) > 20 {
 		t.Errorf("%d problems, the last %v", len(ps), last)
 	}
 	if ps := refused(t, sink("custom: {name: c, with: &w {self: *w}}")); !strings.Contains(ps.Error(), "deeper than") {

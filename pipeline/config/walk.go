@@ -12,7 +12,7 @@ import (
 )
 
 // maxNodes bounds what aliases may expand a file to.
-const maxNodes = 100_000
+const maxNodes = 20_000
 
 // maxDepth bounds how deep a file may nest.
 const maxDepth = 64

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"strings"
 
@@ -47,21 +46,25 @@ func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "tablewake")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer os.RemoveAll(dir)
 
 	cfg, err := config.Parse("tablewake.yaml", []byte(file), os.LookupEnv)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	stores, err := local.Open(dir)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	p, err := sinks.Assemble(ctx, cfg, stores)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	src, err := replay.Open(replay.Options{
 		Paths:   []string{"-"},
@@ -69,10 +72,12 @@ func Example() {
 		Decoder: pipeline.DecoderOptions{Table: "shop", EpochZero: true},
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if err := errors.Join(p.Run(ctx, src, nil), src.Close(), stores.Close()); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 
 	l := p.Ledger()
@@ -81,12 +86,14 @@ func Example() {
 
 	views, err := sqlite.Open(ctx, stores.Dir().Views(), sqlite.Options{ReadOnly: true})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer views.Close()
 	for row, err := range views.Rows(ctx, view.Table{Name: "shop-views"}, view.Query{}) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		total, _ := row.Item.Get("total")
 		fmt.Println(row.PK, row.SK, total)

@@ -10,7 +10,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Bleve starts its workers when it is linked, and keeps them.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+}
 
 func open(t testing.TB, dir string) *local.Stores {
 	t.Helper()
