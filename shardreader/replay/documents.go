@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func (d *documents) outline() (end int, event bool, err error) {
 		if err != nil {
 			return 0, false, err
 		}
-		if name == "Records" && d.w.buf[at] == '[' {
+		if string(name) == "Records" && d.w.buf[at] == '[' {
 			return at + 1, true, nil
 		}
 		if i, err = d.value(at); err != nil {
@@ -175,7 +176,7 @@ func (d *documents) leave() error {
 		if err != nil {
 			return err
 		}
-		if name == "Records" {
+		if string(name) == "Records" {
 			return &syntaxError{d.w.offset + int64(i), d.w.lineAt(i), errors.New("an event with two members named Records")}
 		}
 		if i, err = d.value(at); err != nil {
@@ -219,21 +220,26 @@ func (d *documents) value(i int) (int, error) {
 }
 
 // name reads the member name at i and tells where its value starts.
-func (d *documents) name(i int) (name string, at int, err error) {
+func (d *documents) name(i int) (name []byte, at int, err error) {
 	for {
 		at, st := scanName(d.w.buf, i)
 		if st == bad {
-			return "", 0, d.bad(at)
+			return nil, 0, d.bad(at)
 		}
 		if st == done && at < len(d.w.buf) {
 			end, _ := scanString(d.w.buf, i)
-			if err := json.Unmarshal(d.w.buf[i:end], &name); err != nil {
-				return "", 0, d.bad(i)
+			name = d.w.buf[i+1 : end-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				var text string
+				if err := json.Unmarshal(d.w.buf[i:end], &text); err != nil {
+					return nil, 0, d.bad(i)
+				}
+				name = []byte(text)
 			}
 			return name, at, nil
 		}
 		if d.w.eof {
-			return "", 0, d.cut()
+			return nil, 0, d.cut()
 		}
 		d.w.fill()
 	}

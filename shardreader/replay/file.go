@@ -111,7 +111,11 @@ func (f *file) nextLines() (*block, error) {
 
 // nextRecords takes records out of documents, about a block of them.
 func (f *file) nextRecords() (*block, error) {
-	b := &block{file: f.path, record: f.records + 1, bytes: make([]byte, 0, min(f.block, len(f.w.buf))+min(f.block, len(f.w.buf))/8)}
+	size := f.block + f.block/8 // a record more than a block, mostly
+	if f.w.eof {
+		size = min(size, len(f.w.buf)+1)
+	}
+	b := &block{file: f.path, record: f.records + 1, bytes: make([]byte, 0, size)}
 	var err error
 	for len(b.bytes) < f.block && err == nil {
 		var r record
