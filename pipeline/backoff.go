@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"time"
 )
@@ -29,4 +30,16 @@ func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
 		top = min(top, b.Base<<attempt)
 	}
 	return max(server, rand.N(top+1))
+}
+
+// sleep waits for d, or less when ctx is done; it is false then.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -33,6 +33,8 @@ type run struct {
 	work    sync.WaitGroup // workers, writers, burials, committers
 	drained chan struct{}  // closed when all that was read is finished
 
+	relieving sync.Mutex // taken before Pipeline.mu
+
 	// Pipeline.mu guards what follows.
 	parts    map[string]*partition
 	prepared map[uint64]*inflight // ahead of their turn
@@ -260,124 +262,6 @@ func decode(page *Page) (whole *Page, err error) {
 	return &out, err
 }
 
-// buryUndecodable makes the letters of a page's undecodable records durable. The
-// page is handed over after that, and with it all that comes behind it in the
-// partition: whatever the record's key was, nothing overtakes it. Other
-// partitions, and what was read before, go on.
-func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
-	letters := make([]DeadLetter, len(records))
-	now := time.Now().UTC()
-	for i, e := range records {
-		letters[i] = DeadLetter{
-			Pipeline: r.p.o.Name, Key: e.Key, Version: e.Version, Sequence: e.Sequence,
-			Partition: in.part.name, Index: e.Index,
-			Class: classUndecodable, Error: e.Error(), Raw: e.Raw, Time: now,
-		}
-	}
-	first := records[0]
-	attrs := []slog.Attr{slog.String("partition", in.part.name), slog.Int("records", len(records)),
-		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", first.Path)}
-	if r.p.o.DeadLetters == nil {
-		r.p.log.LogAttrs(r.hard, slog.LevelError,
-			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters", attrs...)
-		r.stopped()
-		return
-	}
-	durable := r.putLetters(letters, func() {})
-	if durable {
-		r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
-		r.p.mu.Lock()
-		in.ready = true
-		r.handOver(in.part)
-		r.p.mu.Unlock()
-	}
-	r.stopped()
-}
-
-// handOver gives the schedulers what is ready of a partition, in order. Pipeline.mu is held.
-func (r *run) handOver(part *partition) {
-	now := time.Now()
-	for len(part.waiting) > 0 && part.waiting[0].ready {
-		in := part.waiting[0]
-		part.waiting[0] = nil
-		part.waiting = part.waiting[1:]
-		r.unplaced--
-		if part.broken {
-			r.open--
-			r.bounds.release(part.name, in.bytes, in.changes)
-			in.span.End()
-		} else {
-			r.place(in, now)
-		}
-		in.page, in.prep = nil, nil
-	}
-	r.settleEnd()
-}
-
-// place books a page and hands it to the schedulers.
-func (r *run) place(in *inflight, now time.Time) {
-	part, prep := in.part, in.prep
-	r.p.book(prep)
-	for i := range prep.routes {
-		in.left += len(prep.routes[i].items)
-	}
-	in.pins = in.left
-	pending := in.left
-	if in.err != nil {
-		// The page's position lies behind what broke: it is never committed.
-		pending++
-		part.broken = true
-		r.failed(in.err)
-	}
-	mark, ok := part.wm.Begin(in.page.Position, pending)
-	in.mark = mark
-	part.ended = in.page.End
-	if ok {
-		r.advance(part, in.page.Position)
-	}
-	for i, s := range r.scheds {
-		s.accept(&prep.routes[i], now)
-	}
-	if in.left == 0 {
-		r.unpin(in)
-		r.finished(in)
-	}
-}
-
-// progressed is told by schedulers what became of deliveries.
-func (r *run) progressed(done []progress) {
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	for _, d := range done {
-		in := d.page
-		if d.unpinned > 0 {
-			if in.pins -= d.unpinned; in.pins == 0 {
-				r.unpin(in)
-			}
-		}
-		if d.finished == 0 {
-			continue
-		}
-		if pos, ok := in.part.wm.Finish(in.mark, d.finished); ok {
-			r.advance(in.part, pos)
-		}
-		if in.left -= d.finished; in.left == 0 {
-			r.finished(in)
-		}
-	}
-	r.settleEnd()
-}
-
-func (r *run) unpin(in *inflight) {
-	r.bounds.release(in.part.name, in.bytes, in.changes)
-}
-
-func (r *run) finished(in *inflight) {
-	r.open--
-	in.span.End()
-	r.forget(in.part)
-}
-
 // sourceFailed ends reading with an error that Run returns.
 func (r *run) sourceFailed(err error) {
 	r.p.mu.Lock()
@@ -391,56 +275,4 @@ func (r *run) failed(err error) {
 		r.srcErr = fmt.Errorf("source: %w", err)
 	}
 	r.stopRead()
-}
-
-// endReading is called when nothing more is read and prepared.
-func (r *run) endReading() {
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	r.eof = true
-	r.settleEnd()
-}
-
-// settleEnd lets the schedulers write what is not full once everything is with
-// them, and sees when all is finished. Pipeline.mu is held.
-func (r *run) settleEnd() {
-	if !r.eof || r.unplaced > 0 {
-		return
-	}
-	if !r.ending {
-		r.ending = true
-		for _, s := range r.scheds {
-			s.end()
-		}
-	}
-	if r.open == 0 && !r.over {
-		r.over = true
-		close(r.drained)
-	}
-}
-
-// stopped notes that something does not move any more, and relieves the
-// pressure when that was the last that did.
-func (r *run) stopped() {
-	if r.bounds.move(-1) {
-		r.relieve()
-	}
-}
-
-// relieve is called when the reader waits for room and nothing moves: batches
-// that wait to be full hold the room. What they hold is cloned where that helps,
-// and is written else.
-func (r *run) relieve() {
-	for _, s := range r.scheds {
-		s.compact()
-	}
-	if !r.bounds.stuck() {
-		return
-	}
-	for _, s := range r.scheds {
-		s.relieve()
-	}
-	for _, s := range r.scheds {
-		s.tick()
-	}
 }

@@ -1,0 +1,167 @@
+package pipeline
+
+import "time"
+
+// batch is one Write.
+type batch struct {
+	items []item
+	of    []*lane // of each item
+	lanes []*lane // each once
+	bytes int64
+	ds    []Delivery
+	errs  []error
+}
+
+func (b *batch) reset() {
+	clear(b.items)
+	clear(b.of)
+	clear(b.lanes)
+	clear(b.ds)
+	clear(b.errs)
+	b.items, b.of, b.lanes, b.ds, b.errs, b.bytes = b.items[:0], b.of[:0], b.lanes[:0], b.ds[:0], b.errs[:0], 0
+}
+
+func (b *batch) add(it item, l *lane) {
+	b.items = append(b.items, it)
+	b.of = append(b.of, l)
+	b.bytes += it.size
+	if l.batch != b {
+		l.batch = b
+		b.lanes = append(b.lanes, l)
+	}
+}
+
+// form takes the next batch: first keys that were held up, then what is ready in
+// the order of the source. nil: there is nothing to write.
+func (s *scheduler) form(now time.Time) *batch {
+	if s.closed || s.run.hard.Err() != nil || now.Before(s.next) {
+		return nil
+	}
+	b := s.newBatch()
+	full := false
+	for len(s.awake) > 0 && !full {
+		full = !s.takeLane(b, s.awake[0], now)
+		if !full {
+			s.awake[0] = nil
+			s.awake = s.awake[1:]
+		}
+	}
+	if !full && s.ready.n > 0 && s.due(now) && (len(b.items) == 0 || !s.waits()) {
+		s.takeReady(b, now)
+	}
+	if len(b.items) == 0 {
+		s.spare = append(s.spare, b)
+		return nil
+	}
+	if rate := s.route.Rate; rate > 0 {
+		s.next = later(s.next, now).Add(time.Duration(float64(len(b.items)) / rate * float64(time.Second)))
+	}
+	return b
+}
+
+func (s *scheduler) newBatch() *batch {
+	if n := len(s.spare); n > 0 {
+		b := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		return b
+	}
+	return &batch{}
+}
+
+func (s *scheduler) fits(b *batch, it *item) bool {
+	return len(b.items) == 0 || len(b.items) < s.route.Batch.Count && b.bytes+it.size <= s.route.Batch.Bytes
+}
+
+// takeLane moves what it can of an awake lane into the batch. It is false when
+// the batch is full and the lane still awake.
+func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
+	for len(l.queue) > 0 {
+		it := &l.queue[0]
+		if it.fail != nil {
+			if l.batch == b {
+				return true // after those of the batch
+			}
+			s.giveUp(l, now)
+			return true
+		}
+		if !s.fits(b, it) {
+			return l.batch == b
+		}
+		b.add(l.pop(), l)
+		if !s.route.keepsOrder {
+			return true
+		}
+	}
+	return true
+}
+
+// takeReady fills the batch from what is ready. A change whose key is held up
+// goes to wait behind it; those behind the change go on.
+func (s *scheduler) takeReady(b *batch, now time.Time) {
+	left := s.ready.n
+	if s.flush > 0 {
+		left = s.flush
+	}
+	for ; left > 0; left-- {
+		it := s.ready.first()
+		l := s.lanes[it.d.Change.Key]
+		switch {
+		case l != nil && (l.batch != b || !s.route.keepsOrder || len(l.queue) > 0 || it.fail != nil):
+			l.queue = append(l.queue, s.popReady())
+			if l.parked {
+				s.own(&l.queue[len(l.queue)-1])
+			}
+		case it.fail != nil:
+			l = s.newLane(it.d.Change.Key)
+			l.queue = append(l.queue, s.popReady())
+			s.giveUp(l, now)
+		case !s.fits(b, it):
+			return
+		default:
+			if l == nil {
+				l = s.newLane(it.d.Change.Key)
+			}
+			b.add(s.popReady(), l)
+		}
+	}
+}
+
+func (s *scheduler) popReady() item {
+	s.flush = max(s.flush-1, 0)
+	it, done := s.ready.pop()
+	if done != nil {
+		s.route.slabs.put(done)
+	}
+	return it
+}
+
+func (s *scheduler) newLane(k Key) *lane {
+	var l *lane
+	if n := len(s.idle); n > 0 {
+		l, s.idle = s.idle[n-1], s.idle[:n-1]
+	} else {
+		l = new(lane)
+	}
+	l.key = k
+	s.lanes[k] = l
+	return l
+}
+
+// maxIdle bounds the lanes kept for the next keys: enough for the batches in
+// flight, and no memory of a backlog that is over.
+const maxIdle = 4096
+
+func (s *scheduler) dropLane(l *lane) {
+	delete(s.lanes, l.key)
+	if len(s.idle) < maxIdle {
+		*l = lane{}
+		s.idle = append(s.idle, l)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

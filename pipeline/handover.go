@@ -1,0 +1,113 @@
+package pipeline
+
+import "time"
+
+// handOver gives the schedulers what is ready of a partition, in order. Pipeline.mu is held.
+func (r *run) handOver(part *partition) {
+	now := time.Now()
+	for len(part.waiting) > 0 && part.waiting[0].ready {
+		in := part.waiting[0]
+		part.waiting[0] = nil
+		part.waiting = part.waiting[1:]
+		r.unplaced--
+		if part.broken {
+			r.open--
+			r.bounds.release(part.name, in.bytes, in.changes)
+			in.span.End()
+		} else {
+			r.place(in, now)
+		}
+		in.page, in.prep = nil, nil
+	}
+	r.settleEnd()
+}
+
+// place books a page and hands it to the schedulers.
+func (r *run) place(in *inflight, now time.Time) {
+	part, prep := in.part, in.prep
+	r.p.book(prep)
+	for i := range prep.routes {
+		in.left += len(prep.routes[i].items)
+	}
+	in.pins = in.left
+	pending := in.left
+	if in.err != nil {
+		// The page's position lies behind what broke: it is never committed.
+		pending++
+		part.broken = true
+		r.failed(in.err)
+	}
+	mark, ok := part.wm.Begin(in.page.Position, pending)
+	in.mark = mark
+	part.ended = in.page.End
+	if ok {
+		r.advance(part, in.page.Position)
+	}
+	for i, s := range r.scheds {
+		s.accept(&prep.routes[i], now)
+	}
+	if in.left == 0 {
+		r.unpin(in)
+		r.finished(in)
+	}
+}
+
+// progressed is told by schedulers what became of deliveries.
+func (r *run) progressed(done []progress) {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	for _, d := range done {
+		in := d.page
+		if d.unpinned > 0 {
+			if in.pins -= d.unpinned; in.pins == 0 {
+				r.unpin(in)
+			}
+		}
+		if d.finished == 0 {
+			continue
+		}
+		if pos, ok := in.part.wm.Finish(in.mark, d.finished); ok {
+			r.advance(in.part, pos)
+		}
+		if in.left -= d.finished; in.left == 0 {
+			r.finished(in)
+		}
+	}
+	r.settleEnd()
+}
+
+func (r *run) unpin(in *inflight) {
+	r.bounds.release(in.part.name, in.bytes, in.changes)
+}
+
+func (r *run) finished(in *inflight) {
+	r.open--
+	in.span.End()
+	r.forget(in.part)
+}
+
+// endReading is called when nothing more is read and prepared.
+func (r *run) endReading() {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	r.eof = true
+	r.settleEnd()
+}
+
+// settleEnd lets the schedulers write what is not full once everything is with
+// them, and sees when all is finished. Pipeline.mu is held.
+func (r *run) settleEnd() {
+	if !r.eof || r.unplaced > 0 {
+		return
+	}
+	if !r.ending {
+		r.ending = true
+		for _, s := range r.scheds {
+			s.end()
+		}
+	}
+	if r.open == 0 && !r.over {
+		r.over = true
+		close(r.drained)
+	}
+}

@@ -1,0 +1,118 @@
+package pipeline
+
+import (
+	"container/heap"
+	"time"
+)
+
+// settle books what became of a batch and sends each of its lanes on.
+func (s *scheduler) settle(b *batch, now time.Time) {
+	hard := s.run.hard.Err() != nil
+	for i := range b.items {
+		it, l, err := &b.items[i], b.of[i], b.errs[i]
+		switch {
+		case err == nil:
+			s.finish(it, b.ds[i].Outcome, b.ds[i].Reason)
+			l.attempt = 0
+		case hard:
+			// It stays pending: the next run delivers it.
+		case s.route.retried(err) || len(l.retry) > 0:
+			after, _ := Retryable(err)
+			l.server = max(l.server, after)
+			l.retry = append(l.retry, *it)
+			s.retries.add(s, err)
+		default:
+			it.fail = &failure{classOf(err), err}
+			s.bury(l, *it)
+		}
+	}
+	// Keys that failed together come back together: a batch that failed as a
+	// whole is not torn into one Write for each key.
+	var delays [maxSharedDelays]time.Duration
+	for _, l := range b.lanes {
+		l.batch = nil
+		if len(l.retry) > 0 {
+			l.queue = append(l.retry, l.queue...)
+			l.retry = nil
+			d := &delays[min(l.attempt, maxSharedDelays-1)]
+			if *d == 0 {
+				*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
+			}
+			l.wake = now.Add(max(*d, l.server))
+			l.attempt++
+			l.server = 0
+		}
+		s.release(l, now)
+	}
+	b.reset()
+	s.spare = append(s.spare, b)
+	s.retries.flush(s, now)
+}
+
+// Attempts from here on share a delay: the backoff has long reached its maximum.
+const maxSharedDelays = 16
+
+// release sends a lane where it belongs when nothing of it is under way.
+func (s *scheduler) release(l *lane, now time.Time) {
+	switch {
+	case l.dead > 0 || l.batch != nil:
+	case len(l.queue) == 0:
+		s.dropLane(l)
+	case l.wake.After(now):
+		for i := range l.queue {
+			s.own(&l.queue[i])
+		}
+		l.parked = true
+		heap.Push(&s.parked, l)
+	default:
+		s.awake = append(s.awake, l)
+	}
+}
+
+// giveUp takes the first of the lane's queue, which can never be written, to
+// dead letters, or blocks the key where there are none.
+func (s *scheduler) giveUp(l *lane, now time.Time) {
+	if s.run.p.o.DeadLetters != nil {
+		s.bury(l, l.pop())
+		return
+	}
+	s.retries.add(s, l.queue[0].fail.err)
+	l.wake = now.Add(max(1, s.run.p.o.Backoff.delay(l.attempt, 0)))
+	l.attempt++
+	s.release(l, now)
+	s.retries.flush(s, now)
+}
+
+// finish books the end of one delivery.
+func (s *scheduler) finish(it *item, o Outcome, reason string) {
+	l := &s.route.ledger
+	l.Pending--
+	l.count(o, reason, 1)
+	s.route.newest.see(it.d.Change.Time)
+	if it.owned {
+		s.run.bounds.release(it.page.part.name, ownBytes(it), 1)
+		s.report(it.page, 1, 0)
+		return
+	}
+	s.report(it.page, 1, 1)
+}
+
+// own clones what waits beyond its batch, so that it holds its own bytes and not its page's.
+// What the sink planned is ranges of the page too: it plans again.
+func (s *scheduler) own(it *item) {
+	if it.owned {
+		return
+	}
+	c := it.d.Change.Clone()
+	d := Delivery{Change: c}
+	for _, e := range it.d.Events {
+		e.Change, e.Old, e.New = c, e.Old.Clone(), e.New.Clone()
+		d.Events = append(d.Events, e)
+	}
+	if it.fail == nil {
+		it.fail = s.route.plan(&d)
+	}
+	it.d, it.owned = d, true
+	s.run.bounds.take(it.page.part.name, ownBytes(it), 1)
+	s.report(it.page, 0, 1)
+}

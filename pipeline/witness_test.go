@@ -1,0 +1,298 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// witness sees all that happens and notes what breaks the contract.
+type witness struct {
+	mu     sync.Mutex
+	wrong  []string
+	rand   *rand.Rand
+	sinks  []*witnessSink
+	pages  map[string][][]string // by partition and page: the changes, as key and number
+	commit map[string]int
+	fails  int // commits and letters that may still fail
+}
+
+func (w *witness) errorf(format string, args ...any) {
+	if len(w.wrong) < 5 {
+		w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
+	}
+}
+
+// witnessSink is one sink: it fails at random, and checks what it is given.
+type witnessSink struct {
+	*witness
+	name    string
+	plan    sinkPlan
+	letters bool
+	flying  int
+	busy    map[Key]bool
+	tried   map[Key]int    // number of the newest that was first delivered
+	durable map[string]int // times written, or dead-lettered
+	gaveUp  map[string]bool
+}
+
+func (s *witnessSink) KeepsKeyOrder() bool { return s.plan.keepsOrder }
+
+// wants tells whether the change is routed here.
+func (s *witnessSink) wants(c *Change) bool { return nth(c)%3 < s.plan.takes }
+
+// Check is the route's filter. It fails at times, where dead letters take that.
+func (s *witnessSink) Check(c *Change) (Verdict, error) {
+	if s.letters && s.wants(c) && s.plan.poison > 0 && nth(c)%7 == s.plan.poison {
+		return Verdict{}, errBad
+	}
+	return Verdict{Drop: !s.wants(c), Reason: "unwanted"}, nil
+}
+
+func name(c *Change) string { return string(c.Key) + c.Sequence }
+
+// begin checks what a Write may be given.
+func (s *witnessSink) begin(ds []Delivery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flying++; s.flying > s.plan.concurrency {
+		s.errorf("%s: %d Writes in flight", s.name, s.flying)
+	}
+	if len(ds) > s.plan.batch.Count {
+		s.errorf("%s: a batch of %d", s.name, len(ds))
+	}
+	last := map[Key]int{}
+	for i := range ds {
+		c := ds[i].Change
+		n := nth(c)
+		before, twice := last[c.Key]
+		if twice && (!s.plan.keepsOrder || before >= n) {
+			s.errorf("%s: %s stands behind number %d in one batch", s.name, name(c), before)
+		} else if !twice && s.busy[c.Key] {
+			s.errorf("%s: %s is written while its key is", s.name, name(c))
+		}
+		last[c.Key] = n
+		s.busy[c.Key] = true
+		if s.letters && s.plan.poison > 0 && n%7 == s.plan.poison {
+			s.errorf("%s: %s was written, but a filter failed", s.name, name(c))
+		}
+		if n > s.tried[c.Key] {
+			for k := n - 1; k > 0; k-- { // the one before it is durable, or stands before it here
+				prior := change(string(c.Key), k)
+				if !s.wants(&prior) {
+					continue
+				}
+				if s.durable[name(&prior)] == 0 && before != k {
+					s.errorf("%s: %s overtook %s", s.name, name(c), name(&prior))
+				}
+				break
+			}
+			s.tried[c.Key] = n
+		}
+	}
+}
+
+// end notes what became of a Write.
+func (s *witnessSink) end(ds []Delivery, failed map[int]error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flying--
+	for i := range ds {
+		delete(s.busy, ds[i].Change.Key)
+		if failed == nil || failed[i] == nil {
+			s.durable[name(ds[i].Change)]++
+		}
+	}
+}
+
+func (s *witnessSink) Write(ctx context.Context, ds []Delivery) error {
+	s.begin(ds)
+	s.mu.Lock()
+	fault, pick, kind := s.rand.IntN(100) < s.plan.faults, s.rand.IntN(len(ds)), s.rand.IntN(6)
+	s.mu.Unlock()
+	if s.plan.slow > 0 && !sleep(ctx, s.plan.slow) {
+		s.end(ds, allFailed(len(ds), ctx.Err()))
+		return ctx.Err()
+	}
+	if !fault {
+		s.end(ds, nil)
+		return nil
+	}
+	switch kind {
+	case 0, 1, 2: // one fails, and what follows of its key
+		var failed BatchError
+		for i := pick; i < len(ds); i++ {
+			if ds[i].Change.Key == ds[pick].Change.Key {
+				failed.Add(i, Transient(errDown))
+			}
+		}
+		if kind == 0 {
+			failed.Failed[pick] = errDown
+			for i := range failed.Failed {
+				if i != pick {
+					delete(failed.Failed, i) // the key goes on behind what is given up
+				}
+			}
+		}
+		s.end(ds, failed.Failed)
+		return failed.OrNil()
+	case 3:
+		s.end(ds, allFailed(len(ds), errDown))
+		return RetryAfter(errDown, time.Second)
+	case 4:
+		s.end(ds, allFailed(len(ds), errDown))
+		return errDown
+	default:
+		s.end(ds, allFailed(len(ds), errDown))
+		panic("at random")
+	}
+}
+
+func allFailed(n int, err error) map[int]error {
+	failed := map[int]error{}
+	for i := range n {
+		failed[i] = err
+	}
+	return failed
+}
+
+// Put keeps letters, and fails at times.
+func (w *witness) Put(_ context.Context, letters []DeadLetter) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fails > 0 && w.rand.IntN(3) == 0 {
+		w.fails--
+		return errDown
+	}
+	for _, l := range letters {
+		for _, s := range w.sinks {
+			if s.name == l.Sink {
+				id := string(l.Key) + l.Sequence
+				s.durable[id]++
+				s.gaveUp[id] = true
+			}
+		}
+	}
+	return nil
+}
+
+// Commit checks that all up to the position is durable.
+func (w *witness) Commit(_ context.Context, partition string, p Position) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fails > 0 && w.rand.IntN(3) == 0 {
+		w.fails--
+		return errDown
+	}
+	at, _ := strconv.Atoi(string(p))
+	if at <= w.commit[partition] {
+		w.errorf("commit of %s went from %d to %d", partition, w.commit[partition], at)
+	}
+	w.commit[partition] = at
+	for i, changes := range w.pages[partition][:at] {
+		for _, id := range changes {
+			c := change(id[:2], 0)
+			c.Sequence = id[2:]
+			for _, s := range w.sinks {
+				if s.wants(&c) && s.durable[id] == 0 {
+					w.errorf("%s was committed at %d, but %s has not got %s of page %d", partition, at, s.name, id, i+1)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// source reads the plan's pages.
+func (w *witness) source(p plan) Source {
+	counts := map[string]int{}
+	next := 0
+	return SourceFunc(func(ctx context.Context) (*Page, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if next == len(p.pages) {
+			return nil, io.EOF
+		}
+		keys := p.pages[next]
+		next++
+		partition := "p"
+		if len(keys) > 0 {
+			partition = keys[0][:1]
+		}
+		page := pageOf(counts, partition, len(w.pages[partition])+1, keys...)
+		var ids []string
+		for i := range page.Changes {
+			c := &page.Changes[i] // of different sizes
+			c.Raw = append(c.Raw, make([]byte, nth(c)*37%150)...)
+			ids = append(ids, name(&page.Changes[i]))
+		}
+		w.pages[partition] = append(w.pages[partition], ids)
+		if p.lazy {
+			return &Page{Partition: page.Partition, Position: page.Position, Bytes: page.Bytes,
+				Decode: func() (*Page, error) { return page, nil }}, nil
+		}
+		return page, nil
+	})
+}
+
+// final checks the ledgers against what the sinks saw.
+func (w *witness) final(p plan, l Ledger, runErr error) {
+	if err := l.Check(); err != nil {
+		w.errorf("%v", err)
+	}
+	stop, hard := errors.AsType[*StopError](runErr)
+	if runErr != nil && !hard || hard && p.stop == 0 {
+		w.errorf("Run returned %v", runErr)
+	}
+	var pending int64
+	for _, s := range w.sinks {
+		k := l.Sinks[s.name]
+		pending += k.Pending
+		var given, written, letters int64
+		for _, pages := range w.pages {
+			for _, page := range pages {
+				for _, id := range page {
+					c := change(id[:2], 0)
+					c.Sequence = id[2:]
+					switch {
+					case !s.wants(&c):
+					case s.gaveUp[id]:
+						letters++
+						given++
+					case s.durable[id] > 0:
+						written++
+						given++
+					default:
+						given++
+					}
+				}
+			}
+		}
+		// After a hard stop, pages that no sink was given are not in the ledger,
+		// and what turned out durable while it stopped may stand as pending.
+		if !hard && (k.Routed != given || k.Written != written || k.DeadLettered != letters || k.Pending != 0) {
+			w.errorf("%s: the ledger says %+v; given %d, written %d, letters %d", s.name, k, given, written, letters)
+		}
+		if hard && (k.Routed > given || k.Written > written || k.DeadLettered > letters) {
+			w.errorf("%s: after a hard stop the ledger says %+v; given %d, written %d, letters %d", s.name, k, given, written, letters)
+		}
+	}
+	if hard && stop.Pending != pending {
+		w.errorf("the error says %d pending, the ledger %d", stop.Pending, pending)
+	}
+	if !hard {
+		for partition, pages := range w.pages {
+			if len(pages) > 0 && w.commit[partition] != len(pages) {
+				w.errorf("%s: committed %d of %d pages", partition, w.commit[partition], len(pages))
+			}
+		}
+	}
+}
