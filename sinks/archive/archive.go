@@ -19,8 +19,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
@@ -72,7 +70,7 @@ type Sink struct {
 	key       *template.Template
 	partition *template.Template // nil: none
 	roll      Roll
-	encoders  sync.Pool // of *zstd.Encoder
+	encoders  sync.Pool // of *zstd.Encoder, those that are free
 }
 
 var (
@@ -119,23 +117,7 @@ func New(o Options) (*Sink, error) {
 		}
 		s.kinds[k] = true
 	}
-	s.encoders.New = func() any {
-		e, err := newEncoder()
-		if err != nil {
-			return err
-		}
-		return e
-	}
-	if _, err := newEncoder(); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
 	return s, nil
-}
-
-// newEncoder makes an encoder without goroutines whose output depends on its
-// input alone, and whose window lets a reader merge many objects in little memory.
-func newEncoder() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10))
 }
 
 // Batch is what the route to this sink should have. Under Log a batch is an

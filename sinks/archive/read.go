@@ -39,7 +39,7 @@ func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] 
 		var last Entry
 		for {
 			e, err := m.next(ctx)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
@@ -118,8 +118,8 @@ func openMerge(ctx context.Context, l Lister, o ReadOptions) (*merge, error) {
 func (m *merge) add(ctx context.Context, r run) error {
 	e, err := r.next(ctx)
 	if err != nil {
-		if err == io.EOF {
-			err = nil
+		if errors.Is(err, io.EOF) {
+			return r.close()
 		}
 		return errors.Join(err, r.close())
 	}
@@ -135,7 +135,7 @@ func (m *merge) next(ctx context.Context) (Entry, error) {
 	out := top.Entry
 	e, err := top.run.next(ctx)
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		if err := heap.Pop(m).(head).run.close(); err != nil {
 			return Entry{}, err
 		}

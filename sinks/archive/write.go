@@ -69,13 +69,12 @@ func (s *Sink) object(ds []pipeline.Delivery, of []int) (name string, body []byt
 		a, b := ds[i].Change, ds[j].Change
 		return cmp.Or(cmp.Compare(a.Key, b.Key), a.Version.Compare(b.Version))
 	})
-	encoder, ok := s.encoders.Get().(*zstd.Encoder)
-	if !ok {
-		return "", nil, errors.New("archive: no zstd encoder")
+	var out bytes.Buffer
+	encoder, err := s.encoder(&out)
+	if err != nil {
+		return "", nil, err
 	}
 	defer s.encoders.Put(encoder)
-	var out bytes.Buffer
-	encoder.Reset(&out)
 	digest := sha256.New()
 	lines := io.MultiWriter(encoder, digest)
 	var line []byte
@@ -106,6 +105,20 @@ func (s *Sink) object(ds []pipeline.Delivery, of []int) (name string, body []byt
 	}
 	sum := hex.EncodeToString(digest.Sum(nil)[:16])
 	return fmt.Sprintf("%s-%s-%s%s", first, latest, sum, logSuffix), out.Bytes(), nil
+}
+
+// encoder is one that is free. It has no goroutines, its output depends on its
+// input alone, and its window lets a reader merge many objects in little memory.
+func (s *Sink) encoder(out io.Writer) (*zstd.Encoder, error) {
+	if e, ok := s.encoders.Get().(*zstd.Encoder); ok {
+		e.Reset(out)
+		return e, nil
+	}
+	e, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, fmt.Errorf("archive: compress: %w", err)
+	}
+	return e, nil
 }
 
 // logSuffix ends the name of every object of a log.

@@ -125,7 +125,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 			behind[m.Key] = err
 			failed.Add(of[i], err)
 		} else if err := behind[m.Key]; err != nil && failed.Failed[of[i]] == nil {
-			failed.Add(of[i], pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %v", err)))
+			failed.Add(of[i], pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %w", err)))
 		}
 	}
 	return failed.OrNil()

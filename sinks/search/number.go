@@ -12,7 +12,7 @@ import (
 type Number string
 
 const (
-	// NumberExact, the default, never loses a digit silently: an integer is a JSON
+	// NumberExact is the default, and never loses a digit silently: an integer is a JSON
 	// integer with all its digits, a decimal of at most 15 significant digits is a
 	// JSON number, which every double keeps, and a longer one is a JSON string. An
 	// index that maps the field to a number still parses the string to find it by
@@ -38,21 +38,16 @@ func (n Number) known() bool {
 
 // appendNumber writes d in the form n.
 func appendNumber(dst []byte, d pipeline.Decimal, n Number) []byte {
-	start := len(dst)
-	if n == NumberString {
-		dst = append(dst, '"')
-		return append(d.Append(dst), '"')
-	}
-	dst = d.Append(dst)
-	integral, digits := measure(dst[start:])
+	var buffer [64]byte
+	text := d.Append(buffer[:0])
+	integral, digits := measure(text)
 	switch {
-	case integral || n == NumberScaledFloat || n == NumberExact && digits <= 15:
-		return dst
-	case n == NumberDouble:
-		return strconv.AppendFloat(dst[:start], d.Float64(), 'g', -1, 64)
+	case n == NumberString, n == NumberExact && !integral && digits > 15:
+		return append(append(append(dst, '"'), text...), '"')
+	case n == NumberDouble && !integral:
+		return strconv.AppendFloat(dst, d.Float64(), 'g', -1, 64)
 	}
-	text := append(dst[:start:start], '"') // a fresh slice: dst is still read
-	return append(append(text, dst[start:]...), '"')
+	return append(dst, text...)
 }
 
 // measure tells of a canonical decimal whether it is an integer, and how many

@@ -77,26 +77,22 @@ func nameOf(path string) (string, error) {
 		}
 		part, joined = strings.CutSuffix(part, "~c")
 		for part != "" {
-			text, rest, escaped := strings.Cut(part, "~")
+			text, mark, _ := strings.Cut(part, "~")
 			name.WriteString(text)
-			part = rest
-			if !escaped {
-				break
-			}
-			switch rest {
-			case "0", "d", "f", "0~d", "0~f":
+			switch mark {
+			case "", "0", "d", "f", "0~f":
 				part = ""
 				continue
 			}
-			if len(rest) < 2 {
+			if len(mark) < 2 {
 				return "", notOurs(path)
 			}
-			b, err := strconv.ParseUint(rest[:2], 16, 8)
+			b, err := strconv.ParseUint(mark[:2], 16, 8)
 			if err != nil {
 				return "", notOurs(path)
 			}
 			name.WriteByte(byte(b))
-			part = rest[2:]
+			part = mark[2:]
 		}
 	}
 	return name.String(), nil

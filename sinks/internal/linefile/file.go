@@ -106,12 +106,13 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 			}
 			line := part
 			if len(long) > 0 {
-				line = append(long, part...)
-				long = line[:0]
+				long = append(long, part...)
+				line = long
 			}
 			if !yield(bytes.TrimSuffix(line, []byte("\n")), nil) {
 				return
 			}
+			long = long[:0]
 		}
 	}
 }

@@ -2,12 +2,13 @@ package bleve_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"log"
 	"os"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/bleve"
@@ -15,27 +16,32 @@ import (
 
 // A pipeline that keeps an index of products, on a folder.
 func Example() {
-	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "products-")
-	if err != nil {
-		log.Fatal(err)
+	if err == nil {
+		err = errors.Join(indexProducts(context.Background(), dir), os.RemoveAll(dir))
 	}
-	defer os.RemoveAll(dir)
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// p1 of 1: {"_tw":{"version":"00000000000000000000000000000000000000000000000001","by":"shop"},"title":"Red shoe","Price":49.9}
+}
+
+func indexProducts(ctx context.Context, dir string) error {
 	store, err := bleve.New(bleve.Options{Dir: dir})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer store.Close()
 
 	index, err := template.Parse("products", template.Options{})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	products := pipeline.ItemConditionFunc(func(item pipeline.Image) (bool, error) {
-		kind, _ := item.Get("Type")
-		text, _ := kind.Text()
-		return text == "Product", nil
-	})
+	products, err := expr.Env{}.CompileItem(`item.Type == "Product"`)
+	if err != nil {
+		return err
+	}
 	sink, err := search.New(search.Options{
 		Pipeline: "shop",
 		Store:    store,
@@ -44,11 +50,11 @@ func Example() {
 		Fields:   search.Fields{Include: []string{"Name", "Price"}, Rename: map[string]string{"Name": "title"}},
 	})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	p, err := pipeline.New(pipeline.Options{Name: "shop", Routes: []pipeline.Route{{Name: "products", Sink: sink}}})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 
 	records := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true}).DecodeLines([]byte(
@@ -65,16 +71,15 @@ func Example() {
 		return page, nil
 	})
 	if err := p.Run(ctx, source, nil); err != nil {
-		log.Fatal(err)
+		return err
 	}
 
 	hits, err := store.Search(ctx, "products", "shoe", 10)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	for _, d := range hits.Documents {
 		fmt.Printf("%s of %d: %s\n", d.ID, hits.Total, d.Doc)
 	}
-	// Output:
-	// p1 of 1: {"_tw":{"version":"00000000000000000000000000000000000000000000000001","by":"shop"},"title":"Red shoe","Price":49.9}
+	return nil
 }
