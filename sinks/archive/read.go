@@ -181,7 +181,7 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 		return Entry{}, err
 	}
 	line, err := r.lines.ReadBytes('\n')
-	if err == io.EOF && len(line) == 0 {
+	if errors.Is(err, io.EOF) && len(line) == 0 {
 		return Entry{}, io.EOF
 	}
 	if err != nil {

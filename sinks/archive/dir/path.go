@@ -77,12 +77,10 @@ func nameOf(path string) (string, error) {
 		}
 		part, joined = strings.CutSuffix(part, "~c")
 		for part != "" {
-			text, mark, _ := strings.Cut(part, "~")
+			text, mark, marked := strings.Cut(part, "~")
 			name.WriteString(text)
-			switch mark {
-			case "", "0", "d", "f", "0~f":
-				part = ""
-				continue
+			if !marked || mark == "0" || mark == "d" || mark == "f" || mark == "0~f" {
+				break // the end
 			}
 			if len(mark) < 2 {
 				return "", notOurs(path)
