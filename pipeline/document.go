@@ -118,6 +118,7 @@ func (r *recordReader) one(i int, orEnvelope bool) int {
 	sawEmpty := r.sawEmpty
 	if next := r.read(i, c); next >= 0 {
 		p.EmptyMaps += r.sawEmpty - sawEmpty
+		r.current = next
 		return next
 	}
 	*c = Change{}
@@ -175,6 +176,7 @@ func (r *recordReader) reject(i int) int {
 	e.Raw = r.b[i:next:next]
 	r.rescue(i, e)
 	r.page.Errors = append(r.page.Errors, e)
+	r.current = next
 	return next
 }
 

@@ -27,15 +27,19 @@ func (r *recordReader) line(b []byte, at int) {
 	for at = r.space(at); at < len(b); at = r.space(at) {
 		next := r.document(at)
 		if next < 0 {
-			r.rejectLine(max(at, r.current))
+			r.rejectLine(at)
 			return
 		}
 		at = next
 	}
 }
 
-// rejectLine makes what is left of a line an error.
+// rejectLine makes what is left of a line from i an error; of an array or an event
+// that breaks off, what comes behind its whole records.
 func (r *recordReader) rejectLine(i int) {
+	if i < r.current && r.current < len(r.b) {
+		i = r.current
+	}
 	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.b[i:len(r.b):len(r.b)], Err: r.framingError()}
 	e.Path = r.locateFrom(i, r.at, inRecord)
 	r.rescue(i, e)

@@ -66,7 +66,7 @@ type recordReader struct {
 	keys    []byte // canonical keys, built side by side
 	salvage bool   // go on behind what is unsound
 	start   int    // of the first record
-	current int    // of the record being read
+	current int    // of the record being read, or behind the last one
 }
 
 // fields reads the record's object into c. Fields that are null count as absent.

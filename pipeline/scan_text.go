@@ -21,35 +21,43 @@ const (
 // (0x22) at 0x20, and the control characters stay below: one comparison finds both.
 func (s *scanner) text(i int) int {
 	b := s.b
-	for {
-		for uint(i)+8 <= uint(len(b)) {
-			w := binary.LittleEndian.Uint64(b[i:])
-			quote := w ^ ones*0x02
-			slash := w ^ ones*'\\'
-			stop := ((quote-ones*0x21)&^quote | (slash-ones)&^slash | w) & highs
-			if stop != 0 {
-				i += bits.TrailingZeros64(stop) >> 3
-				break
-			}
+	for uint(i)+8 <= uint(len(b)) {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote := w ^ ones*0x02
+		slash := w ^ ones*'\\'
+		stop := ((quote-ones*0x21)&^quote | (slash-ones)&^slash | w) & highs
+		if stop == 0 {
 			i += 8
+			continue
 		}
-		for uint(i) < uint(len(b)) && b[i] >= ' ' && b[i] < utf8.RuneSelf && b[i] != '"' && b[i] != '\\' {
-			i++
-		}
-		switch c := s.peek(i); {
-		case c == '"':
+		i += bits.TrailingZeros64(stop) >> 3
+		if b[i] == '"' {
 			return i
-		case c == '\\':
-			i = s.escape(i)
-		case c >= utf8.RuneSelf:
-			i = s.runes(i)
-		default:
-			return s.fail(i, errControl)
 		}
-		if i < 0 {
+		if i = s.special(i); i < 0 {
 			return -1
 		}
 	}
+	for ; s.peek(i) != '"'; i++ { // the last bytes of the input
+		if c := s.peek(i); c < ' ' || c == '\\' || c >= utf8.RuneSelf {
+			if i = s.special(i); i < 0 {
+				return -1
+			}
+			i--
+		}
+	}
+	return i
+}
+
+// special checks what is no plain ASCII at i.
+func (s *scanner) special(i int) int {
+	switch c := s.peek(i); {
+	case c == '\\':
+		return s.escape(i)
+	case c >= utf8.RuneSelf:
+		return s.runes(i)
+	}
+	return s.fail(i, errControl)
 }
 
 // runes checks UTF-8 up to the next byte of ASCII.

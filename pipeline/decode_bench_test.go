@@ -1,0 +1,149 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// eventOf is a Lambda event of n records of about 1.5 KB: an order in
+// NEW_AND_OLD_IMAGES, of 13 attributes, one of which has changed.
+func eventOf(n int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"Records":[`)
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		image := func(status string) string {
+			return fmt.Sprintf(`{"PK":{"S":"USER#%06d"},"SK":{"S":"ORDER#2026-11-21#%06d"},"Type":{"S":"Order"},"Status":{"S":"%s"},"Total":{"N":"129.95"},"Currency":{"S":"EUR"},"CreatedAt":{"N":"1795251600"},"Paid":{"BOOL":true},"Note":{"S":"leave at the back door, ring twice"},"Coupon":{"NULL":true},"Address":{"M":{"Street":{"S":"Main Street 5"},"City":{"S":"Zürich"},"Zip":{"S":"8001"}}},"Tags":{"SS":["gift","express"]},"Lines":{"L":[{"M":{"sku":{"S":"SKU-%05d"},"qty":{"N":"2"}}},{"M":{"sku":{"S":"SKU-77"},"qty":{"N":"1"}}}]}}`,
+				i%50, i, status, i)
+		}
+		fmt.Fprintf(&b, `{"eventID":"%032x","eventName":"MODIFY","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"eu-west-1","dynamodb":{"ApproximateCreationDateTime":1795251660,"Keys":{"PK":{"S":"USER#%06d"},"SK":{"S":"ORDER#2026-11-21#%06d"}},"NewImage":%s,"OldImage":%s,"SequenceNumber":"%027d","SizeBytes":812,"StreamViewType":"NEW_AND_OLD_IMAGES"},"eventSourceARN":"arn:aws:dynamodb:eu-west-1:123456789012:table/shop/stream/2026-11-21T09:00:00.000"}`,
+			i, i%50, i, image("shipped"), image("paid"), 100000+i)
+	}
+	b.WriteString(`]}`)
+	return []byte(b.String())
+}
+
+// wideEvent is an event of records whose images have many attributes.
+func wideEvent(records, attributes int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"Records":[`)
+	for i := range records {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"eventID":"%032x","eventName":"INSERT","dynamodb":{"Keys":{"attribute0000":{"S":"%06d"}},"NewImage":{`, i, i)
+		for a := range attributes {
+			if a > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, `"attribute%04d":{"S":"%06d"}`, a, i)
+		}
+		fmt.Fprintf(&b, `},"SequenceNumber":"%027d"},"eventSourceARN":"arn:aws:dynamodb:eu-west-1:123456789012:table/wide/stream/2026-11-21T09:00:00.000"}`, 100000+i)
+	}
+	b.WriteString(`]}`)
+	return []byte(b.String())
+}
+
+// pass decodes an event and puts every change through a TTL filter and a detector
+// of one transition: how many events arose.
+type pass struct {
+	decoder    *pipeline.Decoder
+	filter     pipeline.Filter
+	transition pipeline.Detector
+	events     []pipeline.Event
+}
+
+func newPass(tb testing.TB) *pass {
+	status, err := pipeline.ParsePath("Status")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &pass{
+		decoder:    pipeline.NewDecoder(pipeline.DecoderOptions{}),
+		filter:     pipeline.Drop("ttl_deletes", pipeline.TTLDeletes()),
+		transition: pipeline.Transition(status, "*", "shipped"),
+	}
+}
+
+func (p *pass) run(tb testing.TB, b []byte) {
+	page, err := p.decoder.Decode(b)
+	if err != nil || len(page.Errors) > 0 {
+		tb.Fatal(err, page.Errors)
+	}
+	p.events = p.events[:0]
+	for i := range page.Changes {
+		c := &page.Changes[i]
+		if verdict, err := p.filter.Check(c); err != nil || verdict.Drop {
+			tb.Fatal(verdict, err)
+		}
+		if p.events, err = p.transition.Detect(p.events, c); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if len(p.events) != len(page.Changes) {
+		tb.Fatalf("%d events of %d changes", len(p.events), len(page.Changes))
+	}
+}
+
+// BenchmarkDecode is one pass over an event of 100 records, in turns with
+// gjson.Valid over the same bytes. x-gjson is the ratio of their shortest times, at
+// most 1.1; the shortest, so that it says the same on a busy machine.
+func BenchmarkDecode(b *testing.B) {
+	event, p := eventOf(100), newPass(b)
+	b.SetBytes(int64(len(event)))
+	b.ReportAllocs()
+	ours, theirs := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for b.Loop() {
+		start := time.Now()
+		p.run(b, event)
+		between := time.Now()
+		if !gjson.ValidBytes(event) {
+			b.Fatal("not JSON")
+		}
+		ours, theirs = min(ours, between.Sub(start)), min(theirs, time.Since(between))
+	}
+	b.ReportMetric(float64(ours)/float64(theirs), "x-gjson")
+	b.ReportMetric(float64(ours)/100, "ns/record")
+	b.ReportMetric(float64(theirs)/100, "gjson-ns/record")
+}
+
+// BenchmarkDecodeAttributes is the cost per byte of records of 400 attributes, in
+// turns with records of 10. x-few is the ratio of the shortest times per byte.
+func BenchmarkDecodeAttributes(b *testing.B) {
+	few, many := wideEvent(4000, 10), wideEvent(100, 400)
+	d := pipeline.NewDecoder(pipeline.DecoderOptions{})
+	decode := func(event []byte) float64 {
+		start := time.Now()
+		page, err := d.Decode(event)
+		if err != nil || len(page.Errors) > 0 {
+			b.Fatal(err, page.Errors)
+		}
+		return float64(time.Since(start)) / float64(len(event))
+	}
+	ten, hundreds := math.Inf(1), math.Inf(1)
+	for b.Loop() {
+		ten, hundreds = min(ten, decode(few)), min(hundreds, decode(many))
+	}
+	b.ReportMetric(ten, "10-ns/byte")
+	b.ReportMetric(hundreds, "400-ns/byte")
+	b.ReportMetric(hundreds/ten, "x-few")
+}
+
+// TestDecodeAllocations: a page costs a few allocations, and a record none.
+func TestDecodeAllocations(t *testing.T) {
+	event, p := eventOf(100), newPass(t)
+	p.run(t, event)
+	got := testing.AllocsPerRun(20, func() { p.run(t, event) })
+	if got > 100 {
+		t.Errorf("%v allocations for 100 records, want at most one a record", got)
+	}
+}
