@@ -94,10 +94,10 @@ func (p *pass) run(tb testing.TB, b []byte) {
 	}
 }
 
-// BenchmarkDecode is one pass over an event of 100 records, in turns with
+// BenchmarkDecoder is one pass over an event of 100 records, in turns with
 // gjson.Valid over the same bytes. x-gjson is the ratio of their shortest times, at
 // most 1.1; the shortest, so that it says the same on a busy machine.
-func BenchmarkDecode(b *testing.B) {
+func BenchmarkDecoder(b *testing.B) {
 	event, p := eventOf(100), newPass(b)
 	b.SetBytes(int64(len(event)))
 	b.ReportAllocs()
@@ -116,9 +116,9 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportMetric(float64(theirs)/100, "gjson-ns/record")
 }
 
-// BenchmarkDecodeAttributes is the cost per byte of records of 400 attributes, in
+// BenchmarkDecoderAttributes is the cost per byte of records of 400 attributes, in
 // turns with records of 10. x-few is the ratio of the shortest times per byte.
-func BenchmarkDecodeAttributes(b *testing.B) {
+func BenchmarkDecoderAttributes(b *testing.B) {
 	few, many := wideEvent(4000, 10), wideEvent(100, 400)
 	d := pipeline.NewDecoder(pipeline.DecoderOptions{})
 	decode := func(event []byte) float64 {
@@ -138,8 +138,8 @@ func BenchmarkDecodeAttributes(b *testing.B) {
 	b.ReportMetric(hundreds/ten, "x-few")
 }
 
-// TestDecodeAllocations: a page costs a few allocations, and a record none.
-func TestDecodeAllocations(t *testing.T) {
+// TestDecoderAllocations: a page costs a few allocations, and a record none.
+func TestDecoderAllocations(t *testing.T) {
 	event, p := eventOf(100), newPass(t)
 	p.run(t, event)
 	got := testing.AllocsPerRun(20, func() { p.run(t, event) })

@@ -13,7 +13,8 @@ type envelope struct {
 func (r *recordReader) document(i int) int {
 	switch {
 	case i >= len(r.b):
-		return r.fail(i, errNothing)
+		r.at, r.err = i, errNothing
+		return -1
 	case r.b[i] == '[':
 		return r.array(i)
 	}

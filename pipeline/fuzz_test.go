@@ -116,7 +116,7 @@ func walk(v pipeline.Value) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
+func FuzzDecoder(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, d := range decoders() {

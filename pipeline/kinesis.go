@@ -3,6 +3,7 @@ package pipeline
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func (r *recordReader) fromKinesis(c *Change) bool {
 	if !ok {
 		r.path = string(appendBelow([]byte("kinesis.data"), r.path))
 		if r.err == errEnd || r.err == errToken {
-			r.err = errors.Join(errData, r.err)
+			r.err = fmt.Errorf("%w: %w", errData, r.err)
 		}
 	}
 	return ok

@@ -25,7 +25,12 @@ func (r *recordReader) line(b []byte, at int) {
 	r.b = b
 	defer func() { r.b = whole }()
 	for at = r.space(at); at < len(b); at = r.space(at) {
-		next := r.document(at)
+		next := -1
+		if c := b[at]; c == '{' || c == '[' {
+			next = r.document(at)
+		} else {
+			r.fail(at, errRecord) // one error for the line, and not one for each token
+		}
 		if next < 0 {
 			r.rejectLine(at)
 			return

@@ -181,7 +181,7 @@ func TestFact13_ViewTypes(t *testing.T) {
 
 // Fact 14: a TTL delete is spelled userIdentity.type/principalId in Lambda JSON and
 // Type/PrincipalId in the Streams API.
-func TestFact14_TTLDeletes(t *testing.T) {
+func TestFact14_IdentityOfTTLDeletes(t *testing.T) {
 	api := with(with(ttlDelete, `"type"`, `"Type"`), `"principalId"`, `"PrincipalId"`)
 	for _, record := range []string{ttlDelete, api} {
 		c := one(t, pipeline.DecoderOptions{}, record)
@@ -197,7 +197,7 @@ func TestFact14_TTLDeletes(t *testing.T) {
 }
 
 // Fact 15: legacy global tables add aws:rep:* attributes.
-func TestFact15_ReplicationAttributes(t *testing.T) {
+func TestFact15_ReplicationAttributesDecode(t *testing.T) {
 	c := one(t, pipeline.DecoderOptions{}, with(modify, `"Email":{"S":"b@example.com"}`,
 		`"Email":{"S":"a@example.com"},"aws:rep:deleting":{"BOOL":false},"aws:rep:updatetime":{"N":"1795251660.123001"},"aws:rep:updateregion":{"S":"eu-west-1"}`))
 	if v, ok := c.New.Lookup(`["aws:rep:updatetime"]`); !ok || string(v.AppendJSON(nil)) != "1795251660.123001" {

@@ -1,0 +1,87 @@
+package pipeline_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+func TestLines(t *testing.T) {
+	for _, tt := range []struct {
+		name, input string
+		changes     int
+	}{
+		{"nothing", "", 0},
+		{"blank", "\n \r\n\n", 0},
+		{"lines", insert + "\n" + modify + "\n", 2},
+		{"no newline at the end", insert + "\n" + modify, 2},
+		{"CR LF", insert + "\r\n" + modify + "\r\n", 2},
+		{"byte order mark", "\xef\xbb\xbf" + insert + "\n\n\n" + modify, 2},
+		{"an event on a line", `{"Records":[` + insert + `,` + modify + `]}` + "\n" + insert, 3},
+		{"an array on a line", `[` + insert + `]` + "\n" + insert, 2},
+		{"a newline lost", insert + modify + "\n" + insert, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines([]byte(tt.input))
+			if len(page.Changes) != tt.changes || len(page.Errors) != 0 || page.Bytes != len(tt.input) {
+				t.Errorf("%d changes, %v", len(page.Changes), page.Errors)
+			}
+			for i, c := range page.Changes {
+				if c.Index != i {
+					t.Errorf("change %d has index %d", i, c.Index)
+				}
+			}
+		})
+	}
+}
+
+func TestBrokenLinesLoseNothingElse(t *testing.T) {
+	unsound := with(modify, `"MODIFY"`, `5`)
+	cut := modify[:strings.Index(modify, `"OldImage"`)+30]
+	input := insert + "\n" + cut + "\nhello\n" + unsound + "\n" + `[` + modify + `,{"x` + "\n" + ttlDelete
+	page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines([]byte(input))
+	if len(page.Changes) != 3 || len(page.Errors) != 4 {
+		t.Fatalf("%d changes, %v", len(page.Changes), page.Errors)
+	}
+	for i, want := range []struct {
+		index   int
+		raw     string
+		path    string
+		framing bool
+	}{
+		{1, cut, "dynamodb.OldImage.PK", true},
+		{2, "hello", "", true},
+		{3, unsound, "eventName", false},
+		{5, `{"x`, "", true},
+	} {
+		e := page.Errors[i]
+		broken, framing := errors.AsType[*pipeline.FramingError](error(e))
+		if e.Index != want.index || string(e.Raw) != want.raw || e.Path != want.path || framing != want.framing || int(e.Offset) != strings.Index(input, want.raw) {
+			t.Errorf("error %d: %+v", i, e)
+		}
+		if framing && (broken.Offset < e.Offset || int(broken.Offset) > int(e.Offset)+len(e.Raw)) {
+			t.Errorf("error %d: broken at %d", i, broken.Offset)
+		}
+	}
+	// What came whole before the cut is believed: the key, so that its order is kept.
+	if e := page.Errors[0]; e.Key != "USER%231,PROFILE" {
+		t.Errorf("%+v", e)
+	}
+	if e := page.Errors[2]; e.Key != "USER%231,PROFILE" || e.Version.IsZero() {
+		t.Errorf("%+v", e)
+	}
+	if c := page.Changes[2]; c.Index != 6 || !c.TTLDelete() {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A record does not go on across a newline: a cut line must not swallow the next.
+func TestLinesEndAtTheNewline(t *testing.T) {
+	at := strings.Index(modify, `"dynamodb"`)
+	page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines([]byte(modify[:at] + "\n" + modify[at:] + "\n" + insert))
+	if len(page.Changes) != 1 || len(page.Errors) != 2 {
+		t.Errorf("%d changes, %v", len(page.Changes), page.Errors)
+	}
+}
