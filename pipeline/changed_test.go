@@ -1,7 +1,9 @@
 package pipeline_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -97,9 +99,10 @@ func TestFact13_ComparingWithoutAnImageIsAnError(t *testing.T) {
 	}
 	for name, ask := range stages {
 		c := plainChange(t, `{"a":1}`, `{"a":2}`)
-		c.Old = pipeline.Image{}
-		if err := ask(c); err == nil {
-			t.Errorf("%s takes a MODIFY without an old image", name)
+		c.Old, c.ViewType = pipeline.Image{}, pipeline.NewImage
+		err := ask(c)
+		if e, ok := errors.AsType[*pipeline.MissingImageError](err); !ok || e.Image != "old" || !strings.Contains(e.Redacted(), "NEW_IMAGE") {
+			t.Errorf("%s of a MODIFY without an old image: %v", name, err)
 		}
 	}
 }

@@ -1,9 +1,6 @@
 package pipeline
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // replicationPrefix starts the names of the attributes that legacy global tables
 // (version 2017.11.29) add to items: aws:rep:deleting, aws:rep:updatetime,
@@ -69,18 +66,3 @@ func sameButReplication(a, b Image) bool {
 }
 
 func replicated(name string) bool { return strings.HasPrefix(name, replicationPrefix) }
-
-// comparable is an error where the change lacks an image that its operation has:
-// a stage that compares would take the lack for a difference.
-func (c *Change) comparable() error {
-	var missing string
-	switch {
-	case !c.Old.Exists() && (c.Op == Modify || c.Op == Remove):
-		missing = "old"
-	case !c.New.Exists() && (c.Op == Modify || c.Op == Insert):
-		missing = "new"
-	default:
-		return nil
-	}
-	return fmt.Errorf("%v without its %s image (view type %v): set the stream's view type to NEW_AND_OLD_IMAGES", c.Op, missing, c.ViewType)
-}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 )
 
 // ErrNoImage is the error of decoding an image that does not exist, as the new
@@ -59,19 +58,32 @@ type DecodeError struct {
 	Err  error        // why, where the kind as such would do; else nil
 }
 
+var _ Redacted = (*DecodeError)(nil)
+
 // Error says where, what and why.
 func (e *DecodeError) Error() string {
-	var b strings.Builder
-	if e.Path == "" {
-		b.WriteString("item: ")
-	} else {
-		fmt.Fprintf(&b, "attribute %s: ", e.Path)
-	}
-	fmt.Fprintf(&b, "%v does not decode into %v", e.Kind, e.Type)
+	text := e.text(e.Path)
 	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+		text += ": " + e.Err.Error()
 	}
-	return b.String()
+	return text
+}
+
+// Redacted leaves out the cause, which may be an Unmarshaler's, and the path
+// below the item's attribute, where names may be data.
+func (e *DecodeError) Redacted() string {
+	root := e.Path
+	if p, err := ParsePath(root); err == nil {
+		root = string(appendMember(nil, p.Root()))
+	}
+	return e.text(root)
+}
+
+func (e *DecodeError) text(path string) string {
+	if path == "" {
+		return fmt.Sprintf("item: %v does not decode into %v", e.Kind, e.Type)
+	}
+	return fmt.Sprintf("attribute %s: %v does not decode into %v", path, e.Kind, e.Type)
 }
 
 // Unwrap is the cause.

@@ -122,6 +122,22 @@ func TestDecode_Errors(t *testing.T) {
 	}
 }
 
+func TestDecodeError_Redacted(t *testing.T) {
+	type target struct {
+		By    map[string]int `dynamodbav:"by-mail"`
+		Price money
+	}
+	for doc, want := range map[string]string{
+		`{"by-mail":{"ada@example.com":true}}`: `attribute ["by-mail"]: BOOL does not decode into int`,
+		`{"Price":"x"}`:                        `attribute Price: S does not decode into pipeline_test.money`,
+	} {
+		_, err := pipeline.Decode[target](plainItem(t, doc))
+		if e, ok := errors.AsType[pipeline.Redacted](err); !ok || e.Redacted() != want {
+			t.Errorf("%s: %v, want %s", doc, err, want)
+		}
+	}
+}
+
 func TestDecode_Targets(t *testing.T) {
 	m := plainItem(t, `{"a":1}`)
 	if _, err := pipeline.Decode[struct{}](pipeline.Image{}); !errors.Is(err, pipeline.ErrNoImage) {

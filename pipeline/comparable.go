@@ -1,0 +1,33 @@
+package pipeline
+
+import "fmt"
+
+// MissingImageError is a change that lacks an image which its operation has, met
+// by a stage that compares images. The stage would take the lack for a difference.
+type MissingImageError struct {
+	Op       Operation
+	Image    string // old or new
+	ViewType ViewType
+}
+
+var _ Redacted = (*MissingImageError)(nil)
+
+// Error says what is missing, and how to get it.
+func (e *MissingImageError) Error() string {
+	return fmt.Sprintf("%v without its %s image (view type %v): set the stream's view type to NEW_AND_OLD_IMAGES", e.Op, e.Image, e.ViewType)
+}
+
+// Redacted is the whole text: it shows nothing of the item.
+func (e *MissingImageError) Redacted() string { return e.Error() }
+
+// comparable is a *MissingImageError where the images of c can't be compared.
+func (c *Change) comparable() error {
+	switch {
+	case !c.Old.Exists() && (c.Op == Modify || c.Op == Remove):
+		return &MissingImageError{c.Op, "old", c.ViewType}
+	case !c.New.Exists() && (c.Op == Modify || c.Op == Insert):
+		return &MissingImageError{c.Op, "new", c.ViewType}
+	default:
+		return nil
+	}
+}
