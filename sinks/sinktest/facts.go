@@ -1,27 +1,69 @@
 package sinktest
 
-import "testing"
+import (
+	"encoding/base64"
+	"maps"
+	"strconv"
+	"testing"
+)
 
-// item is an item of the suite's vocabulary that every condition on Type alone
-// either takes or leaves. Its key is as Build expects.
-func item(pk, status string) Item {
-	return Item{
-		"PK": {"S": pk}, "SK": {"S": "1"}, "Type": {"S": "Order"}, "Status": {"S": status},
-		"Rank": {"N": "1"}, "CreatedAt": {"S": "2026-01-02T23:59:59Z"}, "Total": {"N": "10.5"}, "Any": {"S": "x"},
+// fact makes the records of the properties that need a certain stream.
+type fact struct{ keys map[string]string }
+
+func (s Suite) fact() fact { return fact{s.Stream.withDefaults().Keys} }
+
+// item is an Order whose key attributes come from one letter, in every type of key.
+func (f fact) item(letter byte, status string) Item {
+	it := Item{
+		"Type": {"S": "Order"}, "Status": {"S": status}, "Rank": {"N": "1"}, "CreatedAt": {"S": "2026-01-02T23:59:59Z"},
+		"Total": {"N": "10.5"}, "Any": {"S": "x"},
 	}
+	maps.Copy(it, f.key(letter))
+	return it
+}
+
+func (f fact) key(letter byte) Item {
+	k := Item{}
+	for name, kind := range f.keys {
+		switch kind {
+		case "N":
+			k[name] = Attr{"N": strconv.Itoa(int(letter))}
+		case "B":
+			k[name] = Attr{"B": base64.StdEncoding.EncodeToString([]byte{letter})}
+		default:
+			k[name] = Attr{"S": string(letter)}
+		}
+	}
+	return k
+}
+
+// record is a change of an item's status. No status: there is no item.
+func (f fact) record(letter byte, from, to string) Record {
+	r := Record{EventName: "MODIFY", Keys: f.key(letter), Second: epoch}
+	if from == "" {
+		r.EventName = "INSERT"
+	} else {
+		r.Old = f.item(letter, from)
+	}
+	if to == "" {
+		r.EventName = "REMOVE"
+	} else {
+		r.New = f.item(letter, to)
+	}
+	return r
 }
 
 // history is what happens to three items: one moves and moves back, one goes and
 // comes again, one is left alone.
-func history() []Record {
+func (f fact) history() []Record {
 	return []Record{
-		{EventName: "INSERT", New: item("a", "paid"), Second: epoch},
-		{EventName: "INSERT", New: item("b", "paid"), Second: epoch},
-		{EventName: "INSERT", New: item("c", "paid"), Second: epoch},
-		{EventName: "MODIFY", Old: item("a", "paid"), New: item("a", "shipped"), Second: epoch},
-		{EventName: "REMOVE", Old: item("b", "paid"), Second: epoch},
-		{EventName: "MODIFY", Old: item("a", "shipped"), New: item("a", "paid"), Second: epoch},
-		{EventName: "INSERT", New: item("b", "shipped"), Second: epoch},
+		f.record('a', "", "paid"),
+		f.record('b', "", "paid"),
+		f.record('c', "", "paid"),
+		f.record('a', "paid", "shipped"),
+		f.record('b', "paid", ""),
+		f.record('a', "shipped", "paid"),
+		f.record('b', "", "shipped"),
 	}
 }
 
@@ -38,7 +80,7 @@ func inBatches(t *testing.T, s Suite, after string, records []Record) {
 // Fact 1: sequence numbers are 21 to 40 decimal digits; compare numerically,
 // never as text, never as int64.
 func sequencesAreNumbers(t *testing.T, s Suite) {
-	records := history()
+	records := s.fact().history()
 	for i, sequence := range []string{
 		"900000000000000000000",
 		"999999999999999999998",
@@ -63,11 +105,9 @@ func sequencesAreNumbers(t *testing.T, s Suite) {
 // Fact 19: a store that forgets deleted versions lets a late old write resurrect
 // what was deleted.
 func lateWriteAfterDelete(t *testing.T, s Suite) {
-	records := []Record{
-		{EventName: "INSERT", New: item("a", "paid"), Second: epoch},
-		{EventName: "MODIFY", Old: item("a", "paid"), New: item("a", "shipped"), Second: epoch},
-		{EventName: "REMOVE", Old: item("a", "shipped"), Second: epoch + 1},
-	}
+	f := s.fact()
+	records := []Record{f.record('a', "", "paid"), f.record('a', "paid", "shipped"), f.record('a', "shipped", "")}
+	records[2].Second++
 	fixed(t, s, func(st *stage) {
 		st.must(st.worker(nil).all(st, st.stream.Changes, 1))
 		st.close(st.store.Close)
@@ -83,7 +123,7 @@ func lateWriteAfterDelete(t *testing.T, s Suite) {
 // Fact 20: a version made of second and counter restarts at 0 after a restart, so
 // a newer write of the same second can lose.
 func oneSecond(t *testing.T, s Suite) {
-	records := history()
+	records := s.fact().history()
 	for n := range records {
 		fixed(t, s, func(st *stage) {
 			st.must(st.worker(nil).all(st, st.stream.Changes[:n], 1))
@@ -96,11 +136,8 @@ func oneSecond(t *testing.T, s Suite) {
 
 // Fact 21: delete then re-insert of one key in one batch must end with it present.
 func deleteThenInsert(t *testing.T, s Suite) {
-	records := []Record{
-		{EventName: "INSERT", New: item("a", "paid"), Second: epoch},
-		{EventName: "REMOVE", Old: item("a", "paid"), Second: epoch},
-		{EventName: "INSERT", New: item("a", "paid"), Second: epoch},
-	}
+	f := s.fact()
+	records := []Record{f.record('a', "", "paid"), f.record('a', "paid", ""), f.record('a', "", "paid")}
 	fixed(t, s, func(st *stage) {
 		if len(st.suite.Model(st.stream)) == 0 {
 			t.Fatal("the model leaves nothing of an item that was deleted and inserted again: it must take an Order")
@@ -115,15 +152,17 @@ func deleteThenInsert(t *testing.T, s Suite) {
 
 // ttlDelete: an item that the TTL process removed is gone.
 func ttlDelete(t *testing.T, s Suite) {
-	records := history()
-	records = append(records, Record{EventName: "REMOVE", Old: item("c", "paid"), TTL: true, Second: epoch + 9})
+	f := s.fact()
+	expired := f.record('c', "paid", "")
+	expired.TTL = true
+	records := append(f.history(), expired)
 	inBatches(t, s, "a TTL delete", records)
 }
 
 // unknownOperation: an event name that no documentation knows means what its
 // images say.
 func unknownOperation(t *testing.T, s Suite) {
-	records := history()
+	records := s.fact().history()
 	for i := range records {
 		records[i].EventName = "EVOLVE"
 	}

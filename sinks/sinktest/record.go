@@ -1,6 +1,7 @@
 package sinktest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -38,7 +39,8 @@ type Record struct {
 	Old, New  Item // nil where the record has none
 	TTL       bool // removed by the TTL process
 	Sequence  string
-	Second    int64 // approximate creation time, epoch seconds
+	Second    int64  // approximate creation time, epoch seconds
+	ViewType  string // Default: NEW_AND_OLD_IMAGES
 }
 
 // Removed tells whether the item is gone after the record.
@@ -63,7 +65,7 @@ func (r Record) JSON() []byte {
 		"Keys":                        r.Keys,
 		"SequenceNumber":              r.Sequence,
 		"SizeBytes":                   100,
-		"StreamViewType":              "NEW_AND_OLD_IMAGES",
+		"StreamViewType":              cmp.Or(r.ViewType, "NEW_AND_OLD_IMAGES"),
 	}
 	if r.Old != nil {
 		body["OldImage"] = r.Old

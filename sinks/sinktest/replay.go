@@ -46,12 +46,14 @@ func replayed(t *testing.T, s Suite) {
 }
 
 // zombie: a worker that lost its place long ago and does not know goes on with
-// an old part of the stream, between and after the writes of the one that has it now.
+// an old part of the stream, between and after the writes of the one that has it
+// now, until it notices at last.
 func zombie(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		alive, lagging := st.worker(nil), st.worker(nil)
 		ahead := cut(rt, st.stream.Changes)
 		behind := cut(rt, suffix(rt, st.stream.Changes))
+		behind = behind[:rapid.IntRange(1, len(behind)).Draw(rt, "noticed after")]
 		for len(ahead) > 0 {
 			st.must(alive.deliver(st.ctx, ahead[0]))
 			ahead = ahead[1:]

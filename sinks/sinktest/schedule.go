@@ -67,7 +67,7 @@ func plan(t *rapid.T, calls int, kinds ...Kind) *Faults {
 	f := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) Fault {
 		return Fault{
 			Call:  rapid.IntRange(0, calls).Draw(t, "call"),
-			After: rapid.IntRange(0, 6).Draw(t, "after"),
+			After: rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 6)).Draw(t, "after"),
 			Kind:  rapid.SampledFrom(kinds).Draw(t, "kind"),
 		}
 	}), 1, 4, func(f Fault) int { return f.Call }).Draw(t, "faults")

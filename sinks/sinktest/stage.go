@@ -35,7 +35,13 @@ func check(t *testing.T, s Suite, property func(rt *rapid.T, st *stage)) {
 	t.Helper()
 	streams, ctx := Streams(s.Stream), t.Context()
 	dir := t.TempDir()
+	done, failed := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
+		if s.Checks > 0 && done >= s.Checks && !failed { // once one failed, rapid looks for a smaller one
+			return
+		}
+		done++
+		defer func() { failed = failed || rt.Failed() }()
 		on(ctx, rt, s, dir, streams.Draw(rt, "stream"), func(st *stage) { property(rt, st) })
 	})
 }

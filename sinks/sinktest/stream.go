@@ -2,6 +2,7 @@ package sinktest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/big"
 
@@ -16,6 +17,10 @@ type Stream struct {
 	Records []Record
 	Changes []*pipeline.Change
 }
+
+// GoString keeps the log of a failed property short; what matters of the stream is
+// shown with the failure.
+func (s *Stream) GoString() string { return fmt.Sprintf("a stream of %d records", len(s.Records)) }
 
 // Items are the items that exist after the last record, in no order.
 func (s *Stream) Items() []Item {
@@ -119,6 +124,15 @@ type StreamOptions struct {
 	Snapshots bool              // begin with backfilled states of items that are older than the stream
 }
 
+func (o StreamOptions) withDefaults() StreamOptions {
+	if len(o.Keys) == 0 {
+		o.Keys = map[string]string{"PK": "S", "SK": "S"}
+	}
+	o.Items = cmp.Or(o.Items, 4)
+	o.Records = cmp.Or(o.Records, 30)
+	return o
+}
+
 // Streams generates random streams: items are inserted, modified, removed by
 // users and by TTL, and inserted again, also under event names that no documentation
 // knows. An item has, or lacks:
@@ -130,15 +144,7 @@ type StreamOptions struct {
 //	Total      N: any number of DynamoDB's range
 //	Any        a value of any type, nested
 func Streams(o StreamOptions) *rapid.Generator[*Stream] {
-	if len(o.Keys) == 0 {
-		o.Keys = map[string]string{"PK": "S", "SK": "S"}
-	}
-	if o.Items == 0 {
-		o.Items = 4
-	}
-	if o.Records == 0 {
-		o.Records = 30
-	}
+	o = o.withDefaults()
 	return rapid.Custom(func(t *rapid.T) *Stream {
 		s, err := Build(drawRecords(t, o)...)
 		if err != nil {

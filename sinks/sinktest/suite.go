@@ -21,6 +21,10 @@ type Suite struct {
 
 	// Stream shapes the random streams.
 	Stream StreamOptions
+
+	// Checks is how many random streams each property is tried on. Default: as
+	// many as rapid does, 100 or what -rapid.checks says. For stores that are slow to open.
+	Checks int
 }
 
 // Store is a sink's store, open.

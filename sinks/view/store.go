@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -76,9 +77,13 @@ type Row struct {
 	View    string
 }
 
+// ErrNoTable is what reading a table brings that the store does not know.
+var ErrNoTable = errors.New("no such view table")
+
 // Reader reads rows back, without tombstones, in the order of partition key and
-// sort key: S and B by their bytes, N by number. It ends with the first error. A row that is
-// written meanwhile may or may not be seen.
+// sort key: S and B by their bytes, N by number. It ends with the first error,
+// which is [ErrNoTable] where nothing was ever written to such a table, if the store
+// can tell. A row that is written meanwhile may or may not be seen.
 type Reader interface {
 	Rows(ctx context.Context, t Table, q Query) iter.Seq2[Row, error]
 }

@@ -44,7 +44,7 @@ func (s *Store) rows(ctx context.Context, name string, q view.Query, yield func(
 	t := view.Table{Name: name}
 	err := s.reader.QueryRowContext(ctx, `SELECT pk, sk FROM "_tw_tables" WHERE name = ?`, name).Scan(&t.PK, &t.SK)
 	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("sqlite: %s has no view table %q", s.path, name)
+		return fmt.Errorf("sqlite: %s: %w: %q", s.path, view.ErrNoTable, name)
 	}
 	if err != nil {
 		return s.failed("read", err)

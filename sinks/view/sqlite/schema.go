@@ -173,9 +173,9 @@ func (s *Store) create(ctx context.Context, t view.Table) error {
 // shown is a key column as people see it: a string as it is, a number or a
 // binary, which are stored in a form that sorts, as the row's JSON shows them.
 func shown(column, attribute string) string {
-	path := func(tag string) string { return literal(`$."` + attribute + `".` + tag) }
-	return fmt.Sprintf("CASE typeof(%[1]s) WHEN 'text' THEN %[1]s ELSE coalesce(item ->> %[2]s, item ->> %[3]s) END AS %[4]s",
-		column, path("N"), path("B"), quote(attribute))
+	return fmt.Sprintf(`CASE typeof(%[1]s) WHEN 'text' THEN %[1]s ELSE
+	(SELECT coalesce(value ->> 'N', value ->> 'B') FROM json_each(item) WHERE key = %[2]s) END AS %[3]s`,
+		column, literal(attribute), quote(attribute))
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

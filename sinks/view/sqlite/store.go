@@ -51,25 +51,29 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{path: path, turn: make(chan struct{}, 1), tables: make(map[string]*table)}
 	s.turn <- struct{}{}
+	if s.reader, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
+		return nil, s.failed("open", err)
+	}
 	if o.ReadOnly {
-		if _, err := os.Stat(abs); err != nil {
-			return nil, fmt.Errorf("sqlite: no views to read: %w", err)
-		}
-	} else if err := s.openWriter(ctx, abs, o); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	s.reader, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)"))
-	if err != nil {
-		return nil, errors.Join(s.failed("open", err), s.Close())
-	}
-	found, err := s.format(ctx, s.reader)
-	if err == nil && found != format {
-		err = fmt.Errorf("sqlite: %s holds no views", path)
+		err = s.checkReadable(ctx, abs)
+	} else {
+		err = s.openWriter(ctx, abs, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+func (s *Store) checkReadable(ctx context.Context, abs string) error {
+	if _, err := os.Stat(abs); err != nil {
+		return fmt.Errorf("sqlite: no views to read: %w", err)
+	}
+	found, err := s.format(ctx, s.reader)
+	if err == nil && found != format {
+		err = fmt.Errorf("sqlite: %s holds no views", s.path)
+	}
+	return err
 }
 
 func (s *Store) openWriter(ctx context.Context, abs string, o Options) error {

@@ -18,21 +18,28 @@ type Store interface {
 	Close() error
 }
 
-// Open opens the store in dir, new or as it was left. One that is open may be
-// opened again: each worker opens the store by itself, as a process does.
-type Open func(ctx context.Context, dir string) (Store, error)
+// Suite is a kind of store under test.
+type Suite struct {
+	// Open opens the store in dir, new or as it was left. One that is open may be
+	// opened again: each worker opens the store by itself, as a process does. Required.
+	Open func(ctx context.Context, dir string) (Store, error)
+
+	// Checks is as in [sinktest.Suite].
+	Checks int
+}
 
 // Run checks a store.
-func Run(t *testing.T, open Open) {
-	t.Run("Store", func(t *testing.T) { contract(t, open) })
+func Run(t *testing.T, s Suite) {
+	t.Run("Store", func(t *testing.T) { contract(t, s) })
 	for _, v := range views() {
-		t.Run(v.name, func(t *testing.T) { sinktest.Run(t, v.suite(t, open)) })
+		t.Run(v.name, func(t *testing.T) { sinktest.Run(t, v.suite(t, s)) })
 	}
 }
 
 // suite is the sink suite for a view on the store.
-func (v *subject) suite(t *testing.T, open Open) sinktest.Suite {
+func (v *subject) suite(t *testing.T, of Suite) sinktest.Suite {
 	return sinktest.Suite{
+		Checks: of.Checks,
 		Stream: sinktest.StreamOptions{Keys: v.keys, Snapshots: true},
 		Model: func(s *sinktest.Stream) map[string]string {
 			rows := make(map[string]string)
@@ -44,7 +51,7 @@ func (v *subject) suite(t *testing.T, open Open) sinktest.Suite {
 			return rows
 		},
 		Open: func(dir string) (sinktest.Store, error) {
-			p := &process{open: open, dir: dir, ctx: t.Context()}
+			p := &process{suite: of, dir: dir, ctx: t.Context()}
 			reader, err := p.store()
 			if err != nil {
 				return sinktest.Store{}, err
@@ -72,6 +79,9 @@ func (v *subject) state(ctx context.Context, r view.Reader) (map[string]string, 
 	}
 	rows := make(map[string]string)
 	for row, err := range r.Rows(ctx, s.Target().Table, view.Query{}) {
+		if errors.Is(err, view.ErrNoTable) {
+			break // nothing was written yet
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -98,15 +108,15 @@ func rowName(row sinktest.Item, key ...string) string {
 
 // process is what has a store open: once for each worker, and once to read.
 type process struct {
-	open Open
-	dir  string
-	ctx  context.Context
-	mu   sync.Mutex
-	all  []Store
+	suite Suite
+	dir   string
+	ctx   context.Context
+	mu    sync.Mutex
+	all   []Store
 }
 
 func (p *process) store() (Store, error) {
-	s, err := p.open(p.ctx, p.dir)
+	s, err := p.suite.Open(p.ctx, p.dir)
 	if err != nil {
 		return nil, err
 	}

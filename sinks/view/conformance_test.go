@@ -1,0 +1,115 @@
+package view_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/viewtest"
+)
+
+// TestConformance runs the suites on the contract in its shortest form: what
+// fails here is the planner's fault, not a store's.
+func TestConformance(t *testing.T) {
+	var folders sync.Map
+	viewtest.Run(t, viewtest.Suite{Open: func(_ context.Context, dir string) (viewtest.Store, error) {
+		s, _ := folders.LoadOrStore(dir, &shelf{tables: make(map[string]*memory)})
+		return s.(*shelf), nil
+	}})
+}
+
+// shelf is a store of several tables in memory, which outlives its closing.
+type shelf struct {
+	mu     sync.Mutex
+	tables map[string]*memory
+}
+
+func (s *shelf) Close() error { return nil }
+
+func (s *shelf) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tables[t.Name] == nil {
+		s.tables[t.Name] = &memory{}
+	}
+	return s.tables[t.Name].Apply(ctx, t, ms)
+}
+
+func (s *shelf) Rows(_ context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []view.Row
+	if m := s.tables[t.Name]; m != nil {
+		for _, r := range m.rows {
+			if !r.Tombstone && selects(q, r) {
+				rows = append(rows, rowOf(t, m.owner[rowText(r)], r))
+			}
+		}
+	}
+	slices.SortFunc(rows, func(a, b view.Row) int {
+		if c := compare(a.PK, b.PK); c != 0 {
+			return c
+		}
+		return compare(a.SK, b.SK)
+	})
+	if q.Limit > 0 && len(rows) > q.Limit {
+		rows = rows[:q.Limit]
+	}
+	return func(yield func(view.Row, error) bool) {
+		for _, r := range rows {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func selects(q view.Query, m view.Mutation) bool {
+	pk, _ := m.PK.Text()
+	sk, _ := m.SK.Text()
+	return (!q.PK.Exists() || q.PK.Equal(m.PK)) && strings.HasPrefix(pk, q.PKPrefix) && strings.HasPrefix(sk, q.SKPrefix)
+}
+
+func compare(a, b pipeline.Value) int {
+	if a.Kind() != b.Kind() {
+		return int(a.Kind()) - int(b.Kind())
+	}
+	switch a.Kind() {
+	case pipeline.KindN:
+		x, _ := a.Number()
+		y, _ := b.Number()
+		return x.Cmp(y)
+	case pipeline.KindB:
+		x, _ := a.Bytes()
+		y, _ := b.Bytes()
+		return strings.Compare(string(x), string(y))
+	default:
+		x, _ := a.Text()
+		y, _ := b.Text()
+		return strings.Compare(x, y)
+	}
+}
+
+func rowOf(t view.Table, owner string, m view.Mutation) view.Row {
+	r := view.Row{PK: m.PK, SK: m.SK, Version: m.Version, Source: m.Source, View: owner}
+	var b strings.Builder
+	fmt.Fprintf(&b, "{%s:%s", pipeline.StringValue(t.PK).AppendJSON(nil), m.PK)
+	if t.SK != "" {
+		fmt.Fprintf(&b, ",%s:%s", pipeline.StringValue(t.SK).AppendJSON(nil), m.SK)
+	}
+	for _, c := range m.Attributes {
+		fmt.Fprintf(&b, ",%s:%s", pipeline.StringValue(c.Name).AppendJSON(nil), c.Value)
+	}
+	item, err := pipeline.ParseImage([]byte(b.String() + "}"))
+	if err != nil {
+		panic(err) // it was made of values
+	}
+	r.Item = item
+	return r
+}

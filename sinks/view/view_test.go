@@ -1,0 +1,168 @@
+package view_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+func parse(t testing.TB, src string) *template.Template {
+	t.Helper()
+	tmpl, err := template.Parse(src, template.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tmpl
+}
+
+// attribute is NAME=TEMPLATE.
+func attribute(t testing.TB, s string) view.Attribute {
+	t.Helper()
+	name, src, _ := strings.Cut(s, "=")
+	return view.Attribute{Name: name, Template: parse(t, src)}
+}
+
+// byStatus has a row for each Order, under its status.
+func byStatus(t testing.TB, store view.Store) view.Options {
+	t.Helper()
+	return view.Options{
+		Name: "orders_by_status", Pipeline: "shop", Table: "shop-views", Store: store,
+		PK:         attribute(t, "PK=STATUS#{Status}"),
+		SK:         attribute(t, "SK={@key}"),
+		When:       pipeline.ItemConditionFunc(isOrder),
+		Attributes: []view.Attribute{attribute(t, "total={Total}"), attribute(t, "note={Note?}"), attribute(t, "kind=order")},
+	}
+}
+
+func isOrder(item pipeline.Image) (bool, error) {
+	v, _ := item.Get("Type")
+	text, _ := v.Text()
+	if text == "broken" {
+		return false, errors.New("the condition fails")
+	}
+	return text == "Order", nil
+}
+
+func newSink(t testing.TB, o view.Options) *view.Sink {
+	t.Helper()
+	s, err := view.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// item is an item PK=u, SK=o with pairs of NAME=text; NAME=#n is a number.
+func item(pairs ...string) sinktest.Item {
+	it := sinktest.Item{"PK": {"S": "u"}, "SK": {"S": "o"}}
+	for _, p := range pairs {
+		name, text, _ := strings.Cut(p, "=")
+		if n, ok := strings.CutPrefix(text, "#"); ok {
+			it[name] = sinktest.Attr{"N": n}
+		} else {
+			it[name] = sinktest.Attr{"S": text}
+		}
+	}
+	return it
+}
+
+func changes(t testing.TB, records ...sinktest.Record) []*pipeline.Change {
+	t.Helper()
+	s, err := sinktest.Build(records...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Changes
+}
+
+// deliveries plans changes; a change without effect is left out.
+func deliveries(t testing.TB, s *view.Sink, cs ...*pipeline.Change) []pipeline.Delivery {
+	t.Helper()
+	var ds []pipeline.Delivery
+	for _, c := range cs {
+		d := pipeline.Delivery{Change: c}
+		if err := s.Plan(&d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Outcome != pipeline.NoEffect {
+			ds = append(ds, d)
+		}
+	}
+	return ds
+}
+
+// memory is a store in memory: the contract in its shortest form. fail, where
+// set, may fail a mutation before it is applied.
+type memory struct {
+	mu    sync.Mutex
+	rows  map[string]view.Mutation
+	owner map[string]string
+	calls int
+	fail  func(call int, m view.Mutation) error
+}
+
+func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rows == nil {
+		s.rows, s.owner = make(map[string]view.Mutation), make(map[string]string)
+	}
+	rs := make([]view.Result, len(ms))
+	seen := make(map[string]bool)
+	for i, m := range ms {
+		k := rowText(m)
+		if seen[k] {
+			return nil, errors.New("two mutations of one call write the row " + k)
+		}
+		seen[k] = true
+		if s.fail != nil {
+			if rs[i].Err = s.fail(s.calls, m); rs[i].Err != nil {
+				continue
+			}
+		}
+		if owner, ok := s.owner[k]; ok && owner != t.View {
+			rs[i].Err = errors.New("the row belongs to " + owner)
+			continue
+		}
+		if old, ok := s.rows[k]; ok && old.Version.Compare(m.Version) >= 0 {
+			rs[i].Superseded = old.Version != m.Version
+			continue
+		}
+		s.rows[k], s.owner[k] = m, t.View
+	}
+	s.calls++
+	return rs, nil
+}
+
+func rowText(m view.Mutation) string {
+	key := func(v pipeline.Value) string {
+		if d, ok := v.Number(); ok {
+			return "N " + d.String()
+		}
+		return v.String()
+	}
+	return key(m.PK) + key(m.SK)
+}
+
+// show is the store's rows, tombstones among them, by key.
+func (s *memory) show() map[string]string {
+	out := make(map[string]string)
+	for k, m := range s.rows {
+		text := m.Version.String() + " "
+		if m.Tombstone {
+			text += "tombstone"
+		}
+		for _, c := range m.Attributes {
+			text += c.Name + "=" + c.Value.String() + " "
+		}
+		out[k] = text
+	}
+	return out
+}
