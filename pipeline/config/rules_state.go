@@ -91,7 +91,7 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 	if key == nil || len(view.Key) != len(key.all()) || len(view.Key) == 0 {
 		return
 	}
-	c.rowGuard(view, key)
+	c.rowGuard(cfg, view, key)
 	for j, col := range view.Key {
 		if col.Template.Ambiguous() {
 			c.warnAmbiguous(key.entries[j])
@@ -111,13 +111,21 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 
 // rowGuard refuses rows that cannot guard themselves: their key must decode back
 // to the item's key, so that no two items claim a row.
-func (c *checker) rowGuard(view *View, key *value) {
+func (c *checker) rowGuard(cfg *Config, view *View, key *value) {
+	escaped := false
 	for _, col := range view.Key {
-		if col.Template.HasKey() || len(col.Template.EscPaths()) > 0 {
-			return // which paths are the item's key shows the first change
+		if col.Template.HasKey() {
+			return
 		}
+		escaped = escaped || len(col.Template.EscPaths()) > 0
 	}
-	c.fail(key, "add {@key} to it, or every key attribute of the item with |esc", "the item's key does not decode from the row's key, so several items may claim a row; %s", comesLater("rows guarded by item come", stateStage))
+	switch later := comesLater("rows guarded by item come", stateStage); {
+	case !escaped:
+		c.fail(key, "add {@key} to it, or every key attribute of the item with |esc", "the item's key does not decode from the row's key, so several items may claim a row; %s", later)
+	case len(cfg.Source.Tables) > 1:
+		c.fail(key, "add {@key} to it, which holds the table's name", "the item's table does not decode from the row's key, so items of several tables may claim a row; %s", later)
+	}
+	// Which of the escaped paths are the item's key shows the first change.
 }
 
 // columnNames is "PK, SK".
