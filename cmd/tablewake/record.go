@@ -86,6 +86,9 @@ func (o recordOptions) run(ctx context.Context, s streams) error {
 		API: api, Source: table, Idle: o.idle,
 		Progress: func(p shardreader.RecordProgress) { bar.at(p.Bytes, 0, p.Records) },
 	}
+	if local {
+		ro.EmptyPages = 2 // DynamoDB Local has no empty pages in the middle of a shard
+	}
 	var r shardreader.Recording
 	if o.out == "-" {
 		r, err = shardreader.Record(ctx, s.out, ro)

@@ -115,12 +115,12 @@ func (s *Server) answer(target string, in []byte) (int, []byte, Fault) {
 	return http.StatusOK, body, fault
 }
 
-// request holds the members of all requests.
+// request holds the members of all requests; their names are matched without case.
 type request struct {
 	TableName, ExclusiveStartStreamArn string
-	StreamArn, ExclusiveStartShardId   string
-	ShardFilter                        struct{ ShardId string }
-	ShardId, SequenceNumber            string
+	StreamArn, ExclusiveStartShardID   string
+	ShardFilter                        struct{ ShardID string }
+	ShardID, SequenceNumber            string
 	ShardIteratorType                  shardreader.IteratorType
 	ShardIterator                      string
 	Limit                              int
@@ -138,11 +138,11 @@ func (s *Server) dispatch(op string, in []byte) ([]byte, *failure) {
 		out = wireStreams(s.listStreams(r.TableName, r.ExclusiveStartStreamArn))
 	case "DescribeStream":
 		var d shardreader.StreamDescription
-		d, f = s.describeStream(shardreader.DescribeQuery{StreamARN: r.StreamArn, After: r.ExclusiveStartShardId, ChildrenOf: r.ShardFilter.ShardId})
+		d, f = s.describeStream(shardreader.DescribeQuery{StreamARN: r.StreamArn, After: r.ExclusiveStartShardID, ChildrenOf: r.ShardFilter.ShardID})
 		out = wireDescription(d)
 	case "GetShardIterator":
 		var it string
-		it, f = s.getShardIterator(shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardId, Type: r.ShardIteratorType, Sequence: r.SequenceNumber})
+		it, f = s.getShardIterator(shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType, Sequence: r.SequenceNumber})
 		out = map[string]string{"ShardIterator": it}
 	case "GetRecords":
 		return s.getRecords(shardreader.RecordsQuery{Iterator: r.ShardIterator, Limit: r.Limit})

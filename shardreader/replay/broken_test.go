@@ -1,0 +1,193 @@
+package replay
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A broken line of JSON lines costs itself alone, wherever it stands, and is named by file and line.
+func TestSource_BrokenLines(t *testing.T) {
+	for _, broken := range []string{
+		`{"eventID":"x", "dynamodb"`, `{"eventID":"x",`, `{"eventID":"x","dynamodb":{`, `{"eventID":"x","dynamodb":`, `{"eventID":["`,
+		`garbage`, `{"eventID":"x"}`, `[1]`, `[{"eventID":"x"`, `{}`, `{"eventID":"` + "\x01" + `"}`, `}`, `]`, "\xff\xfe", `{"eventID":"` + "\xff" + `"}`, `7`,
+	} {
+		for _, at := range []int{0, 1, 20, 39} {
+			rs := recordsJSON(0, 39)
+			want := numbers(0, 39)
+			rs, want = slices.Insert(rs, at, broken), slices.Insert(want, at, "!")
+			content := lines(rs)
+			path := filepath.Join(write(t, map[string]string{"s.jsonl": content}), "s.jsonl")
+			for _, block := range []int{1, 1000, 0} {
+				g := readAll(t, open(t, Options{Paths: []string{path}, BlockBytes: block}))
+				if diff := cmp.Diff(want, g.sequences); diff != "" || g.err != nil || len(g.errs) != 1 {
+					t.Errorf("%s at %d by %d: %v, records (-want +got):\n%s", broken, at, block, g.err, diff)
+					continue
+				}
+				start := len(strings.Join(rs[:at], "\n"))
+				place, ok := errors.AsType[*PlaceError](g.errs[0].Err)
+				if !ok || place.File != path || place.Line != int64(at)+1 || place.Offset < int64(start) || place.Offset > int64(start+1+len(broken)) {
+					t.Errorf("%s is said to be at %+v, want line %d, byte %d", broken, place, at+1, start)
+				}
+			}
+		}
+	}
+}
+
+// What stands behind a record on its line costs itself alone too.
+func TestSource_GarbageBehindARecord(t *testing.T) {
+	for _, behind := range []string{",", " x", "}", "]"} {
+		rs := recordsJSON(0, 3)
+		rs[0] += behind
+		path := filepath.Join(write(t, map[string]string{"s.jsonl": lines(rs)}), "s.jsonl")
+		g := readAll(t, open(t, Options{Paths: []string{path}}))
+		if diff := cmp.Diff([]string{"1", "!", "2", "3"}, g.sequences); diff != "" || g.err != nil {
+			t.Errorf("%q: %v, records (-want +got):\n%s", behind, g.err, diff)
+		}
+	}
+}
+
+// A record whose grammar is sound and whose shape is wrong costs itself alone, in every shape.
+func TestSource_WrongRecords(t *testing.T) {
+	rs := slices.Insert(recordsJSON(0, 9), 4, `{"eventID":"x"}`)
+	want := slices.Insert(numbers(0, 9), 4, "!")
+	for name, content := range map[string]string{"array": array(rs), "pretty": pretty(t, event(rs)), "lines": lines(rs)} {
+		path := filepath.Join(write(t, map[string]string{"f": content}), "f")
+		g := readAll(t, open(t, Options{Paths: []string{path}, BlockBytes: 1500}))
+		if diff := cmp.Diff(want, g.sequences); diff != "" || g.err != nil {
+			t.Errorf("%s: %v, records (-want +got):\n%s", name, g.err, diff)
+			continue
+		}
+		place, ok := errors.AsType[*PlaceError](g.errs[0].Err)
+		at := strings.Index(content, `"x"`)
+		at = strings.LastIndex(content[:at], "{")
+		if !ok || place.Offset != int64(at) || place.Line != int64(1+strings.Count(content[:at], "\n")) || name != "lines" && place.Record != 5 {
+			t.Errorf("%s: %+v, want record 5 at byte %d", name, place, at)
+		}
+	}
+}
+
+// Where an array or event breaks, what stands before is delivered, the place is named, and the other files are read.
+func TestSource_BrokenFiles(t *testing.T) {
+	rs := recordsJSON(0, 20)
+	hurt := slices.Clone(rs)
+	hurt[10] = strings.Replace(hurt[10], `"eventName":`, `"eventName"`, 1)
+	tests := []struct {
+		name, content string
+		want          []string
+		line          int64
+		offset        int // -1: the end
+	}{
+		{"an array", array(hurt), numbers(0, 10), 1, strings.Index(array(hurt), `"eventName""`) + 11},
+		{"a record a line in an array", "[\n" + strings.Join(hurt, ",\n") + "]", numbers(0, 10), 12, -2},
+		{"an event", event(hurt), numbers(0, 10), 1, -2},
+		{"a cut array", array(rs)[:len(array(rs[:12]))+50], numbers(0, 12), 1, -1},
+		{"an array without its end", strings.TrimSuffix(array(rs), "]"), numbers(0, 20), 1, -1},
+		{"a cut event", event(rs)[:len(event(rs[:12]))+50], numbers(0, 12), 1, -1},
+		{"a cut pretty event", strings.TrimRight(pretty(t, event(rs)), "} \n]"), numbers(0, 19), -2, -1},
+		{"garbage behind an array", array(rs) + "x", numbers(0, 20), 1, len(array(rs))},
+		{"a cut gzip file", gzipped(t, lines(rs))[:200], nil, 0, -2},
+		{"a cut zstd file", zstandard(t, lines(rs))[:200], nil, 0, -2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := write(t, map[string]string{"1": lines(recordsJSON(100, 2)), "2": tt.content, "3": event(recordsJSON(200, 2))})
+			g := readAll(t, open(t, Options{Paths: []string{dir}, BlockBytes: 1000}))
+			want := slices.Concat(numbers(100, 2), tt.want, numbers(200, 2))
+			if diff := cmp.Diff(want, g.sequences); diff != "" {
+				t.Errorf("records (-want +got):\n%s", diff)
+			}
+			broken, ok := errors.AsType[*BrokenError](g.err)
+			if !ok || len(broken.Files) != 1 || broken.Files[0].File != filepath.Join(dir, "2") {
+				t.Fatalf("it ends with %v, want an error that names the second file", g.err)
+			}
+			f := broken.Files[0]
+			if tt.offset == -1 {
+				tt.offset = len(tt.content)
+			}
+			if tt.offset >= 0 && f.Offset != int64(tt.offset) || tt.line > 0 && f.Line != tt.line {
+				t.Errorf("broken at line %d, byte %d; want %d, %d", f.Line, f.Offset, tt.line, tt.offset)
+			}
+		})
+	}
+}
+
+// Events that stand on lines of their own: of a broken one the records before the break
+// are read, and the next event.
+func TestSource_BrokenEventOfMany(t *testing.T) {
+	rs := recordsJSON(0, 12)
+	for at := range 3 {
+		events := []string{event(rs[:4]), event(rs[4:8]), event(rs[8:])}
+		want := slices.Concat(numbers(0, 4), numbers(4, 4), numbers(8, 4))
+		events[at] = events[at][:len(event(rs[:2]))+30]
+		want = slices.Replace(want, 4*at+2, 4*at+4, "!")
+		path := filepath.Join(write(t, map[string]string{"events": lines(events)}), "events")
+		for _, block := range []int{1, 1000, 0} {
+			g := readAll(t, open(t, Options{Paths: []string{path}, BlockBytes: block}))
+			if diff := cmp.Diff(want, g.sequences); diff != "" || g.err != nil || len(g.errs) != 1 {
+				t.Errorf("broken at %d, by %d: %v, records (-want +got):\n%s", at, block, g.err, diff)
+				continue
+			}
+			if place, ok := errors.AsType[*PlaceError](g.errs[0].Err); !ok || place.Line != int64(at)+1 {
+				t.Errorf("broken at %d, by %d: said to be at %v", at, block, g.errs[0].Err)
+			}
+		}
+	}
+}
+
+// JSON lines that are cut at any byte lose at most the record that was cut.
+func TestSource_LinesCutAnywhere(t *testing.T) {
+	content := lines(recordsJSON(0, 3))
+	dir := t.TempDir()
+	path := filepath.Join(dir, "cut.jsonl")
+	for cut := range len(content) + 1 {
+		if err := os.WriteFile(path, []byte(content[:cut]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		g := readAll(t, open(t, Options{Paths: []string{path}}))
+		atLineEnd := cut < len(content) && content[cut] == '\n'
+		whole := strings.Count(content[:cut], "\n")
+		if atLineEnd {
+			whole++ // the line feed does not matter
+		}
+		decoded := slices.DeleteFunc(slices.Clone(g.sequences), func(s string) bool { return s == "!" })
+		if diff := cmp.Diff(append([]string(nil), numbers(0, whole)...), append([]string(nil), decoded...)); diff != "" {
+			t.Errorf("cut at %d (-want +got):\n%s", cut, diff)
+		}
+		if cutRecord := cut > 0 && content[cut-1] != '\n' && !atLineEnd; cutRecord != (len(g.errs) > 0 || g.err != nil) {
+			t.Errorf("cut at %d: errors %v, %v", cut, g.errs, g.err)
+		}
+	}
+}
+
+// A file that was named and holds something else is an error that says what.
+func TestSource_ForeignFiles(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"Item":{"PK":{"S":"a"}}}` + "\n": "export",
+		`{"Metadata":{"WriteTimestampMicros":{"N":"1"}},"Keys":{"PK":{"S":"a"}},"NewImage":{}}`: "incremental",
+		"PK,SK,Total\na,b,3\n":     "CSV",
+		"version: 1\nname: shop\n": "no JSON",
+		`{"properties":{}}`:        "none of a record's members",
+		"\xff\xfe{\x00\"\x00":      "UTF-16",
+		"\x00\x01\x02\x03":         "no JSON",
+		"42":                       "no JSON",
+	} {
+		path := filepath.Join(write(t, map[string]string{"f": content}), "f")
+		g := readAll(t, open(t, Options{Paths: []string{path}}))
+		if broken, ok := errors.AsType[*BrokenError](g.err); !ok || broken.Files[0].File != path || !strings.Contains(g.err.Error(), want) || len(g.sequences) > 0 {
+			t.Errorf("%q: %v, want an error with %q", content, g.err, want)
+		}
+	}
+	// No records are no error: a table may be at rest.
+	for _, content := range []string{"", "\n \n", "[]", `{"Records":[]}`, gzipped(t, "")} {
+		path := filepath.Join(write(t, map[string]string{"f": content}), "f")
+		if g := readAll(t, open(t, Options{Paths: []string{path}})); g.err != nil || len(g.sequences) > 0 {
+			t.Errorf("%q: %v, %v", content, g.sequences, g.err)
+		}
+	}
+}
