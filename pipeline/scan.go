@@ -231,7 +231,7 @@ func (s *scanner) tag(i int) (Kind, int) {
 	if end < 0 {
 		return Absent, -1
 	}
-	kind := kindOfTag(s.b[i+1 : end])
+	kind := kindOfTag(textOf(s.b[i+1 : end]))
 	if kind == Absent {
 		return Absent, s.fail(i, errTag)
 	}

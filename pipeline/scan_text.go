@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"math/bits"
@@ -182,7 +183,8 @@ func (s *scanner) base64(i int) int {
 		return -1
 	}
 	if text := textOf(s.b[i:end]); len(text) != end-i { // escapes, as of '/' and '='
-		if _, err := strictBase64.AppendDecode(nil, text); err == nil {
+		_, err := strictBase64.AppendDecode(nil, text)
+		if err == nil && !bytes.ContainsAny(text, "\r\n") { // which the decoder skips
 			return end
 		}
 	}
