@@ -176,6 +176,47 @@ func TestRun_LateCommitterStopsWithTheRun(t *testing.T) {
 	})
 }
 
+func TestRun_CommitterThatPanicsOrIsFatal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := Fatal(errors.New("the lease is lost"))
+		calls := 0
+		commit := CommitterFunc(func(context.Context, string, Position) error {
+			if calls++; calls == 1 {
+				panic("once")
+			}
+			return lost
+		})
+		p := newPipeline(t, &recorder{})
+		if err := p.Run(t.Context(), endless(pageOf(map[string]int{}, "p", 1, "a")), commit); !errors.Is(err, lost) || calls < 2 {
+			t.Errorf("Run returned %v after %d commits", err, calls)
+		}
+	})
+}
+
+func TestRun_PartitionThatEndsIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		p := newPipeline(t, &recorder{})
+		var c commits
+		var ps []*Page
+		for i := range 10 {
+			page := pageOf(n, fmt.Sprint("p", i), 1, "a", "b")
+			page.End = true
+			ps = append(ps, page)
+		}
+		done := make(chan error, 1)
+		go func() { done <- p.Run(t.Context(), endless(ps...), &c) }()
+		synctest.Wait()
+		if parts, shares := len(p.run.parts), len(p.run.bounds.shares); parts != 0 || shares != 0 || len(c.last) != 10 {
+			t.Errorf("%d partitions and %d shares are kept of 10 that ended; %d committed", parts, shares, len(c.last))
+		}
+		p.Stop(t.Context())
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestNew_NamesTheOption(t *testing.T) {
 	sink := Route{Name: "s", Sink: &recorder{}}
 	for _, o := range []Options{
