@@ -138,7 +138,7 @@ func (r *recordReader) capacity(i int) int {
 	if n > 0 {
 		each = max(64, (i-r.start)/n)
 	}
-	return n + 1 + min((len(r.b)-i)/each+n/8, 1<<16)
+	return n + 1 + min((r.size-i)/each+n/8, 1<<16)
 }
 
 // read reads a record into c, which is zero.

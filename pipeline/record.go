@@ -65,6 +65,7 @@ type recordReader struct {
 	streams streams
 	keys    []byte // canonical keys, built side by side
 	salvage bool   // go on behind what is unsound
+	size    int    // of the whole input, of which b may be the first lines
 	start   int    // of the first record
 	current int    // of the record being read, or behind the last one
 }
