@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -45,7 +46,10 @@ func (s *Store) write(ctx context.Context, t *table, target *view.Target, m *vie
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	var attributes, item any // NULL
 	if !m.Tombstone {
-		attributes, item = string(appendPlain(nil, m.Attributes)), string(appendItem(nil, t, m))
+		s.buf = appendPlain(s.buf[:0], m.Attributes)
+		attributes = string(s.buf)
+		s.buf = appendItem(s.buf[:0], t, m)
+		item = string(s.buf)
 	}
 	res, err := t.write.ExecContext(ctx, pk, sk, version, target.Pipeline, target.View, string(m.Source), attributes, item)
 	if err != nil {
@@ -117,5 +121,11 @@ func appendItem(dst []byte, t *table, m *view.Mutation) []byte {
 
 // appendName appends an attribute's name as a JSON string.
 func appendName(dst []byte, name string) []byte {
-	return pipeline.StringValue(name).AppendJSON(dst)
+	for i := range len(name) {
+		if c := name[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return pipeline.StringValue(name).AppendJSON(dst)
+		}
+	}
+	dst = append(append(dst, '"'), name...)
+	return append(dst, '"')
 }

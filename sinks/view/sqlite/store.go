@@ -33,6 +33,7 @@ type Store struct {
 	turn   chan struct{} // holds a token while nobody uses what is below
 	conn   *sql.Conn     // the one connection that writes; nil where read-only
 	tables map[string]*table
+	buf    []byte // for the JSON of a row
 }
 
 var (
@@ -83,7 +84,9 @@ func (s *Store) openWriter(ctx context.Context, abs string, o Options) error {
 	var err error
 	// FULL: with WAL, NORMAL would lose the last commits in a power failure, which
 	// have been acknowledged by then.
-	s.writer, err = sql.Open("sqlite", dsn(abs, o, "journal_mode(wal)", "synchronous(full)", "wal_autocheckpoint(4000)"))
+	s.writer, err = sql.Open("sqlite", dsn(abs, o, "journal_mode(wal)", "synchronous(full)",
+		"wal_autocheckpoint(4000)", // pages, 16 MiB
+		"cache_size(-32768)"))      // KiB
 	if err != nil {
 		return s.failed("open", err)
 	}
@@ -97,10 +100,7 @@ func (s *Store) openWriter(ctx context.Context, abs string, o Options) error {
 // dsn names the file and the settings of every connection to it.
 func dsn(abs string, o Options, pragmas ...string) string {
 	busy := cmp.Or(o.BusyTimeout, 5*time.Second)
-	q := url.Values{"_pragma": append([]string{
-		"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")",
-		"cache_size(-65536)", // KiB
-	}, pragmas...)}
+	q := url.Values{"_pragma": append([]string{"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")"}, pragmas...)}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(abs), RawQuery: q.Encode()}
 	return u.String()
 }
