@@ -25,7 +25,7 @@ const (
 	ignoresUnknown    flaw = "ignores unknown"           // skips operations that it does not know
 	writesAtFlush     flaw = "writes at flush"           // acknowledges what it holds in memory
 	remembersTooEarly flaw = "remembers before it wrote" // skips what it tried to write before
-	loosesOldState    flaw = "loses old state"           // begins anew when it is opened
+	losesOldState     flaw = "loses old state"           // begins anew when it is opened
 )
 
 // disk is what survives a crash.
@@ -151,7 +151,7 @@ func suite(f flaw) sinktest.Suite {
 		Open: func(dir string) (sinktest.Store, error) {
 			found, _ := disks.LoadOrStore(dir, &disk{docs: make(map[pipeline.Key]doc)})
 			d := found.(*disk)
-			if f == loosesOldState {
+			if f == losesOldState {
 				d = &disk{docs: make(map[pipeline.Key]doc)}
 			}
 			return sinktest.Store{
