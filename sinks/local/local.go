@@ -77,10 +77,15 @@ func (s *Stores) View(ctx context.Context, spec config.Sink) (view.Store, error)
 	return store, store.Create(ctx, t)
 }
 
-// Search opens the folder of the indexes.
-func (s *Stores) Search(context.Context, config.Sink) (search.Store, error) {
+// Search opens the folder of the indexes, and makes the sink's, so that it can be
+// searched before its first document comes.
+func (s *Stores) Search(_ context.Context, spec config.Sink) (search.Store, error) {
 	path := s.dir.Search()
-	return open(s, path, func() (*bleve.Store, error) { return bleve.New(bleve.Options{Dir: path}) })
+	store, err := open(s, path, func() (*bleve.Store, error) { return bleve.New(bleve.Options{Dir: path}) })
+	if err != nil {
+		return nil, err
+	}
+	return store, store.Create(spec.Search.Index.String())
 }
 
 // Archive opens the folder of the sink's bucket.
