@@ -31,6 +31,7 @@ type Options struct {
 type Store struct {
 	dir      string
 	readOnly bool
+	builds   chan struct{} // bounds the batches that are being built at once, and so their memory
 
 	mu      sync.Mutex
 	indexes map[string]*index // open ones, by name; nil when the store is closed
@@ -53,8 +54,11 @@ func New(o Options) (*Store, error) {
 	} else if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("bleve: Dir: %w", err)
 	}
-	return &Store{dir: o.Dir, readOnly: o.ReadOnly, indexes: make(map[string]*index)}, nil
+	return &Store{dir: o.Dir, readOnly: o.ReadOnly, builds: make(chan struct{}, maxBuilds), indexes: make(map[string]*index)}, nil
 }
+
+// maxBuilds is how many batches are built at once: a batch of 500 takes 30 MB.
+const maxBuilds = 2
 
 var errClosed = errors.New("bleve: the store is closed")
 
@@ -112,17 +116,27 @@ func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Resul
 	}
 	rs := make([]search.Result, len(ms))
 	for _, name := range names {
-		ix, err := s.index(name, true)
-		if err == nil {
-			err = ix.apply(ctx, ms, of[name], rs)
-		}
-		if err != nil {
+		if err := s.apply(ctx, name, ms, of[name], rs); err != nil {
 			for _, i := range of[name] {
 				rs[i] = search.Result{Err: err}
 			}
 		}
 	}
 	return rs, nil
+}
+
+func (s *Store) apply(ctx context.Context, name string, ms []search.Mutation, of []int, rs []search.Result) error {
+	ix, err := s.index(name, true)
+	if err != nil {
+		return err
+	}
+	select {
+	case s.builds <- struct{}{}:
+		defer func() { <-s.builds }()
+		return ix.apply(ctx, ms, of, rs)
+	case <-ctx.Done():
+		return pipeline.Transient(ctx.Err())
+	}
 }
 
 // Indexes lists the indexes by name.

@@ -215,7 +215,7 @@ func TestSearch(t *testing.T) {
 func TestDocumentsAreKeptAsWritten(t *testing.T) {
 	s := open(t, t.TempDir())
 	doc := `{"_tw":{"version":"1"},"n":12345678901234567890123456789012345678,"d":"0.1234567890123456789","e":{},"l":[[],null],"b":"` +
-		strings.Repeat("QUJD", 10_000) + `","":"no name","a.b":1,"u":"\u0001é"}`
+		strings.Repeat("QUJD", 10_000) + `","":"?","t":"a name","a.b":1,"u":"\u0001é"}`
 	apply(t, s, mutation("a", 1, doc))
 	if got := read(t, s, "docs")["a"]; got != doc {
 		t.Errorf("the document is %.200s", got)

@@ -48,6 +48,7 @@ func newMapping() mapping.IndexMapping {
 	tw.AddFieldMappingsAt("source", stored)
 	tw.AddFieldMappingsAt("deleted", deleted)
 	m.DefaultMapping.AddSubDocumentMapping(own, tw)
+	m.DefaultMapping.AddSubDocumentMapping("_all", bleve.NewDocumentDisabledMapping())
 	return m
 }
 

@@ -9,13 +9,12 @@ import (
 	"iter"
 
 	"github.com/blevesearch/bleve/v2"
-	"github.com/blevesearch/bleve/v2/search/query"
 
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// Search finds documents by Bleve's query string syntax: words, "a phrase",
-// title:shoe, +must -mustnot, Price:>10, CreatedAt:>="2026-01-01".
+// Search finds documents by Bleve's query string syntax: words and "a phrase" in
+// any field, title:shoe, +must -mustnot, Price:>10, CreatedAt:>="2026-01-01".
 func (s *Store) Search(ctx context.Context, index, text string, limit int) (search.Hits, error) {
 	ix, err := s.index(index, false)
 	if err != nil {
@@ -47,26 +46,8 @@ func (s *Store) Search(ctx context.Context, index, text string, limit int) (sear
 	return hits, err
 }
 
-// liveQuery is the query that finds what text asks for and no tombstones.
-func liveQuery(text string) (query.Query, error) {
-	live := bleve.NewBooleanQuery()
-	if text == "" || text == "*" {
-		live.AddMust(bleve.NewMatchAllQuery())
-	} else {
-		asked := bleve.NewQueryStringQuery(text)
-		if err := asked.Validate(); err != nil {
-			return nil, fmt.Errorf("bleve: the query %q: %w", text, err)
-		}
-		live.AddMust(asked)
-	}
-	deleted := bleve.NewBoolFieldQuery(true)
-	deleted.SetField(deletedField)
-	live.AddMustNot(deleted)
-	return live, nil
-}
-
 // Documents yields every document of an index in the order of the ids, as they
-// stood when it began.
+// stood when it began. The store stays open while it goes on: closing it waits.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
 	return func(yield func(search.Document, error) bool) {
 		ix, err := s.index(index, false)
