@@ -94,11 +94,9 @@ func TestPermanentFailureUncoversTheEarlierChange(t *testing.T) {
 	if failed == nil || !slices.Equal(slices.Collect(maps.Keys(failed.Failed)), []int{4}) {
 		t.Fatalf("failed: got %v, want the last change alone", failed)
 	}
-	want := map[string]string{}
 	clean := &memory{}
 	write(t, newSink(t, byStatus(t, clean)), cs[:4]...)
-	want = clean.show()
-	if got := store.show(); !maps.Equal(got, want) {
+	if got, want := store.show(), clean.show(); !maps.Equal(got, want) {
 		t.Errorf("got %v, want what the changes before it leave: %v", got, want)
 	}
 }
