@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,10 +36,15 @@ func appendRecord(dst []byte, c *pipeline.Change) ([]byte, error) {
 	if text == "" {
 		name, text = "tableName", c.Table
 	}
-	if text != "" && !hasMember(raw, name) {
+	from, to, named := memberValue(raw, name)
+	switch {
+	case text == "":
+	case !named:
 		dst = append(append(append(dst, `{"`...), name...), `":`...)
 		dst = append(appendText(dst, text), ',')
 		raw = raw[1:]
+	case to-from <= len(`null`): // it says nothing: null or ""
+		raw = slices.Concat(raw[:from], appendText(nil, text), raw[to:])
 	}
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return append(dst, raw...), nil
@@ -81,11 +87,11 @@ func appendCompact(dst, src []byte) []byte {
 	return dst
 }
 
-// hasMember tells whether the JSON object has a member of the name at its top.
-func hasMember(object []byte, name string) bool {
-	quoted := []byte(`"` + name + `"`)
-	if !bytes.Contains(object, quoted) {
-		return false
+// memberValue is the range of the value of a member at the top of a JSON object,
+// where that is a text or null.
+func memberValue(object []byte, name string) (from, to int, ok bool) {
+	if !bytes.Contains(object, []byte(`"`+name+`"`)) && !bytes.Contains(object, []byte(`\u`)) {
+		return 0, 0, false
 	}
 	depth := 0
 	for i := 0; i < len(object); i++ {
@@ -96,18 +102,42 @@ func hasMember(object []byte, name string) bool {
 			depth--
 		case '"':
 			start := i
-			for i++; i < len(object) && object[i] != '"'; i++ {
-				if object[i] == '\\' {
-					i++
-				}
+			i = textEnd(object, i) - 1
+			colon := skipSpace(object, i+1)
+			if depth != 1 || colon == len(object) || object[colon] != ':' || !means(object[start:i+1], name) {
+				continue
 			}
-			if i < len(object) && depth == 1 && bytes.Equal(object[start:i+1], quoted) &&
-				bytes.HasPrefix(bytes.TrimLeft(object[i+1:], " \t\r\n"), []byte(":")) {
-				return true
+			from = skipSpace(object, colon+1)
+			if from < len(object) && object[from] == '"' {
+				return from, textEnd(object, from), true
 			}
+			return from, from + len(`null`), true
 		}
 	}
-	return false
+	return 0, 0, false
+}
+
+// textEnd is the index behind the JSON string that starts at i.
+func textEnd(b []byte, i int) int {
+	for i++; i < len(b) && b[i] != '"'; i++ {
+		if b[i] == '\\' {
+			i++
+		}
+	}
+	return min(i+1, len(b))
+}
+
+func skipSpace(b []byte, i int) int {
+	return len(b) - len(bytes.TrimLeft(b[i:], " \t\r\n"))
+}
+
+// means tells whether a JSON string, in whatever spelling, is text.
+func means(quoted []byte, text string) bool {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1:len(quoted)-1]) == text
+	}
+	var s string
+	return json.Unmarshal(quoted, &s) == nil && s == text
 }
 
 // plainStart begins every plain line. No record has such a field.
@@ -176,7 +206,7 @@ func parseLine(line []byte, tableInKey bool) (Entry, error) {
 		}
 		return Entry{Key: pipeline.Key(plain.Key), Version: v, Line: line}, nil
 	}
-	d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true, TableInKey: tableInKey})
+	d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true, TableInKey: tableInKey, DynamoDBLocal: true})
 	page, err := d.Decode(line)
 	switch {
 	case err != nil:

@@ -52,11 +52,17 @@ func TestReadMerges(t *testing.T) {
 func TestLinesReplay(t *testing.T) {
 	pretty := "{\n  \"eventID\" : \"x \\\" y\",\r\n\t\"eventName\":\"MODIFY\", \"dynamodb\":{\"Keys\":{\"PK\":{\"S\":\"eventSourceARN\"}},\n" +
 		`"NewImage":{"PK":{"S":"eventSourceARN"},"eventSourceARN":{"S":" a  b "}},"SequenceNumber":"5","StreamViewType":"NEW_IMAGE"}}`
+	escaped := strings.Replace(line("INSERT", "a", 1, ""), "eventSourceARN", `\u0065ventSourceARN`, 1)
 	for _, test := range []struct {
 		record string
 		o      pipeline.DecoderOptions
 	}{
 		{line("INSERT", "a", 1, ""), pipeline.DecoderOptions{}},
+		{escaped, pipeline.DecoderOptions{}},
+		{strings.Replace(pretty, "{", `{"eventSourceARN" : null ,`, 1), pipeline.DecoderOptions{StreamARN: arn}},
+		{strings.Replace(pretty, "{", `{"eventSourceARN":"",`, 1), pipeline.DecoderOptions{StreamARN: arn}},
+		{strings.Replace(pretty, "{", `{"note":null,`, 1), pipeline.DecoderOptions{StreamARN: arn}},
+		{strings.Replace(pretty, `" a  b "}`, `" a  b "},"empty":{"M":{"x":{}}}`, 1), pipeline.DecoderOptions{StreamARN: arn, DynamoDBLocal: true}},
 		{line("REMOVE", "a", 2, ttl), pipeline.DecoderOptions{}},
 		{line("EVOLVE", "a,!", 3, ""), pipeline.DecoderOptions{TableInKey: true}},
 		{pretty, pipeline.DecoderOptions{StreamARN: arn}},
