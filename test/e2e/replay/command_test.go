@@ -1,0 +1,137 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// binary is the program under test, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	os.Exit(build(m))
+}
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "tablewake-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "tablewake")
+	cmd := exec.Command("go", "build", "-o", binary, "./cmd/tablewake")
+	cmd.Dir = filepath.Join("..", "..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the program under test: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// result is what a run of the program left.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// tablewake runs one command line.
+func tablewake(t *testing.T, stdin io.Reader, args ...string) result {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || !exit.Exited()) {
+		t.Fatalf("tablewake %s: %v", strings.Join(args, " "), err)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// ledgers is what a replay counted, as far as it is asserted.
+type ledgers struct {
+	Balanced bool `json:"balanced"`
+	Ledger   struct {
+		Source struct{ Read, Undecodable, Routed, Duplicate int64 }
+		Sinks  map[string]struct {
+			Routed, Written int64
+			DeadLettered    int64 `json:"dead_lettered"`
+		}
+		Events map[string]int64
+	}
+}
+
+// replayed runs a replay into the folder out and expects its exit code.
+func replayed(t *testing.T, code int, p pipelineFile, out string, args ...string) (ledgers, result) {
+	t.Helper()
+	return replayedFrom(t, nil, code, p, out, args...)
+}
+
+// replayedFrom is replayed with a standard input.
+func replayedFrom(t *testing.T, stdin io.Reader, code int, p pipelineFile, out string, args ...string) (ledgers, result) {
+	t.Helper()
+	all := append([]string{"replay", "-c", p.file(t), "--local", out, "-o", "json"}, args...)
+	r := tablewake(t, stdin, all...)
+	if r.code != code {
+		t.Fatalf("tablewake %s\nexit code %d, want %d\n%s%s", strings.Join(all, " "), r.code, code, r.stdout, r.stderr)
+	}
+	var l ledgers
+	if r.stdout != "" {
+		if err := json.Unmarshal([]byte(r.stdout), &l); err != nil {
+			t.Fatalf("the summary is no JSON: %v\n%s", err, r.stdout)
+		}
+		if !l.Balanced {
+			t.Errorf("the ledgers do not balance: %s", r.stdout)
+		}
+	}
+	return l, r
+}
+
+// pipelineFile is a configuration: a file of the repository, or a text.
+type pipelineFile struct {
+	path, text string
+	rows       string // the view table
+	index      string // the search index
+	bucket     string // the archive
+	ofItem     string // prefix of the objects per item
+	log        string // prefix of the log
+	want       func([]change) state
+}
+
+// file is the path of the configuration.
+func (p pipelineFile) file(t *testing.T) string {
+	t.Helper()
+	if p.path != "" {
+		return p.path
+	}
+	path := filepath.Join(t.TempDir(), "tablewake.yaml")
+	write(t, path, []byte(p.text))
+	return path
+}
+
+// write makes a file, and its folder.
+func write(t *testing.T, path string, body []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, body, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// saved makes a file of records in a folder of the test and returns its path.
+func saved(t *testing.T, name string, body []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	write(t, path, body)
+	return path
+}

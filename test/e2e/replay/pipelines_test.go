@@ -1,0 +1,139 @@
+package replay
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fixture is the folder of the shop.
+const fixture = "../../fixtures/shop/"
+
+// shop is the configuration that stands beside the fixture.
+var shop = pipelineFile{
+	path: fixture + "tablewake.yaml",
+	rows: "shop-views", index: "products", bucket: "shop-archive", ofItem: "archive/", log: "changes/",
+	want: wantShop,
+}
+
+// shopStream are the lines of the fixture.
+func shopStream(t *testing.T) [][]byte {
+	t.Helper()
+	b, err := os.ReadFile(fixture + "stream.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+}
+
+// understood are the changes of lines that are all sound.
+func understood(t *testing.T, lines [][]byte) []change {
+	t.Helper()
+	cs, err := readChanges(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cs
+}
+
+// wantShop says in plain Go what the shop's configuration says in its own words.
+func wantShop(cs []change) state {
+	s := newState()
+	for key, c := range last(cs) {
+		if c.gone || c.new == nil {
+			continue
+		}
+		switch text(c.new["Type"]) {
+		case "Order":
+			if row, ok := orderRow(key, c.new); ok {
+				s[rows][canonical(item{"PK": row["PK"], "SK": row["SK"]})] = canonical(row)
+			}
+		case "Product":
+			s[documents][documentID(key)] = product(c)
+		}
+	}
+	logged(s, cs)
+	for _, c := range cs {
+		if c.gone {
+			s[deleted][c.key+" "+c.version] = archived(c)
+		}
+	}
+	return s
+}
+
+func orderRow(key string, o item) (item, bool) {
+	status, at := text(o["Status"]), text(o["CreatedAt"])
+	if status == "" || at == "" {
+		return nil, false
+	}
+	day, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return nil, false
+	}
+	row := item{
+		"PK":   str("STATUS#" + status),
+		"SK":   str(day.UTC().Format(time.DateOnly) + "#" + key),
+		"kind": str("order"),
+	}
+	if _, user, _ := strings.Cut(text(o["PK"]), "USER#"); user != "" {
+		row["customer"] = str(user)
+	}
+	if total, ok := o["Total"]; ok && !empty(total) {
+		row["total"] = total
+	}
+	return row, true
+}
+
+// text is what a template makes of a value: S and N; nothing of what is missing.
+func text(v any) string {
+	switch tag, x := untag(v); tag {
+	case "S":
+		return x.(string)
+	case "N":
+		return decimal(x.(string))
+	}
+	return ""
+}
+
+func str(s string) any { return map[string]any{"S": s} }
+
+// empty tells what a row leaves out.
+func empty(v any) bool {
+	tag, x := untag(v)
+	return tag == "NULL" || (tag == "S" || tag == "B") && x == ""
+}
+
+func product(c change) string {
+	doc := map[string]any{"_tw": map[string]any{"version": c.version, "by": "shop"}}
+	if v, ok := c.new["Name"]; ok {
+		doc["title"] = plain(v, exactNumber)
+	}
+	if v, ok := c.new["Price"]; ok {
+		doc["Price"] = plain(v, allDigits)
+	}
+	if v, ok := c.new["Tags"]; ok {
+		doc["Tags"] = plain(v, exactNumber)
+	}
+	return document(doc)
+}
+
+// logged notes every version of every item once.
+func logged(s state, cs []change) {
+	for _, c := range cs {
+		s[history][c.key+" "+c.version] = archived(c)
+	}
+}
+
+// orders counts the events of orders that were completed, each version once.
+func orders(cs []change) int64 {
+	versions := make(map[string]bool)
+	for _, c := range cs {
+		if !c.gone && c.new != nil && text(c.new["Type"]) == "Order" &&
+			text(c.new["Status"]) == "completed" && text(c.old["Status"]) != "completed" {
+			versions[c.key+c.version] = true
+		}
+	}
+	return int64(len(versions))
+}

@@ -1,0 +1,164 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// state is what stands in a folder: rows, documents, deleted items and the log of
+// changes, each by its name.
+type state map[string]map[string]string
+
+const (
+	rows      = "rows"
+	documents = "documents"
+	deleted   = "objects per item"
+	history   = "the log"
+)
+
+func newState() state {
+	return state{rows: {}, documents: {}, deleted: {}, history: {}}
+}
+
+// check compares the folder with what the oracle makes of the changes.
+func check(t *testing.T, p pipelineFile, out string, cs []change) {
+	t.Helper()
+	same(t, look(t, p, out), p.want(cs))
+}
+
+// look reads a folder through the program's own queries.
+func look(t *testing.T, p pipelineFile, out string) state {
+	t.Helper()
+	s := newState()
+	for _, line := range query(t, out, "view", p.rows, "--typed") {
+		var row item
+		decode(t, line, &row)
+		s.put(t, rows, canonical(item{"PK": row["PK"], "SK": row["SK"]}), canonical(row))
+	}
+	for _, line := range query(t, out, "search", p.index) {
+		var d struct {
+			ID       string
+			Document map[string]any
+		}
+		decode(t, line, &d)
+		s.put(t, documents, d.ID, document(d.Document))
+	}
+	for part, prefix := range map[string]string{deleted: p.ofItem, history: p.log} {
+		for _, line := range query(t, out, "archive", p.bucket, "--prefix", prefix) {
+			c, err := readChange(line)
+			if err != nil {
+				t.Fatalf("archived: %v\n%s", err, line)
+			}
+			s.put(t, part, c.key+" "+c.version, archived(c))
+		}
+	}
+	return s
+}
+
+// put notes what stands under a name, which must be once.
+func (s state) put(t *testing.T, part, name, content string) {
+	t.Helper()
+	if _, twice := s[part][name]; twice {
+		t.Errorf("%s: %s stands there twice", part, name)
+	}
+	s[part][name] = content
+}
+
+func query(t *testing.T, out string, args ...string) [][]byte {
+	t.Helper()
+	args = append(append([]string{"query"}, args...), "--local", out, "-o", "json")
+	r := tablewake(t, nil, args...)
+	if r.code != 0 {
+		t.Fatalf("tablewake %s: exit code %d\n%s%s", strings.Join(args, " "), r.code, r.stdout, r.stderr)
+	}
+	return slices.DeleteFunc(bytes.Split([]byte(r.stdout), []byte("\n")), func(l []byte) bool { return len(l) == 0 })
+}
+
+func decode(t *testing.T, line []byte, to any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	if err := d.Decode(to); err != nil {
+		t.Fatalf("%v\n%s", err, line)
+	}
+}
+
+// document writes a document so that what means the same reads the same: numbers
+// with all digits, and texts of an array in one order, as sets have none.
+func document(doc map[string]any) string {
+	b, err := json.Marshal(normal(doc))
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func normal(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return json.Number(decimal(v.String()))
+	case map[string]any:
+		out := make(map[string]any)
+		for name, v := range v {
+			out[name] = normal(v)
+		}
+		return out
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = normal(out[i])
+		}
+		slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(scalar(a), scalar(b)) })
+		return out
+	}
+	return v
+}
+
+// scalar is what an element of an array is ordered by: texts and numbers.
+func scalar(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+// archived is what an archive must keep of a change.
+func archived(c change) string {
+	return c.op + " " + canonical(c.keys) + " old " + canonical(c.old) + " new " + canonical(c.new)
+}
+
+// same compares a state with the wanted one, and shows the first differences.
+func same(t *testing.T, got, want state) {
+	t.Helper()
+	for _, part := range slices.Sorted(maps.Keys(want)) {
+		g, w := got[part], want[part]
+		wrong := 0
+		report := func(format string, args ...any) {
+			if wrong++; wrong <= 3 {
+				t.Errorf(part+": "+format, args...)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(w)) {
+			if is, ok := g[name]; !ok {
+				report("%s is missing: %s", name, w[name])
+			} else if is != w[name] {
+				report("%s is\n  %s\nwant\n  %s", name, is, w[name])
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(g)) {
+			if _, ok := w[name]; !ok {
+				report("%s should not be there: %s", name, g[name])
+			}
+		}
+		if wrong > 3 {
+			t.Errorf("%s: %d differences in all, of %d", part, wrong, len(w))
+		}
+	}
+}
