@@ -2,7 +2,10 @@ package pipeline
 
 import (
 	"bytes"
+	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -35,13 +38,20 @@ func (a attr) named(doc []byte, name string) bool {
 // attrSlab keeps the indexes of a page's images in few pieces of memory.
 type attrSlab struct {
 	free []attr
-	size int // of the next piece
+	kept int
+	// How far the page has been read, for a guess of what is still to come.
+	read, left int
 }
+
+// largestPiece bounds what a wrong guess costs.
+const largestPiece = 4096
 
 func (s *attrSlab) keep(as []attr) []attr {
 	if len(as) > len(s.free) {
-		s.free = make([]attr, max(s.size, len(as)))
+		guess := (s.kept + len(as)) * (s.left >> 4) / (s.read>>4 + 1)
+		s.free = make([]attr, max(len(as), min(guess, largestPiece)))
 	}
+	s.kept += len(as)
 	n := copy(s.free, as)
 	kept := s.free[:n:n]
 	s.free = s.free[n:]
@@ -52,8 +62,11 @@ func (s *attrSlab) keep(as []attr) []attr {
 // to 16 by comparing them, among more by hashing, so that many cost no more each
 // than few.
 type nameTable struct {
-	seed  maphash.Seed
 	slots []nameSlot
+	// Names are chosen by whoever writes items: hashes differ from page to page, so
+	// that nobody can choose names that collide.
+	seed maphash.Seed
+	keys [2]uint64
 }
 
 type nameSlot struct {
@@ -99,12 +112,13 @@ func (t *nameTable) duplicateHashed(doc []byte, as []attr) int {
 		t.slots = make([]nameSlot, size)
 		if t.seed == (maphash.Seed{}) {
 			t.seed = maphash.MakeSeed()
+			t.keys = [2]uint64{rand.Uint64(), rand.Uint64()}
 		}
 	}
 	slots := t.slots[:size]
 	clear(slots)
 	for i, a := range as {
-		hash := uint32(maphash.Bytes(t.seed, a.rawName(doc)))
+		hash := t.hash(doc, a)
 		at := int(hash) & (size - 1)
 		for ; slots[at].index != 0; at = (at + 1) & (size - 1) {
 			if e := slots[at]; e.hash == hash && bytes.Equal(as[e.index-1].rawName(doc), a.rawName(doc)) {
@@ -114,6 +128,22 @@ func (t *nameTable) duplicateHashed(doc []byte, as []attr) int {
 		slots[at] = nameSlot{hash, uint32(i + 1)}
 	}
 	return -1
+}
+
+// hash reads names of up to 16 bytes as two words; most are.
+func (t *nameTable) hash(doc []byte, a attr) uint32 {
+	n := a.nameEnd - a.name
+	if n > 16 || int(a.name)+16 > len(doc) {
+		return uint32(maphash.Bytes(t.seed, a.rawName(doc)))
+	}
+	low, high := binary.LittleEndian.Uint64(doc[a.name:]), binary.LittleEndian.Uint64(doc[a.name+8:])
+	if n <= 8 {
+		low, high = low&(1<<(8*n)-1), 0
+	} else {
+		high &= 1<<(8*(n-8)) - 1
+	}
+	h, l := bits.Mul64(low^t.keys[0], high^t.keys[1]^uint64(n))
+	return uint32(h ^ l)
 }
 
 // duplicateEscaped compares what the names mean. Nobody escapes names but to attack.

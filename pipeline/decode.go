@@ -62,8 +62,7 @@ var (
 func (d *Decoder) reader(b []byte) *recordReader {
 	r := &recordReader{o: &d.o, given: d.given, size: len(b), page: &Page{Bytes: len(b)}}
 	r.b, r.emptyMaps = b, d.o.DynamoDBLocal
-	// About as many attributes as fit in b; where it is more, another piece is taken.
-	r.slab.size = min(max(16, len(b)/48), 4096)
+	r.slab.left = len(b)
 	return r
 }
 

@@ -111,6 +111,7 @@ func (r *recordReader) one(i int, orEnvelope bool) int {
 	if r.current = i; r.index() == 0 {
 		r.start = i
 	}
+	r.slab.read, r.slab.left = i-r.start, r.size-i
 	if len(p.Changes) == cap(p.Changes) {
 		p.Changes = append(make([]Change, 0, r.capacity(i)), p.Changes...)
 	}
@@ -131,14 +132,15 @@ func (r *recordReader) one(i int, orEnvelope bool) int {
 	return r.reject(i)
 }
 
-// capacity guesses how many changes the page will hold, from what was read of it.
+// capacity guesses how many changes the page will hold, from what was read of it:
+// room for few until it is known how large records are.
 func (r *recordReader) capacity(i int) int {
 	n := len(r.page.Changes)
-	each := 1024
-	if n > 0 {
-		each = max(64, (i-r.start)/n)
+	if n == 0 {
+		return min(1+(r.size-i)/512, 4)
 	}
-	return n + 1 + min((r.size-i)/each+n/8, 1<<16)
+	each := max(64, (i-r.start)/n)
+	return n + 1 + min((r.size-i)/each+n/32, 1<<16)
 }
 
 // read reads a record into c, which is zero.

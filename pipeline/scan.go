@@ -168,7 +168,9 @@ func (s *scanner) value(i, depth int) (kind Kind, from, to, next int) {
 		if to < 0 {
 			return Absent, 0, 0, -1
 		}
-		next = to + 1
+		if next = to + 1; s.peek(next) == '}' {
+			return kind, from, to, next + 1
+		}
 	case KindM:
 		base := len(s.stack)
 		next = s.members(at, depth+1)
@@ -272,7 +274,7 @@ func (s *scanner) members(i, depth int) int {
 	if depth > maxNesting {
 		return s.fail(i, errNesting)
 	}
-	base := len(s.stack)
+	b, base := s.b, len(s.stack)
 	escaped := false
 	if i = s.space(i + 1); s.peek(i) == '}' {
 		return i + 1
@@ -281,25 +283,30 @@ func (s *scanner) members(i, depth int) int {
 		if s.peek(i) != '"' {
 			return s.fail(i, errToken)
 		}
-		escapes := s.escapes
-		a := attr{name: uint32(i + 1 - s.origin)}
-		end := s.text(i + 1)
+		name, escapes := i+1, s.escapes
+		end := s.text(name)
 		if end < 0 {
 			return -1
 		}
-		a.nameEnd = uint32(end - s.origin)
-		if s.escapes != escapes {
-			a.escaped, escaped = true, true
+		inName := s.escapes != escapes
+		escaped = escaped || inName
+		at := end + 2
+		if at >= len(b) || b[end+1] != ':' || b[at] <= ' ' {
+			if at = s.colon(end + 1); at < 0 {
+				return -1
+			}
 		}
-		if i = s.colon(end + 1); i < 0 {
-			return -1
-		}
-		kind, from, to, next := s.value(i, depth)
+		kind, from, to, next := s.value(at, depth)
 		if next < 0 {
 			return -1
 		}
-		a.kind, a.from, a.to = kind, uint32(from-s.origin), uint32(to-s.origin)
-		s.stack = append(s.stack, a)
+		s.stack = append(s.stack, attr{
+			name: uint32(name - s.origin), nameEnd: uint32(end - s.origin),
+			from: uint32(from - s.origin), to: uint32(to - s.origin), kind: kind, escaped: inName,
+		})
+		if i = next + 1; i < len(b) && b[next] == ',' && b[i] == '"' {
+			continue
+		}
 		if i, done = s.separator(next, '}'); i < 0 {
 			return -1
 		}
