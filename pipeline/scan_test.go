@@ -30,6 +30,8 @@ func TestSoundValues(t *testing.T) {
 		`{"BOOL":true}`, `{"BOOL":false}`, `{"NULL":true}`,
 		`{"M":{}}`, `{"M":{"":{"S":""}}}`, `{"L":[]}`, nested(32),
 		`{"SS":[""]}`, `{"NS":["1","-1","10"]}`, `{"BS":["","AA=="]}`,
+		`{"M":` + names(70000, func(i int) string { return fmt.Sprint(i) }) + `}`,
+		`{"M":` + names(300, func(i int) string { return strings.Repeat("x", i) }) + `}`,
 		`{"M":` + names(5000, func(i int) string { return fmt.Sprint("name", i) }) + `}`,
 	} {
 		v, err := pipeline.ParseValue([]byte(s))
@@ -92,6 +94,10 @@ func TestUnsoundValues(t *testing.T) {
 		{`{"M":{"a":{"S":"x"},"a":{"S":"x"}}}`, "named twice"},
 		{`{"M":{"a":{"S":"x"},"\u0061":{"S":"x"}}}`, "named twice"},
 		{`{"M":` + names(40, func(i int) string { return fmt.Sprint("name", i%39) }) + `}`, "named twice"},
+		{`{"M":` + names(40, func(i int) string { return fmt.Sprintf("a name of more bytes %d", i%39) }) + `}`, "named twice"},
+		{`{"M":` + names(300, func(i int) string { return strings.Repeat("x", i%299) }) + `}`, "named twice"},
+		{`{"M":` + names(70000, func(i int) string { return fmt.Sprint(i % 69999) }) + `}`, "named twice"},
+		{`{"SS":["0","1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","7"]}`, "twice in the set"},
 		{`{"M":{"a":{"S":"x"},}}`, "broken JSON"},
 		{`{"L":{}}`, "want an array"},
 		{`{"L":["x"]}`, "want a value"},
