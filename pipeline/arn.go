@@ -43,6 +43,9 @@ func parseStream(arn string) stream {
 	return s
 }
 
+// CheckStreamARN tells why arn is not the ARN of a DynamoDB stream; nil where it is.
+func CheckStreamARN(arn string) error { return parseStream(arn).err }
+
 // streams keeps what the ARNs of a page say: as a rule it is one. The texts are
 // copies, so that they do not pin the page.
 type streams struct{ known []stream }

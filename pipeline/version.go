@@ -47,6 +47,10 @@ func (v Version) Compare(w Version) int {
 // IsZero tells whether v is the zero Version, which no change has.
 func (v Version) IsZero() bool { return v == Version{} }
 
+// Epoch is the time in the stream's label, in Unix seconds: 0 where the stream is not
+// known. Of Kinesis it is the creation time in microseconds.
+func (v Version) Epoch() uint64 { return v.epoch }
+
 // Kinesis tells whether v is of Kinesis Data Streams for DynamoDB.
 func (v Version) Kinesis() bool { return v.kinesis }
 

@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
 
 // What the exit code of every command says.
 const (
@@ -17,8 +21,8 @@ const exitCodes = `Exit codes:
   1  something failed; the message says what to do
   2  the command line is wrong
   3  the configuration is wrong
-  4  finished, and some records could not be decoded or delivered: they are named,
-     and kept in dead letters
+  4  finished, and some of the input could not be decoded or delivered: it is named,
+     and what was a record is kept in dead letters
   5  interrupted before the end; the same command goes on`
 
 // exitError is an error with the exit code that it ends the process with.
@@ -35,6 +39,14 @@ func (e *exitError) Error() string {
 }
 
 func (e *exitError) Unwrap() error { return e.err }
+
+// noArguments is cobra's check of a command that takes flags only, with a usage error.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError("%s takes no argument, and %q is one; see `%[1]s --help`", c.CommandPath(), args[0])
+}
 
 func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +54,13 @@ It prints the values that changed: what it prints is as sensitive as the table.`
 }
 
 func (o *explainOptions) run(ctx context.Context, s streams, paths []string) error {
-	cfg, err := loadConfig(o.config)
+	if o.limit < 0 {
+		return usageError("--limit is a number of changes, or 0 for all")
+	}
+	if strings.Trim(o.sequence, "0123456789") != "" {
+		return usageError("--sequence takes the digits of a sequence number, and %q has others", o.sequence)
+	}
+	cfg, err := o.load()
 	if err != nil {
 		return err
 	}
@@ -61,7 +68,7 @@ func (o *explainOptions) run(ctx context.Context, s streams, paths []string) err
 	if err != nil {
 		return err
 	}
-	src, err := replay.Open(o.source(cfg, s, paths, func(string, error) {}))
+	src, err := replay.Open(o.source(cfg, s, paths))
 	if err != nil {
 		return err
 	}
@@ -103,7 +110,10 @@ func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p *pip
 		if page != nil {
 			records += int64(len(page.Changes) + len(page.Errors))
 		}
+		broken, isBroken := errors.AsType[*replay.BrokenError](readErr)
 		switch {
+		case isBroken:
+			return &exitError{exitDeadLetters, broken}
 		case errors.Is(readErr, io.EOF) && undecodable > 0:
 			return &exitError{code: exitDeadLetters}
 		case errors.Is(readErr, io.EOF):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,49 +27,77 @@ func (in *input) add(c *cobra.Command) {
 	c.Flags().StringVar(&in.streamARN, "stream-arn", "", "stream of records that do not name theirs")
 }
 
-// source is how saved records become changes. Records without a stream are taken at
+// load reads the configuration, and checks the flags.
+func (in *input) load() (*config.Config, error) {
+	if in.streamARN != "" {
+		if err := pipeline.CheckStreamARN(in.streamARN); err != nil {
+			return nil, usageError("--stream-arn %q: %w", in.streamARN, err)
+		}
+	}
+	return loadConfig(in.config)
+}
+
+// source is how saved records become changes. Those that do not name their stream
+// are of --stream-arn, else of the stream that the configuration names, else at
 // epoch 0: below those of any stream.
-func (in *input) source(cfg *config.Config, s streams, paths []string, skipped func(string, error)) replay.Options {
+func (in *input) source(cfg *config.Config, s streams, paths []string) replay.Options {
 	d := pipeline.DecoderOptions{
-		StreamARN: in.streamARN, EpochZero: in.streamARN == "", DynamoDBLocal: cfg.Source.DynamoDBLocal,
-		TableInKey: len(cfg.Source.Tables) > 1,
+		StreamARN: in.streamARN, DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1,
 	}
 	if len(cfg.Source.Tables) == 1 {
-		d.Table = cfg.Source.Tables[0].Name
+		t := cfg.Source.Tables[0]
+		d.Table, d.StreamARN = t.Name, cmp.Or(in.streamARN, t.StreamARN)
 	}
-	return replay.Options{Paths: paths, Stdin: s.in, Decoder: d, Skipped: skipped}
+	d.EpochZero = d.StreamARN == ""
+	return replay.Options{Paths: paths, Stdin: s.in, Decoder: d, Skipped: func(path string, why error) {
+		fmt.Fprintf(s.err, "left out %s: %v\n", path, why)
+	}}
 }
 
-// reporting names every record that could not be decoded, as it passes.
+// reporting names what could not be decoded as it passes, and remembers how the
+// input ended.
 type reporting struct {
 	*replay.Source
-	w  io.Writer
-	mu *sync.Mutex // pages are decoded by several goroutines
+	w io.Writer
+
+	mu        sync.Mutex // pages are decoded by several goroutines
+	ended     bool       // the input was read to its end
+	broken    *replay.BrokenError
+	epochZero bool // some records do not name their stream
 }
 
-// Read reports what the page, once it is decoded, could not decode.
-func (r reporting) Read(ctx context.Context) (*pipeline.Page, error) {
+// Read reports what the page, once it is decoded, could not decode. Input that is
+// broken has an end like any other: what could be read of it is finished first.
+func (r *reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	p, err := r.Source.Read(ctx)
-	if p != nil {
-		if decode := p.Decode; decode != nil {
-			q := *p
-			q.Decode = func() (*pipeline.Page, error) {
-				page, err := decode()
-				if page != nil {
-					r.report(page)
-				}
-				return page, err
+	if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
+		r.broken, err = broken, io.EOF
+	}
+	r.ended = r.ended || errors.Is(err, io.EOF)
+	switch {
+	case p == nil:
+	case p.Decode != nil:
+		decode, q := p.Decode, *p
+		q.Decode = func() (*pipeline.Page, error) {
+			page, err := decode()
+			if page != nil {
+				r.report(page)
 			}
-			return &q, err
+			return page, err
 		}
+		p = &q
+	default:
 		r.report(p)
 	}
 	return p, err
 }
 
-func (r reporting) report(p *pipeline.Page) {
+func (r *reporting) report(p *pipeline.Page) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for i := range p.Changes {
+		r.epochZero = r.epochZero || p.Changes[i].Version.Epoch() == 0
+	}
 	for _, e := range p.Errors {
 		fmt.Fprintln(r.w, "undecodable:", placed(e))
 	}

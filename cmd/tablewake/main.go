@@ -65,6 +65,13 @@ it: materialized views, a search index, an archive, notifications.
 
   # What stands in the views afterwards
   tablewake query view --local out`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("there is no command %q; see `tablewake --help`", args[0])
+			}
+			return nil
+		},
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

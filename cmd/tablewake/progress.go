@@ -34,8 +34,17 @@ func newProgress(w io.Writer, what string, total int64) *progress {
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish(),
 		)
+		_ = p.bar.RenderBlank() // its clock starts now
 	}
 	return p
+}
+
+// Write prints lines for people: the bar makes way for them, and comes back.
+func (p *progress) Write(lines []byte) (int, error) {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+	return p.w.Write(lines)
 }
 
 // at tells that done bytes of total are behind us, and records of them.

@@ -58,6 +58,9 @@ a kind it lists what there is. Deleted rows and documents are not shown.`,
 
 // in runs a query in the folder, which no replay may be writing meanwhile.
 func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) error {
+	if o.limit < 0 {
+		return usageError("--limit is a number of results, or 0 for all")
+	}
 	if o.local == "" {
 		return usageError("--local is missing: name the folder that a replay wrote")
 	}
@@ -73,10 +76,11 @@ func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) erro
 	}
 	defer release()
 	out := &results{w: bufio.NewWriter(s.out), format: o.format, limit: o.limit}
-	if err := query(local.Dir(o.local), out); err != nil && !errors.Is(err, errEnough) {
-		return err
+	err = query(local.Dir(o.local), out)
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
-	return out.w.Flush()
+	return errors.Join(err, out.w.Flush()) // what was found before an error is shown
 }
 
 // results writes what a query finds, a line each.

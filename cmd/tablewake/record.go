@@ -41,7 +41,7 @@ whatever the items hold: treat the file like the table.`,
   tablewake record --table arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678 --out stream.jsonl.zst
   tablewake record -c tablewake.yaml --idle 10s --out stream.jsonl
   tablewake record --table shop --endpoint-url http://127.0.0.1:8000 --dynamodb-local --out stream.jsonl`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	f := c.Flags()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -64,7 +65,7 @@ Notifications are held back unless --notify is given.`,
 }
 
 func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err error) {
-	cfg, err := loadConfig(o.config)
+	cfg, err := o.load()
 	if err != nil {
 		return err
 	}
@@ -74,9 +75,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	case o.local == "":
 		return usageError("replay never touches real stores by itself: give --local DIR for embedded stores in a folder")
 	}
-	src, err := replay.Open(o.source(cfg, s, paths, func(path string, why error) {
-		fmt.Fprintf(s.err, "left out %s: %v\n", path, why)
-	}))
+	src, err := replay.Open(o.source(cfg, s, paths))
 	if err != nil {
 		return err
 	}
@@ -92,7 +91,8 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
-	opts := []sinks.Option{sinks.WithLogger(o.logger(s))}
+	bar := newProgress(s.err, "replaying", src.Progress().TotalBytes)
+	opts := []sinks.Option{sinks.WithLogger(o.logger(bar))}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}
@@ -100,20 +100,22 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	if err != nil {
 		return err
 	}
-	sum, runErr := o.drive(ctx, s, cfg, p, src)
+	in := &reporting{Source: src, w: bar}
+	sum, runErr := o.drive(ctx, cfg, p, in, bar)
 	if err := o.print(s, sum); err != nil {
 		return err
 	}
-	return o.verdict(ctx, sum, runErr)
+	if in.epochZero {
+		fmt.Fprintln(s.err, "warning: some records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
+	}
+	return o.verdict(sum, in.broken, runErr)
 }
 
-// drive runs the pipeline with a progress bar beside it.
-func (o *replayOptions) drive(ctx context.Context, s streams, cfg *config.Config, p *pipeline.Pipeline, src *replay.Source) (summary, error) {
-	bar := newProgress(s.err, "replaying", src.Progress().TotalBytes)
+// drive runs the pipeline, and shows its progress.
+func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *reporting, bar *progress) (summary, error) {
 	ticking, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var ticker sync.WaitGroup
+	ticker.Go(func() {
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
@@ -121,26 +123,33 @@ func (o *replayOptions) drive(ctx context.Context, s streams, cfg *config.Config
 			case <-ticking.Done():
 				return
 			case <-tick.C:
-				pr := src.Progress()
+				pr := in.Progress()
 				bar.at(pr.Bytes, pr.TotalBytes, p.Ledger().Source.Read)
 			}
 		}
-	}()
+	})
 	start := time.Now()
-	err := p.Run(ctx, reporting{src, s.err, new(sync.Mutex)}, nil)
+	err := p.Run(ctx, in, nil)
 	took := time.Since(start)
 	stop()
-	<-done
+	ticker.Wait()
 	bar.end()
-	return newSummary(cfg.Name, p.Ledger(), took), err
+	sum := newSummary(cfg.Name, p.Ledger(), took)
+	sum.Interrupted = ctx.Err() != nil && (err != nil || !in.ended)
+	if in.broken != nil {
+		for _, f := range in.broken.Files {
+			sum.Errors = append(sum.Errors, f.Error())
+		}
+	}
+	return sum, err
 }
 
-func (o *replayOptions) logger(s streams) *slog.Logger {
+func (o *replayOptions) logger(w io.Writer) *slog.Logger {
 	level := slog.LevelWarn
 	if o.verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
 func (o *replayOptions) print(s streams, sum summary) error {
@@ -155,14 +164,16 @@ func (o *replayOptions) print(s streams, sum summary) error {
 }
 
 // verdict is the command's error, with the exit code that tells what happened.
-func (o *replayOptions) verdict(ctx context.Context, sum summary, err error) error {
+func (o *replayOptions) verdict(sum summary, broken *replay.BrokenError, err error) error {
 	switch {
-	case ctx.Err() != nil:
+	case sum.Interrupted:
 		return &exitError{exitInterrupted, errors.Join(errors.New("interrupted before the end; the same command goes on"), err)}
 	case err != nil:
 		return err
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
+	case broken != nil:
+		return &exitError{exitDeadLetters, broken}
 	case sum.refused() > 0:
 		return &exitError{code: exitDeadLetters}
 	}

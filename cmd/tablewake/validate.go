@@ -21,7 +21,7 @@ func newValidate(s streams) *cobra.Command {
 would lose deletes or mix items. It prints every error with its line, and warnings.`,
 		Example: `  tablewake validate -c tablewake.yaml
   tablewake validate --schema > tablewake.schema.json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if schema {
 				_, err := s.out.Write(config.Schema())
@@ -68,9 +68,21 @@ func validate(s streams, file string, f format) error {
 	if bad {
 		return err
 	}
-	fmt.Fprintf(s.out, "%s is valid: pipeline %s, %d sinks, %d detectors, %d filters\n",
-		file, cfg.Name, len(cfg.Sinks), len(cfg.Detectors), len(cfg.Filters))
+	filters := len(cfg.Filters)
+	for _, sink := range cfg.Sinks {
+		filters += len(sink.Filters)
+	}
+	fmt.Fprintf(s.out, "%s is valid: pipeline %s, %s, %s, %s\n",
+		cfg.File, cfg.Name, counted(len(cfg.Sinks), "sink"), counted(len(cfg.Detectors), "detector"), counted(filters, "filter"))
 	return nil
+}
+
+// counted is "1 sink" or "2 sinks".
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // addConfig adds -c to a command.
