@@ -161,7 +161,7 @@ func TestBatch_PressureClonesWhereThatFreesPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(s.batches) != 2 {
-			t.Errorf("%d batches of %d changes: want 2 full ones", len(s.batches), len(s.all()))
+			t.Errorf("%d batches of %d changes: want 2 full ones: %v", len(s.batches), len(s.all()), s.batches)
 		}
 		checkLedger(t, p, SinkLedger{Routed: 40, Written: 40, NoEffect: map[string]int64{}, Dropped: map[string]int64{"filter_1": 360}})
 	})

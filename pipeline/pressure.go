@@ -11,33 +11,38 @@ func (r *run) stopped() {
 // relieve is called when the reader waits for room and nothing moves: batches
 // that wait to be full hold the room. What they hold is cloned where that helps,
 // and is written else.
+//
+// While nothing moves nothing changes, so what is done here depends on the input
+// alone. Each step asks again: by then the room of the step before may have been
+// used up, by pages that may be cloned too.
 func (r *run) relieve() {
-	r.relieving.Lock() // one that comes late must not cut what was read since
+	r.relieving.Lock()
 	defer r.relieving.Unlock()
-	if !r.bounds.stuck() {
+	for r.bounds.stuck() {
+		cloned := false
+		for _, s := range r.scheds {
+			cloned = s.compact() || cloned
+		}
+		if cloned {
+			continue
+		}
+		for _, s := range r.scheds {
+			s.relieve()
+		}
+		for _, s := range r.scheds {
+			s.tick()
+		}
 		return
-	}
-	for _, s := range r.scheds {
-		s.compact()
-	}
-	if !r.bounds.stuck() {
-		return
-	}
-	for _, s := range r.scheds {
-		s.relieve()
-	}
-	for _, s := range r.scheds {
-		s.tick()
 	}
 }
 
 // compact clones what waits to fill a batch, where that frees at least twice
-// what it costs.
-func (s *scheduler) compact() {
+// what it costs. It is false when there was nothing to clone.
+func (s *scheduler) compact() bool {
 	s.mu.Lock()
 	defer s.unlock()
 	if !s.waits() {
-		return
+		return false
 	}
 	var own, pinned int64
 	var last *inflight
@@ -51,9 +56,11 @@ func (s *scheduler) compact() {
 			pinned += it.page.bytes
 		}
 	})
-	if own*2 <= pinned {
-		s.each(s.own)
+	if own == 0 || own*2 > pinned {
+		return false
 	}
+	s.each(s.own)
+	return true
 }
 
 func (s *scheduler) each(f func(*item)) {
