@@ -9,7 +9,7 @@ import (
 
 // checks is on how many streams a property runs, unless the command line says
 // otherwise: what is written is synced.
-const checks = "12"
+const checks = "8"
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -9,7 +9,7 @@ import (
 )
 
 // checks is on how many streams a property runs: an index is slow to open.
-const checks = "8"
+const checks = "6"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childDir) != "" {
