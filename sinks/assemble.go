@@ -19,6 +19,7 @@ type assembly struct {
 	custom   map[string]func(context.Context, config.With) (pipeline.Sink, error)
 	funcs    map[string]pipeline.DetectorFunc
 	suppress string
+	finite   bool
 	options  pipeline.Options
 }
 

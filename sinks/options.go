@@ -61,3 +61,10 @@ func WithBounds(workers int, bytes int64, changes int) Option {
 func Suppressed(reason string) Option {
 	return func(a *assembly) { a.suppress = reason }
 }
+
+// Finite says that the source ends, as a replay does: a batch that waits to be full
+// waits for the end and not for time, so the same input makes the same objects of
+// an archive however fast it is read.
+func Finite() Option {
+	return func(a *assembly) { a.finite = true }
+}

@@ -42,6 +42,9 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 		r.NeedsEvents = len(a.cfg.Detectors) > 0
 		r.Sink, err = a.goSink(ctx, s.Custom)
 	}
+	if a.finite && r.Batch.Linger > 0 {
+		r.Batch.Linger, r.Batch.Fill = 0, true
+	}
 	return r, err
 }
 

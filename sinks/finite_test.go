@@ -1,0 +1,90 @@
+package sinks_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+// objectNames counts the objects that an archive is given.
+type objectNames struct {
+	sinks.Stores
+	put []string
+}
+
+func (n *objectNames) Archive(context.Context, config.Sink) (archive.Store, error) { return n, nil }
+
+func (n *objectNames) Put(_ context.Context, name string, _ []byte) error {
+	n.put = append(n.put, name)
+	return nil
+}
+
+func (n *objectNames) Get(context.Context, string) (io.ReadCloser, error) {
+	return nil, archive.ErrNoObject
+}
+
+// A source that is slower than the archive's roll age makes an object per age, and
+// the objects of its input when it is finite.
+func TestFinite_CutsByInputAlone(t *testing.T) {
+	cfg, err := config.Parse("tablewake.yaml", []byte(`
+version: 1
+name: shop
+source: {table: shop}
+sinks:
+  history:
+    archive: {bucket: history, roll: {age: 5m}}
+`), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		opts []sinks.Option
+		want int
+	}{
+		{"by time", nil, 3},
+		{"by input", []sinks.Option{sinks.Finite()}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stores := &objectNames{Stores: sinks.PlanOnly()}
+				p, err := sinks.Assemble(t.Context(), cfg, stores, c.opts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := p.Run(t.Context(), hourly(3), nil); err != nil {
+					t.Fatal(err)
+				}
+				if len(stores.put) != c.want {
+					t.Errorf("%d objects, want %d: %v", len(stores.put), c.want, stores.put)
+				}
+			})
+		})
+	}
+}
+
+// hourly brings n pages of a record each, an hour apart.
+func hourly(n int) pipeline.Source {
+	dec := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true})
+	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
+		if n == 0 {
+			return nil, io.EOF
+		}
+		time.Sleep(time.Hour)
+		n--
+		page, err := dec.Decode(fmt.Appendf(nil, `{"eventID":"%d","eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"%d"}},"NewImage":{"PK":{"S":"%d"}},"SequenceNumber":"10000000000000000000%d","StreamViewType":"NEW_AND_OLD_IMAGES"}}`, n, n, n, n))
+		if err != nil {
+			return nil, err
+		}
+		page.Partition, page.Position = "p", pipeline.Position(fmt.Sprint(n))
+		return page, nil
+	})
+}
