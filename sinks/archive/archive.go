@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,6 +103,8 @@ func New(o Options) (*Sink, error) {
 		return nil, fmt.Errorf("archive: Key is nil: the layout %q needs the template of its object names", PerItem)
 	case s.layout == PerItem && s.partition != nil:
 		return nil, fmt.Errorf("archive: Partition belongs to the layout %q: make it part of Key", Log)
+	case s.key != nil && strings.HasSuffix(s.key.String(), logSuffix):
+		return nil, fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json", logSuffix, Log)
 	case s.layout == Log && s.key != nil:
 		return nil, fmt.Errorf("archive: Key belongs to the layout %q: objects of a log are named by their content", PerItem)
 	case s.roll.Bytes < 0 || s.roll.Age < 0:

@@ -373,6 +373,7 @@ func TestNew(t *testing.T) {
 		`Kinds holds "delete"`:      {Store: &memory{}, Kinds: []archive.Kind{"delete"}},
 		"Key is nil":                {Store: &memory{}, Layout: archive.PerItem},
 		"Partition belongs":         {Store: &memory{}, Layout: archive.PerItem, Key: key, Partition: key},
+		"Key ends in .jsonl.zst":    {Store: &memory{}, Layout: archive.PerItem, Key: parse(t, "{@key}.jsonl.zst")},
 		"Key belongs to the layout": {Store: &memory{}, Key: key},
 		"Roll is negative":          {Store: &memory{}, Roll: archive.Roll{Age: -1}},
 	} {
