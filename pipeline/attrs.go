@@ -8,22 +8,15 @@ type attr struct {
 	escaped       bool // the name holds an escape
 }
 
-func (a attr) value(doc []byte) Value { return Value{raw: doc[a.from:a.to:a.to], kind: a.kind} }
+func (a *attr) value(doc []byte) Value { return Value{raw: doc[a.from:a.to:a.to], kind: a.kind} }
 
-func (a attr) rawName(doc []byte) []byte { return doc[a.name:a.nameEnd] }
+func (a *attr) rawName(doc []byte) []byte { return doc[a.name:a.nameEnd] }
 
-func (a attr) text(doc []byte) string {
+func (a *attr) text(doc []byte) string {
 	if a.escaped {
 		return view(textOf(a.rawName(doc)))
 	}
 	return view(a.rawName(doc))
-}
-
-func (a attr) named(doc []byte, name string) bool {
-	if a.escaped {
-		return string(textOf(a.rawName(doc))) == name
-	}
-	return int(a.nameEnd-a.name) == len(name) && string(a.rawName(doc)) == name
 }
 
 // attrSlab keeps the indexes of a page's images in few pieces of memory.

@@ -41,9 +41,9 @@ func (m Image) Equal(n Image) bool {
 	if bytes.Equal(m.doc, n.doc) {
 		return true
 	}
-	for i, a := range m.attrs {
+	for i := range m.attrs {
 		// Both images of a record have their attributes in one order, as a rule.
-		b := n.attrs[i]
+		a, b := &m.attrs[i], &n.attrs[i]
 		if a.escaped || b.escaped || !bytes.Equal(a.rawName(m.doc), b.rawName(n.doc)) {
 			return equalMaps(m.named(i), n.named(i))
 		}
@@ -62,7 +62,8 @@ type namedValue struct {
 
 func (m Image) named(from int) []namedValue {
 	ms := make([]namedValue, 0, len(m.attrs)-from)
-	for _, a := range m.attrs[from:] {
+	for i := range m.attrs[from:] {
+		a := &m.attrs[from+i]
 		ms = append(ms, namedValue{a.text(m.doc), a.value(m.doc)})
 	}
 	return ms

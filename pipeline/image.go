@@ -20,10 +20,13 @@ func (m Image) Len() int { return len(m.attrs) }
 // Get is the attribute of that name; false when there is none.
 func (m Image) Get(name string) (Value, bool) {
 	for i := range m.attrs {
-		if a := &m.attrs[i]; a.escaped || int(a.nameEnd-a.name) == len(name) {
-			if a.named(m.doc, name) {
+		a := &m.attrs[i]
+		if !a.escaped {
+			if int(a.nameEnd-a.name) == len(name) && string(m.doc[a.name:a.nameEnd]) == name {
 				return a.value(m.doc), true
 			}
+		} else if a.text(m.doc) == name {
+			return a.value(m.doc), true
 		}
 	}
 	return Value{}, false
@@ -61,7 +64,8 @@ func (m Image) At(p Path) (Value, bool) {
 // All are the attributes, in the order of the page.
 func (m Image) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		for _, a := range m.attrs {
+		for i := range m.attrs {
+			a := &m.attrs[i]
 			if !yield(a.text(m.doc), a.value(m.doc)) {
 				return
 			}

@@ -35,14 +35,15 @@ func (t *nameTable) duplicate(doc []byte, as []attr, escaped bool) int {
 	}
 	// Names that differ in length, first or last byte differ; of the rest there are few.
 	var seen uint64
-	for i, a := range as {
+	for i := range as {
+		a := &as[i]
 		bit := uint64(1) << ((a.nameEnd - a.name) & 63)
 		if a.nameEnd > a.name {
 			bit = 1 << ((a.nameEnd - a.name + 7*uint32(doc[a.name]) + 5*uint32(doc[a.nameEnd-1])) & 63)
 		}
 		if seen&bit != 0 {
-			for _, e := range as[:i] {
-				if bytes.Equal(e.rawName(doc), a.rawName(doc)) {
+			for e := range i {
+				if bytes.Equal(as[e].rawName(doc), a.rawName(doc)) {
 					return i
 				}
 			}
@@ -107,8 +108,8 @@ func (t *nameTable) hash(doc []byte, a *attr) uint32 {
 // duplicateText compares what names mean. Nobody escapes names, or has so many, but to attack.
 func duplicateText(doc []byte, as []attr) int {
 	seen := make(map[string]bool, len(as))
-	for i, a := range as {
-		name := a.text(doc)
+	for i := range as {
+		name := as[i].text(doc)
 		if seen[name] {
 			return i
 		}
