@@ -78,7 +78,7 @@ func TestRecordThenReplay(t *testing.T) {
 		want = append(want, step{"INSERT", key, none, before})
 		item["Text"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", n*100)}
 		put(item)
-		put(item) // Fact 3: a no-op write makes no record.
+		put(item) // makes no record
 		want = append(want, step{"MODIFY", key, before, image(item)})
 		if n%3 == 0 {
 			if _, err := w.tables.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: new("shop"), Key: map[string]types.AttributeValue{"PK": item["PK"], "SK": item["SK"]}}); err != nil {
