@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -215,24 +213,6 @@ func TestFact7_ManyShards(t *testing.T) {
 		}
 		if n := server.Calls("DescribeStream"); n != 7 || r.Shards != 684 {
 			t.Errorf("%d calls of DescribeStream for %d shards, want 7 for 684", n, r.Shards)
-		}
-	})
-}
-
-func TestRecordFile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := streamtest.New(streamtest.Options{})
-		st := server.AddStream("shop")
-		st.Put(st.Shards()[0], items(0, 3)...)
-		st.Disable()
-		path := filepath.Join(t.TempDir(), "stream.jsonl")
-		r, err := shardreader.RecordFile(t.Context(), path, shardreader.RecordOptions{API: server, Source: "arn:aws:dynamodb:eu-central-1:123456789012:table/shop"})
-		if err != nil || r.Records != 3 {
-			t.Fatal(r, err)
-		}
-		b, err := os.ReadFile(path)
-		if err != nil || int64(len(b)) != r.Bytes || bytes.Count(b, []byte("\n")) != 3 {
-			t.Errorf("the file holds %q, %v", b, err)
 		}
 	})
 }

@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"pipeline/internal/nearest": {},
 	"pipeline/sdkvalue":         {"pipeline", "github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"},
 
-	"shardreader":            {"pipeline"},
+	"shardreader":            {"pipeline", "github.com/klauspost/compress"},
 	"shardreader/sdk":        {"pipeline", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"shardreader/streamtest": {"pipeline", "shardreader"},
 	"shardreader/replay":     {"pipeline", "github.com/klauspost/compress"},
