@@ -62,8 +62,8 @@ type ledgers struct {
 	Ledger   struct {
 		Source struct{ Read, Undecodable, Routed, Duplicate int64 }
 		Sinks  map[string]struct {
-			Routed, Written int64
-			DeadLettered    int64 `json:"dead_lettered"`
+			Routed, Written, Pending int64
+			DeadLettered             int64 `json:"dead_lettered"`
 		}
 		Events map[string]int64
 	}
