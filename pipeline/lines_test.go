@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -34,6 +35,20 @@ func TestLines(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The names in a path are the sender's: an error stays short, whatever they are.
+func TestPathsAreBounded(t *testing.T) {
+	for _, line := range []string{
+		strings.Repeat(`{"é":`, 5000),
+		strings.Repeat(`[`, 5000),
+		with(insert, `"NewImage":{`, `"NewImage":{"`+strings.Repeat("x", 10_000)+`":{"N":"?"},`),
+	} {
+		page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines([]byte(line))
+		if len(page.Errors) != 1 || len(page.Errors[0].Error()) > 1000 || !utf8.ValidString(page.Errors[0].Path) {
+			t.Errorf("%.60s: %.200v", line, page.Errors)
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package pipeline
 
+import "unicode/utf8"
+
 // place is what a position of the input belongs to: it says which names of the
 // JSON are part of a path, and which are type tags.
 type place uint8
@@ -21,7 +23,22 @@ func (s *scanner) locate(at int, where place) string { return s.locateFrom(0, at
 func (s *scanner) locateFrom(from, at int, where place) string {
 	err, path, place := s.err, s.path, s.at
 	defer func() { s.err, s.path, s.at = err, path, place }()
-	return string(s.descend(nil, s.space(from), at, where))
+	return shortened(s.descend(nil, s.space(from), at, where))
+}
+
+// maxPathText bounds a path in an error: the names of attributes are the sender's, and
+// may be of any length.
+const maxPathText = 512
+
+func shortened(path []byte) string {
+	if len(path) <= maxPathText {
+		return string(path)
+	}
+	cut := maxPathText
+	for !utf8.RuneStart(path[cut]) {
+		cut--
+	}
+	return string(path[:cut]) + "..."
 }
 
 func (s *scanner) descend(path []byte, i, at int, where place) []byte {

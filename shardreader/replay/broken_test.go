@@ -165,6 +165,14 @@ func TestSource_LinesCutAnywhere(t *testing.T) {
 	}
 }
 
+// Records behind a long line of something else are read.
+func TestSource_LongForeignLine(t *testing.T) {
+	path := filepath.Join(write(t, map[string]string{"f": strings.Repeat("x", 3*headBytes) + "\n" + recordJSON(1) + "\n"}), "f")
+	if g := readAll(t, open(t, Options{Paths: []string{path}})); g.err != nil || len(g.errs) != 1 || len(g.sequences) != 2 {
+		t.Errorf("%d records, %v, %v: want an error and a record", len(g.sequences), g.errs, g.err)
+	}
+}
+
 // A file that was named and holds something else is an error that says what.
 func TestSource_ForeignFiles(t *testing.T) {
 	for content, want := range map[string]string{

@@ -32,9 +32,15 @@ func (f *file) recognize() error {
 		}
 		return io.EOF
 	}
-	f.w.fillTo(headBytes)
-	if err := foreign(f.w.buf); err != nil {
-		return &syntaxError{f.w.offset, f.w.line, err}
+	for n := headBytes; ; n *= 2 { // a file of records may begin with a long line of something else
+		f.w.fillTo(n)
+		err := foreign(f.w.buf)
+		if err == nil {
+			break
+		}
+		if f.w.eof || n >= maxHead {
+			return &syntaxError{f.w.offset, f.w.line, err}
+		}
 	}
 	f.docs.within = inDocuments
 	for n := headBytes; ; n *= 2 {

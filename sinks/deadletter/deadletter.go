@@ -39,7 +39,9 @@ type line struct {
 
 // ID names what could not be delivered, and where to: the sink with the item's
 // key and the change's version, and where these are not known the place of the
-// record and its bytes. The same letter of two runs has one ID. It is 32 hex digits.
+// record. Of a record that could not be decoded its bytes count too: what it says
+// of itself may be what is wrong. The same letter of two runs has one ID. It is 32
+// hex digits.
 func ID(l *pipeline.DeadLetter) string {
 	h := sha256.New()
 	part := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
@@ -50,6 +52,8 @@ func ID(l *pipeline.DeadLetter) string {
 		part(l.Partition)
 		part(strconv.Itoa(l.Index))
 		part(l.Sequence)
+	}
+	if l.Sink == "" || l.Key == "" || l.Version.IsZero() {
 		part(string(l.Raw))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])

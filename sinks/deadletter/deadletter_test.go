@@ -92,6 +92,7 @@ func TestRoundTrip(t *testing.T) {
 func TestID(t *testing.T) {
 	known := pipeline.DeadLetter{Sink: "crm", Key: "a", Version: version(t, 5), Class: "write", Error: "refused", Raw: []byte("{}")}
 	unknown := pipeline.DeadLetter{Class: "undecodable", Error: "cut", Raw: []byte("{"), Partition: "file", Index: 1}
+	keyed := pipeline.DeadLetter{Key: "a", Version: version(t, 5), Class: "undecodable", Error: "not a number", Raw: []byte(`{"N":"x"}`)}
 	for _, test := range []struct {
 		name   string
 		of     pipeline.DeadLetter
@@ -108,6 +109,8 @@ func TestID(t *testing.T) {
 		{"another run, undecodable", unknown, func(l *pipeline.DeadLetter) { l.Time, l.Error = time.Now(), "later" }, true},
 		{"another place", unknown, func(l *pipeline.DeadLetter) { l.Index = 2 }, false},
 		{"another partition", unknown, func(l *pipeline.DeadLetter) { l.Partition = "other" }, false},
+		{"another place, with a key", keyed, func(l *pipeline.DeadLetter) { l.Index, l.Time = 7, time.Now() }, true},
+		{"another record that says to be the same", keyed, func(l *pipeline.DeadLetter) { l.Raw = []byte(`{"N":"y"}`) }, false},
 		{"another record", unknown, func(l *pipeline.DeadLetter) { l.Raw = []byte("[") }, false},
 	} {
 		other := test.of
