@@ -75,3 +75,11 @@ func shown(c *pipeline.Change) []string {
 		string(c.Keys.AppendJSON(nil)), string(c.Old.AppendJSON(nil)), string(c.New.AppendJSON(nil)),
 	}
 }
+
+// The record is copied once, not once for itself and once for its images.
+func TestCloneIsCompact(t *testing.T) {
+	c := one(t, pipeline.DecoderOptions{}, modify)
+	if n := testing.AllocsPerRun(20, func() { c.Clone() }); n > 11 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -146,7 +146,7 @@ func TestDecoderAllocations(t *testing.T) {
 	event, p := eventOf(100), newPass(t)
 	p.run(t, event)
 	got := testing.AllocsPerRun(20, func() { p.run(t, event) })
-	if got > 100 {
-		t.Errorf("%v allocations for 100 records, want at most one a record", got)
+	if got > 16 {
+		t.Errorf("%v allocations for a page of 100 records, want at most 16", got)
 	}
 }

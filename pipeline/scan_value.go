@@ -1,0 +1,157 @@
+package pipeline
+
+import "encoding/binary"
+
+// compactTag is {"?": as every encoder of AWS writes it, the tag left out.
+const (
+	compactTag  = '{' | '"'<<8 | '"'<<24 | ':'<<32
+	compactMask = 0xff_ff_00_ff_ff
+)
+
+// value reads one attribute value, as {"S":"x"}. from and to are the range of what
+// the tag stands for, strings without their quotes.
+func (s *scanner) value(i, depth int) (kind Kind, from, to, next int) {
+	at := 0
+	if uint(i)+8 <= uint(len(s.b)) {
+		w := binary.LittleEndian.Uint64(s.b[i:])
+		if w&compactMask == compactTag {
+			kind, at = shortTags[byte(w>>16)], i+5
+			if s.b[at] <= ' ' {
+				at = s.space(at)
+			}
+		}
+	}
+	if kind == Absent {
+		if kind, at = s.tag(i); at < 0 {
+			return Absent, 0, 0, -1
+		}
+		if kind == Absent { // {}, where that is allowed
+			return KindM, i, at, at
+		}
+	}
+	switch kind {
+	case KindS, KindN, KindB:
+		if s.peek(at) != '"' {
+			return Absent, 0, 0, s.fail(at, errWantString)
+		}
+		from = at + 1
+		switch kind {
+		case KindS:
+			to = s.text(from)
+		case KindN:
+			to = s.number(from)
+		default:
+			to = s.base64(from)
+		}
+		if to < 0 {
+			return Absent, 0, 0, -1
+		}
+		if next = to + 1; s.peek(next) == '}' {
+			return kind, from, to, next + 1
+		}
+	case KindM:
+		base := len(s.stack)
+		next = s.members(at, depth+1)
+		if next < 0 {
+			return Absent, 0, 0, -1
+		}
+		s.stack = s.stack[:base]
+		from, to = at, next
+	case KindL:
+		next = s.elements(at, depth+1)
+		from, to = at, next
+	case KindSS, KindNS, KindBS:
+		next = s.set(at, kind)
+		from, to = at, next
+	case KindBOOL:
+		next = s.literal(at)
+		from, to = at, next
+	case KindNULL:
+		if next = s.literal(at); next == at+5 {
+			next = s.fail(at, errWantNull)
+		}
+		from, to = at, next
+	}
+	if next < 0 {
+		return Absent, 0, 0, -1
+	}
+	if s.peek(next) != '}' {
+		if next = s.space(next); s.peek(next) != '}' {
+			err := errToken
+			if s.peek(next) == ',' {
+				err = errTwoTags
+			}
+			return Absent, 0, 0, s.fail(next, err)
+		}
+	}
+	return kind, from, to, next + 1
+}
+
+var shortTags = [256]Kind{'S': KindS, 'N': KindN, 'B': KindB, 'M': KindM, 'L': KindL}
+
+// tag reads {"TAG": and returns where the tag's value starts. For {} the kind is Absent.
+func (s *scanner) tag(i int) (Kind, int) {
+	if s.peek(i) != '{' {
+		return Absent, s.fail(i, errValue)
+	}
+	start := i
+	i = s.space(i + 1)
+	switch s.peek(i) {
+	case '"':
+	case '}':
+		if !s.emptyMaps {
+			return Absent, s.fail(start, errNoTag)
+		}
+		s.sawEmpty++
+		return Absent, i + 1
+	default:
+		return Absent, s.fail(i, errToken)
+	}
+	end := s.text(i + 1)
+	if end < 0 {
+		return Absent, -1
+	}
+	kind := kindOfTag(textOf(s.b[i+1 : end]))
+	if kind == Absent {
+		return Absent, s.fail(i, errTag)
+	}
+	return kind, s.colon(end + 1)
+}
+
+func kindOfTag(tag []byte) Kind {
+	switch string(tag) {
+	case "S":
+		return KindS
+	case "N":
+		return KindN
+	case "B":
+		return KindB
+	case "BOOL":
+		return KindBOOL
+	case "NULL":
+		return KindNULL
+	case "M":
+		return KindM
+	case "L":
+		return KindL
+	case "SS":
+		return KindSS
+	case "NS":
+		return KindNS
+	case "BS":
+		return KindBS
+	}
+	return Absent
+}
+
+// literal reads true or false.
+func (s *scanner) literal(i int) int {
+	b := s.b[min(i, len(s.b)):]
+	switch {
+	case len(b) >= 4 && string(b[:4]) == "true":
+		return i + 4
+	case len(b) >= 5 && string(b[:5]) == "false":
+		return i + 5
+	}
+	return s.fail(i, errWantBool)
+}
