@@ -90,11 +90,18 @@ func tail(rs []rune, from int) []rune {
 func (c *checker) unquoted(line int) (column int, hint string) {
 	rs := []rune(c.line(line))
 	indent := len(rs) - len([]rune(strings.TrimLeft(string(rs), " ")))
+	if indent < len(rs) && rs[indent] == '\t' {
+		return indent + 1, "YAML indents with spaces, never with a tab"
+	}
 	flow := 0
 	for i := indent; i < len(rs); {
 		switch r := rs[i]; {
 		case r == '\'' || r == '"':
+			start := i
 			i = pastQuote(rs, i)
+			if rest := strings.TrimLeft(string(tail(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
+				return start + 1, "quote the whole: " + quoted(c.written(line, start+1)) // "x" in item.Tags
+			}
 		case r == '{' || r == '[':
 			flow++
 			i++

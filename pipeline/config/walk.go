@@ -66,7 +66,7 @@ func (c *checker) walk(field, name string, key, n *yaml.Node, r *rule) *value {
 		n = n.Alias
 	}
 	if n.Style&yaml.TaggedStyle != 0 && n.ShortTag() != "!!str" {
-		c.fail(v, "remove the tag", "the YAML tag %s is not used here", n.Tag)
+		c.fail(v, "remove the tag; where text is meant, "+c.quoteHint(n.Line, n.Column), "the YAML tag %s is not used here", n.Tag)
 		return v
 	}
 	if r.shape == eitherShape {
