@@ -113,6 +113,8 @@ func TestDetectors(t *testing.T) {
 		{`{attribute: Status, from: shipped, to: completed}`, "", 0},
 		{`{attribute: Stock, from: 12, to: 9.50}`, "Stock", 1},
 		{`{attribute: Draft, from: true}`, "Draft", 1},
+		{`{attribute: Draft, from: True}`, "Draft", 1},
+		{`{attribute: Stock, from: +12}`, "Stock", 1},
 		{`{changed: [Address.**]}`, "Address", 1},
 		{`{appeared: PublishedAt}`, "PublishedAt", 1},
 		{`{disappeared: Draft}`, "Draft", 1},

@@ -25,7 +25,7 @@ func (c *checker) rules(cfg *Config, root *value) {
 		case s.View != nil:
 			c.viewRules(cfg, i, kind)
 		case s.Search != nil:
-			c.searchRules(kind)
+			c.searchRules(cfg, i, kind)
 		case s.Archive != nil:
 			c.archiveRules(s.Archive, kind)
 		}
@@ -81,7 +81,7 @@ func (c *checker) eventRules(cfg *Config, root *value) {
 }
 
 // searchRules checks the index and the fields of a search sink.
-func (c *checker) searchRules(v *value) {
+func (c *checker) searchRules(cfg *Config, i int, v *value) {
 	if index := v.get("index"); index != nil && index.data != nil {
 		name := strings.NewReplacer("{{", "", "}}", "").Replace(index.source)
 		switch {
@@ -89,6 +89,11 @@ func (c *checker) searchRules(v *value) {
 			c.fail(index, "write the name of one index", "%s", comesLater("index templates come", sinksStage))
 		case !indexName.MatchString(index.source):
 			c.fail(index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most", "%s is no name of an index", quoted(index.source))
+		}
+		for _, other := range cfg.Sinks[:i] {
+			if o := other.Search; o != nil && o.Index != nil && o.Index.String() == index.source {
+				c.fail(index, "give it an index of its own, or make one sink of the two", "%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
+			}
 		}
 	}
 	fields := v.get("fields")

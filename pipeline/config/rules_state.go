@@ -93,6 +93,9 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 	}
 	c.rowGuard(cfg, view, key)
 	for j, col := range view.Key {
+		if !col.Template.Stable() {
+			c.fail(key.entries[j], "make it of the item, {@key} and {@table}", "it differs from change to change of an item, and the row of an older one could not be found again")
+		}
 		if col.Template.Ambiguous() {
 			c.warnAmbiguous(key.entries[j])
 		}

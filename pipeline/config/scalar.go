@@ -203,13 +203,29 @@ func (c *checker) number(v *value) {
 	v.data = d
 }
 
-// anyScalar is the text of a scalar of any type but null.
+// anyScalar is the text of a scalar of any type but null: a number as it is
+// spelled, a boolean as true or false.
 func (c *checker) anyScalar(v *value, env bool) {
-	if !env && resolve(v.node) == isNull {
+	text := v.source
+	switch is := resolve(v.node); {
+	case env:
+	case is == isNull:
 		c.fail(v, "write a value or remove the key; quote a text: "+quoted(v.node.Value), "wants a text, a number, true or false, not nothing")
 		return
+	case is == isBoolean:
+		text = strings.ToLower(text)
+	case is == isInteger || is == isFloat:
+		text = strings.TrimPrefix(text, "+")
+		if _, err := pipeline.ParseDecimal(text); err != nil {
+			c.fail(v, "write it in decimal digits, or quote a text: "+quoted(v.node.Value), "%s is no number of DynamoDB's: %v", v.node.Value, err)
+			return
+		}
 	}
-	v.data = v.source
+	if text == "" {
+		c.fail(v, "write '*' for any value", "is empty")
+		return
+	}
+	v.data = text
 }
 
 // indexName is what every search store takes.
@@ -302,6 +318,10 @@ func (c *checker) failWithin(v *value, column int, message string) {
 }
 
 func (c *checker) template(v *value, parts []part) {
+	if v.source == "" {
+		c.fail(v, "write a value or remove the key", "is empty")
+		return
+	}
 	src, bad := joinTemplate(parts)
 	if bad != "" {
 		c.fail(v, "write the path in the file, or use ${...} outside the braces", "%s", bad)

@@ -36,6 +36,7 @@ func TestItemErrors(t *testing.T) {
 	}{
 		// syntax
 		{`item.X ==`, place{1, 10, "something is missing", ""}},
+		{`item.X == 1 ||`, place{1, 15, "something is missing", ""}},
 		{``, place{1, 1, "something is missing", ""}},
 		{`item.X = 1`, place{1, 8, "'= '", "write =="}},
 		{`item.X <> 1`, place{1, 9, "'>'", "write !="}},

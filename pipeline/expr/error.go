@@ -92,7 +92,7 @@ func unknownName(src string, at common.Location, unknown string, names []name) *
 	if spelled, ok := spellings[unknown]; ok {
 		hint = "write " + spelled
 	} else if strings.HasSuffix(before, "-") {
-		hint = `a name with - in it is written in quotes, as in item["first-name"]`
+		hint = `a name with - in it is written in quotes, as in ` + known[0] + `["first-name"]`
 	} else if len(names) == 1 && isChangeName(unknown) {
 		hint = "here the expression sees one item, on the old image and on the new: write item"
 	} else if unknown == "item" {

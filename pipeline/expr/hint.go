@@ -28,6 +28,9 @@ var macros = map[string]string{
 // syntaxHint guesses what was meant where CEL's grammar ends.
 func syntaxHint(src string, at common.Location, message string) string {
 	before, after := around(src, at)
+	if after == "" {
+		return ""
+	}
 	if strings.Contains(message, "has() macro") {
 		return "write " + macros["has"]
 	}
