@@ -17,7 +17,7 @@ type DeadLetter struct {
 	Partition string
 	Index     int       // of the record in its page
 	Class     string    // undecodable, filter, detector, plan, write, panic
-	Error     string    // never shows an image
+	Error     string    // shows no value, unless code given to the pipeline (a sink, a filter, a detector) says one
 	Raw       []byte    // the record as it came
 	Time      time.Time // when it was given up
 }
