@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -58,12 +59,14 @@ func (in *input) source(cfg *config.Config, s streams, paths []string) replay.Op
 // input ended.
 type reporting struct {
 	*replay.Source
-	w io.Writer
+	w      io.Writer
+	tables []config.Table
 
 	mu        sync.Mutex // pages are decoded by several goroutines
 	ended     bool       // the input was read to its end
 	broken    *replay.BrokenError
-	epochZero bool // some records do not name their stream
+	epochZero bool   // some records do not name their stream
+	foreign   string // a table of records that the configuration does not name
 }
 
 // Read reports what the page, once it is decoded, could not decode. Input that is
@@ -92,11 +95,25 @@ func (r *reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	return p, err
 }
 
+// warn says what is odd about the input as a whole.
+func (r *reporting) warn(w io.Writer) {
+	if r.epochZero {
+		fmt.Fprintln(w, "warning: some records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
+	}
+	if r.foreign != "" {
+		fmt.Fprintf(w, "warning: some records are of the table %s, which the source of the configuration does not name\n", r.foreign)
+	}
+}
+
 func (r *reporting) report(p *pipeline.Page) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range p.Changes {
-		r.epochZero = r.epochZero || p.Changes[i].Version.Epoch() == 0
+		c := &p.Changes[i]
+		r.epochZero = r.epochZero || c.Version.Epoch() == 0
+		if c.Table != "" && !slices.ContainsFunc(r.tables, func(t config.Table) bool { return t.Name == c.Table }) {
+			r.foreign = c.Table
+		}
 	}
 	for _, e := range p.Errors {
 		fmt.Fprintln(r.w, "undecodable:", placed(e))

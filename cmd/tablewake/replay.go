@@ -100,14 +100,12 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	if err != nil {
 		return err
 	}
-	in := &reporting{Source: src, w: bar}
+	in := &reporting{Source: src, w: bar, tables: cfg.Source.Tables}
 	sum, runErr := o.drive(ctx, cfg, p, in, bar)
 	if err := o.print(s, sum); err != nil {
 		return err
 	}
-	if in.epochZero {
-		fmt.Fprintln(s.err, "warning: some records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
-	}
+	in.warn(s.err)
 	return o.verdict(sum, in.broken, runErr)
 }
 

@@ -48,7 +48,7 @@ func table() *rule {
 func source() *rule {
 	return object(
 		key{name: "table", rule: table(), doc: "Name or ARN of the table."},
-		key{name: "stream", rule: textLike(arn(`/stream/.+`), "a stream's ARN"), doc: "ARN of the table's stream."},
+		key{name: "stream", rule: textLike(arn(`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`), "a stream's ARN"), doc: "ARN of the table's stream."},
 		key{name: "tables", rule: list(table()), doc: "Several tables; canonical keys then hold the table's name."},
 		key{name: "ttl_attribute", rule: text(), doc: "Attribute of the table's TTL, epoch seconds."},
 		key{name: "emulator", tuning: true, rule: words("dynamodb-local"), doc: "Records come from DynamoDB Local: {} is the empty map."},

@@ -120,7 +120,7 @@ func notifyKeys() *rule {
 		key{name: "topic", rule: text(), doc: "ARN of an SNS topic."},
 		key{name: "bus", rule: text(), doc: "Name or ARN of an EventBridge bus."},
 		key{name: "events", rule: list(name()), required: true, doc: "Names of detectors."},
-		key{name: "format", rule: words("cloudevents"), def: "cloudevents", doc: "Format of the messages."},
+		key{name: "format", rule: words("cloudevents", "CloudEvents"), def: "cloudevents", doc: "Format of the messages."},
 	).atMostOne("queue", "topic", "bus")
 }
 
