@@ -1,5 +1,7 @@
 package pipeline
 
+import "errors"
+
 // envelope is what stands beside the records of an event or an answer.
 type envelope struct {
 	records  bool
@@ -20,7 +22,7 @@ func (r *recordReader) document(i int) int {
 	}
 	first := len(r.page.Changes)
 	next := r.one(i, true)
-	if next < 0 && r.err == errEnvelope {
+	if next < 0 && errors.Is(r.err, errEnvelope) {
 		var e envelope
 		next = r.envelope(i, &e)
 		if e.shard != "" && r.o.Shard == "" {
@@ -126,7 +128,7 @@ func (r *recordReader) one(i int, orEnvelope bool) int {
 	*c = Change{}
 	p.Changes = p.Changes[:len(p.Changes)-1]
 	r.sawEmpty = sawEmpty
-	if orEnvelope && r.err == errEnvelope {
+	if orEnvelope && errors.Is(r.err, errEnvelope) {
 		return -1
 	}
 	return r.reject(i)

@@ -74,7 +74,7 @@ func (r *recordReader) fromKinesis(c *Change) bool {
 	c.Sequence, c.StreamARN = sequence, outer.StreamARN
 	if !ok {
 		r.path = string(appendBelow([]byte("kinesis.data"), r.path))
-		if r.err == errEnd || r.err == errToken {
+		if errors.Is(r.err, errEnd) || errors.Is(r.err, errToken) {
 			r.err = fmt.Errorf("%w: %w", errData, r.err)
 		}
 	}

@@ -65,7 +65,7 @@ var (
 )
 
 func (s *scanner) fail(at int, err error) int {
-	if at >= len(s.b) && err != errHuge {
+	if at >= len(s.b) && !errors.Is(err, errHuge) {
 		err = errEnd
 	}
 	s.at, s.err, s.path = at, err, ""

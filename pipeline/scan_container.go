@@ -144,7 +144,7 @@ func (s *scanner) set(i int, kind Kind) int {
 			return -1
 		}
 	}
-	twice := -1
+	var twice int // index of a member that was there before, or -1
 	if kind == KindNS {
 		twice = duplicateNumber(s.numbers)
 	} else {
