@@ -61,6 +61,9 @@ type sinkWould struct {
 	Error   string       `json:"error,omitempty"`
 }
 
+// notRouted is the outcome of a change that a sink's own filter drops.
+const notRouted = "not routed"
+
 type notDecodable struct {
 	Path    string `json:"path,omitempty"`
 	Message string `json:"message"`
@@ -88,7 +91,7 @@ func explanationOf(n int64, e pipeline.Explanation) explanation {
 		}
 		switch {
 		case !r.Taken:
-			w.Outcome = "not routed"
+			w.Outcome = notRouted
 		case r.Err != nil:
 			w.Outcome = pipeline.DeadLettered.String()
 		case r.Outcome != pipeline.Written:
@@ -183,9 +186,7 @@ func (f filterSaid) String() string {
 func (s sinkWould) lines() []string {
 	var ls []string
 	for _, f := range s.Filters {
-		if f.Drop || f.Error != "" {
-			ls = append(ls, f.String())
-		}
+		ls = append(ls, f.String())
 	}
 	switch {
 	case s.Error != "":
@@ -194,9 +195,10 @@ func (s sinkWould) lines() []string {
 		ls = append(ls, s.Do...)
 	case s.Outcome != "" && s.Reason != "":
 		ls = append(ls, s.Outcome+" ("+s.Reason+")")
-	case s.Outcome != "" && len(ls) == 0:
+	case s.Outcome == notRouted: // the filter that dropped it has said so
+	case s.Outcome != "":
 		ls = append(ls, s.Outcome)
-	case len(ls) == 0:
+	default:
 		ls = append(ls, "writes it")
 	}
 	return ls

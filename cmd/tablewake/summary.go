@@ -113,6 +113,12 @@ func (s summary) writeSinks(w io.Writer) {
 		fmt.Fprintln(tw)
 	}
 	_ = tw.Flush()
+	for _, n := range names {
+		dropped := s.Ledger.Sinks[n].Dropped
+		for _, reason := range slices.Sorted(maps.Keys(dropped)) {
+			fmt.Fprintf(w, "dropped before %s (%s): %s\n", n, reason, thousands(dropped[reason]))
+		}
+	}
 	fmt.Fprintln(w)
 }
 
