@@ -17,7 +17,7 @@ type stopOnUndecodable struct {
 func (s stopOnUndecodable) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	for _, l := range letters {
 		if l.Class == "undecodable" {
-			return pipeline.Fatal(fmt.Errorf("record %d of %s cannot be decoded, and dead_letters.undecodable is block: %s; mend the record's producer, or write undecodable: dead_letter to go on behind it", l.Index, l.Partition, l.Error))
+			return pipeline.Fatal(fmt.Errorf("a record cannot be decoded, and dead_letters.undecodable is block: %s; mend the record's producer, or write undecodable: dead_letter to go on behind it", l.Error))
 		}
 	}
 	return s.DeadLetters.Put(ctx, letters)

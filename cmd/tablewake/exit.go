@@ -23,7 +23,8 @@ const exitCodes = `Exit codes:
   3  the configuration is wrong
   4  finished, and some of the input could not be decoded or delivered: it is named,
      and what was a record is kept in dead letters
-  5  interrupted before the end; the same command goes on`
+  5  interrupted before the end; the same command goes on
+`
 
 // exitError is an error with the exit code that it ends the process with.
 type exitError struct {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -75,9 +76,12 @@ func (o *explainOptions) run(ctx context.Context, s streams, paths []string) err
 	defer src.Close()
 
 	out := bufio.NewWriter(s.out)
-	err = o.explain(ctx, src, p, out)
+	n, err := o.explain(ctx, src, p, out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
+	}
+	if n == 0 && err == nil && (o.key != "" || o.sequence != "") {
+		fmt.Fprintln(s.err, "no change of the input matches; --key takes a key as explain prints it, with its escapes")
 	}
 	if ctx.Err() != nil {
 		return &exitError{exitInterrupted, errors.New("interrupted")}
@@ -85,8 +89,9 @@ func (o *explainOptions) run(ctx context.Context, s streams, paths []string) err
 	return err
 }
 
-func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p *pipeline.Pipeline, out io.Writer) error {
-	var records, printed, undecodable int64
+// explain prints what is asked for, and answers how many explanations that were.
+func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p *pipeline.Pipeline, out io.Writer) (printed int64, err error) {
+	var records, undecodable int64
 	for {
 		page, readErr := src.Read(ctx)
 		if page != nil && page.Decode != nil {
@@ -101,10 +106,10 @@ func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p *pip
 				undecodable++
 			}
 			if err := o.print(out, x); err != nil {
-				return err
+				return printed, err
 			}
 			if printed++; printed == o.limit {
-				return nil
+				return printed, nil
 			}
 		}
 		if page != nil {
@@ -113,13 +118,13 @@ func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p *pip
 		broken, isBroken := errors.AsType[*replay.BrokenError](readErr)
 		switch {
 		case isBroken:
-			return &exitError{exitDeadLetters, broken}
+			return printed, &exitError{exitDeadLetters, broken}
 		case errors.Is(readErr, io.EOF) && undecodable > 0:
-			return &exitError{code: exitDeadLetters}
+			return printed, &exitError{code: exitDeadLetters}
 		case errors.Is(readErr, io.EOF):
-			return nil
+			return printed, nil
 		case readErr != nil:
-			return readErr
+			return printed, readErr
 		}
 	}
 }

@@ -54,9 +54,7 @@ func newRoot(s streams) *cobra.Command {
 		Use:   "tablewake",
 		Short: "Carry every change of a DynamoDB table to views, a search index and an archive",
 		Long: `tablewake carries every change of a DynamoDB table to the places that must follow
-it: materialized views, a search index, an archive, notifications.
-
-` + exitCodes,
+it: materialized views, a search index, an archive, notifications.`,
 		Example: `  # The whole pipeline over saved records, into a folder on this machine
   tablewake replay -c tablewake.yaml --local out stream.jsonl
 
@@ -78,6 +76,7 @@ it: materialized views, a search index, an archive, notifications.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError("%w; see `%s --help`", err, c.CommandPath())
 	})
+	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitCodes)
 	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newRecord(s), newQuery(s))
 	return root
 }

@@ -62,8 +62,11 @@ func (o recordOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if o.out == "" {
+	switch {
+	case o.out == "":
 		return usageError("--out is missing: name the file to write")
+	case o.idle < 0:
+		return usageError("--idle is a time to wait, as 10s, or 0 for none")
 	}
 	cfg, err := awsconfig.LoadDefaultConfig(ctx, func(l *awsconfig.LoadOptions) error {
 		l.Region, l.SharedConfigProfile = o.region, o.profile
