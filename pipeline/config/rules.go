@@ -98,24 +98,30 @@ func (c *checker) searchRules(cfg *Config, i int, v *value) {
 	}
 	fields := v.get("fields")
 	include, exclude := fields.get("include"), fields.get("exclude")
-	for _, list := range []*value{include, exclude} {
-		for _, e := range list.all() {
-			c.noIndex(e, e.source)
+	included := make(map[string]bool)
+	for _, e := range include.all() {
+		place := strings.Join(c.names(e, e.source), "\x00")
+		included[place] = true
+		if place == "_tw" {
+			c.fail(e, "remove it", "_tw is where a document keeps its version")
 		}
 	}
 	for _, e := range exclude.all() {
-		if slices.Contains(paths(include), e.source) {
+		if place := strings.Join(c.names(e, e.source), "\x00"); place != "" && included[place] {
 			c.fail(e, "remove one of them", "%s is included too", quoted(e.source))
 		}
 	}
-	for _, m := range []*value{fields.get("rename"), fields.get("numbers")} {
-		for _, e := range m.all() {
-			c.noIndex(e, e.name)
-		}
+	for _, e := range fields.get("numbers").all() {
+		c.names(e, e.name)
 	}
 	renamed := make(map[string]string) // by place of the new name
 	for _, e := range fields.get("rename").all() {
-		place := strings.Join(append(parents(e.name), e.text()), "\x00")
+		names := c.names(e, e.name)
+		if names == nil {
+			continue
+		}
+		names[len(names)-1] = e.text()
+		place := strings.Join(names, "\x00")
 		if other, taken := renamed[place]; taken {
 			c.fail(e, "give each its own name", "%s has this name already", other)
 		}
@@ -126,31 +132,19 @@ func (c *checker) searchRules(cfg *Config, i int, v *value) {
 	}
 }
 
-// parents are the names that a path leads through before its last.
-func parents(path string) []string {
+// names are the names that a path leads through. A path to an element of a list is
+// refused: a document has all of them.
+func (c *checker) names(v *value, path string) []string {
 	p, err := pipeline.ParsePath(path)
 	if err != nil {
 		return nil // said by the walk
 	}
-	var names []string
-	for name := range p.Segments() {
-		names = append(names, name)
+	names, ok := p.Names()
+	if !ok {
+		c.fail(v, "write the path without the index: all elements of the list are meant", "%s names one element of a list", path)
+		return nil
 	}
-	return names[:len(names)-1]
-}
-
-// noIndex refuses a path to an element of a list: a document has all of them.
-func (c *checker) noIndex(v *value, path string) {
-	p, err := pipeline.ParsePath(path)
-	if err != nil {
-		return // said by the walk
-	}
-	for _, index := range p.Segments() {
-		if index >= 0 {
-			c.fail(v, "write the path without the index: all elements of the list are meant", "%s names one element of a list", path)
-			return
-		}
-	}
+	return names
 }
 
 // archiveRules checks that a layout has its own keys only.
