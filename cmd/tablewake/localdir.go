@@ -12,8 +12,29 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// hashFile names, in a --local folder, the configuration that wrote it.
-const hashFile = "config.hash"
+// hashFile names, in a --local folder, the configuration that wrote it. It becomes
+// that from newHashFile at once, so that a crash never leaves half a name.
+const (
+	hashFile    = "config.hash"
+	newHashFile = ".config.hash"
+)
+
+// keysNameTables stands behind the hash where a configuration has several tables.
+const keysNameTables = "keys name their table"
+
+// claim is what the hash file of a configuration holds.
+func claim(cfg *config.Config) string {
+	if len(cfg.Source.Tables) > 1 {
+		return cfg.Hash() + "\n" + keysNameTables + "\n"
+	}
+	return cfg.Hash() + "\n"
+}
+
+// tableInKey tells whether the keys in a folder are prefixed by their table.
+func tableInKey(dir string) (bool, error) {
+	wrote, err := os.ReadFile(filepath.Join(dir, hashFile))
+	return strings.Contains(string(wrote), keysNameTables), err
+}
 
 // claimLocal makes dir the folder of cfg: an empty one becomes it, one that the same
 // configuration wrote is gone on with, any other is refused unless fresh empties
@@ -59,7 +80,7 @@ func claimLocked(dir string, cfg *config.Config, fresh bool) error {
 	}
 	others := 0
 	for _, e := range entries {
-		if e.Name() != ".lock" {
+		if e.Name() != ".lock" && e.Name() != newHashFile {
 			others++
 		}
 	}
@@ -75,11 +96,14 @@ func claimLocked(dir string, cfg *config.Config, fresh bool) error {
 				return err
 			}
 		}
-	case ours && strings.TrimSpace(string(wrote)) != cfg.Hash():
+	case ours && string(wrote) != claim(cfg):
 		return fmt.Errorf("%s was written under another configuration than %s is now: its rows and documents would mix with new ones; "+
 			"--fresh empties the folder first, or give --local another one", dir, cfg.File)
 	case ours:
 		return nil
 	}
-	return os.WriteFile(filepath.Join(dir, hashFile), []byte(cfg.Hash()+"\n"), 0o644)
+	if err := os.WriteFile(filepath.Join(dir, newHashFile), []byte(claim(cfg)), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(dir, newHashFile), filepath.Join(dir, hashFile))
 }

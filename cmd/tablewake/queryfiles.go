@@ -40,7 +40,11 @@ func (o *queryOptions) archive(s streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				for e, err := range archive.Read(c.Context(), store, archive.ReadOptions{Prefix: prefix}) {
+				inKey, err := tableInKey(o.local)
+				if err != nil {
+					return err
+				}
+				for e, err := range archive.Read(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: inKey}) {
 					if err != nil {
 						return err
 					}
