@@ -165,19 +165,19 @@ func logText(err error) string {
 			return fmt.Sprintf("%sa %T", prefix, p.Value)
 		}
 	}
-	for {
-		u := errors.Unwrap(err)
-		if u == nil {
-			break
-		}
-		err = u
-	}
-	switch e := err.(type) {
-	case runtime.Error, syscall.Errno:
+	if e, ok := errors.AsType[runtime.Error](err); ok {
 		return prefix + e.Error()
 	}
-	if err == context.DeadlineExceeded || err == context.Canceled || err == io.ErrUnexpectedEOF {
-		return prefix + err.Error()
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return prefix + e.Error()
+	}
+	for _, e := range []error{context.DeadlineExceeded, context.Canceled, io.ErrUnexpectedEOF} {
+		if errors.Is(err, e) {
+			return prefix + e.Error()
+		}
+	}
+	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
+		err = cause
 	}
 	return fmt.Sprintf("%s%T", prefix, err)
 }

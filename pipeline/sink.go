@@ -9,6 +9,7 @@ import (
 // Outcome is what became of a delivery. The zero Outcome is Written.
 type Outcome uint8
 
+// What can become of a delivery.
 const (
 	Written      Outcome = iota // the sink holds what the change says
 	Superseded                  // a newer version was there
@@ -21,8 +22,13 @@ const (
 
 // String is written, superseded, no_effect, coalesced, suppressed, dead_lettered or quarantined.
 func (o Outcome) String() string {
-	return [...]string{"written", "superseded", "no_effect", "coalesced", "suppressed", "dead_lettered", "quarantined"}[o]
+	if int(o) >= len(outcomeNames) {
+		return "unknown"
+	}
+	return outcomeNames[o]
 }
+
+var outcomeNames = [...]string{"written", "superseded", "no_effect", "coalesced", "suppressed", "dead_lettered", "quarantined"}
 
 // Delivery is one change on its way to one sink.
 type Delivery struct {

@@ -149,7 +149,7 @@ func (s *Source) openRaw(in input) (io.Reader, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return f, func() { f.Close() }, nil
+	return f, func() { _ = f.Close() }, nil
 }
 
 // endFile takes leave of the file at hand.

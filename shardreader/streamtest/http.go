@@ -29,7 +29,7 @@ func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
 		if in, err = io.ReadAll(req.Body); err != nil {
 			return nil, err
 		}
-		req.Body.Close()
+		_ = req.Body.Close()
 	}
 	status, body, fault := s.answer(req.Header.Get("X-Amz-Target"), in)
 	if fault.Err != nil {
