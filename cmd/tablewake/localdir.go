@@ -43,7 +43,7 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) (release func(), err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	release, err = lockLocal(dir)
+	release, err = lockLocal(dir, syscall.LOCK_EX)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +54,15 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) (release func(), err
 	return release, nil
 }
 
-// lockLocal keeps other processes out of a folder until release.
-func lockLocal(dir string) (release func(), err error) {
-	lock, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+// lockLocal keeps other processes out of a folder until release: all of them
+// (LOCK_EX), or those that write (LOCK_SH).
+func lockLocal(dir string, how int) (release func(), err error) {
+	lock, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	release = func() { _ = lock.Close() }
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := syscall.Flock(int(lock.Fd()), how|syscall.LOCK_NB); err != nil {
 		release()
 		return nil, fmt.Errorf("%s is in use by another process; wait for it, or take another folder", dir)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +71,7 @@ func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) erro
 		}
 		return err
 	}
-	release, err := lockLocal(o.local)
+	release, err := lockLocal(o.local, syscall.LOCK_SH)
 	if err != nil {
 		return err
 	}

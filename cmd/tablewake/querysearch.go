@@ -75,7 +75,7 @@ func withSearch(dir local.Dir, do func(*bleve.Store) error) error {
 	if _, err := os.Stat(dir.Search()); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the folder holds no search indexes: its configuration has none")
 	}
-	store, err := bleve.New(bleve.Options{Dir: dir.Search()})
+	store, err := bleve.New(bleve.Options{Dir: dir.Search(), ReadOnly: true})
 	if err != nil {
 		return err
 	}

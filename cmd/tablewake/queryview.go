@@ -64,7 +64,7 @@ func withViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error)
 	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the folder holds no views: its configuration has none")
 	}
-	db, err := sqlite.Open(ctx, dir.Views(), sqlite.Options{})
+	db, err := sqlite.Open(ctx, dir.Views(), sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}

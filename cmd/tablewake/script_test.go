@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -32,6 +33,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits,
+			"lock":  lock,
 		},
 	})
 }
@@ -48,4 +50,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got := string(code[:len(code)-1]); got != args[0] {
 		ts.Fatalf("exit code %s, want %s", got, args[0])
 	}
+}
+
+// lock holds a --local folder as another process would, up to the end of the
+// script: lock shared|exclusive DIR.
+func lock(ts *testscript.TestScript, neg bool, args []string) {
+	how := map[string]int{"shared": syscall.LOCK_SH, "exclusive": syscall.LOCK_EX}
+	if neg || len(args) != 2 || how[args[0]] == 0 {
+		ts.Fatalf("usage: lock shared|exclusive DIR")
+	}
+	release, err := lockLocal(ts.MkAbs(args[1]), how[args[0]])
+	ts.Check(err)
+	ts.Defer(release)
 }
