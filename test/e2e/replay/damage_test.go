@@ -79,7 +79,7 @@ var damages = map[string]func(record map[string]any) []byte{
 // brokenLines are lines whose grammar is broken.
 var brokenLines = map[string]func(record map[string]any) []byte{
 	"a line cut short":        func(r map[string]any) []byte { b := marshal(r); return b[:len(b)*2/3] },
-	"the end of a line":       func(r map[string]any) []byte { b := marshal(r); return b[len(b)/3:] },
+	"the end of a line":       func(r map[string]any) []byte { b := marshal(r); return append([]byte("}"), b[len(b)/3:]...) },
 	"two lines grown in one":  func(r map[string]any) []byte { b := marshal(r); return append(b[:len(b)/2:len(b)/2], b...) },
 	"a line with a head":      func(r map[string]any) []byte { return append([]byte("tail "), marshal(r)...) },
 	"words":                   func(map[string]any) []byte { return []byte("panic: runtime error: index out of range") },
