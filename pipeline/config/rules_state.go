@@ -115,20 +115,23 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 // rowGuard refuses rows that cannot guard themselves: their key must decode back
 // to the item's key, so that no two items claim a row.
 func (c *checker) rowGuard(cfg *Config, view *View, key *value) {
-	escaped := false
+	var paths []string
+	meant := false // |esc says that the key is meant
 	for _, col := range view.Key {
 		if col.Template.HasKey() {
 			return
 		}
-		escaped = escaped || len(col.Template.EscPaths()) > 0
+		paths = append(paths, col.Template.EscPaths()...)
+		meant = meant || strings.Contains(col.Template.String(), "|esc")
 	}
 	switch later := comesLater("rows guarded by item come", stateStage); {
-	case !escaped:
+	case len(paths) == 0:
 		c.fail(key, "add {@key} to it, or every key attribute of the item with |esc", "the item's key does not decode from the row's key, so several items may claim a row; %s", later)
 	case len(cfg.Source.Tables) > 1:
 		c.fail(key, "add {@key} to it, which holds the table's name", "the item's table does not decode from the row's key, so items of several tables may claim a row; %s", later)
+	case !meant: // what the item's key is shows the first change
+		c.warn(key, "else add {@key} to it", "right only where %s is the whole key of an item: changes of other items go to dead letters", enumerate(paths, "and"))
 	}
-	// Which of the escaped paths are the item's key shows the first change.
 }
 
 // columnNames is "PK, SK".
