@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	_ "modernc.org/sqlite"
+)
+
+// What the README shows of its first command is what the command does.
+func TestReadme(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	_, text, found := strings.Cut(string(readme), "```sh\ngo run ./cmd/tablewake ")
+	command, text, ends := strings.Cut(text, "\n")
+	if !found || !ends {
+		t.Fatal("the README has no first command")
+	}
+	if got := tablewake(t, command, out); !strings.Contains(got, "source: read 1,966 = routed 1,966\n") {
+		t.Errorf("the first command printed\n%s", got)
+	}
+	_, text, found = strings.Cut(text, "```console\n")
+	console, _, ends := strings.Cut(text, "\n```")
+	if !found || !ends {
+		t.Fatal("the README shows no console")
+	}
+	shown := strings.Split("\n"+console, "\n$ ")[1:]
+	if len(shown) < 4 {
+		t.Fatalf("the README shows %d commands", len(shown))
+	}
+	elided := regexp.MustCompile(`"_tw":\{[^}]*\}`)
+	for _, s := range shown {
+		command, want, _ := strings.Cut(s, "\n")
+		var got string
+		if line, ok := strings.CutPrefix(command, "tablewake "); ok {
+			got = elided.ReplaceAllString(tablewake(t, line, out), `"_tw":{...}`)
+		} else if line, ok := strings.CutPrefix(command, "sqlite3 out/views.db "); ok {
+			got = query(t, filepath.Join(out, "views.db"), strings.Trim(line, "'"))
+		} else {
+			t.Errorf("who runs %q?", command)
+		}
+		if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(got)); diff != "" {
+			t.Errorf("%s (-README +command):\n%s", command, diff)
+		}
+	}
+}
+
+// tablewake runs a command line, with out for its folder, and returns what it printed.
+func tablewake(t *testing.T, line, out string) string {
+	t.Helper()
+	args := strings.Fields(line)
+	for i, a := range args {
+		args[i] = strings.Trim(a, "'")
+		if a == "out" {
+			args[i] = out
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run(args, streams{strings.NewReader(""), &stdout, &stderr}); code != exitOK || stderr.Len() > 0 {
+		t.Fatalf("tablewake %s: exit code %d\n%s", line, code, stderr.String())
+	}
+	return stdout.String()
+}
+
+// query is the answer to a query of two columns as sqlite3 prints it.
+func query(t *testing.T, path, text string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var b strings.Builder
+	for rows.Next() {
+		var name string
+		var n int
+		if err := rows.Scan(&name, &n); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s|%d\n", name, n)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
