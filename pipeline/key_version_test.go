@@ -116,6 +116,24 @@ func TestFact1_SequencesAreNumbers(t *testing.T) {
 	})
 }
 
+// Fact 2: ApproximateCreationDateTime is rounded down to a second. Never sort,
+// dedupe or version on it alone.
+func TestFact2_TimeIsNoVersion(t *testing.T) {
+	first := one(t, pipeline.DecoderOptions{}, insert)
+	sameSecond := one(t, pipeline.DecoderOptions{}, with(insert, `"000000100000000005391461882"`, `"000000100000000005391461883"`))
+	clockWentBack := one(t, pipeline.DecoderOptions{}, with(modify, `1.79525166E9`, `1795251000`))
+	again := one(t, pipeline.DecoderOptions{}, with(insert, `1795251660`, `1795251661`))
+	if !sameSecond.Time.Equal(first.Time) || sameSecond.Version.Compare(first.Version) <= 0 {
+		t.Errorf("%v is not newer than %v of its second", sameSecond.Version, first.Version)
+	}
+	if !clockWentBack.Time.Before(first.Time) || clockWentBack.Version.Compare(first.Version) <= 0 {
+		t.Errorf("%v is not newer than %v, whose time is later", clockWentBack.Version, first.Version)
+	}
+	if again.Version != first.Version {
+		t.Errorf("one sequence number has the versions %v and %v", first.Version, again.Version)
+	}
+}
+
 func TestVersions(t *testing.T) {
 	stream := rapid.StringMatching(`[0-9]{50}`)
 	kinesis := rapid.StringMatching(`k[0-9]{76}`)

@@ -25,10 +25,10 @@ type Options struct {
 
 	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key
 
-	Workers     int   // pages prepared at once. Default: GOMAXPROCS
-	MaxBytes    int64 // bytes of pages in flight. Default: 32 MiB
-	MaxChanges  int   // changes in flight. Default: 50,000
-	Backoff     Backoff
+	Workers     int                  // pages prepared at once. Default: GOMAXPROCS
+	MaxBytes    int64                // bytes of pages in flight. Default: 32 MiB
+	MaxChanges  int                  // changes in flight. Default: 50,000
+	Backoff     Backoff              // between the tries of what failed. Default: that of Backoff
 	Logger      *slog.Logger         // Default: discards
 	Tracer      trace.TracerProvider // Default: the global provider
 	Meter       metric.MeterProvider // Default: the global provider
