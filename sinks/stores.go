@@ -16,9 +16,13 @@ import (
 // may block while it connects, until ctx is done. Who made the Stores closes them,
 // after the pipeline's last Run.
 type Stores interface {
+	// View opens the table of a view sink (s.View is set), making it where it is missing.
 	View(ctx context.Context, s config.Sink) (view.Store, error)
+	// Search opens the index of a search sink (s.Search is set).
 	Search(ctx context.Context, s config.Sink) (search.Store, error)
+	// Archive opens the bucket of an archive sink (s.Archive is set).
 	Archive(ctx context.Context, s config.Sink) (archive.Store, error)
+	// Notify opens what a notify sink publishes to (s.Notify is set).
 	Notify(ctx context.Context, s config.Sink) (notify.Store, error)
 
 	// DeadLetters may answer nil where the file names none (d is nil): what cannot
