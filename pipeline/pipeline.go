@@ -186,18 +186,16 @@ func (o *Options) check() error {
 	return nil
 }
 
-// nameFilters gives each filter the name it is counted and shown by.
-func nameFilters(fs []Filter, format string, args ...any) []filterStage {
+// nameFilters gives each filter the name it is counted and shown by. of is empty
+// for those of the source, else ` of route "orders"`.
+func nameFilters(fs []Filter, of string) []filterStage {
 	named := make([]filterStage, len(fs))
 	for i, f := range fs {
 		name := fmt.Sprintf("filter_%d", i+1)
 		if n, ok := f.(Named); ok {
 			name = cmp.Or(n.Name(), name)
 		}
-		named[i] = filterStage{f, name, fmt.Sprintf("filter %q", name)}
-		if format != "" {
-			named[i].stage += " of " + fmt.Sprintf(format, args...)
-		}
+		named[i] = filterStage{f, name, fmt.Sprintf("filter %q", name) + of}
 	}
 	return named
 }

@@ -32,7 +32,7 @@ func newRoute(o Route, letters bool) *route {
 	o.Batch.Count = cmp.Or(o.Batch.Count, 500)
 	o.Batch.Bytes = cmp.Or(o.Batch.Bytes, 4<<20)
 	r := &route{Route: o, stage: fmt.Sprintf("sink %q", o.Name), letters: letters}
-	r.filters = nameFilters(o.Filters, "route %q, ", o.Name)
+	r.filters = nameFilters(o.Filters, fmt.Sprintf(" of route %q", o.Name))
 	r.planner, _ = o.Sink.(Planner)
 	if k, ok := o.Sink.(KeyOrderer); ok {
 		r.keepsOrder = k.KeepsKeyOrder()
