@@ -186,7 +186,9 @@ func (f filterSaid) String() string {
 func (s sinkWould) lines() []string {
 	var ls []string
 	for _, f := range s.Filters {
-		ls = append(ls, f.String())
+		if f.Error == "" { // else the sink's error is the filter's
+			ls = append(ls, f.String())
+		}
 	}
 	switch {
 	case s.Error != "":
