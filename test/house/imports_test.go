@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"sinks":                   {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "go.opentelemetry.io/otel"},
 	"sinks/view":              {"pipeline", "pipeline/template"},
 	"sinks/view/viewtest":     {"pipeline", "pipeline/template", "sinks/sinktest", "sinks/view", "pgregory.net/rapid"},
+	"sinks/internal/disk":     {"pipeline"},
 	"sinks/internal/linefile": {},
 	"sinks/view/sqlite":       {"pipeline", "sinks/view", "modernc.org/sqlite"},
 	"sinks/search":            {"pipeline", "pipeline/template"},

@@ -22,6 +22,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
 
@@ -87,7 +88,7 @@ func (s *Store) Put(ctx context.Context, name string, body []byte) error {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s: %w", name, archive.ErrExists)
 	case err != nil:
-		return pipeline.Transient(fmt.Errorf("archive: write %s: %w", name, err))
+		return disk.Failed(fmt.Errorf("archive: write %s: %w", name, err))
 	}
 	return nil
 }

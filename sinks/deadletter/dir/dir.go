@@ -21,6 +21,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
 
@@ -119,14 +120,14 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	if s.file.Size() >= s.fileBytes {
 		full := s.file
 		if err := s.open(s.number + 1); err != nil {
-			return pipeline.Transient(err)
+			return disk.Failed(err)
 		}
 		if err := full.Close(); err != nil {
-			return pipeline.Transient(fmt.Errorf("deadletter: %w", err))
+			return disk.Failed(fmt.Errorf("deadletter: %w", err))
 		}
 	}
 	if err := s.file.Append(lines); err != nil {
-		return pipeline.Transient(fmt.Errorf("deadletter: %w", err))
+		return disk.Failed(fmt.Errorf("deadletter: %w", err))
 	}
 	for _, id := range ids {
 		s.recent.Add(id)

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
@@ -78,7 +79,7 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 		return nil
 	}
 	if err := s.file.Append(lines); err != nil {
-		return pipeline.Transient(fmt.Errorf("jsonl: %w", err))
+		return disk.Failed(fmt.Errorf("jsonl: %w", err))
 	}
 	for _, m := range ms {
 		s.recent.Add(m.ID)

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -79,12 +80,12 @@ func (s *Store) index(name string, create bool) (*index, error) {
 			return nil, fmt.Errorf("%w: %s", search.ErrNoIndex, name)
 		}
 		if err := createIndex(path); err != nil {
-			return nil, pipeline.Transient(fmt.Errorf("bleve: make index %s: %w", name, err))
+			return nil, disk.Failed(fmt.Errorf("bleve: make index %s: %w", name, err))
 		}
 	}
 	ix, err := openIndex(path, s.readOnly)
 	if err != nil {
-		return nil, pipeline.Transient(fmt.Errorf("bleve: open index %s: %w", name, err))
+		return nil, disk.Failed(fmt.Errorf("bleve: open index %s: %w", name, err))
 	}
 	s.indexes[name] = ix
 	return ix, nil

@@ -13,6 +13,7 @@ import (
 	bleveindex "github.com/blevesearch/bleve_index_api"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 	"github.com/tablewake/tablewake/sinks/search"
 )
@@ -95,12 +96,12 @@ func (ix *index) reopen() error {
 		err := ix.bleve.Close()
 		ix.bleve = nil
 		if err != nil {
-			return pipeline.Transient(fmt.Errorf("bleve: %w", err))
+			return disk.Failed(fmt.Errorf("bleve: %w", err))
 		}
 	}
 	b, err := openBleve(ix.path, false)
 	if err != nil {
-		return pipeline.Transient(fmt.Errorf("bleve: %w", err))
+		return disk.Failed(fmt.Errorf("bleve: %w", err))
 	}
 	ix.bleve, ix.broken = b, false
 	return nil
@@ -153,7 +154,7 @@ func (ix *index) apply(ctx context.Context, ms []search.Mutation, of []int, rs [
 		ix.mu.Lock()
 		ix.broken = true
 		ix.mu.Unlock()
-		return pipeline.Transient(fmt.Errorf("bleve: write a batch: %w", failed.error))
+		return disk.Failed(fmt.Errorf("bleve: write a batch: %w", failed.error))
 	}
 	return err
 }
