@@ -187,6 +187,59 @@ func TestBounds_WaitingChangePinsNoPage(t *testing.T) {
 	})
 }
 
+// Dead letters that are down block the keys that wait for them. What stands
+// behind in those keys must not hold the pages of all the others.
+func TestBounds_ChangeBehindALetterPinsNoPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		ill := errors.New("refused")
+		s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
+			var e BatchError
+			for i := range ds {
+				if ds[i].Change.Key == "ill" && nth(ds[i].Change) == 1 {
+					e.Add(i, ill)
+				}
+			}
+			return e.OrNil()
+		}}
+		var down atomic.Bool
+		down.Store(true)
+		g := &graveyard{fail: func() error {
+			if down.Load() {
+				return errors.New("down")
+			}
+			return nil
+		}}
+		p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.MaxChanges = g, 30 })
+		done := make(chan error, 1)
+		const all = 8
+		read := 0
+		go func() {
+			done <- p.Run(t.Context(), SourceFunc(func(context.Context) (*Page, error) {
+				if read == all {
+					return nil, io.EOF
+				}
+				read++
+				keys := []string{"ill"}
+				for i := range 9 {
+					keys = append(keys, fmt.Sprint("well", i))
+				}
+				return pageOf(n, "p", read, keys...), nil
+			}), nil)
+		}()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := len(s.all()); got != all*9 {
+			t.Errorf("%d changes of other keys are written while dead letters are down, want %d", got, all*9)
+		}
+		down.Store(false)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: all * 10, Written: all*10 - 1, DeadLettered: 1}))
+	})
+}
+
 func TestBounds_NothingIsHeldAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}

@@ -8,9 +8,10 @@ import (
 // burial is what a sink gave up and dead letters do not hold yet. Their keys
 // wait until it is durable; one goroutine works while there is something.
 type burial struct {
-	items []item
-	of    []*lane
-	busy  bool
+	items   []item
+	of      []*lane
+	busy    bool
+	blocked bool // the last Put failed: what waits for it holds its own bytes
 }
 
 // maxLetters bounds one Put.
@@ -21,6 +22,10 @@ func (s *scheduler) bury(l *lane, it item) {
 	l.dead++
 	s.buried.items = append(s.buried.items, it)
 	s.buried.of = append(s.buried.of, l)
+	if s.buried.blocked {
+		s.own(&s.buried.items[len(s.buried.items)-1])
+		s.ownQueue(l)
+	}
 	if !s.buried.busy {
 		s.buried.busy = true
 		s.run.bounds.move(+1)
@@ -45,12 +50,20 @@ func (s *scheduler) buryAll() {
 		}
 		s.mu.Unlock()
 
-		durable := s.run.putLetters(s.letters(items), func() {
+		letters := s.letters(items)
+		durable := s.run.putLetters(letters, func() {
 			s.mu.Lock()
 			defer s.unlock()
+			s.buried.blocked = true
 			for i := range items {
 				s.own(&items[i])
+				s.ownQueue(of[i])
 			}
+			for i := range s.buried.items {
+				s.own(&s.buried.items[i])
+				s.ownQueue(s.buried.of[i])
+			}
+			copy(letters, s.letters(items)) // of the clones: a letter is a range of the page too
 		})
 		if !durable {
 			continue // stopped hard: they stay pending
@@ -62,6 +75,7 @@ func (s *scheduler) buryAll() {
 			slog.String("error", logText(first.fail.err)), stackOf(first.fail.err))
 		now := time.Now()
 		s.mu.Lock()
+		s.buried.blocked = false
 		for i := range items {
 			s.finish(&items[i], DeadLettered, "")
 			of[i].dead--

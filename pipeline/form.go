@@ -108,7 +108,7 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 		switch {
 		case l != nil && (l.batch != b || !s.route.keepsOrder || len(l.queue) > 0 || it.fail != nil):
 			l.queue = append(l.queue, s.popReady())
-			if l.parked {
+			if l.parked || l.dead > 0 && s.buried.blocked {
 				s.own(&l.queue[len(l.queue)-1])
 			}
 		case it.fail != nil:

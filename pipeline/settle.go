@@ -55,13 +55,13 @@ const maxSharedDelays = 16
 // release sends a lane where it belongs when nothing of it is under way.
 func (s *scheduler) release(l *lane, now time.Time) {
 	switch {
+	case l.dead > 0 && s.buried.blocked:
+		s.ownQueue(l)
 	case l.dead > 0 || l.batch != nil:
 	case len(l.queue) == 0:
 		s.dropLane(l)
 	case l.wake.After(now):
-		for i := range l.queue {
-			s.own(&l.queue[i])
-		}
+		s.ownQueue(l)
 		l.parked = true
 		heap.Push(&s.parked, l)
 	default:
@@ -115,4 +115,11 @@ func (s *scheduler) own(it *item) {
 	it.d, it.owned = d, true
 	s.run.bounds.take(it.page.part.name, ownBytes(it), 1)
 	s.report(it.page, 0, 1)
+}
+
+// ownQueue does so with all that waits in a lane.
+func (s *scheduler) ownQueue(l *lane) {
+	for i := range l.queue {
+		s.own(&l.queue[i])
+	}
 }
