@@ -169,12 +169,18 @@ func (r *run) read() {
 			}
 		}
 		if err != nil {
-			if stopped := r.soft.Err() != nil && errors.Is(err, r.soft.Err()); !errors.Is(err, io.EOF) && !stopped {
+			if !errors.Is(err, io.EOF) && !r.tellsOfStop(err) {
 				r.sourceFailed(err)
 			}
 			return
 		}
 	}
+}
+
+// tellsOfStop tells whether a source's error is that of the context which ended
+// its reading, or that one's cause.
+func (r *run) tellsOfStop(err error) bool {
+	return r.soft.Err() != nil && (errors.Is(err, r.soft.Err()) || errors.Is(err, context.Cause(r.soft)))
 }
 
 func (r *run) callRead() (page *Page, err error) {

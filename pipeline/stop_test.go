@@ -67,6 +67,25 @@ func TestStop_ItsContextTurnsItHard(t *testing.T) {
 	})
 }
 
+// A source may end with the context's error or with its cause.
+func TestStop_SourceThatReturnsTheCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPipeline(t, &recorder{})
+		done := make(chan error, 1)
+		go func() {
+			done <- p.Run(t.Context(), SourceFunc(func(ctx context.Context) (*Page, error) {
+				<-ctx.Done()
+				return nil, fmt.Errorf("waiting for a page: %w", context.Cause(ctx))
+			}), nil)
+		}()
+		synctest.Wait()
+		p.Stop(t.Context())
+		if err := <-done; err != nil {
+			t.Errorf("a soft stop ended with %v", err)
+		}
+	})
+}
+
 func TestStop_EndOfTheSourceWaitsForRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var errs []error
