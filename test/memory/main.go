@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
 )
@@ -33,6 +34,8 @@ func main() {
 	child := flag.String("child", "", "run with these stores, and measure nothing")
 	flag.Parse()
 	if *child != "" {
+		debug.SetGCPercent(400) // as the commands run
+		debug.SetMemoryLimit(128 << 20)
 		if err := runChild(*child, *fixture, *n); err != nil {
 			log.Fatal(err)
 		}
