@@ -66,15 +66,16 @@ func (s *shardReader) lookBehind(ctx context.Context) error {
 		return nil
 	}
 	answer, err := s.api.GetRecords(ctx, RecordsQuery{Iterator: s.tail, StreamARN: s.arn(), Shard: s.shard})
-	switch {
-	case errors.Is(err, ErrExpiredIterator):
+	renewed := errors.Is(err, ErrExpiredIterator)
+	if renewed {
 		// Reading up to a later record is as good: it only records more.
 		s.tail, err = s.api.GetShardIterator(ctx, ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: Latest})
-		return err
+	}
+	switch {
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrTrimmed):
 		s.tail = ""
 		return nil
-	case err != nil:
+	case err != nil || renewed:
 		return err
 	}
 	s.tail = answer.NextIterator
@@ -107,6 +108,9 @@ func (s *shardReader) read(ctx context.Context) (answer pipeline.Answer, gone bo
 		case errors.Is(err, ErrTrimmed):
 			s.out.gap(Gap{Shard: s.shard, After: s.last})
 			s.last = ""
+			if err := pause(ctx, s.o.Poll); err != nil {
+				return pipeline.Answer{}, false, err
+			}
 		case errors.Is(err, ErrNotFound):
 			s.out.gap(Gap{Shard: s.shard, After: s.last, Whole: true})
 			return pipeline.Answer{}, true, nil
