@@ -15,6 +15,7 @@ type shardReader struct {
 	open  bool
 	tail  string // iterator behind the records that were there at the start; "" where it is not known or not needed
 	stop  string // sequence number of the first record after the start, once it is known
+	holes bool   // records were dropped before they were read; stop may be one of them
 
 	iterator string
 	last     string // sequence number of the last record read
@@ -57,7 +58,7 @@ func (s *shardReader) over() bool {
 	case s.o.Idle > 0:
 		return s.out.idle() >= s.o.Idle
 	}
-	return s.stop == "" && s.empty >= s.o.EmptyPages
+	return (s.stop == "" || s.holes) && s.empty >= s.o.EmptyPages
 }
 
 // lookBehind asks whether something was written after the start, until it knows what came first.
@@ -107,7 +108,7 @@ func (s *shardReader) read(ctx context.Context) (answer pipeline.Answer, gone bo
 		case errors.Is(err, ErrExpiredIterator):
 		case errors.Is(err, ErrTrimmed):
 			s.out.gap(Gap{Shard: s.shard, After: s.last})
-			s.last = ""
+			s.last, s.holes = "", true
 			if err := pause(ctx, s.o.Poll); err != nil {
 				return pipeline.Answer{}, false, err
 			}

@@ -94,6 +94,38 @@ func TestFact9_GapsAreReported(t *testing.T) {
 	})
 }
 
+// The record that a recording ends before may be dropped before it is reached: then
+// nothing comes that says where to stop, and empty pages do.
+func TestRecord_EndsWhereItsEndWasDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := streamtest.New(streamtest.Options{PageRecords: 2})
+		st := server.AddStream("shop")
+		root := st.Shards()[0]
+		put := st.Put(root, items(0, 4)...)
+		seen := map[int64]bool{}
+		got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Progress: func(p shardreader.RecordProgress) {
+			if seen[p.Records] {
+				return
+			}
+			switch seen[p.Records] = true; p.Records {
+			case 2:
+				st.Put(root, item(9)) // the first after the start
+			case 4:
+				st.Trim(root, 5)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(put, got); diff != "" {
+			t.Errorf("records (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]shardreader.Gap{{Shard: root, After: put[3]}}, r.Gaps); diff != "" {
+			t.Errorf("gaps (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // A record that the decoder refuses is recorded as it came: what it means is for
 // whoever reads the recording.
 func TestRecord_UndecodableRecord(t *testing.T) {
