@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +18,7 @@ import (
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 )
 
 func (o *queryOptions) archive(s streams) *cobra.Command {
@@ -81,9 +80,15 @@ func (o *queryOptions) events(s streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return eachLine(dir.Events(sink), func(line []byte) error {
-					return out.add(json.RawMessage(line), func() string { return string(line) })
-				})
+				for line, err := range jsonl.Read(dir.Events(sink)) {
+					if err != nil {
+						return err
+					}
+					if err := out.add(json.RawMessage(line), func() string { return string(line) }); err != nil {
+						return err
+					}
+				}
+				return nil
 			})
 		},
 	}
@@ -153,30 +158,6 @@ func eachLetter(ctx context.Context, dir local.Dir, do func(pipeline.DeadLetter)
 	return nil
 }
 
-// eachLine calls do with every line of a file; a missing file has none.
-func eachLine(path string, do func([]byte) error) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for r := bufio.NewReader(f); ; {
-		line, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // a last line without an end is one that a crash cut off
-		}
-		if err != nil {
-			return err
-		}
-		if err := do(line[:len(line)-1]); err != nil {
-			return err
-		}
-	}
-}
-
 // chooseName is the name given, or the only one that the folder holds.
 func chooseName(args []string, folder, what, suffix string) (string, error) {
 	have, err := names(folder)
@@ -232,8 +213,11 @@ func countEvents(_ context.Context, dir local.Dir, add func(kind, name string, n
 	for _, f := range files {
 		sink := strings.TrimSuffix(f, ".jsonl")
 		var n int64
-		if err := eachLine(dir.Events(sink), func([]byte) error { n++; return nil }); err != nil {
-			return err
+		for _, err := range jsonl.Read(dir.Events(sink)) {
+			if err != nil {
+				return err
+			}
+			n++
 		}
 		if err := add("events", sink, n, "events"); err != nil {
 			return err

@@ -10,6 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
+	"os"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -85,6 +88,28 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 		s.recent.Add(m.ID)
 	}
 	return nil
+}
+
+// Read yields the events of a file in the order in which they were appended, each
+// a JSON object, valid until the next; a missing file has none. It may run while
+// a Store appends. A pulled error ends the sequence.
+func Read(path string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(nil, fmt.Errorf("jsonl: %w", err))
+			return
+		}
+		defer f.Close()
+		for line, err := range linefile.Lines(f) {
+			if !yield(line, err) {
+				return
+			}
+		}
+	}
 }
 
 // Close closes the file. A second call does nothing.
