@@ -62,6 +62,10 @@ func appendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
 	return dst, -1, nil
 }
 
+// AppendKeyValue appends one value as it stands in a [Key]. The error says that it
+// is no S, N or B, or empty.
+func AppendKeyValue(dst []byte, v Value) ([]byte, error) { return appendKeyValue(dst, v) }
+
 func appendKeyValue(dst []byte, v Value) ([]byte, error) {
 	if len(v.raw) == 0 {
 		return nil, errKeyEmpty

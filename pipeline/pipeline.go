@@ -25,6 +25,14 @@ type Options struct {
 
 	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key
 
+	// MaxHold is how long a change may fail and be tried again before it is given up
+	// to dead letters, with its key quarantined where there is a Quarantine. It
+	// counts from the record's creation where Live is set, and from the first try where
+	// not. Default (0): without end. It needs DeadLetters.
+	MaxHold    time.Duration
+	Live       bool       // the source is a stream that is read as it is written, not a replay
+	Quarantine Quarantine // Default: none; behind a change that was given up its key goes on
+
 	Workers     int                  // pages prepared at once. Default: GOMAXPROCS
 	MaxBytes    int64                // bytes of pages in flight. Default: 32 MiB
 	MaxChanges  int                  // changes in flight. Default: 50,000

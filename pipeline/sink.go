@@ -79,6 +79,14 @@ type KeyOrderer interface {
 	KeepsKeyOrder() bool
 }
 
+// Guarded is implemented by sinks to which versions decide: where Guarded is true,
+// a change that is delivered after later ones of its key does no harm. Behind a
+// permanent error such a sink goes on with the key; any other sink's key is
+// quarantined, where the pipeline has a Quarantine.
+type Guarded interface {
+	Guarded() bool
+}
+
 // Planner is implemented by sinks that decide ahead of Write what they would do.
 // Plan is pure: no I/O, no clock; it is called concurrently. It fills d.Ops, or
 // sets d.Outcome to NoEffect with a Reason and leaves d.Ops empty: such a delivery

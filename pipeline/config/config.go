@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -18,6 +19,9 @@ type Config struct {
 	Detectors   []Detector               // in the order of the file
 	Sinks       []Sink                   // in the order of the file; at least one
 	DeadLetters *DeadLetters             // nil where the file has none
+	State       *State                   // nil where the file has none
+	HMACKey     string                   // secret behind masks, hashed fields and hashed ids; "" where the file has none
+	Sensitive   []pipeline.Pattern       // attributes that are masked and reach no sink unless it says so
 	Warnings    Problems                 // what is allowed and may still surprise
 
 	hash string
@@ -29,6 +33,13 @@ type Source struct {
 	Tables        []Table // one, or several under source.tables
 	TTLAttribute  string  // top-level attribute that holds the expiry, epoch seconds; "" where not said
 	DynamoDBLocal bool    // records come from DynamoDB Local, which writes {} for the empty map
+}
+
+// State is where sinks remember what they must of items.
+type State struct {
+	Line           int
+	Table          string        // its name, also where the file gives the ARN
+	GuardRetention time.Duration // how long the guard of a row that is gone lives
 }
 
 // Table is one source table.

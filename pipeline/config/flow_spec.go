@@ -1,6 +1,8 @@
 package config
 
 import (
+	"time"
+
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -30,6 +32,8 @@ type DeadLetters struct {
 	Queue       string
 	Dir         string // a local directory
 	Undecodable Undecodable
+	MaxHold     time.Duration // how long a change may fail before it is given up
+	NoHold      bool          // quarantine: none
 }
 
 // Undecodable says what becomes of a record that cannot be decoded.

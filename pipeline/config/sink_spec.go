@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// Sink is one entry of `sinks`. Exactly one of View, Search, Archive, Notify
-// and Custom is set.
+// Sink is one entry of `sinks`. Exactly one of View, Aggregate, Search, Archive,
+// Notify and Custom is set.
 type Sink struct {
 	Name        string
 	Line        int      // of the entry in the file
@@ -18,11 +18,15 @@ type Sink struct {
 	Concurrency int      // 0: the pipeline's default
 	Batch       pipeline.Batch
 
-	View    *View
-	Search  *Search
-	Archive *Archive
-	Notify  *Notify
-	Custom  *Custom
+	AllowSensitive []pipeline.Pattern // sensitive attributes that the sink may hold
+	Settings       map[string]string  // what shapes its output, by the setting's path: "view.key.PK"; also what shapes that from outside, as "source.tables"
+
+	View      *View
+	Aggregate *Aggregate
+	Search    *Search
+	Archive   *Archive
+	Notify    *Notify
+	Custom    *Custom
 }
 
 // View keeps one row for each item that `when` takes.
@@ -31,6 +35,37 @@ type View struct {
 	When       *expr.Item // nil: every item
 	Key        []Column   // partition key, then the sort key if there is one
 	Attributes []Column   // in the order of the file
+	Collision  Collision
+	Apart      bool // tombstones: apart
+}
+
+// Collision says what becomes of an item whose row another item holds.
+type Collision string
+
+// What can become of such an item.
+const (
+	DeadLetterCollision Collision = "dead_letter"
+	KeepFirst           Collision = "keep_first"
+	Last                Collision = "last"
+)
+
+// Aggregate counts the items that `when` takes, in groups.
+type Aggregate struct {
+	Table     string           // of the group rows; its name, also where the file gives the ARN
+	When      *expr.Item       // nil: every item
+	Group     []Column         // partition key, then the sort key if there is one; over the item, and {each...} under for_each
+	Values    []AggregateValue // in the order of the file
+	ForEach   string           // path of a list whose elements count one by one; "": the item counts
+	Shards    int              // rows that a group is spread over; at least 1
+	KeepOnTTL bool             // on_ttl_delete: keep
+}
+
+// AggregateValue is one value of a group's row.
+type AggregateValue struct {
+	Name string // attribute
+	Of   string // count, sum, min, max or distinct
+	Path string // in the item, or in the element where Each is set; "" of a count
+	Each bool   // written as each.Path
 }
 
 // Column is a named template.
@@ -46,6 +81,8 @@ type Search struct {
 	Include []string           // paths; nil: every attribute
 	Exclude []string           // paths
 	Rename  map[string]string
+	Hash    []string          // paths that are written as an HMAC
+	HashID  bool              // id: hmac
 	Numbers map[string]string // how the numbers at a path are written: "string", "scaled_float" or "double"
 }
 
@@ -60,6 +97,7 @@ type Archive struct {
 	Partition *template.Template // of the log's objects, between prefix and name; nil: none
 	Roll      Roll
 	Images    Images
+	Masked    bool // sensitive attributes are masked
 }
 
 // ArchiveKind is a class of change that an archive takes.

@@ -21,14 +21,14 @@ type claim struct {
 	op       *Op
 	delivery int
 	next     int // the row's next claim, in the order of delivery; -1: none
-	state    state
+	phase    phase
 	err      error
 }
 
-type state uint8
+type phase uint8
 
 const (
-	pending state = iota
+	pending phase = iota
 	held          // the store holds it
 	covered       // a later change of the batch wrote the row
 	superseded
@@ -75,7 +75,7 @@ func (b *batch) next() []Mutation {
 		}
 		row.best = -1
 		for i := row.first; i >= 0; i = b.claims[i].next {
-			if b.claims[i].state != pending {
+			if b.claims[i].phase != pending {
 				continue
 			}
 			if row.best < 0 || b.version(i).Compare(b.version(row.best)) > 0 {
@@ -98,7 +98,7 @@ func (b *batch) settle(rs []Result) {
 		row := &b.rows[b.turn[i]]
 		if res.Err != nil {
 			if _, again := pipeline.Retryable(res.Err); !again && !pipeline.IsFatal(res.Err) {
-				b.claims[row.best].state, b.claims[row.best].err = failed, res.Err
+				b.claims[row.best].phase, b.claims[row.best].err = failed, res.Err
 				continue
 			}
 		}
@@ -107,17 +107,17 @@ func (b *batch) settle(rs []Result) {
 		for j := row.first; j >= 0; j = b.claims[j].next {
 			c := &b.claims[j]
 			switch {
-			case c.state != pending:
+			case c.phase != pending:
 			case res.Err != nil:
-				c.state, c.err = failed, res.Err
+				c.phase, c.err = failed, res.Err
 			case res.Superseded:
-				c.state = superseded
+				c.phase = superseded
 			case b.version(j).Compare(best) == 0:
-				c.state = held
+				c.phase = held
 			case j < row.best:
-				c.state = covered
+				c.phase = covered
 			default:
-				c.state = superseded
+				c.phase = superseded
 			}
 		}
 	}
@@ -133,10 +133,10 @@ func (b *batch) finish(ds []pipeline.Delivery) error {
 		best := superseded
 		for ; i < len(b.claims) && b.claims[i].delivery == d; i++ {
 			c := &b.claims[i]
-			if c.state == failed {
+			if c.phase == failed {
 				e.Add(d, c.err)
 			}
-			best = min(best, c.state)
+			best = min(best, c.phase)
 		}
 		switch best {
 		case held:

@@ -1,0 +1,135 @@
+package state
+
+import (
+	"errors"
+	"math/big"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Number is an exact decimal of any length: sums of numbers of 38 digits may have
+// more. The zero Number is 0. It is immutable.
+type Number struct {
+	small pipeline.Decimal
+	large *scaled // where it is not nil, the number
+}
+
+// scaled is coefficient / 10^scale.
+type scaled struct {
+	coefficient big.Int
+	scale       int // not negative
+}
+
+// NumberOf is a Number of a decimal.
+func NumberOf(d pipeline.Decimal) Number { return Number{small: d} }
+
+// ParseNumber reads what [Number.String] writes.
+func ParseNumber(s string) (Number, error) {
+	if d, err := pipeline.ParseDecimal(s); err == nil {
+		return Number{small: d}, nil
+	}
+	l, ok := parseScaled(s)
+	if !ok {
+		return Number{}, errors.New("not a decimal number")
+	}
+	return l.number(), nil
+}
+
+// Add is n + m, exactly.
+func (n Number) Add(m Number) Number {
+	if n.large == nil && m.large == nil {
+		if d, err := n.small.Add(m.small); err == nil {
+			return Number{small: d}
+		}
+	}
+	a, b := n.scaled(), m.scaled()
+	if a.scale < b.scale {
+		a, b = b, a
+	}
+	sum := scaled{scale: a.scale}
+	sum.coefficient.Mul(&b.coefficient, power(a.scale-b.scale))
+	sum.coefficient.Add(&sum.coefficient, &a.coefficient)
+	return sum.number()
+}
+
+// Neg is -n.
+func (n Number) Neg() Number {
+	if n.large == nil {
+		return Number{small: n.small.Neg()}
+	}
+	neg := scaled{scale: n.large.scale}
+	neg.coefficient.Neg(&n.large.coefficient)
+	return Number{large: &neg}
+}
+
+// Sign is -1, 0 or 1.
+func (n Number) Sign() int {
+	if n.large == nil {
+		return n.small.Sign()
+	}
+	return n.large.coefficient.Sign()
+}
+
+// String is the number in full, without an exponent and without zeros that mean nothing.
+func (n Number) String() string {
+	if n.large == nil {
+		return n.small.String()
+	}
+	return n.large.String()
+}
+
+// Value is the number as an N where DynamoDB can hold it, and else, beyond 38
+// digits, its text as an S.
+func (n Number) Value() pipeline.Value {
+	if n.large == nil {
+		return pipeline.NumberValue(n.small)
+	}
+	return pipeline.StringValue(n.large.String())
+}
+
+func (n Number) scaled() *scaled {
+	if n.large != nil {
+		return n.large
+	}
+	s, _ := parseScaled(n.small.String()) // a decimal's text is one
+	return s
+}
+
+// number is s in its smallest form, so that equal numbers are written alike.
+func (s *scaled) number() Number {
+	if d, err := pipeline.ParseDecimal(s.String()); err == nil {
+		return Number{small: d}
+	}
+	return Number{large: s}
+}
+
+func (s *scaled) String() string {
+	digits := new(big.Int).Abs(&s.coefficient).String()
+	if len(digits) <= s.scale {
+		digits = strings.Repeat("0", s.scale-len(digits)+1) + digits
+	}
+	whole, fraction := digits[:len(digits)-s.scale], strings.TrimRight(digits[len(digits)-s.scale:], "0")
+	if s.coefficient.Sign() < 0 {
+		whole = "-" + whole
+	}
+	if fraction == "" {
+		return whole
+	}
+	return whole + "." + fraction
+}
+
+// parseScaled reads -?digits[.digits].
+func parseScaled(text string) (*scaled, bool) {
+	whole, fraction, _ := strings.Cut(text, ".")
+	s := &scaled{scale: len(fraction)}
+	for _, c := range strings.TrimPrefix(whole, "-") + fraction {
+		if c < '0' || c > '9' {
+			return nil, false
+		}
+	}
+	_, ok := s.coefficient.SetString(whole+fraction, 10)
+	return s, ok
+}
+
+func power(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }

@@ -1,0 +1,85 @@
+package state_test
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// decimals draws any number that DynamoDB holds.
+func decimals() *rapid.Generator[pipeline.Decimal] {
+	return rapid.Custom(func(t *rapid.T) pipeline.Decimal {
+		text := rapid.StringMatching(`-?[0-9]{1,38}`).Draw(t, "digits")
+		exp := rapid.IntRange(-130, 87).Draw(t, "exponent")
+		d, err := pipeline.ParseDecimal(text + "e" + strconv.Itoa(exp))
+		if err != nil { // below the range
+			d = pipeline.DecimalOf(int64(exp))
+		}
+		return d
+	})
+}
+
+func rat(t *rapid.T, text string) *big.Rat {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		t.Fatalf("%q is no number", text)
+	}
+	return r
+}
+
+// A sum is exact whatever the numbers, comes back from its text, and is 0 once
+// everything is taken away again.
+func TestNumber_IsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ds := rapid.SliceOfN(decimals(), 1, 12).Draw(t, "numbers")
+		var sum state.Number
+		want := new(big.Rat)
+		for _, d := range ds {
+			sum = sum.Add(state.NumberOf(d))
+			want.Add(want, rat(t, d.String()))
+		}
+		if rat(t, sum.String()).Cmp(want) != 0 || sum.Sign() != want.Sign() {
+			t.Fatalf("the sum is %s, want %s", sum, want.FloatString(140))
+		}
+		back, err := state.ParseNumber(sum.String())
+		if err != nil || back.String() != sum.String() {
+			t.Fatalf("%s came back as %s (%v)", sum, back, err)
+		}
+		for _, d := range ds {
+			sum = sum.Add(state.NumberOf(d).Neg())
+		}
+		if sum.String() != "0" || sum.Sign() != 0 {
+			t.Fatalf("all taken away leaves %s", sum)
+		}
+	})
+}
+
+// A number beyond 38 digits is no N: it stands as text, exactly.
+func TestNumber_Value(t *testing.T) {
+	one, err := pipeline.ParseDecimal("1e100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := state.NumberOf(one).Add(state.NumberOf(pipeline.DecimalOf(1)))
+	text, ok := n.Value().Text()
+	if want := "1" + strings.Repeat("0", 99) + "1"; !ok || text != want || n.Value().Kind() != pipeline.KindS {
+		t.Errorf("the value is %s %q, want the text %s", n.Value().Kind(), text, want)
+	}
+	if v := state.NumberOf(one).Value(); v.Kind() != pipeline.KindN {
+		t.Errorf("a number of DynamoDB is %s", v.Kind())
+	}
+}
+
+func TestParseNumber_Refuses(t *testing.T) {
+	for _, text := range []string{"", "-", "x", "1x", "--1", "1.2.3", "+" + strings.Repeat("1", 40), strings.Repeat("1", 40) + "e1", "."} {
+		if n, err := state.ParseNumber(text); err == nil {
+			t.Errorf("%q is read as %s", text, n)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// MakeRow is the row at a partition key and a sort key: S, N or B, and not empty.
+// sk is absent where the table has none.
+func MakeRow(pk, sk pipeline.Value) (Row, error) {
+	var buf [128]byte
+	b, err := pipeline.AppendKeyValue(buf[:0], pk)
+	if err == nil && sk.Exists() {
+		b, err = pipeline.AppendKeyValue(append(b, ','), sk)
+	}
+	return Row(b), err
+}
+
+// Decode takes the row's key apart. sk is absent where the table has none.
+func (r Row) Decode() (pk, sk pipeline.Value, err error) {
+	_, values, err := pipeline.Key(r).Decode()
+	if err != nil {
+		return pk, sk, fmt.Errorf("row: %w", err)
+	}
+	if len(values) > 1 {
+		sk = values[1]
+	}
+	return values[0], sk, nil
+}

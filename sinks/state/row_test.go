@@ -1,0 +1,41 @@
+package state_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// A row's text tells rows apart and comes back as their key.
+func TestRow_RoundTrip(t *testing.T) {
+	values := rapid.OneOf(
+		rapid.Map(rapid.StringMatching(`[ -~é]{1,6}`), pipeline.StringValue),
+		rapid.Map(decimals(), pipeline.NumberValue),
+		rapid.Map(rapid.SliceOfN(rapid.Byte(), 1, 6), pipeline.BinaryValue),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		pk, sk := values.Draw(t, "pk"), pipeline.Value{}
+		if rapid.Bool().Draw(t, "has a sort key") {
+			sk = values.Draw(t, "sk")
+		}
+		r, err := state.MakeRow(pk, sk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, s, err := r.Decode()
+		if err != nil || !p.Equal(pk) || s.Exists() != sk.Exists() || sk.Exists() && !s.Equal(sk) {
+			t.Fatalf("%q came back as %s %s (%v)", r, p.AppendJSON(nil), s.AppendJSON(nil), err)
+		}
+	})
+}
+
+func TestMakeRow_Refuses(t *testing.T) {
+	for _, v := range []pipeline.Value{{}, pipeline.StringValue(""), pipeline.BoolValue(true), pipeline.NullValue()} {
+		if r, err := state.MakeRow(v, pipeline.Value{}); err == nil {
+			t.Errorf("%s makes the row %q", v.Kind(), r)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package state
+
+import (
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// The first letter of a Sortable tells the kind.
+const (
+	sortsText, sortsNumber, sortsBinary, sortsBool = "a", "b", "c", "d"
+)
+
+// The second letter of a Sortable number tells the sign.
+const (
+	sortsNegative, sortsZero, sortsPositive = "0", "1", "2"
+)
+
+// exponentBias makes every exponent of a number a positive one of exponentDigits digits.
+const (
+	exponentBias   = 500
+	exponentDigits = 3
+)
+
+// Sortable is a value as text: equal for equal values, different for different
+// ones, and sorted by its bytes as the values are: S before N before B before BOOL, S and B
+// by their bytes, N by number. False for a value of another kind. [Unsorted] takes it back.
+func Sortable(v pipeline.Value) (string, bool) {
+	switch v.Kind() {
+	case pipeline.KindS:
+		text, _ := v.Text()
+		return sortsText + text, true
+	case pipeline.KindN:
+		d, ok := v.Number()
+		return sortsNumber + sortableNumber(d), ok
+	case pipeline.KindB:
+		b, ok := v.Bytes()
+		return sortsBinary + hex.EncodeToString(b), ok
+	case pipeline.KindBOOL:
+		if yes, _ := v.Bool(); yes {
+			return sortsBool + "1", true
+		}
+		return sortsBool + "0", true
+	}
+	return "", false
+}
+
+// sortableNumber is sign, exponent of the first digit, digits. Of a negative one
+// exponent and digits are inverted, and closed by a letter above any digit, so
+// that -1.5 comes before -1. Behind it stands the number as it is read back.
+func sortableNumber(d pipeline.Decimal) string {
+	text := d.String()
+	digits, negative := strings.CutPrefix(text, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	whole = strings.TrimLeft(whole, "0")
+	exp := len(whole)
+	digits = whole + fraction
+	if whole == "" {
+		digits = strings.TrimLeft(fraction, "0")
+		exp = len(digits) - len(fraction)
+	}
+	digits = strings.TrimRight(digits, "0")
+	if digits == "" {
+		return sortsZero
+	}
+	e := exp + exponentBias
+	b := []byte{byte('0' + e/100), byte('0' + e/10%10), byte('0' + e%10)}
+	b = append(b, digits...)
+	if !negative {
+		return sortsPositive + string(b)
+	}
+	for i := range b {
+		b[i] = '0' + '9' - b[i]
+	}
+	return sortsNegative + string(b) + "~"
+}
+
+var errNotSortable = errors.New("not the text of a sortable value")
+
+// Unsorted is the value that a text of [Sortable] is of.
+func Unsorted(text string) (pipeline.Value, error) {
+	if text == "" {
+		return pipeline.Value{}, errNotSortable
+	}
+	kind, rest := text[:1], text[1:]
+	switch kind {
+	case sortsText:
+		return pipeline.StringValue(rest), nil
+	case sortsNumber:
+		return unsortedNumber(rest)
+	case sortsBinary:
+		b, err := hex.DecodeString(rest)
+		return pipeline.BinaryValue(b), err
+	case sortsBool:
+		return pipeline.BoolValue(rest == "1"), nil
+	}
+	return pipeline.Value{}, errNotSortable
+}
+
+func unsortedNumber(text string) (pipeline.Value, error) {
+	if text == sortsZero {
+		return pipeline.NumberValue(pipeline.DecimalOf(0)), nil
+	}
+	if len(text) < 2+exponentDigits {
+		return pipeline.Value{}, errNotSortable
+	}
+	b, sign := []byte(text[1:]), ""
+	if text[:1] == sortsNegative {
+		sign, b = "-", b[:len(b)-1]
+		for i := range b {
+			b[i] = '0' + '9' - b[i]
+		}
+	}
+	exp := int(b[0]-'0')*100 + int(b[1]-'0')*10 + int(b[2]-'0') - exponentBias
+	digits := string(b[exponentDigits:])
+	switch {
+	case exp <= 0:
+		digits = "0." + strings.Repeat("0", -exp) + digits
+	case exp >= len(digits):
+		digits += strings.Repeat("0", exp-len(digits))
+	default:
+		digits = digits[:exp] + "." + digits[exp:]
+	}
+	d, err := pipeline.ParseDecimal(sign + digits)
+	return pipeline.NumberValue(d), err
+}

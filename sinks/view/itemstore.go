@@ -1,0 +1,68 @@
+package view
+
+import (
+	"context"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// ItemStore writes rows that are guarded by item, because several items may claim
+// one: the row, the claims of those who wait for it, and the guards of the items
+// change together or not at all.
+//
+// All methods block, may be called by several goroutines, and by other processes
+// on the same tables. An error means the whole call failed, and is marked as
+// pipeline.Transient and pipeline.Fatal say.
+type ItemStore interface {
+	// Guards reads what is remembered of items, in the order of items, consistently.
+	// The zero Guard stands for an item that is not known.
+	Guards(ctx context.Context, t Target, items []pipeline.Key) ([]state.Guard, error)
+
+	// Seats reads rows with all their claims, in the order of rows, consistently.
+	Seats(ctx context.Context, t Target, rows []state.Row) ([]Seat, error)
+
+	// Settle applies ws in order, each of them whole or not at all, and returns one
+	// Result for each. A write is Lost when the guard or a seat is not what it was
+	// read as; a later write of ws may build on an earlier one, and is lost with it.
+	// What it reports as done is durable.
+	Settle(ctx context.Context, t Target, ws []ItemWrite) ([]ItemResult, error)
+}
+
+// Seat is a row with everyone who claims it.
+type Seat struct {
+	Row      state.Row
+	Revision string  // names the write that it is of; "" where there is no claim
+	Holder   Claim   // whose row stands there; the zero Claim where nobody's does
+	Waiting  []Claim // claims of others, in no order
+	Foreign  string  // the view that the row belongs to, if it is another one: it can't be claimed
+}
+
+// Claim is what an item would have in a row.
+type Claim struct {
+	Source     pipeline.Key // of the item; "" in the zero Claim
+	Version    pipeline.Version
+	Time       time.Time // creation time of that change
+	Attributes []Column  // of the row, without its key
+}
+
+// ItemWrite moves one item from the row it had to the row it asks for.
+type ItemWrite struct {
+	Source pipeline.Key
+	Was    pipeline.Version // of the guard that was read; zero where there was none
+	Guard  state.Guard
+	Seats  []SeatWrite // that change: at most the one it leaves and the one it takes
+}
+
+// SeatWrite replaces the claims of a row.
+type SeatWrite struct {
+	Was string // Revision that was read
+	Now Seat   // without a claim the row goes away
+}
+
+// ItemResult is what became of an ItemWrite. The zero ItemResult is: it is done.
+type ItemResult struct {
+	Lost bool  // something changed since it was read: read again
+	Err  error // this write failed; marked with pipeline.Transient where it may be tried again
+}
