@@ -23,7 +23,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
+	"github.com/tablewake/tablewake/sinks/internal/fingerprint"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Options describe a store.
@@ -34,13 +36,17 @@ type Options struct {
 // Store is a folder of immutable files. It is safe for concurrent use, also by
 // several processes.
 type Store struct {
+	fingerprint.Files
 	dir string
 
 	mu      sync.Mutex
 	durable map[string]bool // folders whose own names are on disk; forgotten when there are many
 }
 
-var _ archive.Lister = (*Store)(nil)
+var (
+	_ archive.Lister     = (*Store)(nil)
+	_ state.Fingerprints = (*Store)(nil)
+)
 
 // temporary is the folder of files that are being written. No object name has
 // this path.
@@ -58,7 +64,7 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
-	s := &Store{dir: dir, durable: make(map[string]bool)}
+	s := &Store{Files: fingerprint.In(dir), dir: dir, durable: make(map[string]bool)}
 	if err := os.MkdirAll(filepath.Join(dir, temporary), 0o755); err != nil {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
@@ -172,7 +178,7 @@ func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 			switch {
 			case err != nil:
 				return err
-			case e.IsDir() && e.Name() == temporary:
+			case e.IsDir() && (e.Name() == temporary || e.Name() == fingerprint.Folder):
 				return filepath.SkipDir
 			case e.IsDir():
 				return ctx.Err()

@@ -13,12 +13,15 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
+	"github.com/tablewake/tablewake/sinks/internal/fingerprint"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // remembered is how many events of the file are known by their id.
@@ -31,19 +34,23 @@ type Options struct {
 
 // Store is a file of events. It is safe for concurrent use.
 type Store struct {
+	fingerprint.Files
 	mu     sync.Mutex
 	file   *linefile.File // nil when closed
 	recent *linefile.Recent
 }
 
-var _ notify.Store = (*Store)(nil)
+var (
+	_ notify.Store       = (*Store)(nil)
+	_ state.Fingerprints = (*Store)(nil)
+)
 
 // New opens the file and repairs its end.
 func New(o Options) (*Store, error) {
 	if o.Path == "" {
 		return nil, errors.New("jsonl: Path is empty: give the file of the events")
 	}
-	s := &Store{recent: linefile.NewRecent(remembered)}
+	s := &Store{Files: fingerprint.In(filepath.Dir(o.Path)), recent: linefile.NewRecent(remembered)}
 	var err error
 	s.file, err = linefile.Open(o.Path, func(line []byte) error {
 		var event struct{ ID string }

@@ -18,7 +18,9 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
+	"github.com/tablewake/tablewake/sinks/internal/fingerprint"
 	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Options describe a store.
@@ -30,6 +32,7 @@ type Options struct {
 
 // Store is a folder of Bleve indexes. It is safe for concurrent use.
 type Store struct {
+	fingerprint.Files
 	dir      string
 	readOnly bool
 	builds   chan struct{} // bounds the batches that are being built at once, and so their memory
@@ -39,8 +42,9 @@ type Store struct {
 }
 
 var (
-	_ search.Store  = (*Store)(nil)
-	_ search.Reader = (*Store)(nil)
+	_ search.Store       = (*Store)(nil)
+	_ search.Reader      = (*Store)(nil)
+	_ state.Fingerprints = (*Store)(nil)
 )
 
 // New opens the folder. An index opens when it is first used.
@@ -55,7 +59,7 @@ func New(o Options) (*Store, error) {
 	} else if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("bleve: Dir: %w", err)
 	}
-	return &Store{dir: o.Dir, readOnly: o.ReadOnly, builds: make(chan struct{}, maxBuilds), indexes: make(map[string]*index)}, nil
+	return &Store{Files: fingerprint.In(o.Dir), dir: o.Dir, readOnly: o.ReadOnly, builds: make(chan struct{}, maxBuilds), indexes: make(map[string]*index)}, nil
 }
 
 // maxBuilds is how many batches are built at once: a batch of 500 takes 30 MB.
@@ -148,7 +152,7 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if name, err := pipeline.Unescape(e.Name()); err == nil && e.IsDir() {
+		if name, err := pipeline.Unescape(e.Name()); err == nil && e.IsDir() && e.Name() != fingerprint.Folder {
 			names = append(names, name)
 		}
 	}

@@ -1,0 +1,85 @@
+// Package fingerprint keeps the fingerprints of sinks in files beside their
+// output, one file a sink.
+package fingerprint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/tablewake/tablewake/sinks/internal/disk"
+	"github.com/tablewake/tablewake/sinks/internal/linefile"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Folder is the name of the folder of the files. Nothing that sinks write has it:
+// an object or an index of that name is written with an escape.
+const Folder = ".~fingerprints"
+
+// Files keeps fingerprints in the folder [Folder] of a folder of sinks' output.
+type Files struct{ dir string }
+
+var _ state.Fingerprints = Files{}
+
+// In is the fingerprints beside the output in dir. The folder is made with the
+// first one.
+func In(dir string) Files { return Files{filepath.Join(dir, Folder)} }
+
+// Fingerprint reads one; false where there is none.
+func (f Files) Fingerprint(_ context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
+	b, err := os.ReadFile(f.path(pipeline, sink))
+	if errors.Is(err, fs.ErrNotExist) {
+		return state.Fingerprint{}, false, nil
+	}
+	var p state.Fingerprint
+	if err == nil {
+		err = json.Unmarshal(b, &p)
+	}
+	if err != nil {
+		return state.Fingerprint{}, false, fmt.Errorf("fingerprint of sink %s: %s: %w", sink, f.path(pipeline, sink), err)
+	}
+	return p, true, nil
+}
+
+// SetFingerprint replaces the file of p's sink, in one step.
+func (f Files) SetFingerprint(_ context.Context, p state.Fingerprint) error {
+	b, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return fmt.Errorf("fingerprint of sink %s: %w", p.Sink, err)
+	}
+	if err := f.replace(f.path(p.Pipeline, p.Sink), append(b, '\n')); err != nil {
+		return disk.Failed(fmt.Errorf("fingerprint of sink %s: %w", p.Sink, err))
+	}
+	return nil
+}
+
+func (f Files) replace(path string, b []byte) error {
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return err
+	}
+	next, err := os.OpenFile(path+"~", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = next.Write(b)
+	if err == nil {
+		err = next.Sync()
+	}
+	if err := errors.Join(err, next.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+"~", path); err != nil {
+		return err
+	}
+	return errors.Join(linefile.SyncDir(f.dir), linefile.SyncDir(filepath.Dir(f.dir)))
+}
+
+// path is the file of one sink: names of a checked configuration stay as they are.
+func (f Files) path(pipeline, sink string) string {
+	return filepath.Join(f.dir, url.QueryEscape(pipeline)+"@"+url.QueryEscape(sink)+".json")
+}
