@@ -20,6 +20,7 @@ type assembly struct {
 	funcs    map[string]pipeline.DetectorFunc
 	suppress string
 	finite   bool
+	prints   []print
 	options  pipeline.Options
 }
 
@@ -41,7 +42,14 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.New(a.options)
+	p, err := pipeline.New(a.options)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.record(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // filters takes the filters out of their specs.

@@ -58,7 +58,7 @@ func withWhen(fs []pipeline.Filter, when *expr.Change) []pipeline.Filter {
 }
 
 func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, err := a.stores.View(ctx, s)
+	store, err := open(ctx, a, s, a.stores.View)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func attributes(cs []config.Column) []view.Attribute {
 }
 
 func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, err := a.stores.Search(ctx, s)
+	store, err := open(ctx, a, s, a.stores.Search)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 
 // archive makes the sink, whose objects are cut by the batches of its route.
 func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
-	store, err := a.stores.Archive(ctx, s)
+	store, err := open(ctx, a, s, a.stores.Archive)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 }
 
 func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, err := a.stores.Notify(ctx, s)
+	store, err := open(ctx, a, s, a.stores.Notify)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	"shardreader/streamtest": {"pipeline", "shardreader"},
 	"shardreader/replay":     {"pipeline", "github.com/klauspost/compress"},
 
-	"sinks":                      {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "go.opentelemetry.io/otel"},
+	"sinks":                      {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
 	"sinks/view":                 {"pipeline", "pipeline/template", "sinks/state"},
 	"sinks/view/viewtest":        {"pipeline", "pipeline/template", "sinks/sinktest", "sinks/view", "pgregory.net/rapid"},
 	"sinks/internal/disk":        {"pipeline"},
