@@ -25,8 +25,10 @@ type ItemStore interface {
 
 	// Settle applies ws in order, each of them whole or not at all, and returns one
 	// Result for each. A write is Lost when the guard or a seat is not what it was
-	// read as; a later write of ws may build on an earlier one, and is lost with it.
-	// What it reports as done is durable.
+	// read as. A later write of ws may build on an earlier one, by the version and
+	// the revisions that this one gives, and is lost with it. What it reports as done
+	// is durable. Values are ranges of a page: a store that keeps them beyond the call
+	// clones them.
 	Settle(ctx context.Context, t Target, ws []ItemWrite) ([]ItemResult, error)
 }
 
@@ -50,15 +52,19 @@ type Claim struct {
 // ItemWrite moves one item from the row it had to the row it asks for.
 type ItemWrite struct {
 	Source pipeline.Key
-	Was    pipeline.Version // of the guard that was read; zero where there was none
+	Was    pipeline.Version // of the guard: that was read, or that an earlier write of the call gives; zero where there was none
 	Guard  state.Guard
-	Seats  []SeatWrite // that change: at most the one it leaves and the one it takes
+	Seats  []SeatWrite // that change, each row once: at most the one it leaves and the one it takes
 }
 
-// SeatWrite replaces the claims of a row.
+// SeatWrite changes the claim of the write's item on a row, and who holds the row.
+// The claims of others stay as they are.
 type SeatWrite struct {
-	Was string // Revision that was read
-	Now Seat   // without a claim the row goes away
+	Row      state.Row
+	Was      string // Revision of the seat: that was read, or that an earlier write of the call gives
+	Revision string // of the seat from now on, unlike any that it had; "" where nobody claims it any more
+	Claim    Claim  // what the item claims from now on; the zero Claim: nothing
+	Holder   Claim  // whose row stands there from now on: Claim, or one that is there; the zero Claim: the row goes away
 }
 
 // ItemResult is what became of an ItemWrite. The zero ItemResult is: it is done.
