@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -145,7 +146,7 @@ func overview(ctx context.Context, dir local.Dir, out *results) error {
 	return nil
 }
 
-// names are the entries of a folder; none where it is missing.
+// names are the entries of a folder, but for what begins with a dot; none where it is missing.
 func names(folder string) ([]string, error) {
 	es, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,9 +155,11 @@ func names(folder string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	ns := make([]string, len(es))
-	for i, e := range es {
-		ns[i] = e.Name()
+	ns := make([]string, 0, len(es))
+	for _, e := range es {
+		if !strings.HasPrefix(e.Name(), ".") {
+			ns = append(ns, e.Name())
+		}
 	}
 	return ns, nil
 }
