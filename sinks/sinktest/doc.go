@@ -28,4 +28,11 @@
 // wrapped with: it fails the calls that the suite chose, before, after or in the
 // midst of their effect, once or for good, or as a crash after which nothing works
 // until the store is opened anew.
+//
+// A sink that keeps what it knows of each item in its store, and never reads an old
+// image, sets [Suite.ByState]: a start in mid-stream must then leave every item right
+// that changes later, a lost range must heal at an item's next change, and items
+// may pass their states on in any order. Where several items ask for one place, and
+// which of them has it is the order's to say, [Suite.OneOf] stands for the model,
+// and [Suite.Refused] for the error that the sink gives to the others.
 package sinktest

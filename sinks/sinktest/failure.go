@@ -33,7 +33,7 @@ func (st *stage) finish(w *worker) {
 		if err == nil {
 			err = w.flush(st.ctx)
 		}
-		if err == nil && len(w.dead) == 0 {
+		if err == nil && w.drained() {
 			return
 		}
 		if _, retry := pipeline.Retryable(err); err != nil && !retry && !errors.Is(err, errPermanent) {

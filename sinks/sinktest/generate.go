@@ -30,22 +30,7 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	second := int64(epoch)
 	for range rapid.IntRange(1, o.Records).Draw(t, "records") {
 		i := rapid.IntRange(0, len(keys)-1).Draw(t, "item")
-		r := Record{Keys: keys[i], Old: table[i]}
-		if table[i] == nil || rapid.IntRange(0, 3).Draw(t, "op") > 0 {
-			r.New = drawItem(t, keys[i])
-		}
-		switch {
-		case r.Old == nil:
-			r.EventName = "INSERT"
-		case r.New == nil:
-			r.EventName = "REMOVE"
-			r.TTL = rapid.Bool().Draw(t, "ttl")
-		default:
-			r.EventName = "MODIFY"
-		}
-		if rapid.IntRange(0, 9).Draw(t, "unknown") == 0 {
-			r.EventName, r.TTL = "EVOLVE", false
-		}
+		r := drawChange(t, keys[i], table[i])
 		second += int64(rapid.IntRange(0, 1).Draw(t, "seconds"))
 		r.Second = second
 		r.Sequence = next(int64(rapid.IntRange(1, 9).Draw(t, "sequence")))
@@ -53,6 +38,27 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 		records = append(records, r)
 	}
 	return records
+}
+
+// drawChange is what happens next to an item, which is nil where it does not exist.
+func drawChange(t *rapid.T, keys, item Item) Record {
+	r := Record{Keys: keys, Old: item}
+	if item == nil || rapid.IntRange(0, 3).Draw(t, "op") > 0 {
+		r.New = drawItem(t, keys)
+	}
+	switch {
+	case r.Old == nil:
+		r.EventName = "INSERT"
+	case r.New == nil:
+		r.EventName = "REMOVE"
+		r.TTL = rapid.Bool().Draw(t, "ttl")
+	default:
+		r.EventName = "MODIFY"
+	}
+	if rapid.IntRange(0, 9).Draw(t, "unknown") == 0 {
+		r.EventName, r.TTL = "EVOLVE", false
+	}
+	return r
 }
 
 // drawKeys are the keys of different items, some alike but for separators.

@@ -18,36 +18,45 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestSound runs the suite on a sink that holds to it; and, for TestFlaws, on
 // one that does not.
-func TestSound(t *testing.T) {
-	f := sound
+func TestSound(t *testing.T) { sinktest.Run(t, suite(flawOr(sound))) }
+
+// TestSoundByState does so with a sink that keeps what it knows of an item.
+func TestSoundByState(t *testing.T) { sinktest.Run(t, seatSuite(flawOr(sound))) }
+
+func flawOr(f flaw) flaw {
 	if env := os.Getenv(flawEnv); env != "" {
-		f = flaw(env)
+		return flaw(env)
 	}
-	sinktest.Run(t, suite(f))
+	return f
 }
 
 // TestFlaws makes sure that each property finds the flaw that it is there for.
 func TestFlaws(t *testing.T) {
 	for f, property := range map[flaw]string{
-		noGuard:           "Zombie",
-		noTombstones:      "Fact19_LateWriteAfterDelete",
-		textVersions:      "Fact1_SequencesAreNumbers",
-		secondVersions:    "Fact20_OneSecond",
-		swallowsErrors:    "Faults",
-		firstOfBatch:      "Fact21_DeleteThenInsertInOneBatch",
-		ignoresTTL:        "TTLDelete",
-		ignoresUnknown:    "UnknownOperation",
-		writesAtFlush:     "Crash",
-		remembersTooEarly: "Fact24_PartOfABatchFails",
-		losesOldState:     "OnePass",
+		noGuard:           "TestSound/Zombie",
+		noTombstones:      "TestSound/Fact19_LateWriteAfterDelete",
+		textVersions:      "TestSound/Fact1_SequencesAreNumbers",
+		secondVersions:    "TestSound/Fact20_OneSecond",
+		swallowsErrors:    "TestSound/Faults",
+		firstOfBatch:      "TestSound/Fact21_DeleteThenInsertInOneBatch",
+		ignoresTTL:        "TestSound/TTLDelete",
+		ignoresUnknown:    "TestSound/UnknownOperation",
+		writesAtFlush:     "TestSound/Crash",
+		remembersTooEarly: "TestSound/Fact24_PartOfABatchFails",
+		losesOldState:     "TestSound/OnePass",
+		forgetsItems:      "TestSoundByState/Zombie",
+		ignoresStrangers:  "TestSoundByState/MidStream",
+		trustsOldImages:   "TestSoundByState/LostRange",
+		forgetsWaiting:    "TestSoundByState/HandOver",
 	} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
-			run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSound$/^"+property+"$",
+			test, part, _ := strings.Cut(property, "/")
+			run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$/^"+part+"$",
 				"-rapid.seed=1", "-rapid.nofailfile", "-rapid.shrinktime=1ms")
 			run.Env = append(os.Environ(), flawEnv+"="+string(f))
 			out, err := run.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: TestSound/"+property) {
+			if err == nil || !strings.Contains(string(out), "--- FAIL: "+property) {
 				t.Errorf("%s does not find the flaw: %v\n%s", property, err, out)
 			}
 		})

@@ -4,15 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
 
 // worker delivers changes to a sink as a pipeline does.
 type worker struct {
-	sink   pipeline.Sink
-	events func(c *pipeline.Change) []pipeline.Event
-	dead   []*pipeline.Change // what failed for good, in order
+	sink    pipeline.Sink
+	events  func(c *pipeline.Change) []pipeline.Event
+	refused func(err error) bool // nil: no error is the sink's to give
+	dead    []letter             // what failed for good, in order
+}
+
+// letter is a change that failed for good.
+type letter struct {
+	change  *pipeline.Change
+	refused bool // by the sink, which may do so again
 }
 
 // attempts is how often a delivery is tried before the suite gives up on a sink
@@ -94,7 +102,9 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 				d.Outcome, d.Reason = pipeline.Written, ""
 				again = append(again, d)
 			case errors.Is(failure, errPermanent):
-				w.dead = append(w.dead, ds[i].Change)
+				w.dead = append(w.dead, letter{change: ds[i].Change})
+			case w.refused != nil && w.refused(failure):
+				w.dead = append(w.dead, letter{ds[i].Change, true})
 			default:
 				return fmt.Errorf("write of %s %s: %w", ds[i].Change.EventName, ds[i].Change.Key, failure)
 			}
@@ -136,10 +146,15 @@ func (w *worker) flush(ctx context.Context) error {
 func (w *worker) redrive(ctx context.Context) error {
 	dead := w.dead
 	w.dead = nil
-	for _, c := range dead {
-		if err := w.deliver(ctx, []*pipeline.Change{c}); err != nil {
+	for _, l := range dead {
+		if err := w.deliver(ctx, []*pipeline.Change{l.change}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// drained tells whether nothing is left to redrive but what the sink refuses.
+func (w *worker) drained() bool {
+	return !slices.ContainsFunc(w.dead, func(l letter) bool { return !l.refused })
 }

@@ -1,0 +1,100 @@
+package sinktest
+
+import (
+	"math/big"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// midStream: the first part of the stream is never delivered. The items that change
+// later come out right, whatever their first change says of a state that the sink
+// has never seen; of the others it knows nothing.
+func midStream(t *testing.T, s Suite) {
+	check(t, s, func(rt *rapid.T, st *stage) {
+		whole := st.stream
+		from := rapid.IntRange(0, len(whole.Changes)-1).Draw(rt, "from")
+		st.stream = &Stream{Records: whole.Records[from:], Changes: whole.Changes[from:]}
+		st.run(st.worker(nil), cut(rt, stutter(rt, st.stream.Changes)))
+		st.want("a start in mid-stream")
+	})
+}
+
+// lostRange: a range of the stream is lost. Each item that changed in it is right
+// again with its next change.
+func lostRange(t *testing.T, s Suite) {
+	check(t, s, func(rt *rapid.T, st *stage) {
+		from := rapid.IntRange(0, len(st.stream.Records)-1).Draw(rt, "from")
+		to := rapid.IntRange(from+1, len(st.stream.Records)).Draw(rt, "to")
+		healed, err := Build(append(slices.Clone(st.stream.Records), drawHealing(rt, st.stream.Records, from, to)...)...)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		st.stream = &Stream{Records: slices.Delete(healed.Records, from, to), Changes: slices.Delete(healed.Changes, from, to)}
+		st.run(st.worker(nil), cut(rt, st.stream.Changes))
+		st.want("a range was lost and its items changed once more")
+		st.run(st.worker(nil), cut(rt, stutter(rt, suffix(rt, st.stream.Changes))))
+		st.want("a suffix was replayed behind the loss")
+	})
+}
+
+// drawHealing is one change more of each item that changed in records[from:to].
+func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
+	type item struct {
+		keys, now Item
+		affected  bool
+	}
+	table := make(map[string]*item)
+	var order []*item
+	var last Record
+	for i, r := range records {
+		it, known := table[r.KeyText()]
+		if !known {
+			it = &item{keys: r.Keys}
+			table[r.KeyText()] = it
+			order = append(order, it)
+		}
+		it.now = r.New
+		it.affected = it.affected || from <= i && i < to
+		if r.EventName != snapshot {
+			last = r
+		}
+	}
+	start, _ := new(big.Int).SetString(last.Sequence, 10)
+	next := newSequence(start)
+	var healing []Record
+	for _, it := range order {
+		if it.affected {
+			r := drawChange(t, it.keys, it.now)
+			r.Second, r.Sequence = last.Second+1, next(1)
+			healing = append(healing, r)
+		}
+	}
+	return healing
+}
+
+// handOver: items pass their states on, in a chain (a takes what b leaves) and in a
+// cycle, in every order of arrival and cut into batches of every length.
+func handOver(t *testing.T, s Suite) {
+	f := s.fact()
+	begin := []Record{f.record('a', "", "paid"), f.record('b', "", "shipped"), f.record('c', "", "a#b")}
+	for name, moves := range map[string][]Record{
+		"a chain": {f.record('a', "paid", "shipped"), f.record('b', "shipped", "a#b"), f.record('c', "a#b", "")},
+		"a cycle": {f.record('a', "paid", "shipped"), f.record('b', "shipped", "a#b"), f.record('c', "a#b", "paid")},
+	} {
+		records := append(slices.Clone(begin), moves...)
+		for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			for _, n := range []int{1, 2, len(records)} {
+				fixed(t, s, func(st *stage) {
+					changes := slices.Clone(st.stream.Changes[:len(begin)])
+					for _, i := range order {
+						changes = append(changes, st.stream.Changes[len(begin)+i])
+					}
+					st.must(st.worker(nil).all(st, changes, n))
+					st.want(name + " of items that pass their states on")
+				}, records...)
+			}
+		}
+	}
+}
