@@ -2,35 +2,24 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // Apply writes the mutations in one transaction. Its error is transient where
 // another process has the file, and fatal where the file or its disk is at fault.
 func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutation) ([]view.Result, error) {
-	done, err := s.use(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	t, err := s.table(ctx, target.Table)
-	if err != nil {
-		return nil, err
-	}
 	rs := make([]view.Result, len(ms))
-	// A statement whose context can be cancelled costs a goroutine: the loop asks instead.
-	run := context.WithoutCancel(ctx)
-	err = s.transact(run, func() error {
+	err := s.transact(ctx, target, func(x *tx) (err error) {
 		for i := range ms {
 			if ctx.Err() != nil {
-				return stopped(ctx)
+				return sqlite.Stopped(ctx)
 			}
-			if rs[i], err = s.write(run, t, &target, &ms[i]); err != nil {
+			if rs[i], err = x.apply(&ms[i]); err != nil {
 				return err
 			}
 		}
@@ -42,53 +31,42 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 	return rs, nil
 }
 
-func (s *Store) write(ctx context.Context, t *table, target *view.Target, m *view.Mutation) (view.Result, error) {
+func (x *tx) apply(m *view.Mutation) (view.Result, error) {
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	var attributes, item any // NULL
 	if !m.Tombstone {
-		s.buf = appendPlain(s.buf[:0], m.Attributes)
-		attributes = string(s.buf)
-		s.buf = appendItem(s.buf[:0], t, m)
-		item = string(s.buf)
+		attributes, item = x.json(m.PK, m.SK, m.Attributes)
 	}
-	res, err := t.write.ExecContext(ctx, pk, sk, version, target.Pipeline, target.View, string(m.Source), attributes, item)
-	if err != nil {
-		if tooBig(err) {
-			return view.Result{Err: fmt.Errorf("sqlite: the row is too large: %w", err)}, nil
-		}
-		return view.Result{}, s.failed("write", err)
+	n, err := x.Changes(x.ctx, x.table.write, pk, sk, version, x.target.Pipeline, x.target.View, string(m.Source), attributes, item)
+	if sqlite.TooBig(err) {
+		return view.Result{Err: err}, nil
 	}
-	if n, err := res.RowsAffected(); err != nil || n > 0 {
-		return view.Result{}, s.failed("write", err)
+	if err != nil || n > 0 {
+		return view.Result{}, err
 	}
 	var held, owner string
-	if err := t.guard.QueryRowContext(ctx, pk, sk).Scan(&held, &owner); err != nil {
-		return view.Result{}, s.failed("read", err)
+	if _, err := x.Row(x.ctx, x.table.guard, []any{pk, sk}, &held, &owner, new(string)); err != nil {
+		return view.Result{}, err
 	}
-	if owner != target.View {
-		return view.Result{Err: fmt.Errorf("sqlite: the row of item %s belongs to the view %s of table %s, and %s may not write it: give one of the two views another row key",
-			m.Source, owner, t.Name, target.View)}, nil
+	if owner != x.target.View {
+		return view.Result{Err: x.foreign("item "+string(m.Source), owner)}, nil
 	}
 	return view.Result{Superseded: held != version}, nil
 }
 
-// transact runs do in a transaction that has the file to itself.
-func (s *Store) transact(ctx context.Context, do func() error) (err error) {
-	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return s.failed("begin", err)
-	}
-	if err = do(); err == nil {
-		_, err = s.conn.ExecContext(ctx, "COMMIT")
-		err = s.failed("commit", err)
-	}
-	if err == nil {
-		return nil
-	}
-	// Some errors, a full disk among them, roll back by themselves: then there is nothing left to do.
-	if _, undo := s.conn.ExecContext(ctx, "ROLLBACK"); undo != nil && !noTransaction(undo) {
-		return errors.Join(err, s.failed("rollback", undo))
-	}
-	return err
+// foreign is the error of a row that belongs to another view.
+func (x *tx) foreign(of, owner string) error {
+	return fmt.Errorf("sqlite: the row of %s belongs to the view %s of table %s, and %s may not write it: give one of the two views another row key",
+		of, owner, x.target.Name, x.target.View)
+}
+
+// json is the columns of a row as plain JSON, and the whole row as DynamoDB JSON.
+func (x *tx) json(pk, sk pipeline.Value, columns []view.Column) (attributes, item string) {
+	s := x.store
+	s.buf = appendPlain(s.buf[:0], columns)
+	attributes = string(s.buf)
+	s.buf = appendItem(s.buf[:0], x.table.Table, pk, sk, columns)
+	return attributes, string(s.buf)
 }
 
 // appendPlain appends the attributes as plain JSON.
@@ -105,14 +83,14 @@ func appendPlain(dst []byte, columns []view.Column) []byte {
 }
 
 // appendItem appends the whole row as DynamoDB JSON.
-func appendItem(dst []byte, t *table, m *view.Mutation) []byte {
+func appendItem(dst []byte, t view.Table, pk, sk pipeline.Value, columns []view.Column) []byte {
 	dst = append(appendName(append(dst, '{'), t.PK), ':')
-	dst = m.PK.AppendDynamoDBJSON(dst)
+	dst = pk.AppendDynamoDBJSON(dst)
 	if t.SK != "" {
 		dst = append(appendName(append(dst, ','), t.SK), ':')
-		dst = m.SK.AppendDynamoDBJSON(dst)
+		dst = sk.AppendDynamoDBJSON(dst)
 	}
-	for _, c := range m.Attributes {
+	for _, c := range columns {
 		dst = append(appendName(append(dst, ','), c.Name), ':')
 		dst = c.Value.AppendDynamoDBJSON(dst)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -39,11 +40,14 @@ func TestFullDiskIsFatal(t *testing.T) {
 	}
 	limit := func(pages int) {
 		t.Helper()
-		if _, err := s.conn.ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+		err := s.Write(t.Context(), func(w *sqlite.Writer) error {
+			return w.Define(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages))
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	limit(20)
+	limit(60)
 	held := 1
 	for ; ; held++ {
 		if err = write(held); err != nil {

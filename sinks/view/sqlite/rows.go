@@ -14,20 +14,20 @@ import (
 
 // Tables are the view tables in the file, by name.
 func (s *Store) Tables(ctx context.Context) ([]view.Table, error) {
-	rows, err := s.reader.QueryContext(ctx, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`)
+	rows, err := s.Reader().QueryContext(ctx, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`)
 	if err != nil {
-		return nil, s.failed("read", err)
+		return nil, s.Failed("read", err)
 	}
 	defer rows.Close()
 	var ts []view.Table
 	for rows.Next() {
 		var t view.Table
 		if err := rows.Scan(&t.Name, &t.PK, &t.SK); err != nil {
-			return nil, s.failed("read", err)
+			return nil, s.Failed("read", err)
 		}
 		ts = append(ts, t)
 	}
-	return ts, s.failed("read", rows.Err())
+	return ts, s.Failed("read", rows.Err())
 }
 
 // Rows reads one table as it was when the reading began. Of t only the name is needed.
@@ -42,31 +42,31 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 // rows returns an error that it has not yielded.
 func (s *Store) rows(ctx context.Context, name string, q view.Query, yield func(view.Row, error) bool) error {
 	t := view.Table{Name: name}
-	err := s.reader.QueryRowContext(ctx, `SELECT pk, sk FROM "_tw_tables" WHERE name = ?`, name).Scan(&t.PK, &t.SK)
+	err := s.Reader().QueryRowContext(ctx, `SELECT pk, sk FROM "_tw_tables" WHERE name = ?`, name).Scan(&t.PK, &t.SK)
 	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("sqlite: %s: %w: %q", s.path, view.ErrNoTable, name)
+		return fmt.Errorf("sqlite: %s: %w: %q", s.Path(), view.ErrNoTable, name)
 	}
 	if err != nil {
-		return s.failed("read", err)
+		return s.Failed("read", err)
 	}
 	query, args := selection(name, q)
-	rows, err := s.reader.QueryContext(ctx, query, args...)
+	rows, err := s.Reader().QueryContext(ctx, query, args...)
 	if err != nil {
-		return s.failed("read", err)
+		return s.Failed("read", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var version, owner, source string
 		var item []byte
 		if err := rows.Scan(&version, &owner, &source, &item); err != nil {
-			return s.failed("read", err)
+			return s.Failed("read", err)
 		}
 		r := view.Row{Source: pipeline.Key(source), View: owner}
 		if r.Item, err = pipeline.ParseImage(item); err != nil {
-			return fmt.Errorf("sqlite: %s: a row of item %s: %w", s.path, source, err)
+			return fmt.Errorf("sqlite: %s: a row of item %s: %w", s.Path(), source, err)
 		}
 		if r.Version, err = pipeline.ParseVersion(version); err != nil {
-			return fmt.Errorf("sqlite: %s: a row of item %s: %w", s.path, source, err)
+			return fmt.Errorf("sqlite: %s: a row of item %s: %w", s.Path(), source, err)
 		}
 		r.PK, _ = r.Item.Get(t.PK)
 		if t.SK != "" {
@@ -76,7 +76,7 @@ func (s *Store) rows(ctx context.Context, name string, q view.Query, yield func(
 			return nil
 		}
 	}
-	return s.failed("read", rows.Err())
+	return s.Failed("read", rows.Err())
 }
 
 // selection is the statement of a query.

@@ -36,6 +36,14 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestGroups(t *testing.T) {
+	viewtest.RunGroups(t, viewtest.GroupSuite{
+		Open: func(ctx context.Context, dir string) (viewtest.GroupStore, error) {
+			return sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
+		},
+	})
+}
+
 var target = view.Target{Table: view.Table{Name: "shop-views", PK: "PK", SK: "SK"}, View: "orders", Pipeline: "shop"}
 
 func open(t testing.TB, path string, o sqlite.Options) *sqlite.Store {

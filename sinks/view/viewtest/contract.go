@@ -3,6 +3,7 @@ package viewtest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -291,4 +292,21 @@ func tablesAreToldApart(t *testing.T, s Store) {
 	apply(t, s, target, row(t, "a", "1", 5, "here"))
 	same(t, "an older row in another table", apply(t, s, other, row(t, "a", "1", 1, "there")), []bool{false})
 	same(t, "rows", rows(t, s, other.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"there"}}`})
+}
+
+// permanent expects an error that no retry heals, and that says each of words.
+func permanent(t *testing.T, what string, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error", what)
+		return
+	}
+	if _, again := pipeline.Retryable(err); again || pipeline.IsFatal(err) {
+		t.Errorf("%s: %v, want a permanent error", what, err)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: %v, want one that says %q", what, err, w)
+		}
+	}
 }

@@ -14,19 +14,24 @@ import (
 
 var errClosed = errors.New("the store is closed or was opened to be read")
 
-// failed says what could not be done, and what to do about it: transient where
-// another process has the file, fatal where the file is at fault, since then no row
-// can be written. A nil err stays nil.
-func (s *Store) failed(op string, err error) error {
+// Failed says what could not be done, and what to do about it: transient where
+// another process has the file, fatal where the file is at fault, since then nothing
+// can be written, and permanent where a value is too large. A nil err stays nil.
+func (db *DB) Failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	wrap := func(hint string) error { return fmt.Errorf("sqlite: %s %s: %w: %s", op, s.path, err, hint) }
+	wrap := func(hint string) error { return fmt.Errorf("sqlite: %s %s: %w: %s", op, db.path, err, hint) }
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return pipeline.Transient(fmt.Errorf("sqlite: %s %s: %w", op, db.path, err))
+	}
 	switch code(err) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return pipeline.Transient(wrap("another process is writing to it"))
 	case lib.SQLITE_INTERRUPT:
 		return pipeline.Transient(wrap("it was interrupted"))
+	case lib.SQLITE_TOOBIG:
+		return wrap("it is larger than the file can take")
 	case lib.SQLITE_FULL:
 		return pipeline.Fatal(wrap("the disk is full: free space and start again, it goes on where it stopped"))
 	case lib.SQLITE_IOERR:
@@ -36,15 +41,21 @@ func (s *Store) failed(op string, err error) error {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return pipeline.Fatal(wrap("it is damaged or no SQLite file: move it away and replay"))
 	}
-	return pipeline.Fatal(fmt.Errorf("sqlite: %s %s: %w", op, s.path, err))
+	return pipeline.Fatal(fmt.Errorf("sqlite: %s %s: %w", op, db.path, err))
 }
 
-// stopped is the error of a call whose context is done before anything was written.
-func stopped(ctx context.Context) error {
+// Damaged is the error of a part of the file that can't be read.
+func (db *DB) Damaged(what string, err error) error {
+	return pipeline.Fatal(fmt.Errorf("sqlite: %s: %s: %w: move the file away and replay", db.path, what, err))
+}
+
+// Stopped is the error of a call whose context is done before anything was written.
+func Stopped(ctx context.Context) error {
 	return pipeline.Transient(fmt.Errorf("sqlite: stopped: %w", context.Cause(ctx)))
 }
 
-func tooBig(err error) bool { return code(err) == lib.SQLITE_TOOBIG }
+// TooBig tells whether a value was larger than SQLite takes.
+func TooBig(err error) bool { return code(err) == lib.SQLITE_TOOBIG }
 
 // noTransaction tells whether a rollback failed because there was nothing to roll back.
 func noTransaction(err error) bool {

@@ -1,0 +1,48 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Contributions reads what items count for, in their order.
+func (w *Writer) Contributions(ctx context.Context, target int64, items []pipeline.Key) ([]state.Contribution, error) {
+	const q = `SELECT j.key, c.version, c.shares FROM json_each(?) j CROSS JOIN "_tw_contributions" c WHERE c.target = ? AND c.item = j.value`
+	cs := make([]state.Contribution, len(items))
+	err := w.Rows(ctx, q, []any{List(items), target}, func(rows *sql.Rows) error {
+		var i int
+		var version string
+		var shares sql.RawBytes
+		if err := rows.Scan(&i, &version, &shares); err != nil {
+			return w.db.Failed("read", err)
+		}
+		v, err := pipeline.ParseVersion(version)
+		if err == nil {
+			cs[i], err = state.ParseContribution(v, shares)
+		}
+		if err != nil {
+			return w.db.Damaged("the contribution of item "+string(items[i]), err)
+		}
+		return nil
+	})
+	return cs, err
+}
+
+// SetContribution replaces what an item counts for, within a transaction; false
+// where its version is not was, and nothing is changed.
+func (w *Writer) SetContribution(ctx context.Context, target int64, item pipeline.Key, was pipeline.Version, now state.Contribution) (bool, error) {
+	w.buf = now.AppendShares(w.buf[:0])
+	var n int64
+	var err error
+	if was.IsZero() {
+		n, err = w.Changes(ctx, `INSERT INTO "_tw_contributions" (target, item, version, shares, written) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			target, string(item), now.Version.String(), w.buf, written(len(now.Shares) == 0))
+	} else {
+		n, err = w.Changes(ctx, `UPDATE "_tw_contributions" SET version = ?, shares = ?, written = ? WHERE target = ? AND item = ? AND version = ?`,
+			now.Version.String(), w.buf, written(len(now.Shares) == 0), target, string(item), was.String())
+	}
+	return n > 0, err
+}

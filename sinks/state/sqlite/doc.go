@@ -1,0 +1,13 @@
+// Package sqlite keeps, in one SQLite file, what a pipeline must remember: guards,
+// contributions, quarantine marks, gaps and fingerprints, and lends the file to the
+// stores whose rows change in one transaction with that.
+//
+// A [DB] is one file, open. It has one connection that writes ([DB.Write], whose
+// callers take turns) and others that read. What a call reports as done survives
+// a killed process and a power failure: a transaction is synced before it returns.
+// Several processes may have one file open.
+//
+// The file's layout has a number. A file of an older layout is brought up to date,
+// in one transaction, when it is opened to be written, and is read as it is
+// when it is opened to be read; one of a newer layout is refused.
+package sqlite

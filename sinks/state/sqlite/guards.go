@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Guards reads the guards of items, in their order.
+func (w *Writer) Guards(ctx context.Context, target int64, items []pipeline.Key) ([]state.Guard, error) {
+	const q = `SELECT j.key, g.version, g.row FROM json_each(?) j CROSS JOIN "_tw_guards" g WHERE g.target = ? AND g.item = j.value`
+	gs := make([]state.Guard, len(items))
+	err := w.Rows(ctx, q, []any{List(items), target}, func(rows *sql.Rows) error {
+		var i int
+		var version, row string
+		err := rows.Scan(&i, &version, &row)
+		if err != nil {
+			return w.db.Failed("read", err)
+		}
+		gs[i].Row = state.Row(row)
+		if gs[i].Version, err = pipeline.ParseVersion(version); err != nil {
+			return w.db.Damaged("the guard of item "+string(items[i]), err)
+		}
+		return nil
+	})
+	return gs, err
+}
+
+// SetGuard replaces the guard of an item, within a transaction; false where its
+// version is not was, and nothing is changed.
+func (w *Writer) SetGuard(ctx context.Context, target int64, item pipeline.Key, was pipeline.Version, now state.Guard) (bool, error) {
+	var n int64
+	var err error
+	if was.IsZero() {
+		n, err = w.Changes(ctx, `INSERT INTO "_tw_guards" (target, item, version, row, written) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			target, string(item), now.Version.String(), string(now.Row), written(now.Row == ""))
+	} else {
+		n, err = w.Changes(ctx, `UPDATE "_tw_guards" SET version = ?, row = ?, written = ? WHERE target = ? AND item = ? AND version = ?`,
+			now.Version.String(), string(now.Row), written(now.Row == ""), target, string(item), was.String())
+	}
+	return n > 0, err
+}
+
+// written is the time of what may be forgotten one day, and NULL of what may not.
+func written(empty bool) any {
+	if !empty {
+		return nil
+	}
+	return time.Now().UnixNano()
+}
+
+// List is texts as the argument of json_each.
+func List[T ~string](texts []T) string {
+	b := make([]byte, 0, 48*len(texts)+2)
+	b = append(b, '[')
+	for i, t := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = pipeline.StringValue(string(t)).AppendJSON(b)
+	}
+	return string(append(b, ']'))
+}

@@ -1,0 +1,36 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+var _ state.Purger = (*DB)(nil)
+
+// Purge forgets the guards without a row and the contributions without a share
+// that were written before a time, in one transaction.
+func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
+	total := int64(0)
+	err := db.Write(ctx, func(w *Writer) error {
+		ctx := context.WithoutCancel(ctx)
+		return w.Transact(ctx, func() error {
+			for _, q := range []string{
+				`DELETE FROM "_tw_guards" WHERE written < ?`, // of what has a row, written is NULL
+				`DELETE FROM "_tw_contributions" WHERE written < ?`,
+			} {
+				n, err := w.Changes(ctx, q, before.UnixNano())
+				if err != nil {
+					return err
+				}
+				total += n
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int(total), nil
+}

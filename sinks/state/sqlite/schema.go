@@ -1,0 +1,159 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// format is the layout of the file, in its user_version. The tables of views are
+// laid out by the package that writes them; this number counts their layouts too.
+const format = 2
+
+// stateFormat is the first layout that has tables of state.
+const stateFormat = 2
+
+// layouts is what brings a file from one layout to the next: the first one makes
+// layout 1 of an empty file. Times are Unix nanoseconds.
+var layouts = [format][]string{
+	{
+		`CREATE TABLE "_tw_tables" (name TEXT PRIMARY KEY, pk TEXT NOT NULL, sk TEXT NOT NULL) STRICT`,
+	},
+	{
+		`CREATE TABLE "_tw_memory" (born INTEGER NOT NULL) STRICT`,
+		`INSERT INTO "_tw_memory" (born) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000)`,
+
+		// Pipeline, table and view are long and the same in many rows: these have their number.
+		`CREATE TABLE "_tw_targets" (
+	id INTEGER PRIMARY KEY,
+	pipeline TEXT NOT NULL,
+	name TEXT NOT NULL, -- of the table
+	view TEXT NOT NULL,
+	UNIQUE (pipeline, name, view)
+) STRICT`,
+
+		// written is when the guard lost its row, or the contribution its last share; NULL
+		// while there is one, so that it is never forgotten.
+		`CREATE TABLE "_tw_guards" (
+	target INTEGER NOT NULL,
+	item TEXT NOT NULL,
+	version TEXT NOT NULL,
+	row TEXT NOT NULL,
+	written INTEGER,
+	PRIMARY KEY (target, item)
+) STRICT, WITHOUT ROWID`,
+		`CREATE TABLE "_tw_contributions" (
+	target INTEGER NOT NULL,
+	item TEXT NOT NULL,
+	version TEXT NOT NULL,
+	shares BLOB NOT NULL, -- state.Contribution.AppendShares
+	written INTEGER,
+	PRIMARY KEY (target, item)
+) STRICT, WITHOUT ROWID`,
+
+		// Rows that several items claim: the item that holds the row, and all claims.
+		`CREATE TABLE "_tw_seats" (
+	target INTEGER NOT NULL,
+	row TEXT NOT NULL,
+	revision TEXT NOT NULL,
+	holder TEXT NOT NULL, -- '' where nobody does
+	PRIMARY KEY (target, row)
+) STRICT, WITHOUT ROWID`,
+		`CREATE TABLE "_tw_claims" (
+	target INTEGER NOT NULL,
+	row TEXT NOT NULL,
+	item TEXT NOT NULL,
+	version TEXT NOT NULL,
+	time INTEGER NOT NULL,
+	attributes TEXT NOT NULL, -- DynamoDB JSON
+	PRIMARY KEY (target, row, item)
+) STRICT, WITHOUT ROWID`,
+
+		// The rows of aggregates: how many shares they have, and what their values come to.
+		`CREATE TABLE "_tw_groups" (
+	id INTEGER PRIMARY KEY,
+	target INTEGER NOT NULL,
+	row TEXT NOT NULL,
+	shares INTEGER NOT NULL,
+	version TEXT NOT NULL,
+	totals TEXT NOT NULL, -- JSON
+	UNIQUE (target, row)
+) STRICT`,
+		// What min, max and distinct are made of, in the order of the values.
+		`CREATE TABLE "_tw_members" (
+	"group" INTEGER NOT NULL,
+	name TEXT NOT NULL,
+	value BLOB NOT NULL, -- state.Sortable
+	id TEXT NOT NULL,
+	PRIMARY KEY ("group", name, value, id)
+) STRICT, WITHOUT ROWID`,
+
+		`CREATE TABLE "_tw_marks" (
+	pipeline TEXT NOT NULL,
+	sink TEXT NOT NULL,
+	item TEXT NOT NULL,
+	letters INTEGER NOT NULL,
+	since INTEGER NOT NULL,
+	PRIMARY KEY (pipeline, sink, item)
+) STRICT, WITHOUT ROWID`,
+		`CREATE TABLE "_tw_gaps" (
+	pipeline TEXT NOT NULL,
+	stream TEXT NOT NULL,
+	shard TEXT NOT NULL,
+	after TEXT NOT NULL,
+	before TEXT NOT NULL,
+	"from" INTEGER,
+	"to" INTEGER,
+	found INTEGER,
+	PRIMARY KEY (pipeline, stream, shard, after)
+) STRICT, WITHOUT ROWID`,
+		`CREATE TABLE "_tw_fingerprints" (
+	pipeline TEXT NOT NULL,
+	sink TEXT NOT NULL,
+	generation INTEGER NOT NULL,
+	settings TEXT NOT NULL, -- JSON
+	PRIMARY KEY (pipeline, sink)
+) STRICT, WITHOUT ROWID`,
+	},
+}
+
+// prepareFile brings the file to the layout that is written here, all of it or nothing.
+func (w *Writer) prepareFile(ctx context.Context) error {
+	found, err := w.db.format(ctx, w.conn)
+	if err != nil || found == format {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	return w.Transact(ctx, func() error {
+		// Another process may have done it meanwhile.
+		if found, err = w.db.format(ctx, w.conn); err != nil {
+			return err
+		}
+		for _, layout := range layouts[found:] {
+			for _, q := range layout {
+				if err := w.Define(ctx, q); err != nil {
+					return err
+				}
+			}
+		}
+		return w.Define(ctx, fmt.Sprintf("PRAGMA user_version = %d", format))
+	})
+}
+
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// format is that of the file, 0 for one that is empty or not this package's.
+func (db *DB) format(ctx context.Context, q queryer) (int, error) {
+	var found int
+	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found); err != nil {
+		return 0, db.Failed("open", err)
+	}
+	if found > format {
+		return 0, pipeline.Fatal(fmt.Errorf("sqlite: %s has the format %d and this program knows %d: use a newer tablewake, or another file", db.path, found, format))
+	}
+	return found, nil
+}

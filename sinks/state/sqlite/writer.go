@@ -1,0 +1,135 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Writer is the connection that writes, lent by [DB.Write]: it is of use until the
+// function that it was given to returns. It prepares a statement once. Its errors are
+// marked as [DB.Failed] does.
+type Writer struct {
+	db       *DB
+	conn     *sql.Conn
+	prepared map[string]*sql.Stmt // by their text
+	targets  map[Target]int64
+	buf      []byte // of a contribution
+}
+
+// Transact runs do in a transaction that has the file to itself. It is committed
+// and durable when Transact returns nil, and undone when do fails.
+//
+// A statement whose context can be cancelled costs a goroutine: do looks at its own
+// context between them, and uses ctx without it.
+func (w *Writer) Transact(ctx context.Context, do func() error) (err error) {
+	if err := w.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if err = do(); err == nil {
+		err = w.Exec(ctx, "COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	// Some errors, a full disk among them, roll back by themselves: then there is nothing left to do.
+	if undo := w.Exec(ctx, "ROLLBACK"); undo != nil && !noTransaction(undo) {
+		return errors.Join(err, undo)
+	}
+	return err
+}
+
+// Whole runs do within a transaction. Where it does not return nil, what it wrote is
+// undone, and the transaction can go on.
+func (w *Writer) Whole(ctx context.Context, do func() error) error {
+	if err := w.Exec(ctx, "SAVEPOINT whole"); err != nil {
+		return err
+	}
+	err := do()
+	if err != nil {
+		if undo := w.Exec(ctx, "ROLLBACK TO whole"); undo != nil {
+			return errors.Join(err, undo)
+		}
+	}
+	return errors.Join(err, w.Exec(ctx, "RELEASE whole"))
+}
+
+// Stmt is the statement of a query, prepared once.
+func (w *Writer) Stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s, ok := w.prepared[query]; ok {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(context.WithoutCancel(ctx), query)
+	if err != nil {
+		return nil, w.db.Failed("prepare", err)
+	}
+	w.prepared[query] = s
+	return s, nil
+}
+
+// Exec runs a statement.
+func (w *Writer) Exec(ctx context.Context, query string, args ...any) error {
+	_, err := w.Changes(ctx, query, args...)
+	return err
+}
+
+// Changes runs a statement, and tells how many rows it changed.
+func (w *Writer) Changes(ctx context.Context, query string, args ...any) (int64, error) {
+	s, err := w.Stmt(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := s.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, w.db.Failed("write", err)
+	}
+	n, err := res.RowsAffected()
+	return n, w.db.Failed("write", err)
+}
+
+// Row reads the only row that a statement brings into dest; false where it brings none.
+func (w *Writer) Row(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
+	s, err := w.Stmt(ctx, query)
+	if err != nil {
+		return false, err
+	}
+	err = s.QueryRowContext(ctx, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, w.db.Failed("read", err)
+}
+
+// Rows hands each row that a statement brings to each.
+func (w *Writer) Rows(ctx context.Context, query string, args []any, each func(*sql.Rows) error) error {
+	s, err := w.Stmt(ctx, query)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return w.db.Failed("read", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return w.db.Failed("read", rows.Err())
+}
+
+// Define runs a statement that defines a table or the like: it is run once, and not kept.
+func (w *Writer) Define(ctx context.Context, query string) error {
+	_, err := w.conn.ExecContext(ctx, query)
+	return w.db.Failed("create", err)
+}
+
+func (w *Writer) close() error {
+	var errs []error
+	for _, s := range w.prepared {
+		errs = append(errs, s.Close())
+	}
+	clear(w.prepared)
+	return errors.Join(append(errs, w.conn.Close())...)
+}

@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+const (
+	readSeats = `SELECT j.key, s.revision, s.holder, c.item, c.version, c.time, c.attributes
+FROM json_each(?) j CROSS JOIN "_tw_seats" s CROSS JOIN "_tw_claims" c
+WHERE s.target = ? AND s.row = j.value AND c.target = s.target AND c.row = s.row`
+
+	readRevision = `SELECT revision FROM "_tw_seats" WHERE target = ? AND row = ?`
+
+	writeSeat = `INSERT OR REPLACE INTO "_tw_seats" (target, row, revision, holder) VALUES (?, ?, ?, ?)`
+
+	deleteSeat = `DELETE FROM "_tw_seats" WHERE target = ? AND row = ?`
+
+	writeClaim = `INSERT OR REPLACE INTO "_tw_claims" (target, row, item, version, time, attributes) VALUES (?, ?, ?, ?, ?, ?)`
+
+	deleteClaim = `DELETE FROM "_tw_claims" WHERE target = ? AND row = ? AND item = ?`
+)
+
+// Guards reads what is remembered of items.
+func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key) (gs []state.Guard, err error) {
+	err = s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error {
+		gs, err = w.Guards(context.WithoutCancel(ctx), id, items)
+		return err
+	})
+	return gs, err
+}
+
+// Seats reads rows with all their claims.
+func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
+	seats := make([]view.Seat, len(rows))
+	err := s.withState(ctx, t, func(x *tx) error {
+		err := x.Rows(x.ctx, readSeats, []any{sqlite.List(rows), x.id}, func(r *sql.Rows) error {
+			var i int
+			var revision, holder string
+			var found claimRow
+			if err := r.Scan(&i, &revision, &holder, &found.source, &found.version, &found.time, &found.attributes); err != nil {
+				return s.Failed("read", err)
+			}
+			c, err := found.claim()
+			if err != nil {
+				return s.Damaged("a claim on the row "+string(rows[i]), err)
+			}
+			seats[i].Revision = revision
+			if found.source == holder {
+				seats[i].Holder = c
+			} else {
+				seats[i].Waiting = append(seats[i].Waiting, c)
+			}
+			return nil
+		})
+		for i := 0; i < len(rows) && err == nil; i++ {
+			seats[i].Row = rows[i]
+			if seats[i].Revision == "" {
+				seats[i].Foreign, err = x.foreignRow(rows[i])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return seats, nil
+}
+
+func (x *tx) foreignRow(r state.Row) (string, error) {
+	pk, sk, err := x.key(r)
+	if err != nil {
+		return "", err
+	}
+	return x.owner(keyColumn(pk), keyColumn(sk))
+}
+
+// Settle applies ws in one transaction: seats, guards and rows.
+func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) (rs []view.ItemResult, err error) {
+	err = s.withState(ctx, t, func(x *tx) error {
+		rs, err = x.each(ctx, len(ws), func(i int) error { return x.settle(&ws[i]) })
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rs, nil
+}
+
+func (x *tx) settle(w *view.ItemWrite) error {
+	ok, err := x.SetGuard(x.ctx, x.id, w.Source, w.Was, w.Guard)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errLost
+	}
+	for i := range w.Seats {
+		if err := x.seat(w.Source, &w.Seats[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seat changes one claim on a row, and the row, where the claims are as they were read.
+func (x *tx) seat(source pipeline.Key, w *view.SeatWrite) error {
+	row := string(w.Row)
+	var revision string
+	if _, err := x.Row(x.ctx, readRevision, []any{x.id, row}, &revision); err != nil {
+		return err
+	}
+	if revision != w.Was {
+		return errLost
+	}
+	if w.Was == "" {
+		// Nobody claimed it, and meanwhile another view may have taken it.
+		if foreign, err := x.foreignRow(w.Row); err != nil || foreign != "" {
+			return cmp.Or(err, errLost)
+		}
+	}
+	if err := x.claim(row, source, &w.Claim); err != nil {
+		return err
+	}
+	if w.Revision == "" {
+		if err := x.Exec(x.ctx, deleteSeat, x.id, row); err != nil {
+			return err
+		}
+	} else if err := x.Exec(x.ctx, writeSeat, x.id, row, w.Revision, string(w.Holder.Source)); err != nil {
+		return err
+	}
+	if w.Holder.Source == "" {
+		return x.remove(w.Row)
+	}
+	return x.put(w.Row, w.Holder.Version, w.Holder.Source, w.Holder.Attributes)
+}
+
+// claim replaces what an item claims in a row.
+func (x *tx) claim(row string, source pipeline.Key, c *view.Claim) error {
+	if c.Source == "" {
+		return x.Exec(x.ctx, deleteClaim, x.id, row, string(source))
+	}
+	r := rowOfClaim(c)
+	return x.Exec(x.ctx, writeClaim, x.id, row, r.source, r.version, r.time, r.attributes)
+}

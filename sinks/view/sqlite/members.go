@@ -1,0 +1,70 @@
+package sqlite
+
+import "github.com/tablewake/tablewake/sinks/view"
+
+const (
+	addMember = `INSERT INTO "_tw_members" ("group", name, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+
+	removeMember = `DELETE FROM "_tw_members" WHERE "group" = ? AND name = ? AND value = ? AND id = ?`
+
+	removeMembers = `DELETE FROM "_tw_members" WHERE "group" = ?`
+
+	// One is enough to know that the value is not alone, two that it was there before.
+	countOwners = `SELECT count(*) FROM (SELECT 1 FROM "_tw_members" WHERE "group" = ? AND name = ? AND value = ? LIMIT 2)`
+
+	leastMember    = `SELECT value FROM "_tw_members" WHERE "group" = ? AND name = ? ORDER BY value LIMIT 1`
+	greatestMember = `SELECT value FROM "_tw_members" WHERE "group" = ? AND name = ? ORDER BY value DESC LIMIT 1`
+)
+
+// member puts a member in or takes it out, and keeps the total of its value: each
+// costs a step or two down an index, however many members there are.
+func (x *tx) member(group int64, now *totals, m *view.Member) error {
+	q := addMember
+	if m.Remove {
+		q = removeMember
+	}
+	value := []byte(m.Value)
+	n, err := x.Changes(x.ctx, q, group, m.Name, value, m.ID)
+	if err != nil || n == 0 {
+		return err // 0: it was so before
+	}
+	t := now.of(m.Name, m.Kind)
+	switch {
+	case m.Kind == view.Distinct:
+		return x.different(group, t, m, value)
+	case !m.Remove:
+		if t.Text == "" || (m.Kind == view.Min) == (m.Value < t.Text) {
+			t.Text = m.Value
+		}
+	case m.Value == t.Text:
+		return x.first(group, t)
+	}
+	return nil
+}
+
+// different counts a value when its first member comes, and when its last one goes.
+func (x *tx) different(group int64, t *total, m *view.Member, value []byte) error {
+	var owners int
+	if _, err := x.Row(x.ctx, countOwners, []any{group, m.Name, value}, &owners); err != nil {
+		return err
+	}
+	switch {
+	case m.Remove && owners == 0:
+		return t.count(-1)
+	case !m.Remove && owners == 1:
+		return t.count(+1)
+	}
+	return nil
+}
+
+// first reads a min or a max anew.
+func (x *tx) first(group int64, t *total) error {
+	q := leastMember
+	if t.Kind == view.Max {
+		q = greatestMember
+	}
+	var value []byte
+	_, err := x.Row(x.ctx, q, []any{group, t.Name}, &value)
+	t.Text = string(value)
+	return err
+}

@@ -1,0 +1,350 @@
+package viewtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// GroupStore is a store of aggregates under test.
+type GroupStore interface {
+	view.GroupStore
+	Store
+}
+
+// GroupSuite is a kind of store of aggregates under test.
+type GroupSuite struct {
+	// Open is as in [Suite].
+	Open func(ctx context.Context, dir string) (GroupStore, error)
+}
+
+// RunGroups checks a store of aggregates write by write.
+func RunGroups(t *testing.T, suite GroupSuite) {
+	for name, check := range map[string]func(*testing.T, *groups){
+		"ContributionsComeBack":  contributionsComeBack,
+		"LostRaceChangesNothing": lostRaceChangesNothing,
+		"WritesAreWhole":         writesAreWhole,
+		"SumsAreExact":           sumsAreExact,
+		"LeastAndGreatest":       leastAndGreatest,
+		"DifferentValues":        differentValues,
+		"EmptyGroupsGo":          emptyGroupsGo,
+		"GroupsHaveOneOwner":     groupsHaveOneOwner,
+		"TwoProcesses":           groupsOfTwoProcesses,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			g := &groups{t: t, target: groupTarget}
+			g.open = func() GroupStore {
+				s, err := suite.Open(t.Context(), dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+				return s
+			}
+			g.GroupStore = g.open()
+			check(t, g)
+		})
+	}
+}
+
+var groupTarget = view.Target{Table: view.Table{Name: "My groups", PK: "PK", SK: "SK"}, View: "sums", Pipeline: "test"}
+
+// groups is a store of aggregates with what the checks need again and again.
+type groups struct {
+	GroupStore
+	t      *testing.T
+	target view.Target
+	open   func() GroupStore
+}
+
+// write hands one write to the store, and returns what became of it.
+func (g *groups) write(w view.GroupWrite) view.ItemResult {
+	g.t.Helper()
+	rs, err := g.Contribute(g.t.Context(), g.target, []view.GroupWrite{w})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if len(rs) != 1 {
+		g.t.Fatalf("%d results for 1 write", len(rs))
+	}
+	return rs[0]
+}
+
+// held expects a write to be done.
+func (g *groups) held(what string, w view.GroupWrite) {
+	g.t.Helper()
+	if r := g.write(w); r != (view.ItemResult{}) {
+		g.t.Fatalf("%s: %+v, want it done", what, r)
+	}
+}
+
+func (g *groups) rows(want ...string) {
+	g.t.Helper()
+	same(g.t, "rows", rows(g.t, g.GroupStore, g.target.Table, view.Query{}), want)
+}
+
+func (g *groups) contribution(item pipeline.Key) state.Contribution {
+	g.t.Helper()
+	cs, err := g.Contributions(g.t.Context(), g.target, []pipeline.Key{item})
+	if err != nil || len(cs) != 1 {
+		g.t.Fatalf("%d contributions, %v", len(cs), err)
+	}
+	return cs[0]
+}
+
+func groupRow(t *testing.T, pk, sk string) state.Row {
+	t.Helper()
+	r, err := state.MakeRow(pipeline.StringValue(pk), pipeline.StringValue(sk))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func number(t *testing.T, text string) state.Number {
+	t.Helper()
+	n, err := state.ParseNumber(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func sortable(t *testing.T, json string) string {
+	t.Helper()
+	text, ok := state.Sortable(value(t, json))
+	if !ok {
+		t.Fatalf("%s can't be sorted", json)
+	}
+	return text
+}
+
+// counted is an item that counts for amount in a group since the first version.
+func counted(t *testing.T, item pipeline.Key, was, now int, amount string) view.ContributionWrite {
+	t.Helper()
+	w := view.ContributionWrite{Source: item, Now: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
+	if was > 0 {
+		w.Was = version(t, was)
+	}
+	if amount != "" {
+		w.Now.Shares = []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, ""}}}
+	}
+	return w
+}
+
+// change adds shares and an amount to a group.
+func change(t *testing.T, sk string, shares int64, amount string, members ...view.Member) view.GroupChange {
+	t.Helper()
+	return view.GroupChange{
+		Row: groupRow(t, "g", sk), Shares: shares, Version: version(t, 1), Members: members,
+		Counts: []view.Add{{Name: "orders", Amount: state.NumberOf(pipeline.DecimalOf(shares))}},
+		Sums:   []view.Add{{Name: "revenue", Amount: number(t, amount)}},
+	}
+}
+
+func contributionsComeBack(t *testing.T, g *groups) {
+	want := state.Contribution{Version: version(t, 7), Since: version(t, 2), Shares: []state.Share{
+		{Group: groupRow(t, "g", `é"\ 1`), Values: []string{"1.5", "", "b2"}},
+		{Group: groupRow(t, "g", "2")},
+	}}
+	g.held("the first", view.GroupWrite{Items: []view.ContributionWrite{{Source: `a"b`, Now: want}}})
+	var items []pipeline.Key
+	for i := range 500 {
+		items = append(items, pipeline.Key(fmt.Sprintf("unknown%d", i)))
+	}
+	items[300] = `a"b`
+	cs, err := g.Contributions(t.Context(), g.target, items)
+	if err != nil || len(cs) != len(items) {
+		t.Fatalf("%d contributions of %d items, %v", len(cs), len(items), err)
+	}
+	for i, c := range cs {
+		if i == 300 {
+			if fmt.Sprint(c) != fmt.Sprint(want) || c.Since != want.Since {
+				t.Errorf("came back as %v, want %v", c, want)
+			}
+		} else if !c.Version.IsZero() || c.Shares != nil {
+			t.Errorf("an unknown item counts for %v", c)
+		}
+	}
+	other := g.target
+	other.View = "others"
+	if cs, err := g.Contributions(t.Context(), other, []pipeline.Key{`a"b`}); err != nil || !cs[0].Version.IsZero() {
+		t.Errorf("another aggregate knows the item: %v, %v", cs, err)
+	}
+}
+
+func lostRaceChangesNothing(t *testing.T, g *groups) {
+	first := view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 0, 5, "10")}, Groups: []view.GroupChange{change(t, "1", 1, "10")}}
+	g.held("the first", first)
+	for name, w := range map[string]view.ContributionWrite{
+		"the same again":                      first.Items[0],
+		"on a version that was not there":     counted(t, "a", 4, 6, "20"),
+		"on a version that is still to come":  counted(t, "a", 6, 7, "20"),
+		"of an item that was thought known":   counted(t, "b", 5, 6, "20"),
+		"on the zero version, and yet newer":  counted(t, "a", 0, 9, "20"),
+		"that takes away what is not counted": counted(t, "c", 1, 2, ""),
+	} {
+		r := g.write(view.GroupWrite{Items: []view.ContributionWrite{w}, Groups: []view.GroupChange{change(t, "1", 1, "20"), change(t, "2", 1, "20")}})
+		if !r.Lost || r.Err != nil {
+			t.Errorf("%s: %+v, want it lost", name, r)
+		}
+	}
+	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"10"}}`)
+	if v := g.contribution("a").Version; v != version(t, 5) {
+		t.Errorf("the item is of version %s", v)
+	}
+	g.held("on the version that is there", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 5, 6, "4")}, Groups: []view.GroupChange{change(t, "1", 0, "-6")}})
+	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
+}
+
+// Each write of a call is whole or not at all, whatever becomes of the others.
+func writesAreWhole(t *testing.T, g *groups) {
+	g.held("the first", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
+	rs, err := g.Contribute(t.Context(), g.target, []view.GroupWrite{
+		{Items: []view.ContributionWrite{counted(t, "b", 0, 1, "2")}, Groups: []view.GroupChange{change(t, "1", 1, "2")}},
+		{Items: []view.ContributionWrite{counted(t, "c", 0, 1, "4"), counted(t, "a", 0, 2, "4")}, Groups: []view.GroupChange{change(t, "1", 2, "8"), change(t, "3", 1, "8")}},
+		{Items: []view.ContributionWrite{counted(t, "d", 0, 1, "16")}, Groups: []view.GroupChange{change(t, "2", 1, "16")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "results", rs, []view.ItemResult{{}, {Lost: true}, {}})
+	g.rows(
+		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"3"}}`,
+		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"16"}}`)
+	for item, known := range map[pipeline.Key]bool{"a": true, "b": true, "c": false, "d": true} {
+		if c := g.contribution(item); c.Version.IsZero() == known {
+			t.Errorf("item %s: %v", item, c)
+		}
+	}
+}
+
+func sumsAreExact(t *testing.T, g *groups) {
+	amounts := []string{"1e125", "1e-130", "-0.1", "12345678901234567890123456789012345678", "0.00000000000000000001"}
+	sum := state.Number{}
+	for i, a := range amounts {
+		d, err := pipeline.ParseDecimal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum = sum.Add(state.NumberOf(d))
+		amounts[i] = d.String()
+		g.held(a, view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 1, amounts[i])}})
+	}
+	g.rows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"5"},"revenue":{"S":"%s"}}`, sum))
+	for _, a := range amounts[:4] {
+		g.held("taken away", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", -1, number(t, a).Neg().String())}})
+	}
+	g.rows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"%s"}}`, amounts[4]))
+}
+
+// members makes one change of many members: "+ID VALUE" or "-ID VALUE".
+func members(t *testing.T, kinds map[string]view.MemberKind, changes ...[3]string) []view.Member {
+	t.Helper()
+	var ms []view.Member
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		for _, c := range changes {
+			ms = append(ms, view.Member{Name: name, Kind: kinds[name], Value: sortable(t, c[2]), ID: c[1], Remove: c[0] == "-"})
+		}
+	}
+	return ms
+}
+
+func leastAndGreatest(t *testing.T, g *groups) {
+	kinds := map[string]view.MemberKind{"lo": view.Min, "hi": view.Max}
+	step := func(what, want string, changes ...[3]string) {
+		t.Helper()
+		c := view.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
+		for _, ch := range changes {
+			if c.Shares++; ch[0] == "-" {
+				c.Shares -= 2
+			}
+		}
+		g.held(what, view.GroupWrite{Groups: []view.GroupChange{c}})
+		g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
+	}
+	step("one", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"+", "a", `{"N":"9"}`})
+	step("less and more", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"+", "b", `{"N":"10"}`}, [3]string{"+", "c", `{"N":"-2.5"}`})
+	step("the greatest twice", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"+", "d", `{"N":"10.0"}`})
+	step("the greatest once again", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"-", "b", `{"N":"10"}`})
+	step("the least goes", `,"hi":{"N":"10"},"lo":{"N":"9"}`, [3]string{"-", "c", `{"N":"-2.5"}`})
+	step("a text is below all numbers", `,"hi":{"N":"10"},"lo":{"S":"x\u0000y"}`, [3]string{"+", "e", `{"S":"x\u0000y"}`})
+	step("it goes, and so does the greatest", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"-", "e", `{"S":"x\u0000y"}`}, [3]string{"-", "d", `{"N":"10"}`})
+	step("one replaces the other", `,"hi":{"N":"1"},"lo":{"N":"1"}`, [3]string{"-", "a", `{"N":"9"}`}, [3]string{"+", "a", `{"N":"1"}`})
+	g.held("a share without a member", view.GroupWrite{Groups: []view.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
+	step("no member is left", ``, [3]string{"-", "a", `{"N":"1"}`})
+}
+
+func differentValues(t *testing.T, g *groups) {
+	kinds := map[string]view.MemberKind{"buyers": view.Distinct}
+	step := func(want string, changes ...[3]string) {
+		t.Helper()
+		c := view.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
+		g.held(want, view.GroupWrite{Groups: []view.GroupChange{c}})
+		g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
+	}
+	g.held("a share that stays", view.GroupWrite{Groups: []view.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
+	step(`,"buyers":{"N":"2"}`, [3]string{"+", "a", `{"S":"x"}`}, [3]string{"+", "b", `{"S":"x"}`}, [3]string{"+", "c", `{"S":"y"}`})
+	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`})
+	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`}) // it is gone already
+	step(`,"buyers":{"N":"2"}`, [3]string{"+", "b", `{"S":"x"}`}) // it is there already
+	step(`,"buyers":{"N":"3"}`, [3]string{"+", "c", `{"N":"1"}`})
+	step(`,"buyers":{"N":"2"}`, [3]string{"-", "b", `{"S":"x"}`})
+	step(``, [3]string{"-", "c", `{"S":"y"}`}, [3]string{"-", "c", `{"N":"1.0"}`})
+}
+
+// A row goes with its last share, and begins anew.
+func emptyGroupsGo(t *testing.T, g *groups) {
+	lo := view.Member{Name: "lo", Kind: view.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
+	g.held("it comes", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 2, "5", lo), change(t, "2", 1, "0")}})
+	g.held("it goes", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", -2, "0")}})
+	g.rows(`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
+	lo.Value = sortable(t, `{"N":"7"}`)
+	g.held("it comes again", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 1, "3", lo)}})
+	g.held("comes and goes at once", view.GroupWrite{Groups: []view.GroupChange{change(t, "3", 0, "0")}})
+	g.rows(
+		`{"PK":{"S":"g"},"SK":{"S":"1"},"lo":{"N":"7"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
+		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
+}
+
+// A row of another view is not touched, nor is anything that came with it.
+func groupsHaveOneOwner(t *testing.T, g *groups) {
+	plain := g.target
+	plain.View = "plain"
+	apply(t, g, plain, row(t, "g", "1", 1, "theirs"))
+	r := g.write(view.GroupWrite{
+		Items:  []view.ContributionWrite{counted(t, "a", 0, 1, "1")},
+		Groups: []view.GroupChange{change(t, "2", 1, "1"), change(t, "1", 1, "1")},
+	})
+	permanent(t, "a group at a row of the view plain", r.Err, "plain", "sums")
+	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"text":{"S":"theirs"}}`)
+	if c := g.contribution("a"); !c.Version.IsZero() {
+		t.Errorf("the item counts all the same: %v", c)
+	}
+}
+
+// What one process writes the other one sees, and only one of two wins.
+func groupsOfTwoProcesses(t *testing.T, g *groups) {
+	g.held("one", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
+	other := &groups{GroupStore: g.open(), t: t, target: g.target}
+	if v := other.contribution("a").Version; v != version(t, 1) {
+		t.Fatalf("the other process sees version %s", v)
+	}
+	two := view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 1, 2, "3")}, Groups: []view.GroupChange{change(t, "1", 0, "2")}}
+	other.held("the other", two)
+	if r := g.write(two); !r.Lost {
+		t.Errorf("both won: %+v", r)
+	}
+	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`)
+}
