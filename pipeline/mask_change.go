@@ -1,0 +1,120 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+)
+
+// Change is c with what is hidden of its images masked, and with it everything that
+// is made of them: the canonical key where a key attribute is hidden, and Raw, which
+// is a record of the masked images and of nothing that c does not name. It decodes to
+// the masked change. Where nothing of c is hidden, it is c itself.
+func (m *Mask) Change(c *Change) *Change {
+	if m == nil || !m.touches(c.Keys) && !m.touches(c.Old) && !m.touches(c.New) {
+		return c
+	}
+	masked := *c
+	masked.Keys, masked.Old, masked.New = m.Image(c.Keys), m.Image(c.Old), m.Image(c.New)
+	masked.Key = m.Key(c)
+	masked.Raw = appendRecord(make([]byte, 0, len(c.Raw)+256), &masked)
+	return &masked
+}
+
+// Key is the canonical key of c: of the masked key attributes where one is hidden.
+func (m *Mask) Key(c *Change) Key {
+	if m == nil || !m.touches(c.Keys) {
+		return c.Key
+	}
+	var dst []byte
+	if table, _, ok := strings.Cut(string(c.Key), "!"); ok {
+		dst = append(append(dst, table...), '!')
+	}
+	key, _, err := appendKey(dst, "", m.Image(c.Keys))
+	if err != nil { // c was not decoded, and its Keys are not those of an item
+		return Key(m.Text(string(c.Key)))
+	}
+	return Key(key)
+}
+
+// HiddenKey names a key attribute of c that is hidden; false where there is none.
+func (m *Mask) HiddenKey(c *Change) (attribute string, ok bool) {
+	if m == nil {
+		return "", false
+	}
+	for name, v := range c.Keys.All() {
+		if m.touchesMember(name, v) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// Delivery is d with its change and its events masked. Where a key attribute is
+// hidden the events have other ids, made of the masked key and as stable: an id
+// that is made of the key would let others try keys until it fits.
+func (m *Mask) Delivery(d *Delivery) Delivery {
+	masked := *d
+	masked.Change = m.Change(d.Change)
+	if masked.Change != d.Change {
+		masked.Events = m.events(d.Events, d.Change, masked.Change)
+	}
+	return masked
+}
+
+// events are es, which the detectors raised in c, as those of the masked change.
+func (m *Mask) events(es []Event, c, masked *Change) []Event {
+	es = slices.Clone(es)
+	ordinals := make(map[string]int, 1)
+	for i := range es {
+		e := &es[i]
+		m.event(e, c)
+		e.Change = masked
+		if masked.Key != c.Key {
+			e.ID = EventID(masked, e.Detector, ordinals[e.Detector])
+		}
+		ordinals[e.Detector]++
+	}
+	return es
+}
+
+// event masks the values of e, and cuts its path where it goes on below a hidden
+// place: the names there are hidden too.
+func (m *Mask) event(e *Event, c *Change) {
+	p, err := ParsePath(e.Path)
+	if err != nil {
+		e.Old, e.New = m.whole(e.Old, c), m.whole(e.New, c)
+		return
+	}
+	e.Old, _ = m.ValueAt(p, e.Old)
+	e.New, _ = m.ValueAt(p, e.New)
+	s := m.root
+	var path []byte
+	for i, seg := range p.segs {
+		if s = s.step(seg, i == 0); s.isClear() {
+			return
+		}
+		if seg.index >= 0 {
+			path = appendElement(path, seg.index)
+		} else {
+			path = appendMember(path, seg.name)
+		}
+		if s.hidden && len(s.allowed) == 0 {
+			e.Path = string(path)
+			return
+		}
+	}
+}
+
+// whole masks a value of no place: an image of c, which events of the pattern **
+// hold, as that image is, and any other as a whole.
+func (m *Mask) whole(v Value, c *Change) Value {
+	for _, image := range []Image{c.Old, c.New} {
+		if v.kind == KindM && image.Exists() && len(v.raw) == len(image.doc) && &v.raw[0] == &image.doc[0] {
+			return m.Image(image).Value()
+		}
+	}
+	if !v.Exists() {
+		return v
+	}
+	return m.masked(v)
+}

@@ -1,0 +1,252 @@
+package pipeline
+
+// sight is what of a mask still matters at one place of an item: whether it is
+// hidden, and what is left of the patterns that lead on from there.
+type sight struct {
+	hidden             bool // and so is all below, but for what is allowed
+	sensitive, allowed [][]patternSegment
+}
+
+// places is the pattern without the ** at its end, which says nothing that the
+// pattern does not: what is below a place is hidden with it.
+func (p Pattern) places() []patternSegment {
+	last := len(p.segs) - 1
+	switch {
+	case last < 0 || p.segs[last].wild != wholeSubtree:
+		return p.segs
+	case last == 0:
+		return []patternSegment{{wild: anyMember}}
+	}
+	return p.segs[:last]
+}
+
+// isClear tells whether nothing is hidden here or below.
+func (s sight) isClear() bool { return !s.hidden && len(s.sensitive) == 0 }
+
+// member is the sight of a member by its name; top tells that it is an attribute of the item.
+func (s sight) member(name []byte, top bool) sight {
+	return s.step(segment{name: view(name), index: -1}, top)
+}
+
+// element is the sight of an element of a list.
+func (s sight) element(i int) sight { return s.step(segment{index: i}, false) }
+
+// step is the sight one step further.
+func (s sight) step(to segment, top bool) sight {
+	if s.isClear() {
+		return sight{}
+	}
+	next := sight{hidden: s.hidden}
+	left, ended := follow(s.sensitive, to, top)
+	next.sensitive, next.hidden = left, next.hidden || ended
+	if len(s.allowed) > 0 && !next.isClear() {
+		if next.allowed, ended = follow(s.allowed, to, top); ended {
+			return sight{}
+		}
+	}
+	return next
+}
+
+// follow is what is left of the patterns that lead to a place; ended tells whether
+// one of them ends there.
+func follow(patterns [][]patternSegment, to segment, top bool) (left [][]patternSegment, ended bool) {
+	for _, p := range patterns {
+		switch {
+		case !p[0].leadsTo(to, top):
+		case len(p) == 1:
+			ended = true
+		default:
+			left = append(left, p[1:])
+		}
+	}
+	return left, ended
+}
+
+func (p patternSegment) leadsTo(to segment, top bool) bool {
+	switch p.wild {
+	case anyMember:
+		return to.index < 0 && !(top && replicated(to.name))
+	case anyElement:
+		return to.index >= 0
+	}
+	return p.index == to.index && p.name == to.name
+}
+
+// element tells whether the segment goes on with an element of a list.
+func (p patternSegment) element() bool {
+	return p.wild == anyElement || p.wild == noWildcard && p.index >= 0
+}
+
+// look is what a mask does with a value.
+type look uint8
+
+const (
+	showWhole look = iota
+	hideWhole
+	lookInside
+)
+
+// of is what is done with v here.
+func (s sight) of(v Value) look {
+	switch {
+	case s.isClear() || v.kind == Absent:
+		return showWhole
+	case s.hidden && len(s.allowed) == 0:
+		return hideWhole
+	case v.kind == KindM || v.kind == KindL:
+		return lookInside
+	case intoList(s.allowed): // v is a set, or a member of one
+		return showWhole
+	case s.hidden || intoList(s.sensitive):
+		return hideWhole
+	}
+	return showWhole
+}
+
+// intoList tells whether one of the patterns goes on with an element.
+func intoList(patterns [][]patternSegment) bool {
+	for _, p := range patterns {
+		if p[0].element() {
+			return true
+		}
+	}
+	return false
+}
+
+// touches tells whether anything of v is hidden.
+func (s sight) touches(v Value) bool {
+	l := s.of(v)
+	if l != lookInside {
+		return l == hideWhole
+	}
+	found := false
+	if v.kind == KindM {
+		eachMember(v.raw, func(name []byte, e Value) bool {
+			found = s.member(textOf(name), false).touches(e)
+			return !found
+		})
+		return found
+	}
+	i := -1
+	eachElement(v.raw, KindL, func(e Value) bool {
+		i++
+		found = s.element(i).touches(e)
+		return !found
+	})
+	return found
+}
+
+// touches tells whether anything of the item is hidden.
+func (m *Mask) touches(item Image) bool {
+	if m == nil {
+		return false
+	}
+	for i := range item.attrs {
+		a := &item.attrs[i]
+		if m.touchesMember(a.text(item.doc), a.value(item.doc)) {
+			return true
+		}
+	}
+	return false
+}
+
+// touchesMember tells whether anything of an attribute is hidden. As a rule no
+// pattern leads there, and that is found out without allocation.
+func (m *Mask) touchesMember(name string, v Value) bool {
+	to := segment{name: name, index: -1}
+	for _, p := range m.root.sensitive {
+		if p[0].leadsTo(to, true) && hasPlace(p[1:], v) {
+			return len(m.allowed) == 0 || m.root.step(to, true).touches(v)
+		}
+	}
+	return false
+}
+
+// hasPlace tells whether there is a place in v that the rest of a pattern fits.
+func hasPlace(p []patternSegment, v Value) bool {
+	if len(p) == 0 {
+		return v.Exists()
+	}
+	found := false
+	switch {
+	case v.kind == KindM && p[0].wild == anyMember:
+		eachMember(v.raw, func(_ []byte, e Value) bool {
+			found = hasPlace(p[1:], e)
+			return !found
+		})
+	case v.kind == KindM && p[0].index < 0:
+		e, ok := v.Get(p[0].name)
+		return ok && hasPlace(p[1:], e)
+	case v.kind == KindL && p[0].wild == anyElement:
+		eachElement(v.raw, KindL, func(e Value) bool {
+			found = hasPlace(p[1:], e)
+			return !found
+		})
+	case v.kind == KindL && p[0].wild == noWildcard:
+		e, ok := v.Index(p[0].index)
+		return ok && hasPlace(p[1:], e)
+	default: // a set, or a member of one
+		return v.Exists() && v.kind != KindM && v.kind != KindL && p[0].element()
+	}
+	return found
+}
+
+// reaches tells whether the pattern fits a place on the way to the one of v, or in v.
+func reaches(pattern []patternSegment, to Path, v Value) bool {
+	for i, seg := range to.segs {
+		switch {
+		case i == len(pattern):
+			return true
+		case !pattern[i].leadsTo(seg, i == 0):
+			return false
+		}
+	}
+	return len(to.segs) >= len(pattern) || hasPlace(pattern[len(to.segs):], v)
+}
+
+// mayHide tells whether something at or inside some place that asked fits may be
+// hidden. What is allowed counts only where it holds for all these places.
+func (s sight) mayHide(asked []patternSegment) bool {
+	for _, a := range s.allowed {
+		if covers(a, asked) {
+			return false
+		}
+	}
+	for _, p := range s.sensitive {
+		n := min(len(p), len(asked))
+		meets := true
+		for i := range n {
+			meets = meets && meet(p[i], asked[i])
+		}
+		if meets {
+			return true
+		}
+	}
+	return false
+}
+
+// meet tells whether some place fits both segments.
+func meet(p, q patternSegment) bool {
+	switch {
+	case p.wild == anyMember:
+		return q.wild == anyMember || q.wild == noWildcard && q.index < 0
+	case p.wild == anyElement:
+		return q.wild == anyElement || q.wild == noWildcard && q.index >= 0
+	case q.wild != noWildcard:
+		return meet(q, p)
+	}
+	return p.index == q.index && p.name == q.name
+}
+
+// covers tells whether every place that q fits is a place that p fits, or below one.
+func covers(p, q []patternSegment) bool {
+	if len(p) > len(q) {
+		return false
+	}
+	for i := range p {
+		if p[i].wild == noWildcard && q[i].wild != noWildcard || !meet(p[i], q[i]) {
+			return false
+		}
+	}
+	return true
+}
