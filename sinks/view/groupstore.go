@@ -44,7 +44,9 @@ type ContributionWrite struct {
 }
 
 // GroupChange changes one row of an aggregate. The row begins with zeros, and goes
-// away when as many shares have left it as came.
+// away when as many shares have left it as came. It holds the values that any of its
+// changes named in Counts and Sums, also where they are 0, and of those that are made
+// of members the ones that have any: a min, max or distinct without one is left out.
 type GroupChange struct {
 	Row     state.Row        // with its shard
 	Shares  int64            // that come, or leave where it is negative

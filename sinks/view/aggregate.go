@@ -1,0 +1,201 @@
+package view
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// AggregateOptions describe one aggregate.
+type AggregateOptions struct {
+	Name     string // required: name of the sink. It owns its rows: no other sink may write them
+	Pipeline string // required: name of the pipeline
+	Table    string // required: table that the groups' rows are in; views and other aggregates may share it
+
+	PK Attribute // required: partition key of a group's row. With ForEach, templates may read {each}
+	SK Attribute // sort key of a group's row. Default: the table has none
+
+	When    pipeline.ItemCondition // items that count. Default: all
+	ForEach string                 // path of a list whose elements count one by one. Default: the item counts as one
+	Values  []Value                // required: what a group's row holds besides its key
+
+	Shards    int  // rows that a group is spread over, by item; see [Groups]. Default: 1
+	KeepOnTTL bool // what TTL deletes stays counted for ever. Default: it is taken out, as for any delete
+
+	Store GroupStore // where rows are written. Default: none; the sink then plans, and refuses to write
+}
+
+// Value is one value of a group's row.
+type Value struct {
+	Name string // of the attribute
+	Of   string // "count", "sum", "min", "max" or "distinct"
+	Path string // what it is of: a path in the item, or in the element where Each is set; "" of a count
+	Each bool   // Path is in the element of ForEach; the element itself where Path is ""
+}
+
+// Aggregate plans and writes one aggregate: a row for each group of items, with
+// what they come to together. It is safe for concurrent use and holds no state of
+// its own: every worker may have one.
+type Aggregate struct {
+	target  Target
+	pk, sk  Attribute
+	when    pipeline.ItemCondition // nil: every item
+	forEach pipeline.Path          // zero: the item counts
+	values  []value
+	shards  int
+	keep    bool
+	store   GroupStore
+
+	readsItem bool // a template, a value or the condition reads attributes
+}
+
+// value is a Value, ready for use.
+type value struct {
+	Value
+	of   of
+	path pipeline.Path // in the item; zero where Each is set, or there is none
+}
+
+// of is what is made of the shares of a group.
+type of uint8
+
+const (
+	count of = iota
+	sum
+	least
+	greatest
+	distinct
+)
+
+// ofs are the names in [Value.Of].
+var ofs = []string{count: "count", sum: "sum", least: "min", greatest: "max", distinct: "distinct"}
+
+// member is the kind of a value that is made of members; false of a count and a sum.
+func (o of) member() (MemberKind, bool) {
+	switch o {
+	case least:
+		return Min, true
+	case greatest:
+		return Max, true
+	case distinct:
+		return Distinct, true
+	default:
+		return 0, false
+	}
+}
+
+var (
+	_ pipeline.Sink       = (*Aggregate)(nil)
+	_ pipeline.Planner    = (*Aggregate)(nil)
+	_ pipeline.Requirer   = (*Aggregate)(nil)
+	_ pipeline.KeyOrderer = (*Aggregate)(nil)
+	_ pipeline.Guarded    = (*Aggregate)(nil)
+)
+
+// NewAggregate makes the sink of an aggregate. The error names the option that is wrong.
+func NewAggregate(o AggregateOptions) (*Aggregate, error) {
+	a := &Aggregate{
+		target: Target{
+			Table:    Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name},
+			View:     o.Name,
+			Pipeline: o.Pipeline,
+		},
+		pk:        o.PK,
+		sk:        o.SK,
+		when:      o.When,
+		shards:    cmp.Or(o.Shards, 1),
+		keep:      o.KeepOnTTL,
+		store:     o.Store,
+		readsItem: o.When != nil || o.ForEach != "",
+	}
+	err := o.validate()
+	if err == nil && o.ForEach != "" {
+		if a.forEach, err = pipeline.ParsePath(o.ForEach); err != nil {
+			err = fmt.Errorf("ForEach: %w", err)
+		}
+	}
+	for i := 0; i < len(o.Values) && err == nil; i++ {
+		var v value
+		v, err = o.Values[i].ready()
+		a.values = append(a.values, v)
+		a.readsItem = a.readsItem || v.of != count
+	}
+	if err != nil {
+		return nil, fmt.Errorf("aggregate %q: %w", o.Name, err)
+	}
+	for _, k := range []Attribute{o.PK, o.SK} {
+		a.readsItem = a.readsItem || k.Template != nil && len(k.Template.Paths()) > 0
+	}
+	return a, nil
+}
+
+func (o AggregateOptions) validate() error {
+	row := Options{Name: o.Name, Pipeline: o.Pipeline, Table: o.Table, PK: o.PK, SK: o.SK}
+	switch err := row.validate(); {
+	case err != nil:
+		return err
+	case len(o.Values) == 0:
+		return errors.New("Values is empty: say what to count")
+	case o.Shards < 0:
+		return fmt.Errorf("Shards is %d: a group has at least one row", o.Shards)
+	}
+	taken := []string{o.PK.Name, o.SK.Name, reserved}
+	for _, v := range o.Values {
+		switch {
+		case v.Name == "":
+			return errors.New("Values: each needs a name")
+		case slices.Contains(taken, v.Name):
+			return fmt.Errorf("value %q: the row has an attribute of that name already", v.Name)
+		case v.Each && o.ForEach == "":
+			return fmt.Errorf("value %q is of an element, and there is none without ForEach", v.Name)
+		}
+		taken = append(taken, v.Name)
+	}
+	return nil
+}
+
+// ready checks the value by itself.
+func (v Value) ready() (value, error) {
+	i := slices.Index(ofs, v.Of)
+	if i < 0 {
+		return value{}, fmt.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Of, ofs)
+	}
+	r := value{Value: v, of: of(i)}
+	switch {
+	case r.of == count && (v.Path != "" || v.Each):
+		return r, fmt.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
+	case r.of == count, v.Each && v.Path == "":
+		return r, nil
+	}
+	if v.Each && v.Path[0] == '[' {
+		// A path of an item begins with a name; one of an element that is a list itself need not.
+		if _, err := pipeline.ParsePath("each" + v.Path); err != nil {
+			return r, fmt.Errorf("value %q: %w", v.Name, err)
+		}
+		return r, nil
+	}
+	p, err := pipeline.ParsePath(v.Path)
+	if err != nil {
+		return r, fmt.Errorf("value %q: %w", v.Name, err)
+	}
+	if !v.Each {
+		r.path = p
+	}
+	return r, nil
+}
+
+// Target is the aggregate as its store sees it.
+func (a *Aggregate) Target() Target { return a.target }
+
+// Requires names the new image where anything but {@key} is read. What an item
+// counted for before is in the store, never in an old image.
+func (a *Aggregate) Requires() pipeline.Needs { return pipeline.Needs{New: a.readsItem} }
+
+// KeepsKeyOrder is true: an older change that comes after a newer one is superseded.
+func (a *Aggregate) KeepsKeyOrder() bool { return true }
+
+// Guarded is true: versions decide.
+func (a *Aggregate) Guarded() bool { return true }

@@ -1,0 +1,77 @@
+package view
+
+import (
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// GroupOp is one share that an item has after a change, or says why it has none.
+// Together the ops of a change replace what the item counted for.
+type GroupOp struct {
+	Share  state.Share // zero: the item counts nowhere
+	Reason string      // why it counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved] or [ReasonExpired]
+
+	aggregate *Aggregate
+	shard     int
+	earlier   bool // the item may have counted for something before the change
+}
+
+var _ pipeline.Op = (*GroupOp)(nil)
+
+// Target is the aggregate that the op is of.
+func (o *GroupOp) Target() Target { return o.aggregate.target }
+
+// String is a line such as: count in group PK="REVENUE#EUR" SK="2026-01-02":
+// revenue +10.5, orders +1 (replaces what the item counted for).
+func (o *GroupOp) String() string {
+	if o.Share.Group == "" {
+		if o.Reason == ReasonExpired {
+			return "keep what the item counted for (" + o.Reason + ")"
+		}
+		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
+	}
+	b := append(make([]byte, 0, 128), "count in group "...)
+	b = o.aggregate.target.appendKey(b, o.Share.Group)
+	if n := o.aggregate.shards; n > 1 {
+		b = append(b, " shard "...)
+		b = strconv.AppendInt(b, int64(o.shard), 10)
+	}
+	separator := ": "
+	for i, v := range o.aggregate.values {
+		text := o.Share.Values[i]
+		if text == "" && v.of != count {
+			continue
+		}
+		b = append(append(b, separator...), v.Name...)
+		b = append(b, ' ')
+		separator = ", "
+		switch v.of {
+		case count:
+			b = append(b, "+1"...)
+		case sum:
+			if text[0] != '-' {
+				b = append(b, '+')
+			}
+			b = append(b, text...)
+		default:
+			b = append(append(b, v.Of...), ' ')
+			member, _ := state.Unsorted(text) // Plan made it
+			b = member.AppendJSON(b)
+		}
+	}
+	return string(append(b, " (replaces what the item counted for)"...))
+}
+
+// appendKey appends a row's key as explain shows it: PK="..." SK="...".
+func (t Target) appendKey(b []byte, row state.Row) []byte {
+	pk, sk, _ := row.Decode() // MakeRow made it
+	b = append(append(b, t.PK...), '=')
+	b = pk.AppendJSON(b)
+	if t.SK != "" {
+		b = append(append(append(b, ' '), t.SK...), '=')
+		b = sk.AppendJSON(b)
+	}
+	return b
+}

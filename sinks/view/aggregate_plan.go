@@ -1,0 +1,230 @@
+package view
+
+import (
+	"encoding/base64"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Reasons of an item that counts nowhere, beside [ReasonWhen] and [ReasonSparse].
+const (
+	ReasonRemoved = "removed" // the item is gone
+	ReasonExpired = "expired" // it is gone by TTL, and what it counted for stays
+)
+
+// Plan finds what the item counts for after the change, by its new image alone,
+// and fills d.Ops with one [GroupOp] for each share, or with one that says why
+// it counts nowhere. It does no I/O and may be called concurrently. An error is
+// permanent, names attribute and path, and shows no value.
+func (a *Aggregate) Plan(d *pipeline.Delivery) error {
+	shares, reason, err := a.after(d.Change)
+	if err != nil {
+		return err
+	}
+	if len(shares) == 0 {
+		d.Ops = append(d.Ops, &GroupOp{Reason: reason, aggregate: a, earlier: a.countedBefore(d.Change)})
+		return nil
+	}
+	shard := a.shardOf(string(d.Change.Key))
+	ops := make([]GroupOp, len(shares))
+	for i := range shares {
+		ops[i] = GroupOp{Share: shares[i], aggregate: a, shard: shard}
+		d.Ops = append(d.Ops, &ops[i])
+	}
+	return nil
+}
+
+// after is what the item counts for now, and the reason where that is nothing.
+func (a *Aggregate) after(c *pipeline.Change) ([]state.Share, string, error) {
+	switch {
+	case c.Removed() && a.keep && c.TTLDelete():
+		return nil, ReasonExpired, nil
+	case c.Removed():
+		return nil, ReasonRemoved, nil
+	case c.New.Exists():
+		return a.shares(c, c.New)
+	case a.readsItem:
+		return nil, "", fmt.Errorf("%s without a new image, and what the item counts for is made of it: the stream's view type must be %s or %s",
+			c.Op, pipeline.NewImage, pipeline.NewAndOldImages)
+	default:
+		return a.shares(c, c.Keys)
+	}
+}
+
+// countedBefore is false where it is certain that the item counted for nothing
+// before the change. It decides no value: an item that counts for nothing, and is
+// not known to have counted, is written down only if an earlier change of it may
+// be still to come, from dead letters, and must then find itself superseded.
+func (a *Aggregate) countedBefore(c *pipeline.Change) bool {
+	switch {
+	case c.Op == pipeline.Insert, c.Op == pipeline.Snapshot:
+		return false
+	case !c.Old.Exists():
+		return true
+	}
+	shares, _, err := a.shares(c, c.Old)
+	return err != nil || len(shares) > 0
+}
+
+// shares is what an item counts for: one share for each element, or one for the
+// item, and none where its group's key misses a part.
+func (a *Aggregate) shares(c *pipeline.Change, item pipeline.Image) ([]state.Share, string, error) {
+	if a.when != nil {
+		in, err := a.when.Match(item)
+		if err != nil || !in {
+			return nil, ReasonWhen, err
+		}
+	}
+	scope := template.Scope{Change: c, Item: item}
+	if a.forEach.IsZero() {
+		share, ok, err := a.share(scope)
+		if err != nil || !ok {
+			return nil, ReasonSparse, err
+		}
+		return []state.Share{share}, "", nil
+	}
+	list, ok := item.At(a.forEach)
+	switch {
+	case !ok || list.IsNull():
+		return nil, ReasonSparse, nil
+	case list.Kind() != pipeline.KindL:
+		return nil, "", fmt.Errorf("for_each: the attribute %s is of the type %s, and not a list", a.forEach, list.Kind())
+	}
+	shares := make([]state.Share, 0, list.Len())
+	for i, element := range list.Elements() {
+		scope.Each = element
+		share, ok, err := a.share(scope)
+		if err != nil {
+			return nil, "", fmt.Errorf("element %d of %s: %w", i, a.forEach, err)
+		}
+		if ok {
+			shares = append(shares, share)
+		}
+	}
+	return shares, ReasonSparse, nil
+}
+
+// share is what one element counts for; false where its group's key misses a part.
+func (a *Aggregate) share(scope template.Scope) (state.Share, bool, error) {
+	row, err := a.group(scope)
+	if err != nil || row == "" {
+		return state.Share{}, false, err
+	}
+	s := state.Share{Group: row, Values: make([]string, len(a.values))}
+	for i := range a.values {
+		v := &a.values[i]
+		if v.of == count {
+			continue
+		}
+		if s.Values[i], err = v.text(scope); err != nil {
+			return state.Share{}, false, fmt.Errorf("value %s: %w", v.Name, err)
+		}
+	}
+	return s, true, nil
+}
+
+// group is the row of a group, "" where a part of its key is missing.
+func (a *Aggregate) group(scope template.Scope) (state.Row, error) {
+	var buf [128]byte
+	limit := maxPartitionKey
+	if a.shards > 1 {
+		limit -= len(shardMark) + len(strconv.Itoa(a.shards-1))
+	}
+	pk, text, err := keyPart(buf[:0], a.pk, scope, limit)
+	if err != nil || !pk.Exists() {
+		return "", err
+	}
+	if a.shards > 1 && pk.Kind() != pipeline.KindS {
+		pk = shardable(pk)
+	}
+	var sk pipeline.Value
+	if a.sk.Template != nil {
+		if sk, _, err = keyPart(text[:0], a.sk, scope, maxSortKey); err != nil || !sk.Exists() {
+			return "", err
+		}
+	}
+	return state.MakeRow(pk, sk)
+}
+
+// text is the value as a share holds it; "" where it is missing or NULL.
+func (v *value) text(scope template.Scope) (string, error) {
+	var found pipeline.Value
+	var ok bool
+	switch {
+	case !v.Each:
+		found, ok = scope.Item.At(v.path)
+	case v.Path == "":
+		found, ok = scope.Each, true
+	default:
+		found, ok = scope.Each.Lookup(v.Path)
+	}
+	if !ok || found.IsNull() {
+		return "", nil
+	}
+	if v.of == sum {
+		d, ok := found.Number()
+		if !ok {
+			return "", fmt.Errorf("%s is of the type %s, and a sum is of numbers", v.where(), found.Kind())
+		}
+		return d.String(), nil
+	}
+	text, ok := state.Sortable(found)
+	if !ok {
+		return "", fmt.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", v.where(), found.Kind(), v.Of)
+	}
+	return text, nil
+}
+
+// where is the value's path as people write it.
+func (v *value) where() string {
+	switch {
+	case !v.Each:
+		return v.Path
+	case v.Path == "" || v.Path[0] == '[':
+		return "each" + v.Path
+	default:
+		return "each." + v.Path
+	}
+}
+
+// shardMark stands between a group's partition key and the number of its shard.
+const shardMark = "~"
+
+// shardable is a partition key as text: that of a sharded row is an S.
+func shardable(pk pipeline.Value) pipeline.Value {
+	if d, ok := pk.Number(); ok {
+		return pipeline.StringValue(d.String())
+	}
+	b, _ := pk.Bytes()
+	return pipeline.StringValue(base64.RawURLEncoding.EncodeToString(b))
+}
+
+// shardOf is the shard that text belongs to, for ever.
+func (a *Aggregate) shardOf(text string) int {
+	if a.shards == 1 {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return int(h.Sum64() % uint64(a.shards))
+}
+
+// shardRow is the row of a group's shard.
+func (a *Aggregate) shardRow(group state.Row, shard int) state.Row {
+	if a.shards == 1 {
+		return group
+	}
+	const escapedMark = "%7E" // as a row's text has it
+	pk, sk, _ := strings.Cut(string(group), ",")
+	row := pk + escapedMark + strconv.Itoa(shard)
+	if a.sk.Template != nil {
+		row += "," + sk
+	}
+	return state.Row(row)
+}

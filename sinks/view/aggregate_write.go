@@ -1,0 +1,235 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// maxLost is how often a Write reads again because other workers were faster. Each
+// time one of them got ahead, so that only many at once can exceed it.
+const maxLost = 10
+
+// TooManyGroupsError is a change of one item that changes more rows of groups, and
+// members of them, than one transaction of the store can.
+type TooManyGroupsError struct {
+	Item    pipeline.Key
+	Actions int // rows and members that the change touches
+	Most    int // that a transaction takes beside the item
+}
+
+// Error names the item and what to do.
+func (e *TooManyGroupsError) Error() string {
+	return "too_many_groups: item " + string(e.Item) + e.rest()
+}
+
+// Redacted is Error without the item.
+func (e *TooManyGroupsError) Redacted() string { return "too_many_groups: an item" + e.rest() }
+
+func (e *TooManyGroupsError) rest() string {
+	return fmt.Sprintf(" changes %d group rows and members at once, and one transaction takes %d: count fewer elements (split the item's list, narrow `when`), or group them less finely",
+		e.Actions, e.Most)
+}
+
+// Write replaces what the items counted for by what they count for now. A change
+// is Written when the store's contribution is of it, Coalesced when later changes of the batch
+// replaced it at once, Superseded when a newer one was there, and NoEffect when
+// the item counts for nothing and did before.
+func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
+	if a.store == nil {
+		return pipeline.Fatal(errors.New("aggregate " + a.target.View + " has no store: it was made to plan only"))
+	}
+	w := writing{Aggregate: a, ds: ds, most: len(ds), scratch: a.tally()}
+	if err := w.gather(); err != nil {
+		return err
+	}
+	for lost := 0; ; {
+		open := w.open()
+		if len(open) == 0 {
+			return w.failed.OrNil()
+		}
+		again, err := w.round(ctx, open)
+		if err != nil {
+			return fmt.Errorf("aggregate %s: %w", a.target.View, err)
+		}
+		if len(again) == 0 {
+			continue
+		}
+		if lost++; lost > maxLost {
+			err := pipeline.Transient(fmt.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", a.target.View, lost))
+			for _, l := range again {
+				l.fail(&w.failed, err)
+			}
+		}
+		w.most = max(1, w.most/2) // a smaller write has fewer items to lose by
+	}
+}
+
+// writing is one Write.
+type writing struct {
+	*Aggregate
+	ds      []pipeline.Delivery
+	lanes   []*lane
+	most    int // items in one GroupWrite
+	scratch *tally
+	failed  pipeline.BatchError
+}
+
+// gather sorts the deliveries by item.
+func (w *writing) gather() error {
+	index := make(map[pipeline.Key]*lane, len(w.ds))
+	for i := range w.ds {
+		d := &w.ds[i]
+		if len(d.Ops) == 0 {
+			return pipeline.Fatal(errors.New("aggregate " + w.target.View + ": a delivery was not planned by it"))
+		}
+		l := index[d.Change.Key]
+		if l == nil {
+			l = &lane{key: d.Change.Key}
+			index[l.key] = l
+			w.lanes = append(w.lanes, l)
+		}
+		l.ds = append(l.ds, i)
+	}
+	return nil
+}
+
+// open are the lanes that are not settled.
+func (w *writing) open() []*lane {
+	var open []*lane
+	for _, l := range w.lanes {
+		if len(l.ds) > 0 {
+			open = append(open, l)
+		}
+	}
+	return open
+}
+
+// round reads, steps and writes once, and returns the lanes that other workers got
+// ahead of. Lanes may be open behind it.
+func (w *writing) round(ctx context.Context, open []*lane) (lost []*lane, err error) {
+	keys := make([]pipeline.Key, len(open))
+	for i, l := range open {
+		keys[i] = l.key
+	}
+	cs, err := w.store.Contributions(ctx, w.target, keys)
+	if err != nil {
+		return nil, err
+	}
+	if len(cs) != len(keys) {
+		return nil, pipeline.Fatal(fmt.Errorf("the store answered %d of %d items", len(cs), len(keys)))
+	}
+	parts, err := w.parts(open, cs)
+	if err != nil || len(parts) == 0 {
+		return nil, err
+	}
+	ws := make([]GroupWrite, len(parts))
+	for i, p := range parts {
+		ws[i].Groups = p.tally.changes()
+		for _, l := range p.lanes {
+			ws[i].Items = append(ws[i].Items, l.write())
+		}
+	}
+	rs, err := w.store.Contribute(ctx, w.target, ws)
+	if err != nil {
+		return nil, err
+	}
+	if len(rs) != len(ws) {
+		return nil, pipeline.Fatal(fmt.Errorf("the store answered %d of %d writes", len(rs), len(ws)))
+	}
+	for i, r := range rs {
+		if r.Lost {
+			lost = append(lost, parts[i].lanes...)
+			continue
+		}
+		w.settle(parts[i].lanes, r.Err)
+	}
+	return lost, nil
+}
+
+// part is the lanes of one GroupWrite with what they change together.
+type part struct {
+	lanes []*lane
+	tally *tally
+}
+
+// parts steps each lane and puts those that have something to write together, as
+// many as a write takes. The others are settled.
+func (w *writing) parts(open []*lane, cs []state.Contribution) ([]part, error) {
+	limit := w.store.MaxActions()
+	var parts []part
+	shared := -1 // the part that takes more lanes
+	for i, l := range open {
+		l.advance(w.ds, cs[i])
+		if !l.writes() {
+			l.settle(w.ds)
+			continue
+		}
+		w.scratch.reset()
+		if err := w.scratch.lane(l); err != nil {
+			return nil, pipeline.Fatal(fmt.Errorf("%w: it was written under other settings or is damaged", err))
+		}
+		if actions := len(w.scratch.rows) + w.scratch.members; limit > 0 && 1+actions > limit {
+			w.refuse([]*lane{l}, &TooManyGroupsError{Item: l.key, Actions: actions, Most: limit - 1})
+			continue
+		}
+		if l.alone || shared < 0 || !w.fits(&parts[shared], limit) {
+			parts = append(parts, part{tally: w.tally()})
+			if !l.alone {
+				shared = len(parts) - 1
+			}
+		}
+		into := &parts[len(parts)-1]
+		if !l.alone {
+			into = &parts[shared]
+		}
+		into.tally.merge(w.scratch)
+		into.lanes = append(into.lanes, l)
+	}
+	return parts, nil
+}
+
+// fits tells whether the lane in scratch fits into p.
+func (w *writing) fits(p *part, limit int) bool {
+	if len(p.lanes) >= w.most {
+		return false
+	}
+	if limit == 0 {
+		return true
+	}
+	actions := len(p.lanes) + 1 + len(p.tally.rows) + p.tally.members + w.scratch.members
+	for i := range w.scratch.rows {
+		if _, ok := p.tally.index[w.scratch.rows[i].row]; !ok {
+			actions++
+		}
+	}
+	return actions <= limit
+}
+
+// settle ends the turn of lanes that were written together.
+func (w *writing) settle(lanes []*lane, err error) {
+	if err != nil {
+		w.refuse(lanes, err)
+		return
+	}
+	for _, l := range lanes {
+		l.settle(w.ds)
+	}
+}
+
+// refuse fails the turn of lanes. A permanent error is believed of a single
+// change only: what was written with others comes once more by itself.
+func (w *writing) refuse(lanes []*lane, err error) {
+	_, again := pipeline.Retryable(err)
+	passing := again || pipeline.IsFatal(err)
+	for _, l := range lanes {
+		if !passing && (len(lanes) > 1 || len(l.turn) > 1) {
+			l.alone = true
+			continue
+		}
+		l.fail(&w.failed, err)
+	}
+}
