@@ -10,6 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -40,7 +41,7 @@ func (planOnly) DeadLetters(context.Context, *config.DeadLetters) (pipeline.Dead
 }
 
 type (
-	noRows      struct{}
+	noRows      struct{} // whichever way they are guarded
 	noDocuments struct{}
 	noObjects   struct{}
 	noMessages  struct{}
@@ -48,6 +49,18 @@ type (
 )
 
 func (noRows) Apply(context.Context, view.Target, []view.Mutation) ([]view.Result, error) {
+	return nil, errPlanOnly
+}
+
+func (noRows) Guards(context.Context, view.Target, []pipeline.Key) ([]state.Guard, error) {
+	return nil, errPlanOnly
+}
+
+func (noRows) Seats(context.Context, view.Target, []state.Row) ([]view.Seat, error) {
+	return nil, errPlanOnly
+}
+
+func (noRows) Settle(context.Context, view.Target, []view.ItemWrite) ([]view.ItemResult, error) {
 	return nil, errPlanOnly
 }
 

@@ -33,7 +33,7 @@ func (o *GroupOp) String() string {
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}
 	b := append(make([]byte, 0, 128), "count in group "...)
-	b = o.aggregate.target.appendKey(b, o.Share.Group)
+	b = o.aggregate.target.appendRow(b, o.Share.Group)
 	if n := o.aggregate.shards; n > 1 {
 		b = append(b, " shard "...)
 		b = strconv.AppendInt(b, int64(o.shard), 10)
@@ -62,16 +62,4 @@ func (o *GroupOp) String() string {
 		}
 	}
 	return string(append(b, " (replaces what the item counted for)"...))
-}
-
-// appendKey appends a row's key as explain shows it: PK="..." SK="...".
-func (t Target) appendKey(b []byte, row state.Row) []byte {
-	pk, sk, _ := row.Decode() // MakeRow made it
-	b = append(append(b, t.PK...), '=')
-	b = pk.AppendJSON(b)
-	if t.SK != "" {
-		b = append(append(append(b, ' '), t.SK...), '=')
-		b = sk.AppendJSON(b)
-	}
-	return b
 }

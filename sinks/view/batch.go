@@ -1,26 +1,35 @@
 package view
 
 import (
+	"iter"
+
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// batch writes each row once, by its highest version among the changes of one
-// Write. What the others say is covered by that write if it succeeds. If it fails
-// for good, the next lower version takes its place, as if the failed change had not
-// been in the batch; if it may be tried again, all of the row's changes wait
-// for it, so that none is lost when it fails for good later.
-type batch struct {
-	claims []claim
-	rows   []row
-	turn   []int // rows in the mutations that next returned
-	ms     []Mutation
+// queued is an op that waits in a line with others of its row, where rows guard
+// themselves, or of its item, where items do.
+type queued interface {
+	*Op | *ClaimOp
+	line() string
+	version() pipeline.Version
+	quiet() bool    // it asks for nothing, and nothing was there before
+	reason() string // why it asks for nothing
 }
 
-// claim is one op's claim on a row.
-type claim struct {
-	op       *Op
+// batch writes each line once, by its highest version among the changes of one
+// Write. What the others say is covered by that write if it succeeds. If it fails
+// for good, the next lower version takes its place, as if the failed change had not
+// been in the batch; if it may be tried again, all of the line's changes wait
+// for it, so that none is lost when it fails for good later.
+type batch[O queued] struct {
+	ops   []entry[O]
+	lines []line
+}
+
+type entry[O queued] struct {
+	op       O
 	delivery int
-	next     int // the row's next claim, in the order of delivery; -1: none
+	next     int // the line's next op, in the order of delivery; -1: none
 	phase    phase
 	err      error
 }
@@ -28,124 +37,159 @@ type claim struct {
 type phase uint8
 
 const (
-	pending phase = iota
-	held          // the store holds it
-	covered       // a later change of the batch wrote the row
-	superseded
+	pending    phase = iota
+	held             // the store holds it
+	covered          // a later change of the batch wrote for it
+	superseded       // a newer version was there
+	waiting          // the store holds it, and another item has the row
+	idle             // there was nothing to do
 	failed
 )
 
-type row struct {
-	first, last int // claims
-	best        int // claim that next returned
+type line struct {
+	first, last int // ops
+	best        int // op that next returned
 	settled     bool
 }
 
-func gather(ds []pipeline.Delivery) *batch {
-	b := &batch{claims: make([]claim, 0, len(ds)+len(ds)/8)}
-	index := make(map[string]int, len(ds))
+func gather[O queued](ds []pipeline.Delivery) *batch[O] {
+	b := &batch[O]{}
+	var index map[string]int
 	for i := range ds {
 		for _, o := range ds[i].Ops {
-			op, ok := o.(*Op)
+			op, ok := o.(O)
 			if !ok {
 				continue
 			}
-			at := len(b.claims)
-			b.claims = append(b.claims, claim{op: op, delivery: i, next: -1})
-			r, seen := index[op.row]
+			if index == nil {
+				index = make(map[string]int, len(ds))
+				b.ops = make([]entry[O], 0, len(ds)+len(ds)/8)
+			}
+			at := len(b.ops)
+			b.ops = append(b.ops, entry[O]{op: op, delivery: i, next: -1})
+			l, seen := index[op.line()]
 			if !seen {
-				index[op.row] = len(b.rows)
-				b.rows = append(b.rows, row{first: at, last: at})
+				index[op.line()] = len(b.lines)
+				b.lines = append(b.lines, line{first: at, last: at})
 				continue
 			}
-			b.claims[b.rows[r].last].next = at
-			b.rows[r].last = at
+			b.ops[b.lines[l].last].next = at
+			b.lines[l].last = at
 		}
 	}
 	return b
 }
 
-// next returns one mutation for each row that is not settled; none when all are.
-func (b *batch) next() []Mutation {
-	b.turn, b.ms = b.turn[:0], b.ms[:0]
-	for r := range b.rows {
-		row := &b.rows[r]
-		if row.settled {
-			continue
-		}
-		row.best = -1
-		for i := row.first; i >= 0; i = b.claims[i].next {
-			if b.claims[i].phase != pending {
-				continue
-			}
-			if row.best < 0 || b.version(i).Compare(b.version(row.best)) > 0 {
-				row.best = i
-			}
-		}
-		if row.best < 0 {
-			row.settled = true
-			continue
-		}
-		b.turn = append(b.turn, r)
-		b.ms = append(b.ms, b.claims[row.best].op.Mutation)
-	}
-	return b.ms
+// turn is an op that is to be written for its line.
+type turn[O queued] struct {
+	line int
+	op   O
 }
 
-// settle takes the results of the mutations that next returned.
-func (b *batch) settle(rs []Result) {
-	for i, res := range rs {
-		row := &b.rows[b.turn[i]]
-		if res.Err != nil {
-			if _, again := pipeline.Retryable(res.Err); !again && !pipeline.IsFatal(res.Err) {
-				b.claims[row.best].phase, b.claims[row.best].err = failed, res.Err
-				continue
+// next appends the highest version of each line that is not settled; nothing when
+// all are.
+func (b *batch[O]) next(turns []turn[O]) []turn[O] {
+	for l := range b.lines {
+		line := &b.lines[l]
+		if line.settled {
+			continue
+		}
+		line.best = -1
+		for i := range b.pending(l) {
+			if line.best < 0 || b.ops[i].op.version().Compare(b.ops[line.best].op.version()) > 0 {
+				line.best = i
 			}
 		}
-		row.settled = true
-		best := b.version(row.best)
-		for j := row.first; j >= 0; j = b.claims[j].next {
-			c := &b.claims[j]
-			switch {
-			case c.phase != pending:
-			case res.Err != nil:
-				c.phase, c.err = failed, res.Err
-			case res.Superseded:
-				c.phase = superseded
-			case b.version(j).Compare(best) == 0:
-				c.phase = held
-			case j < row.best:
-				c.phase = covered
-			default:
-				c.phase = superseded
+		if line.best < 0 {
+			line.settled = true
+			continue
+		}
+		turns = append(turns, turn[O]{l, b.ops[line.best].op})
+	}
+	return turns
+}
+
+// pending yields the ops of a line that nothing became of yet.
+func (b *batch[O]) pending(l int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := b.lines[l].first; i >= 0; i = b.ops[i].next {
+			if b.ops[i].phase == pending && !yield(i) {
+				return
 			}
 		}
 	}
 }
 
-func (b *batch) version(claim int) pipeline.Version { return b.claims[claim].op.Mutation.Version }
+// fail takes the error of the op that next returned for a line.
+func (b *batch[O]) fail(l int, err error) {
+	line := &b.lines[l]
+	if _, again := pipeline.Retryable(err); !again && !pipeline.IsFatal(err) {
+		b.ops[line.best].phase, b.ops[line.best].err = failed, err
+		return
+	}
+	line.settled = true
+	for i := range b.pending(l) {
+		b.ops[i].phase, b.ops[i].err = failed, err
+	}
+}
 
-// finish sets the outcome of each delivery, and names those that failed.
-func (b *batch) finish(ds []pipeline.Delivery) error {
-	var e pipeline.BatchError
-	for i := 0; i < len(b.claims); {
-		d := b.claims[i].delivery
-		best := superseded
-		for ; i < len(b.claims) && b.claims[i].delivery == d; i++ {
-			c := &b.claims[i]
-			if c.phase == failed {
-				e.Add(d, c.err)
+// quiet tells whether none of a line's changes asks for anything, now or before.
+func (b *batch[O]) quiet(l int) bool {
+	for i := range b.pending(l) {
+		if !b.ops[i].op.quiet() {
+			return false
+		}
+	}
+	return true
+}
+
+// park takes a line out of the turns until settle says what became of it.
+func (b *batch[O]) park(l int) { b.lines[l].settled = true }
+
+// settle takes what became of the op that next returned for a line, with its
+// error where that is failed: an error that takes nothing back.
+func (b *batch[O]) settle(l int, became phase, err error) {
+	line := &b.lines[l]
+	line.settled = true
+	best := b.ops[line.best].op.version()
+	for i := range b.pending(l) {
+		e := &b.ops[i]
+		switch {
+		case became == superseded || became == idle:
+			e.phase = became
+		case e.op.version().Compare(best) == 0:
+			e.phase, e.err = became, err
+		case i < line.best:
+			e.phase = covered
+		default:
+			e.phase = superseded
+		}
+	}
+}
+
+// finish sets the outcome of each delivery that has an op here, and names those that failed.
+func (b *batch[O]) finish(ds []pipeline.Delivery, failures *pipeline.BatchError) {
+	for i := 0; i < len(b.ops); {
+		d, op := b.ops[i].delivery, b.ops[i].op
+		best := failed
+		for ; i < len(b.ops) && b.ops[i].delivery == d; i++ {
+			e := &b.ops[i]
+			if e.phase == failed {
+				failures.Add(d, e.err)
 			}
-			best = min(best, c.phase)
+			best = min(best, e.phase)
 		}
 		switch best {
 		case held:
 			ds[d].Outcome = pipeline.Written
 		case covered:
 			ds[d].Outcome = pipeline.Coalesced
+		case waiting:
+			ds[d].Outcome, ds[d].Reason = pipeline.NoEffect, ReasonCollision
+		case idle:
+			ds[d].Outcome, ds[d].Reason = pipeline.NoEffect, op.reason()
 		default:
 			ds[d].Outcome = pipeline.Superseded
 		}
 	}
-	return e.OrNil()
 }

@@ -6,14 +6,14 @@
 //
 // A view is a function of the items. Replaying any part of the stream, any
 // number of times, in any order across items, from several workers of which one
-// lags behind, leaves the rows that one clean pass would leave. Three rules
-// make it so:
+// lags behind, leaves the rows that one clean pass would leave. How is decided by
+// the row key ([Sink.Guard]).
 //
-//   - A row guards itself. It is written only over a row of a lower version, the
-//     version being that of the change. That is sound because a row belongs to
-//     one item alone: its key must decode back to the item's key, by {@key} or by
-//     every key attribute with |esc. Rows that several items may claim need a
-//     guard at the item, which is the capability "state"; [New] and Plan refuse them.
+// A row guards itself where its key decodes back to the item's key, by {@key} or by
+// every key attribute with |esc, so that it belongs to one item alone:
+//
+//   - It is written only over a row of a lower version, the version being that of
+//     the change.
 //   - A row that goes away leaves a tombstone at its key, with the version of
 //     the change. Readers skip it; a late write loses against it; the item's next
 //     row at that key, which is newer, wins.
@@ -22,13 +22,33 @@
 //     writes: either order, a crash between the two, or only one of them again
 //     all end alike, because the change is delivered again until both are durable.
 //
+// Everywhere else several items may ask for a row, and the item guards it:
+//
+//   - What is known of an item is the version that was seen last and the row that it
+//     asks for. It changes in one transaction with the row that the item leaves and the one
+//     that it comes to, on condition that none of the three is other than it was read.
+//   - A row has a holder, and the claims of others wait at it. When the holder leaves,
+//     the first of them has the row in the same transaction, so that a row which one item
+//     hands to another is right in whatever order the two arrive. What a claim that
+//     waits means for its change, and which goes first, is the view's [Collision].
+//   - The old image has no say, so that a start in mid-stream and a gap heal at the
+//     item's next change. An item that never asked for a row is not written down.
+//
 // Deletes need no rule of their own: an item that is gone, by a user or by TTL,
 // has no row. An item whose row key misses a value is sparse: it has none either.
 //
 // # Where things are
 //
-// [Sink] plans ([Sink.Plan], pure) and writes. plan.go finds the row before and
-// after a change, move.go decides what that means for the store, row.go builds
-// rows, batch.go writes each row once a batch. The package knows no driver:
-// a [Store] writes, and a [Reader] reads.
+// [Sink] plans ([Sink.Plan], pure) and writes. plan.go finds the row of an image,
+// row.go builds it, guard.go chooses between the two ways. Where a row guards itself,
+// move.go decides what a change means for it. Where the item does, claim.go says what the
+// item asks for; step.go and seat.go, pure as well, what that means for its guard and
+// for the rows; settle.go reads, steps, commits, and reads again what was lost to others.
+// batch.go writes each row, or each item, once a batch.
+//
+// [Aggregate] does the same for groups, in the files aggregate*.go: what an item counts
+// for is kept as a guard is, and compared with what it counts for now.
+//
+// The package knows no driver: a [Store], an [ItemStore] or a [GroupStore] writes, and
+// a [Reader] reads.
 package view

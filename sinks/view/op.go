@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Step says why a row is written.
@@ -57,16 +58,30 @@ func (o *Op) String() string {
 	} else {
 		b = append(b, "put row "...)
 	}
-	b = append(b, o.Target.PK...)
-	b = append(b, '=')
-	b = o.Mutation.PK.AppendJSON(b)
-	if o.Target.SK != "" {
-		b = append(b, ' ')
-		b = append(b, o.Target.SK...)
-		b = append(b, '=')
-		b = o.Mutation.SK.AppendJSON(b)
-	}
+	b = o.Target.appendKey(b, o.Mutation.PK, o.Mutation.SK)
 	b = append(b, " ("...)
 	b = append(b, o.Step.String()...)
 	return string(append(b, ')'))
+}
+
+func (o *Op) line() string              { return o.row }
+func (o *Op) version() pipeline.Version { return o.Mutation.Version }
+func (o *Op) quiet() bool               { return false }
+func (o *Op) reason() string            { return "" }
+
+// appendKey appends a row's key as explain shows it: PK="STATUS#paid" SK="2026-01-02#...".
+func (t Target) appendKey(b []byte, pk, sk pipeline.Value) []byte {
+	b = append(append(b, t.PK...), '=')
+	b = pk.AppendJSON(b)
+	if t.SK != "" {
+		b = append(append(append(b, ' '), t.SK...), '=')
+		b = sk.AppendJSON(b)
+	}
+	return b
+}
+
+// appendRow is appendKey of a row.
+func (t Target) appendRow(b []byte, r state.Row) []byte {
+	pk, sk, _ := r.Decode() // MakeRow made it
+	return t.appendKey(b, pk, sk)
 }

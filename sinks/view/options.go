@@ -20,7 +20,10 @@ type Options struct {
 	When       pipeline.ItemCondition // items that have a row. Default: all
 	Attributes []Attribute            // what a row holds besides its key, in order. Default: nothing
 
-	Store Store // where rows are written. Default: none; the sink then plans, and refuses to write
+	Collision Collision // what becomes of an item whose row another holds. Default: DeadLetterCollision
+	Apart     bool      // rows leave no tombstones in their table: they are guarded by item
+
+	Store Store // where rows are written; an [ItemStore] where rows are guarded by item. Default: none; the sink then plans, and refuses to write
 }
 
 // Attribute is one attribute of a row: exactly one {path} keeps its DynamoDB
@@ -46,10 +49,7 @@ func (o Options) validate() error {
 	case (o.SK.Name == "") != (o.SK.Template == nil):
 		return errors.New("SK needs a name and a template, or neither")
 	}
-	keys := []Attribute{o.PK}
-	if o.SK.Name != "" {
-		keys = append(keys, o.SK)
-	}
+	keys := o.key()
 	for _, a := range keys {
 		if !a.Template.Stable() {
 			return fmt.Errorf("key attribute %s: '%s' differs from change to change, so that the row of an older one could not be found again: a row key is made of the item, {@key} and {@table}", a.Name, a.Template)
@@ -65,44 +65,18 @@ func (o Options) validate() error {
 		}
 		taken[a.Name] = "is given twice"
 	}
-	return nil
+	switch o.Collision {
+	case "", DeadLetterCollision, KeepFirst, Last:
+		return nil
+	default:
+		return fmt.Errorf("Collision is %q: it is %s, %s or %s", o.Collision, DeadLetterCollision, KeepFirst, Last)
+	}
 }
 
-// guardable tells whether the row key can decode back to the item's key, as far
-// as it can be seen before the first change: by {@key}, or by paths with |esc, which
-// [Sink.Plan] compares with the item's key attributes.
-func (o Options) guardable() ([]string, bool, error) {
-	if o.PK.Template.HasKey() || o.SK.Template != nil && o.SK.Template.HasKey() {
-		return nil, true, nil
+// key is the one or two attributes of the row key.
+func (o Options) key() []Attribute {
+	if o.SK.Name == "" {
+		return []Attribute{o.PK}
 	}
-	esc := o.PK.Template.EscPaths()
-	if o.SK.Template != nil {
-		esc = append(esc, o.SK.Template.EscPaths()...)
-	}
-	if len(esc) == 0 {
-		return nil, false, claimed("several items may have the row key " + o.keyText())
-	}
-	return esc, false, nil
-}
-
-func (o Options) keyText() string {
-	if o.SK.Template == nil {
-		return fmt.Sprintf("{%s: '%s'}", o.PK.Name, o.PK.Template)
-	}
-	return fmt.Sprintf("{%s: '%s', %s: '%s'}", o.PK.Name, o.PK.Template, o.SK.Name, o.SK.Template)
-}
-
-// claimed refuses rows that need a guard at their item.
-func claimed(why string) error {
-	return errors.New(why + `: add {@key} to it, or every key attribute with |esc (rows guarded by item come with the capability "state")`)
-}
-
-// keyAttribute is the name of a top-level attribute that a path is, without
-// brackets and quotes; "" where the path leads deeper.
-func keyAttribute(path string) string {
-	p, err := pipeline.ParsePath(path)
-	if err != nil || path != p.Root() && path != `["`+p.Root()+`"]` {
-		return ""
-	}
-	return p.Root()
+	return []Attribute{o.PK, o.SK}
 }

@@ -1,10 +1,7 @@
 package view
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -24,16 +21,25 @@ type place struct {
 
 // gone is the reason for an item that does not exist: before its insert, or
 // after its removal.
-const gone = "gone"
+const gone = ReasonRemoved
 
-// Plan compares the place of the item's row before the change with its place
-// after, and fills d.Ops with what the store must do, or sets NoEffect with
-// [ReasonWhen] or [ReasonSparse]. It does no I/O and may be called concurrently.
+// Plan fills d.Ops with what the store must do. It does no I/O and may be called
+// concurrently.
+//
+// A row that guards itself has one [Op] where it is and one where it was, as the old
+// and the new image say; or none, and the outcome is NoEffect with [ReasonWhen] or
+// [ReasonSparse]. A row guarded by item has one [ClaimOp], whatever the old image
+// says: Write compares it with what is known of the item.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
-	c := d.Change
-	if err := s.checkGuard(c); err != nil {
-		return err
+	if g := s.Guard(d.Change); g.ByItem {
+		return s.planClaim(d, g)
 	}
+	return s.planRow(d)
+}
+
+// planRow compares the place of the item's row before the change with its place after.
+func (s *Sink) planRow(d *pipeline.Delivery) error {
+	c := d.Change
 	was, err := s.before(c)
 	if err != nil {
 		return err
@@ -48,8 +54,12 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 // Requires names the new image when anything but {@key} is read, and the old one
 // when the row key is made of the item's attributes: rows may then move or go
 // sparse, and only the old image says where they were. A row key of {@key} and
-// literals never changes, so that such a view needs no old image to find its row.
+// literals never changes, so that such a view needs no old image to find its row, nor
+// does one whose rows are guarded by item.
 func (s *Sink) Requires() pipeline.Needs {
+	if s.decided && s.guard.ByItem {
+		return pipeline.Needs{New: s.readsItem}
+	}
 	return pipeline.Needs{Old: !s.fixedKey, New: s.readsItem}
 }
 
@@ -65,7 +75,7 @@ func (s *Sink) before(c *pipeline.Change) (place, error) {
 		k, err := s.key(template.Scope{Change: c, Item: c.Keys})
 		return place{key: k}, err
 	default:
-		return place{}, s.lacks(c, "an old", "its row may be at another key")
+		return place{}, lacks(c, "an old", "its row may be at another key", pipeline.NewAndOldImages.String())
 	}
 }
 
@@ -77,7 +87,7 @@ func (s *Sink) after(c *pipeline.Change) (place, error) {
 	case c.New.Exists():
 		return s.place(c, c.New)
 	case s.readsItem:
-		return place{}, s.lacks(c, "a new", "its row is made of it")
+		return place{}, lacks(c, "a new", "its row is made of it", pipeline.NewImage.String()+" or "+pipeline.NewAndOldImages.String())
 	default:
 		return s.place(c, c.Keys)
 	}
@@ -100,22 +110,6 @@ func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
 	return place{key: k}, nil
 }
 
-func (s *Sink) lacks(c *pipeline.Change, image, why string) error {
-	return fmt.Errorf("%s without %s image, and %s: the stream's view type must be %s", c.Op, image, why, pipeline.NewAndOldImages)
-}
-
-// checkGuard makes sure that the row key decodes back to the item's key.
-func (s *Sink) checkGuard(c *pipeline.Change) error {
-	if s.keyInRow {
-		return nil
-	}
-	if strings.IndexByte(string(c.Key), '!') >= 0 {
-		return errors.New("items of several tables may have the row key " + s.keyText + ": add {@key} to it")
-	}
-	for name := range c.Keys.All() {
-		if !slices.Contains(s.escaped, name) {
-			return claimed(fmt.Sprintf("the row key %s lacks the key attribute %s, so several items may have it", s.keyText, name))
-		}
-	}
-	return nil
+func lacks(c *pipeline.Change, image, why, viewType string) error {
+	return fmt.Errorf("%s without %s image, and %s: the stream's view type must be %s", c.Op, image, why, viewType)
 }

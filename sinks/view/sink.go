@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +17,12 @@ type Sink struct {
 	pk, sk     Attribute
 	when       pipeline.ItemCondition // nil: every item
 	attributes []Attribute
+	collision  Collision
 	store      Store
 
-	keyText   string   // the row key's templates, for errors
-	keyInRow  bool     // the row key holds {@key}
-	escaped   []string // else: attributes that it holds with |esc
+	guard     Guard
+	decided   bool     // guard holds whatever the key attributes of items are
+	escaped   []string // else: it holds where their names are among these
 	fixedKey  bool     // the row key reads no attribute: it never changes for an item
 	readsItem bool     // a template or the condition reads attributes
 }
@@ -30,15 +32,12 @@ var (
 	_ pipeline.Planner    = (*Sink)(nil)
 	_ pipeline.Requirer   = (*Sink)(nil)
 	_ pipeline.KeyOrderer = (*Sink)(nil)
+	_ pipeline.Guarded    = (*Sink)(nil)
 )
 
 // New makes the sink of a view. The error names the option that is wrong.
 func New(o Options) (*Sink, error) {
 	if err := o.validate(); err != nil {
-		return nil, fmt.Errorf("view %q: %w", o.Name, err)
-	}
-	paths, keyInRow, err := o.guardable()
-	if err != nil {
 		return nil, fmt.Errorf("view %q: %w", o.Name, err)
 	}
 	s := &Sink{
@@ -51,19 +50,19 @@ func New(o Options) (*Sink, error) {
 		sk:         o.SK,
 		when:       o.When,
 		attributes: slices.Clone(o.Attributes),
+		collision:  cmp.Or(o.Collision, DeadLetterCollision),
 		store:      o.Store,
-		keyText:    o.keyText(),
-		keyInRow:   keyInRow,
 		readsItem:  o.When != nil,
 		fixedKey:   true,
 	}
-	for _, p := range paths {
-		if name := keyAttribute(p); name != "" {
-			s.escaped = append(s.escaped, name)
+	s.guard, s.escaped, s.decided = o.guard()
+	if s.guard.ByItem && s.store != nil {
+		if _, ok := s.store.(ItemStore); !ok {
+			return nil, fmt.Errorf("view %q: Store is a %T, which is no ItemStore: its rows are guarded by item, because %s", o.Name, o.Store, s.guard.Why)
 		}
 	}
-	for _, a := range []Attribute{o.PK, o.SK} {
-		if a.Template != nil && len(a.Template.Paths()) > 0 {
+	for _, a := range o.key() {
+		if len(a.Template.Paths()) > 0 {
 			s.fixedKey, s.readsItem = false, true
 		}
 	}
@@ -79,23 +78,59 @@ func (s *Sink) Target() Target { return s.target }
 // KeepsKeyOrder is true: an older write that comes after a newer one loses.
 func (s *Sink) KeepsKeyOrder() bool { return true }
 
+// Guarded is true: versions decide.
+func (s *Sink) Guarded() bool { return true }
+
 // Write applies the planned ops. A change of which any op was applied is
 // Written; Coalesced when later changes of the batch wrote all its rows; and
-// Superseded when newer ones were there.
+// Superseded when newer ones were there. Where rows are guarded by item, a change is
+// NoEffect when its item asks for no row and has none, or when another has the
+// row; the latter fails with a [CollisionError] as the view's [Collision] says.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if s.store == nil {
 		return pipeline.Fatal(errors.New("view " + s.target.View + " has no store: it was made to plan only"))
 	}
-	b := gather(ds)
-	for ms := b.next(); len(ms) > 0; ms = b.next() {
-		rs, err := s.store.Apply(ctx, s.target, ms)
-		if err != nil {
+	var failed pipeline.BatchError
+	for _, write := range []func(context.Context, []pipeline.Delivery, *pipeline.BatchError) error{s.writeRows, s.writeClaims} {
+		if err := write(ctx, ds, &failed); err != nil {
 			return fmt.Errorf("view %s: %w", s.target.View, err)
 		}
-		if len(rs) != len(ms) {
-			return pipeline.Fatal(fmt.Errorf("view %s: the store answered %d of %d mutations", s.target.View, len(rs), len(ms)))
-		}
-		b.settle(rs)
 	}
-	return b.finish(ds)
+	return failed.OrNil()
+}
+
+// writeRows writes rows that guard themselves: each op is one conditional write.
+func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
+	b := gather[*Op](ds)
+	var ms []Mutation
+	for turns := b.next(nil); len(turns) > 0; turns = b.next(turns[:0]) {
+		ms = ms[:0]
+		for _, t := range turns {
+			ms = append(ms, t.op.Mutation)
+		}
+		rs, err := s.store.Apply(ctx, s.target, ms)
+		if err != nil {
+			return err
+		}
+		if len(rs) != len(ms) {
+			return short(len(rs), len(ms), "mutations")
+		}
+		for i, r := range rs {
+			switch {
+			case r.Err != nil:
+				b.fail(turns[i].line, r.Err)
+			case r.Superseded:
+				b.settle(turns[i].line, superseded, nil)
+			default:
+				b.settle(turns[i].line, held, nil)
+			}
+		}
+	}
+	b.finish(ds, failed)
+	return nil
+}
+
+// short is the error of a store that answers less than it was asked.
+func short(got, want int, what string) error {
+	return pipeline.Fatal(fmt.Errorf("the store answered %d of %d %s", got, want, what))
 }

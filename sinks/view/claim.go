@@ -1,0 +1,98 @@
+package view
+
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// ClaimOp is what a change means for a row that is guarded by item: the row that
+// the item asks for from now on, or none. What it had is the guard's to know.
+type ClaimOp struct {
+	Target *Target
+	Row    state.Row      // "": the item asks for no row
+	PK, SK pipeline.Value // of the row; SK is absent where the table has none
+	Claim  Claim
+	Guard  Guard
+
+	none string // why the item asks for no row: ReasonWhen, ReasonSparse or ReasonRemoved
+	idle bool   // nor did it before this change
+}
+
+var _ pipeline.Op = (*ClaimOp)(nil)
+
+// String is a line such as: claim row PK="EMAIL#a@b" SK="USER" (guarded by item: several items may have this key).
+func (o *ClaimOp) String() string {
+	b := make([]byte, 0, 128)
+	if o.Row == "" {
+		b = append(b, "claim no row ("...)
+		b = append(b, o.why()...)
+		b = append(b, "; "...)
+	} else {
+		b = append(b, "claim row "...)
+		b = o.Target.appendKey(b, o.PK, o.SK)
+		b = append(b, " ("...)
+	}
+	b = append(b, "guarded by item: "...)
+	b = append(b, o.Guard.Why...)
+	return string(append(b, ')'))
+}
+
+func (o *ClaimOp) why() string {
+	switch o.none {
+	case ReasonSparse:
+		return "a value of its key is missing"
+	case gone:
+		return "item removed"
+	default:
+		return "the condition is not met"
+	}
+}
+
+func (o *ClaimOp) line() string              { return string(o.Claim.Source) }
+func (o *ClaimOp) version() pipeline.Version { return o.Claim.Version }
+func (o *ClaimOp) quiet() bool               { return o.idle }
+func (o *ClaimOp) reason() string            { return o.none }
+
+// planClaim fills d.Ops with the row that the new image asks for. Whether that is
+// any news only the guard knows, so that every change has an op. The old image has
+// no say in what the row becomes: it may be of a change that was never delivered.
+func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
+	c := d.Change
+	is, err := s.after(c)
+	if err != nil {
+		return err
+	}
+	op := &ClaimOp{Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: c.Time}, Guard: g, none: is.reason}
+	if is.reason != "" {
+		op.idle = s.idle(c)
+		d.Ops = append(d.Ops, op)
+		return nil
+	}
+	op.PK, op.SK = is.key.pk, is.key.sk
+	if op.Row, err = state.MakeRow(op.PK, op.SK); err != nil {
+		return err
+	}
+	item := c.New
+	if !item.Exists() {
+		item = c.Keys
+	}
+	if op.Claim.Attributes, err = s.columns(template.Scope{Change: c, Item: item}); err != nil {
+		return err
+	}
+	d.Ops = append(d.Ops, op)
+	return nil
+}
+
+// idle tells whether the item, as the change shows it, asked for no row before
+// either. Of an item that nothing is known of, such a change needs no guard: no
+// earlier change that may still come, from dead letters or from a worker that
+// lags, would claim a row behind it. Most items of a table are no view's, and cost
+// nothing for it.
+func (s *Sink) idle(c *pipeline.Change) bool {
+	if c.Old.Exists() {
+		was, err := s.place(c, c.Old)
+		return err == nil && was.reason != ""
+	}
+	return c.Op != pipeline.Modify && c.Op != pipeline.Remove
+}

@@ -1,0 +1,127 @@
+package view_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// A row guards itself where its key decodes back to the item's key; everywhere
+// else the item guards it.
+func TestGuard(t *testing.T) {
+	const (
+		self      = ""
+		many      = "several items may have this key"
+		run       = "parts of this key could run together, so several items may have it"
+		missing   = "not every key attribute of the item is in this key, so several items may have it"
+		tables    = "items of several tables may have this key"
+		setApart  = "its tombstones are kept apart"
+		oneTable  = false
+		allTables = true
+	)
+	for _, c := range []struct {
+		pk, sk string
+		apart  bool
+		tables bool // the pipeline reads several
+		want   string
+	}{
+		{"{@key}", "", false, oneTable, self},
+		{"{@key}", "", false, allTables, self},
+		{"STATUS#{Status}", "{@key}", false, oneTable, self},
+		{"STATUS#{Status}", "{CreatedAt}#{@key}", false, oneTable, self},
+		{"{Status}#{Email}#{@key}", "", false, oneTable, self}, // {@key} can be cut off, whatever is before it
+		{"{Status}#{Email}", "{@key}", false, oneTable, self},
+		{"{Status}{@key}", "", false, oneTable, run},
+		{"STATUS#{Status}", "{@key}", true, oneTable, setApart},
+		{"EMAIL#{Email|lower}", "USER", true, oneTable, setApart},
+
+		{"{PK|esc}#{SK|esc}", "", false, oneTable, self},
+		{"{PK|esc}", "{SK|esc}", false, oneTable, self},
+		{"{Status}", "{SK|esc}/{PK|esc}", false, oneTable, self},
+		{"{PK}", "{SK}", false, oneTable, self},
+		{"{PK|esc}", `{["SK"]}`, false, oneTable, self},
+		{"{PK|esc}", "{SK|esc}", false, allTables, tables},
+		{"{PK|esc}", "{SK|esc}", true, oneTable, setApart},
+		{"{PK|esc}{Status}", "{SK|esc}", false, oneTable, run},
+		{"{PK|esc}#{Status}#{Email}", "{SK|esc}", false, oneTable, run},
+		{"{PK|esc}", "USER", false, oneTable, missing},
+		{"{PK|esc}", "{SK|lower}", false, oneTable, missing},
+		{"{PK|esc}", "{Address.SK|esc}", false, oneTable, missing},
+		{"{Email|esc}", "", false, oneTable, missing},
+
+		{"EMAIL#{Email|lower}", "USER", false, oneTable, many},
+		{"{PK}#{SK}", "", false, oneTable, run},
+		{"{Address.PK|esc}", "{Address.SK|esc}", false, oneTable, many},
+		{"{PK|lower|esc}", "{SK|hash}", false, oneTable, many},
+		{"{@key|hash}", "", false, oneTable, many},
+		{"ALL", "", false, oneTable, many},
+	} {
+		o := byStatus(t, nil)
+		o.PK, o.SK, o.Apart = attribute(t, "PK="+c.pk), view.Attribute{}, c.apart
+		if c.sk != "" {
+			o.SK = attribute(t, "SK="+c.sk)
+		}
+		it := item("Type=Order", "Status=paid", "Email=e", "CreatedAt=c")
+		it["Address"] = sinktest.Attr{"M": item()}
+		page := pipeline.NewDecoder(pipeline.DecoderOptions{TableInKey: c.tables}).DecodeLines(
+			sinktest.Record{EventName: "INSERT", Keys: item(), New: it, Sequence: "123456789012345678901"}.JSON())
+		d := pipeline.Delivery{Change: &page.Changes[0]}
+		s := newSink(t, o)
+		if err := s.Plan(&d); err != nil {
+			t.Errorf("{%s, %s}: %v", c.pk, c.sk, err)
+			continue
+		}
+		g := s.Guard(d.Change)
+		if _, claims := d.Ops[0].(*view.ClaimOp); g.ByItem != (c.want != self) || c.want != self && g.Why != c.want || claims != g.ByItem || g.Why == "" {
+			t.Errorf("{%s, %s} apart %t, several tables %t: guarded by item %t, because %q, planned as a claim %t; want %q",
+				c.pk, c.sk, c.apart, c.tables, g.ByItem, g.Why, claims, c.want)
+		}
+	}
+}
+
+// Which way a view goes that only its first change can tell is known too late for
+// New to look at its store.
+func TestWriteNeedsAnItemStoreWhereItemsGuard(t *testing.T) {
+	o := byStatus(t, &memory{})
+	o.SK = attribute(t, "SK={Status|esc}")
+	s := newSink(t, o)
+	if err := s.Write(t.Context(), deliveries(t, s, life(t)...)); !pipeline.IsFatal(err) {
+		t.Errorf("got %v, want a fatal error", err)
+	}
+}
+
+func TestItemsGuardWithoutOldImages(t *testing.T) {
+	o := byStatus(t, nil)
+	o.SK = attribute(t, "SK=ORDER")
+	if got := newSink(t, o).Requires(); got != (pipeline.Needs{New: true}) {
+		t.Errorf("Requires: got %+v, want the new image alone", got)
+	}
+	o.PK, o.When = attribute(t, "PK=ALL"), nil
+	o.Attributes = nil
+	if got := newSink(t, o).Requires(); got != (pipeline.Needs{}) {
+		t.Errorf("Requires without a placeholder: got %+v, want no image", got)
+	}
+	if !newSink(t, o).Guarded() || !newSink(t, o).KeepsKeyOrder() {
+		t.Error("versions must decide")
+	}
+}
+
+// Collision errors are for the letter, their redacted text is for the log.
+func TestCollisionErrorSaysWhatAndWhere(t *testing.T) {
+	err := error(&view.CollisionError{View: "user_by_email", Row: `PK="EMAIL#a@b" SK="USER"`, Holder: "first", Source: "second"})
+	const want = `view "user_by_email": the item first holds the row PK="EMAIL#a@b" SK="USER", which the item second claims too: ` +
+		`it has the row once the other leaves it; change one of the two, or let on_collision say keep_first or last`
+	if err.Error() != want {
+		t.Errorf("got  %s\nwant %s", err, want)
+	}
+	redacted, _ := errors.AsType[pipeline.Redacted](err)
+	if got, want := redacted.Redacted(), `view "user_by_email": two items claim one row; the dead letter names them`; got != want {
+		t.Errorf("for logs: got %s, want %s", got, want)
+	}
+	if _, again := pipeline.Retryable(err); again || pipeline.IsFatal(err) {
+		t.Error("it is not permanent")
+	}
+}

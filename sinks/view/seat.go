@@ -1,0 +1,78 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// order is how claims of different items on one row are told apart: by time, then
+// version, then key. Versions of different items say nothing of which came first, but
+// all workers must see the same one in front.
+func (c *Claim) order(d *Claim) int {
+	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), strings.Compare(string(c.Source), string(d.Source)))
+}
+
+// put gives the item of c this claim in place of the one that it may have.
+func (s *Seat) put(c Claim, rule Collision) {
+	if s.Holder.Source == c.Source || s.Holder.Source == "" {
+		s.Holder = c
+	} else {
+		s.forget(c.Source)
+		s.Waiting = append(s.Waiting, c)
+	}
+	if i := s.next(rule); rule == Last && i >= 0 && s.Waiting[i].order(&s.Holder) > 0 {
+		s.Waiting[i], s.Holder = s.Holder, s.Waiting[i]
+	}
+}
+
+// drop takes the item's claim away. Where it held the row, the next has it.
+func (s *Seat) drop(source pipeline.Key, rule Collision) {
+	if s.Holder.Source != source {
+		s.forget(source)
+		return
+	}
+	s.Holder = Claim{}
+	if i := s.next(rule); i >= 0 {
+		s.Holder = s.Waiting[i]
+		s.remove(i)
+	}
+}
+
+// next is the index of the claim that is in front of those who wait, -1 where none does.
+func (s *Seat) next(rule Collision) int {
+	front := -1
+	for i := range s.Waiting {
+		if front >= 0 {
+			c := s.Waiting[i].order(&s.Waiting[front])
+			if rule == Last && c <= 0 || rule != Last && c >= 0 {
+				continue
+			}
+		}
+		front = i
+	}
+	return front
+}
+
+// waits tells whether the item has a claim and not the row.
+func (s *Seat) waits(source pipeline.Key) bool { return s.index(source) >= 0 }
+
+func (s *Seat) index(source pipeline.Key) int {
+	return slices.IndexFunc(s.Waiting, func(c Claim) bool { return c.Source == source })
+}
+
+func (s *Seat) forget(source pipeline.Key) {
+	if i := s.index(source); i >= 0 {
+		s.remove(i)
+	}
+}
+
+// remove takes a waiting claim out: they are in no order.
+func (s *Seat) remove(i int) {
+	last := len(s.Waiting) - 1
+	s.Waiting[i] = s.Waiting[last]
+	s.Waiting[last] = Claim{}
+	s.Waiting = s.Waiting[:last]
+}

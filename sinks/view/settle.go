@@ -1,0 +1,217 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// lostError is what a change comes to that lost maxLost times.
+type lostError struct{}
+
+var _ pipeline.Redacted = lostError{}
+
+func (lostError) Error() string {
+	return fmt.Sprintf("other workers changed its item or its rows %d times meanwhile", maxLost+1)
+}
+
+func (e lostError) Redacted() string { return e.Error() }
+
+// writeClaims writes rows that are guarded by item: it reads the guards of the
+// batch's items and the seats of their rows, moves the items in memory, one after the
+// other, and commits each move on condition that what it was read from is
+// unchanged. What was lost to others is read again.
+func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
+	b := gather[*ClaimOp](ds)
+	turns := b.next(nil)
+	if len(turns) == 0 {
+		return nil
+	}
+	store, ok := s.store.(ItemStore)
+	if !ok {
+		return pipeline.Fatal(errors.New("its store is no ItemStore: its rows are guarded by item, because " + turns[0].op.Guard.Why))
+	}
+	w := &claims{sink: s, store: store, batch: b, seats: make(map[state.Row]*Seat)}
+	for lost := 0; len(turns) > 0; turns = b.next(turns[:0]) {
+		if lost > maxLost {
+			for _, t := range turns {
+				b.fail(t.line, pipeline.Transient(lostError{}))
+			}
+			continue
+		}
+		again, err := w.round(ctx, turns)
+		if err != nil {
+			return err
+		}
+		if again {
+			lost++
+		}
+	}
+	if err := w.conclude(ctx); err != nil {
+		return err
+	}
+	b.finish(ds, failed)
+	return nil
+}
+
+// claims is one Write of rows that are guarded by item.
+type claims struct {
+	sink  *Sink
+	store ItemStore
+	batch *batch[*ClaimOp]
+	seats map[state.Row]*Seat // as this Write read them or left them; none that it lost
+	stand []standing
+}
+
+// standing is a claim that is durable, in a line that is parked until the seats
+// are what the whole batch leaves.
+type standing struct {
+	turn turn[*ClaimOp]
+	row  state.Row
+}
+
+// round tries each turn once, and tells whether any was lost to other writers.
+func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, err error) {
+	guards, err := w.guards(ctx, turns)
+	if err != nil {
+		return false, err
+	}
+	moving := make([]int, 0, len(turns)) // turns
+	var rows []state.Row
+	for i, t := range turns {
+		switch t.op.judge(guards[i], w.batch.quiet(t.line)) {
+		case older:
+			w.batch.settle(t.line, superseded, nil)
+		case done:
+			w.batch.settle(t.line, held, nil)
+		case nothing:
+			w.batch.settle(t.line, idle, nil)
+		case stands:
+			w.rest(t, guards[i].Row)
+		case moves:
+			moving = append(moving, i)
+			rows = append(rows, guards[i].Row, t.op.Row)
+		}
+	}
+	if err := w.read(ctx, rows); err != nil {
+		return false, err
+	}
+	var ws []ItemWrite
+	var of []turn[*ClaimOp]
+	for _, i := range moving {
+		t := turns[i]
+		if seat := w.seats[t.op.Row]; t.op.Row != "" && seat.Foreign != "" {
+			w.batch.fail(t.line, &foreignError{w.sink.target.View, seat.Foreign, w.sink.text(t.op.Row)})
+			continue
+		}
+		ws = append(ws, t.op.move(guards[i], w.seats, w.sink.collision))
+		of = append(of, t)
+	}
+	return w.commit(ctx, ws, of)
+}
+
+// commit writes what was moved in memory.
+func (w *claims) commit(ctx context.Context, ws []ItemWrite, of []turn[*ClaimOp]) (lost bool, err error) {
+	if len(ws) == 0 {
+		return false, nil
+	}
+	rs, err := w.store.Settle(ctx, w.sink.target, ws)
+	if err != nil {
+		return false, err
+	}
+	if len(rs) != len(ws) {
+		return false, short(len(rs), len(ws), "writes")
+	}
+	for i, r := range rs {
+		t := of[i]
+		if !r.Lost && r.Err == nil {
+			w.rest(t, t.op.Row)
+			continue
+		}
+		for _, sw := range ws[i].Seats { // and those that build on it are lost too
+			delete(w.seats, sw.Row)
+		}
+		if r.Err != nil {
+			w.batch.fail(t.line, r.Err)
+		}
+		lost = lost || r.Lost
+	}
+	return lost, nil
+}
+
+// rest settles a turn whose claim is durable, at once where it is for no row.
+func (w *claims) rest(t turn[*ClaimOp], row state.Row) {
+	if row == "" {
+		w.batch.settle(t.line, held, nil)
+		return
+	}
+	w.batch.park(t.line)
+	w.stand = append(w.stand, standing{t, row})
+}
+
+// conclude says of each durable claim whether it has its row. Only now the items
+// of the batch that left a row have made room for those that came for it.
+func (w *claims) conclude(ctx context.Context) error {
+	rows := make([]state.Row, 0, len(w.stand))
+	for _, st := range w.stand {
+		rows = append(rows, st.row)
+	}
+	if err := w.read(ctx, rows); err != nil {
+		return err
+	}
+	for _, st := range w.stand {
+		seat, source := w.seats[st.row], st.turn.op.Claim.Source
+		switch {
+		case !seat.waits(source):
+			w.batch.settle(st.turn.line, held, nil)
+		case w.sink.collision == DeadLetterCollision:
+			w.batch.settle(st.turn.line, failed, &CollisionError{View: w.sink.target.View, Row: w.sink.text(st.row), Holder: seat.Holder.Source, Source: source})
+		default:
+			w.batch.settle(st.turn.line, waiting, nil)
+		}
+	}
+	return nil
+}
+
+func (w *claims) guards(ctx context.Context, turns []turn[*ClaimOp]) ([]state.Guard, error) {
+	items := make([]pipeline.Key, len(turns))
+	for i, t := range turns {
+		items[i] = t.op.Claim.Source
+	}
+	guards, err := w.store.Guards(ctx, w.sink.target, items)
+	if err == nil && len(guards) != len(items) {
+		err = short(len(guards), len(items), "guards")
+	}
+	return guards, err
+}
+
+// read reads the seats of rows that are not at hand.
+func (w *claims) read(ctx context.Context, rows []state.Row) error {
+	missing := rows[:0]
+	for _, r := range rows {
+		if _, have := w.seats[r]; r != "" && !have {
+			missing = append(missing, r)
+			w.seats[r] = nil
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	seats, err := w.store.Seats(ctx, w.sink.target, missing)
+	if err != nil {
+		return err
+	}
+	if len(seats) != len(missing) {
+		return short(len(seats), len(missing), "seats")
+	}
+	for i := range seats {
+		w.seats[missing[i]] = &seats[i]
+	}
+	return nil
+}
+
+// text is a row in words.
+func (s *Sink) text(r state.Row) string { return string(s.target.appendRow(nil, r)) }
