@@ -12,6 +12,7 @@ type burial struct {
 	of      []*lane
 	busy    bool
 	blocked bool // the last Put failed: what waits for it holds its own bytes
+	told    burialLog
 }
 
 // maxLetters bounds one Put.
@@ -20,6 +21,8 @@ const maxLetters = 500
 // bury hands an item that can never be written to dead letters.
 func (s *scheduler) bury(l *lane, it item) {
 	l.dead++
+	l.giveUp = time.Time{}
+	l.follow = l.follow || s.run.holds(s.route, it.fail.class)
 	s.buried.items = append(s.buried.items, it)
 	s.buried.of = append(s.buried.of, l)
 	if s.buried.blocked {
@@ -50,34 +53,18 @@ func (s *scheduler) buryAll() {
 		}
 		s.mu.Unlock()
 
-		letters := s.letters(items)
-		durable := s.run.putLetters(letters, func() {
-			s.mu.Lock()
-			defer s.unlock()
-			s.buried.blocked = true
-			for i := range items {
-				s.own(&items[i])
-				s.ownQueue(of[i])
-			}
-			for i := range s.buried.items {
-				s.own(&s.buried.items[i])
-				s.ownQueue(s.buried.of[i])
-			}
-			copy(letters, s.letters(items)) // of the clones: a letter is a range of the page too
-		})
-		if !durable {
+		if !s.keep(items, of) {
 			continue // stopped hard: they stay pending
 		}
-		first := &items[0]
-		s.run.p.log.LogAttrs(s.run.hard, slog.LevelError, "given up to dead letters",
-			slog.String("sink", s.route.Name), slog.Int("changes", len(items)), slog.String("class", first.fail.class),
-			slog.String("partition", first.page.part.name), slog.String("sequence", first.d.Change.Sequence),
-			slog.String("error", logText(first.fail.err)), stackOf(first.fail.err))
 		now := time.Now()
 		s.mu.Lock()
 		s.buried.blocked = false
 		for i := range items {
-			s.finish(&items[i], DeadLettered, "")
+			outcome := DeadLettered
+			if items[i].fail.class == classQuarantined {
+				outcome = Quarantined
+			}
+			s.finish(&items[i], outcome, "")
 			of[i].dead--
 			if of[i].dead == 0 {
 				s.release(of[i], now)
@@ -86,6 +73,40 @@ func (s *scheduler) buryAll() {
 		s.dispatch(now)
 		s.unlock()
 	}
+}
+
+// keep makes items durable as letters, and then the marks of their keys; false after
+// a hard stop.
+func (s *scheduler) keep(items []item, of []*lane) bool {
+	letters := s.letters(items)
+	waiting := func() {
+		s.mu.Lock()
+		defer s.unlock()
+		s.buried.blocked = true
+		for i := range items {
+			s.own(&items[i])
+			s.ownQueue(of[i])
+		}
+		for i := range s.buried.items {
+			s.own(&s.buried.items[i])
+			s.ownQueue(s.buried.of[i])
+		}
+		copy(letters, s.letters(items)) // of the clones: a letter is a range of the page too
+	}
+	if !s.run.putLetters(letters, waiting) {
+		return false
+	}
+	var keys []Key
+	for i := range items {
+		if s.run.holds(s.route, items[i].fail.class) {
+			keys = append(keys, letters[i].Key)
+		}
+	}
+	if !s.run.hold(s.route.Name, keys, waiting) {
+		return false
+	}
+	s.buried.told.tell(s, items)
+	return true
 }
 
 func (s *scheduler) letters(items []item) []DeadLetter {
@@ -105,19 +126,25 @@ func (s *scheduler) letters(items []item) []DeadLetter {
 	return letters
 }
 
-// putLetters keeps letters, trying until they are durable; false after a hard
-// stop. It counts as moving up to the first failure, of which waiting is told.
+// putLetters keeps letters, trying until they are durable; false after a hard stop.
 func (r *run) putLetters(letters []DeadLetter, waiting func()) bool {
+	return r.insist("dead letters are not kept: what waits for them is blocked", len(letters), func() error { return r.put(letters) }, waiting)
+}
+
+// insist tries until do works; false after a hard stop. It counts as moving up to
+// the first failure, of which waiting is told; blocked says for the log what
+// n letters or keys are then.
+func (r *run) insist(blocked string, n int, do func() error, waiting func()) bool {
 	for attempt := 0; ; attempt++ {
-		err := r.put(letters)
+		err := do()
 		if err == nil {
 			if attempt > 0 {
 				r.bounds.move(+1)
 			}
 			return true
 		}
-		r.p.log.LogAttrs(r.hard, slog.LevelError, "dead letters are not kept: what waits for them is blocked",
-			slog.Int("letters", len(letters)), slog.Int("attempt", attempt+1), slog.String("error", logText(err)))
+		r.p.log.LogAttrs(r.hard, slog.LevelError, blocked,
+			slog.Int("waiting", n), slog.Int("attempt", attempt+1), slog.String("error", logText(err)), stackOf(err))
 		if attempt == 0 {
 			waiting()
 			r.stopped()

@@ -16,7 +16,7 @@ type DeadLetter struct {
 	Table     string
 	Partition string
 	Index     int       // of the record in its page
-	Class     string    // undecodable, filter, detector, plan, write, panic
+	Class     string    // undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: behind a letter of its key
 	Error     string    // shows no value, unless code given to the pipeline (a sink, a filter, a detector) says one
 	Raw       []byte    // the record as it came
 	Time      time.Time // when it was given up

@@ -8,8 +8,13 @@ type batch struct {
 	of    []*lane // of each item
 	lanes []*lane // each once
 	bytes int64
+	at    time.Time // when it was formed
 	ds    []Delivery
 	errs  []error
+
+	keys   []Key  // of lanes
+	held   []item // taken out of items: their keys are held
+	heldOf []*lane
 }
 
 func (b *batch) reset() {
@@ -18,6 +23,10 @@ func (b *batch) reset() {
 	clear(b.lanes)
 	clear(b.ds)
 	clear(b.errs)
+	clear(b.keys)
+	clear(b.held)
+	clear(b.heldOf)
+	b.keys, b.held, b.heldOf = b.keys[:0], b.held[:0], b.heldOf[:0]
 	b.items, b.of, b.lanes, b.ds, b.errs, b.bytes = b.items[:0], b.of[:0], b.lanes[:0], b.ds[:0], b.errs[:0], 0
 }
 
@@ -53,6 +62,7 @@ func (s *scheduler) form(now time.Time) *batch {
 		s.spare = append(s.spare, b)
 		return nil
 	}
+	b.at = now
 	if rate := s.route.Rate; rate > 0 {
 		s.next = later(s.next, now).Add(time.Duration(float64(len(b.items)) / rate * float64(time.Second)))
 	}
@@ -75,6 +85,7 @@ func (s *scheduler) fits(b *batch, it *item) bool {
 // takeLane moves what it can of an awake lane into the batch. It is false when
 // the batch is full and the lane still awake.
 func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
+	s.expire(l, now)
 	for len(l.queue) > 0 {
 		it := &l.queue[0]
 		if it.fail != nil {

@@ -24,6 +24,9 @@ type lane struct {
 	attempt int           // failures since the last success
 	retry   []item        // of the batch that is being settled
 	server  time.Duration // the wait that a server asked for
+	err     error         // the last failure that is tried again
+	giveUp  time.Time     // when its first is given up, which has failed; zero: never
+	follow  bool          // its first was given up and holds the key: what waits behind goes the same way
 
 	heldBack bool // while its batch is written delivery by delivery: an earlier one failed
 }

@@ -158,6 +158,9 @@ func (o *Options) check() error {
 	if o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.StopTimeout < 0 || o.Backoff.Base < 0 || o.Backoff.Max < 0 {
 		return errors.New("Options: Workers, MaxBytes, MaxChanges, StopTimeout and Backoff must not be negative")
 	}
+	if o.MaxHold < 0 || (o.MaxHold > 0 || o.Quarantine != nil) && o.DeadLetters == nil {
+		return errors.New("Options: MaxHold must not be negative, and MaxHold and Quarantine need DeadLetters, which keep what is given up")
+	}
 	for i, f := range o.Filters {
 		if f == nil {
 			return fmt.Errorf("Options.Filters[%d] is nil", i)

@@ -231,6 +231,8 @@ const (
 	classPlan        = "plan"
 	classWrite       = "write"
 	classPanic       = "panic"
+	classHeld        = "held"        // MaxHold passed
+	classQuarantined = "quarantined" // behind a letter of its key
 )
 
 // runFilters asks the filters in order, up to the first that drops or fails.

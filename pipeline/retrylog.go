@@ -9,17 +9,24 @@ import (
 // are thousands a second, and one line tells it all.
 const retryLogEvery = 10 * time.Second
 
+// retention is how long a stream of DynamoDB keeps a record.
+const retention = 24 * time.Hour
+
 // retryLog gathers failures that are tried again. The scheduler's lock guards it.
 type retryLog struct {
-	n    int64
-	err  error // the last
-	next time.Time
+	n      int64
+	err    error     // the last
+	oldest time.Time // creation of the oldest change among them; zero: not known
+	next   time.Time
 }
 
-func (l *retryLog) add(s *scheduler, err error) {
+func (l *retryLog) add(s *scheduler, it *item, err error) {
 	s.route.tel.retried(s.run.hard)
 	l.n++
 	l.err = err
+	if at := it.d.Change.Time; !at.IsZero() && (l.oldest.IsZero() || at.Before(l.oldest)) {
+		l.oldest = at
+	}
 }
 
 // flush writes a line when there is something to say and the last one is long enough ago.
@@ -27,8 +34,22 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 	if l.n == 0 || now.Before(l.next) {
 		return
 	}
-	s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn, "deliveries failed and are tried again; their keys wait",
+	attrs := []slog.Attr{
 		slog.String("sink", s.route.Name), slog.Int64("failures", l.n), slog.Int("keys_waiting", len(s.parked)),
-		slog.String("error", logText(l.err)), stackOf(l.err))
-	l.n, l.err, l.next = 0, nil, now.Add(retryLogEvery)
+		slog.String("error", logText(l.err)), stackOf(l.err),
+	}
+	if o := &s.run.p.o; o.Live && !l.oldest.IsZero() {
+		// What nothing gives up is lost when the stream drops it.
+		attrs = append(attrs, slog.Float64("hours_to_loss", hours(l.oldest.Add(retention).Sub(now))))
+		if o.MaxHold > 0 {
+			attrs = append(attrs, slog.Float64("hours_to_dead_letters", hours(l.oldest.Add(o.MaxHold).Sub(now))))
+		}
+	}
+	s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn, "deliveries failed and are tried again; their keys wait", attrs...)
+	l.n, l.err, l.oldest, l.next = 0, nil, time.Time{}, now.Add(retryLogEvery)
+}
+
+// hours is d in hours, to a tenth, and not below 0.
+func hours(d time.Duration) float64 {
+	return float64(max(d, 0).Round(6*time.Minute)) / float64(time.Hour)
 }

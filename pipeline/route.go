@@ -20,6 +20,7 @@ type route struct {
 	filters    []filterStage
 	planner    Planner // nil where the sink has none
 	keepsOrder bool
+	guarded    bool
 	letters    bool // permanent failures go to dead letters
 	ledger     SinkLedger
 	newest     newest
@@ -37,12 +38,27 @@ func newRoute(o Route, letters bool) *route {
 	if k, ok := o.Sink.(KeyOrderer); ok {
 		r.keepsOrder = k.KeepsKeyOrder()
 	}
+	if g, ok := o.Sink.(Guarded); ok {
+		r.guarded = g.Guarded()
+	}
 	r.ledger = SinkLedger{NoEffect: map[string]int64{}, Dropped: map[string]int64{}}
 	return r
 }
 
 // write gives a batch to the sink and leaves each delivery's error in b.errs.
 func (r *route) write(n *run, b *batch) {
+	if err := n.askHeld(r, b); err != nil {
+		for range b.items {
+			b.errs = append(b.errs, err)
+		}
+		if IsFatal(err) {
+			n.fail(fmt.Errorf("%s: %w", r.stage, err))
+		}
+		return
+	}
+	if len(b.items) == 0 {
+		return
+	}
 	for i := range b.items {
 		b.ds = append(b.ds, b.items[i].d)
 	}
@@ -51,7 +67,7 @@ func (r *route) write(n *run, b *batch) {
 	start := time.Now()
 	whole := r.call(ctx, b.ds, b.errs)
 	if whole != nil {
-		r.isolate(ctx, b, whole)
+		r.isolate(ctx, n, b, whole)
 	}
 	failed := 0
 	for _, err := range b.errs {
@@ -68,9 +84,9 @@ func (r *route) write(n *run, b *batch) {
 
 // isolate deals with an error that failed a Write as a whole. A transient one is
 // everyone's. A panic, or a permanent error of several deliveries, has a culprit:
-// each is written once more by itself. Behind a delivery that fails then, its
-// key's later ones are held back.
-func (r *route) isolate(ctx context.Context, b *batch, whole error) {
+// each is written once more by itself. Behind a delivery that fails then and comes
+// again, or holds its key, the key's later ones are held back.
+func (r *route) isolate(ctx context.Context, n *run, b *batch, whole error) {
 	_, panicked := errors.AsType[*PanicError](whole)
 	_, retry := Retryable(whole)
 	if ctx.Err() != nil || !panicked && (retry || IsFatal(whole) || len(b.ds) == 1) {
@@ -88,7 +104,7 @@ func (r *route) isolate(ctx context.Context, b *batch, whole error) {
 		if err := r.call(ctx, b.ds[i:i+1:i+1], b.errs[i:i+1]); err != nil {
 			b.errs[i] = err
 		}
-		b.of[i].heldBack = b.errs[i] != nil && r.retried(b.errs[i])
+		b.of[i].heldBack = b.errs[i] != nil && (r.retried(b.errs[i]) || n.holds(r, classWrite))
 	}
 	for _, l := range b.lanes {
 		l.heldBack = false

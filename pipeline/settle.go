@@ -8,19 +8,29 @@ import (
 // settle books what became of a batch and sends each of its lanes on.
 func (s *scheduler) settle(b *batch, now time.Time) {
 	hard := s.run.hard.Err() != nil
+	for i := range b.held {
+		if !hard {
+			b.held[i].fail = behindLetters
+			s.bury(b.heldOf[i], b.held[i])
+		}
+	}
 	for i := range b.items {
 		it, l, err := &b.items[i], b.of[i], b.errs[i]
 		switch {
 		case err == nil:
 			s.finish(it, b.ds[i].Outcome, b.ds[i].Reason)
 			l.attempt = 0
+			if len(l.retry) == 0 {
+				l.giveUp = time.Time{}
+			}
 		case hard:
 			// It stays pending: the next run delivers it.
 		case s.route.retried(err) || len(l.retry) > 0:
 			after, _ := Retryable(err)
 			l.server = max(l.server, after)
 			l.retry = append(l.retry, *it)
-			s.retries.add(s, err)
+			l.err = err
+			s.retries.add(s, it, err)
 		default:
 			it.fail = &failure{classOf(err), err}
 			s.bury(l, *it)
@@ -34,14 +44,19 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 		if len(l.retry) > 0 {
 			l.queue = append(l.retry, l.queue...)
 			l.retry = nil
+			l.giveUp = s.deadline(l, b.at)
 			d := &delays[min(l.attempt, maxSharedDelays-1)]
 			if *d == 0 {
 				*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
 			}
 			l.wake = now.Add(max(*d, l.server))
+			if !l.giveUp.IsZero() && l.giveUp.Before(l.wake) {
+				l.wake = l.giveUp
+			}
 			l.attempt++
 			l.server = 0
 		}
+		s.followLetter(l)
 		s.release(l, now)
 	}
 	b.reset()
@@ -74,9 +89,10 @@ func (s *scheduler) release(l *lane, now time.Time) {
 func (s *scheduler) giveUp(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
 		s.bury(l, l.pop())
+		s.followLetter(l)
 		return
 	}
-	s.retries.add(s, l.queue[0].fail.err)
+	s.retries.add(s, &l.queue[0], l.queue[0].fail.err)
 	l.wake = now.Add(max(1, s.run.p.o.Backoff.delay(l.attempt, 0)))
 	l.attempt++
 	s.release(l, now)

@@ -30,6 +30,7 @@ type sinkTelemetry struct {
 	duration metric.Float64Histogram
 	size     metric.Int64Histogram
 	retries  metric.Int64Counter
+	letters  metric.Int64Counter
 	set      metric.MeasurementOption
 	attrs    []attribute.KeyValue
 }
@@ -38,7 +39,7 @@ func newTelemetry(p *Pipeline) (*telemetry, error) {
 	m := p.o.Meter.Meter(scope)
 	t := &telemetry{tracer: p.o.Tracer.Tracer(scope), name: attribute.String("pipeline", p.o.Name)}
 	t.preps = metric.WithAttributeSet(attribute.NewSet(t.name))
-	var errs [6]error
+	var errs [7]error
 	t.prepare, errs[0] = m.Float64Histogram("tablewake.prepare.duration", metric.WithUnit("s"),
 		metric.WithDescription("time to decode, filter, detect and plan one page"))
 	duration, err := m.Float64Histogram("tablewake.write.duration", metric.WithUnit("s"),
@@ -50,12 +51,15 @@ func newTelemetry(p *Pipeline) (*telemetry, error) {
 	retries, err := m.Int64Counter("tablewake.sink.retries", metric.WithUnit("{delivery}"),
 		metric.WithDescription("deliveries that failed and are tried again"))
 	errs[3] = err
+	letters, err := m.Int64Counter("tablewake.sink.letters", metric.WithUnit("{delivery}"),
+		metric.WithDescription("deliveries put into dead letters, by sink and class"))
+	errs[4] = err
 	for _, r := range p.routes {
 		attrs := []attribute.KeyValue{t.name, attribute.String("sink", r.Name)}
-		r.tel = &sinkTelemetry{t.tracer, duration, size, retries, metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
+		r.tel = &sinkTelemetry{t.tracer, duration, size, retries, letters, metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
 	}
-	errs[4] = t.observeLedger(p, m)
-	errs[5] = t.observeFlight(p, m)
+	errs[5] = t.observeLedger(p, m)
+	errs[6] = t.observeFlight(p, m)
 	return t, errors.Join(errs[:]...)
 }
 
@@ -184,3 +188,7 @@ func (t *sinkTelemetry) write(ctx context.Context, b *batch) (_ context.Context,
 }
 
 func (t *sinkTelemetry) retried(ctx context.Context) { t.retries.Add(ctx, 1, t.set) }
+
+func (t *sinkTelemetry) lettered(ctx context.Context, class string) {
+	t.letters.Add(ctx, 1, t.set, metric.WithAttributes(attribute.String("class", class)))
+}

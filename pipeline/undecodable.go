@@ -7,8 +7,9 @@ import (
 
 // buryUndecodable makes the letters of a page's undecodable records durable. The
 // page is handed over after that, and with it all that comes behind it in the
-// partition: whatever the record's key was, nothing overtakes it. Other
-// partitions, and what was read before, go on.
+// partition: whatever the record's key was, nothing overtakes it. Where the key is
+// known and there is a Quarantine, it is held first, so that nothing of the key
+// overtakes the letter afterwards. Other partitions, and what was read before, go on.
 func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 	letters := make([]DeadLetter, len(records))
 	now := time.Now().UTC()
@@ -28,8 +29,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		r.stopped()
 		return
 	}
-	durable := r.putLetters(letters, func() {})
-	if durable {
+	if r.putLetters(letters, func() {}) && r.holdUndecodable(records) {
 		r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
 		r.p.mu.Lock()
 		in.ready = true
@@ -37,4 +37,22 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		r.p.mu.Unlock()
 	}
 	r.stopped()
+}
+
+// holdUndecodable holds the keys of records that could not be decoded, as far as
+// they are known, wherever later changes of them could do harm: that is for the sinks
+// where versions do not decide, each of which might have been meant.
+func (r *run) holdUndecodable(records []*RecordError) bool {
+	var keys []Key
+	for _, e := range records {
+		if e.Key != "" {
+			keys = append(keys, e.Key)
+		}
+	}
+	for _, rt := range r.p.routes {
+		if r.holds(rt, classUndecodable) && !r.hold(rt.Name, keys, func() {}) {
+			return false
+		}
+	}
+	return true
 }

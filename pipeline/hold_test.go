@@ -1,0 +1,412 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+)
+
+// marks is a Quarantine in memory.
+type marks struct {
+	fail func(call string) error // nil: works
+
+	mu    sync.Mutex
+	count map[string]map[Key]int
+	asked int
+}
+
+var _ Quarantine = (*marks)(nil)
+
+func (m *marks) Held(_ context.Context, sink string, keys []Key) ([]bool, error) {
+	if m.fail != nil {
+		if err := m.fail("held"); err != nil {
+			return nil, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	held := make([]bool, len(keys))
+	for i, k := range keys {
+		held[i] = m.count[sink][k] > 0
+	}
+	return held, nil
+}
+
+func (m *marks) Hold(_ context.Context, sink string, keys []Key) error {
+	if m.fail != nil {
+		if err := m.fail("hold"); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.count == nil {
+		m.count = map[string]map[Key]int{}
+	}
+	if m.count[sink] == nil {
+		m.count[sink] = map[Key]int{}
+	}
+	for _, k := range keys {
+		m.count[sink][k]++
+	}
+	return nil
+}
+
+// guarded is a recorder to which versions decide.
+type guarded struct{ recorder }
+
+var _ Guarded = (*guarded)(nil)
+
+func (*guarded) Guarded() bool { return true }
+
+// lines are letters as sink, change and class.
+func (g *graveyard) lines() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var out []string
+	for _, l := range g.letters {
+		out = append(out, fmt.Sprint(l.Sink, " ", l.Key, l.Sequence, " ", l.Class))
+	}
+	return out
+}
+
+func TestHold_BehindAPermanentErrorTheKeyFollows(t *testing.T) {
+	for _, keepsOrder := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			n := map[string]int{}
+			g, q := &graveyard{}, &marks{}
+			s := &recorder{keepsOrder: keepsOrder, fail: failing("a", 2, errDown)}
+			p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.Quarantine = g, q })
+			src := []*Page{pageOf(n, "p", 1, "a", "b"), pageOf(n, "p", 2, "a", "a", "b"), pageOf(n, "p", 3, "a", "b")}
+			var c commits
+			if err := p.Run(t.Context(), pages(nil, src...), &c); err != nil {
+				t.Fatal(err)
+			}
+			got := s.all()
+			slices.Sort(got)
+			if !slices.Equal(got, []string{"a1", "b1", "b2", "b3"}) || c.at("p") != "3" {
+				t.Errorf("written %v, committed %q", got, c.at("p"))
+			}
+			if want := []string{"s a2 write", "s a3 quarantined", "s a4 quarantined"}; !slices.Equal(g.lines(), want) {
+				t.Errorf("letters %v, want %v", g.lines(), want)
+			}
+			if q.count["s"]["a"] != 3 || len(q.count["s"]) != 1 {
+				t.Errorf("marks %v: want each letter counted", q.count)
+			}
+			checkLedger(t, p, none(SinkLedger{Routed: 7, Written: 4, DeadLettered: 1, Quarantined: 2}))
+
+			// The mark outlives the run: another process finds it.
+			p = newPipeline(t, s, func(o *Options) { o.DeadLetters, o.Quarantine = g, q })
+			if err := p.Run(t.Context(), pages(nil, pageOf(n, "p", 4, "a", "b", "a")), nil); err != nil {
+				t.Fatal(err)
+			}
+			checkLedger(t, p, none(SinkLedger{Routed: 3, Written: 1, Quarantined: 2}))
+		})
+	}
+}
+
+func TestHold_GuardedSinksGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		g, q := &graveyard{}, &marks{}
+		s := &guarded{recorder{fail: failing("a", 1, errDown)}}
+		p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.Quarantine = g, q })
+		if err := p.Run(t.Context(), pages(nil, pageOf(n, "p", 1, "a", "a")), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.all(); !slices.Equal(got, []string{"a2"}) || len(q.count) > 0 || len(g.letters) != 1 {
+			t.Errorf("written %v, marks %v, letters %v", got, q.count, g.lines())
+		}
+	})
+}
+
+// What fails before the sink (a filter, a plan) holds the key as a Write's error does.
+func TestHold_BehindAFailedPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		g, q := &graveyard{}, &marks{}
+		s := &planned{plan: func(d *Delivery) error {
+			if d.Change.Key == "a" && nth(d.Change) == 1 {
+				return errBad
+			}
+			return nil
+		}}
+		p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.Quarantine = g, q })
+		if err := p.Run(t.Context(), pages(nil, pageOf(n, "p", 1, "a", "b", "a"), pageOf(n, "p", 2, "a")), nil); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"s a1 plan", "s a2 quarantined", "s a3 quarantined"}; !slices.Equal(g.lines(), want) || !slices.Equal(s.all(), []string{"b1"}) {
+			t.Errorf("letters %v, written %v", g.lines(), s.all())
+		}
+	})
+}
+
+// A batch asks once, for each of its keys.
+func TestHold_IsAskedOnceABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &marks{}
+		p := newPipeline(t, &recorder{keepsOrder: true}, func(o *Options) { o.DeadLetters, o.Quarantine = &graveyard{}, q })
+		if err := p.Run(t.Context(), pages(nil, pageOf(map[string]int{}, "p", 1, "a", "b", "a", "c")), nil); err != nil {
+			t.Fatal(err)
+		}
+		if q.asked != 1 {
+			t.Errorf("asked %d times for one batch", q.asked)
+		}
+	})
+}
+
+// The letter is durable before the key is held, and the key before the commit, however
+// long each takes.
+func TestHold_StepsWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var steps []string
+		until := func(what string, d time.Duration) error {
+			if time.Since(start) < d {
+				return errDown
+			}
+			steps = append(steps, what)
+			return nil
+		}
+		g := &graveyard{fail: func() error { return until("letter", time.Hour) }}
+		q := &marks{}
+		q.fail = func(call string) error {
+			if call == "hold" {
+				return until("hold", 2*time.Hour)
+			}
+			return nil
+		}
+		s := &recorder{fail: failing("a", 1, errDown)}
+		p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.Quarantine = g, q })
+		c := CommitterFunc(func(context.Context, string, Position) error { steps = append(steps, "commit"); return nil })
+		if err := p.Run(t.Context(), pages(nil, pageOf(map[string]int{}, "p", 1, "a", "a")), c); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"letter", "hold", "commit"}; !slices.Equal(steps, want) || time.Since(start) < 2*time.Hour {
+			t.Errorf("steps %v after %v, want %v", steps, time.Since(start), want)
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 2, DeadLettered: 1, Quarantined: 1}))
+	})
+}
+
+// A process that dies between any two steps leaves nothing lost and nothing overtaken.
+func TestHold_CrashBetweenSteps(t *testing.T) {
+	for _, dies := range []string{"put", "hold", "commit"} {
+		t.Run(dies, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				crash := Fatal(errors.New("the process dies"))
+				dead := true
+				at := func(step string) error {
+					if dead && step == dies {
+						return crash
+					}
+					return nil
+				}
+				g := &graveyard{fail: func() error { return at("put") }}
+				q := &marks{fail: at}
+				s := &recorder{fail: failing("a", 1, errDown, errDown)}
+				run := func() error {
+					n := map[string]int{}
+					p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.Quarantine = g, q })
+					c := CommitterFunc(func(context.Context, string, Position) error { return at("commit") })
+					return p.Run(t.Context(), pages(nil, pageOf(n, "p", 1, "a", "a")), c)
+				}
+				if err := run(); !errors.Is(err, crash) {
+					t.Fatal(err)
+				}
+				dead = false
+				if err := run(); err != nil {
+					t.Fatal(err)
+				}
+				if got := s.all(); len(got) > 0 {
+					t.Errorf("%v went past the letter of a1", got)
+				}
+				kept := strings.Join(g.lines(), "\n")
+				if q.count["s"]["a"] < 2 || !strings.Contains(kept, "a1") || !strings.Contains(kept, "a2") {
+					t.Errorf("marks %v, letters %v", q.count, g.lines())
+				}
+			})
+		})
+	}
+}
+
+// An answer that does not come is waited for: nothing is given up on its account.
+func TestHold_QuarantineThatIsDown(t *testing.T) {
+	for name, bad := range map[string]func() error{
+		"error": func() error { return errDown },
+		"panic": func() error { panic("boom") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				g := &graveyard{}
+				q := &marks{fail: func(string) error {
+					if time.Since(start) < time.Hour {
+						return bad()
+					}
+					return nil
+				}}
+				s := &recorder{}
+				p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.Quarantine = g, q })
+				if err := p.Run(t.Context(), pages(nil, pageOf(map[string]int{}, "p", 1, "a", "b")), nil); err != nil {
+					t.Fatal(err)
+				}
+				if len(s.all()) != 2 || len(g.letters) > 0 || time.Since(start) < time.Hour {
+					t.Errorf("written %v, letters %v after %v", s.all(), g.lines(), time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+func TestHold_UndecodableHoldsItsKeyWhereVersionsDoNotDecide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		g, q := &graveyard{}, &marks{}
+		free, safe := &recorder{}, &guarded{}
+		p := newPipeline(t, free, func(o *Options) {
+			o.DeadLetters, o.Quarantine = g, q
+			o.Routes = append(o.Routes, Route{Name: "safe", Sink: safe})
+		})
+		if err := p.Run(t.Context(), pages(nil, withBad(pageOf(n, "p", 1, "b")), pageOf(n, "p", 2, "a", "b")), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := free.all(); !slices.Equal(got, []string{"b1", "b2"}) {
+			t.Errorf("the unguarded sink got %v: a follows its undecodable record", got)
+		}
+		if got := safe.all(); len(got) != 3 {
+			t.Errorf("the guarded sink got %v", got)
+		}
+		if want := []string{" a7 undecodable", "s a1 quarantined"}; !slices.Equal(g.lines(), want) || q.count["s"]["a"] != 2 || q.count["safe"]["a"] != 0 {
+			t.Errorf("letters %v, marks %v", g.lines(), q.count)
+		}
+		if err := p.Ledger().Check(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// downUntil is a sink's outage.
+func downUntil(up time.Time) func(context.Context, []Delivery) error {
+	return func(context.Context, []Delivery) error {
+		if time.Now().Before(up) {
+			return Transient(errDown)
+		}
+		return nil
+	}
+}
+
+func TestMaxHold_CountsFromTheFirstTryInAReplay(t *testing.T) {
+	for _, withMarks := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			n := map[string]int{}
+			start := time.Now()
+			var log bytes.Buffer
+			reader := metric.NewManualReader()
+			g, q := &graveyard{}, &marks{}
+			s := &guarded{recorder{fail: downUntil(start.Add(90 * time.Minute))}}
+			p := newPipeline(t, s, func(o *Options) {
+				o.DeadLetters, o.MaxHold = g, time.Hour
+				o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				o.Meter = metric.NewMeterProvider(metric.WithReader(reader))
+				if withMarks {
+					o.Quarantine = q
+				}
+			})
+			if err := p.Run(t.Context(), pages(nil, pageOf(n, "p", 1, "a", "a", "b")), nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range g.letters {
+				if at := l.Time.Sub(start); at != time.Hour {
+					t.Errorf("%s%s was given up after %v, want 1h", l.Key, l.Sequence, at)
+				}
+			}
+			slices.SortFunc(g.letters, func(a, b DeadLetter) int { return strings.Compare(string(a.Key)+a.Sequence, string(b.Key)+b.Sequence) })
+			want, class := []string{"s a1 held", "s b1 held"}, "class=held"
+			ledger := none(SinkLedger{Routed: 3, DeadLettered: 2, Written: 1}) // the outage is over when a2 has had its hour
+			if withMarks {
+				want = []string{"s a1 held", "s a2 quarantined", "s b1 held"}
+				ledger = none(SinkLedger{Routed: 3, DeadLettered: 2, Quarantined: 1})
+			}
+			if !slices.Equal(g.lines(), want) || withMarks != (q.count["s"]["a"] == 2) {
+				t.Errorf("letters %v, want %v; marks %v", g.lines(), want, q.count)
+			}
+			if !strings.Contains(g.letters[0].Error, "max_hold (1h0m0s)") || !strings.Contains(g.letters[0].Error, "down") {
+				t.Errorf("the letter's error is %q", g.letters[0].Error)
+			}
+			if text := log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "max_hold passed") || !strings.Contains(text, "hint=") {
+				t.Errorf("the log does not raise the alarm:\n%s", text)
+			}
+			if got := numbers(t, reader)["tablewake.sink.letters "+class+",pipeline=test,sink=s"]; got != 2 {
+				t.Errorf("%v letters of class held are counted, want 2: %v", got, numbers(t, reader))
+			}
+			checkLedger(t, p, ledger)
+		})
+	}
+}
+
+// From a live stream it counts from the record's creation: what is old already is
+// tried once.
+func TestMaxHold_CountsFromTheCreationWhereLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		g := &graveyard{}
+		page := pageOf(map[string]int{}, "p", 1, "a", "b")
+		page.Changes[0].Time, page.Changes[1].Time = start.Add(-2*time.Hour), start.Add(-20*time.Minute)
+		tries := map[Key]int{}
+		s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
+			for _, d := range ds {
+				tries[d.Change.Key]++
+			}
+			return RetryAfter(errDown, 5*time.Hour) // longer than there is time
+		}}
+		p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.MaxHold, o.Live = g, time.Hour, true })
+		if err := p.Run(t.Context(), pages(nil, page), nil); err != nil {
+			t.Fatal(err)
+		}
+		at := map[Key]time.Duration{}
+		for _, l := range g.letters {
+			at[l.Key] = l.Time.Sub(start)
+		}
+		if at["a"] != 0 || at["b"] != 40*time.Minute || tries["a"] != 1 || tries["b"] != 1 {
+			t.Errorf("given up after %v, tried %v", at, tries)
+		}
+	})
+}
+
+func TestMaxHold_NeedsDeadLetters(t *testing.T) {
+	for _, o := range []Options{{MaxHold: time.Hour}, {MaxHold: -1, DeadLetters: &graveyard{}}, {Quarantine: &marks{}}} {
+		o.Name, o.Routes = "test", []Route{{Name: "s", Sink: &recorder{}}}
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), "MaxHold") {
+			t.Errorf("%+v is taken (%v)", o, err)
+		}
+	}
+}
+
+// Without dead letters a live key blocks, and the log says how long it may.
+func TestMaxHold_TheLogTellsWhenTheRecordIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		page := pageOf(map[string]int{}, "p", 1, "a")
+		page.Changes[0].Time = time.Now().Add(-4 * time.Hour)
+		s := &recorder{fail: downUntil(time.Now().Add(time.Minute))}
+		p := newPipeline(t, s, func(o *Options) { o.Live = true; o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		if err := p.Run(t.Context(), pages(nil, page), nil); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(log.String(), "hours_to_loss=20") {
+			t.Errorf("the log does not say that 20 hours are left:\n%s", log.String())
+		}
+	})
+}
