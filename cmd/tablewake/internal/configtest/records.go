@@ -1,0 +1,135 @@
+package configtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/replay"
+)
+
+// begin is the creation time of a case's first change, and when the streams of
+// tables began that the configuration names no stream of.
+var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// recorder makes stream records of the steps of a case.
+type recorder struct {
+	cfg      *config.Config
+	sequence int
+	last     time.Time // of the change before
+}
+
+// decoding is how records become changes, as in a replay.
+func decoding(cfg *config.Config) pipeline.DecoderOptions {
+	d := pipeline.DecoderOptions{DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1}
+	if len(cfg.Source.Tables) == 1 {
+		d.Table, d.StreamARN = cfg.Source.Tables[0].Name, streamOf(cfg, cfg.Source.Tables[0].Name)
+	}
+	return d
+}
+
+// streamOf is the stream of a table.
+func streamOf(cfg *config.Config, table string) string {
+	for _, t := range cfg.Source.Tables {
+		if t.Name == table && t.StreamARN != "" {
+			return t.StreamARN
+		}
+	}
+	return "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table + "/stream/" + begin.Format("2006-01-02T15:04:05.000")
+}
+
+// source is where the changes of a step come from; close it.
+func (r *recorder) source(s step) (pipeline.Source, func(), error) {
+	if s.fixture != "" {
+		return fixtureSource(r.cfg, s)
+	}
+	b := r.record(s.change)
+	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
+		if b == nil {
+			return nil, io.EOF
+		}
+		page, err := pipeline.NewDecoder(decoding(r.cfg)).Decode(b)
+		if err == nil {
+			page.Partition, page.Position = replay.Partition, pipeline.Position(strconv.Itoa(r.sequence))
+		}
+		b = nil
+		return page, err
+	}), func() {}, nil
+}
+
+// record is a change as its stream shows it. Sequence numbers rise by themselves;
+// that of a snapshot is below all of them.
+func (r *recorder) record(c change) []byte {
+	r.sequence++
+	sequence := fmt.Sprintf("1%020d", r.sequence)
+	if c.op == pipeline.Snapshot {
+		sequence = "0"
+	}
+	switch {
+	case !c.at.IsZero():
+		r.last = c.at
+	case r.last.IsZero():
+		r.last = begin
+	default:
+		r.last = r.last.Add(time.Second)
+	}
+	b := fmt.Appendf(nil, `{"eventID":"%032x","eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb","eventSourceARN":`, r.sequence, c.op)
+	b = appendText(b, streamOf(r.cfg, c.table))
+	if c.ttl {
+		b = append(b, `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`...)
+	}
+	b = append(b, `,"dynamodb":{"ApproximateCreationDateTime":`...)
+	if at := r.last.UTC(); at.Nanosecond() == 0 {
+		b = strconv.AppendInt(b, at.Unix(), 10)
+	} else {
+		b = appendText(b, at.Format(time.RFC3339Nano))
+	}
+	b = c.keys.appendMembers(append(b, `,"Keys":`...))
+	if c.old.kind != pipeline.Absent {
+		b = c.old.appendMembers(append(b, `,"OldImage":`...))
+	}
+	if c.new.kind != pipeline.Absent {
+		b = c.new.appendMembers(append(b, `,"NewImage":`...))
+	}
+	return fmt.Appendf(b, `,"SequenceNumber":%q,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`, sequence)
+}
+
+// fixtureSource reads saved records: all of a file or folder, or some lines of a
+// file of JSON lines.
+func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) {
+	o := replay.Options{Paths: []string{s.fixture}, Decoder: decoding(cfg)}
+	if s.first > 0 {
+		b, err := os.ReadFile(s.fixture)
+		if err != nil {
+			return nil, nil, err
+		}
+		lines := bytes.SplitAfter(b, []byte("\n"))
+		if len(lines[len(lines)-1]) == 0 {
+			lines = lines[:len(lines)-1]
+		}
+		if s.last > len(lines) {
+			return nil, nil, fmt.Errorf("%s has %d lines, and no line %d", s.fixture, len(lines), s.last)
+		}
+		o.Paths, o.Stdin = []string{"-"}, bytes.NewReader(bytes.Join(lines[s.first-1:s.last], nil))
+	}
+	src, err := replay.Open(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return src, func() { _ = src.Close() }, nil
+}
+
+// broken says of a fixture where it broke.
+func broken(s step, err error) error {
+	if _, ok := errors.AsType[*replay.BrokenError](err); ok && s.first > 0 {
+		return fmt.Errorf("lines %d-%d of %s: %w", s.first, s.last, s.fixture, err)
+	}
+	return err
+}

@@ -1,0 +1,278 @@
+package configtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// edit replaces a range of a file's bytes.
+type edit struct {
+	from, to int
+	text     string
+}
+
+// Update writes into the file what came where that is not what its cases expect, and
+// returns the cases that it changed. Nothing but those entries changes: comments and
+// layout of the rest stay. Cases that could not be run stay as they are. The file
+// is written whole or not at all, and not where nothing differs.
+func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
+	var edits []edit
+	var changed []*Case
+	for _, r := range results {
+		if r.Err != nil || len(r.Differences) == 0 {
+			continue
+		}
+		es, err := f.editsOf(r)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %s: %w", f.Path, r.Case.Line, r.Case.Name, err)
+		}
+		edits, changed = append(edits, es...), append(changed, r.Case)
+	}
+	if len(edits) == 0 {
+		return nil, nil
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return b.from - a.from })
+	out := slices.Clone(f.text)
+	for _, e := range edits {
+		out = slices.Replace(out, e.from, e.to, []byte(e.text)...)
+	}
+	if err := says(f.Path, out, cfg, results); err != nil {
+		return nil, fmt.Errorf("%s cannot be updated in place, and is as it was: %w; remove the `expect` of the case, and update again", f.Path, err)
+	}
+	return changed, f.replace(out)
+}
+
+// says makes sure that the bytes are a file that expects what came.
+func says(path string, b []byte, cfg *config.Config, results []*Result) error {
+	f, err := parse(path, b, cfg)
+	if err != nil {
+		return err
+	}
+	for i, r := range results {
+		if r.Err != nil {
+			continue
+		}
+		got := r.got
+		if r.Case.none {
+			for _, x := range r.all {
+				got = append(got, x.want)
+			}
+		}
+		c := f.Cases[i]
+		if len(c.expect) != len(got) || c.Name != r.Case.Name {
+			return fmt.Errorf("case %s would change its form", c.Name)
+		}
+		for n, x := range c.expect {
+			if len(compare(x, got[n], nil)) > 0 {
+				return fmt.Errorf("case %s: %s would not say what came", c.Name, x)
+			}
+		}
+	}
+	return nil
+}
+
+// replace writes the file anew.
+func (f *File) replace(b []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(f.Path), ".tablewake-test-")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(b)
+	err = errors.Join(err, tmp.Chmod(f.mode), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), f.Path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
+}
+
+// editsOf are the edits of one case.
+func (f *File) editsOf(r *Result) ([]edit, error) {
+	t := &source{lines: strings.SplitAfter(string(f.text), "\n")}
+	if r.Case.none {
+		e, err := t.added(r)
+		return []edit{e}, err
+	}
+	var es []edit
+	for i, x := range r.Case.expect {
+		differs := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Line == x.line && d.Where == x.String() })
+		if !differs {
+			continue
+		}
+		if x.place.shared {
+			return nil, fmt.Errorf("%s stands behind an alias, which other tests may share: write it out first", x)
+		}
+		e := edit{t.behindKey(x.place.key), t.end(x.place), r.got[i].block(x.place.key.Column - 1)}
+		switch {
+		case x.place.flow:
+			e.text = " " + r.got[i].String()
+		case x.place.value.Line > x.place.key.Line && e.text[0] == '\n':
+			e.from = t.lineEnd(x.place.key.Line) // a comment behind the key stays
+		}
+		es = append(es, e)
+	}
+	return es, nil
+}
+
+// source is the text of a file by its lines.
+type source struct {
+	lines []string // with their ends
+}
+
+// offset is the byte at a 1-based line and column, which counts characters.
+func (t *source) offset(line, column int) int {
+	n := 0
+	for _, l := range t.lines[:line-1] {
+		n += len(l)
+	}
+	for i := range t.lines[line-1] {
+		if column--; column == 0 {
+			return n + i
+		}
+	}
+	return n + len(t.lines[line-1])
+}
+
+// text is the file from an offset on.
+func (t *source) text(from int) string { return strings.Join(t.lines, "")[from:] }
+
+// behindKey is the offset behind the colon of a key.
+func (t *source) behindKey(key *yaml.Node) int {
+	from := t.offset(key.Line, key.Column)
+	rest := t.text(from)
+	n := len(key.Value)
+	if rest[0] == '"' || rest[0] == '\'' {
+		n = quotedEnd(rest)
+	}
+	return from + n + strings.IndexByte(rest[n:], ':') + 1
+}
+
+// end is the offset behind the last byte of a value.
+func (t *source) end(p place) int {
+	const block = yaml.LiteralStyle | yaml.FoldedStyle
+	v := p.value
+	switch {
+	case v.Kind != yaml.ScalarNode && v.Style&yaml.FlowStyle == 0, v.Style&block != 0:
+		return t.blockEnd(p.key.Line, p.key.Column-1)
+	case v.Kind == yaml.ScalarNode && v.Value == "" && v.Style == 0:
+		return t.behindKey(p.key)
+	}
+	from := t.offset(v.Line, v.Column)
+	return from + flowEnd(t.text(from))
+}
+
+// blockEnd is the end of the last line that belongs to a key at an indentation:
+// lines that are indented deeper, or hold the dashes of its list.
+func (t *source) blockEnd(line, indent int) int {
+	last := line
+	for l := line + 1; l <= len(t.lines); l++ {
+		content := strings.TrimLeft(t.lines[l-1], " ")
+		depth := len(t.lines[l-1]) - len(content)
+		if strings.TrimSpace(content) == "" || content[0] == '#' {
+			continue
+		}
+		if depth < indent || depth == indent && !strings.HasPrefix(content, "- ") && strings.TrimSpace(content) != "-" {
+			break
+		}
+		last = l
+	}
+	return t.lineEnd(last)
+}
+
+// lineEnd is the offset behind what stands in a line.
+func (t *source) lineEnd(line int) int {
+	return t.offset(line, 1) + len(strings.TrimRight(t.lines[line-1], " \r\n"))
+}
+
+// flowEnd is the length of the value that a text begins with: braces or brackets,
+// a quoted scalar, or a word.
+func flowEnd(s string) int {
+	depth := 0
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case (c == '"' || c == '\'') && opensQuote(s[:i]):
+			i += quotedEnd(s[i:])
+			if depth == 0 {
+				return i
+			}
+			continue
+		case c == '#' && i > 0 && (s[i-1] == ' ' || s[i-1] == '\n'):
+			i += strings.IndexByte(s[i:]+"\n", '\n')
+			continue
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+			if depth < 0 {
+				return i
+			}
+		case depth == 0 && (c == ',' || c == '\n' || c == ' '):
+			return i
+		}
+		i++
+	}
+	return len(s)
+}
+
+// opensQuote tells whether a quote behind before begins a scalar: within a word it
+// is an apostrophe.
+func opensQuote(before string) bool {
+	before = strings.TrimRight(before, " \n")
+	return before == "" || strings.ContainsRune("{[,:", rune(before[len(before)-1]))
+}
+
+// quotedEnd is the length of the quoted scalar that a text begins with.
+func quotedEnd(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[0] == '"' && s[i] == '\\':
+			i++
+		case s[i] == s[0] && s[0] == '\'' && i+1 < len(s) && s[i+1] == '\'':
+			i++
+		case s[i] == s[0]:
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// added is the edit that gives a case its `expect`.
+func (t *source) added(r *Result) (edit, error) {
+	n := r.Case.node
+	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle != 0 {
+		return edit{}, errors.New("write the case in lines, without braces around it, so that `expect` can be added")
+	}
+	if len(r.all) == 0 {
+		return edit{}, errors.New("nothing came: write what the test expects, as `rows: {SINK: []}`")
+	}
+	indent := n.Column - 1
+	margin := "\n" + strings.Repeat(" ", indent)
+	var b strings.Builder
+	b.WriteString(margin + "expect:")
+	last := section("")
+	for _, x := range r.all {
+		if x.section != last {
+			b.WriteString(margin + "  " + string(x.section) + ":")
+			last = x.section
+		}
+		if x.name == "" {
+			b.WriteString(x.want.block(indent + 2))
+			continue
+		}
+		b.WriteString(margin + "    " + scalarText(x.name) + ":" + x.want.block(indent+4))
+	}
+	at := t.blockEnd(n.Line, indent-1)
+	return edit{at, at, b.String()}, nil
+}

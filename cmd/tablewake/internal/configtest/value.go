@@ -1,0 +1,231 @@
+package configtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// value is what stands in a file of tests, and what is compared with it: a value
+// of DynamoDB, or of plain JSON, which has no B and no sets. The zero value is absent.
+type value struct {
+	kind  pipeline.Kind
+	text  string   // of S; of N, as written; of B, base64; of BOOL, true or false
+	names []string // of M, in order; each stands once
+	elems []value  // of M, beside names; of L, SS, NS and BS
+}
+
+func text(s string) value    { return value{kind: pipeline.KindS, text: s} }
+func count(n int64) value    { return value{kind: pipeline.KindN, text: fmt.Sprint(n)} }
+func yes() value             { return value{kind: pipeline.KindBOOL, text: "true"} }
+func list(vs ...value) value { return value{kind: pipeline.KindL, elems: vs} }
+func object() value          { return value{kind: pipeline.KindM} }
+
+// with is the object v with one member more; an absent one is left out.
+func (v value) with(name string, m value) value {
+	if m.kind == pipeline.Absent {
+		return v
+	}
+	v.names = append(slices.Clip(v.names), name)
+	v.elems = append(slices.Clip(v.elems), m)
+	return v
+}
+
+// get is the member of that name, or absent.
+func (v value) get(name string) value {
+	if i := slices.Index(v.names, name); i >= 0 {
+		return v.elems[i]
+	}
+	return value{}
+}
+
+// without is the object v without a member.
+func (v value) without(name string) value {
+	i := slices.Index(v.names, name)
+	if i < 0 {
+		return v
+	}
+	v.names = slices.Delete(slices.Clone(v.names), i, i+1)
+	v.elems = slices.Delete(slices.Clone(v.elems), i, i+1)
+	return v
+}
+
+// equal compares by meaning: numbers by their value, objects by name, sets without order.
+func (v value) equal(w value) bool {
+	if v.kind != w.kind || len(v.elems) != len(w.elems) {
+		return false
+	}
+	switch v.kind {
+	case pipeline.KindN:
+		return sameNumber(v.text, w.text)
+	case pipeline.KindM:
+		for i, name := range v.names {
+			if !v.elems[i].equal(w.get(name)) {
+				return false
+			}
+		}
+		return true
+	case pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+		return !slices.ContainsFunc(v.elems, func(e value) bool { return !slices.ContainsFunc(w.elems, e.equal) })
+	default:
+		return v.text == w.text && slices.EqualFunc(v.elems, w.elems, value.equal)
+	}
+}
+
+// sameNumber compares two numbers as far as DynamoDB has such; what plain JSON has
+// beyond that by its text.
+func sameNumber(a, b string) bool {
+	x, errX := pipeline.ParseDecimal(a)
+	y, errY := pipeline.ParseDecimal(b)
+	if errX != nil || errY != nil {
+		return a == b
+	}
+	return x.Cmp(y) == 0
+}
+
+// valueOf is a value of DynamoDB.
+func valueOf(v pipeline.Value) value {
+	out := value{kind: v.Kind()}
+	switch v.Kind() {
+	case pipeline.KindS:
+		s, _ := v.Text()
+		out.text = s
+	case pipeline.KindN:
+		d, _ := v.Number()
+		out.text = d.String()
+	case pipeline.KindB:
+		out.text = base64Of(v)
+	case pipeline.KindBOOL:
+		b, _ := v.Bool()
+		out.text = fmt.Sprint(b)
+	case pipeline.KindM:
+		for name, m := range v.Members() {
+			out = out.with(name, valueOf(m))
+		}
+	case pipeline.KindL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+		for _, e := range v.Elements() {
+			out.elems = append(out.elems, valueOf(e))
+		}
+	}
+	return out
+}
+
+// base64Of is a B as DynamoDB JSON writes it.
+func base64Of(v pipeline.Value) string {
+	var s string
+	_ = json.Unmarshal(v.AppendJSON(nil), &s) // a JSON string, always
+	return s
+}
+
+// imageOf is an image as an object, or absent.
+func imageOf(m pipeline.Image) value { return valueOf(m.Value()) }
+
+// appendDynamoDBJSON appends v as DynamoDB JSON: {"N":"10.50"}, with numbers as written.
+func (v value) appendDynamoDBJSON(dst []byte) []byte {
+	dst = append(append(append(dst, '{', '"'), v.kind.String()...), '"', ':')
+	switch v.kind {
+	case pipeline.KindBOOL:
+		dst = append(dst, v.text...)
+	case pipeline.KindNULL:
+		dst = append(dst, "true"...)
+	case pipeline.KindM:
+		dst = v.appendMembers(dst)
+	case pipeline.KindL:
+		dst = appendList(dst, v.elems, value.appendDynamoDBJSON)
+	case pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+		dst = appendList(dst, v.elems, func(e value, dst []byte) []byte { return appendText(dst, e.text) })
+	default:
+		dst = appendText(dst, v.text)
+	}
+	return append(dst, '}')
+}
+
+// appendMembers appends an object as DynamoDB JSON writes an item: {"PK":{"S":"x"}}.
+func (v value) appendMembers(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i, name := range v.names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = v.elems[i].appendDynamoDBJSON(append(appendText(dst, name), ':'))
+	}
+	return append(dst, '}')
+}
+
+func appendList(dst []byte, vs []value, each func(value, []byte) []byte) []byte {
+	dst = append(dst, '[')
+	for i, v := range vs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = each(v, dst)
+	}
+	return append(dst, ']')
+}
+
+func appendText(dst []byte, s string) []byte { return pipeline.StringValue(s).AppendJSON(dst) }
+
+var errJSON = errors.New("it is no JSON object")
+
+// parseJSON reads plain JSON, members in their order, numbers as they are written.
+func parseJSON(b []byte) (value, error) {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	v, err := nextJSON(dec)
+	if err == nil {
+		if _, end := dec.Token(); !errors.Is(end, io.EOF) {
+			err = errJSON
+		}
+	}
+	return v, err
+}
+
+func nextJSON(dec *json.Decoder) (value, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return value{}, err
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		return restOfJSON(dec, t)
+	case string:
+		return text(t), nil
+	case json.Number:
+		return value{kind: pipeline.KindN, text: t.String()}, nil
+	case bool:
+		return value{kind: pipeline.KindBOOL, text: fmt.Sprint(t)}, nil
+	default:
+		return value{kind: pipeline.KindNULL}, nil
+	}
+}
+
+// restOfJSON reads an object or an array behind its first brace.
+func restOfJSON(dec *json.Decoder, open json.Delim) (value, error) {
+	v := list()
+	if open == '{' {
+		v = object()
+	}
+	for dec.More() {
+		var name value
+		var err error
+		if open == '{' {
+			if name, err = nextJSON(dec); err != nil {
+				return value{}, err
+			}
+		}
+		e, err := nextJSON(dec)
+		if err != nil {
+			return value{}, err
+		}
+		if v.elems = append(v.elems, e); open == '{' {
+			v.names = append(v.names, name.text)
+		}
+	}
+	_, err := dec.Token()
+	return v, err
+}

@@ -1,0 +1,171 @@
+package configtest
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// names and texts are chosen to look like what YAML and the marks read otherwise.
+var odd = []string{
+	"", "a", "no", "Null", "~", "1", "-", "- a", "a: b", "a #b", "#", "{", "$S", "$SS", "$M", "it's", `"`, "\\", "007", "0x1f", ".5", "1e3", "2026-01-02",
+	"a\nb", " a ", "\t", "\u0085", "\u2028", "\ufeff", "夜 Kettle", "😀", "<<", "&a", "*a", "!t", "%d", "@", "`", "a,b", "[", "true", "NaN", "=",
+}
+
+func someText() *rapid.Generator[string] {
+	return rapid.OneOf(rapid.SampledFrom(odd), rapid.String())
+}
+
+func number() *rapid.Generator[string] {
+	return rapid.OneOf(
+		rapid.SampledFrom([]string{"0", "-1", "0.5", "10.50", "1e10", "-2.5E-7", "12345678901234567890123456789012345678", "9.9999999999999999999999999999999999999E+125"}),
+		rapid.Map(rapid.Int64(), func(n int64) string { return fmt.Sprint(n) }),
+	)
+}
+
+func binary() *rapid.Generator[string] {
+	return rapid.Map(rapid.SliceOf(rapid.Byte()), base64.StdEncoding.EncodeToString)
+}
+
+// anyValue is a value of DynamoDB of any type, nested up to a depth.
+func anyValue(depth int) *rapid.Generator[value] {
+	return rapid.Custom(func(t *rapid.T) value {
+		kinds := []pipeline.Kind{pipeline.KindS, pipeline.KindN, pipeline.KindB, pipeline.KindBOOL, pipeline.KindNULL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS}
+		if depth > 0 {
+			kinds = append(kinds, pipeline.KindM, pipeline.KindL)
+		}
+		v := value{kind: rapid.SampledFrom(kinds).Draw(t, "kind")}
+		set := func(of pipeline.Kind, g *rapid.Generator[string]) {
+			for _, s := range rapid.SliceOfN(g, 1, 3).Draw(t, "members") {
+				if m := (value{kind: of, text: s}); !slices.ContainsFunc(v.elems, m.equal) {
+					v.elems = append(v.elems, m)
+				}
+			}
+		}
+		switch v.kind {
+		case pipeline.KindS:
+			v.text = someText().Draw(t, "text")
+		case pipeline.KindN:
+			v.text = number().Draw(t, "number")
+		case pipeline.KindB:
+			v.text = binary().Draw(t, "binary")
+		case pipeline.KindBOOL:
+			v.text = fmt.Sprint(rapid.Bool().Draw(t, "bool"))
+		case pipeline.KindSS:
+			set(pipeline.KindS, someText())
+		case pipeline.KindNS:
+			set(pipeline.KindN, number())
+		case pipeline.KindBS:
+			set(pipeline.KindB, binary())
+		case pipeline.KindL:
+			v.elems = rapid.SliceOfN(anyValue(depth-1), 0, 3).Draw(t, "elements")
+		case pipeline.KindM:
+			for _, name := range rapid.SliceOfNDistinct(someText(), 0, 3, rapid.ID).Draw(t, "names") {
+				v = v.with(name, anyValue(depth-1).Draw(t, "member"))
+			}
+		}
+		return v
+	})
+}
+
+// What a value is written as reads as that value: on one line, in a list, and below
+// a key.
+func TestWritingAndReading(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := anyValue(3).Draw(t, "value")
+		for text, pick := range map[string]func(value) value{
+			"k: " + v.String():               func(file value) value { return file.get("k") },
+			"k: [" + v.String() + "]":        func(file value) value { return file.get("k").elems[0] },
+			"k:" + v.block(0) + "\nl: 1":     func(file value) value { return file.get("k") },
+			"a:\n    k:" + v.block(4) + "\n": func(file value) value { return file.get("a").get("k") },
+		} {
+			var doc yaml.Node
+			if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			var r reader
+			file := r.plain(doc.Content[0], "", true)
+			if len(r.problems) > 0 {
+				t.Fatalf("%q: %v", text, r.problems)
+			}
+			if got := pick(file); !got.equal(v) || !v.equal(got) {
+				t.Fatalf("%q reads as %v", text, got)
+			}
+		}
+	})
+}
+
+// Plain to DynamoDB and back: the same value, and numbers with the digits they have.
+func TestDynamoDBAndBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		item := object().with("a", anyValue(3).Draw(t, "value"))
+		image, err := pipeline.ParseImage(item.appendMembers(nil))
+		if err != nil {
+			t.Fatalf("%s: %v", item.appendMembers(nil), err)
+		}
+		if got := imageOf(image); !got.equal(item) || !item.equal(got) {
+			t.Fatalf("%v became %v", item, got)
+		}
+	})
+}
+
+func TestNumbersAreExact(t *testing.T) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(`{n: 12345678901234567890123456789012345.678, m: 10.50, s: '10.50'}`), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var r reader
+	got := string(r.plain(doc.Content[0], "", true).appendMembers(nil))
+	if want := `{"n":{"N":"12345678901234567890123456789012345.678"},"m":{"N":"10.50"},"s":{"S":"10.50"}}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A mark is what it is where types are kept, and a name like any other in plain JSON.
+func TestMarks(t *testing.T) {
+	for text, want := range map[string]string{
+		`{$S: x}`:                       `{"S":"x"}`,
+		`{$S: 12}`:                      `{"S":"12"}`,
+		`{$N: '12'}`:                    `{"N":"12"}`,
+		`{$N: 12}`:                      `{"N":"12"}`,
+		`{$B: aGk=}`:                    `{"B":"aGk="}`,
+		`{$BOOL: true}`:                 `{"BOOL":true}`,
+		`{$NULL: true}`:                 `{"NULL":true}`,
+		`{$SS: [a, '1']}`:               `{"SS":["a","1"]}`,
+		`{$NS: [1, '2.5']}`:             `{"NS":["1","2.5"]}`,
+		`{$BS: [aGk=]}`:                 `{"BS":["aGk="]}`,
+		`{$L: [{S: a}, {N: '1'}]}`:      `{"L":[{"S":"a"},{"N":"1"}]}`,
+		`{$M: {a: {S: x}}}`:             `{"M":{"a":{"S":"x"}}}`,
+		`{$M: {$S: {S: x}}}`:            `{"M":{"$S":{"S":"x"}}}`,
+		`{S: x}`:                        `{"M":{"S":{"S":"x"}}}`,
+		`{$S: x, a: 1}`:                 `{"M":{"$S":{"S":"x"},"a":{"N":"1"}}}`,
+		`{$Q: x}`:                       `{"M":{"$Q":{"S":"x"}}}`,
+		`[yes, 2026-01-02, ~, True]`:    `{"L":[{"S":"yes"},{"S":"2026-01-02"},{"NULL":true},{"BOOL":true}]}`,
+		`!!str 12`:                      `{"S":"12"}`,
+		`{"json": ["é", -1.5e3, null]}`: `{"M":{"json":{"L":[{"S":"é"},{"N":"-1.5e3"},{"NULL":true}]}}}`,
+	} {
+		var doc yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(err)
+		}
+		var r reader
+		got := string(r.plain(doc.Content[0], "", true).appendDynamoDBJSON(nil))
+		if got != want || len(r.problems) > 0 {
+			t.Errorf("%s is %s, want %s %v", text, got, want, r.problems)
+		}
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(`{$S: x}`), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var r reader
+	if got := r.plain(doc.Content[0], "", false); got.get("$S").text != "x" {
+		t.Errorf("in plain JSON {$S: x} is %v", got)
+	}
+}

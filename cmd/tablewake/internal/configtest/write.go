@@ -1,0 +1,127 @@
+package configtest
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// String is v on one line as a file of tests writes it; "nothing" where v is absent.
+func (v value) String() string {
+	if v.kind == pipeline.Absent {
+		return "nothing"
+	}
+	return string(v.appendFlow(nil))
+}
+
+// appendFlow appends v as YAML on one line, with marks where a type needs one.
+func (v value) appendFlow(dst []byte) []byte {
+	switch v.kind {
+	case pipeline.KindS:
+		return append(dst, scalarText(v.text)...)
+	case pipeline.KindN, pipeline.KindBOOL:
+		return append(dst, v.text...)
+	case pipeline.KindNULL:
+		return append(dst, "null"...)
+	case pipeline.KindM:
+		if _, isMark := marks[strings.Join(v.names, "\n")]; isMark {
+			return v.appendMarked(dst)
+		}
+		dst = append(dst, '{')
+		for i, name := range v.names {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = v.elems[i].appendFlow(append(append(dst, scalarText(name)...), ": "...))
+		}
+		return append(dst, '}')
+	case pipeline.KindL:
+		return appendFlowList(dst, v.elems, value.appendFlow)
+	}
+	return v.appendMarked(dst)
+}
+
+// appendMarked appends v as {$SS: [a, b]}.
+func (v value) appendMarked(dst []byte) []byte {
+	dst = append(append(append(dst, "{$"...), v.kind.String()...), ": "...)
+	switch v.kind {
+	case pipeline.KindM:
+		dst = append(dst, v.appendMembers(nil)...) // JSON is YAML
+	case pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+		dst = appendFlowList(dst, v.elems, func(e value, dst []byte) []byte {
+			if e.kind == pipeline.KindN {
+				return append(dst, e.text...)
+			}
+			return append(dst, scalarText(e.text)...)
+		})
+	default:
+		dst = append(dst, scalarText(v.text)...)
+	}
+	return append(dst, '}')
+}
+
+func appendFlowList(dst []byte, vs []value, each func(value, []byte) []byte) []byte {
+	dst = append(dst, '[')
+	for i, v := range vs {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = each(v, dst)
+	}
+	return append(dst, ']')
+}
+
+// plainText needs no quotes anywhere: it begins like a word, and is no word of
+// YAML 1.1 either, so that every reader takes it for text.
+var (
+	plainText = regexp.MustCompile(`^[\pL_$](?:[\pL\pN_./$#%-]| [\pL\pN])*$`)
+	oldWord   = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
+)
+
+// scalarText is s as a YAML scalar.
+func scalarText(s string) string {
+	switch {
+	case plainText.MatchString(s) && !oldWord.MatchString(s):
+		return s
+	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return strconv.QuoteToASCII(s)
+	}
+	return singleQuoted(s)
+}
+
+// wide is the length from which an element of a list stands on several lines.
+const wide = 120
+
+// block is what stands behind a key of a block mapping, which is indented by so
+// much: " []", or lines that begin with a line feed.
+func (v value) block(indent int) string {
+	if v.kind != pipeline.KindL && v.kind != pipeline.KindM || len(v.elems) == 0 {
+		return " " + v.String()
+	}
+	if _, isMark := marks[strings.Join(v.names, "\n")]; isMark {
+		return " " + v.String()
+	}
+	var b strings.Builder
+	margin := "\n" + strings.Repeat(" ", indent+2)
+	for i, e := range v.elems {
+		start := margin
+		if v.kind == pipeline.KindM {
+			start += scalarText(v.names[i]) + ":"
+		} else {
+			start += "-"
+		}
+		line := e.String()
+		switch {
+		case len(start)+len(line) <= wide || e.kind != pipeline.KindM && e.kind != pipeline.KindL:
+			b.WriteString(start + " " + line)
+		case v.kind == pipeline.KindM:
+			b.WriteString(start + e.block(indent+2))
+		default: // "- " and the first line of the element on one line
+			b.WriteString(start + " " + strings.TrimLeft(e.block(indent+2), "\n "))
+		}
+	}
+	return b.String()
+}

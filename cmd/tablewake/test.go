@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/configtest"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// testOptions are the flags of `test`.
+type testOptions struct {
+	config  string
+	run     string
+	update  bool
+	verbose bool
+	format  format
+}
+
+func newTest(s streams) *cobra.Command {
+	var o testOptions
+	c := &cobra.Command{
+		Use:   "test -c FILE [PATH...]",
+		Short: "Run the tests of a configuration",
+		Long: `test runs what stands in *_test.yaml: changes that are given, and the rows, documents,
+objects, events, drops and dead letters that are expected of them. Each test runs the
+whole pipeline over empty embedded stores. PATH is a file or a folder; default: the
+folder of the configuration.
+
+A test is written like this, and its expectations can be left to --update:
+
+  keys: [PK, SK]                 # key attributes of the source table
+  tests:
+    - name: a paid order stands under its status
+      given:
+        - new: {PK: USER#1, SK: ORDER#1, Type: Order, Status: paid, Total: 10.50}
+      expect:
+        rows:
+          orders_by_status:      # a sink, or a table: all the rows that stand there
+            - {PK: STATUS#paid, SK: 'USER%231,ORDER%231', total: 10.5}`,
+		Example: `  tablewake test -c tablewake.yaml
+  tablewake test -c tablewake.yaml --run 'order|refund' -v
+  tablewake test -c tablewake.yaml orders_test.yaml --update`,
+		RunE: func(c *cobra.Command, args []string) error { return o.tests(c.Context(), s, args) },
+	}
+	addConfig(c, &o.config)
+	f := c.Flags()
+	f.StringVar(&o.run, "run", "", "only tests whose names match this regular expression")
+	f.BoolVar(&o.update, "update", false, "write what comes into the expectations that fail, in place")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "name the tests that pass too")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *testOptions) tests(ctx context.Context, s streams, paths []string) error {
+	wanted, err := regexp.Compile(o.run)
+	if err != nil {
+		return usageError("--run: %w", err)
+	}
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		paths = []string{filepath.Dir(cfg.File)}
+	}
+	names, err := testFiles(paths)
+	if err != nil {
+		return err
+	}
+	files := make([]*configtest.File, len(names))
+	var problems config.Problems
+	for i, name := range names {
+		f, err := configtest.Load(name, cfg)
+		ps, bad := errors.AsType[config.Problems](err)
+		switch {
+		case bad:
+			problems = append(problems, ps...)
+		case err != nil:
+			return err
+		}
+		files[i] = f
+	}
+	if len(problems) > 0 {
+		return &exitError{exitConfig, problems}
+	}
+	failed, ran := 0, 0
+	for _, f := range files {
+		n, bad, err := o.file(ctx, s.out, cfg, f, wanted)
+		if err != nil {
+			return err
+		}
+		ran, failed = ran+n, failed+bad
+	}
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{exitInterrupted, errors.New("interrupted")}
+	case ran == 0:
+		return fmt.Errorf("no test has a name that matches --run %s", o.run)
+	case failed > 0:
+		return &exitError{code: exitFailure}
+	}
+	return nil
+}
+
+// testFiles are the files of tests that the paths name, each once.
+func testFiles(paths []string) ([]string, error) {
+	var names []string
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, usageError("there is no %s: name files of tests, or folders of *_test.yaml", p)
+		case err != nil:
+			return nil, err
+		case !info.IsDir():
+			names = append(names, p)
+			continue
+		}
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			return nil, err
+		}
+		before := len(names)
+		for _, e := range entries {
+			if !e.IsDir() && strings.HasSuffix(e.Name(), "_test.yaml") {
+				names = append(names, filepath.Join(p, e.Name()))
+			}
+		}
+		if len(names) == before {
+			return nil, usageError("%s holds no *_test.yaml; see `tablewake test --help` for what stands in one", p)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// file runs the tests of one file, and answers how many ran and failed.
+func (o *testOptions) file(ctx context.Context, w io.Writer, cfg *config.Config, f *configtest.File, wanted *regexp.Regexp) (ran, failed int, err error) {
+	var cases []*configtest.Case
+	for _, c := range f.Cases {
+		if wanted.MatchString(c.Name) {
+			cases = append(cases, c)
+		}
+	}
+	var results []*configtest.Result
+	for r := range configtest.Run(ctx, cfg, cases) {
+		if ctx.Err() != nil {
+			return ran, failed, nil
+		}
+		results = append(results, r)
+	}
+	var updated []*configtest.Case
+	if o.update {
+		if updated, err = f.Update(cfg, results); err != nil {
+			return 0, 0, err
+		}
+	}
+	for _, r := range results {
+		t := testRun{File: f.Path, Name: r.Case.Name, Line: r.Case.Line, Result: "pass", Seconds: r.Took.Seconds(), r: r}
+		switch {
+		case slices.Contains(updated, r.Case):
+			t.Result = "updated"
+		case !r.Passed():
+			t.Result = "fail"
+			failed++
+		}
+		if err := o.print(w, t); err != nil {
+			return 0, 0, err
+		}
+	}
+	if o.format == formatText && len(results) > 0 {
+		if failed > 0 {
+			fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, counted(len(results), "test"))
+		} else {
+			fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, counted(len(results), "test"))
+		}
+	}
+	return len(results), failed, nil
+}
+
+// testRun is what `test -o json` prints of one test.
+type testRun struct {
+	File        string           `json:"file"`
+	Line        int              `json:"line"`
+	Name        string           `json:"name"`
+	Result      string           `json:"result"` // pass, fail or updated
+	Seconds     float64          `json:"seconds"`
+	Error       string           `json:"error,omitempty"` // of a test that could not be run
+	Differences []testDifference `json:"differences,omitempty"`
+	Letters     []string         `json:"letters,omitempty"` // errors of the dead letters of a test that failed
+
+	r *configtest.Result
+}
+
+type testDifference struct {
+	Line   int      `json:"line"`
+	Expect string   `json:"expect"` // rows.orders_by_status
+	Diff   []string `json:"diff"`
+}
+
+func (o *testOptions) print(w io.Writer, t testRun) error {
+	if t.Result == "fail" {
+		t.Error, t.Letters = textOf(t.r.Err), t.r.Letters
+		for _, d := range t.r.Differences {
+			t.Differences = append(t.Differences, testDifference{d.Line, d.Where, d.Lines})
+		}
+	}
+	switch {
+	case o.format == formatJSON:
+		return writeJSON(w, t)
+	case t.Result == "updated":
+		fmt.Fprintf(w, "--- UPDATED: %s\n", t.Name)
+	case t.Result == "pass" && o.verbose:
+		fmt.Fprintf(w, "--- PASS: %s (%.2fs)\n", t.Name, t.Seconds)
+	case t.Result == "fail":
+		fmt.Fprintf(w, "--- FAIL: %s\n", t.Name)
+		if t.Error != "" {
+			fmt.Fprintf(w, "    %s:%d: %s\n", t.File, t.Line, t.Error)
+		}
+		for _, d := range t.Differences {
+			fmt.Fprintf(w, "    %s:%d: %s (- wanted, + came):\n", t.File, d.Line, d.Expect)
+			for _, line := range d.Diff {
+				fmt.Fprintf(w, "      %s\n", line)
+			}
+		}
+		for _, l := range t.Letters {
+			fmt.Fprintf(w, "    dead letter: %s\n", l)
+		}
+	}
+	return nil
+}
