@@ -63,6 +63,8 @@ type Scope struct {
 	Change *pipeline.Change // for {@key} and its like; they are missing where it is nil
 	Item   pipeline.Image   // where paths are looked up
 	Each   pipeline.Value   // for {each.path}
+	EachOf string           // path of the list that Each is an element of; needed where there is a Mask
+	Mask   *pipeline.Mask   // what a placeholder makes of what is hidden is masked; nil hides nothing
 }
 
 // ScopeOf is the scope of archive and notify: a path reads the new image where
@@ -92,7 +94,7 @@ func (t *Template) Value(s Scope) (v pipeline.Value, missing string, err error) 
 	}
 	if h, ok := t.wholePath(); ok {
 		if v, ok := h.lookup(s); ok && !empty(v) {
-			return v, "", nil
+			return h.masked(s, v), "", nil
 		}
 		if h.optional {
 			return pipeline.Value{}, "", nil

@@ -9,9 +9,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// append appends the placeholder's text after its functions; found is false
-// where nothing is there to append.
+// append appends the placeholder's text after its functions, masked where it is made
+// of what is hidden; found is false where nothing is there to append.
 func (h *placeholder) append(dst []byte, s Scope) (out []byte, found bool, err error) {
+	start := len(dst)
+	dst, found, err = h.appendText(dst, s)
+	if s.Mask != nil && found && err == nil {
+		dst = h.mask(dst, start, s)
+	}
+	return dst, found, err
+}
+
+func (h *placeholder) appendText(dst []byte, s Scope) (out []byte, found bool, err error) {
 	start := len(dst)
 	calls := h.calls
 	if h.source == fromTime && len(calls) > 0 && calls[0].fn == fnDate && s.Change != nil && !s.Change.Time.IsZero() {
