@@ -14,14 +14,16 @@ import (
 
 // assembly is what Assemble works on.
 type assembly struct {
-	cfg      *config.Config
-	stores   Stores
-	custom   map[string]func(context.Context, config.With) (pipeline.Sink, error)
-	funcs    map[string]pipeline.DetectorFunc
-	suppress string
-	finite   bool
-	prints   []print
-	options  pipeline.Options
+	cfg       *config.Config
+	stores    Stores
+	custom    map[string]func(context.Context, config.With) (pipeline.Sink, error)
+	funcs     map[string]pipeline.DetectorFunc
+	suppress  string
+	finite    bool
+	maskAll   bool
+	sensitive *pipeline.Mask // hides what the file says is sensitive
+	prints    []print
+	options   pipeline.Options
 }
 
 // Assemble makes the pipeline of cfg, whose sinks write to what stores opens. It
@@ -35,6 +37,9 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	}
 	for _, o := range opts {
 		o(a)
+	}
+	if err := a.hide(); err != nil {
+		return nil, err
 	}
 	a.options.Name = cfg.Name
 	a.options.Filters = append([]pipeline.Filter{OwnWrites(cfg.Name)}, filters(cfg.Filters)...)

@@ -42,10 +42,14 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 		r.NeedsEvents = len(a.cfg.Detectors) > 0
 		r.Sink, err = a.goSink(ctx, s.Custom)
 	}
+	if err != nil {
+		return pipeline.Route{}, err
+	}
+	r.Sink = a.guarded(s, r.Sink)
 	if a.finite && r.Batch.Linger > 0 {
 		r.Batch.Linger, r.Batch.Fill = 0, true
 	}
-	return r, err
+	return r, nil
 }
 
 // withWhen adds the `when` of a sink that is about changes: what it does not take
@@ -101,8 +105,12 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 			Include: s.Search.Include,
 			Exclude: s.Search.Exclude,
 			Rename:  s.Search.Rename,
+			Hash:    s.Search.Hash,
 			Numbers: make(map[string]search.Number, len(s.Search.Numbers)),
 		},
+		HMACKey: []byte(a.cfg.HMACKey),
+		HashID:  s.Search.HashID,
+		Mask:    a.mask(s),
 	}
 	for path, n := range s.Search.Numbers {
 		o.Fields.Numbers[path] = search.Number(n)
@@ -124,6 +132,7 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 		Prefix:    s.Archive.Prefix,
 		Layout:    archive.Log,
 		Images:    archive.Images(s.Archive.Images),
+		Mask:      a.mask(s),
 		Key:       s.Archive.Key,
 		Partition: s.Archive.Partition,
 		Roll:      archive.Roll{Bytes: s.Archive.Roll.Bytes, Age: s.Archive.Roll.Age},
@@ -153,7 +162,7 @@ func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, er
 	if err != nil {
 		return nil, err
 	}
-	return notify.New(notify.Options{Pipeline: a.cfg.Name, Store: store, Events: s.Notify.Events})
+	return notify.New(notify.Options{Pipeline: a.cfg.Name, Store: store, Events: s.Notify.Events, Mask: a.mask(s)})
 }
 
 // goSink makes the Go sink that was given by name.

@@ -32,6 +32,11 @@ type Options struct {
 	Kinds  []Kind // classes of change that are kept. Default: all
 	Images Images // Default: DynamoDBJSON
 
+	// Mask hides attributes: what is archived, and the names of the objects, are of the
+	// masked change. A key attribute that is hidden makes [Read] know items by their
+	// masked keys. Default: nothing is hidden
+	Mask *pipeline.Mask
+
 	Key       *template.Template // name of a PerItem object: required there, refused under Log
 	Partition *template.Template // folder of a Log object, behind Prefix; refused under PerItem: "dt={@time|date:2006-01-02}". Default: none
 	Roll      Roll               // when a Log object is full; see Sink.Batch
@@ -67,6 +72,7 @@ type Sink struct {
 	prefix    string
 	layout    Layout
 	images    Images
+	mask      *pipeline.Mask
 	kinds     map[Kind]bool
 	key       *template.Template
 	partition *template.Template // nil: none
@@ -87,6 +93,7 @@ func New(o Options) (*Sink, error) {
 		prefix:    o.Prefix,
 		layout:    cmp.Or(o.Layout, Log),
 		images:    cmp.Or(o.Images, DynamoDBJSON),
+		mask:      o.Mask,
 		kinds:     make(map[Kind]bool),
 		key:       o.Key,
 		partition: o.Partition,

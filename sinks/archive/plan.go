@@ -63,6 +63,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		return nil
 	}
 	scope := template.ScopeOf(d.Change)
+	scope.Mask = s.mask
 	switch {
 	case s.layout == PerItem:
 		name, err := s.key.AppendObjectKey([]byte(s.prefix), scope)

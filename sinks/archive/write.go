@@ -20,6 +20,9 @@ import (
 
 // Write writes the planned objects and returns when they are durable.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
+	for i := range ds {
+		ds[i].Change = s.mask.Change(ds[i].Change)
+	}
 	if s.layout == PerItem {
 		return s.writeItems(ctx, ds)
 	}

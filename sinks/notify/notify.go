@@ -19,6 +19,11 @@ type Options struct {
 	Pipeline string   // required: name of the pipeline, part of every event's type
 	Store    Store    // required: where the events go
 	Events   []string // names of the detectors whose events are sent. Default: all
+
+	// Mask hides attributes: the event's values, the keys and the subject are of the
+	// masked change, and so is the id where a key attribute is hidden. Default: nothing
+	// is hidden
+	Mask *pipeline.Mask
 }
 
 // The reasons of changes of which nothing is sent.
@@ -56,6 +61,7 @@ type Sink struct {
 	pipeline string
 	store    Store
 	events   []string
+	mask     *pipeline.Mask
 }
 
 var (
@@ -74,7 +80,7 @@ func New(o Options) (*Sink, error) {
 	case slices.Contains(o.Events, ""):
 		return nil, errors.New("notify: Events holds an empty name: give the names of detectors")
 	}
-	return &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events)}, nil
+	return &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask}, nil
 }
 
 // KeepsKeyOrder is true: where a message fails, the later ones of its key fail with it.
@@ -86,13 +92,15 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonTTLDelete
 		return nil
 	}
-	for i := range d.Events {
-		e := &d.Events[i]
+	masked := s.mask.Delivery(d)
+	c := masked.Change
+	for i := range masked.Events {
+		e := &masked.Events[i]
 		if len(s.events) > 0 && !slices.Contains(s.events, e.Detector) {
 			continue
 		}
-		m := &Message{ID: e.ID, Type: "tablewake." + s.pipeline + "." + e.Detector, Key: d.Change.Key}
-		m.Body = appendCloudEvent(nil, m, e, d.Change)
+		m := &Message{ID: e.ID, Type: "tablewake." + s.pipeline + "." + e.Detector, Key: c.Key}
+		m.Body = appendCloudEvent(nil, m, e, c)
 		d.Ops = append(d.Ops, m)
 	}
 	if len(d.Ops) == 0 {

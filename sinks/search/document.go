@@ -7,10 +7,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// appendDocument writes item as the plain JSON document of a change at version v.
+// appendDocument writes item, without what is hidden, as the plain JSON document of
+// a change at version v.
 func (s *Sink) appendDocument(dst []byte, item pipeline.Image, v pipeline.Version) ([]byte, error) {
 	dst = s.appendHeader(dst, v, false)
-	dst, err := appendMembers(dst, item.All(), s.fields, scope{taken: s.fields.include})
+	dst, err := s.appendMembers(dst, s.mask.Without(item).All(), s.fields, scope{taken: s.fields.include})
 	return append(dst, '}'), err
 }
 
@@ -34,11 +35,12 @@ func (s *Sink) appendHeader(dst []byte, v pipeline.Version, deleted bool) []byte
 type scope struct {
 	taken  bool // it is included
 	number Number
+	hash   bool // scalars are hashed
 }
 
 // appendMembers writes what f takes of the members of a map, each behind a comma
 // where dst does not end in the map's brace.
-func appendMembers(dst []byte, members iter.Seq2[string, pipeline.Value], f *field, around scope) ([]byte, error) {
+func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, pipeline.Value], f *field, around scope) ([]byte, error) {
 	var there map[string]bool // new names that were given
 	for name, value := range members {
 		inside := around
@@ -69,7 +71,7 @@ func appendMembers(dst []byte, members iter.Seq2[string, pipeline.Value], f *fie
 		}
 		dst = append(appendText(dst, name), ':')
 		var err error
-		if dst, err = appendValue(dst, value, inner, inside); err != nil {
+		if dst, err = s.appendValue(dst, value, inner, inside); err != nil {
 			return dst, err
 		}
 	}
@@ -81,35 +83,38 @@ func (f *field) scope(around scope) scope {
 	if f.number != nil {
 		around.number = *f.number
 	}
+	around.hash = around.hash || f.hash
 	return around
 }
 
 // appendValue writes v as plain JSON. f is what the options say of it and of what
 // is inside, nil where they say nothing. Only what can hold a number or a field is
 // walked.
-func appendValue(dst []byte, v pipeline.Value, f *field, s scope) (out []byte, err error) {
-	switch v.Kind() {
-	case pipeline.KindN:
-		if d, ok := v.Number(); ok {
-			return appendNumber(dst, d, s.number), nil
-		}
-	case pipeline.KindNS, pipeline.KindL:
+func (s *Sink) appendValue(dst []byte, v pipeline.Value, f *field, in scope) (out []byte, err error) {
+	switch kind := v.Kind(); {
+	case kind == pipeline.KindM:
+		dst, err = s.appendMembers(append(dst, '{'), v.Members(), f, in)
+		return append(dst, '}'), err
+	case kind == pipeline.KindL, kind == pipeline.KindNS, in.hash && (kind == pipeline.KindSS || kind == pipeline.KindBS):
 		dst = append(dst, '[')
 		for _, e := range v.Elements() {
-			if !s.taken && e.Kind() != pipeline.KindM && e.Kind() != pipeline.KindL {
+			if !in.taken && e.Kind() != pipeline.KindM && e.Kind() != pipeline.KindL {
 				continue
 			}
 			if dst[len(dst)-1] != '[' {
 				dst = append(dst, ',')
 			}
-			if dst, err = appendValue(dst, e, f, s); err != nil {
+			if dst, err = s.appendValue(dst, e, f, in); err != nil {
 				return dst, err
 			}
 		}
 		return append(dst, ']'), nil
-	case pipeline.KindM:
-		dst, err = appendMembers(append(dst, '{'), v.Members(), f, s)
-		return append(dst, '}'), err
+	case in.hash:
+		return s.hasher.append(dst, v), nil
+	case kind == pipeline.KindN:
+		if d, ok := v.Number(); ok {
+			return appendNumber(dst, d, in.number), nil
+		}
 	}
 	return v.AppendJSON(dst), nil
 }

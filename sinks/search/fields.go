@@ -16,6 +16,7 @@ type Fields struct {
 	Include []string          // what is taken, and nothing else. Default: all
 	Exclude []string          // what is left out, of that. Default: nothing
 	Rename  map[string]string // path -> name of the field, at its place. Default: the attribute's name
+	Hash    []string          // each scalar there and inside becomes its hash: of its text, see Options.HMACKey. Default: nothing
 	Numbers map[string]Number // path -> form of the numbers there and inside. Default: NumberExact
 }
 
@@ -27,6 +28,7 @@ type field struct {
 	include bool
 	leads   bool // to one that is included
 	exclude bool
+	hash    bool
 	name    string // "": its own
 	number  *Number
 	inner   map[string]*field
@@ -48,6 +50,13 @@ func compileFields(f Fields) (*field, error) {
 			return nil, fmt.Errorf("Exclude: %q is included too", path)
 		}
 		at.exclude = true
+	}
+	for _, path := range f.Hash {
+		at, err := root.at(path)
+		if err != nil {
+			return nil, fmt.Errorf("Hash: %w", err)
+		}
+		at.hash = true
 	}
 	for _, path := range slices.Sorted(maps.Keys(f.Rename)) {
 		if err := root.rename(path, f.Rename[path]); err != nil {

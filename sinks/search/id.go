@@ -14,13 +14,21 @@ const maxID = 512
 
 // DocumentID is the id of an item's document: its canonical key, or, where that
 // is longer than 512 bytes, "sha256:" and its digest in hex. A canonical key holds
-// no colon, so no two items share an id.
+// no colon, so no two items share an id. [Options.HashID] asks for other ids.
 func DocumentID(k pipeline.Key) string {
 	if len(k) <= maxID {
 		return string(k)
 	}
 	sum := sha256.Sum256([]byte(k))
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// id is the id of an item's document in this index.
+func (s *Sink) id(k pipeline.Key) string {
+	if s.hashID {
+		return "hmac:" + s.hasher.sum("id:"+string(k))
+	}
+	return DocumentID(k)
 }
 
 // CheckIndex tells what is wrong with the name of an index: OpenSearch takes at

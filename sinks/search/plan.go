@@ -46,7 +46,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		return nil
 	}
 	if from.index != "" && from.index != to.index {
-		m := &Mutation{Index: from.index, ID: DocumentID(c.Key), Version: c.Version, Tombstone: true, Why: Leave}
+		m := &Mutation{Index: from.index, ID: s.id(c.Key), Version: c.Version, Tombstone: true, Why: Leave}
 		m.Doc = s.appendTombstone(nil, c.Version)
 		switch {
 		case c.Removed():
@@ -57,7 +57,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, m)
 	}
 	if to.index != "" {
-		m := &Mutation{Index: to.index, ID: DocumentID(c.Key), Version: c.Version, Why: Stay}
+		m := &Mutation{Index: to.index, ID: s.id(c.Key), Version: c.Version, Why: Stay}
 		switch from.index {
 		case to.index:
 		case "":
@@ -102,7 +102,7 @@ func (s *Sink) former(c *pipeline.Change) (place, error) {
 }
 
 func (s *Sink) indexOf(c *pipeline.Change, item pipeline.Image) (place, error) {
-	name, missing, err := s.index.AppendText(nil, template.Scope{Change: c, Item: item})
+	name, missing, err := s.index.AppendText(nil, template.Scope{Change: c, Item: item, Mask: s.mask})
 	if err != nil {
 		return place{}, fmt.Errorf("search: index %q: %w", s.index, err)
 	}

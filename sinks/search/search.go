@@ -28,6 +28,17 @@ type Options struct {
 	Index    *template.Template     // required: name of the index; a name that depends on the item moves its document when it changes
 	When     pipeline.ItemCondition // which items have a document. Default: all
 	Fields   Fields
+
+	// HMACKey is the secret behind HashID and Fields.Hash: required by both. A hash is
+	// the HMAC-SHA256 under it in hex, 64 digits.
+	HMACKey []byte
+	// HashID names documents by "hmac:" and the hash of "id:" and the canonical key, for
+	// items whose keys are sensitive. Two items share an id with the chance of a
+	// collision of SHA-256, which is none. Default: the key itself, see [DocumentID]
+	HashID bool
+	// Mask leaves hidden attributes out of documents, but for those that Fields.Hash
+	// names. Default: nothing is hidden
+	Mask *pipeline.Mask
 }
 
 // Sink plans and writes the documents of one index template. It is safe for
@@ -38,6 +49,9 @@ type Sink struct {
 	index  *template.Template
 	when   pipeline.ItemCondition
 	fields *field
+	hasher *hasher        // nil where nothing is hashed
+	hashID bool           // document ids are hashes
+	mask   *pipeline.Mask // of what is not hashed
 }
 
 var (
@@ -69,7 +83,18 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.%w", err)
 	}
-	return &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields}, nil
+	mask, err := unhashed(o.Mask, o.Fields.Hash)
+	if err != nil {
+		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
+	}
+	s := &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields, hashID: o.HashID, mask: mask}
+	if o.HashID || len(o.Fields.Hash) > 0 {
+		if len(o.HMACKey) == 0 {
+			return nil, errors.New("search: HMACKey is empty: HashID and Fields.Hash need a secret, so that nobody can try values until their hash fits")
+		}
+		s.hasher = newHasher(o.HMACKey)
+	}
+	return s, nil
 }
 
 // Requires names the new image, which documents are made of; the old one too

@@ -37,7 +37,7 @@ type Result struct {
 // Mutation puts one document, or a tombstone in its place.
 type Mutation struct {
 	Index     string // lower case, checked by CheckIndex
-	ID        string // at most 512 bytes; see DocumentID
+	ID        string // at most 512 bytes; see DocumentID and Options.HashID
 	Version   pipeline.Version
 	Tombstone bool   // the item has no document here any more; readers never see Doc
 	Doc       []byte // plain JSON object with _tw; of a tombstone: nothing but _tw

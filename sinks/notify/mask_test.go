@@ -1,0 +1,83 @@
+package notify_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/notify"
+)
+
+// maskOf hides the patterns under a key of the test.
+func maskOf(t *testing.T, patterns ...string) *pipeline.Mask {
+	t.Helper()
+	var ps []pipeline.Pattern
+	for _, text := range patterns {
+		p, err := pipeline.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ps = append(ps, p)
+	}
+	m, err := pipeline.NewMask(ps, []byte("a secret of the test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// An event shows nothing of what is hidden: not the values, not the keys, not the
+// subject, and no id that is made of the key; it is the same for every delivery.
+func TestMasked(t *testing.T) {
+	c := change(t, "MODIFY", "canary", "")
+	v, _ := c.New.Get("PK")
+	es := []pipeline.Event{
+		{ID: pipeline.EventID(c, "moved", 0), Detector: "moved", Path: "PK", New: v, Change: c},
+		{ID: pipeline.EventID(c, "moved", 1), Detector: "moved", Path: "SK", Old: pipeline.StringValue("open"), Change: c},
+	}
+	for _, test := range []struct {
+		hidden []string
+		shows  []string
+		hides  []string
+	}{
+		{[]string{"PK"}, []string{`"SK":1`, `"old":"open"`, "masked-"}, []string{"canary", es[0].ID, es[1].ID}},
+		{[]string{"Email"}, []string{"canary", es[0].ID, es[1].ID}, []string{"masked-"}},
+		{[]string{"SK"}, []string{"canary", "masked-"}, []string{es[0].ID, "open", `"SK":1`}},
+	} {
+		s, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Mask: maskOf(t, test.hidden...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts [2]string
+		for i := range texts {
+			d := pipeline.Delivery{Change: c, Events: es}
+			if err := s.Plan(&d); err != nil || len(d.Ops) != 2 {
+				t.Fatal(d.Ops, err)
+			}
+			for _, op := range d.Ops {
+				m := op.(*notify.Message)
+				if !json.Valid(m.Body) {
+					t.Errorf("not JSON: %s", m.Body)
+				}
+				texts[i] += op.String() + string(m.Key) + m.ID + string(m.Body)
+			}
+		}
+		for _, text := range test.shows {
+			if !strings.Contains(texts[0], text) {
+				t.Errorf("hiding %q it does not show %s: %s", test.hidden, text, texts[0])
+			}
+		}
+		for _, text := range test.hides {
+			if strings.Contains(texts[0], text) {
+				t.Errorf("hiding %q it shows %s: %s", test.hidden, text, texts[0])
+			}
+		}
+		if texts[0] != texts[1] {
+			t.Errorf("two deliveries send %s and %s", texts[0], texts[1])
+		}
+	}
+	if es[0].Change != c || !es[0].New.Equal(v) {
+		t.Error("the event that was given is changed")
+	}
+}

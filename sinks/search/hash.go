@@ -1,0 +1,96 @@
+package search
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// hasher makes hashes under one key. It is safe for concurrent use.
+type hasher struct{ macs sync.Pool } // of hash.Hash
+
+func newHasher(key []byte) *hasher {
+	key = slices.Clone(key)
+	return &hasher{sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+// sum is the hash of a text, so that who has the key finds a document by it:
+//
+//	printf %s ada@example.com | openssl dgst -sha256 -hmac "$KEY"
+func (h *hasher) sum(text string) string {
+	mac, _ := h.macs.Get().(hash.Hash)
+	defer h.macs.Put(mac)
+	mac.Reset()
+	mac.Write([]byte(text))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// append writes the hash of a scalar as a JSON string: of the text of an S, of the
+// canonical number of an N, of true or false, of the base64url of a B without padding.
+// NULL stays null: there is nothing to hide.
+func (h *hasher) append(dst []byte, v pipeline.Value) []byte {
+	var text string
+	switch v.Kind() {
+	case pipeline.KindS:
+		text, _ = v.Text()
+	case pipeline.KindN:
+		d, _ := v.Number()
+		text = d.String()
+	case pipeline.KindBOOL:
+		b, _ := v.Bool()
+		text = strconv.FormatBool(b)
+	case pipeline.KindB:
+		b, _ := v.Bytes()
+		text = base64.RawURLEncoding.EncodeToString(b)
+	default:
+		return append(dst, "null"...)
+	}
+	return append(append(append(dst, '"'), h.sum(text)...), '"')
+}
+
+// maxHashDepth bounds what a path may come to in patterns: each name doubles them.
+const maxHashDepth = 8
+
+// unhashed is mask but for what is hashed: a hash shows no value. Fields name what
+// stands in lists without an index, and a pattern has one at every list.
+func unhashed(mask *pipeline.Mask, paths []string) (*pipeline.Mask, error) {
+	if mask == nil {
+		return nil, nil
+	}
+	var hashed []pipeline.Pattern
+	for _, path := range paths {
+		ns, err := names(path)
+		if err != nil {
+			return nil, err
+		}
+		if len(ns) > maxHashDepth {
+			return nil, fmt.Errorf("%q is too deep: %d names are the most", path, maxHashDepth)
+		}
+		ways := []string{""}
+		for i, name := range ns {
+			step := "[" + strconv.Quote(name) + "]"
+			for n := range ways {
+				if i > 0 {
+					ways = append(ways, ways[n]+"[*]"+step)
+				}
+				ways[n] += step
+			}
+		}
+		for _, way := range ways {
+			p, err := pipeline.ParsePattern(way)
+			if err != nil {
+				return nil, err
+			}
+			hashed = append(hashed, p)
+		}
+	}
+	return mask.Except(hashed), nil
+}
