@@ -33,11 +33,11 @@ var allowed = map[string][]string{
 
 	"sinks":                      {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
 	"sinks/view":                 {"pipeline", "pipeline/template", "sinks/state"},
-	"sinks/view/viewtest":        {"pipeline", "pipeline/template", "sinks/sinktest", "sinks/view", "pgregory.net/rapid"},
+	"sinks/view/viewtest":        {"pipeline", "pipeline/template", "sinks/sinktest", "sinks/view", "sinks/state", "pgregory.net/rapid"},
 	"sinks/internal/disk":        {"pipeline"},
 	"sinks/internal/fingerprint": {"sinks/state"},
 	"sinks/internal/linefile":    {},
-	"sinks/view/sqlite":          {"pipeline", "sinks/view", "modernc.org/sqlite"},
+	"sinks/view/sqlite":          {"pipeline", "sinks/view", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search":               {"pipeline", "pipeline/template"},
 	"sinks/search/bleve":         {"pipeline", "sinks/search", "sinks/state", "github.com/blevesearch/bleve", "github.com/blevesearch/bleve_index_api"},
 	"sinks/archive":              {"pipeline", "pipeline/template", "github.com/klauspost/compress"},
@@ -47,8 +47,9 @@ var allowed = map[string][]string{
 	"sinks/deadletter":           {"pipeline"},
 	"sinks/deadletter/dir":       {"pipeline", "sinks/deadletter"},
 	"sinks/state":                {"pipeline"},
+	"sinks/state/sqlite":         {"pipeline", "sinks/state", "modernc.org/sqlite"},
 	"sinks/local": {"pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/bleve",
-		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir"},
+		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},
 	"sinks/sinktest": {"pipeline", "pgregory.net/rapid"},
 }
 
