@@ -16,7 +16,7 @@ func (s Suite) fact() fact { return fact{s.Stream.withDefaults().Keys} }
 func (f fact) item(letter byte, status string) Item {
 	it := Item{
 		"Type": {"S": "Order"}, "Status": {"S": status}, "Rank": {"N": "1"}, "CreatedAt": {"S": "2026-01-02T23:59:59Z"},
-		"Total": {"N": "10.5"}, "Any": {"S": "x"},
+		"Total": {"N": "10.5"}, "Any": {"S": "x"}, "Lines": {"L": []Attr{{"M": Item{"sku": {"S": "a"}, "qty": {"N": "2"}}}}},
 	}
 	maps.Copy(it, f.key(letter))
 	return it

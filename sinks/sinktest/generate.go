@@ -101,7 +101,23 @@ func drawItem(t *rapid.T, keys Item) Item {
 	add("CreatedAt", texts("2026-01-02T23:59:59Z", "2026-01-03T00:00:00Z", "2026-01-04T01:02:03.5+02:00"))
 	add("Total", rapid.Custom(drawNumber))
 	add("Any", attrs(2))
+	add("Lines", rapid.Custom(drawLines))
 	return item
+}
+
+// drawLines is a list as orders have it.
+func drawLines(t *rapid.T) Attr {
+	lines := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Attr {
+		line := Item{}
+		if sku := rapid.SampledFrom([]string{"", "a", "a", "b"}).Draw(t, "sku"); sku != "" {
+			line["sku"] = Attr{"S": sku}
+		}
+		if qty := rapid.IntRange(-1, 3).Draw(t, "qty"); qty >= 0 {
+			line["qty"] = Attr{"N": fmt.Sprint(qty)}
+		}
+		return Attr{"M": line}
+	}), 0, 3).Draw(t, "lines")
+	return Attr{"L": append([]Attr{}, lines...)}
 }
 
 func texts(choices ...string) *rapid.Generator[Attr] {

@@ -143,6 +143,7 @@ func (o StreamOptions) withDefaults() StreamOptions {
 //	CreatedAt  S: RFC 3339, one of three days
 //	Total      N: any number of DynamoDB's range
 //	Any        a value of any type, nested
+//	Lines      L of up to 3 M, each with or without sku (S: a, b) and qty (N: 0 to 3)
 func Streams(o StreamOptions) *rapid.Generator[*Stream] {
 	o = o.withDefaults()
 	return rapid.Custom(func(t *rapid.T) *Stream {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -41,15 +42,11 @@ func (t *tally) row(row state.Row) *rowTally {
 	if !ok {
 		i = len(t.rows)
 		t.index[row] = i
-		if i < cap(t.rows) { // keep the memory of an earlier lane's
-			t.rows = t.rows[:i+1]
-			old := &t.rows[i]
-			clear(old.sums)
-			*old = rowTally{sums: old.sums, members: old.members[:0]}
-		} else {
-			t.rows = append(t.rows, rowTally{sums: make([]state.Number, len(t.of.values))})
-		}
-		t.rows[i].row = row
+		t.rows = slices.Grow(t.rows, 1)[:i+1]
+		r := &t.rows[i] // with the memory that an earlier lane left there, or none
+		sums := slices.Grow(r.sums[:0], len(t.of.values))[:len(t.of.values)]
+		clear(sums)
+		*r = rowTally{row: row, sums: sums, members: r.members[:0]}
 	}
 	return &t.rows[i]
 }

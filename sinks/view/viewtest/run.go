@@ -3,6 +3,7 @@ package viewtest
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"testing"
 
@@ -51,7 +52,7 @@ func (v *subject) suite(t *testing.T, of Suite) sinktest.Suite {
 			return rows
 		},
 		Open: func(dir string) (sinktest.Store, error) {
-			p := &process{suite: of, dir: dir, ctx: t.Context()}
+			p := &process[Store]{open: func() (Store, error) { return of.Open(t.Context(), dir) }}
 			reader, err := p.store()
 			if err != nil {
 				return sinktest.Store{}, err
@@ -107,18 +108,16 @@ func rowName(row sinktest.Item, key ...string) string {
 }
 
 // process is what has a store open: once for each worker, and once to read.
-type process struct {
-	suite Suite
-	dir   string
-	ctx   context.Context
-	mu    sync.Mutex
-	all   []Store
+type process[S io.Closer] struct {
+	open func() (S, error)
+	mu   sync.Mutex
+	all  []S
 }
 
-func (p *process) store() (Store, error) {
-	s, err := p.suite.Open(p.ctx, p.dir)
+func (p *process[S]) store() (S, error) {
+	s, err := p.open()
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +125,7 @@ func (p *process) store() (Store, error) {
 	return s, nil
 }
 
-func (p *process) close() error {
+func (p *process[S]) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error

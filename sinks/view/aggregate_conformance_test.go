@@ -1,0 +1,18 @@
+package view_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/tablewake/tablewake/sinks/view/viewtest"
+)
+
+// TestAggregateConformance runs the suites on the contract in its shortest form.
+func TestAggregateConformance(t *testing.T) {
+	var folders sync.Map
+	viewtest.RunAggregates(t, viewtest.AggregateSuite{Checks: 50, Open: func(_ context.Context, dir string) (viewtest.Grouped, error) {
+		s, _ := folders.LoadOrStore(dir, newGroupMemory())
+		return s.(*groupMemory), nil
+	}})
+}

@@ -1,0 +1,121 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Grouped is a store that aggregates are written to and read from.
+type Grouped interface {
+	view.GroupStore
+	view.Reader
+	Close() error
+}
+
+// AggregateSuite is a kind of store of aggregates under test. The fields are as in [Suite].
+type AggregateSuite struct {
+	Open   func(ctx context.Context, dir string) (Grouped, error)
+	Checks int
+}
+
+// RunAggregates runs the suite of sinks on several aggregates over a store: with
+// every kind of value, with groups that change, with lists, on one shard and on
+// several, and with so few actions in a transaction that batches are split.
+func RunAggregates(t *testing.T, s AggregateSuite) {
+	for _, a := range aggregates() {
+		t.Run(a.name, func(t *testing.T) { sinktest.Run(t, a.suite(t, s)) })
+	}
+}
+
+// suite is the sink suite for an aggregate on the store.
+func (a *aggregate) suite(t *testing.T, of AggregateSuite) sinktest.Suite {
+	return sinktest.Suite{
+		Checks:  of.Checks,
+		ByState: true,
+		Stream:  sinktest.StreamOptions{Keys: a.keys, Snapshots: true},
+		Model: func(s *sinktest.Stream) map[string]string {
+			rows := make(map[string]string)
+			for _, row := range a.reckon(s.Items()) {
+				rows[rowName(row, a.key...)] = sinktest.Canonical(row)
+			}
+			return rows
+		},
+		Open: func(dir string) (sinktest.Store, error) {
+			p := &process[Grouped]{open: func() (Grouped, error) { return of.Open(t.Context(), dir) }}
+			reader, err := p.store()
+			if err != nil {
+				return sinktest.Store{}, err
+			}
+			return sinktest.Store{
+				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) {
+					s, err := p.store()
+					if err != nil {
+						return nil, err
+					}
+					return a.sink(&faultyGroups{s, f, a.actions})
+				},
+				State: func() (map[string]string, error) { return a.state(t.Context(), reader) },
+				Close: p.close,
+			}, nil
+		},
+	}
+}
+
+// state is every group of the aggregate by its key.
+func (a *aggregate) state(ctx context.Context, r view.Reader) (map[string]string, error) {
+	s, err := a.sink(nil)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[string]string)
+	for row, err := range s.Groups().All(ctx, r, view.Query{}) {
+		if errors.Is(err, view.ErrNoTable) {
+			break // nothing was written yet
+		}
+		if err != nil {
+			return nil, err
+		}
+		item := make(sinktest.Item)
+		if err := item.Decode(row.Item.AppendDynamoDBJSON(nil)); err != nil {
+			return nil, err
+		}
+		name := rowName(item, a.key...)
+		if _, twice := rows[name]; twice {
+			return nil, errors.New("the group " + name + " is there twice")
+		}
+		rows[name] = sinktest.Canonical(item)
+	}
+	return rows, nil
+}
+
+// faultyGroups lets the suite fail a store's calls, also between two writes of one,
+// and allows so few actions a write, where that is not 0.
+type faultyGroups struct {
+	view.GroupStore
+	faults  *sinktest.Faults
+	actions int
+}
+
+func (f *faultyGroups) MaxActions() int { return f.actions }
+
+func (f *faultyGroups) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) (cs []state.Contribution, err error) {
+	err = f.faults.Call(1, func(int) error {
+		cs, err = f.GroupStore.Contributions(ctx, t, items)
+		return err
+	})
+	return cs, err
+}
+
+func (f *faultyGroups) Contribute(ctx context.Context, t view.Target, ws []view.GroupWrite) (rs []view.ItemResult, err error) {
+	err = f.faults.Call(len(ws), func(n int) error {
+		rs, err = f.GroupStore.Contribute(ctx, t, ws[:n])
+		return err
+	})
+	return rs, err
+}

@@ -1,0 +1,131 @@
+package viewtest
+
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// aggregate is an aggregate twice: as templates and paths, for the sink, and as a
+// function of an item, for the model. The two have no code in common.
+type aggregate struct {
+	name      string
+	keys      map[string]string // of the source table; nil: PK and SK
+	key       []string          // names of the group key
+	templates []string          // of the group key
+	forEach   string
+	when      func(item pipeline.Image) bool
+	values    []view.Value
+	shards    int
+	actions   int // in a transaction; 0: any number
+
+	// shares are what an item counts for: of each share the group's key, and the
+	// values by their names; where one is missing it adds nothing.
+	shares func(item sinktest.Item) []sinktest.Item
+}
+
+func (a *aggregate) sink(store view.GroupStore) (*view.Aggregate, error) {
+	o := view.AggregateOptions{
+		Name: a.name, Pipeline: "test", Table: "groups", ForEach: a.forEach, Values: a.values, Shards: a.shards, Store: store,
+	}
+	for i, k := range []*view.Attribute{&o.PK, &o.SK} {
+		if i == len(a.key) {
+			break
+		}
+		t, err := template.Parse(a.templates[i], template.Options{Each: a.forEach != ""})
+		if err != nil {
+			return nil, err
+		}
+		*k = view.Attribute{Name: a.key[i], Template: t}
+	}
+	if a.when != nil {
+		o.When = pipeline.ItemConditionFunc(func(item pipeline.Image) (bool, error) { return a.when(item), nil })
+	}
+	return view.NewAggregate(o)
+}
+
+func aggregates() []*aggregate {
+	byStatus := aggregate{
+		name:      "ByStatus",
+		key:       []string{"PK", "SK"},
+		templates: []string{"STATUS#{Status}", "{Type}"},
+		when:      isOrder,
+		values: []view.Value{
+			{Name: "revenue", Of: "sum", Path: "Total"},
+			{Name: "orders", Of: "count"},
+			{Name: "least", Of: "min", Path: "Total"},
+			{Name: "most", Of: "max", Path: "Total"},
+			{Name: "first", Of: "min", Path: "CreatedAt"},
+			{Name: "days", Of: "distinct", Path: "CreatedAt"},
+		},
+		shares: func(it sinktest.Item) []sinktest.Item {
+			if it.Text("Type") != "Order" || it.Text("Status") == "" {
+				return nil
+			}
+			return []sinktest.Item{{
+				"PK": text("STATUS#" + it.Text("Status")), "SK": text("Order"),
+				"revenue": it["Total"], "least": it["Total"], "most": it["Total"], "first": it["CreatedAt"], "days": it["CreatedAt"],
+			}}
+		},
+	}
+	bySKU := aggregate{
+		name:      "Lines",
+		key:       []string{"group"},
+		templates: []string{"SKU#{each.sku}"},
+		forEach:   "Lines",
+		values: []view.Value{
+			{Name: "units", Of: "sum", Path: "qty", Each: true},
+			{Name: "lines", Of: "count"},
+			{Name: "best", Of: "max", Path: "qty", Each: true},
+			{Name: "ranks", Of: "distinct", Path: "Rank"},
+		},
+		shares: func(it sinktest.Item) []sinktest.Item {
+			lines, _ := it["Lines"]["L"].([]sinktest.Attr)
+			var shares []sinktest.Item
+			for _, l := range lines {
+				line, _ := l["M"].(sinktest.Item)
+				if line.Text("sku") != "" {
+					shares = append(shares, sinktest.Item{
+						"group": text("SKU#" + line.Text("sku")), "units": line["qty"], "best": line["qty"], "ranks": it["Rank"],
+					})
+				}
+			}
+			return shares
+		},
+	}
+	byNumber := aggregate{
+		name:      "ByNumber",
+		keys:      map[string]string{"id": "B", "n": "N"},
+		key:       []string{"rank"},
+		templates: []string{"{Rank}"},
+		values:    []view.Value{{Name: "items", Of: "count"}, {Name: "keys", Of: "distinct", Path: "id"}, {Name: "last", Of: "max", Path: "n"}},
+		shares: func(it sinktest.Item) []sinktest.Item {
+			if it.Number("Rank") == "" {
+				return nil
+			}
+			return []sinktest.Item{{"rank": it["Rank"], "keys": it["id"], "last": it["n"]}}
+		},
+	}
+	spread := func(a aggregate, name string, shards int) *aggregate {
+		a.name, a.shards = name, shards
+		return &a
+	}
+	few := func(a aggregate, name string, actions int) *aggregate {
+		a.name, a.actions = name, actions
+		return &a
+	}
+	texts := spread(byNumber, "ByNumberSpread", 3)
+	texts.shares = func(it sinktest.Item) []sinktest.Item {
+		shares := byNumber.shares(it)
+		for _, s := range shares {
+			s["rank"] = text(it.Number("Rank")) // the partition key of a sharded row is a text
+		}
+		return shares
+	}
+	return []*aggregate{
+		&byStatus, &bySKU, &byNumber,
+		spread(byStatus, "ByStatusSpread", 4), spread(bySKU, "LinesSpread", 4), texts,
+		few(byStatus, "ByStatusInFewActions", 13), few(bySKU, "LinesInFewActions", 30),
+	}
+}

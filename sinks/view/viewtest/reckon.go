@@ -1,0 +1,108 @@
+package viewtest
+
+import (
+	"encoding/base64"
+	"math/big"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// reckon is what an aggregate must hold: every share of every item, put together
+// in the plainest way.
+func (a *aggregate) reckon(items []sinktest.Item) []sinktest.Item {
+	groups := make(map[string][]sinktest.Item)
+	for _, item := range items {
+		for _, share := range a.shares(item) {
+			name := rowName(share, a.key...)
+			groups[name] = append(groups[name], share)
+		}
+	}
+	var rows []sinktest.Item
+	for _, shares := range groups {
+		row := sinktest.Item{}
+		for _, k := range a.key {
+			row[k] = shares[0][k]
+		}
+		for _, v := range a.values {
+			var present []sinktest.Attr
+			for _, s := range shares {
+				if _, null := s[v.Name]["NULL"]; s[v.Name] != nil && !null {
+					present = append(present, s[v.Name])
+				}
+			}
+			switch {
+			case v.Of == "count":
+				row[v.Name] = decimal(big.NewRat(int64(len(shares)), 1))
+			case v.Of == "sum":
+				sum := new(big.Rat)
+				for _, p := range present {
+					sum.Add(sum, rational(p))
+				}
+				row[v.Name] = decimal(sum)
+			case len(present) == 0: // neither a least nor a greatest, and no distinct one
+			case v.Of == "distinct":
+				different := make(map[string]bool)
+				for _, p := range present {
+					different[sinktest.Canonical(p)] = true
+				}
+				row[v.Name] = decimal(big.NewRat(int64(len(different)), 1))
+			default:
+				best := present[0]
+				for _, p := range present {
+					if below(p, best) == (v.Of == "min") {
+						best = p
+					}
+				}
+				row[v.Name] = best
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func rational(a sinktest.Attr) *big.Rat {
+	n, _ := a["N"].(string)
+	r, ok := new(big.Rat).SetString(n)
+	if !ok {
+		panic("the suite's numbers are numbers")
+	}
+	return r
+}
+
+// below tells whether a comes before b or is equal, both of one type.
+func below(a, b sinktest.Attr) bool {
+	switch {
+	case a["N"] != nil:
+		return rational(a).Cmp(rational(b)) <= 0
+	case a["B"] != nil:
+		return string(bytesOf(a)) <= string(bytesOf(b))
+	default:
+		x, _ := a["S"].(string)
+		y, _ := b["S"].(string)
+		return x <= y
+	}
+}
+
+func bytesOf(a sinktest.Attr) []byte {
+	text, _ := a["B"].(string)
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		panic(err) // the suite made it
+	}
+	return b
+}
+
+// decimal is a number as DynamoDB holds it: an N of up to 38 digits below 1e126,
+// and else, as a row shows it, a text.
+func decimal(r *big.Rat) sinktest.Attr {
+	text := r.FloatString(140) // the suite's numbers end at 1e-130
+	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	whole, _, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	digits := strings.Trim(strings.NewReplacer("-", "", ".", "").Replace(text), "0")
+	if len(digits) > 38 || len(whole) > 126 {
+		return sinktest.Attr{"S": text}
+	}
+	return sinktest.Attr{"N": text}
+}
