@@ -25,7 +25,8 @@ type Options struct {
 type DB struct {
 	path   string
 	writer *sql.DB
-	reader *sql.DB
+	reader reader
+	layout int          // of the file, older than format only where it is opened to be read
 	turn   chan *Writer // holds the Writer while nobody uses it; nil in it: closed, or read-only
 }
 
@@ -38,9 +39,10 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db := &DB{path: path, turn: make(chan *Writer, 1)}
+	db := &DB{path: path, layout: format, turn: make(chan *Writer, 1)}
+	db.reader.prepared = make(map[string]*sql.Stmt)
 	var w *Writer
-	if db.reader, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
+	if db.reader.DB, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
 		err = db.Failed("open", err)
 	} else if o.ReadOnly {
 		err = db.checkReadable(ctx, abs)
@@ -58,8 +60,8 @@ func (db *DB) checkReadable(ctx context.Context, abs string) error {
 	if _, err := os.Stat(abs); err != nil {
 		return fmt.Errorf("sqlite: nothing to read: %w", err)
 	}
-	found, err := db.format(ctx, db.reader)
-	if err == nil && found == 0 {
+	var err error
+	if db.layout, err = db.format(ctx, db.reader.DB); err == nil && db.layout == 0 {
 		err = fmt.Errorf("sqlite: %s holds no views", db.path)
 	}
 	return err
@@ -100,7 +102,7 @@ func (db *DB) Path() string { return db.path }
 
 // Reader is the connections that read, each statement a state of the file that was
 // committed. It may be used by several goroutines until Close.
-func (db *DB) Reader() *sql.DB { return db.reader }
+func (db *DB) Reader() *sql.DB { return db.reader.DB }
 
 // Write runs do with the writing connection, which nobody else uses meanwhile.
 // It blocks until the connection is free. The error is transient where ctx is done
@@ -127,10 +129,11 @@ func (db *DB) Close() error {
 	if w != nil {
 		errs = append(errs, w.close())
 	}
-	for _, pool := range []*sql.DB{db.reader, db.writer} {
-		if pool != nil {
-			errs = append(errs, pool.Close())
-		}
+	if db.reader.DB != nil {
+		errs = append(errs, db.reader.close())
+	}
+	if db.writer != nil {
+		errs = append(errs, db.writer.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,49 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+const (
+	writeGap = `INSERT OR REPLACE INTO "_tw_gaps" (pipeline, stream, shard, after, before, "from", "to", found) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+
+	allGaps = `SELECT stream, shard, after, before, "from", "to", found FROM "_tw_gaps" WHERE pipeline = ? ORDER BY found, stream, shard, after`
+)
+
+// AddGap notes a gap, and replaces what was noted of it before.
+func (s *State) AddGap(ctx context.Context, g state.Gap) error {
+	return s.db.Write(ctx, func(w *Writer) error {
+		return w.Exec(context.WithoutCancel(ctx), writeGap,
+			s.pipeline, g.StreamARN, g.Shard, g.After, g.Before, nanoseconds(g.From), nanoseconds(g.To), nanoseconds(g.Found))
+	})
+}
+
+// Gaps reads the gaps as they are when the reading begins.
+func (s *State) Gaps(ctx context.Context) iter.Seq2[state.Gap, error] {
+	return read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g state.Gap, err error) {
+		var from, to, found sql.NullInt64
+		err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found)
+		g.From, g.To, g.Found = timeOf(from), timeOf(to), timeOf(found)
+		return g, err
+	})
+}
+
+// nanoseconds is a time as the file has it, NULL for the zero time.
+func nanoseconds(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixNano()
+}
+
+func timeOf(ns sql.NullInt64) time.Time {
+	if !ns.Valid {
+		return time.Time{}
+	}
+	return time.Unix(0, ns.Int64).UTC()
+}

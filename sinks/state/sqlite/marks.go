@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+const (
+	anyMark = `SELECT EXISTS (SELECT 1 FROM "_tw_marks" WHERE pipeline = ? AND sink = ?)`
+
+	readMarks = `SELECT j.key FROM json_each(?) j CROSS JOIN "_tw_marks" m WHERE m.pipeline = ? AND m.sink = ? AND m.item = j.value`
+
+	addLetter = `INSERT INTO "_tw_marks" AS m (pipeline, sink, item, letters, since) VALUES (?, ?, ?, 1, ?)
+ON CONFLICT DO UPDATE SET letters = m.letters + 1`
+
+	// A mark that was cleared and put again is another one, by its time.
+	clearMark = `DELETE FROM "_tw_marks" WHERE pipeline = ? AND sink = ? AND item = ? AND letters = ? AND since = ?`
+
+	allMarks = `SELECT sink, item, letters, since FROM "_tw_marks" WHERE pipeline = ? AND (? = '' OR sink = ?) ORDER BY sink, item`
+)
+
+// Held asks one question down an index where the sink has no mark, and one more
+// where it has any. It does not wait for who writes, and sees what any process committed.
+func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]bool, error) {
+	held := make([]bool, len(keys))
+	if found, _, err := first(ctx, s.db, anyMark, []any{s.pipeline, sink}, one[bool]); err != nil || !found {
+		return held, err
+	}
+	for i, err := range read(ctx, s.db, readMarks, []any{List(keys), s.pipeline, sink}, one[int]) {
+		if err != nil {
+			return nil, err
+		}
+		held[i] = true
+	}
+	return held, nil
+}
+
+// Hold adds a letter to the mark of each key.
+func (s *State) Hold(ctx context.Context, sink string, keys []pipeline.Key) error {
+	return s.db.Write(ctx, func(w *Writer) error {
+		ctx := context.WithoutCancel(ctx)
+		return w.Transact(ctx, func() error {
+			now := time.Now().UnixNano()
+			for _, k := range keys {
+				if err := w.Exec(ctx, addLetter, s.pipeline, sink, string(k), now); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// Clear takes a mark away where it is as it was read.
+func (s *State) Clear(ctx context.Context, m state.Mark) (cleared bool, err error) {
+	err = s.db.Write(ctx, func(w *Writer) error {
+		n, err := w.Changes(context.WithoutCancel(ctx), clearMark, s.pipeline, m.Sink, string(m.Key), m.Letters, m.Since.UnixNano())
+		cleared = n > 0
+		return err
+	})
+	return cleared, err
+}
+
+// Marks reads the marks as they are when the reading begins: what is written
+// meanwhile is not in it.
+func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
+	return read(ctx, s.db, allMarks, []any{s.pipeline, sink, sink}, func(rows *sql.Rows) (m state.Mark, err error) {
+		var since int64
+		err = rows.Scan(&m.Sink, &m.Key, &m.Letters, &since)
+		m.Since = time.Unix(0, since).UTC()
+		return m, err
+	})
+}

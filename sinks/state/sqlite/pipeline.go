@@ -1,0 +1,14 @@
+package sqlite
+
+import "github.com/tablewake/tablewake/sinks/state"
+
+// State is what one pipeline remembers in the file, apart from what its views do.
+type State struct {
+	db       *DB
+	pipeline string
+}
+
+var _ state.Store = (*State)(nil)
+
+// State is the quarantine and the gaps of a pipeline. It lives as long as db is open.
+func (db *DB) State(pipeline string) *State { return &State{db: db, pipeline: pipeline} }

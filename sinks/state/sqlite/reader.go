@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"sync"
+)
+
+// reader is the connections that read, with the statements that are prepared on them.
+type reader struct {
+	*sql.DB
+	mu       sync.Mutex
+	prepared map[string]*sql.Stmt // by their text
+}
+
+func (r *reader) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s, ok := r.prepared[query]; ok {
+		return s, nil
+	}
+	s, err := r.PrepareContext(ctx, query)
+	if err == nil {
+		r.prepared[query] = s
+	}
+	return s, err
+}
+
+func (r *reader) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, s := range r.prepared {
+		errs = append(errs, s.Close())
+	}
+	clear(r.prepared)
+	return errors.Join(append(errs, r.Close())...)
+}
+
+// read is what a query brings, row by row, of one state of the file. Of tables of
+// state it brings nothing where an older layout without them was opened to be read.
+func read[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if db.layout < stateFormat {
+			return
+		}
+		var none T
+		s, err := db.reader.stmt(ctx, query)
+		if err != nil {
+			yield(none, db.Failed("read", err))
+			return
+		}
+		rows, err := s.QueryContext(ctx, args...)
+		if err != nil {
+			yield(none, db.Failed("read", err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			v, err := scan(rows)
+			if !yield(v, db.Failed("read", err)) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(none, db.Failed("read", err))
+		}
+	}
+}
+
+// first is the only row that a query brings; false where it brings none.
+func first[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (T, bool, error) {
+	for v, err := range read(ctx, db, query, args, scan) {
+		return v, err == nil, err
+	}
+	var none T
+	return none, false, nil
+}
+
+// one scans a row of one column.
+func one[T any](rows *sql.Rows) (v T, err error) {
+	err = rows.Scan(&v)
+	return v, err
+}

@@ -1,0 +1,196 @@
+package statetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+func heldInEveryProcess(t *testing.T, w *world) {
+	other := w.suite.State(w.open(), "test")
+	w.held(w.state, "crm", "")
+	w.hold(w.state, "crm", "b")
+	w.held(w.state, "crm", "b")
+	w.held(other, "crm", "b")
+	w.held(other, "events", "")
+	w.hold(other, "crm", "a")
+	w.held(w.state, "crm", "ab")
+	for _, m := range w.marks(other, "crm") {
+		if m.Key == "b" && !w.clear(other, m) {
+			t.Error("nothing was put behind b, and it stays held")
+		}
+	}
+	w.held(w.state, "crm", "a")
+}
+
+func manyKeys(t *testing.T, w *world) {
+	var keys, odd []pipeline.Key
+	for i := range 3000 {
+		keys = append(keys, pipeline.Key(fmt.Sprintf("key%%20%d,é\"\\", i)))
+		if i%2 == 1 {
+			odd = append(odd, keys[i])
+		}
+	}
+	w.hold(w.state, "crm", odd...)
+	held, err := w.state.Held(t.Context(), "crm", keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, yes := range held {
+		if yes != (i%2 == 1) {
+			t.Fatalf("key %d: held is %v", i, yes)
+		}
+	}
+	if held, err := w.state.Held(t.Context(), "crm", nil); err != nil || len(held) != 0 {
+		t.Errorf("no keys: %v, %v", held, err)
+	}
+}
+
+// A mark is cleared only as it was read: also one that was cleared and put again
+// is another one.
+func clearIsConditional(t *testing.T, w *world) {
+	before := time.Now().Add(-time.Second)
+	w.hold(w.state, "crm", "a", "a", "b")
+	ms := w.marks(w.state, "crm")
+	if len(ms) != 2 || ms[0].Letters == ms[1].Letters || ms[0].Since.Before(before) || ms[0].Since.After(time.Now().Add(time.Second)) {
+		t.Fatalf("the marks are %+v", ms)
+	}
+	first := ms[0]
+	w.hold(w.state, "crm", "a")
+	if w.clear(w.state, first) {
+		t.Error("a letter came behind a, and yet it is cleared")
+	}
+	w.held(w.state, "crm", "ab")
+	second := w.marks(w.state, "crm")[0]
+	if !second.Since.Equal(first.Since) || second.Letters == first.Letters {
+		t.Errorf("after one letter more %+v is %+v", first, second)
+	}
+	if !w.clear(w.state, second) {
+		t.Error("a is not cleared")
+	}
+	if w.clear(w.state, second) {
+		t.Error("a is cleared twice")
+	}
+	w.hold(w.state, "crm", "a", "a", "a")
+	if w.clear(w.state, second) {
+		t.Error("a mark of old clears a new one")
+	}
+	w.held(w.state, "crm", "ab")
+}
+
+func marksComeInOrder(t *testing.T, w *world) {
+	w.hold(w.state, "events", "a")
+	w.hold(w.state, "crm", "b", "a")
+	for sink, want := range map[string]string{"": "crm/a crm/b events/a ", "crm": "crm/a crm/b ", "events": "events/a ", "none": ""} {
+		got := ""
+		for _, m := range w.marks(w.state, sink) {
+			got += m.Sink + "/" + string(m.Key) + " "
+		}
+		if got != want {
+			t.Errorf("marks of %q: %q, want %q", sink, got, want)
+		}
+	}
+}
+
+func pipelinesAreApart(t *testing.T, w *world) {
+	other := w.suite.State(w.Store, "other")
+	w.hold(w.state, "crm", "a")
+	w.held(other, "crm", "")
+	if err := other.AddGap(t.Context(), state.Gap{StreamARN: "arn", Shard: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if ms := w.marks(other, ""); len(ms) != 0 {
+		t.Errorf("another pipeline has the marks %v", ms)
+	}
+	for g, err := range w.state.Gaps(t.Context()) {
+		t.Errorf("another pipeline's gap: %v, %v", g, err)
+	}
+}
+
+// While marks are read, they are cleared and new ones come.
+func readingMayWrite(t *testing.T, w *world) {
+	w.hold(w.state, "crm", "a", "b", "c")
+	for m, err := range w.state.Marks(t.Context(), "crm") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !w.clear(w.state, m) {
+			t.Errorf("%s is not cleared", m.Key)
+		}
+		w.hold(w.state, "events", m.Key)
+	}
+	w.held(w.state, "crm", "")
+	w.held(w.state, "events", "abc")
+	for range 20 { // more often than a store has connections
+		for range w.state.Marks(t.Context(), "") {
+			break
+		}
+	}
+}
+
+func closedStoreSaysSo(t *testing.T, w *world) {
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.state.Hold(t.Context(), "crm", []pipeline.Key{"a"}); err == nil {
+		t.Error("a key is held in a closed store")
+	}
+	if held, err := w.state.Held(t.Context(), "crm", []pipeline.Key{"a"}); err == nil {
+		t.Errorf("a closed store says %v", held)
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("a second Close: %v", err)
+	}
+}
+
+// A call that is cancelled can be tried again: it never stops a pipeline.
+func cancelledCallSaysSo(t *testing.T, w *world) {
+	w.hold(w.state, "crm", "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := w.state.Held(ctx, "crm", []pipeline.Key{"a"})
+	for what, err := range map[string]error{"Held": err, "Hold": w.state.Hold(ctx, "crm", []pipeline.Key{"a"})} {
+		if _, again := pipeline.Retryable(err); err != nil && !again {
+			t.Errorf("%s: %v, want a transient error or none", what, err)
+		}
+	}
+}
+
+// However letters come while marks are cleared, each letter that was put behind a
+// key is seen by whoever clears its mark, or the mark stays.
+func redriveAgainstHolding(t *testing.T, w *world) {
+	const letters = 60
+	other := w.suite.State(w.open(), "test")
+	var put sync.WaitGroup
+	stopped := make(chan struct{})
+	put.Go(func() {
+		defer close(stopped)
+		for range letters {
+			if err := other.Hold(t.Context(), "crm", []pipeline.Key{"a"}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	seen := int64(0)
+	for done := false; !done; {
+		select {
+		case <-stopped:
+			done = true // once more, and that is all
+		default:
+		}
+		for _, m := range w.marks(w.state, "crm") {
+			if w.clear(w.state, m) {
+				seen += m.Letters
+			}
+		}
+	}
+	put.Wait()
+	if seen != letters {
+		t.Errorf("the marks that were cleared had %d letters, of %d", seen, letters)
+	}
+}

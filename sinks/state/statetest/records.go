@@ -1,0 +1,55 @@
+package statetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+func gapsComeBack(t *testing.T, w *world) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	known := state.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: at, To: at.Add(time.Hour), Found: at.Add(2 * time.Hour)}
+	unknown := state.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: at.Add(3 * time.Hour)}
+	wider := known
+	wider.Before = "300"
+	for _, g := range []state.Gap{unknown, known, wider} {
+		if err := w.state.AddGap(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []state.Gap
+	for g, err := range w.suite.State(w.open(), "test").Gaps(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, g)
+	}
+	if want := []state.Gap{wider, unknown}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("gaps:\n%+v, want\n%+v", got, want)
+	}
+}
+
+func fingerprintsComeBack(t *testing.T, w *world) {
+	if f, ok, err := w.Fingerprint(t.Context(), "test", "orders"); ok || err != nil {
+		t.Fatalf("nothing was written, and yet %v, %v", f, err)
+	}
+	want := state.Fingerprint{Pipeline: "test", Sink: "orders", Generation: 1, Settings: map[string]string{"view.key.PK": `{"é"}`, "view.when": ""}}
+	other := want
+	other.Sink, other.Settings = "users", nil
+	for _, f := range []state.Fingerprint{{Pipeline: "test", Sink: "orders", Generation: 7}, want, other} {
+		if err := w.SetFingerprint(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []Store{w.Store, w.open()} {
+		f, ok, err := s.Fingerprint(t.Context(), "test", "orders")
+		if err != nil || !ok || f.Pipeline != "test" || f.Sink != "orders" || f.Generation != 1 || len(f.Changed(want)) > 0 {
+			t.Errorf("came back as %+v %v (%v), want %+v", f, ok, err, want)
+		}
+	}
+	if f, ok, err := w.Fingerprint(t.Context(), "other", "orders"); ok || err != nil {
+		t.Errorf("another pipeline has %v, %v", f, err)
+	}
+}

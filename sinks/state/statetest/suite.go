@@ -1,0 +1,120 @@
+package statetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Store is a store under test.
+type Store interface {
+	state.Fingerprints
+	Close() error
+}
+
+// Suite is a kind of store under test.
+type Suite struct {
+	// Open opens the store in dir, new or as it was left. One that is open may be
+	// opened again, as another process does. Required.
+	Open func(ctx context.Context, dir string) (Store, error)
+
+	// State is what the store remembers for a pipeline. Required.
+	State func(s Store, pipeline string) state.Store
+}
+
+// Run checks a store.
+func Run(t *testing.T, suite Suite) {
+	for name, check := range map[string]func(*testing.T, *world){
+		"HeldInEveryProcess":    heldInEveryProcess,
+		"ManyKeys":              manyKeys,
+		"ClearIsConditional":    clearIsConditional,
+		"MarksComeInOrder":      marksComeInOrder,
+		"PipelinesAreApart":     pipelinesAreApart,
+		"GapsComeBack":          gapsComeBack,
+		"FingerprintsComeBack":  fingerprintsComeBack,
+		"ReadingMayWrite":       readingMayWrite,
+		"ClosedStoreSaysSo":     closedStoreSaysSo,
+		"CancelledCallSaysSo":   cancelledCallSaysSo,
+		"RedriveAgainstHolding": redriveAgainstHolding,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{t: t, suite: suite, dir: t.TempDir()}
+			w.Store = w.open()
+			w.state = suite.State(w.Store, "test")
+			check(t, w)
+		})
+	}
+}
+
+// world is a store with the state of one pipeline.
+type world struct {
+	Store
+	t     *testing.T
+	suite Suite
+	dir   string
+	state state.Store
+}
+
+// open opens the store once more, as another process.
+func (w *world) open() Store {
+	w.t.Helper()
+	s, err := w.suite.Open(w.t.Context(), w.dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return s
+}
+
+func (w *world) hold(s state.Store, sink string, keys ...pipeline.Key) {
+	w.t.Helper()
+	if err := s.Hold(w.t.Context(), sink, keys); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// held expects which of the keys a, b and c are held.
+func (w *world) held(s state.Store, sink, want string) {
+	w.t.Helper()
+	keys := []pipeline.Key{"a", "b", "c"}
+	held, err := s.Held(w.t.Context(), sink, keys)
+	if err != nil || len(held) != len(keys) {
+		w.t.Fatalf("%d answers for %d keys, %v", len(held), len(keys), err)
+	}
+	got := ""
+	for i, yes := range held {
+		if yes {
+			got += string(keys[i])
+		}
+	}
+	if got != want {
+		w.t.Errorf("sink %s holds %q, want %q", sink, got, want)
+	}
+}
+
+func (w *world) marks(s state.Store, sink string) []state.Mark {
+	w.t.Helper()
+	var ms []state.Mark
+	for m, err := range s.Marks(w.t.Context(), sink) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		ms = append(ms, m)
+	}
+	return ms
+}
+
+func (w *world) clear(s state.Store, m state.Mark) bool {
+	w.t.Helper()
+	cleared, err := s.Clear(w.t.Context(), m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return cleared
+}
