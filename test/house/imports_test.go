@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"sinks/deadletter/dir":       {"pipeline", "sinks/deadletter"},
 	"sinks/state":                {"pipeline"},
 	"sinks/state/sqlite":         {"pipeline", "sinks/state", "modernc.org/sqlite"},
+	"sinks/state/statetest":      {"pipeline", "sinks/state"},
 	"sinks/local": {"pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/bleve",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},
 	"sinks/sinktest": {"pipeline", "pgregory.net/rapid"},
