@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"strings"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -20,6 +22,12 @@ func (c *checker) build(cfg *Config, root *value) {
 		cfg.Sinks = append(cfg.Sinks, c.buildSink(v, cfg.Source))
 	}
 	cfg.DeadLetters = buildDeadLetters(root.get("dead_letters"))
+	cfg.State = buildState(root.get("state"))
+	for _, v := range root.get("connections").all() {
+		cfg.Connections = append(cfg.Connections, buildConnection(v))
+	}
+	cfg.HMACKey = root.get("hmac_key").text()
+	cfg.Sensitive = patterns(root.get("sensitive"))
 }
 
 func buildSource(v *value) Source {
@@ -84,8 +92,35 @@ func buildDeadLetters(v *value) *DeadLetters {
 		Queue:  v.get("queue").text(),
 		Dir:    v.get("dir").text(),
 	}
+	d.MaxHold = cmp.Or(v.get("max_hold").duration(), 12*time.Hour)
+	d.NoHold = v.get("quarantine").text() == "none"
 	if v.get("undecodable").text() == "block" {
 		d.Undecodable = BlockOnUndecodable
 	}
 	return d
+}
+
+func buildState(v *value) *State {
+	if v == nil {
+		return nil
+	}
+	return &State{
+		Line:           v.line(),
+		Table:          tableName(v.get("table").text()),
+		GuardRetention: cmp.Or(v.get("guard_retention").duration(), 30*24*time.Hour),
+	}
+}
+
+func buildConnection(v *value) Connection {
+	return Connection{
+		Name:       v.name,
+		Line:       v.line(),
+		OpenSearch: v.get("opensearch").text(),
+		Auth:       cmp.Or(v.get("auth").text(), "sigv4"),
+		Region:     v.get("region").text(),
+		AssumeRole: v.get("assume_role").text(),
+		CA:         v.get("ca").text(),
+		User:       v.get("user").text(),
+		Password:   v.get("password").text(),
+	}
 }

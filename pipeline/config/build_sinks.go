@@ -1,6 +1,10 @@
 package config
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"go.yaml.in/yaml/v3"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -15,6 +19,7 @@ func (c *checker) buildSink(v *value, src Source) Sink {
 		return s // said by the walk
 	}
 	kind := v.entries[0]
+	s.AllowSensitive = patterns(kind.get("allow_sensitive"))
 	s.Filters = c.buildFilters(kind.get("filters"), src)
 	s.Rate = c.rate(kind.get("rate"))
 	s.Concurrency = int(kind.get("concurrency").integer())
@@ -30,17 +35,13 @@ func (c *checker) buildSink(v *value, src Source) Sink {
 			When:       as[*expr.Item](kind.get("when")),
 			Key:        buildColumns(kind.get("key")),
 			Attributes: buildColumns(kind.get("attributes")),
+			Collision:  cmp.Or(Collision(kind.get("on_collision").text()), DeadLetterCollision),
+			Apart:      kind.get("tombstones").text() == "apart",
 		}
+	case "aggregate":
+		s.Aggregate = buildAggregate(kind)
 	case "search":
-		fields := kind.get("fields")
-		s.Search = &Search{
-			Index:   as[*template.Template](kind.get("index")),
-			When:    as[*expr.Item](kind.get("when")),
-			Include: paths(fields.get("include")),
-			Exclude: paths(fields.get("exclude")),
-			Rename:  fields.get("rename").textMap(),
-			Numbers: fields.get("numbers").textMap(),
-		}
+		s.Search = c.buildSearch(kind)
 	case "archive":
 		s.Archive = buildArchive(kind)
 	case "notify":
@@ -61,6 +62,61 @@ func (c *checker) buildSink(v *value, src Source) Sink {
 	return s
 }
 
+func buildAggregate(v *value) *Aggregate {
+	a := &Aggregate{
+		Table:     tableName(v.get("table").text()),
+		When:      as[*expr.Item](v.get("when")),
+		Group:     buildColumns(v.get("group")),
+		ForEach:   v.get("for_each").written(),
+		Shards:    int(cmp.Or(v.get("shards").integer(), 1)),
+		KeepOnTTL: v.get("on_ttl_delete").text() == "keep",
+	}
+	for _, e := range v.get("values").all() {
+		of := AggregateValue{Name: e.name, Of: e.text()}
+		if ways := e.all(); len(ways) == 1 { // {sum: path}
+			of.Of, of.Path = ways[0].name, ways[0].source
+			if rest, each := cutEach(of.Path); each && a.ForEach != "" {
+				of.Path, of.Each = rest, true
+			}
+		}
+		if of.Of != "" {
+			a.Values = append(a.Values, of)
+		}
+	}
+	return a
+}
+
+// cutEach is the path within the element of each.path, each[0].path or each alone.
+func cutEach(path string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, "each")
+	if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+		return "", false
+	}
+	return strings.TrimPrefix(rest, "."), true
+}
+
+func (c *checker) buildSearch(v *value) *Search {
+	fields := v.get("fields")
+	s := &Search{
+		Index:      as[*template.Template](v.get("index")),
+		When:       as[*expr.Item](v.get("when")),
+		Include:    paths(fields.get("include")),
+		Exclude:    paths(fields.get("exclude")),
+		Rename:     fields.get("rename").textMap(),
+		Hash:       paths(fields.get("hash")),
+		HashID:     v.get("id").text() == "hmac",
+		Numbers:    fields.get("numbers").textMap(),
+		Connection: v.get("connection").text(),
+		Mapping:    c.mapping(v.get("mapping")),
+	}
+	for _, p := range s.Hash {
+		if s.Include != nil && !slices.Contains(s.Include, p) {
+			s.Include = append(s.Include, p)
+		}
+	}
+	return s
+}
+
 func buildArchive(v *value) *Archive {
 	a := &Archive{
 		Bucket:    v.get("bucket").text(),
@@ -71,6 +127,9 @@ func buildArchive(v *value) *Archive {
 		Partition: as[*template.Template](v.get("partition")),
 		Roll:      Roll{Bytes: v.get("roll").get("bytes").integer(), Age: v.get("roll").get("age").duration()},
 		Images:    DynamoDBJSON,
+		Masked:    as[bool](v.get("masked")),
+
+		StorageClass: v.get("storage_class").text(),
 	}
 	for _, k := range v.get("kinds").texts() {
 		a.Kinds = append(a.Kinds, ArchiveKind(k))

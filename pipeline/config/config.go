@@ -20,8 +20,9 @@ type Config struct {
 	Sinks       []Sink                   // in the order of the file; at least one
 	DeadLetters *DeadLetters             // nil where the file has none
 	State       *State                   // nil where the file has none
-	HMACKey     string                   // secret behind masks, hashed fields and hashed ids; "" where the file has none
-	Sensitive   []pipeline.Pattern       // attributes that are masked and reach no sink unless it says so
+	Connections []Connection             // in the order of the file
+	HMACKey     string                   // secret behind masks, hashed fields and hashed ids, 16 bytes at least; "" where the file has none
+	Sensitive   []pipeline.Pattern       // attributes that are masked and reach no sink unless it says so; none without HMACKey
 	Warnings    Problems                 // what is allowed and may still surprise
 
 	hash string
@@ -35,11 +36,24 @@ type Source struct {
 	DynamoDBLocal bool    // records come from DynamoDB Local, which writes {} for the empty map
 }
 
-// State is where sinks remember what they must of items.
+// State is where sinks remember what they must of items, on AWS.
 type State struct {
 	Line           int
 	Table          string        // its name, also where the file gives the ARN
-	GuardRetention time.Duration // how long the guard of a row that is gone lives
+	GuardRetention time.Duration // how long the guard of a row that is gone lives; 24 h at least, by default 30 days
+}
+
+// Connection is a server that sinks write to.
+type Connection struct {
+	Name       string
+	Line       int
+	OpenSearch string // URL
+	Auth       string // sigv4, basic or none
+	Region     string // that sigv4 signs for; "": that of the process
+	AssumeRole string // ARN; "": none
+	CA         string // file of the certificate authority; "": the system's
+	User       string // of basic
+	Password   string // of basic
 }
 
 // Table is one source table.
@@ -58,8 +72,9 @@ func Load(path string) (*Config, error) {
 	return Parse(path, b, os.LookupEnv)
 }
 
-// Parse reads a file's bytes. name stands in messages. getenv answers ${NAME},
-// false for a variable that is not set. The error is [Problems].
+// Parse reads a file's bytes. name stands in messages, and files that it speaks of
+// (search.mapping) are looked up in name's folder. getenv answers ${NAME}, false for
+// a variable that is not set. The error is [Problems].
 func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, error) {
 	c := &checker{file: name, lines: strings.Split(string(b), "\n"), getenv: getenv}
 	cfg := &Config{File: name}

@@ -32,8 +32,8 @@ type DeadLetters struct {
 	Queue       string
 	Dir         string // a local directory
 	Undecodable Undecodable
-	MaxHold     time.Duration // how long a change may fail before it is given up
-	NoHold      bool          // quarantine: none
+	MaxHold     time.Duration // how long a change may fail before it is given up; above 0 and below 24 h, by default 12 h
+	NoHold      bool          // quarantine: none: later changes of a key go on behind its letter
 }
 
 // Undecodable says what becomes of a record that cannot be decoded.

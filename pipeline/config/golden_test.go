@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -36,7 +37,21 @@ func load(t *testing.T, file string) (*config.Config, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return config.Parse(filepath.Base(file), b, getenv)
+	cfg, err := config.Parse(file, b, getenv)
+	if problems, ok := errors.AsType[config.Problems](err); ok {
+		named(problems, file)
+	}
+	if cfg != nil {
+		named(cfg.Warnings, file)
+	}
+	return cfg, err
+}
+
+// named takes the folder off the file's name.
+func named(ps config.Problems, file string) {
+	for i := range ps {
+		ps[i].File = filepath.Base(file)
+	}
 }
 
 func glob(t testing.TB, patterns ...string) []string {

@@ -9,7 +9,6 @@ type capability string
 // The capabilities, in the order in which they come.
 const (
 	core             capability = "" // this version
-	stateStage       capability = "state"
 	sinksStage       capability = "sinks"
 	shardReaderStage capability = "shard reader"
 	deployStage      capability = "deploy"
@@ -56,6 +55,7 @@ type rule struct {
 	scalar *rule   // eitherShape: where a scalar stands
 	object *rule   // eitherShape: where a mapping stands
 	each   bool    // templates: {each.path} is allowed
+	secret bool    // text: never shown in messages
 }
 
 // key is one key of an object.
@@ -95,6 +95,14 @@ func duration() *rule   { return &rule{shape: durationShape} }
 func anything() *rule   { return &rule{shape: anyShape} }
 
 func integer(least int64) *rule { return &rule{shape: integerShape, least: least} }
+
+// integerUpTo is a whole number from least to most.
+func integerUpTo(least, most int64) *rule {
+	return &rule{shape: integerShape, least: least, most: most}
+}
+
+// secret is text that no message shows.
+func secret() *rule { return &rule{shape: textShape, secret: true} }
 
 // textLike is text that matches the expression as a whole; likes says it in words.
 func textLike(expression, likes string) *rule {

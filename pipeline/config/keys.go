@@ -8,18 +8,18 @@ func grammar() *rule {
 		key{name: "name", rule: name(), required: true, doc: "Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."},
 		key{name: "source", rule: source(), required: true, doc: "The table whose changes are carried."},
 		key{name: "attributes", rule: mapOf(nil, words("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS")), doc: "Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded."},
-		key{name: "connections", by: sinksStage, tuning: true, what: "connections", rule: mapOf(name(), connection()), doc: "Servers that sinks write to; secrets by ${ENV} or by reference."},
+		key{name: "connections", tuning: true, rule: mapOf(name(), connection()), doc: "Servers that sinks write to; secrets by ${ENV} or by reference."},
 		key{name: "leases", by: shardReaderStage, tuning: true, what: "leases", rule: object(
 			key{name: "table", rule: table(), doc: "DynamoDB table of leases."},
 			key{name: "duration", rule: duration(), doc: "How long a lease lives without renewal."},
 			key{name: "file", rule: text(), doc: "File of leases, for one process."},
 		).one("table", "file"), doc: "Where workers agree on who reads which shard."},
-		key{name: "state", by: stateStage, tuning: true, rule: object(
-			key{name: "table", rule: table(), required: true, doc: "DynamoDB table of guards, contributions and quarantine."},
-			key{name: "guard_retention", rule: duration(), def: "30d", doc: "How long a tombstone's guard lives."},
+		key{name: "state", tuning: true, rule: object(
+			key{name: "table", rule: table(), required: true, doc: "DynamoDB table of guards, contributions and quarantine. Not used by --local, whose folder holds them."},
+			key{name: "guard_retention", rule: duration(), def: "30d", doc: "How long the guard of a row that is gone lives; 24h at least."},
 		), doc: "What sinks remember of items."},
-		key{name: "hmac_key", by: stateStage, rule: text(), doc: "Secret behind masked values, hashed fields and hashed ids."},
-		key{name: "sensitive", by: stateStage, what: "sensitive attributes", rule: list(pattern()), doc: "Paths that are masked and reach no sink unless it says so; ** for a subtree."},
+		key{name: "hmac_key", rule: secret(), doc: "Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."},
+		key{name: "sensitive", rule: list(pattern()), doc: "Paths that are masked and reach no sink unless it says so; ** for a subtree."},
 		key{name: "filters", rule: filters(), doc: "What to drop before any sink, in order; each drop is counted by its name."},
 		key{name: "detect", rule: mapOf(name(), detector()), doc: "Events to raise, by name."},
 		key{name: "sinks", rule: mapOf(name(), sink()), required: true, doc: "Where changes go, by name."},
@@ -70,7 +70,7 @@ func connection() *rule {
 		key{name: "assume_role", rule: text(), doc: "ARN of the role to assume."},
 		key{name: "ca", rule: text(), doc: "File of the certificate authority."},
 		key{name: "user", rule: text(), doc: "User of basic authentication."},
-		key{name: "password", rule: text(), doc: "Password of basic authentication, by ${ENV} or reference."},
+		key{name: "password", rule: secret(), doc: "Password of basic authentication, by ${ENV} or reference."},
 	)
 }
 
@@ -80,9 +80,9 @@ func deadLetters() *rule {
 		key{name: "prefix", rule: text(), doc: "Prefix of the objects in the bucket."},
 		key{name: "queue", rule: text(), doc: "URL of an SQS queue."},
 		key{name: "dir", rule: text(), doc: "Local directory."},
-		key{name: "max_hold", by: stateStage, rule: duration(), def: "12h", doc: "How long a transient failure blocks its key before it is given up."},
-		key{name: "quarantine", by: stateStage, rule: words("key", "none"), def: "key", doc: "What is held back behind a letter."},
-		key{name: "redrive", by: stateStage, rule: words("manual", "auto"), def: "manual", doc: "Who brings letters back."},
+		key{name: "max_hold", rule: duration(), def: "12h", doc: "How long a transient failure blocks its key before it is given up; below 24h."},
+		key{name: "quarantine", rule: words("key", "none"), def: "key", doc: "What is held back behind a letter."},
+		key{name: "redrive", rule: words("manual").and(sinksStage, "auto"), def: "manual", doc: "Who brings letters back."},
 		key{name: "undecodable", rule: words("dead_letter", "block"), def: "dead_letter", doc: "What becomes of a record that cannot be decoded."},
 	).atMostOne("bucket", "queue", "dir")
 }

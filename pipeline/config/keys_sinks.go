@@ -1,10 +1,13 @@
 package config
 
+// maxShards bounds the rows that a group is spread over: reading it asks for each.
+const maxShards = 256
+
 // sink is one entry of `sinks`: a mapping of one key, its kind.
 func sink() *rule {
 	r := object(
 		key{name: "view", rule: viewKeys(), doc: "A row for each item."},
-		key{name: "aggregate", by: stateStage, what: "aggregates", rule: aggregateKeys(), doc: "Counts and sums by group."},
+		key{name: "aggregate", rule: aggregateKeys(), doc: "Counts and sums by group."},
 		key{name: "search", rule: searchKeys(), doc: "A document for each item."},
 		key{name: "archive", rule: archiveKeys(), doc: "Every change as an immutable object."},
 		key{name: "notify", rule: notifyKeys(), doc: "Detected events as CloudEvents."},
@@ -21,7 +24,7 @@ func withShared(when *rule, own ...key) *rule {
 		key{name: "rate", tuning: true, rule: number(), doc: "Deliveries a second. Default: unlimited."},
 		key{name: "concurrency", tuning: true, rule: integer(1), def: "4", doc: "Writes in flight."},
 		key{name: "batch", tuning: true, rule: batch(), doc: "Bounds of one write."},
-		key{name: "allow_sensitive", by: stateStage, rule: list(pattern()), doc: "Sensitive paths that this sink may hold."},
+		key{name: "allow_sensitive", rule: list(pattern()), doc: "Sensitive paths that this sink may hold."},
 	)...)
 }
 
@@ -40,8 +43,8 @@ func viewKeys() *rule {
 		key{name: "table", rule: table(), required: true, doc: "Table of the rows."},
 		key{name: "key", rule: columns(), required: true, doc: "Partition key and sort key of a row."},
 		key{name: "attributes", rule: columns(), doc: "What else a row holds."},
-		key{name: "on_collision", by: stateStage, rule: words("dead_letter", "keep_first", "last"), def: "dead_letter", doc: "What to do when several items claim a row."},
-		key{name: "tombstones", rule: words("in_place").and(stateStage, "apart"), def: "in_place", doc: "Where the mark of a removed row stands."},
+		key{name: "on_collision", rule: words("dead_letter", "keep_first", "last"), def: "dead_letter", doc: "What to do when several items claim a row."},
+		key{name: "tombstones", rule: words("in_place", "apart"), def: "in_place", doc: "Where the mark of a removed row stands."},
 	)
 }
 
@@ -67,25 +70,25 @@ func aggregateKeys() *rule {
 		key{name: "group", rule: group, required: true, doc: "Key of a group's row."},
 		key{name: "values", rule: mapOf(nil, either(words("count"), object(ways...).one("sum", "min", "max", "distinct"))), required: true, doc: "What is counted, by attribute."},
 		key{name: "for_each", rule: path(), doc: "List whose elements count one by one."},
-		key{name: "shards", rule: integer(1), def: "1", doc: "Rows that a hot group is spread over."},
+		key{name: "shards", rule: integerUpTo(1, maxShards), def: "1", doc: "Rows that a hot group is spread over."},
 		key{name: "on_ttl_delete", rule: words("keep", "retract"), required: true, doc: "Whether an expired item still counts."},
 	)
 }
 
 func searchKeys() *rule {
 	return withShared(itemExpr(),
-		key{name: "connection", by: sinksStage, tuning: true, what: "connections", rule: name(), doc: "One of connections."},
+		key{name: "connection", tuning: true, rule: name(), doc: "One of connections."},
 		key{name: "index", rule: templ(), required: true, doc: "Index of the documents."},
 		key{name: "fields", rule: object(
 			key{name: "include", rule: list(path()), doc: "Only these. Default: every attribute."},
 			key{name: "exclude", rule: list(path()), doc: "All but these."},
 			key{name: "rename", rule: mapOf(path(), text()), doc: "Field name by path."},
 			key{name: "numbers", rule: mapOf(path(), words("string", "scaled_float", "double")), doc: "How long decimals are written, by path."},
-			key{name: "hash", by: stateStage, rule: list(path()), doc: "Paths that are written as an HMAC."},
+			key{name: "hash", rule: list(path()), doc: "Paths that are written as an HMAC; included by that."},
 		), doc: "What a document holds."},
-		key{name: "mapping", by: sinksStage, rule: text(), doc: "File of the index's mapping."},
+		key{name: "mapping", rule: text(), doc: "JSON file of the index's mapping, beside this file."},
 		key{name: "mode", rule: words("exact").and(sinksStage, "fast"), def: "exact", doc: "How versions are compared."},
-		key{name: "id", rule: words("key").and(stateStage, "hmac"), def: "key", doc: "What document ids are made of."},
+		key{name: "id", rule: words("key", "hmac"), def: "key", doc: "What document ids are made of."},
 		key{name: "routing", by: sinksStage, rule: templ(), doc: "Routing of the documents."},
 		key{name: "create", by: sinksStage, rule: words("on_start", "on_demand"), def: "on_start", doc: "When indexes are made."},
 		key{name: "max_indexes", by: sinksStage, rule: integer(1), doc: "Bound on what an index template may make."},
@@ -107,11 +110,16 @@ func archiveKeys() *rule {
 		key{name: "format", rule: words("jsonl.zst").and(sinksStage, "jsonl.gz", "parquet"), def: "jsonl.zst", doc: "Format of the objects."},
 		key{name: "columns", by: sinksStage, rule: columns(), doc: "Columns of Parquet."},
 		key{name: "images", rule: words("dynamodb_json", "plain_json"), def: "dynamodb_json", doc: "How images are written."},
-		key{name: "storage_class", by: sinksStage, rule: text(), doc: "S3 storage class."},
+		key{name: "storage_class", tuning: true, rule: words(storageClasses...), doc: "S3 storage class."},
 		key{name: "kms_key", by: sinksStage, rule: text(), doc: "KMS key of the objects."},
 		key{name: "tags", by: sinksStage, rule: columns(), doc: "Object tags."},
-		key{name: "masked", by: stateStage, rule: boolean(), def: "false", doc: "Sensitive attributes are masked."},
+		key{name: "masked", rule: boolean(), def: "false", doc: "Sensitive attributes are masked."},
 	)
+}
+
+// storageClasses are those of S3 that an object can be put into.
+var storageClasses = []string{
+	"STANDARD", "STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE", "REDUCED_REDUNDANCY",
 }
 
 func notifyKeys() *rule {

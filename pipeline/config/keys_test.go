@@ -29,13 +29,13 @@ leases | | shard reader
 leases.table
 leases.duration
 leases.file
-state | | state
+state
 state.table
 state.guard_retention | 30d
-hmac_key | | state
-sensitive | | state
+hmac_key
+sensitive
 attributes
-connections | | sinks
+connections
 connections.*.opensearch
 connections.*.auth | sigv4
 connections.*.region
@@ -61,7 +61,7 @@ detect.*.func
 detect.*.when
 sinks
 sinks.*.view
-sinks.*.aggregate | | state
+sinks.*.aggregate
 sinks.*.search
 sinks.*.archive
 sinks.*.notify
@@ -74,11 +74,11 @@ sinks.*.view.batch
 sinks.*.view.batch.count | 500
 sinks.*.view.batch.bytes | 4MiB
 sinks.*.view.batch.linger | 0s
-sinks.*.view.allow_sensitive | | state
+sinks.*.view.allow_sensitive
 sinks.*.view.table
 sinks.*.view.key
 sinks.*.view.attributes
-sinks.*.view.on_collision | dead_letter | state
+sinks.*.view.on_collision | dead_letter
 sinks.*.view.tombstones | in_place
 sinks.*.aggregate.table
 sinks.*.aggregate.group
@@ -87,15 +87,17 @@ sinks.*.aggregate.for_each
 sinks.*.aggregate.shards | 1
 sinks.*.aggregate.on_ttl_delete
 sinks.*.aggregate.filters
-sinks.*.search.connection | | sinks
+sinks.*.aggregate.when
+sinks.*.aggregate.allow_sensitive
+sinks.*.search.connection
 sinks.*.search.index
 sinks.*.search.fields
 sinks.*.search.fields.include
 sinks.*.search.fields.exclude
 sinks.*.search.fields.rename
 sinks.*.search.fields.numbers
-sinks.*.search.fields.hash | | state
-sinks.*.search.mapping | | sinks
+sinks.*.search.fields.hash
+sinks.*.search.mapping
 sinks.*.search.mode | exact
 sinks.*.search.id | key
 sinks.*.search.routing | | sinks
@@ -114,17 +116,17 @@ sinks.*.archive.roll.age
 sinks.*.archive.format | jsonl.zst
 sinks.*.archive.columns | | sinks
 sinks.*.archive.images | dynamodb_json
-sinks.*.archive.storage_class | | sinks
+sinks.*.archive.storage_class
 sinks.*.archive.kms_key | | sinks
 sinks.*.archive.tags | | sinks
-sinks.*.archive.masked | false | state
+sinks.*.archive.masked | false
 sinks.*.archive.batch
 sinks.*.notify.queue
 sinks.*.notify.topic
 sinks.*.notify.bus
 sinks.*.notify.events
 sinks.*.notify.format | cloudevents
-sinks.*.notify.allow_sensitive | | state
+sinks.*.notify.allow_sensitive
 sinks.*.custom.name
 sinks.*.custom.with
 sinks.*.custom.concurrency | 4
@@ -133,9 +135,9 @@ dead_letters.bucket
 dead_letters.prefix
 dead_letters.queue
 dead_letters.dir
-dead_letters.max_hold | 12h | state
-dead_letters.quarantine | key | state
-dead_letters.redrive | manual | state
+dead_letters.max_hold | 12h
+dead_letters.quarantine | key
+dead_letters.redrive | manual
 dead_letters.undecodable | dead_letter
 metrics | | deploy
 `

@@ -91,7 +91,7 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 	if key == nil || len(view.Key) != len(key.all()) || len(view.Key) == 0 {
 		return
 	}
-	c.rowGuard(cfg, view, key)
+	c.rowGuard(view, v)
 	for j, col := range view.Key {
 		if !col.Template.Stable() {
 			c.fail(key.entries[j], "make it of the item, {@key} and {@table}", "it differs from change to change of an item, and the row of an older one could not be found again")
@@ -112,26 +112,18 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 	c.ownTable(cfg, view, v)
 }
 
-// rowGuard refuses rows that cannot guard themselves: their key must decode back
-// to the item's key, so that no two items claim a row.
-func (c *checker) rowGuard(cfg *Config, view *View, key *value) {
-	var paths []string
-	meant := false // |esc says that the key is meant
-	for _, col := range view.Key {
-		if col.Template.HasKey() {
-			return
-		}
-		paths = append(paths, col.Template.EscPaths()...)
-		meant = meant || strings.Contains(col.Template.String(), "|esc")
+// rowGuard warns where what keeps a row from the claims of several items is not
+// what the file seems to expect.
+func (c *checker) rowGuard(view *View, v *value) {
+	if e := v.get("on_collision"); e != nil && view.holdsKey() {
+		c.warn(e, "remove it", "no two items can claim a row: {@key} is in its key")
 	}
-	switch later := comesLater("rows guarded by item come", stateStage); {
-	case len(paths) == 0:
-		c.fail(key, "add {@key} to it, or every key attribute of the item with |esc", "the item's key does not decode from the row's key, so several items may claim a row; %s", later)
-	case len(cfg.Source.Tables) > 1:
-		c.fail(key, "add {@key} to it, which holds the table's name", "the item's table does not decode from the row's key, so items of several tables may claim a row; %s", later)
-	case !meant: // what the item's key is shows the first change
-		c.warn(key, "else add {@key} to it", "right only where %s is the whole key of an item: changes of other items go to dead letters", enumerate(paths, "and"))
-	}
+}
+
+// holdsKey tells whether the item's key decodes from the row's by {@key}, so that
+// no two items claim a row.
+func (v *View) holdsKey() bool {
+	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
 }
 
 // columnNames is "PK, SK".

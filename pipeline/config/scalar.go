@@ -23,6 +23,9 @@ import (
 func (c *checker) scalar(v *value, key *yaml.Node) {
 	n, r := v.node, v.rule
 	if message, hint, torn := c.torn(key, n); torn {
+		if r.secret {
+			message, hint = "wants text, and YAML made something else of it", "write '${NAME}', or quote it"
+		}
 		c.fail(v, hint, "%s", message)
 		return
 	}
@@ -89,6 +92,10 @@ func (c *checker) kindFits(v *value, env bool) bool {
 	}
 	if fits {
 		return true
+	}
+	if r.secret {
+		c.fail(v, "write ${NAME}, or quote it", "wants text, not %s", is)
+		return false
 	}
 	hint := ""
 	switch {
@@ -178,6 +185,8 @@ func (c *checker) integer(v *value) {
 		c.fail(v, fmt.Sprintf("write %d", r.most), "%d is not known; this version reads %d", i, r.most)
 	case i < r.least:
 		c.fail(v, "", "%d is less than %d", i, r.least)
+	case r.most != 0 && i > r.most:
+		c.fail(v, "", "%d is more than %d", i, r.most)
 	default:
 		v.data = i
 	}

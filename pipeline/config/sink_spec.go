@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -35,8 +36,8 @@ type View struct {
 	When       *expr.Item // nil: every item
 	Key        []Column   // partition key, then the sort key if there is one
 	Attributes []Column   // in the order of the file
-	Collision  Collision
-	Apart      bool // tombstones: apart
+	Collision  Collision  // never ""
+	Apart      bool       // tombstones: apart
 }
 
 // Collision says what becomes of an item whose row another item holds.
@@ -64,8 +65,8 @@ type Aggregate struct {
 type AggregateValue struct {
 	Name string // attribute
 	Of   string // count, sum, min, max or distinct
-	Path string // in the item, or in the element where Each is set; "" of a count
-	Each bool   // written as each.Path
+	Path string // in the item, or in the element where Each is set; "" of a count, and of the element itself
+	Each bool   // written as each.Path, or each alone
 }
 
 // Column is a named template.
@@ -78,12 +79,15 @@ type Column struct {
 type Search struct {
 	Index   *template.Template // without placeholders
 	When    *expr.Item         // nil: every item
-	Include []string           // paths; nil: every attribute
+	Include []string           // paths, with those of Hash; nil: every attribute
 	Exclude []string           // paths
 	Rename  map[string]string
 	Hash    []string          // paths that are written as an HMAC
 	HashID  bool              // id: hmac
 	Numbers map[string]string // how the numbers at a path are written: "string", "scaled_float" or "double"
+
+	Connection string          // one of Config.Connections; "": local only
+	Mapping    json.RawMessage // of the index; nil: the store's own
 }
 
 // Archive writes changes as immutable objects.
@@ -97,7 +101,9 @@ type Archive struct {
 	Partition *template.Template // of the log's objects, between prefix and name; nil: none
 	Roll      Roll
 	Images    Images
-	Masked    bool // sensitive attributes are masked
+	Masked    bool // what the sink may not hold is masked: it is anyway, and a file with sensitive attributes says that it knows
+
+	StorageClass string // "": the bucket's default
 }
 
 // ArchiveKind is a class of change that an archive takes.

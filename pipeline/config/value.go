@@ -62,6 +62,14 @@ func (v *value) text() string            { return as[string](v) }
 func (v *value) integer() int64          { return as[int64](v) }
 func (v *value) duration() time.Duration { return as[time.Duration](v) }
 
+// written is the scalar's text, expanded, whatever was made of it; "" of a nil value.
+func (v *value) written() string {
+	if v == nil {
+		return ""
+	}
+	return v.source
+}
+
 // texts is the texts of a list.
 func (v *value) texts() []string {
 	if v == nil {

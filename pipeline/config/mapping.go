@@ -1,0 +1,57 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// maxMapping bounds the file of a mapping.
+const maxMapping = 1 << 20
+
+// mapping is the JSON of the file that v names, compacted; nil where there is none.
+func (c *checker) mapping(v *value) json.RawMessage {
+	if v.text() == "" {
+		return nil
+	}
+	path := v.text()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(c.file), path)
+	}
+	b, err := readFile(path)
+	if err != nil {
+		c.fail(v, "write its path, from the folder that this file is in", "the mapping cannot be read: %v", err)
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(b, &object); err != nil {
+		where := ""
+		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+			where = fmt.Sprintf(" at line %d", 1+bytes.Count(b[:e.Offset], []byte("\n")))
+		}
+		c.fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}", "%s is no JSON object%s: %v", path, where, err)
+		return nil
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, b) != nil {
+		return nil // it was read above
+	}
+	return compact.Bytes()
+}
+
+// readFile reads a regular file that is not too large.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	case info.Size() > maxMapping:
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxMapping)
+	}
+	return os.ReadFile(path)
+}
