@@ -84,6 +84,7 @@ var (
 	_ pipeline.Sink       = (*Sink)(nil)
 	_ pipeline.Planner    = (*Sink)(nil)
 	_ pipeline.KeyOrderer = (*Sink)(nil)
+	_ pipeline.Guarded    = (*Sink)(nil)
 )
 
 // New checks the options and makes a sink. The error names the option.
@@ -151,3 +152,6 @@ func (s *Sink) Concurrency() int {
 
 // KeepsKeyOrder is true: every change has its own place, which no other overwrites.
 func (s *Sink) KeepsKeyOrder() bool { return true }
+
+// Guarded is true: the order of an item's changes is in their versions.
+func (s *Sink) Guarded() bool { return true }

@@ -59,6 +59,7 @@ var (
 	_ pipeline.Planner    = (*Sink)(nil)
 	_ pipeline.Requirer   = (*Sink)(nil)
 	_ pipeline.KeyOrderer = (*Sink)(nil)
+	_ pipeline.Guarded    = (*Sink)(nil)
 )
 
 // New checks the options and makes a sink. The error names the option.
@@ -106,6 +107,9 @@ func (s *Sink) Requires() pipeline.Needs {
 
 // KeepsKeyOrder is true: every mutation carries its version, and an older one loses.
 func (s *Sink) KeepsKeyOrder() bool { return true }
+
+// Guarded is true: versions decide.
+func (s *Sink) Guarded() bool { return true }
 
 // Write applies the planned mutations. A change whose every mutation met a newer
 // version is Superseded.

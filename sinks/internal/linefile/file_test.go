@@ -141,3 +141,25 @@ func TestRecentKnowsTheLast(t *testing.T) {
 		}
 	})
 }
+
+// What is forgotten is not known, and added again it is as new: its old place, when
+// that is taken by another, does not take it along.
+func TestRecentForgets(t *testing.T) {
+	r := linefile.NewRecent(3)
+	for _, id := range []string{"a", "b"} {
+		r.Add(id)
+	}
+	r.Forget("a")
+	r.Forget("unknown")
+	if r.Has("a") || !r.Has("b") {
+		t.Error("forgotten a is known, or b is not")
+	}
+	for _, id := range []string{"a", "c"} { // c takes the place that a had first
+		r.Add(id)
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		if !r.Has(id) {
+			t.Errorf("%s is not known", id)
+		}
+	}
+}

@@ -5,7 +5,7 @@ import "crypto/sha256"
 // Recent remembers the last ids that were added, up to a number. It is for one
 // goroutine at a time.
 type Recent struct {
-	known map[digest]struct{}
+	known map[digest]int // place in the ring
 	ring  []digest
 	next  int
 	limit int
@@ -15,7 +15,7 @@ type digest [16]byte
 
 // NewRecent remembers up to limit ids, at about 60 bytes each.
 func NewRecent(limit int) *Recent {
-	return &Recent{known: make(map[digest]struct{}), limit: limit}
+	return &Recent{known: make(map[digest]int), limit: limit}
 }
 
 // Has tells whether id is remembered.
@@ -31,14 +31,20 @@ func (r *Recent) Add(id string) {
 		return
 	}
 	if len(r.ring) < r.limit {
+		r.known[d] = len(r.ring)
 		r.ring = append(r.ring, d)
-	} else {
-		delete(r.known, r.ring[r.next])
-		r.ring[r.next] = d
-		r.next = (r.next + 1) % r.limit
+		return
 	}
-	r.known[d] = struct{}{}
+	if old := r.ring[r.next]; r.known[old] == r.next {
+		delete(r.known, old)
+	}
+	r.ring[r.next] = d
+	r.known[d] = r.next
+	r.next = (r.next + 1) % r.limit
 }
+
+// Forget lets go of id. Its place stays taken until its turn comes.
+func (r *Recent) Forget(id string) { delete(r.known, digestOf(id)) }
 
 func digestOf(id string) digest {
 	sum := sha256.Sum256([]byte(id))
