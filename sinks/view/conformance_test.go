@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
 )
@@ -19,15 +20,23 @@ import (
 func TestConformance(t *testing.T) {
 	var folders sync.Map
 	viewtest.Run(t, viewtest.Suite{Open: func(_ context.Context, dir string) (viewtest.Store, error) {
-		s, _ := folders.LoadOrStore(dir, &shelf{tables: make(map[string]*memory)})
+		s, _ := folders.LoadOrStore(dir, newShelf())
 		return s.(*shelf), nil
 	}})
 }
 
 // shelf is a store of several tables in memory, which outlives its closing.
 type shelf struct {
-	mu     sync.Mutex
-	tables map[string]*memory
+	mu      sync.Mutex
+	tables  map[string]*memory
+	desks   map[string]*desk
+	foreign map[state.Row]string         // rows of other views
+	refuse  func(w view.ItemWrite) error // where set, may fail a write for good
+	calls   int                          // of an ItemStore
+}
+
+func newShelf() *shelf {
+	return &shelf{tables: make(map[string]*memory), desks: make(map[string]*desk)}
 }
 
 func (s *shelf) Close() error { return nil }

@@ -32,25 +32,36 @@ type Suite struct {
 // Run checks a store.
 func Run(t *testing.T, s Suite) {
 	t.Run("Store", func(t *testing.T) { contract(t, s) })
-	for _, v := range views() {
+	all := views()
+	if s.keepsGuards(t) {
+		all = append(all, sharedViews()...)
+	}
+	for _, v := range all {
 		t.Run(v.name, func(t *testing.T) { sinktest.Run(t, v.suite(t, s)) })
 	}
+}
+
+// keepsGuards tells whether the store is a [view.ItemStore] too.
+func (s Suite) keepsGuards(t *testing.T) bool {
+	store, err := s.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ok := store.(view.ItemStore)
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+	return ok
 }
 
 // suite is the sink suite for a view on the store.
 func (v *subject) suite(t *testing.T, of Suite) sinktest.Suite {
 	return sinktest.Suite{
-		Checks: of.Checks,
-		Stream: sinktest.StreamOptions{Keys: v.keys, Snapshots: true},
-		Model: func(s *sinktest.Stream) map[string]string {
-			rows := make(map[string]string)
-			for _, item := range s.Items() {
-				if row, ok := v.model(item); ok {
-					rows[rowName(row, v.key...)] = sinktest.Canonical(row)
-				}
-			}
-			return rows
-		},
+		Checks:  of.Checks,
+		Stream:  sinktest.StreamOptions{Keys: v.keys, Snapshots: true},
+		OneOf:   v.rows,
+		Refused: v.refused,
+		ByState: v.rule != "",
 		Open: func(dir string) (sinktest.Store, error) {
 			p := &process[Store]{open: func() (Store, error) { return of.Open(t.Context(), dir) }}
 			reader, err := p.store()

@@ -22,10 +22,13 @@ type subject struct {
 	when       func(item pipeline.Image) bool
 	attributes map[string]string
 	model      func(item sinktest.Item) (sinktest.Item, bool)
+
+	rule  view.Collision // of a view guarded by item; "": its rows guard themselves
+	apart bool
 }
 
 func (v *subject) sink(store view.Store) (*view.Sink, error) {
-	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store}
+	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Collision: v.rule, Apart: v.apart}
 	parsed := make(map[string]*template.Template)
 	for _, src := range append(slices.Collect(maps.Values(v.attributes)), v.templates...) {
 		t, err := template.Parse(src, template.Options{})

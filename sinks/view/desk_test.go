@@ -1,0 +1,134 @@
+package view_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// desk is what a view guarded by item has in memory: the contract of an ItemStore
+// in its shortest form.
+type desk struct {
+	guards map[pipeline.Key]state.Guard
+	seats  map[state.Row]seat
+}
+
+type seat struct {
+	revision string
+	holder   pipeline.Key
+	claims   map[pipeline.Key]view.Claim
+}
+
+var _ view.ItemStore = (*shelf)(nil)
+
+// desk is the view's, made where there is none. The caller holds the lock.
+func (s *shelf) desk(t view.Target) *desk {
+	name := t.Name + " " + t.View
+	d := s.desks[name]
+	if d == nil {
+		d = &desk{guards: make(map[pipeline.Key]state.Guard), seats: make(map[state.Row]seat)}
+		s.desks[name] = d
+	}
+	return d
+}
+
+func (s *shelf) Guards(_ context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	guards := make([]state.Guard, len(items))
+	for i, item := range items {
+		guards[i] = s.desk(t).guards[item]
+	}
+	return guards, nil
+}
+
+func (s *shelf) Seats(_ context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	seats := make([]view.Seat, len(rows))
+	for i, row := range rows {
+		have := s.desk(t).seats[row]
+		seats[i] = view.Seat{Row: row, Revision: have.revision, Holder: have.claims[have.holder], Foreign: s.foreign[row]}
+		for source, c := range have.claims {
+			if source != have.holder {
+				seats[i].Waiting = append(seats[i].Waiting, c)
+			}
+		}
+	}
+	return seats, nil
+}
+
+func (s *shelf) Settle(_ context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	rs := make([]view.ItemResult, len(ws))
+	for i, w := range ws {
+		if s.refuse != nil {
+			if rs[i].Err = s.refuse(w); rs[i].Err != nil {
+				continue
+			}
+		}
+		if rs[i].Lost = s.lost(t, w); rs[i].Lost {
+			continue
+		}
+		d := s.desk(t)
+		d.guards[w.Source] = w.Guard
+		for _, sw := range w.Seats {
+			d.change(w.Source, sw)
+			s.show(t, d, sw.Row)
+		}
+	}
+	return rs, nil
+}
+
+func (s *shelf) lost(t view.Target, w view.ItemWrite) bool {
+	d := s.desk(t)
+	return d.guards[w.Source].Version != w.Was || slices.ContainsFunc(w.Seats, func(sw view.SeatWrite) bool { return d.seats[sw.Row].revision != sw.Was })
+}
+
+func (d *desk) change(source pipeline.Key, w view.SeatWrite) {
+	have := d.seats[w.Row]
+	if have.claims == nil {
+		have.claims = make(map[pipeline.Key]view.Claim)
+	}
+	delete(have.claims, source)
+	if w.Claim.Source != "" {
+		have.claims[source] = w.Claim
+	}
+	have.revision, have.holder = w.Revision, w.Holder.Source
+	_, holds := have.claims[have.holder]
+	if holds != (len(have.claims) > 0) || (w.Revision == "") != (len(have.claims) == 0) {
+		panic(fmt.Sprintf("the row %s has %d claims, the holder %q and the revision %q", w.Row, len(have.claims), have.holder, have.revision))
+	}
+	d.seats[w.Row] = have
+	if len(have.claims) == 0 {
+		delete(d.seats, w.Row)
+	}
+}
+
+// show makes the row what its holder claims.
+func (s *shelf) show(t view.Target, d *desk, row state.Row) {
+	pk, sk, err := row.Decode()
+	if err != nil {
+		panic(err) // the sink made it
+	}
+	if s.tables[t.Name] == nil {
+		s.tables[t.Name] = &memory{rows: make(map[string]view.Mutation), owner: make(map[string]string)}
+	}
+	m := view.Mutation{PK: pk, SK: sk}
+	have, held := d.seats[row]
+	if !held {
+		delete(s.tables[t.Name].rows, rowText(m))
+		return
+	}
+	c := have.claims[have.holder]
+	m.Version, m.Source, m.Attributes = c.Version, c.Source, c.Attributes
+	s.tables[t.Name].rows[rowText(m)], s.tables[t.Name].owner[rowText(m)] = m, t.View
+}

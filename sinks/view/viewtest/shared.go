@@ -1,0 +1,158 @@
+package viewtest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/big"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// sharedViews are views whose rows several items claim, with every rule of what then
+// becomes of them, and one whose items guard their rows though no two claim one.
+func sharedViews() []*subject {
+	byStatus := func(it sinktest.Item) (sinktest.Item, bool) {
+		if it.Text("Type") != "Order" || it.Text("Status") == "" {
+			return nil, false
+		}
+		row := sinktest.Item{"PK": text("STATUS#" + strings.ToLower(it.Text("Status"))), "SK": text("ORDER"), "order": text(keyOf(it, "PK", "SK"))}
+		keep(row, "any", it["Any"])
+		return row, true
+	}
+	attributes := map[string]string{"order": "{@key}", "any": "{Any?}"}
+	return []*subject{
+		{
+			name:       "SharedDeadLetter",
+			key:        []string{"PK", "SK"},
+			templates:  []string{"STATUS#{Status|lower}", "ORDER"},
+			when:       isOrder,
+			attributes: attributes,
+			model:      byStatus,
+			rule:       view.DeadLetterCollision,
+		},
+		{
+			name:       "SharedLast",
+			key:        []string{"PK", "SK"},
+			templates:  []string{"STATUS#{Status|lower}", "ORDER"},
+			when:       isOrder,
+			attributes: attributes,
+			model:      byStatus,
+			rule:       view.Last,
+		},
+		{
+			name:       "SharedKeepFirst",
+			keys:       map[string]string{"id": "B", "n": "N"},
+			key:        []string{"rank"},
+			templates:  []string{"{Rank}"}, // the first change shows that it is no key attribute
+			attributes: map[string]string{"id": "{id}", "n": "{n}"},
+			model: func(it sinktest.Item) (sinktest.Item, bool) {
+				return sinktest.Item{"rank": it["Rank"], "id": it["id"], "n": it["n"]}, it.Number("Rank") != ""
+			},
+			rule: view.KeepFirst,
+		},
+		{
+			name:       "TombstonesApart",
+			key:        []string{"PK", "SK"},
+			templates:  []string{"RANK#{Rank}", "{@key}"},
+			when:       isOrder,
+			attributes: map[string]string{"total": "{Total?}"},
+			model: func(it sinktest.Item) (sinktest.Item, bool) {
+				row := sinktest.Item{"PK": text("RANK#" + it.Number("Rank")), "SK": text(keyOf(it, "PK", "SK"))}
+				keep(row, "total", it["Total"])
+				return row, it.Text("Type") == "Order" && it.Number("Rank") != ""
+			},
+			rule:  view.DeadLetterCollision,
+			apart: true,
+		},
+	}
+}
+
+// rows are the view's rows by key: of each what the one item leaves there that asks
+// for it, or one of those that several would.
+func (v *subject) rows(s *sinktest.Stream) map[string][]string {
+	last := make(map[string]sinktest.Record) // by item
+	for _, r := range s.Records {
+		last[r.KeyText()] = r
+	}
+	rows := make(map[string][]string)
+	newest := make(map[string]sinktest.Record) // by row
+	for _, r := range last {
+		row, ok := sinktest.Item(nil), false
+		if r.New != nil {
+			row, ok = v.model(r.New)
+		}
+		if !ok {
+			continue
+		}
+		name := rowName(row, v.key...)
+		if before, taken := newest[name]; v.rule == view.Last && taken {
+			if v.later(before, r) {
+				continue
+			}
+			delete(rows, name)
+		}
+		newest[name] = r
+		rows[name] = append(rows[name], sinktest.Canonical(row))
+	}
+	return rows
+}
+
+// later tells whether a came after b, by time, version and key.
+func (v *subject) later(a, b sinktest.Record) bool {
+	sequence := func(r sinktest.Record) *big.Int {
+		n, _ := new(big.Int).SetString(cmp.Or(r.Sequence, "0"), 10)
+		return n
+	}
+	return cmp.Or(cmp.Compare(a.Second, b.Second), sequence(a).Cmp(sequence(b)), cmp.Compare(v.itemKey(a), v.itemKey(b))) > 0
+}
+
+func (v *subject) itemKey(r sinktest.Record) string {
+	if v.keys == nil {
+		return keyOf(r.Keys, "PK", "SK")
+	}
+	return keyOf(r.Keys, "id", "n")
+}
+
+// refused takes the collisions that a view reports.
+func (v *subject) refused(err error) bool {
+	_, ok := errors.AsType[*view.CollisionError](err)
+	return ok && v.rule == view.DeadLetterCollision
+}
+
+var _ view.ItemStore = (*faulty)(nil)
+
+// itemStore is asserted only of views that are guarded by item, which run on no
+// other store.
+func (f *faulty) itemStore() view.ItemStore { return f.Store.(view.ItemStore) }
+
+// Guards may fail; it writes nothing.
+func (f *faulty) Guards(ctx context.Context, t view.Target, items []pipeline.Key) (gs []state.Guard, err error) {
+	err = f.faults.Call(0, func(int) error {
+		gs, err = f.itemStore().Guards(ctx, t, items)
+		return err
+	})
+	return gs, err
+}
+
+// Seats may fail; it writes nothing.
+func (f *faulty) Seats(ctx context.Context, t view.Target, rows []state.Row) (seats []view.Seat, err error) {
+	err = f.faults.Call(0, func(int) error {
+		seats, err = f.itemStore().Seats(ctx, t, rows)
+		return err
+	})
+	return seats, err
+}
+
+// Settle may fail between any two writes.
+func (f *faulty) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) (rs []view.ItemResult, err error) {
+	err = f.faults.Call(len(ws), func(n int) error {
+		rs, err = f.itemStore().Settle(ctx, t, ws[:n])
+		return err
+	})
+	return rs, err
+}
