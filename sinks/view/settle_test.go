@@ -1,0 +1,348 @@
+package view_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// byEmail has a row for each Order under its e-mail address, which several may have.
+func byEmail(t testing.TB, store view.Store, rule view.Collision) view.Options {
+	t.Helper()
+	return view.Options{
+		Name: "by_email", Pipeline: "shop", Table: "shop-views", Store: store, Collision: rule,
+		PK:         attribute(t, "PK=EMAIL#{Email|lower}"),
+		When:       pipeline.ItemConditionFunc(isOrder),
+		Attributes: []view.Attribute{attribute(t, "who={SK}"), attribute(t, "note={Note?}")},
+	}
+}
+
+// named is an Order of that name (its SK) with an address and a note; "" is no item.
+func named(name, email, note string) sinktest.Item {
+	if email == "" {
+		return nil
+	}
+	it := order("Email="+email, "Note="+note)
+	it["SK"] = sinktest.Attr{"S": name}
+	return it
+}
+
+// moved is a change of it; no address: it is not there.
+func moved(name, from, to, note string) sinktest.Record {
+	r := sinktest.Record{EventName: "MODIFY", Old: named(name, from, "before"), New: named(name, to, note)}
+	switch {
+	case from == "":
+		r.EventName = "INSERT"
+	case to == "":
+		r.EventName = "REMOVE"
+	}
+	return r
+}
+
+// holders are the rows as address=name note.
+func holders(t testing.TB, s *shelf) string {
+	t.Helper()
+	var rows []string
+	for r, err := range s.Rows(t.Context(), view.Table{Name: "shop-views", PK: "PK"}, view.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := func(name string) string {
+			v, _ := r.Item.Get(name)
+			s, _ := v.Text()
+			return s
+		}
+		rows = append(rows, strings.TrimPrefix(text("PK"), "EMAIL#")+"="+strings.TrimSpace(text("who")+" "+text("note")))
+	}
+	return strings.Join(rows, ", ")
+}
+
+// outcomesOf writes a batch and shows what became of each change.
+func outcomesOf(t testing.TB, s *view.Sink, cs ...*pipeline.Change) string {
+	t.Helper()
+	ds := deliveries(t, s, cs...)
+	err := s.Write(t.Context(), ds)
+	batch, ok := errors.AsType[*pipeline.BatchError](err)
+	if err != nil && !ok {
+		t.Fatal(err)
+	}
+	var out []string
+	for i := range ds {
+		switch {
+		case batch != nil && batch.Failed[i] != nil:
+			text := "failed"
+			if e, ok := errors.AsType[*view.CollisionError](batch.Failed[i]); ok {
+				text = fmt.Sprintf("collides(%s)", strings.TrimPrefix(string(e.Holder), "u,"))
+			}
+			out = append(out, text)
+		case ds[i].Reason != "":
+			out = append(out, ds[i].Reason)
+		default:
+			out = append(out, ds[i].Outcome.String())
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestOutcomesByItem(t *testing.T) {
+	user := named("a", "x", "")
+	user["Type"] = sinktest.Attr{"S": "User"}
+	cs := changes(t,
+		moved("a", "", "x", "1"),  // 0
+		moved("b", "", "x", "2"),  // 1
+		moved("a", "x", "y", "3"), // 2
+		moved("b", "x", "y", "4"), // 3
+		moved("a", "y", "", ""),   // 4
+		moved("c", "", "X", "5"),  // 5: lower case makes it x
+		sinktest.Record{EventName: "MODIFY", Old: named("a", "y", ""), New: user}, // 6
+	)
+	users := changes(t,
+		sinktest.Record{EventName: "INSERT", New: user},
+		sinktest.Record{EventName: "MODIFY", Old: user, New: user},
+		sinktest.Record{EventName: "REMOVE", Old: user},
+		sinktest.Record{EventName: "INSERT", New: item("Type=Order")},
+	)
+	for _, c := range []struct {
+		name    string
+		batches [][]*pipeline.Change
+		first   string // outcomes under dead_letter, batch by batch
+		keep    string // under keep_first
+		last    string
+		rows    string // in the end, under dead_letter and keep_first
+		newest  string // and under last
+	}{
+		{
+			"one comes", [][]*pipeline.Change{cs[:1]},
+			"written", "written", "written", "x=a 1", "x=a 1",
+		},
+		{
+			"the same again", [][]*pipeline.Change{cs[:1], cs[:1]},
+			"written; written", "written; written", "written; written", "x=a 1", "x=a 1",
+		},
+		{
+			"another comes", [][]*pipeline.Change{cs[:1], cs[1:2]},
+			"written; collides(a)", "written; collision", "written; written", "x=a 1", "x=b 2",
+		},
+		{
+			"both in one batch", [][]*pipeline.Change{cs[:2]},
+			"written collides(a)", "written collision", "collision written", "x=a 1", "x=b 2",
+		},
+		{
+			"who waits comes again", [][]*pipeline.Change{cs[:1], cs[1:2], cs[1:2], cs[:1]},
+			"written; collides(a); collides(a); written", "written; collision; collision; written", "written; written; written; collision", "x=a 1", "x=b 2",
+		},
+		{
+			"the first leaves", [][]*pipeline.Change{cs[:1], cs[1:2], cs[2:3], cs[1:2]},
+			"written; collides(a); written; written", "written; collision; written; written", "written; written; written; written", "x=b 2, y=a 3", "x=b 2, y=a 3",
+		},
+		{
+			"the first leaves behind the second in one batch", [][]*pipeline.Change{cs[:1], {cs[1], cs[2]}},
+			"written; written written", "written; written written", "written; written written", "x=b 2, y=a 3", "x=b 2, y=a 3",
+		},
+		{
+			"the whole in one batch", [][]*pipeline.Change{cs[:6]},
+			"coalesced coalesced coalesced written written written", "coalesced coalesced coalesced written written written",
+			"coalesced coalesced coalesced written written written", "x=c 5, y=b 4", "x=c 5, y=b 4",
+		},
+		{
+			"an older one", [][]*pipeline.Change{cs[2:3], cs[:1]},
+			"written; superseded", "written; superseded", "written; superseded", "y=a 3", "y=a 3",
+		},
+		{
+			"an older one behind it in one batch", [][]*pipeline.Change{{cs[2], cs[0]}},
+			"written superseded", "written superseded", "written superseded", "y=a 3", "y=a 3",
+		},
+		{
+			"twice in a batch", [][]*pipeline.Change{{cs[0], cs[0]}},
+			"written written", "written written", "written written", "x=a 1", "x=a 1",
+		},
+		{
+			"items that never ask for a row", [][]*pipeline.Change{users[:2], users[2:3], users[3:]},
+			"when when; removed; sparse", "when when; removed; sparse", "when when; removed; sparse", "", "",
+		},
+		{
+			"the removal of an item that is not known", [][]*pipeline.Change{cs[4:5], cs[:1]},
+			"written; superseded", "written; superseded", "written; superseded", "", "",
+		},
+		{
+			"the condition takes it out, whatever was lost before", [][]*pipeline.Change{cs[:1], cs[6:], cs[6:]},
+			"written; written; written", "written; written; written", "written; written; written", "", "",
+		},
+	} {
+		for rule, want := range map[view.Collision][2]string{"": {c.first, c.rows}, view.KeepFirst: {c.keep, c.rows}, view.Last: {c.last, c.newest}} {
+			t.Run(c.name+" "+string(rule), func(t *testing.T) {
+				store := newShelf()
+				s := newSink(t, byEmail(t, store, rule))
+				var got []string
+				for _, b := range c.batches {
+					got = append(got, outcomesOf(t, s, b...))
+				}
+				if text := strings.Join(got, "; "); text != want[0] {
+					t.Errorf("outcomes\ngot  %s\nwant %s", text, want[0])
+				}
+				if rows := holders(t, store); rows != want[1] {
+					t.Errorf("rows\ngot  %s\nwant %s", rows, want[1])
+				}
+			})
+		}
+	}
+}
+
+// An item of which nothing is known, and that asks for nothing, costs a read.
+func TestStrangersAreNotWrittenDown(t *testing.T) {
+	store := newShelf()
+	s := newSink(t, byEmail(t, store, ""))
+	user := item("Type=User", "Email=x")
+	outcomesOf(t, s, changes(t, sinktest.Record{EventName: "INSERT", New: user}, sinktest.Record{EventName: "MODIFY", Old: user, New: user})...)
+	if n := len(store.desk(s.Target()).guards); n != 0 || store.calls != 1 {
+		t.Errorf("%d guards after %d calls of the store, want none after one", n, store.calls)
+	}
+}
+
+// A claim that fails for good must not take with it what it had stood in for, and
+// what comes behind it in the batch must not build on it.
+func TestPermanentFailureByItem(t *testing.T) {
+	cs := changes(t, moved("a", "", "x", "1"), moved("a", "x", "y", "2"), moved("b", "", "y", "3"))
+	store := newShelf()
+	store.refuse = func(w view.ItemWrite) error {
+		if w.Guard.Version == cs[1].Version {
+			return errors.New("too large")
+		}
+		return nil
+	}
+	if got, want := outcomesOf(t, newSink(t, byEmail(t, store, "")), cs...), "written failed written"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := holders(t, store), "x=a 1, y=b 3"; got != want {
+		t.Errorf("got the rows %s, want %s", got, want)
+	}
+}
+
+// A row of another view can't be claimed, and the item keeps the row that it had.
+func TestRowOfAnotherView(t *testing.T) {
+	cs := changes(t, moved("a", "", "x", "1"), moved("a", "x", "y", "2"))
+	store := newShelf()
+	store.foreign = map[state.Row]string{"EMAIL%23y": "other"}
+	s := newSink(t, byEmail(t, store, ""))
+	ds := deliveries(t, s, cs...)
+	failed, _ := errors.AsType[*pipeline.BatchError](s.Write(t.Context(), ds))
+	if failed == nil || len(failed.Failed) != 1 || !strings.Contains(failed.Failed[1].Error(), `the row PK="EMAIL#y" belongs to the view "other"`) {
+		t.Fatalf("got %v, want that the second change fails", failed)
+	}
+	if e, ok := errors.AsType[pipeline.Redacted](failed.Failed[1]); !ok || strings.Contains(e.Redacted(), "EMAIL") {
+		t.Errorf("for logs: %v", e)
+	}
+	if got, want := holders(t, store), "x=a 1"; got != want {
+		t.Errorf("got the rows %s, want %s", got, want)
+	}
+}
+
+// racing is a store in which another worker is faster: before each of the first
+// Settles it runs the next of others.
+type racing struct {
+	*shelf
+	others []func()
+	always func()
+}
+
+func (r *racing) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+	if r.always != nil {
+		r.always()
+	} else if len(r.others) > 0 {
+		other := r.others[0]
+		r.others = r.others[1:]
+		other()
+	}
+	return r.shelf.Settle(ctx, t, ws)
+}
+
+func TestLostRaces(t *testing.T) {
+	cs := changes(t, moved("a", "", "x", "1"), moved("b", "", "x", "2"), moved("c", "", "y", "3"), moved("a", "x", "y", "4"))
+	store := newShelf()
+	rival := newSink(t, byEmail(t, store, ""))
+	race := &racing{shelf: store, others: []func(){
+		func() { outcomesOf(t, rival, cs[1]) },        // takes x first
+		func() { outcomesOf(t, rival, cs[0], cs[3]) }, // is ahead with a
+	}}
+	s := newSink(t, byEmail(t, race, ""))
+	if got, want := outcomesOf(t, s, cs[0], cs[1], cs[2]), "superseded written written"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if len(race.others) > 0 {
+		t.Errorf("%d races were not run", len(race.others))
+	}
+	if got, want := holders(t, store), "x=b 2, y=c 3"; got != want {
+		t.Errorf("got the rows %s, want %s", got, want)
+	}
+}
+
+// Who is never first leaves its changes to the pipeline's backoff.
+func TestRacesLostForEver(t *testing.T) {
+	store, n := newShelf(), 0
+	rival := newSink(t, byEmail(t, store, view.KeepFirst))
+	s := newSink(t, byEmail(t, &racing{shelf: store, always: func() {
+		n++
+		outcomesOf(t, rival, changes(t, moved(fmt.Sprint("rival", n), "", "x", ""))...)
+	}}, view.KeepFirst))
+	ds := deliveries(t, s, changes(t, moved("a", "", "x", "1"), moved("b", "", "z", "2"))...)
+	failed, _ := errors.AsType[*pipeline.BatchError](s.Write(t.Context(), ds))
+	if failed == nil || !slices.Equal(slices.Collect(maps.Keys(failed.Failed)), []int{0}) {
+		t.Fatalf("got %v, want that the first change fails", failed)
+	}
+	if _, again := pipeline.Retryable(failed.Failed[0]); !again {
+		t.Errorf("%v is not marked as worth retrying", failed.Failed[0])
+	}
+	if n < 2 || n > 20 {
+		t.Errorf("gave up after %d races", n)
+	}
+}
+
+// However a batch is coalesced, and whichever claims fail, the rows end as if the
+// changes that did not fail had been written one by one, as far as the order of
+// arrival does not decide.
+func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
+	streams := sinktest.Streams(sinktest.StreamOptions{Items: 3})
+	rapid.Check(t, func(rt *rapid.T) {
+		stream := streams.Draw(rt, "stream")
+		bad := make(map[pipeline.Version]bool)
+		for _, c := range stream.Changes {
+			if rapid.IntRange(0, 4).Draw(rt, "bad") == 0 {
+				bad[c.Version] = true
+			}
+		}
+		open := func() (*shelf, *view.Sink) {
+			store := newShelf()
+			store.refuse = func(w view.ItemWrite) error {
+				if bad[w.Guard.Version] {
+					return errors.New("refused")
+				}
+				return nil
+			}
+			o := byEmail(t, store, view.Last) // under which the order decides nothing
+			o.PK = attribute(t, "PK=EMAIL#{Status|lower}")
+			return store, newSink(t, o)
+		}
+		from := rapid.IntRange(0, len(stream.Changes)-1).Draw(rt, "from")
+		batch := append(slices.Clone(stream.Changes), stream.Changes[from:]...)
+		whole, s := open()
+		outcomesOf(t, s, batch...)
+		single, s := open()
+		for _, c := range batch {
+			outcomesOf(t, s, c)
+		}
+		if got, want := holders(t, whole), holders(t, single); got != want {
+			rt.Fatalf("one batch leaves\n%v\none by one leaves\n%v", got, want)
+		}
+	})
+}

@@ -1,0 +1,214 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+func versionOf(t testing.TB, n int) pipeline.Version {
+	t.Helper()
+	if n == 0 {
+		return pipeline.Version{}
+	}
+	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestJudge is every pair of a guard and a claim.
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		known int       // version of the guard; 0: none
+		had   state.Row // of the guard
+		asks  state.Row
+		idle  bool
+		want  judgement
+	}{
+		{known: 0, asks: "", idle: true, want: nothing},
+		{known: 0, asks: "", want: moves}, // an earlier claim may still come
+		{known: 0, asks: "r", want: moves},
+
+		{known: 4, had: "", asks: "", idle: true, want: nothing},
+		{known: 4, had: "", asks: "", want: moves},
+		{known: 4, had: "", asks: "r", want: moves},
+		{known: 4, had: "r", asks: "", idle: true, want: moves}, // a change between the two was lost
+		{known: 4, had: "r", asks: "", want: moves},
+		{known: 4, had: "r", asks: "r", want: moves},
+		{known: 4, had: "q", asks: "r", want: moves},
+
+		{known: 5, had: "", asks: "", idle: true, want: done},
+		{known: 5, had: "", asks: "", want: done},
+		{known: 5, had: "", asks: "r", want: done}, // the state of an item was backfilled twice
+		{known: 5, had: "r", asks: "r", want: stands},
+		{known: 5, had: "q", asks: "r", want: stands},
+		{known: 5, had: "r", asks: "", idle: true, want: stands},
+
+		{known: 6, had: "", asks: "", idle: true, want: older},
+		{known: 6, had: "", asks: "r", want: older},
+		{known: 6, had: "r", asks: "r", want: older},
+		{known: 6, had: "q", asks: "", want: older},
+	} {
+		op := &ClaimOp{Row: c.asks, Claim: Claim{Source: "i", Version: versionOf(t, 5)}}
+		if got := op.judge(state.Guard{Version: versionOf(t, c.known), Row: c.had}, c.idle); got != c.want {
+			t.Errorf("guard %d with %q, claim 5 of %q, idle %t: got %d, want %d", c.known, c.had, c.asks, c.idle, got, c.want)
+		}
+	}
+	// A backfilled state of a stream that nobody named is version 0, and yet one.
+	zero, err := pipeline.ParseVersion(strings.Repeat("0", 50))
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := &ClaimOp{Row: "r", Claim: Claim{Source: "i", Version: zero}}
+	if got := op.judge(state.Guard{}, false); got != moves {
+		t.Errorf("version 0 of an unknown item: got %d, want that it moves", got)
+	}
+	if got := op.judge(state.Guard{Version: zero, Row: "r"}, false); got != stands {
+		t.Errorf("version 0 again: got %d, want that it stands", got)
+	}
+}
+
+// claimOf is item@version, whose time is the version's tens.
+func claimOf(t testing.TB, s string) Claim {
+	t.Helper()
+	if s == "" {
+		return Claim{}
+	}
+	var n int
+	item, digits, _ := strings.Cut(s, "@")
+	if _, err := fmt.Sscan(digits, &n); err != nil {
+		t.Fatal(err)
+	}
+	return Claim{Source: pipeline.Key(item), Version: versionOf(t, n), Time: time.Unix(int64(n/10), 0)}
+}
+
+// seatOf is "holder waiting waiting".
+func seatOf(t testing.TB, s string) *Seat {
+	t.Helper()
+	seat := &Seat{Row: "r", Revision: "was"}
+	for i, text := range strings.Fields(s) {
+		if i == 0 {
+			seat.Holder = claimOf(t, text)
+		} else {
+			seat.Waiting = append(seat.Waiting, claimOf(t, text))
+		}
+	}
+	return seat
+}
+
+func showSeat(s *Seat) string {
+	show := func(c Claim) string {
+		text := c.Version.String()
+		return string(c.Source) + "@" + strings.TrimLeft(text[10:], "0")
+	}
+	if s.Holder.Source == "" {
+		return ""
+	}
+	var waiting []string
+	for _, c := range s.Waiting {
+		waiting = append(waiting, show(c))
+	}
+	slices.Sort(waiting)
+	return strings.Join(append([]string{show(s.Holder)}, waiting...), " ")
+}
+
+// TestSeat is what becomes of a row's claims: put a claim (item@version), or drop
+// an item's.
+func TestSeat(t *testing.T) {
+	for _, c := range []struct {
+		seat, put, drop string
+		first, last     string // under dead_letter and keep_first, and under last
+	}{
+		{seat: "", put: "a@10", first: "a@10", last: "a@10"},
+		{seat: "a@10", put: "a@20", first: "a@20", last: "a@20"},
+		{seat: "a@10", put: "b@20", first: "a@10 b@20", last: "b@20 a@10"},
+		{seat: "a@20", put: "b@10", first: "a@20 b@10", last: "a@20 b@10"},
+		{seat: "a@10", put: "b@10", first: "a@10 b@10", last: "b@10 a@10"}, // by key
+		{seat: "b@10", put: "a@10", first: "b@10 a@10", last: "b@10 a@10"},
+		{seat: "a@11", put: "b@12", first: "a@11 b@12", last: "b@12 a@11"}, // by version
+		{seat: "c@30 a@10", put: "a@20", first: "c@30 a@20", last: "c@30 a@20"},
+		{seat: "c@30 a@10", put: "a@40", first: "c@30 a@40", last: "a@40 c@30"},
+		{seat: "c@30 a@10 b@20", put: "a@40", first: "c@30 a@40 b@20", last: "a@40 b@20 c@30"},
+		{seat: "c@30 a@10 b@20", put: "c@15", first: "c@15 a@10 b@20", last: "b@20 a@10 c@15"}, // clocks of a stream may step back
+		{seat: "a@10 b@40", put: "c@30", first: "a@10 b@40 c@30", last: "b@40 a@10 c@30"},      // the rule was another before
+
+		{seat: "a@10", drop: "a", first: "", last: ""},
+		{seat: "a@10", drop: "b", first: "a@10", last: "a@10"},
+		{seat: "", drop: "a", first: "", last: ""},
+		{seat: "a@10 b@20", drop: "b", first: "a@10", last: "a@10"},
+		{seat: "a@10 b@20", drop: "a", first: "b@20", last: "b@20"},
+		{seat: "a@10 c@30 b@20 d@40", drop: "a", first: "b@20 c@30 d@40", last: "d@40 b@20 c@30"},
+		{seat: "a@10 c@20 b@20", drop: "a", first: "b@20 c@20", last: "c@20 b@20"},
+		{seat: "a@10 c@21 b@22", drop: "a", first: "c@21 b@22", last: "b@22 c@21"},
+	} {
+		for rule, want := range map[Collision]string{DeadLetterCollision: c.first, KeepFirst: c.first, Last: c.last} {
+			s := seatOf(t, c.seat)
+			if c.put != "" {
+				s.put(claimOf(t, c.put), rule)
+			} else {
+				s.drop(pipeline.Key(c.drop), rule)
+			}
+			if got := showSeat(s); got != want {
+				t.Errorf("%s: {%s}, put %q, drop %q: got {%s}, want {%s}", rule, c.seat, c.put, c.drop, got, want)
+			}
+		}
+	}
+}
+
+// TestMove is the writes of a move: the guard, the seat that is left, the seat that
+// is taken.
+func TestMove(t *testing.T) {
+	const others = "x@10 y@20"
+	for _, c := range []struct {
+		name      string
+		had, asks state.Row
+		left      string // the seat that the item left, before it did
+		taken     string // the seat that it comes to, before it does
+		want      []string
+	}{
+		{"it comes", "", "to", "", "", []string{"to: holds i@50, claims i@50"}},
+		{"it comes to a row that is taken", "", "to", "", others, []string{"to: holds x@10, claims i@50"}},
+		{"it goes", "from", "", "i@40", "", []string{"from: free"}},
+		{"it goes and another follows", "from", "", "i@40 x@10 y@20", "", []string{"from: holds x@10"}},
+		{"it gives up waiting", "from", "", "x@10 i@40", "", []string{"from: holds x@10"}},
+		{"it stays", "to", "to", "", "i@40 x@10", []string{"to: holds i@50, claims i@50"}},
+		{"it waits on", "to", "to", "", "x@10 i@40", []string{"to: holds x@10, claims i@50"}},
+		{"it moves", "from", "to", "i@40", "", []string{"from: free", "to: holds i@50, claims i@50"}},
+		{"it moves to a row that is taken", "from", "to", "i@40 x@10", "y@20", []string{"from: holds x@10", "to: holds y@20, claims i@50"}},
+		{"nothing but the version", "", "", "", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			seats := map[state.Row]*Seat{"from": seatOf(t, c.left), "to": seatOf(t, c.taken)}
+			seats["from"].Row, seats["to"].Row = "from", "to"
+			op := &ClaimOp{Row: c.asks, Claim: claimOf(t, "i@50")}
+			w := op.move(state.Guard{Version: versionOf(t, 40), Row: c.had}, seats, KeepFirst)
+			if w.Source != "i" || w.Was != versionOf(t, 40) || w.Guard != (state.Guard{Version: versionOf(t, 50), Row: c.asks}) {
+				t.Errorf("the guard: %+v", w)
+			}
+			var got []string
+			for _, sw := range w.Seats {
+				text := string(sw.Row) + ": free"
+				if sw.Holder.Source != "" {
+					text = string(sw.Row) + ": holds " + showSeat(&Seat{Holder: sw.Holder})
+				}
+				if sw.Claim.Source != "" {
+					text += ", claims " + showSeat(&Seat{Holder: sw.Claim})
+				}
+				got = append(got, text)
+				if sw.Was != "was" || sw.Revision == sw.Was || (sw.Revision == "") != (sw.Holder.Source == "") || seats[sw.Row].Revision != sw.Revision {
+					t.Errorf("%s: revision %q, and %q before", sw.Row, sw.Revision, sw.Was)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
