@@ -43,7 +43,7 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	}
 	a.options.Name = cfg.Name
 	a.options.Filters = append([]pipeline.Filter{OwnWrites(cfg.Name)}, filters(cfg.Filters)...)
-	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx))
+	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx), a.state(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +111,32 @@ func (a *assembly) deadLetters(ctx context.Context) error {
 	a.options.DeadLetters = d
 	if spec := a.cfg.DeadLetters; d != nil && spec != nil && spec.Undecodable == config.BlockOnUndecodable {
 		a.options.DeadLetters = stopOnUndecodable{d}
+	}
+	return nil
+}
+
+// state gives the pipeline what it must remember of keys that were given up.
+func (a *assembly) state(ctx context.Context) error {
+	spec := a.cfg.DeadLetters
+	if a.options.DeadLetters == nil {
+		return nil // nothing is given up
+	}
+	if spec != nil {
+		a.options.MaxHold = spec.MaxHold
+		if spec.NoHold {
+			return nil
+		}
+	}
+	s, err := a.stores.State(ctx, a.cfg)
+	if err != nil {
+		line := 1
+		if a.cfg.State != nil {
+			line = a.cfg.State.Line
+		}
+		return a.fail(line, "state", err)
+	}
+	if s != nil {
+		a.options.Quarantine = s
 	}
 	return nil
 }

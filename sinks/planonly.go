@@ -26,6 +26,11 @@ var errPlanOnly = pipeline.Fatal(errors.New("this pipeline was made to plan, not
 // View is a store that writes nothing.
 func (planOnly) View(context.Context, config.Sink) (view.Store, error) { return noRows{}, nil }
 
+// Aggregate is a store that writes nothing.
+func (planOnly) Aggregate(context.Context, config.Sink) (view.GroupStore, error) {
+	return noGroups{}, nil
+}
+
 // Search is a store that writes nothing.
 func (planOnly) Search(context.Context, config.Sink) (search.Store, error) { return noDocuments{}, nil }
 
@@ -40,8 +45,12 @@ func (planOnly) DeadLetters(context.Context, *config.DeadLetters) (pipeline.Dead
 	return noLetters{}, nil
 }
 
+// State is none.
+func (planOnly) State(context.Context, *config.Config) (state.Store, error) { return nil, nil }
+
 type (
 	noRows      struct{} // whichever way they are guarded
+	noGroups    struct{}
 	noDocuments struct{}
 	noObjects   struct{}
 	noMessages  struct{}
@@ -75,3 +84,13 @@ func (noObjects) Get(context.Context, string) (io.ReadCloser, error) { return ni
 func (noMessages) Publish(context.Context, []notify.Message) error { return errPlanOnly }
 
 func (noLetters) Put(context.Context, []pipeline.DeadLetter) error { return errPlanOnly }
+
+func (noGroups) Contributions(context.Context, view.Target, []pipeline.Key) ([]state.Contribution, error) {
+	return nil, errPlanOnly
+}
+
+func (noGroups) Contribute(context.Context, view.Target, []view.GroupWrite) ([]view.ItemResult, error) {
+	return nil, errPlanOnly
+}
+
+func (noGroups) MaxActions() int { return 0 }

@@ -28,6 +28,8 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 	switch {
 	case s.View != nil:
 		r.Sink, err = a.view(ctx, s)
+	case s.Aggregate != nil:
+		r.Sink, err = a.aggregate(ctx, s)
 	case s.Search != nil:
 		r.Sink, err = a.search(ctx, s)
 	case s.Archive != nil:
@@ -71,17 +73,48 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Pipeline:   a.cfg.Name,
 		Table:      s.View.Table,
 		Attributes: attributes(s.View.Attributes),
+		Collision:  view.Collision(s.View.Collision),
+		Apart:      s.View.Apart,
 		Store:      store,
 	}
-	key := attributes(s.View.Key)
-	o.PK = key[0]
-	if len(key) > 1 {
-		o.SK = key[1]
-	}
+	o.PK, o.SK = rowKey(s.View.Key)
 	if s.View.When != nil {
 		o.When = s.View.When
 	}
 	return view.New(o)
+}
+
+func (a *assembly) aggregate(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
+	store, err := open(ctx, a, s, a.stores.Aggregate)
+	if err != nil {
+		return nil, err
+	}
+	o := view.AggregateOptions{
+		Name:      s.Name,
+		Pipeline:  a.cfg.Name,
+		Table:     s.Aggregate.Table,
+		ForEach:   s.Aggregate.ForEach,
+		Shards:    s.Aggregate.Shards,
+		KeepOnTTL: s.Aggregate.KeepOnTTL,
+		Store:     store,
+	}
+	o.PK, o.SK = rowKey(s.Aggregate.Group)
+	for _, v := range s.Aggregate.Values {
+		o.Values = append(o.Values, view.Value(v))
+	}
+	if s.Aggregate.When != nil {
+		o.When = s.Aggregate.When
+	}
+	return view.NewAggregate(o)
+}
+
+// rowKey is a row's key: sk is none where the row has one attribute.
+func rowKey(cs []config.Column) (pk, sk view.Attribute) {
+	key := attributes(cs)
+	if len(key) > 1 {
+		sk = key[1]
+	}
+	return key[0], sk
 }
 
 func attributes(cs []config.Column) []view.Attribute {

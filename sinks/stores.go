@@ -8,6 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -18,6 +19,8 @@ import (
 type Stores interface {
 	// View opens the table of a view sink (s.View is set), making it where it is missing.
 	View(ctx context.Context, s config.Sink) (view.Store, error)
+	// Aggregate opens the table of an aggregate sink (s.Aggregate is set), making it where it is missing.
+	Aggregate(ctx context.Context, s config.Sink) (view.GroupStore, error)
 	// Search opens the index of a search sink (s.Search is set).
 	Search(ctx context.Context, s config.Sink) (search.Store, error)
 	// Archive opens the bucket of an archive sink (s.Archive is set).
@@ -28,4 +31,9 @@ type Stores interface {
 	// DeadLetters may answer nil where the file names none (d is nil): what cannot
 	// be delivered then blocks its key.
 	DeadLetters(ctx context.Context, d *config.DeadLetters) (pipeline.DeadLetters, error)
+
+	// State opens what the pipeline remembers besides. It may answer nil where the
+	// file names no place for it (cfg.State is nil): a key then goes on behind a change that was
+	// given up.
+	State(ctx context.Context, cfg *config.Config) (state.Store, error)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Notify takes every event on and forgets it.
@@ -19,6 +20,9 @@ func (discard) Notify(context.Context, config.Sink) (notify.Store, error) { retu
 func (discard) DeadLetters(context.Context, *config.DeadLetters) (pipeline.DeadLetters, error) {
 	return forget{}, nil
 }
+
+// State remembers nothing.
+func (discard) State(context.Context, *config.Config) (state.Store, error) { return nil, nil }
 
 type forget struct{}
 

@@ -2,7 +2,7 @@
 // runs without any server: views in SQLite, search in Bleve, archive, events and
 // dead letters in files.
 //
-//	views.db               every view table
+//	views.db               every view table, and what is remembered of items
 //	search/INDEX/          an index
 //	archive/BUCKET/...     the objects of a bucket; where the file names none, of the sink
 //	events/SINK.jsonl      what a notify sink sent
@@ -32,6 +32,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/bleve"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
@@ -65,16 +66,42 @@ func (s *Stores) Dir() Dir { return s.dir }
 // View opens views.db, and makes the sink's table, so that it can be read before
 // its first row comes.
 func (s *Stores) View(ctx context.Context, spec config.Sink) (view.Store, error) {
-	path := s.dir.Views()
-	store, err := open(s, path, func() (*sqlite.Store, error) { return sqlite.Open(ctx, path, sqlite.Options{}) })
+	store, err := s.views(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := view.Table{Name: spec.View.Table, PK: spec.View.Key[0].Name}
-	if len(spec.View.Key) > 1 {
-		t.SK = spec.View.Key[1].Name
+	return store, store.Create(ctx, table(spec.View.Table, spec.View.Key))
+}
+
+// Aggregate opens views.db, and makes the sink's table, as View does.
+func (s *Stores) Aggregate(ctx context.Context, spec config.Sink) (view.GroupStore, error) {
+	store, err := s.views(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return store, store.Create(ctx, t)
+	return store, store.Create(ctx, table(spec.Aggregate.Table, spec.Aggregate.Group))
+}
+
+// State opens views.db, whatever table the file names.
+func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
+	store, err := s.views(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return store.State(cfg.Name), nil
+}
+
+func (s *Stores) views(ctx context.Context) (*sqlite.Store, error) {
+	path := s.dir.Views()
+	return open(s, path, func() (*sqlite.Store, error) { return sqlite.Open(ctx, path, sqlite.Options{}) })
+}
+
+func table(name string, key []config.Column) view.Table {
+	t := view.Table{Name: name, PK: key[0].Name}
+	if len(key) > 1 {
+		t.SK = key[1].Name
+	}
+	return t
 }
 
 // Search opens the folder of the indexes, and makes the sink's, so that it can be
