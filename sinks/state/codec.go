@@ -55,17 +55,12 @@ func ParseContribution(version pipeline.Version, b []byte) (Contribution, error)
 		return Contribution{}, errContribution
 	}
 	c.Since = r.since(version)
-	if n := r.count(); n > 0 {
-		c.Shares = make([]Share, n)
-	}
-	for i := range c.Shares {
-		c.Shares[i].Group = Row(r.text())
-		if n := r.count(); n > 0 {
-			c.Shares[i].Values = make([]string, n)
+	for n := r.count(); n > 0 && !r.failed; n-- {
+		share := Share{Group: Row(r.text())}
+		for n := r.count(); n > 0 && !r.failed; n-- {
+			share.Values = append(share.Values, r.text())
 		}
-		for j := range c.Shares[i].Values {
-			c.Shares[i].Values[j] = r.text()
-		}
+		c.Shares = append(c.Shares, share)
 	}
 	if r.failed || r.rest != "" {
 		return Contribution{}, errContribution
@@ -121,7 +116,7 @@ func (r *reader) byte() byte {
 	return 0
 }
 
-// count is a length: never more than there are bytes left, each part having one at least.
+// count is a length: never more than there are bytes left, since each part has one at least.
 func (r *reader) count() int {
 	n := uint64(0)
 	for shift := 0; shift < 64; shift += 7 {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
@@ -27,4 +29,52 @@ func BenchmarkApply(b *testing.B) {
 		apply(b, s, target, ms...)
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkContribute reads and replaces what 500 items count for a call, of
+// 100,000 in 50 groups: what a count and a sum cost beside the rows of BenchmarkApply.
+func BenchmarkContribute(b *testing.B) {
+	s := open(b, filepath.Join(b.TempDir(), "views.db"), sqlite.Options{})
+	const call, items, groups = 500, 100_000, 50
+	t := view.Target{Table: view.Table{Name: "sums", PK: "PK", SK: "SK"}, View: "revenue", Pipeline: "shop"}
+	var rows [groups]state.Row
+	for i := range rows {
+		var err error
+		if rows[i], err = state.MakeRow(pipeline.StringValue("REVENUE#EUR"), pipeline.StringValue(fmt.Sprintf("2026-01-%02d", i))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	one := state.NumberOf(pipeline.DecimalOf(1))
+	amount, err := state.ParseNumber("12345.5")
+	if err != nil {
+		b.Fatal(err)
+	}
+	keys := make([]pipeline.Key, call)
+	n := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		w := view.GroupWrite{Items: make([]view.ContributionWrite, call), Groups: make([]view.GroupChange, groups)}
+		for i := range keys {
+			keys[i] = pipeline.Key(fmt.Sprintf("USER%%23%d,ORDER%%23%d", (n+i)*7919%items%1000, (n+i)*7919%items))
+		}
+		was, err := s.Contributions(b.Context(), t, keys)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range keys {
+			n++
+			version := put("", n).Version
+			w.Items[i] = view.ContributionWrite{Source: keys[i], Was: was[i].Version, Now: state.Contribution{
+				Version: version, Since: version, Shares: []state.Share{{Group: rows[n%groups], Values: []string{"12345.5", ""}}},
+			}}
+		}
+		for i := range rows {
+			w.Groups[i] = view.GroupChange{Row: rows[i], Shares: 1, Version: put("", n).Version, Counts: []view.Add{{Name: "orders", Amount: one}}, Sums: []view.Add{{Name: "revenue", Amount: amount}}}
+		}
+		rs, err := s.Contribute(b.Context(), t, []view.GroupWrite{w})
+		if err != nil || rs[0] != (view.ItemResult{}) {
+			b.Fatal(rs, err)
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "items/s")
 }

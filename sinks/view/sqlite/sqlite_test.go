@@ -36,12 +36,25 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestItems(t *testing.T) {
+	viewtest.RunItems(t, viewtest.ItemSuite{Open: openAs[viewtest.ItemStore]})
+}
+
 func TestGroups(t *testing.T) {
-	viewtest.RunGroups(t, viewtest.GroupSuite{
-		Open: func(ctx context.Context, dir string) (viewtest.GroupStore, error) {
-			return sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
-		},
-	})
+	viewtest.RunGroups(t, viewtest.GroupSuite{Open: openAs[viewtest.GroupStore]})
+}
+
+func TestPurge(t *testing.T) {
+	viewtest.RunPurge(t, viewtest.StateSuite{Open: openAs[viewtest.StateStore]})
+}
+
+// openAs opens a store as the suite that asks for it knows it.
+func openAs[T any](ctx context.Context, dir string) (s T, err error) {
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
+	if err != nil {
+		return s, err
+	}
+	return any(store).(T), nil
 }
 
 var target = view.Target{Table: view.Table{Name: "shop-views", PK: "PK", SK: "SK"}, View: "orders", Pipeline: "shop"}

@@ -1,0 +1,360 @@
+package viewtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// ItemStore is a store of rows that are guarded by item, under test.
+type ItemStore interface {
+	view.ItemStore
+	Store
+}
+
+// ItemSuite is a kind of store of such rows under test.
+type ItemSuite struct {
+	// Open is as in [Suite].
+	Open func(ctx context.Context, dir string) (ItemStore, error)
+}
+
+// RunItems checks a store of rows that are guarded by item, write by write.
+func RunItems(t *testing.T, suite ItemSuite) {
+	for name, check := range map[string]func(*testing.T, *items){
+		"ClaimsComeBack":       claimsComeBack,
+		"LostGuard":            lostGuard,
+		"LostSeat":             lostSeat,
+		"WritesBuildOnEarlier": writesBuildOnEarlier,
+		"LostTogether":         lostTogether,
+		"HandedOver":           handedOver,
+		"SeatsOfOtherViews":    seatsOfOtherViews,
+		"ManySeats":            manySeats,
+		"TwoProcesses":         itemsOfTwoProcesses,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := &items{t: t, target: target}
+			s.open = func() ItemStore {
+				store, err := suite.Open(t.Context(), dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := store.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+				return store
+			}
+			s.ItemStore = s.open()
+			check(t, s)
+		})
+	}
+}
+
+// items is a store with what the checks need again and again.
+type items struct {
+	ItemStore
+	t      *testing.T
+	target view.Target
+	open   func() ItemStore
+}
+
+// settle expects what becomes of writes: a "." for each that is done, an "L" for
+// each that is lost.
+func (s *items) settle(want string, ws ...view.ItemWrite) {
+	s.t.Helper()
+	rs, err := s.Settle(s.t.Context(), s.target, ws)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	got := ""
+	for _, r := range rs {
+		switch {
+		case r.Err != nil:
+			got += " " + r.Err.Error()
+		case r.Lost:
+			got += "L"
+		default:
+			got += "."
+		}
+	}
+	if got != want {
+		s.t.Fatalf("settled %s, want %s", got, want)
+	}
+}
+
+func (s *items) rows(want ...string) {
+	s.t.Helper()
+	var got []string
+	for r, err := range s.Rows(s.t.Context(), s.target.Table, view.Query{}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		sk, _ := r.SK.Text()
+		text, _ := r.Item.Get("text")
+		said, _ := text.Text()
+		got = append(got, fmt.Sprintf("%s of %s says %s", sk, r.Source, said))
+	}
+	same(s.t, "rows", got, want)
+}
+
+// seat is a row's claims as one text: the revision, the holder, and who waits.
+func (s *items) seat(sk string) string {
+	s.t.Helper()
+	seats, err := s.Seats(s.t.Context(), s.target, []state.Row{groupRow(s.t, "r", sk)})
+	if err != nil || len(seats) != 1 || seats[0].Row != groupRow(s.t, "r", sk) {
+		s.t.Fatalf("seats %+v, %v", seats, err)
+	}
+	seat := seats[0]
+	if seat.Foreign != "" {
+		return "foreign " + seat.Foreign
+	}
+	var waiting []string
+	for _, c := range seat.Waiting {
+		waiting = append(waiting, claimText(c))
+	}
+	slices.Sort(waiting)
+	return fmt.Sprintf("%s: %s [%s]", seat.Revision, claimText(seat.Holder), strings.Join(waiting, " "))
+}
+
+func claimText(c view.Claim) string {
+	if c.Source == "" {
+		return "nobody"
+	}
+	text := string(c.Source)
+	for _, a := range c.Attributes {
+		said, _ := a.Value.Text()
+		text += "=" + said
+	}
+	return text
+}
+
+// claimOf is what an item claims as of a version: to say text.
+func claimOf(t *testing.T, item pipeline.Key, sequence int, text string) view.Claim {
+	t.Helper()
+	return view.Claim{
+		Source: item, Version: version(t, sequence), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Attributes: []view.Column{{Name: "text", Value: pipeline.StringValue(text)}},
+	}
+}
+
+// step moves an item from the version was to now, and to the row at sk ("": to none).
+func step(t *testing.T, item pipeline.Key, was, now int, sk string, seats ...view.SeatWrite) view.ItemWrite {
+	t.Helper()
+	w := view.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Seats: seats}
+	if was > 0 {
+		w.Was = version(t, was)
+	}
+	if sk != "" {
+		w.Guard.Row = groupRow(t, "r", sk)
+	}
+	return w
+}
+
+// takes is the seat at sk from one revision to the next.
+func takes(t *testing.T, sk, was, revision string, claim, holder view.Claim) view.SeatWrite {
+	t.Helper()
+	return view.SeatWrite{Row: groupRow(t, "r", sk), Was: was, Revision: revision, Claim: claim, Holder: holder}
+}
+
+func claimsComeBack(t *testing.T, s *items) {
+	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 7, "B"), claimOf(t, "c", 2, "")
+	a.Attributes = []view.Column{
+		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.10"}`)}, {Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
+	}
+	c.Attributes = nil
+	s.settle("...",
+		step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)),
+		step(t, "b", 0, 7, "1", takes(t, "1", "r1", "r2", b, a)),
+		step(t, "c", 0, 2, "1", takes(t, "1", "r2", "r3", c, a)))
+	seats, err := s.Seats(t.Context(), s.target, []state.Row{groupRow(t, "r", "2"), groupRow(t, "r", "1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := seats[0]; e.Revision != "" || e.Holder.Source != "" || e.Waiting != nil || e.Foreign != "" {
+		t.Errorf("nobody claimed the row, and yet %+v", e)
+	}
+	got := seats[1]
+	if got.Revision != "r3" || len(got.Waiting) != 2 {
+		t.Fatalf("the seat is %+v", got)
+	}
+	if got.Waiting[0].Source != "b" {
+		slices.Reverse(got.Waiting)
+	}
+	for i, want := range []view.Claim{a, b, c} {
+		have := append([]view.Claim{got.Holder}, got.Waiting...)[i]
+		same(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
+	}
+	s.rows("1 of a says ")
+	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"b", "unknown", "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "guards", gs, []state.Guard{{Version: version(t, 7), Row: groupRow(t, "r", "1")}, {}, {Version: version(t, 1), Row: groupRow(t, "r", "1")}})
+}
+
+func claimJSON(c view.Claim) string {
+	text := fmt.Sprint(c.Source, c.Version, c.Time)
+	for _, a := range c.Attributes {
+		text += a.Name + string(a.Value.AppendDynamoDBJSON(nil))
+	}
+	return text
+}
+
+func lostGuard(t *testing.T, s *items) {
+	a, x := claimOf(t, "a", 5, "A"), claimOf(t, "x", 9, "X")
+	s.settle(".", step(t, "a", 0, 5, "1", takes(t, "1", "", "r1", a, a)))
+	s.settle("L", step(t, "a", 0, 6, "2", takes(t, "2", "", "x", x, x)))
+	s.settle("L", step(t, "a", 4, 6, "2", takes(t, "2", "", "x", x, x)))
+	s.settle("L", step(t, "a", 6, 7, "2", takes(t, "2", "", "x", x, x)))
+	s.settle("L", step(t, "b", 5, 6, "2", takes(t, "2", "", "x", x, x)))
+	s.rows("1 of a says A")
+	if got := s.seat("2"); got != ": nobody []" {
+		t.Errorf("a lost write left %s", got)
+	}
+	s.settle(".", step(t, "a", 5, 6, "", takes(t, "1", "r1", "", view.Claim{}, view.Claim{})))
+	s.rows()
+	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "guards", gs, []state.Guard{{Version: version(t, 6)}})
+}
+
+func lostSeat(t *testing.T, s *items) {
+	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
+	s.settle(".", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
+	s.settle("L", step(t, "b", 0, 1, "1", takes(t, "1", "", "x", b, b)))
+	s.settle("L", step(t, "b", 0, 1, "1", takes(t, "2", "", "x", b, b), takes(t, "1", "r0", "x", b, b)))
+	s.settle("L", step(t, "b", 0, 1, "2", takes(t, "2", "r1", "x", b, b)))
+	s.rows("1 of a says A")
+	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the guard of who lost", gs, []state.Guard{{}})
+}
+
+// A later write of a call builds on the versions and revisions of earlier ones.
+func writesBuildOnEarlier(t *testing.T, s *items) {
+	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
+	a2 := claimOf(t, "a", 2, "AA")
+	s.settle("....",
+		step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)),
+		step(t, "b", 0, 1, "1", takes(t, "1", "r1", "r2", b, a)),
+		step(t, "a", 1, 2, "2", takes(t, "1", "r2", "r3", view.Claim{}, b), takes(t, "2", "", "q1", a2, a2)),
+		step(t, "b", 1, 2, "", takes(t, "1", "r3", "", view.Claim{}, view.Claim{})))
+	s.rows("2 of a says AA")
+	if got := s.seat("1"); got != ": nobody []" {
+		t.Errorf("the seat that all left is %s", got)
+	}
+}
+
+// A write that builds on a lost one is lost too; others of the call are done.
+func lostTogether(t *testing.T, s *items) {
+	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B"), claimOf(t, "c", 1, "C")
+	s.settle("L.L.L",
+		step(t, "a", 3, 4, "1", takes(t, "1", "", "r1", a, a)),
+		step(t, "b", 0, 1, "2", takes(t, "2", "", "q1", b, b)),
+		step(t, "a", 4, 5, "1", takes(t, "1", "r1", "r2", a, a)),
+		step(t, "c", 0, 1, "2", takes(t, "2", "q1", "q2", c, b)),
+		step(t, "d", 0, 1, "1", takes(t, "1", "r2", "r3", c, c)))
+	s.rows("2 of b says B")
+	if got := s.seat("2"); got != "q2: b=B [c=C]" {
+		t.Errorf("the seat is %s", got)
+	}
+}
+
+// The holder leaves, and one who waited has the row in the same write.
+func handedOver(t *testing.T, s *items) {
+	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 2, "B"), claimOf(t, "c", 3, "C")
+	s.settle("...",
+		step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)),
+		step(t, "b", 0, 2, "1", takes(t, "1", "r1", "r2", b, a)),
+		step(t, "c", 0, 3, "1", takes(t, "1", "r2", "r3", c, a)))
+	s.rows("1 of a says A")
+	s.settle(".", step(t, "a", 1, 9, "", takes(t, "1", "r3", "r4", view.Claim{}, b)))
+	s.rows("1 of b says B")
+	if got := s.seat("1"); got != "r4: b=B [c=C]" {
+		t.Errorf("the seat is %s", got)
+	}
+	better := claimOf(t, "c", 4, "CC")
+	s.settle(".", step(t, "c", 3, 4, "1", takes(t, "1", "r4", "r5", better, b)))
+	s.settle(".", step(t, "b", 2, 3, "", takes(t, "1", "r5", "r6", view.Claim{}, view.Claim{})))
+	s.rows()
+	if got := s.seat("1"); got != "r6: nobody [c=CC]" {
+		t.Errorf("the seat without a holder is %s", got)
+	}
+	s.settle(".", step(t, "c", 4, 5, "1", takes(t, "1", "r6", "r7", better, better)))
+	s.rows("1 of c says CC")
+}
+
+// A row of another view, or of another pipeline's, is not taken.
+func seatsOfOtherViews(t *testing.T, s *items) {
+	a := claimOf(t, "a", 1, "A")
+	plain := s.target
+	plain.View = "plain"
+	apply(t, s, plain, row(t, "r", "1", 1, "theirs"))
+	if got := s.seat("1"); got != "foreign plain" {
+		t.Errorf("a row of the view plain is %s", got)
+	}
+	s.settle("L", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
+	s.settle(".", step(t, "a", 0, 1, "2", takes(t, "2", "", "r1", a, a)))
+	other := &items{ItemStore: s.ItemStore, t: t, target: s.target}
+	other.target.Pipeline = "others"
+	if got := other.seat("2"); !strings.HasPrefix(got, "foreign ") || !strings.Contains(got, s.target.Pipeline) {
+		t.Errorf("a row of the same view in another pipeline is %s", got)
+	}
+	other.settle("L", step(t, "a", 0, 1, "2", takes(t, "2", "", "r1", a, a)))
+	s.rows("1 of source says theirs", "2 of a says A")
+}
+
+func manySeats(t *testing.T, s *items) {
+	const n = 700
+	var ws []view.ItemWrite
+	var rows []state.Row
+	var keys []pipeline.Key
+	for i := range n {
+		key := pipeline.Key(fmt.Sprintf("item%d", i))
+		c := claimOf(t, key, i+1, "x")
+		ws = append(ws, step(t, key, 0, i+1, fmt.Sprint(i), takes(t, fmt.Sprint(i), "", "r", c, c)))
+		rows, keys = append(rows, ws[i].Guard.Row), append(keys, key)
+	}
+	s.settle(strings.Repeat(".", n), ws...)
+	seats, err := s.Seats(t.Context(), s.target, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gs, err := s.Guards(t.Context(), s.target, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if seats[i].Row != rows[i] || seats[i].Holder.Source != keys[i] || gs[i] != ws[i].Guard {
+			t.Fatalf("item %d: %+v, %+v", i, seats[i], gs[i])
+		}
+	}
+}
+
+func itemsOfTwoProcesses(t *testing.T, s *items) {
+	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
+	other := &items{ItemStore: s.open(), t: t, target: s.target}
+	s.settle(".", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
+	if got := other.seat("1"); got != "r1: a=A []" {
+		t.Errorf("the other process sees %s", got)
+	}
+	other.settle("L", step(t, "b", 0, 1, "1", takes(t, "1", "", "r1", b, b)))
+	other.settle(".", step(t, "b", 0, 1, "1", takes(t, "1", "r1", "r2", b, a)))
+	s.settle("L", step(t, "a", 1, 2, "", takes(t, "1", "r1", "", view.Claim{}, view.Claim{})))
+	if got := s.seat("1"); got != "r2: a=A [b=B]" {
+		t.Errorf("the seat is %s", got)
+	}
+}

@@ -1,0 +1,96 @@
+package viewtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// StateStore is a store that remembers items and may forget them, under test.
+type StateStore interface {
+	Store
+	view.ItemStore
+	view.GroupStore
+	state.Purger
+}
+
+// StateSuite is a kind of such a store under test.
+type StateSuite struct {
+	// Open is as in [Suite].
+	Open func(ctx context.Context, dir string) (StateStore, error)
+}
+
+// RunPurge checks what a store forgets, and what it never does.
+func RunPurge(t *testing.T, suite StateSuite) {
+	s, err := suite.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	g := &groups{GroupStore: s, t: t, target: groupTarget}
+	i := &items{ItemStore: s, t: t, target: target}
+	guards := func(want ...pipeline.Key) {
+		t.Helper()
+		all := []pipeline.Key{"kept", "left", "back"}
+		gs, err := s.Guards(t.Context(), target, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cs, err := s.Contributions(t.Context(), groupTarget, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var guarded, counted []pipeline.Key
+		for i := range all {
+			if !gs[i].Version.IsZero() {
+				guarded = append(guarded, all[i])
+			}
+			if !cs[i].Version.IsZero() {
+				counted = append(counted, all[i])
+			}
+		}
+		same(t, "guards", guarded, want)
+		same(t, "contributions", counted, want)
+	}
+	purge := func(before time.Time, want int) {
+		t.Helper()
+		if n, err := s.Purge(t.Context(), before); err != nil || n != want {
+			t.Fatalf("%d are purged (%v), want %d", n, err, want)
+		}
+	}
+
+	start := time.Now()
+	// Each item comes; left and back go; back comes again.
+	for n, key := range []pipeline.Key{"kept", "left", "back"} {
+		sk := string(key)
+		c := claimOf(t, key, 1, "x")
+		i.settle(".", step(t, key, 0, 1, sk, takes(t, sk, "", "r1", c, c)))
+		g.held("it comes", view.GroupWrite{Items: []view.ContributionWrite{counted(t, key, 0, 1, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
+		if n > 0 {
+			i.settle(".", step(t, key, 1, 2, "", takes(t, sk, "r1", "", view.Claim{}, view.Claim{})))
+			g.held("it goes", view.GroupWrite{Items: []view.ContributionWrite{counted(t, key, 1, 2, "")}, Groups: []view.GroupChange{change(t, "1", -1, "-1")}})
+		}
+	}
+	back := claimOf(t, "back", 3, "y")
+	i.settle(".", step(t, "back", 2, 3, "back", takes(t, "back", "", "r3", back, back)))
+	g.held("it comes again", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "back", 2, 3, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
+
+	purge(start, 0)
+	guards("kept", "left", "back")
+	purge(time.Now().Add(time.Hour), 2)
+	guards("kept", "back")
+	purge(time.Now().Add(time.Hour), 0)
+	i.rows("back of back says y", "kept of kept says x")
+	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"2"}}`)
+	// What is forgotten is unknown, and may come anew.
+	i.settle("L", step(t, "left", 2, 3, ""))
+	i.settle(".", step(t, "left", 0, 3, ""))
+}
