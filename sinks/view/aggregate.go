@@ -25,7 +25,8 @@ type AggregateOptions struct {
 	Shards    int  // rows that a group is spread over, by item; see [Groups]. Default: 1
 	KeepOnTTL bool // what TTL deletes stays counted for ever. Default: it is taken out, as for any delete
 
-	Store GroupStore // where rows are written. Default: none; the sink then plans, and refuses to write
+	Mask  *pipeline.Mask // what ops show is masked where it is hidden, as explain shows it. Default: nothing is hidden
+	Store GroupStore     // where rows are written. Default: none; the sink then plans, and refuses to write
 }
 
 // Value is one value of a group's row.
@@ -47,6 +48,7 @@ type Aggregate struct {
 	values  []value
 	shards  int
 	keep    bool
+	mask    *pipeline.Mask
 	store   GroupStore
 
 	readsItem bool // a template, a value or the condition reads attributes
@@ -55,8 +57,9 @@ type Aggregate struct {
 // value is a Value, ready for use.
 type value struct {
 	Value
-	of   of
-	path pipeline.Path // in the item; zero where Each is set, or there is none
+	of     of
+	path   pipeline.Path // in the item; zero where Each is set, or there is none
+	hidden bool          // the mask hides what it is of
 }
 
 // of is what is made of the shares of a group.
@@ -108,6 +111,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 		when:      o.When,
 		shards:    cmp.Or(o.Shards, 1),
 		keep:      o.KeepOnTTL,
+		mask:      o.Mask,
 		store:     o.Store,
 		readsItem: o.When != nil || o.ForEach != "",
 	}
@@ -120,6 +124,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	for i := 0; i < len(o.Values) && err == nil; i++ {
 		var v value
 		v, err = o.Values[i].ready()
+		v.hidden = v.of != count && o.Mask.Hides(v.place(o.ForEach))
 		a.values = append(a.values, v)
 		a.readsItem = a.readsItem || v.of != count
 	}
@@ -185,6 +190,18 @@ func (v Value) ready() (value, error) {
 		r.path = p
 	}
 	return r, nil
+}
+
+// place is the path of what the value is of, in the item.
+func (v Value) place(forEach string) string {
+	switch {
+	case !v.Each:
+		return v.Path
+	case v.Path == "" || v.Path[0] == '[':
+		return forEach + "[*]" + v.Path
+	default:
+		return forEach + "[*]." + v.Path
+	}
 }
 
 // Target is the aggregate as its store sees it.

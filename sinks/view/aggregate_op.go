@@ -39,27 +39,39 @@ func (o *GroupOp) String() string {
 		b = strconv.AppendInt(b, int64(o.shard), 10)
 	}
 	separator := ": "
-	for i, v := range o.aggregate.values {
-		text := o.Share.Values[i]
+	for i := range o.aggregate.values {
+		v, text := &o.aggregate.values[i], o.Share.Values[i]
 		if text == "" && v.of != count {
 			continue
 		}
 		b = append(append(b, separator...), v.Name...)
 		b = append(b, ' ')
 		separator = ", "
-		switch v.of {
-		case count:
+		switch {
+		case v.of == count:
 			b = append(b, "+1"...)
-		case sum:
+		case v.hidden:
+			b = append(append(b, v.Of...), ' ')
+			b = o.aggregate.mask.Value("", v.shared(text)).AppendJSON(b)
+		case v.of == sum:
 			if text[0] != '-' {
 				b = append(b, '+')
 			}
 			b = append(b, text...)
 		default:
 			b = append(append(b, v.Of...), ' ')
-			member, _ := state.Unsorted(text) // Plan made it
-			b = member.AppendJSON(b)
+			b = v.shared(text).AppendJSON(b)
 		}
 	}
 	return string(append(b, " (replaces what the item counted for)"...))
+}
+
+// shared is the value whose text a share has.
+func (v *value) shared(text string) pipeline.Value {
+	if v.of == sum {
+		d, _ := pipeline.ParseDecimal(text) // Plan made it
+		return pipeline.NumberValue(d)
+	}
+	member, _ := state.Unsorted(text) // Plan made it
+	return member
 }

@@ -81,7 +81,7 @@ func (a *Aggregate) shares(c *pipeline.Change, item pipeline.Image) ([]state.Sha
 			return nil, ReasonWhen, err
 		}
 	}
-	scope := template.Scope{Change: c, Item: item}
+	scope := template.Scope{Change: c, Item: item, EachOf: a.forEach.String(), Mask: a.mask}
 	if a.forEach.IsZero() {
 		share, ok, err := a.share(scope)
 		if err != nil || !ok {

@@ -23,7 +23,8 @@ type Options struct {
 	Collision Collision // what becomes of an item whose row another holds. Default: DeadLetterCollision
 	Apart     bool      // rows leave no tombstones in their table: they are guarded by item
 
-	Store Store // where rows are written; an [ItemStore] where rows are guarded by item. Default: none; the sink then plans, and refuses to write
+	Mask  *pipeline.Mask // what rows are made of is masked where it is hidden, as explain shows it. Default: nothing is hidden
+	Store Store          // where rows are written; an [ItemStore] where rows are guarded by item. Default: none; the sink then plans, and refuses to write
 }
 
 // Attribute is one attribute of a row: exactly one {path} keeps its DynamoDB

@@ -24,6 +24,7 @@ type rowKey struct {
 // missing: the item is sparse.
 func (s *Sink) key(scope template.Scope) (rowKey, error) {
 	var k rowKey
+	scope.Mask = s.mask
 	var buf [256]byte
 	text := buf[:binary.MaxVarintLen64] // room for the length of the first part
 	start := len(text)
@@ -42,8 +43,21 @@ func (s *Sink) key(scope template.Scope) (rowKey, error) {
 }
 
 // keyPart evaluates one part of the row key and appends it to text: kind, then
-// what is equal for equal values. The value is absent where the item is sparse.
+// what is equal for equal values. The value is absent where the item is sparse. A
+// mask changes the value alone: whether there is a row, and which, is as without it.
 func keyPart(text []byte, a Attribute, scope template.Scope, limit int) (pipeline.Value, []byte, error) {
+	mask := scope.Mask
+	scope.Mask = nil
+	v, text, err := openPart(text, a, scope, limit)
+	if mask != nil && err == nil && v.Exists() {
+		scope.Mask = mask
+		v, _, err = a.Template.Value(scope)
+	}
+	return v, text, err
+}
+
+// openPart is keyPart without a mask.
+func openPart(text []byte, a Attribute, scope template.Scope, limit int) (pipeline.Value, []byte, error) {
 	v, _, err := a.Template.Value(scope)
 	if err != nil || !v.Exists() {
 		return pipeline.Value{}, text, err
@@ -75,6 +89,7 @@ func (s *Sink) columns(scope template.Scope) ([]Column, error) {
 	if len(s.attributes) == 0 {
 		return nil, nil
 	}
+	scope.Mask = s.mask
 	cs := make([]Column, 0, len(s.attributes))
 	for _, a := range s.attributes {
 		v, _, err := a.Template.Value(scope)

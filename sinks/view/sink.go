@@ -18,6 +18,7 @@ type Sink struct {
 	when       pipeline.ItemCondition // nil: every item
 	attributes []Attribute
 	collision  Collision
+	mask       *pipeline.Mask
 	store      Store
 
 	guard     Guard
@@ -51,6 +52,7 @@ func New(o Options) (*Sink, error) {
 		when:       o.When,
 		attributes: slices.Clone(o.Attributes),
 		collision:  cmp.Or(o.Collision, DeadLetterCollision),
+		mask:       o.Mask,
 		store:      o.Store,
 		readsItem:  o.When != nil,
 		fixedKey:   true,

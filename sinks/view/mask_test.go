@@ -1,0 +1,119 @@
+package view_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+func maskOf(t testing.TB, patterns ...string) *pipeline.Mask {
+	t.Helper()
+	var ps []pipeline.Pattern
+	for _, text := range patterns {
+		p, err := pipeline.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ps = append(ps, p)
+	}
+	m, err := pipeline.NewMask(ps, []byte("a secret of the test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+var masked = regexp.MustCompile(`masked-[0-9a-f]{12}`)
+
+// A mask changes what a plan shows and nothing of what it decides: conditions,
+// moves and what is missing are judged by what is there.
+func TestMaskedPlan(t *testing.T) {
+	customer := func(mail string, rest ...string) sinktest.Item {
+		return item(append(rest, "Type=Order", "Email="+mail, "Total=#12.5", "Status=paid")...)
+	}
+	a, upper, b, none := customer("canary@x.org"), customer("Canary@X.org"), customer("canary@y.org"), item("Type=Order", "Total=#12.5")
+	records := []sinktest.Record{
+		{EventName: "INSERT", New: a},
+		{EventName: "MODIFY", Old: a, New: upper}, // the same row: the key is in lower case
+		{EventName: "MODIFY", Old: upper, New: b}, // moves
+		{EventName: "MODIFY", Old: b, New: none},
+		{EventName: "REMOVE", Old: b},
+	}
+	byMail := func(m *pipeline.Mask) pipeline.Planner {
+		o := byStatus(t, nil)
+		o.PK, o.Mask = attribute(t, "PK=EMAIL#{Email|lower}"), m
+		o.Attributes = append(o.Attributes, attribute(t, "mail={Email?}"))
+		return newSink(t, o)
+	}
+	byItem := func(m *pipeline.Mask) pipeline.Planner {
+		o := byStatus(t, nil)
+		o.PK, o.SK, o.Mask = attribute(t, "PK=EMAIL#{Email|lower}"), attribute(t, "SK=USER"), m
+		return newSink(t, o)
+	}
+	summed := func(m *pipeline.Mask) pipeline.Planner {
+		o := revenue(t, nil)
+		o.PK, o.SK, o.Mask = group(t, "PK=EMAIL#{Email}"), group(t, "SK={Status}"), m
+		o.Values = []view.Value{{Name: "total", Of: "sum", Path: "Total"}, {Name: "orders", Of: "count"}, {Name: "mails", Of: "distinct", Path: "Email"}}
+		return newAggregate(t, o)
+	}
+	for name, plan := range map[string]func(*pipeline.Mask) pipeline.Planner{"row": byMail, "claim": byItem, "aggregate": summed} {
+		open, hidden := plan(nil), plan(maskOf(t, "Email"))
+		for i, c := range changes(t, records...) {
+			d, m := pipeline.Delivery{Change: c}, pipeline.Delivery{Change: c}
+			if err := open.Plan(&d); err != nil {
+				t.Fatal(err)
+			}
+			if err := hidden.Plan(&m); err != nil {
+				t.Fatal(err)
+			}
+			want, got := planned(&d), planned(&m)
+			if strings.Contains(strings.ToLower(got+fmt.Sprintf("%+v", m.Ops)), "canary") {
+				t.Errorf("%s %d shows %s", name, i, got)
+			}
+			stars := regexp.MustCompile(`(?i)canary@[xy].org`).ReplaceAllString(want, "***")
+			if masked.ReplaceAllString(got, "***") != stars {
+				t.Errorf("%s %d is %s, without a mask %s", name, i, got, want)
+			}
+		}
+	}
+	d := pipeline.Delivery{Change: changes(t, records[2])[0]}
+	if err := byMail(maskOf(t, "Email")).Plan(&d); err != nil {
+		t.Fatal(err)
+	}
+	if texts := masked.FindAllString(planned(&d), -1); len(texts) != 2 || texts[0] == texts[1] {
+		t.Errorf("a move from one row to another shows %q", texts)
+	}
+}
+
+// Of an element what is hidden is masked, in the group's key and in its values.
+func TestMaskedElements(t *testing.T) {
+	o := sold(t, nil)
+	o.SK, o.Mask = group(t, "SK={each.qty}"), maskOf(t, "Lines[*].sku", "PK", "Lines[*].qty")
+	it := item("Type=Order")
+	it["Lines"] = sinktest.Attr{"L": []any{map[string]any{"M": map[string]any{"sku": map[string]any{"S": "canary"}, "qty": map[string]any{"N": "4711"}}}}}
+	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: it})[0]}
+	if err := newAggregate(t, o).Plan(&d); err != nil {
+		t.Fatal(err)
+	}
+	got := masked.ReplaceAllString(planned(&d), "***")
+	if want := `count in group PK="PRODUCT#***" SK="***": units sum "***", lines +1, best max "***", buyers distinct "***" (replaces what the item counted for)`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// What is wrong with a row key is wrong with a mask too.
+func TestMaskedKeyFails(t *testing.T) {
+	o := byStatus(t, nil)
+	o.PK, o.Mask = attribute(t, "PK={Note}"), maskOf(t, "Note")
+	it := item("Type=Order")
+	it["Note"] = sinktest.Attr{"BOOL": true}
+	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: it})[0]}
+	if err := newSink(t, o).Plan(&d); err == nil || !strings.Contains(err.Error(), "BOOL") {
+		t.Errorf("a row key of a BOOL: %v", err)
+	}
+}
