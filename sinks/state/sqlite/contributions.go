@@ -10,7 +10,7 @@ import (
 
 // Contributions reads what items count for, in their order.
 func (w *Writer) Contributions(ctx context.Context, target int64, items []pipeline.Key) ([]state.Contribution, error) {
-	const q = `SELECT j.key, c.version, c.shares FROM json_each(?) j CROSS JOIN "_tw_contributions" c WHERE c.target = ? AND c.item = j.value`
+	const q = `SELECT j.key, c.version, c.shares FROM json_each(?) j CROSS JOIN "_tws_contributions" c WHERE c.target = ? AND c.item = j.value`
 	cs := make([]state.Contribution, len(items))
 	err := w.Rows(ctx, q, []any{List(items), target}, func(rows *sql.Rows) error {
 		var i int
@@ -38,10 +38,10 @@ func (w *Writer) SetContribution(ctx context.Context, target int64, item pipelin
 	var n int64
 	var err error
 	if was.IsZero() {
-		n, err = w.Changes(ctx, `INSERT INTO "_tw_contributions" (target, item, version, shares, written) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		n, err = w.Changes(ctx, `INSERT INTO "_tws_contributions" (target, item, version, shares, written) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			target, string(item), now.Version.String(), w.buf, written(len(now.Shares) == 0))
 	} else {
-		n, err = w.Changes(ctx, `UPDATE "_tw_contributions" SET version = ?, shares = ?, written = ? WHERE target = ? AND item = ? AND version = ?`,
+		n, err = w.Changes(ctx, `UPDATE "_tws_contributions" SET version = ?, shares = ?, written = ? WHERE target = ? AND item = ? AND version = ?`,
 			now.Version.String(), w.buf, written(len(now.Shares) == 0), target, string(item), was.String())
 	}
 	return n > 0, err

@@ -13,7 +13,7 @@ var _ state.Fingerprints = (*DB)(nil)
 // Fingerprint is that of a sink's output; false where there is none, as in a file
 // of an older layout that was opened to be read.
 func (db *DB) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
-	const q = `SELECT generation, settings FROM "_tw_fingerprints" WHERE pipeline = ? AND sink = ?`
+	const q = `SELECT generation, settings FROM "_tws_fingerprints" WHERE pipeline = ? AND sink = ?`
 	return first(ctx, db, q, []any{pipeline, sink}, func(rows *sql.Rows) (state.Fingerprint, error) {
 		f := state.Fingerprint{Pipeline: pipeline, Sink: sink}
 		var settings []byte
@@ -31,7 +31,7 @@ func (db *DB) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 		return err
 	}
 	return db.Write(ctx, func(w *Writer) error {
-		return w.Exec(context.WithoutCancel(ctx), `INSERT OR REPLACE INTO "_tw_fingerprints" (pipeline, sink, generation, settings) VALUES (?, ?, ?, ?)`,
+		return w.Exec(context.WithoutCancel(ctx), `INSERT OR REPLACE INTO "_tws_fingerprints" (pipeline, sink, generation, settings) VALUES (?, ?, ?, ?)`,
 			f.Pipeline, f.Sink, f.Generation, string(settings))
 	})
 }

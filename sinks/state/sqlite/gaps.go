@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	writeGap = `INSERT OR REPLACE INTO "_tw_gaps" (pipeline, stream, shard, after, before, "from", "to", found) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	writeGap = `INSERT OR REPLACE INTO "_tws_gaps" (pipeline, stream, shard, after, before, "from", "to", found) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 
-	allGaps = `SELECT stream, shard, after, before, "from", "to", found FROM "_tw_gaps" WHERE pipeline = ? ORDER BY found, stream, shard, after`
+	allGaps = `SELECT stream, shard, after, before, "from", "to", found FROM "_tws_gaps" WHERE pipeline = ? ORDER BY found, stream, shard, after`
 )
 
 // AddGap notes a gap, and replaces what was noted of it before.

@@ -11,7 +11,7 @@ import (
 
 // Guards reads the guards of items, in their order.
 func (w *Writer) Guards(ctx context.Context, target int64, items []pipeline.Key) ([]state.Guard, error) {
-	const q = `SELECT j.key, g.version, g.row FROM json_each(?) j CROSS JOIN "_tw_guards" g WHERE g.target = ? AND g.item = j.value`
+	const q = `SELECT j.key, g.version, g.row FROM json_each(?) j CROSS JOIN "_tws_guards" g WHERE g.target = ? AND g.item = j.value`
 	gs := make([]state.Guard, len(items))
 	err := w.Rows(ctx, q, []any{List(items), target}, func(rows *sql.Rows) error {
 		var i int
@@ -35,10 +35,10 @@ func (w *Writer) SetGuard(ctx context.Context, target int64, item pipeline.Key, 
 	var n int64
 	var err error
 	if was.IsZero() {
-		n, err = w.Changes(ctx, `INSERT INTO "_tw_guards" (target, item, version, row, written) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		n, err = w.Changes(ctx, `INSERT INTO "_tws_guards" (target, item, version, row, written) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			target, string(item), now.Version.String(), string(now.Row), written(now.Row == ""))
 	} else {
-		n, err = w.Changes(ctx, `UPDATE "_tw_guards" SET version = ?, row = ?, written = ? WHERE target = ? AND item = ? AND version = ?`,
+		n, err = w.Changes(ctx, `UPDATE "_tws_guards" SET version = ?, row = ?, written = ? WHERE target = ? AND item = ? AND version = ?`,
 			now.Version.String(), string(now.Row), written(now.Row == ""), target, string(item), was.String())
 	}
 	return n > 0, err

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	anyMark = `SELECT EXISTS (SELECT 1 FROM "_tw_marks" WHERE pipeline = ? AND sink = ?)`
+	anyMark = `SELECT EXISTS (SELECT 1 FROM "_tws_marks" WHERE pipeline = ? AND sink = ?)`
 
-	readMarks = `SELECT j.key FROM json_each(?) j CROSS JOIN "_tw_marks" m WHERE m.pipeline = ? AND m.sink = ? AND m.item = j.value`
+	readMarks = `SELECT j.key FROM json_each(?) j CROSS JOIN "_tws_marks" m WHERE m.pipeline = ? AND m.sink = ? AND m.item = j.value`
 
-	addLetter = `INSERT INTO "_tw_marks" AS m (pipeline, sink, item, letters, since) VALUES (?, ?, ?, 1, ?)
+	addLetter = `INSERT INTO "_tws_marks" AS m (pipeline, sink, item, letters, since) VALUES (?, ?, ?, 1, ?)
 ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 
 	// A mark that was cleared and put again is another one, by its time.
-	clearMark = `DELETE FROM "_tw_marks" WHERE pipeline = ? AND sink = ? AND item = ? AND letters = ? AND since = ?`
+	clearMark = `DELETE FROM "_tws_marks" WHERE pipeline = ? AND sink = ? AND item = ? AND letters = ? AND since = ?`
 
-	allMarks = `SELECT sink, item, letters, since FROM "_tw_marks" WHERE pipeline = ? AND (? = '' OR sink = ?) ORDER BY sink, item`
+	allMarks = `SELECT sink, item, letters, since FROM "_tws_marks" WHERE pipeline = ? AND (? = '' OR sink = ?) ORDER BY sink, item`
 )
 
 // Held asks one question down an index where the sink has no mark, and one more

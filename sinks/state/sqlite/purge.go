@@ -17,8 +17,8 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 		ctx := context.WithoutCancel(ctx)
 		return w.Transact(ctx, func() error {
 			for _, q := range []string{
-				`DELETE FROM "_tw_guards" WHERE written < ?`, // of what has a row, written is NULL
-				`DELETE FROM "_tw_contributions" WHERE written < ?`,
+				`DELETE FROM "_tws_guards" WHERE written < ?`, // of what has a row, written is NULL
+				`DELETE FROM "_tws_contributions" WHERE written < ?`,
 			} {
 				n, err := w.Changes(ctx, q, before.UnixNano())
 				if err != nil {

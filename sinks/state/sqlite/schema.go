@@ -15,6 +15,9 @@ const format = 2
 // stateFormat is the first layout that has tables of state.
 const stateFormat = 2
 
+// Prefix is how the names of the tables of state begin. Tables of views have others.
+const Prefix = "_tws_"
+
 // layouts is what brings a file from one layout to the next: the first one makes
 // layout 1 of an empty file. Times are Unix nanoseconds.
 var layouts = [format][]string{
@@ -22,11 +25,11 @@ var layouts = [format][]string{
 		`CREATE TABLE "_tw_tables" (name TEXT PRIMARY KEY, pk TEXT NOT NULL, sk TEXT NOT NULL) STRICT`,
 	},
 	{
-		`CREATE TABLE "_tw_memory" (born INTEGER NOT NULL) STRICT`,
-		`INSERT INTO "_tw_memory" (born) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000)`,
+		`CREATE TABLE "_tws_memory" (born INTEGER NOT NULL) STRICT`,
+		`INSERT INTO "_tws_memory" (born) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000)`,
 
 		// Pipeline, table and view are long and the same in many rows: these have their number.
-		`CREATE TABLE "_tw_targets" (
+		`CREATE TABLE "_tws_targets" (
 	id INTEGER PRIMARY KEY,
 	pipeline TEXT NOT NULL,
 	name TEXT NOT NULL, -- of the table
@@ -36,7 +39,7 @@ var layouts = [format][]string{
 
 		// written is when the guard lost its row, or the contribution its last share; NULL
 		// while there is one, so that it is never forgotten.
-		`CREATE TABLE "_tw_guards" (
+		`CREATE TABLE "_tws_guards" (
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
 	version TEXT NOT NULL,
@@ -44,7 +47,7 @@ var layouts = [format][]string{
 	written INTEGER,
 	PRIMARY KEY (target, item)
 ) STRICT, WITHOUT ROWID`,
-		`CREATE TABLE "_tw_contributions" (
+		`CREATE TABLE "_tws_contributions" (
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
 	version TEXT NOT NULL,
@@ -54,14 +57,14 @@ var layouts = [format][]string{
 ) STRICT, WITHOUT ROWID`,
 
 		// Rows that several items claim: the item that holds the row, and all claims.
-		`CREATE TABLE "_tw_seats" (
+		`CREATE TABLE "_tws_seats" (
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
 	revision TEXT NOT NULL,
 	holder TEXT NOT NULL, -- '' where nobody does
 	PRIMARY KEY (target, row)
 ) STRICT, WITHOUT ROWID`,
-		`CREATE TABLE "_tw_claims" (
+		`CREATE TABLE "_tws_claims" (
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
 	item TEXT NOT NULL,
@@ -72,7 +75,7 @@ var layouts = [format][]string{
 ) STRICT, WITHOUT ROWID`,
 
 		// The rows of aggregates: how many shares they have, and what their values come to.
-		`CREATE TABLE "_tw_groups" (
+		`CREATE TABLE "_tws_groups" (
 	id INTEGER PRIMARY KEY,
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
@@ -82,7 +85,7 @@ var layouts = [format][]string{
 	UNIQUE (target, row)
 ) STRICT`,
 		// What min, max and distinct are made of, in the order of the values.
-		`CREATE TABLE "_tw_members" (
+		`CREATE TABLE "_tws_members" (
 	"group" INTEGER NOT NULL,
 	name TEXT NOT NULL,
 	value BLOB NOT NULL, -- state.Sortable
@@ -90,7 +93,7 @@ var layouts = [format][]string{
 	PRIMARY KEY ("group", name, value, id)
 ) STRICT, WITHOUT ROWID`,
 
-		`CREATE TABLE "_tw_marks" (
+		`CREATE TABLE "_tws_marks" (
 	pipeline TEXT NOT NULL,
 	sink TEXT NOT NULL,
 	item TEXT NOT NULL,
@@ -98,7 +101,7 @@ var layouts = [format][]string{
 	since INTEGER NOT NULL,
 	PRIMARY KEY (pipeline, sink, item)
 ) STRICT, WITHOUT ROWID`,
-		`CREATE TABLE "_tw_gaps" (
+		`CREATE TABLE "_tws_gaps" (
 	pipeline TEXT NOT NULL,
 	stream TEXT NOT NULL,
 	shard TEXT NOT NULL,
@@ -109,7 +112,7 @@ var layouts = [format][]string{
 	found INTEGER,
 	PRIMARY KEY (pipeline, stream, shard, after)
 ) STRICT, WITHOUT ROWID`,
-		`CREATE TABLE "_tw_fingerprints" (
+		`CREATE TABLE "_tws_fingerprints" (
 	pipeline TEXT NOT NULL,
 	sink TEXT NOT NULL,
 	generation INTEGER NOT NULL,

@@ -13,7 +13,7 @@ func (w *Writer) Target(ctx context.Context, t Target) (int64, error) {
 	if id, ok := w.targets[t]; ok {
 		return id, nil
 	}
-	const find = `SELECT id FROM "_tw_targets" WHERE pipeline = ? AND name = ? AND view = ?`
+	const find = `SELECT id FROM "_tws_targets" WHERE pipeline = ? AND name = ? AND view = ?`
 	ctx = context.WithoutCancel(ctx)
 	key := []any{t.Pipeline, t.Table, t.View}
 	var id int64
@@ -21,7 +21,7 @@ func (w *Writer) Target(ctx context.Context, t Target) (int64, error) {
 	if err == nil && !found {
 		err = w.Transact(ctx, func() error {
 			// Another process may have been first.
-			if err := w.Exec(ctx, `INSERT INTO "_tw_targets" (pipeline, name, view) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, key...); err != nil {
+			if err := w.Exec(ctx, `INSERT INTO "_tws_targets" (pipeline, name, view) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, key...); err != nil {
 				return err
 			}
 			_, err := w.Row(ctx, find, key, &id)

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	readGroup = `SELECT id, shares, version, totals FROM "_tw_groups" WHERE target = ? AND row = ?`
+	readGroup = `SELECT id, shares, version, totals FROM "_tws_groups" WHERE target = ? AND row = ?`
 
-	newGroup = `INSERT INTO "_tw_groups" (target, row, shares, version, totals) VALUES (?, ?, 0, '', '') RETURNING id`
+	newGroup = `INSERT INTO "_tws_groups" (target, row, shares, version, totals) VALUES (?, ?, 0, '', '') RETURNING id`
 
-	writeGroup = `UPDATE "_tw_groups" SET shares = ?, version = ?, totals = ? WHERE id = ?`
+	writeGroup = `UPDATE "_tws_groups" SET shares = ?, version = ?, totals = ? WHERE id = ?`
 
-	deleteGroup = `DELETE FROM "_tw_groups" WHERE id = ?`
+	deleteGroup = `DELETE FROM "_tws_groups" WHERE id = ?`
 )
 
 // MaxActions is 0: a transaction may be of any size.

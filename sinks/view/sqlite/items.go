@@ -13,18 +13,18 @@ import (
 
 const (
 	readSeats = `SELECT j.key, s.revision, s.holder, c.item, c.version, c.time, c.attributes
-FROM json_each(?) j CROSS JOIN "_tw_seats" s CROSS JOIN "_tw_claims" c
+FROM json_each(?) j CROSS JOIN "_tws_seats" s CROSS JOIN "_tws_claims" c
 WHERE s.target = ? AND s.row = j.value AND c.target = s.target AND c.row = s.row`
 
-	readRevision = `SELECT revision FROM "_tw_seats" WHERE target = ? AND row = ?`
+	readRevision = `SELECT revision FROM "_tws_seats" WHERE target = ? AND row = ?`
 
-	writeSeat = `INSERT OR REPLACE INTO "_tw_seats" (target, row, revision, holder) VALUES (?, ?, ?, ?)`
+	writeSeat = `INSERT OR REPLACE INTO "_tws_seats" (target, row, revision, holder) VALUES (?, ?, ?, ?)`
 
-	deleteSeat = `DELETE FROM "_tw_seats" WHERE target = ? AND row = ?`
+	deleteSeat = `DELETE FROM "_tws_seats" WHERE target = ? AND row = ?`
 
-	writeClaim = `INSERT OR REPLACE INTO "_tw_claims" (target, row, item, version, time, attributes) VALUES (?, ?, ?, ?, ?, ?)`
+	writeClaim = `INSERT OR REPLACE INTO "_tws_claims" (target, row, item, version, time, attributes) VALUES (?, ?, ?, ?, ?, ?)`
 
-	deleteClaim = `DELETE FROM "_tw_claims" WHERE target = ? AND row = ? AND item = ?`
+	deleteClaim = `DELETE FROM "_tws_claims" WHERE target = ? AND row = ? AND item = ?`
 )
 
 // Guards reads what is remembered of items.

@@ -3,17 +3,17 @@ package sqlite
 import "github.com/tablewake/tablewake/sinks/view"
 
 const (
-	addMember = `INSERT INTO "_tw_members" ("group", name, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	addMember = `INSERT INTO "_tws_members" ("group", name, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-	removeMember = `DELETE FROM "_tw_members" WHERE "group" = ? AND name = ? AND value = ? AND id = ?`
+	removeMember = `DELETE FROM "_tws_members" WHERE "group" = ? AND name = ? AND value = ? AND id = ?`
 
-	removeMembers = `DELETE FROM "_tw_members" WHERE "group" = ?`
+	removeMembers = `DELETE FROM "_tws_members" WHERE "group" = ?`
 
 	// One is enough to know that the value is not alone, two that it was there before.
-	countOwners = `SELECT count(*) FROM (SELECT 1 FROM "_tw_members" WHERE "group" = ? AND name = ? AND value = ? LIMIT 2)`
+	countOwners = `SELECT count(*) FROM (SELECT 1 FROM "_tws_members" WHERE "group" = ? AND name = ? AND value = ? LIMIT 2)`
 
-	leastMember    = `SELECT value FROM "_tw_members" WHERE "group" = ? AND name = ? ORDER BY value LIMIT 1`
-	greatestMember = `SELECT value FROM "_tw_members" WHERE "group" = ? AND name = ? ORDER BY value DESC LIMIT 1`
+	leastMember    = `SELECT value FROM "_tws_members" WHERE "group" = ? AND name = ? ORDER BY value LIMIT 1`
+	greatestMember = `SELECT value FROM "_tws_members" WHERE "group" = ? AND name = ? ORDER BY value DESC LIMIT 1`
 )
 
 // member puts a member in or takes it out, and keeps the total of its value: each

@@ -10,8 +10,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// prefix is how the names of this package's own tables begin.
+// prefix is how the name of the table that holds the rows of a view table begins.
+// No table of state may begin so: a view table may have any name.
 const prefix = "_tw_"
+
+// catalog is, behind the prefix, the table of view tables.
+const catalog = "tables"
 
 // Rows are stored by key, so that reading without an order brings them in it. The
 // key columns hold what key.go makes of the key's values.
@@ -98,9 +102,10 @@ func keyNames(t view.Table) string {
 }
 
 func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
-	if t.Name == "" || t.PK == "" || strings.HasPrefix(strings.ToLower(t.Name), prefix) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
-		return pipeline.Fatal(fmt.Errorf("sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and names beginning with %s are taken",
-			t.Name, keyNames(t), prefix))
+	if name := strings.ToLower(t.Name); name == "" || t.PK == "" || name == catalog ||
+		strings.HasPrefix(name, prefix) || strings.HasPrefix(name, sqlite.Prefix) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
+		return pipeline.Fatal(fmt.Errorf("sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s and %s are taken",
+			t.Name, keyNames(t), catalog, prefix, sqlite.Prefix))
 	}
 	return w.Transact(ctx, func() error {
 		have := table{}

@@ -200,6 +200,8 @@ func TestTables(t *testing.T) {
 		`has the key (id)`: {Name: "one", PK: "PK", SK: "SK"},
 		`in case alone`:    {Name: "ONE", PK: "id"},
 		`are taken`:        {Name: "_tw_tables", PK: "id"},
+		`beginning with`:   {Name: "_TWS_groups", PK: "id"},
+		`the name tables`:  {Name: "Tables", PK: "id"},
 		`cannot have`:      {Name: "two"},
 	} {
 		if err := s.Create(t.Context(), table); err == nil || !strings.Contains(err.Error(), wrong) || !pipeline.IsFatal(err) {
