@@ -1,6 +1,7 @@
 package configtest
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,7 +79,7 @@ func parse(path string, b []byte, cfg *config.Config) (*File, error) {
 		r.read(f, doc)
 	}
 	if len(r.problems) > 0 {
-		slices.SortStableFunc(r.problems, func(a, b config.Problem) int { return a.Line - b.Line })
+		slices.SortStableFunc(r.problems, func(a, b config.Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 		return nil, r.problems
 	}
 	return f, nil
@@ -145,6 +146,7 @@ func (r *fileReader) keyList(e entry) []string {
 	}
 	if n := len(follow(e.value).Content); follow(e.value).Kind == yaml.SequenceNode && (n < 1 || n > 2) {
 		r.fail(e.value, e.field, "", "a table has one or two key attributes, not %d", n)
+		return nil
 	}
 	return names
 }
@@ -291,7 +293,7 @@ func (r *fileReader) operation(e entry, o map[string]entry, c *change) {
 	default:
 		_, hasOld := o["old"]
 		_, hasNew := o["new"]
-		if len(o) > 0 && !hasOld && !hasNew {
+		if follow(e.value).Kind == yaml.MappingNode && !hasOld && !hasNew {
 			r.fail(e.value, e.field, "`new` alone is an insert, `old` alone a removal, both a change", "wants an image: old, new or both; or a fixture")
 		}
 	}
@@ -318,6 +320,9 @@ func (r *fileReader) operation(e entry, o map[string]entry, c *change) {
 // itemKeys takes the key out of the images.
 func (r *fileReader) itemKeys(e entry, o map[string]entry, c *change) {
 	c.keys = object()
+	if len(r.keys[c.table]) == 0 && len(r.problems) == 0 {
+		r.fail(e.value, e.field, "add it there: `"+c.table+": [PK, SK]`", "`keys` does not say which attributes are the key of the table %s", c.table)
+	}
 	for _, name := range []string{"old", "new"} {
 		image := c.old
 		if name == "new" {

@@ -21,7 +21,7 @@ type stores struct {
 	*local.Stores
 
 	mu      sync.Mutex
-	views   view.Reader // of all tables; nil where there is no view
+	reader  view.Reader // of all tables; nil where no sink has rows
 	indexes map[string]*index
 	puts    []put
 	sent    map[string][]value // events by sink
@@ -47,10 +47,15 @@ func openStores(dir string) (*stores, error) {
 // View opens the store of all views, and keeps it to be read.
 func (s *stores) View(ctx context.Context, spec config.Sink) (view.Store, error) {
 	store, err := s.Stores.View(ctx, spec)
-	if r, ok := store.(view.Reader); ok {
-		s.views = r
-	}
+	s.keep(store)
 	return store, err
+}
+
+// keep takes the store of rows to be read; all tables are in one.
+func (s *stores) keep(store any) {
+	if r, ok := store.(view.Reader); ok {
+		s.reader = r
+	}
 }
 
 // index is the index of a search sink, which is opened when the first document
