@@ -16,6 +16,9 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	err := db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)
 		return w.Transact(ctx, func() error {
+			if err := w.Exec(ctx, `UPDATE "_tws_memory" SET forgets = 1`); err != nil {
+				return err
+			}
 			for _, q := range []string{
 				`DELETE FROM "_tws_guards" WHERE written < ?`, // of what has a row, written is NULL
 				`DELETE FROM "_tws_contributions" WHERE written < ?`,

@@ -25,8 +25,9 @@ var layouts = [format][]string{
 		`CREATE TABLE "_tw_tables" (name TEXT PRIMARY KEY, pk TEXT NOT NULL, sk TEXT NOT NULL) STRICT`,
 	},
 	{
-		`CREATE TABLE "_tws_memory" (born INTEGER NOT NULL) STRICT`,
-		`INSERT INTO "_tws_memory" (born) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000)`,
+		// Since when the file remembers, and whether anything was ever purged.
+		`CREATE TABLE "_tws_memory" (born INTEGER NOT NULL, forgets INTEGER NOT NULL) STRICT`,
+		`INSERT INTO "_tws_memory" (born, forgets) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000, 0)`,
 
 		// Pipeline, table and view are long and the same in many rows: these have their number.
 		`CREATE TABLE "_tws_targets" (

@@ -18,6 +18,9 @@ import (
 // until it is killed.
 const victimEnv = "TABLEWAKE_TEST_SQLITE_VICTIM"
 
+// countingEnv does so with a process that counts items in groups.
+const countingEnv = "TABLEWAKE_TEST_SQLITE_COUNTING"
+
 // rowsPerCall is how many rows the victim writes in one call, all of one version.
 const rowsPerCall = 50
 
@@ -41,36 +44,42 @@ func victim(path string) {
 	}
 }
 
+// killed runs a victim until it has told a number, kills it, and returns what it told last.
+func killed(t *testing.T, env, path string, last int) (told int) {
+	t.Helper()
+	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+	process.Env = append(os.Environ(), env+"="+path)
+	out, err := process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for told < last && lines.Scan() {
+		if told, err = strconv.Atoi(lines.Text()); err != nil {
+			t.Fatalf("the process says %q", lines.Text())
+		}
+	}
+	if err := process.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // what it was told before it died
+		told, _ = strconv.Atoi(lines.Text())
+	}
+	if err := process.Wait(); err == nil {
+		t.Fatal("the process ended by itself")
+	}
+	return told
+}
+
 // A process that is killed in the midst of its writes leaves what it was told is
 // held, each call whole or not at all, and the next process goes on.
 func TestKilledProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	for _, last := range []int{3, 20, 60} {
-		process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
-		process.Env = append(os.Environ(), victimEnv+"="+path)
-		out, err := process.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := process.Start(); err != nil {
-			t.Fatal(err)
-		}
-		told := 0
-		lines := bufio.NewScanner(out)
-		for told < last && lines.Scan() {
-			if told, err = strconv.Atoi(lines.Text()); err != nil {
-				t.Fatalf("the process says %q", lines.Text())
-			}
-		}
-		if err := process.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		for lines.Scan() { // what it was told before it died
-			told, _ = strconv.Atoi(lines.Text())
-		}
-		if err := process.Wait(); err == nil {
-			t.Fatal("the process ended by itself")
-		}
+		told := killed(t, victimEnv, path, last)
 		s := open(t, path, sqlite.Options{})
 		versions := make(map[string]int)
 		for row, err := range s.Rows(t.Context(), target.Table, view.Query{}) {

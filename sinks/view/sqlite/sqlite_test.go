@@ -24,6 +24,10 @@ func TestMain(m *testing.M) {
 		victim(os.Getenv(victimEnv))
 		return
 	}
+	if os.Getenv(countingEnv) != "" {
+		counting(os.Getenv(countingEnv))
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
