@@ -13,7 +13,8 @@ type part struct {
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expand splits a scalar at its ${NAME} and looks them up; $${ is the text ${.
+// expand splits a scalar at its ${NAME} and ${NAME:-default} and looks them up; $${
+// is the text ${. A variable that is not set, or empty, is its default where it has one.
 // bad explains what cannot be expanded, with a hint.
 func expand(s string, getenv func(string) (string, bool)) (parts []part, bad [][2]string) {
 	var text strings.Builder
@@ -28,19 +29,23 @@ func expand(s string, getenv func(string) (string, bool)) (parts []part, bad [][
 			continue
 		}
 		text.WriteString(s[:i])
-		name, rest, closed := strings.Cut(s[i+2:], "}")
+		inside, rest, closed := strings.Cut(s[i+2:], "}")
+		name, def, hasDefault := strings.Cut(inside, ":-")
 		if !closed || !envName.MatchString(name) {
 			if !closed {
 				rest = ""
 			}
-			bad = append(bad, [2]string{"${" + name + "} is no name of an environment variable", "write $${ for the text ${"})
+			bad = append(bad, [2]string{"${" + name + "} is no name of an environment variable", "write ${NAME} or ${NAME:-default}, and $${ for the text ${"})
 			s = rest
 			continue
 		}
 		s = rest
 		value, set := getenv(name)
-		if !set {
-			bad = append(bad, [2]string{"the environment variable " + name + " is not set", "set it; where the text ${" + name + "} is meant, write $${" + name + "}"})
+		switch {
+		case value == "" && hasDefault:
+			value = def
+		case !set:
+			bad = append(bad, [2]string{"the environment variable " + name + " is not set", "set it, or give a default as in ${" + name + ":-default}; where the text ${" + name + "} is meant, write $${" + name + "}"})
 			continue
 		}
 		if text.Len() > 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -119,5 +120,44 @@ func TestWith(t *testing.T) {
 	untouched := 5
 	if err := parse(t, sink("custom: {name: c}")).Sinks[0].Custom.With.Decode(&untouched); err != nil || untouched != 5 {
 		t.Errorf("without a with: %v, %d", err, untouched)
+	}
+}
+
+// A variable that is not set, or empty, is its default; the default is text too.
+func TestEnvironmentDefaults(t *testing.T) {
+	env := map[string]string{"SET": "set", "EMPTY": ""}
+	getenv := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	for src, want := range map[string]string{
+		"${SET:-default}":                        "set",
+		"${EMPTY:-default}":                      "default",
+		"${NONE:-default}":                       "default",
+		"${NONE:-}":                              "",
+		"${EMPTY}":                               "",
+		"${NONE:-https://localhost:9200}":        "https://localhost:9200",
+		"a${NONE:-b}c${SET:-d}":                  "abcset",
+		"$${NONE:-default}":                      "${NONE:-default}",
+		"${NONE:-a:-b}":                          "a:-b",
+		"${NONE:-${SET}":                         "${SET",
+		"${NONE:-{Status}":                       "{Status",
+		"${NONE:-a b#c, [d]: 'e'}":               "a b#c, [d]: 'e'",
+		"{Gone?|default:${NONE:-a|b}}":           "a|b",
+		"{{${NONE:-x}}}":                         "{x}",
+		"{Gone?|default:${NONE:-STATUS#}}${SET}": "STATUS#set",
+	} {
+		file := sink("view: {table: v, key: {PK: '{@key}'}, attributes: {a: \"x" + src + "\"}}")
+		cfg, err := config.Parse("t.yaml", []byte(file), getenv)
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		v, _, err := cfg.Sinks[0].View.Attributes[0].Template.Value(template.Scope{})
+		if got, _ := v.Text(); got != "x"+want || err != nil {
+			t.Errorf("%s is %q (%v), want %q", src, got, err, "x"+want)
+		}
+	}
+	for _, src := range []string{"${NONE}", "${NONE-x}", "${:-x}", "${1:-x}", "${NONE:-x", "${NONE :-x}"} {
+		if _, err := config.Parse("t.yaml", []byte(sink("archive: {prefix: \""+src+"\"}")), getenv); err == nil {
+			t.Errorf("%s: taken", src)
+		}
 	}
 }

@@ -14,8 +14,8 @@ func Schema() []byte {
 	s := schemer{defs: map[string]any{
 		"env": map[string]any{
 			"type":        "string",
-			"pattern":     `\$\{[A-Za-z_][A-Za-z0-9_]*\}`,
-			"description": "${NAME}: the value of an environment variable, as text.",
+			"pattern":     `\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`,
+			"description": "${NAME} or ${NAME:-default}: the value of an environment variable, as text.",
 		},
 	}}
 	root := s.rule(grammar())
