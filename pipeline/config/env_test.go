@@ -135,7 +135,7 @@ func TestEnvironmentDefaults(t *testing.T) {
 		"${EMPTY}":                               "",
 		"${NONE:-https://localhost:9200}":        "https://localhost:9200",
 		"a${NONE:-b}c${SET:-d}":                  "abcset",
-		"$${NONE:-default}":                      "${NONE:-default}",
+		"$${{NONE:-default}}":                    "${NONE:-default}",
 		"${NONE:-a:-b}":                          "a:-b",
 		"${NONE:-${SET}":                         "${SET",
 		"${NONE:-{Status}":                       "{Status",

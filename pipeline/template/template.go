@@ -183,10 +183,16 @@ func (t *Template) String() string { return t.src }
 
 // Paths are the item paths that the template reads, as written and without ?, in
 // order. Those of {each.path} and of {@name} are not among them.
-func (t *Template) Paths() []string {
+func (t *Template) Paths() []string { return t.paths(fromItem) }
+
+// EachPaths are the paths of {each.path} that the template reads: as written, with
+// each and without ?, in order.
+func (t *Template) EachPaths() []string { return t.paths(fromEach) }
+
+func (t *Template) paths(from source) []string {
 	var paths []string
 	for _, h := range t.holes {
-		if h.source == fromItem {
+		if h.source == from {
 			paths = append(paths, h.name)
 		}
 	}
