@@ -11,6 +11,12 @@ func (c *checker) buildDetector(v *value) Detector {
 	if x := as[*expr.Change](v.get("when")); x != nil {
 		d.When = x
 	}
+	for _, k := range []string{"attribute", "appeared", "disappeared", "added", "removed"} {
+		if p := v.get(k).written(); p != "" {
+			d.paths = append(d.paths, p)
+		}
+	}
+	d.paths = append(d.paths, paths(v.get("changed"))...)
 	made := c.detector(v)
 	if made != nil && d.When != nil {
 		made, d.When = pipeline.When(d.When, made), nil

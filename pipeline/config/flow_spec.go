@@ -22,6 +22,8 @@ type Detector struct {
 	Func     string             // name of a Go function given to Assemble, else ""
 	Detector pipeline.Detector  // nil where Func is set
 	When     pipeline.Condition // of a Func detector; nil: every change. Others have it within Detector
+
+	paths []string // whose values its events hold; patterns
 }
 
 // DeadLetters says where what could not be delivered goes.

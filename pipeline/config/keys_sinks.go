@@ -13,6 +13,7 @@ func sink() *rule {
 		key{name: "notify", rule: notifyKeys(), doc: "Detected events as CloudEvents."},
 		key{name: "custom", rule: customKeys(), doc: "A Go sink given to sinks.Assemble."},
 	)
+	r.ref = "sink"
 	return r.one(r.keyNames()...)
 }
 

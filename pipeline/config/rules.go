@@ -10,12 +10,12 @@ import (
 // rules checks what no single key can say: that nothing of the file loses a
 // delete, feeds itself, or names what is not there.
 func (c *checker) rules(cfg *Config, root *value) {
-	var stateful []string
+	var stateful []Sink
 	for i, s := range cfg.Sinks {
 		v := root.get("sinks").all()[i]
-		if s.View != nil || s.Search != nil {
-			stateful = append(stateful, s.Name)
-			c.stateFilters(s.Filters, "under the state sink "+s.Name)
+		if s.View != nil || s.Aggregate != nil || s.Search != nil {
+			stateful = append(stateful, s)
+			c.stateFilters(s.Filters, "under the state sink "+s.Name, []Sink{s})
 		}
 		if len(v.all()) != 1 {
 			continue
@@ -24,6 +24,8 @@ func (c *checker) rules(cfg *Config, root *value) {
 		switch {
 		case s.View != nil:
 			c.viewRules(cfg, i, kind)
+		case s.Aggregate != nil:
+			c.aggregateRules(cfg, i, kind)
 		case s.Search != nil:
 			c.searchRules(cfg, i, kind)
 		case s.Archive != nil:
@@ -31,16 +33,19 @@ func (c *checker) rules(cfg *Config, root *value) {
 		}
 	}
 	if len(stateful) > 0 {
+		names := make([]string, len(stateful))
+		for i, s := range stateful {
+			names[i] = s.Name
+		}
 		noun := "sink"
-		if len(stateful) > 1 {
+		if len(names) > 1 {
 			noun = "sinks"
 		}
-		c.stateFilters(cfg.Filters, "above the state "+noun+" "+enumerate(stateful, "and"))
+		c.stateFilters(cfg.Filters, "above the state "+noun+" "+enumerate(names, "and"), stateful)
 	}
 	c.eventRules(cfg, root)
-	if d := root.get("dead_letters"); d.get("prefix") != nil && (d.get("queue") != nil || d.get("dir") != nil) {
-		c.fail(d.get("prefix"), "remove it", "a prefix is of a bucket's objects")
-	}
+	c.serverRules(cfg, root)
+	c.sensitiveRules(cfg, root)
 }
 
 // eventRules checks that notify asks for events that a detector raises, and that
@@ -106,6 +111,17 @@ func (c *checker) searchRules(cfg *Config, i int, v *value) {
 			c.fail(e, "remove it", "_tw is where a document keeps its version")
 		}
 	}
+	for _, e := range fields.get("hash").all() {
+		place := strings.Join(c.names(e, e.source), "\x00")
+		for _, x := range exclude.all() {
+			if out := strings.Join(namesOf(x.source), "\x00"); out != "" && (place == out || strings.HasPrefix(place, out+"\x00")) {
+				c.fail(e, "remove one of them", "%s is excluded: there is nothing to hash", quoted(e.source))
+			}
+		}
+		if place == "_tw" {
+			c.fail(e, "remove it", "_tw is where a document keeps its version")
+		}
+	}
 	for _, e := range exclude.all() {
 		if place := strings.Join(c.names(e, e.source), "\x00"); place != "" && included[place] {
 			c.fail(e, "remove one of them", "%s is included too", quoted(e.source))
@@ -130,6 +146,16 @@ func (c *checker) searchRules(cfg *Config, i int, v *value) {
 		}
 		renamed[place] = e.name
 	}
+}
+
+// namesOf are the names that a path leads through; nil where there are others too.
+func namesOf(path string) []string {
+	p, err := pipeline.ParsePath(path)
+	if err != nil {
+		return nil
+	}
+	names, _ := p.Names()
+	return names
 }
 
 // names are the names that a path leads through. A path to an element of a list is
@@ -162,7 +188,7 @@ func (c *checker) archiveRules(a *Archive, v *value) {
 			c.fail(v.get("key"), "put {@version} into it", "the key is the same for every change of an item, and objects are never overwritten")
 		}
 		if a.Key != nil && a.Key.AmbiguousObjectKey() {
-			c.warnAmbiguous(v.get("key"))
+			c.warnAmbiguous(v.get("key"), "different items may come to the same text")
 		}
 		return
 	}
@@ -171,6 +197,6 @@ func (c *checker) archiveRules(a *Archive, v *value) {
 	}
 }
 
-func (c *checker) warnAmbiguous(v *value) {
-	c.warn(v, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: different items may come to the same text")
+func (c *checker) warnAmbiguous(v *value, what string) {
+	c.warn(v, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", what)
 }

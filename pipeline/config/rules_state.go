@@ -10,17 +10,38 @@ import (
 const stateHint = "say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
 
 // stateFilters refuses filters that could drop the change which takes an item
-// out of a state sink. where says which sinks, in words.
-func (c *checker) stateFilters(fs []Filter, where string) {
+// out of one of the sinks. where says how they stand to the sinks, in words.
+func (c *checker) stateFilters(fs []Filter, where string, sinks []Sink) {
 	for _, f := range fs {
-		if pipeline.ReadsKeysOnly(f.Filter) {
-			continue
+		switch {
+		case pipeline.ReadsKeysOnly(f.Filter):
+		case f.verb.name == "drop" && f.verb.text() == "ttl_deletes":
+			c.ttlFilter(f, where, sinks)
+		default:
+			c.fail(f.verb, stateHint, "reads more than keys %s: %s", where, missed(f.verb))
 		}
-		if f.verb.name == "drop" && f.verb.text() == "ttl_deletes" {
-			c.warn(f.verb, "remove the filter where expired items should go", "TTL deletes are dropped %s: rows and documents of expired items stay", where)
-			continue
+	}
+}
+
+// ttlFilter says what becomes of expired items whose deletes are dropped.
+func (c *checker) ttlFilter(f Filter, where string, sinks []Sink) {
+	stay, replaced := false, false
+	for _, s := range sinks {
+		switch {
+		case s.Aggregate == nil:
+			stay = true
+		case s.Aggregate.KeepOnTTL:
+			replaced = true
+		default:
+			c.fail(f.verb, "write on_ttl_delete: keep there, or remove the filter", "TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
+			return
 		}
-		c.fail(f.verb, stateHint, "reads more than keys %s: %s", where, missed(f.verb))
+	}
+	if stay {
+		c.warn(f.verb, "remove the filter where expired items should go", "TTL deletes are dropped %s: rows and documents of expired items stay", where)
+	}
+	if replaced {
+		c.warn(f.verb, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them", "TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 	}
 }
 
@@ -32,9 +53,9 @@ func missed(verb *value) string {
 	case !drop:
 		return "every change but those would be missed"
 	case w == "probable_ttl":
-		return "deletes of expired items would be missed, by users too, and their rows and documents would stay"
+		return "deletes of expired items would be missed, by users too, and what is made of them would stay"
 	case w == "no_change" || w == "replication_echoes":
-		return "a state sink must see every version, and writes the same row or document again at no harm"
+		return "a state sink must see every version, and takes the same one again at no harm"
 	}
 	f := form(verb)
 	if f == nil {
@@ -55,7 +76,7 @@ func missed(verb *value) string {
 		for _, m := range []struct{ op, text string }{
 			{"INSERT", "new items would be missed"},
 			{"MODIFY", "updates would be missed, and leaves: items that no longer meet `when`"},
-			{"REMOVE", "deletes would be missed, and rows and documents of deleted items would stay"},
+			{"REMOVE", "deletes would be missed, and what is made of deleted items would stay"},
 		} {
 			if slices.Contains(dropped, m.op) {
 				ms = append(ms, m.text)
@@ -71,101 +92,11 @@ func missed(verb *value) string {
 	}
 }
 
-// viewRules checks the row key and the table of a view.
+// viewRules checks what a view says of rows that several items claim.
 func (c *checker) viewRules(cfg *Config, i int, v *value) {
-	view := cfg.Sinks[i].View
-	key := v.get("key")
-	if key != nil && len(key.all()) > 2 {
-		c.fail(key, "keep the partition key and the sort key", "a row's key has one or two attributes, not %d", len(key.all()))
-	}
-	for _, e := range append(key.all(), v.get("attributes").all()...) {
-		if e.name == "_tw" {
-			c.fail(e, "give it another name", "_tw is where a row keeps its version")
-		}
-	}
-	for _, e := range v.get("attributes").all() {
-		if key.get(e.name) != nil && e.name != "_tw" {
-			c.fail(e, "remove it", "the row's key has this attribute already")
-		}
-	}
-	if key == nil || len(view.Key) != len(key.all()) || len(view.Key) == 0 {
-		return
-	}
-	c.rowGuard(view, v)
-	for j, col := range view.Key {
-		if !col.Template.Stable() {
-			c.fail(key.entries[j], "make it of the item, {@key} and {@table}", "it differs from change to change of an item, and the row of an older one could not be found again")
-		}
-		if col.Template.Ambiguous() {
-			c.warnAmbiguous(key.entries[j])
-		}
-	}
-	for _, other := range cfg.Sinks[:i] {
-		switch o := other.View; {
-		case o == nil || tableName(o.Table) != tableName(view.Table):
-		case columnNames(o.Key) != columnNames(view.Key):
-			c.fail(key, "a table has one key: name the same attributes, in the same order", "the view %s of the same table has the key %s, and this one %s", other.Name, columnNames(o.Key), columnNames(view.Key))
-		case sameKey(o.Key, view.Key):
-			c.fail(key, "start one of the keys with a text of its own", "the view %s of the same table has the same row keys: each would overwrite the other's rows", other.Name)
-		}
-	}
-	c.ownTable(cfg, view, v)
-}
-
-// rowGuard warns where what keeps a row from the claims of several items is not
-// what the file seems to expect.
-func (c *checker) rowGuard(view *View, v *value) {
-	if e := v.get("on_collision"); e != nil && view.holdsKey() {
+	c.rowRules(cfg, i, v, v.get("attributes").all())
+	holdsKey := slices.ContainsFunc(cfg.Sinks[i].View.Key, func(c Column) bool { return c.Template.HasKey() })
+	if e := v.get("on_collision"); e != nil && holdsKey {
 		c.warn(e, "remove it", "no two items can claim a row: {@key} is in its key")
-	}
-}
-
-// holdsKey tells whether the item's key decodes from the row's by {@key}, so that
-// no two items claim a row.
-func (v *View) holdsKey() bool {
-	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
-}
-
-// columnNames is "PK, SK".
-func columnNames(cs []Column) string {
-	names := make([]string, len(cs))
-	for i, c := range cs {
-		names[i] = c.Name
-	}
-	return strings.Join(names, ", ")
-}
-
-func sameKey(a, b []Column) bool {
-	return slices.EqualFunc(a, b, func(x, y Column) bool { return x.Template.String() == y.Template.String() })
-}
-
-// ownTable refuses a view in its own source table whose rows would be items of
-// the view themselves.
-func (c *checker) ownTable(cfg *Config, view *View, v *value) {
-	own := slices.ContainsFunc(cfg.Source.Tables, func(t Table) bool { return t.Name == tableName(view.Table) })
-	if !own {
-		return
-	}
-	const hint = "give the view a table of its own, or a `when` that its rows do not meet"
-	if view.When == nil {
-		c.fail(v.get("table"), hint, "the view would feed itself: it writes into its source table, and takes every item")
-		return
-	}
-	row := make(map[string]bool)
-	for _, col := range append(slices.Clone(view.Key), view.Attributes...) {
-		row[col.Name] = true
-	}
-	for _, p := range view.When.Paths() {
-		if row[p] || p == "*" {
-			c.fail(v.get("table"), hint, "the view could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", p)
-			return
-		}
-	}
-	none, err := pipeline.ParseImage([]byte("{}"))
-	if err != nil {
-		return
-	}
-	if met, err := view.When.Match(none); met || err != nil {
-		c.fail(v.get("table"), hint, "the view would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are", enumerate(view.When.Paths(), "and"))
 	}
 }

@@ -197,7 +197,25 @@ func comesLater(what string, by capability) string {
 
 // unknown reports a key that the grammar does not have.
 func (c *checker) unknown(v *value, k *yaml.Node) {
-	c.at(k.Line, k.Column, join2(v.field, k.Value), "there is no such key", meant(k.Value, v.rule.keyNames(), "the keys here are"))
+	c.at(k.Line, k.Column, join2(v.field, k.Value), "there is no such key", c.nested(v, k.Value))
+}
+
+// nested is a hint for a key that stands too high: beside the only key under which it
+// may stand. Else it is the key that is nearest.
+func (c *checker) nested(v *value, name string) string {
+	if v.rule.ref != "sink" || v.node.Kind != yaml.MappingNode {
+		return meant(name, v.rule.keyNames(), "the keys here are")
+	}
+	for i := 0; i+1 < len(v.node.Content); i += 2 {
+		kind, known := v.rule.key(v.node.Content[i].Value)
+		if !known {
+			continue
+		}
+		if _, below := kind.rule.key(name); below {
+			return "put it under `" + kind.name + "`"
+		}
+	}
+	return meant(name, v.rule.keyNames(), "the keys here are")
 }
 
 // meant is the name nearest to got as a hint, or all the names where none is near.

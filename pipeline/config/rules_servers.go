@@ -1,0 +1,96 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"time"
+)
+
+// retention is how long a stream keeps its records.
+const retention = 24 * time.Hour
+
+// serverRules checks connections, state and dead letters.
+func (c *checker) serverRules(cfg *Config, root *value) {
+	c.connectionRules(cfg, root)
+	if v := root.get("state"); cfg.State != nil && v != nil {
+		if e := v.get("guard_retention"); e != nil && e.data != nil && cfg.State.GuardRetention < retention {
+			c.fail(e, "write 24h or more; 30d is the default", "a stream keeps records for 24 h, and the guards that refuse old ones must outlive them")
+		}
+		if slices.ContainsFunc(cfg.Source.Tables, func(t Table) bool { return t.Name == cfg.State.Table && t.Name != "" }) {
+			c.fail(v.get("table"), "give state a table of its own", "it is a source table: what is written there would come back as changes")
+		}
+	}
+	d := root.get("dead_letters")
+	if d.get("prefix") != nil && (d.get("queue") != nil || d.get("dir") != nil) {
+		c.fail(d.get("prefix"), "remove it", "a prefix is of a bucket's objects")
+	}
+	if e := d.get("max_hold"); e != nil && e.data != nil {
+		switch hold := e.duration(); {
+		case hold <= 0:
+			c.fail(e, "write a duration such as 12h", "a change must be tried for some time before it is given up")
+		case hold >= retention:
+			c.fail(e, "write less, so that time is left for what waits behind it: 12h is the default", "a stream keeps records for 24 h: what is held that long is lost before it is given up")
+		}
+	}
+}
+
+// connectionRules checks that each server can be reached as the file says, and is
+// used.
+func (c *checker) connectionRules(cfg *Config, root *value) {
+	used := make(map[string]bool)
+	var names []string
+	for _, conn := range cfg.Connections {
+		names = append(names, conn.Name)
+	}
+	for i, s := range cfg.Sinks {
+		if s.Search == nil || s.Search.Connection == "" {
+			continue
+		}
+		used[s.Search.Connection] = true
+		if !slices.Contains(names, s.Search.Connection) {
+			v := root.get("sinks").all()[i].entries[0].get("connection")
+			c.fail(v, meant(s.Search.Connection, names, "connections has"), "no connection is named %s", quoted(s.Search.Connection))
+		}
+	}
+	for i, conn := range cfg.Connections {
+		v := root.get("connections").all()[i]
+		if !used[conn.Name] {
+			c.warn(v, "name it in the connection of a search sink, or remove it", "nobody uses this connection")
+		}
+		at := c.server(v.get("opensearch"))
+		for _, k := range []string{"user", "password"} {
+			e := v.get(k)
+			switch {
+			case conn.Auth == "basic" && e == nil && v.get("auth").text() != "":
+				c.fail(v, "add "+k+": '${NAME}'", "auth: basic wants a user and a password")
+			case conn.Auth != "basic" && e != nil:
+				c.fail(e, "write auth: basic, or remove it", "%q is of auth: basic", k)
+			}
+		}
+		for _, k := range []string{"region", "assume_role"} {
+			if e := v.get(k); e != nil && conn.Auth != "sigv4" {
+				c.fail(e, "write auth: sigv4, or remove it", "%q is of auth: sigv4", k)
+			}
+		}
+		if conn.Auth == "basic" && at != nil && at.Scheme == "http" {
+			c.warn(v.get("opensearch"), "write https://", "the password is sent in the clear")
+		}
+	}
+}
+
+// server is the URL that v holds; nil where it is none.
+func (c *checker) server(v *value) *url.URL {
+	if v.text() == "" {
+		return nil
+	}
+	u, err := url.Parse(v.text())
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+		c.fail(v, "write https://HOST", "it is no URL of a server")
+		return nil
+	case u.User != nil:
+		c.fail(v, "write auth: basic, user and password beside it", "a password in a URL ends up in logs")
+		return nil
+	}
+	return u
+}

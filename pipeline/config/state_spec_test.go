@@ -1,0 +1,95 @@
+package config_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+func TestAggregateSpecs(t *testing.T) {
+	cfg, err := load(t, "testdata/good/aggregates.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sales, lines := cfg.Sinks[0].Aggregate, cfg.Sinks[1].Aggregate
+	if sales.Table != "v" || sales.Shards != 256 || !sales.KeepOnTTL || len(sales.Group) != 2 || sales.ForEach != "" {
+		t.Errorf("sales %+v", sales)
+	}
+	want := []config.AggregateValue{
+		{Name: "total", Of: "sum", Path: "Total"}, {Name: "n", Of: "count"}, {Name: "first", Of: "min", Path: "At"},
+		{Name: "last", Of: "max", Path: "At"}, {Name: "buyers", Of: "distinct", Path: "PK"},
+	}
+	if !reflect.DeepEqual(sales.Values, want) {
+		t.Errorf("values of sales are %+v, want %+v", sales.Values, want)
+	}
+	if lines.ForEach != "Lines" || lines.Shards != 1 || lines.Group[0].Template.EachPaths()[0] != "each.sku" {
+		t.Errorf("lines %+v", lines)
+	}
+	want = []config.AggregateValue{
+		{Name: "qty", Of: "sum", Path: "qty", Each: true}, {Name: "totals", Of: "sum", Path: "Total"}, {Name: "whole", Of: "distinct", Each: true},
+		{Name: "deep", Of: "max", Path: "[0].x", Each: true}, {Name: "named", Of: "min", Path: `["first-name"]`, Each: true}, {Name: "item", Of: "max", Path: `["each"].x`},
+	}
+	if !reflect.DeepEqual(lines.Values, want) {
+		t.Errorf("values of lines are %+v, want %+v", lines.Values, want)
+	}
+}
+
+// The specs of what only the whole shop has.
+func TestShopSpecs(t *testing.T) {
+	cfg, err := load(t, "testdata/examples/shop.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := cfg.State; s.Line != 4 || s.GuardRetention != 720*time.Hour {
+		t.Errorf("state %+v", s)
+	}
+	if want := (config.Connection{Name: "os", Line: 6, OpenSearch: environment["OS_URL"], Auth: "sigv4"}); len(cfg.Connections) != 1 || cfg.Connections[0] != want {
+		t.Errorf("connections %+v", cfg.Connections)
+	}
+	if d := cfg.DeadLetters; d.MaxHold != 12*time.Hour || d.NoHold {
+		t.Errorf("dead letters %+v", d)
+	}
+	orders, user, products, deleted, history := cfg.Sinks[0], cfg.Sinks[1], cfg.Sinks[4].Search, cfg.Sinks[5].Archive, cfg.Sinks[6]
+	if orders.View.Collision != config.DeadLetterCollision || orders.View.Apart || len(orders.AllowSensitive) != 0 {
+		t.Errorf("orders %+v", orders.View)
+	}
+	if len(user.AllowSensitive) != 1 || user.AllowSensitive[0].String() != "Email" {
+		t.Errorf("allowed %v", user.AllowSensitive)
+	}
+	if products.Connection != "os" || string(products.Mapping[:14]) != `{"properties":` {
+		t.Errorf("products %+v", products)
+	}
+	if !deleted.Masked || deleted.StorageClass != "GLACIER" || history.Archive.Masked || len(history.AllowSensitive) != 2 {
+		t.Errorf("archives %+v, %+v", deleted, history)
+	}
+}
+
+func TestStateSpecs(t *testing.T) {
+	cfg, err := load(t, "testdata/good/guarded_by_item.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := cfg.Sinks[0].View.Collision; c != config.Last {
+		t.Errorf("collision %q", c)
+	}
+	if !cfg.Sinks[3].View.Apart || cfg.Sinks[4].View.Apart {
+		t.Error("tombstones stand elsewhere")
+	}
+	if d := cfg.DeadLetters; d.MaxHold != 23*time.Hour || !d.NoHold {
+		t.Errorf("dead letters %+v", d)
+	}
+	if cfg, err = load(t, "testdata/good/sensitive.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	users := cfg.Sinks[2].Search
+	if !users.HashID || !reflect.DeepEqual(users.Hash, []string{"Email", "Phone"}) || !reflect.DeepEqual(users.Include, []string{"Name", "Email", "Phone"}) {
+		t.Errorf("what is hashed is included, once: %+v", users)
+	}
+	mask, err := pipeline.NewMask(cfg.Sensitive, []byte(cfg.HMACKey))
+	if err != nil || !mask.Hides("Lines[2].serial") || mask.Hides("Name") {
+		t.Errorf("mask of %v: %v", cfg.Sensitive, err)
+	}
+}
