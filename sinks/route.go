@@ -75,7 +75,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Attributes: attributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
 		Apart:      s.View.Apart,
-		Mask:       a.mask(s),
+		Mask:       a.sensitive,
 		Store:      store,
 	}
 	o.PK, o.SK = rowKey(s.View.Key)
@@ -97,7 +97,7 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink) (pipeline.Sink,
 		ForEach:   s.Aggregate.ForEach,
 		Shards:    s.Aggregate.Shards,
 		KeepOnTTL: s.Aggregate.KeepOnTTL,
-		Mask:      a.mask(s),
+		Mask:      a.sensitive,
 		Store:     store,
 	}
 	o.PK, o.SK = rowKey(s.Aggregate.Group)

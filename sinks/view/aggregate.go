@@ -25,7 +25,7 @@ type AggregateOptions struct {
 	Shards    int  // rows that a group is spread over, by item; see [Groups]. Default: 1
 	KeepOnTTL bool // what TTL deletes stays counted for ever. Default: it is taken out, as for any delete
 
-	Mask  *pipeline.Mask // what ops show is masked where it is hidden, as explain shows it. Default: nothing is hidden
+	Mask  *pipeline.Mask // hides attributes in what ops show of groups; what is written is not masked. Default: nothing is hidden
 	Store GroupStore     // where rows are written. Default: none; the sink then plans, and refuses to write
 }
 

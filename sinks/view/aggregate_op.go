@@ -14,6 +14,7 @@ type GroupOp struct {
 	Reason string      // why it counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved] or [ReasonExpired]
 
 	aggregate *Aggregate
+	shown     string // the group's key as people are shown it, where a mask decides
 	shard     int
 	earlier   bool // the item may have counted for something before the change
 }
@@ -33,7 +34,11 @@ func (o *GroupOp) String() string {
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}
 	b := append(make([]byte, 0, 128), "count in group "...)
-	b = o.aggregate.target.appendRow(b, o.Share.Group)
+	if o.shown != "" {
+		b = append(b, o.shown...)
+	} else {
+		b = o.aggregate.target.appendRow(b, o.Share.Group)
+	}
 	if n := o.aggregate.shards; n > 1 {
 		b = append(b, " shard "...)
 		b = strconv.AppendInt(b, int64(o.shard), 10)

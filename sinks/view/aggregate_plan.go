@@ -34,14 +34,14 @@ func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 	shard := a.shardOf(string(d.Change.Key))
 	ops := make([]GroupOp, len(shares))
 	for i := range shares {
-		ops[i] = GroupOp{Share: shares[i], aggregate: a, shard: shard}
+		ops[i] = GroupOp{Share: shares[i].Share, aggregate: a, shown: shares[i].shown, shard: shard}
 		d.Ops = append(d.Ops, &ops[i])
 	}
 	return nil
 }
 
 // after is what the item counts for now, and the reason where that is nothing.
-func (a *Aggregate) after(c *pipeline.Change) ([]state.Share, string, error) {
+func (a *Aggregate) after(c *pipeline.Change) ([]share, string, error) {
 	switch {
 	case c.Removed() && a.keep && c.TTLDelete():
 		return nil, ReasonExpired, nil
@@ -74,20 +74,20 @@ func (a *Aggregate) countedBefore(c *pipeline.Change) bool {
 
 // shares is what an item counts for: one share for each element, or one for the
 // item, and none where its group's key misses a part.
-func (a *Aggregate) shares(c *pipeline.Change, item pipeline.Image) ([]state.Share, string, error) {
+func (a *Aggregate) shares(c *pipeline.Change, item pipeline.Image) ([]share, string, error) {
 	if a.when != nil {
 		in, err := a.when.Match(item)
 		if err != nil || !in {
 			return nil, ReasonWhen, err
 		}
 	}
-	scope := template.Scope{Change: c, Item: item, EachOf: a.forEach.String(), Mask: a.mask}
+	scope := template.Scope{Change: c, Item: item, EachOf: a.forEach.String()}
 	if a.forEach.IsZero() {
-		share, ok, err := a.share(scope)
+		s, ok, err := a.share(scope)
 		if err != nil || !ok {
 			return nil, ReasonSparse, err
 		}
-		return []state.Share{share}, "", nil
+		return []share{s}, "", nil
 	}
 	list, ok := item.At(a.forEach)
 	switch {
@@ -96,34 +96,43 @@ func (a *Aggregate) shares(c *pipeline.Change, item pipeline.Image) ([]state.Sha
 	case list.Kind() != pipeline.KindL:
 		return nil, "", fmt.Errorf("for_each: the attribute %s is of the type %s, and not a list", a.forEach, list.Kind())
 	}
-	shares := make([]state.Share, 0, list.Len())
+	shares := make([]share, 0, list.Len())
 	for i, element := range list.Elements() {
 		scope.Each = element
-		share, ok, err := a.share(scope)
+		s, ok, err := a.share(scope)
 		if err != nil {
 			return nil, "", fmt.Errorf("element %d of %s: %w", i, a.forEach, err)
 		}
 		if ok {
-			shares = append(shares, share)
+			shares = append(shares, s)
 		}
 	}
 	return shares, ReasonSparse, nil
 }
 
+// share is what one element counts for.
+type share struct {
+	state.Share
+	shown string // the group's key as people are shown it, where a mask decides
+}
+
 // share is what one element counts for; false where its group's key misses a part.
-func (a *Aggregate) share(scope template.Scope) (state.Share, bool, error) {
+func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
 	row, err := a.group(scope)
 	if err != nil || row == "" {
-		return state.Share{}, false, err
+		return share{}, false, err
 	}
-	s := state.Share{Group: row, Values: make([]string, len(a.values))}
+	s := share{Share: state.Share{Group: row, Values: make([]string, len(a.values))}}
+	if a.mask != nil {
+		s.shown = a.target.shown(a.pk, a.sk, scope, a.mask)
+	}
 	for i := range a.values {
 		v := &a.values[i]
 		if v.of == count {
 			continue
 		}
 		if s.Values[i], err = v.text(scope); err != nil {
-			return state.Share{}, false, fmt.Errorf("value %s: %w", v.Name, err)
+			return share{}, false, fmt.Errorf("value %s: %w", v.Name, err)
 		}
 	}
 	return s, true, nil

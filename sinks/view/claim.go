@@ -15,8 +15,10 @@ type ClaimOp struct {
 	Claim  Claim
 	Guard  Guard
 
-	none string // why the item asks for no row: ReasonWhen, ReasonSparse or ReasonRemoved
-	idle bool   // nor did it before this change
+	shown  string       // the row's key as people are shown it, where a mask decides
+	source pipeline.Key // the item's key as they are shown it
+	none   string       // why the item asks for no row: ReasonWhen, ReasonSparse or ReasonRemoved
+	idle   bool         // nor did it before this change
 }
 
 var _ pipeline.Op = (*ClaimOp)(nil)
@@ -30,12 +32,20 @@ func (o *ClaimOp) String() string {
 		b = append(b, "; "...)
 	} else {
 		b = append(b, "claim row "...)
-		b = o.Target.appendKey(b, o.PK, o.SK)
+		b = append(b, o.rowText()...)
 		b = append(b, " ("...)
 	}
 	b = append(b, "guarded by item: "...)
 	b = append(b, o.Guard.Why...)
 	return string(append(b, ')'))
+}
+
+// rowText is the key of the row as explain and errors show it.
+func (o *ClaimOp) rowText() string {
+	if o.shown != "" {
+		return o.shown
+	}
+	return string(o.Target.appendKey(nil, o.PK, o.SK))
 }
 
 func (o *ClaimOp) why() string {
@@ -63,13 +73,13 @@ func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 	if err != nil {
 		return err
 	}
-	op := &ClaimOp{Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: c.Time}, Guard: g, none: is.reason}
+	op := &ClaimOp{Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: c.Time}, Guard: g, source: s.mask.Key(c), none: is.reason}
 	if is.reason != "" {
 		op.idle = s.idle(c)
 		d.Ops = append(d.Ops, op)
 		return nil
 	}
-	op.PK, op.SK = is.key.pk, is.key.sk
+	op.PK, op.SK, op.shown = is.key.pk, is.key.sk, is.key.shown
 	if op.Row, err = state.MakeRow(op.PK, op.SK); err != nil {
 		return err
 	}

@@ -72,8 +72,11 @@ func TestMaskedPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			want, got := planned(&d), planned(&m)
-			if strings.Contains(strings.ToLower(got+fmt.Sprintf("%+v", m.Ops)), "canary") {
+			if strings.Contains(strings.ToLower(got+fmt.Sprint(m.Ops)), "canary") {
 				t.Errorf("%s %d shows %s", name, i, got)
+			}
+			if want, got := written(d.Ops), written(m.Ops); want != got || want == "" {
+				t.Errorf("%s %d writes %s, without a mask %s", name, i, got, want)
 			}
 			stars := regexp.MustCompile(`(?i)canary@[xy].org`).ReplaceAllString(want, "***")
 			if masked.ReplaceAllString(got, "***") != stars {
@@ -116,4 +119,20 @@ func TestMaskedKeyFails(t *testing.T) {
 	if err := newSink(t, o).Plan(&d); err == nil || !strings.Contains(err.Error(), "BOOL") {
 		t.Errorf("a row key of a BOOL: %v", err)
 	}
+}
+
+// written is what the store is told.
+func written(ops []pipeline.Op) string {
+	var b strings.Builder
+	for _, op := range ops {
+		switch o := op.(type) {
+		case *view.Op:
+			fmt.Fprintf(&b, "%v %v %v;", o.Mutation.PK, o.Mutation.SK, o.Mutation.Attributes)
+		case *view.ClaimOp:
+			fmt.Fprintf(&b, "%q %v;", o.Row, o.Claim)
+		case *view.GroupOp:
+			fmt.Fprintf(&b, "%v;", o.Share)
+		}
+	}
+	return b.String()
 }

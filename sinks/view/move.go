@@ -77,5 +77,6 @@ func (s *Sink) op(c *pipeline.Change, step Step, k rowKey) *Op {
 		Target:   &s.target,
 		Mutation: Mutation{PK: k.pk, SK: k.sk, Version: c.Version, Source: c.Key},
 		row:      k.text,
+		shown:    k.shown,
 	}
 }

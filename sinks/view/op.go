@@ -46,6 +46,7 @@ type Op struct {
 	Target   *Target
 	Mutation Mutation
 	row      string // the row key as one comparable text
+	shown    string // the row key as people are shown it, where a mask decides
 }
 
 var _ pipeline.Op = (*Op)(nil)
@@ -58,7 +59,11 @@ func (o *Op) String() string {
 	} else {
 		b = append(b, "put row "...)
 	}
-	b = o.Target.appendKey(b, o.Mutation.PK, o.Mutation.SK)
+	if o.shown != "" {
+		b = append(b, o.shown...)
+	} else {
+		b = o.Target.appendKey(b, o.Mutation.PK, o.Mutation.SK)
+	}
 	b = append(b, " ("...)
 	b = append(b, o.Step.String()...)
 	return string(append(b, ')'))

@@ -23,7 +23,7 @@ type Options struct {
 	Collision Collision // what becomes of an item whose row another holds. Default: DeadLetterCollision
 	Apart     bool      // rows leave no tombstones in their table: they are guarded by item
 
-	Mask  *pipeline.Mask // what rows are made of is masked where it is hidden, as explain shows it. Default: nothing is hidden
+	Mask  *pipeline.Mask // hides attributes in what ops and errors show of rows; what is written is not masked. Default: nothing is hidden
 	Store Store          // where rows are written; an [ItemStore] where rows are guarded by item. Default: none; the sink then plans, and refuses to write
 }
 

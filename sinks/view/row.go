@@ -18,13 +18,13 @@ const (
 type rowKey struct {
 	pk, sk pipeline.Value
 	text   string // injective over pk and sk, whatever their types
+	shown  string // how it is shown to people, where a mask decides
 }
 
 // key builds the row key of an item, or the zero rowKey where a part of it is
 // missing: the item is sparse.
 func (s *Sink) key(scope template.Scope) (rowKey, error) {
 	var k rowKey
-	scope.Mask = s.mask
 	var buf [256]byte
 	text := buf[:binary.MaxVarintLen64] // room for the length of the first part
 	start := len(text)
@@ -39,25 +39,15 @@ func (s *Sink) key(scope template.Scope) (rowKey, error) {
 		}
 	}
 	k.text = string(text)
+	if s.mask != nil {
+		k.shown = s.target.shown(s.pk, s.sk, scope, s.mask)
+	}
 	return k, nil
 }
 
 // keyPart evaluates one part of the row key and appends it to text: kind, then
-// what is equal for equal values. The value is absent where the item is sparse. A
-// mask changes the value alone: whether there is a row, and which, is as without it.
+// what is equal for equal values. The value is absent where the item is sparse.
 func keyPart(text []byte, a Attribute, scope template.Scope, limit int) (pipeline.Value, []byte, error) {
-	mask := scope.Mask
-	scope.Mask = nil
-	v, text, err := openPart(text, a, scope, limit)
-	if mask != nil && err == nil && v.Exists() {
-		scope.Mask = mask
-		v, _, err = a.Template.Value(scope)
-	}
-	return v, text, err
-}
-
-// openPart is keyPart without a mask.
-func openPart(text []byte, a Attribute, scope template.Scope, limit int) (pipeline.Value, []byte, error) {
 	v, _, err := a.Template.Value(scope)
 	if err != nil || !v.Exists() {
 		return pipeline.Value{}, text, err
@@ -83,13 +73,24 @@ func openPart(text []byte, a Attribute, scope template.Scope, limit int) (pipeli
 	return v, text, nil
 }
 
+// shown is a row's key as appendKey has it, with what is hidden masked. Whether there
+// is a row, and which, was decided without the mask.
+func (t Target) shown(pk, sk Attribute, scope template.Scope, m *pipeline.Mask) string {
+	scope.Mask = m
+	p, _, _ := pk.Template.Value(scope) // it has come to a key before
+	var q pipeline.Value
+	if sk.Template != nil {
+		q, _, _ = sk.Template.Value(scope)
+	}
+	return string(t.appendKey(nil, p, q))
+}
+
 // columns builds what a row holds besides its key. What is missing, NULL or
 // empty is left out.
 func (s *Sink) columns(scope template.Scope) ([]Column, error) {
 	if len(s.attributes) == 0 {
 		return nil, nil
 	}
-	scope.Mask = s.mask
 	cs := make([]Column, 0, len(s.attributes))
 	for _, a := range s.attributes {
 		v, _, err := a.Template.Value(scope)

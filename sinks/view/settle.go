@@ -104,7 +104,7 @@ func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, 
 	for _, i := range moving {
 		t := turns[i]
 		if seat := w.seats[t.op.Row]; t.op.Row != "" && seat.Foreign != "" {
-			w.batch.fail(t.line, &foreignError{w.sink.target.View, seat.Foreign, w.sink.text(t.op.Row)})
+			w.batch.fail(t.line, &foreignError{w.sink.target.View, seat.Foreign, t.op.rowText()})
 			continue
 		}
 		ws = append(ws, t.op.move(guards[i], w.seats, w.sink.collision))
@@ -168,7 +168,7 @@ func (w *claims) conclude(ctx context.Context) error {
 		case !seat.waits(source):
 			w.batch.settle(st.turn.line, held, nil)
 		case w.sink.collision == DeadLetterCollision:
-			w.batch.settle(st.turn.line, failed, &CollisionError{View: w.sink.target.View, Row: w.sink.text(st.row), Holder: seat.Holder.Source, Source: source})
+			w.batch.settle(st.turn.line, failed, w.sink.collides(st, seat.Holder.Source))
 		default:
 			w.batch.settle(st.turn.line, waiting, nil)
 		}
@@ -213,5 +213,15 @@ func (w *claims) read(ctx context.Context, rows []state.Row) error {
 	return nil
 }
 
-// text is a row in words.
-func (s *Sink) text(r state.Row) string { return string(s.target.appendRow(nil, r)) }
+// collides is the error of a claim that waits while another item has its row.
+func (s *Sink) collides(st standing, holder pipeline.Key) error {
+	op := st.turn.op
+	e := &CollisionError{View: s.target.View, Row: op.rowText(), Holder: holder, Source: op.source}
+	if st.row != op.Row { // the guard's, of the same version
+		e.Row = s.mask.Text(string(s.target.appendRow(nil, st.row)))
+	}
+	if op.source != op.Claim.Source { // the other's key is as sensitive
+		e.Holder = pipeline.Key(s.mask.Text(string(holder)))
+	}
+	return e
+}
