@@ -1,6 +1,8 @@
 package view
 
 import (
+	"time"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -73,7 +75,7 @@ func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 	if err != nil {
 		return err
 	}
-	op := &ClaimOp{Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: c.Time}, Guard: g, source: s.mask.Key(c), none: is.reason}
+	op := &ClaimOp{Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)}, Guard: g, source: s.mask.Key(c), none: is.reason}
 	if is.reason != "" {
 		op.idle = s.idle(c)
 		d.Ops = append(d.Ops, op)
@@ -92,6 +94,15 @@ func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 	}
 	d.Ops = append(d.Ops, op)
 	return nil
+}
+
+// timeOf is the creation time of a change, and 1970 of one that has none, as a
+// backfilled state: every store holds that time as it is.
+func timeOf(c *pipeline.Change) time.Time {
+	if c.Time.IsZero() {
+		return time.Unix(0, 0).UTC()
+	}
+	return c.Time
 }
 
 // idle tells whether the item, as the change shows it, asked for no row before

@@ -45,7 +45,7 @@ type Seat struct {
 type Claim struct {
 	Source     pipeline.Key // of the item; "" in the zero Claim
 	Version    pipeline.Version
-	Time       time.Time // creation time of that change
+	Time       time.Time // creation time of that change; 1970 where it has none
 	Attributes []Column  // of the row, without its key
 }
 

@@ -1,0 +1,215 @@
+package view_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// wants are the addresses of a history's final items: who asks for each, the newest
+// last.
+func wants(history []*pipeline.Change) map[string][]*pipeline.Change {
+	final := make(map[pipeline.Key]*pipeline.Change)
+	for _, c := range history {
+		if was := final[c.Key]; was == nil || was.Version.Compare(c.Version) < 0 {
+			final[c.Key] = c
+		}
+	}
+	byAddress := make(map[string][]*pipeline.Change)
+	for _, c := range final {
+		if email, ok := c.New.Get("Email"); ok {
+			text, _ := email.Text()
+			byAddress[text] = append(byAddress[text], c)
+		}
+	}
+	for _, cs := range byAddress {
+		slices.SortFunc(cs, func(a, b *pipeline.Change) int {
+			return cmp.Or(a.Time.Compare(b.Time), a.Version.Compare(b.Version), strings.Compare(string(a.Key), string(b.Key)))
+		})
+	}
+	return byAddress
+}
+
+// rowOfChange is a row as holders shows it.
+func rowOfChange(c *pipeline.Change) string {
+	text := func(image pipeline.Image, name string) string {
+		v, _ := image.Get(name)
+		s, _ := v.Text()
+		return s
+	}
+	return fmt.Sprintf("%s=%s %s", text(c.New, "Email"), text(c.Keys, "SK"), text(c.New, "Note"))
+}
+
+// agrees compares rows with what the final items ask for: an address that one asks
+// for is there with its content, one that several ask for shows one of them, under
+// last the newest, and there is nothing else.
+func agrees(rows string, history []*pipeline.Change, rule view.Collision) error {
+	have := make(map[string]bool)
+	for _, r := range strings.Split(rows, ", ") {
+		if r != "" {
+			have[r] = true
+		}
+	}
+	for email, cs := range wants(history) {
+		if rule == view.Last {
+			cs = cs[len(cs)-1:]
+		}
+		i := slices.IndexFunc(cs, func(c *pipeline.Change) bool { return have[rowOfChange(c)] })
+		if i < 0 {
+			return fmt.Errorf("the address %s, which %d items ask for, is not right in {%s}", email, len(cs), rows)
+		}
+		delete(have, rowOfChange(cs[i]))
+	}
+	if len(have) > 0 {
+		return fmt.Errorf("nobody asks for %v", have)
+	}
+	return nil
+}
+
+// drawHistory is many items that compete for few addresses: each change of an item
+// moves it to another, keeps it, or takes it away.
+func drawHistory(t *rapid.T) []*pipeline.Change {
+	items := rapid.IntRange(2, 6).Draw(t, "items")
+	now := make([]string, items)
+	var records []sinktest.Record
+	second := int64(1767323045)
+	for n := range rapid.IntRange(2, 40).Draw(t, "changes") {
+		i := rapid.IntRange(0, items-1).Draw(t, "item")
+		to := rapid.SampledFrom([]string{"x", "y", "z", ""}).Draw(t, "to")
+		if now[i] == "" && to == "" {
+			to = "x"
+		}
+		r := moved(fmt.Sprint("i", i), now[i], to, fmt.Sprint("n", n))
+		second += int64(rapid.IntRange(0, 1).Draw(t, "second"))
+		r.Second = second
+		now[i] = to
+		records = append(records, r)
+	}
+	s, err := sinktest.Build(records...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Changes
+}
+
+// batches cuts changes.
+func batches(t *rapid.T, cs []*pipeline.Change) [][]*pipeline.Change {
+	var bs [][]*pipeline.Change
+	for len(cs) > 0 {
+		n := rapid.IntRange(1, min(len(cs), 8)).Draw(t, "batch")
+		bs = append(bs, cs[:n])
+		cs = cs[n:]
+	}
+	return bs
+}
+
+// Whatever two workers deliver in whatever order, also across the order of an
+// item's own changes, as dead letters do, the rows are a function of the final items.
+func TestRowsAreAFunctionOfTheItems(t *testing.T) {
+	for _, rule := range []view.Collision{view.DeadLetterCollision, view.KeepFirst, view.Last} {
+		t.Run(string(rule), func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				history := drawHistory(rt)
+				store := newShelf()
+				s := newSink(t, byEmail(t, store, rule))
+				delivered := rapid.Permutation(history).Draw(rt, "order")
+				again := rapid.IntRange(0, len(history)-1).Draw(rt, "again")
+				for _, b := range batches(rt, append(slices.Clone(delivered), history[again:]...)) {
+					outcomesOf(t, s, b...)
+				}
+				if err := agrees(holders(t, store), history, rule); err != nil {
+					rt.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// Under dead_letter whoever is left without a row was told so: its newest change
+// failed, or will when it is delivered again.
+func TestEveryCollisionIsTold(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		history := drawHistory(rt)
+		store := newShelf()
+		s := newSink(t, byEmail(t, store, view.DeadLetterCollision))
+		told := make(map[pipeline.Version]bool)
+		for _, b := range batches(rt, history) {
+			for i, text := range strings.Fields(outcomesOf(t, s, b...)) {
+				told[b[i].Version] = strings.HasPrefix(text, "collides")
+			}
+		}
+		rows := strings.Split(holders(t, store), ", ")
+		for _, cs := range wants(history) {
+			for _, c := range cs {
+				has := slices.Contains(rows, rowOfChange(c))
+				if !has && !told[c.Version] {
+					rt.Fatalf("%s has no row, and nobody was told", rowOfChange(c))
+				}
+				if outcome := outcomesOf(t, s, c); has != (outcome == "written") {
+					rt.Fatalf("%s has its row: %t, and delivered again it is %s", rowOfChange(c), has, outcome)
+				}
+			}
+		}
+	})
+}
+
+// Workers that write the same items and rows at once lose races, and nothing else.
+func TestWorkersAtOnce(t *testing.T) {
+	const workers = 3
+	for seed := range 20 {
+		history := rapid.Custom(drawHistory).Example(seed)
+		store := newShelf()
+		errs := make([]error, workers)
+		var wg sync.WaitGroup
+		for w := range workers {
+			s := newSink(t, byEmail(t, store, view.Last))
+			wg.Go(func() {
+				for from := 0; from < len(history) && errs[w] == nil; from += w + 1 {
+					errs[w] = persist(t, s, history[from:min(from+w+1, len(history))])
+				}
+			})
+		}
+		wg.Wait()
+		for _, err := range errs {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := agrees(holders(t, store), history, view.Last); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// persist writes until nothing is worth another try, and returns what failed for good.
+func persist(t *testing.T, s *view.Sink, cs []*pipeline.Change) error {
+	for {
+		ds := make([]pipeline.Delivery, len(cs))
+		for i, c := range cs {
+			ds[i].Change = c
+			if err := s.Plan(&ds[i]); err != nil {
+				return err
+			}
+		}
+		err := s.Write(t.Context(), ds)
+		failed, ok := errors.AsType[*pipeline.BatchError](err)
+		if err == nil || !ok {
+			return err
+		}
+		for _, err := range failed.Failed {
+			if _, again := pipeline.Retryable(err); !again {
+				return err
+			}
+		}
+	}
+}
