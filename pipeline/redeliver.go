@@ -13,6 +13,7 @@ type Redelivery struct {
 	Outcome Outcome // what the sink, or its plan, said; NoEffect where a filter drops the change
 	Reason  string  // why, where the outcome is NoEffect or Suppressed
 	Err     error   // not nil: it failed again, and the outcome says nothing
+	Behind  bool    // Err is that an earlier change of its key failed: it was not tried
 }
 
 // RouteInfo is what a redrive must know of a way to a sink.
@@ -156,7 +157,7 @@ func (d *redelivery) write(ctx context.Context) {
 func (d *redelivery) end(i int, one Delivery, err error) {
 	if err != nil {
 		d.failed[d.cs[i].Key] = true
-		d.out[i].Err = err
+		d.out[i] = Redelivery{Err: err, Behind: errors.Is(err, errHeldBack)}
 		return
 	}
 	d.out[i] = Redelivery{Outcome: one.Outcome, Reason: one.Reason}

@@ -41,7 +41,9 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 
 // holdUndecodable holds the keys of records that could not be decoded, as far as
 // they are known, wherever later changes of them could do harm: that is for the sinks
-// where versions do not decide, each of which might have been meant.
+// where versions do not decide, each of which might have been meant. Earlier changes of
+// the key that are still on their way follow into dead letters too, and are redriven
+// before it.
 func (r *run) holdUndecodable(records []*RecordError) bool {
 	var keys []Key
 	for _, e := range records {

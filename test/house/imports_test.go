@@ -46,6 +46,7 @@ var allowed = map[string][]string{
 	"sinks/notify/jsonl":         {"pipeline", "sinks/notify", "sinks/state"},
 	"sinks/deadletter":           {"pipeline"},
 	"sinks/deadletter/dir":       {"pipeline", "sinks/deadletter"},
+	"sinks/redrive":              {"pipeline", "sinks/deadletter", "sinks/state"},
 	"sinks/state":                {"pipeline"},
 	"sinks/state/sqlite":         {"pipeline", "sinks/state", "modernc.org/sqlite"},
 	"sinks/state/statetest":      {"pipeline", "sinks/state"},

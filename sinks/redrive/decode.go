@@ -1,0 +1,117 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+)
+
+// source is what a record says of itself nowhere but in its letter.
+type source struct{ arn, table string }
+
+// decode makes the change of a letter again.
+func (r *run) decode(l *pipeline.DeadLetter) (*pipeline.Change, error) {
+	from := source{l.StreamARN, l.Table}
+	d := r.decoders[from]
+	if d == nil {
+		o := r.Decoder
+		if from.arn != "" {
+			o.StreamARN, o.EpochZero = from.arn, false
+		}
+		if from.table != "" {
+			o.Table = from.table
+		}
+		d = pipeline.NewDecoder(o)
+		r.decoders[from] = d
+	}
+	page, err := d.Decode(append([]byte(nil), l.Raw...))
+	switch {
+	case len(page.Errors) > 0:
+		return nil, page.Errors[0]
+	case err != nil:
+		return nil, err
+	case len(page.Changes) != 1:
+		return nil, fmt.Errorf("it holds %d records, and a letter is of one", len(page.Changes))
+	}
+	c := &page.Changes[0]
+	if c.Index = l.Index; l.Sink != "" && (c.Key != l.Key || c.Version != l.Version) {
+		return nil, errors.New("its record is of another item or version than the letter says: was the configuration's source changed?")
+	}
+	return c, nil
+}
+
+// decodeAgain tries the letters that could not be decoded. One that decodes now
+// becomes a letter of every sink, and its key's mark one letter more, before it is
+// removed; a sink that does not want it says so when it is delivered.
+func (r *run) decodeAgain(ctx context.Context) error {
+	r.report.Undecodable = 0
+	for l, err := range r.Letters.Read(ctx) {
+		if err != nil {
+			return err
+		}
+		if l.Sink != "" || !r.ours(&l) {
+			continue
+		}
+		id := deadletter.ID(&l)
+		why := errors.New("it is not of the class that was asked for")
+		if r.Class == "" || r.Class == l.Class {
+			if r.Discard && !r.DryRun {
+				if err := r.Letters.Remove(ctx, []string{id}); err != nil {
+					return err
+				}
+				r.report.Discarded++
+				continue
+			}
+			var c *pipeline.Change
+			if c, why = r.decode(&l); why == nil {
+				if err := r.spread(ctx, &l, id, c); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		r.report.Undecodable++
+		if !r.failed[id] {
+			r.failed[id] = true
+			r.report.fail(Failure{Key: l.Key, ID: id, Class: l.Class, Error: why.Error()})
+		}
+	}
+	return nil
+}
+
+// spread makes of a letter that decodes now one for each sink.
+func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *pipeline.Change) error {
+	r.report.Decoded++
+	if r.DryRun {
+		return nil
+	}
+	var letters []pipeline.DeadLetter
+	for _, info := range r.Pipeline.Routes() {
+		one := *l
+		one.Sink, one.Key, one.Version, one.Sequence = info.Name, c.Key, c.Version, c.Sequence
+		one.StreamARN, one.Table = c.StreamARN, c.Table
+		letters = append(letters, one)
+	}
+	if err := r.Letters.Put(ctx, letters); err != nil {
+		return err
+	}
+	for _, info := range r.Pipeline.Routes() {
+		if r.Quarantine == nil || info.Guarded {
+			continue
+		}
+		if err := r.Quarantine.Hold(ctx, info.Name, []pipeline.Key{c.Key}); err != nil {
+			return err
+		}
+	}
+	return r.Letters.Remove(ctx, []string{id})
+}
+
+// ours tells whether a letter is one that the redrive is about, whatever its class.
+func (r *run) ours(l *pipeline.DeadLetter) bool {
+	return (r.Name == "" || l.Pipeline == "" || l.Pipeline == r.Name) &&
+		(r.Sink == "" || l.Sink == "" || l.Sink == r.Sink) &&
+		(r.Key == "" || l.Key == r.Key)
+}

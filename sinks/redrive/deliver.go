@@ -1,0 +1,279 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+)
+
+var (
+	errNoSink     = errors.New("the pipeline has no such sink: give the sink its name again, or discard its letters")
+	errSuppressed = errors.New("the sink is told to hold back what it would send")
+)
+
+// work delivers the letters of one sink. It is true when keys have to be worked
+// through again: they were not held yet, or something was put behind them.
+func (r *run) work(ctx context.Context, sink string, lots []*lot) (again bool, err error) {
+	info, known := r.routes[sink]
+	switch {
+	case !known && !r.Discard:
+		for _, l := range lots {
+			for i := range l.refs {
+				if ref := &l.refs[i]; ref.chosen {
+					r.fails(sink, l, ref, errNoSink)
+				}
+			}
+		}
+	case r.Quarantine != nil && !info.Guarded:
+		if lots, again, err = r.holdFirst(ctx, sink, lots); err != nil {
+			return false, err
+		}
+	}
+	for attempt := 0; attempt < r.Attempts; {
+		w := r.next(info, lots, batch)
+		if len(w.refs) == 0 {
+			break
+		}
+		if err := r.load(ctx, info, lots, &w); err != nil {
+			return false, err
+		}
+		moved, wait, err := r.deliver(ctx, info, sink, &w)
+		r.tell()
+		switch {
+		case err != nil:
+			return false, err
+		case moved:
+			attempt = 0
+			continue
+		}
+		if attempt++; attempt == r.Attempts {
+			r.giveUp(sink, &w)
+			break
+		}
+		if !sleep(ctx, r.Backoff.Delay(attempt-1, wait)) {
+			return false, context.Cause(ctx)
+		}
+	}
+	more, err := r.close(ctx, info, sink, lots)
+	return again || more, err
+}
+
+// holdFirst holds the keys that no mark holds, as after a crash before the mark was
+// written: they are worked through in the next pass, and left out of this one.
+func (r *run) holdFirst(ctx context.Context, sink string, lots []*lot) (held []*lot, again bool, err error) {
+	var keys []pipeline.Key
+	for _, l := range lots {
+		if l.marked {
+			held = append(held, l)
+		} else {
+			keys = append(keys, l.key)
+		}
+	}
+	if len(keys) > 0 {
+		err = r.Quarantine.Hold(ctx, sink, keys)
+	}
+	return held, len(keys) > 0, err
+}
+
+// window is letters that are delivered together.
+type window struct {
+	of    []*lot
+	refs  []*ref
+	bytes int64
+}
+
+// next takes the next letters that may be delivered, up to a count and the bytes
+// that are held at once.
+func (r *run) next(info pipeline.RouteInfo, lots []*lot, count int) (w window) {
+	for _, l := range lots {
+		for i := range l.refs {
+			ref := &l.refs[i]
+			if l.block != nil && l.block.before(ref.place) && !r.Discard || !info.Guarded && ref.keepsBack() {
+				l.wait = true
+			}
+			if l.wait {
+				break
+			}
+			if ref.state != pending || !ref.chosen {
+				continue
+			}
+			if len(w.refs) == count || w.bytes > 0 && w.bytes+ref.size > r.Bytes {
+				return w
+			}
+			w.of, w.refs, w.bytes = append(w.of, l), append(w.refs, ref), w.bytes+ref.size
+		}
+	}
+	return w
+}
+
+// load reads the records of a window, and as many of those behind it as fit, since
+// all letters are read for it. One that is missing then is there no more.
+func (r *run) load(ctx context.Context, info pipeline.RouteInfo, lots []*lot, w *window) error {
+	if r.Discard || !slices.ContainsFunc(w.refs, func(ref *ref) bool { _, ok := r.loaded[ref.id]; return !ok }) {
+		return nil
+	}
+	r.loaded = map[string]pipeline.DeadLetter{}
+	wanted := map[string]bool{}
+	for _, ref := range r.next(info, lots, math.MaxInt).refs {
+		wanted[ref.id] = true
+	}
+	for l, err := range r.Letters.Read(ctx) {
+		if err != nil {
+			return err
+		}
+		if id := deadletter.ID(&l); wanted[id] {
+			if r.loaded[id] = l; len(r.loaded) == len(wanted) {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// deliver carries a window to the sink and removes what it has then. moved is false
+// where all that is left of it failed for now; wait is what the server asked for.
+func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string, w *window) (moved bool, wait time.Duration, err error) {
+	var cs []*pipeline.Change
+	var at []int // in the window
+	var done []string
+	end := func(i int, s refState) {
+		w.refs[i].state = s
+		done = append(done, w.refs[i].id)
+	}
+	for i, ref := range w.refs {
+		l, there := r.loaded[ref.id]
+		switch {
+		case r.Discard:
+			end(i, discarded)
+		case !there:
+			w.refs[i].state, moved = delivered, true // another redrive did it
+		case w.of[i].wait:
+		default:
+			c, err := r.decode(&l)
+			if err != nil {
+				r.fails(sink, w.of[i], ref, err)
+				w.of[i].wait, moved = !info.Guarded, true
+				continue
+			}
+			cs, at = append(cs, c), append(at, i)
+		}
+	}
+	if len(cs) > 0 {
+		results, err := r.Pipeline.Redeliver(ctx, sink, cs)
+		if err != nil {
+			return false, 0, err
+		}
+		for k, res := range results {
+			i := at[k]
+			after, retry := pipeline.Retryable(res.Err)
+			switch {
+			case res.Err == nil && res.Outcome == pipeline.Suppressed:
+				r.fails(sink, w.of[i], w.refs[i], errSuppressed)
+				moved = true
+			case res.Err == nil:
+				end(i, delivered)
+			case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
+				err = res.Err
+			case retry:
+				w.refs[i].err = res.Err
+				wait = max(wait, after)
+			default:
+				r.fails(sink, w.of[i], w.refs[i], res.Err)
+				moved = true
+			}
+		}
+		if rerr := r.remove(ctx, sink, done); rerr != nil || err != nil {
+			return false, 0, errors.Join(err, rerr)
+		}
+		return moved || len(done) > 0, wait, nil
+	}
+	return moved || len(done) > 0, 0, r.remove(ctx, sink, done)
+}
+
+// remove takes away letters that are done with. What a sink has is removed also when
+// the redrive is being stopped.
+func (r *run) remove(ctx context.Context, sink string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := r.Letters.Remove(context.WithoutCancel(ctx), ids); err != nil {
+		return err
+	}
+	r.report.sink(sink, func(s *SinkReport) {
+		if r.Discard {
+			s.Discarded += len(ids)
+		} else {
+			s.Delivered += len(ids)
+		}
+	})
+	return nil
+}
+
+// giveUp leaves a sink that fails for now, and for too long.
+func (r *run) giveUp(sink string, w *window) {
+	for i, ref := range w.refs {
+		if ref.state == pending && ref.err != nil && !w.of[i].wait {
+			r.fails(sink, w.of[i], ref, ref.err)
+			w.of[i].down, w.of[i].wait = true, true
+		}
+	}
+}
+
+// fails notes that a letter stays. In this redrive it is not tried again.
+func (r *run) fails(sink string, l *lot, ref *ref, why error) {
+	ref.state = failed
+	r.failed[ref.id] = true
+	r.report.fail(Failure{Sink: sink, Key: l.key, ID: ref.id, Class: ref.class, Error: why.Error()})
+}
+
+// close counts what stays of a sink's letters, and lets the keys go of which none does.
+func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, lots []*lot) (again bool, err error) {
+	for _, l := range lots {
+		var fails, waits, keeps int
+		for i := range l.refs {
+			switch ref := &l.refs[i]; {
+			case ref.state == failed:
+				fails++
+				if !info.Guarded || l.down {
+					keeps++ // behind what failed for good, a sink by versions goes on
+				}
+			case ref.state == pending:
+				keeps++
+				if ref.chosen {
+					waits++
+				}
+			}
+		}
+		r.report.sink(sink, func(s *SinkReport) { s.Failed, s.Waiting = s.Failed+fails, s.Waiting+waits })
+		if !l.marked || keeps > 0 || l.block != nil && !r.Discard {
+			continue
+		}
+		gone, err := r.Quarantine.Clear(ctx, l.mark)
+		if err != nil {
+			return again, err
+		}
+		if !gone {
+			again = true
+			continue
+		}
+		r.report.sink(sink, func(s *SinkReport) { s.Held, s.Released = s.Held-1, s.Released+1 })
+	}
+	return again, nil
+}
+
+// sleep waits for d; it is false when ctx is done first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

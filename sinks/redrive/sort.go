@@ -1,0 +1,142 @@
+package redrive
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// place is where a letter stands among those of its key: by its version, and where
+// that is not known, or the same, by when it came.
+type place struct {
+	version pipeline.Version
+	n       int
+}
+
+func (p place) compare(q place) int {
+	if p.version.IsZero() || q.version.IsZero() {
+		return cmp.Compare(p.n, q.n)
+	}
+	return cmp.Or(p.version.Compare(q.version), cmp.Compare(p.n, q.n))
+}
+
+func (p place) before(q place) bool { return p.compare(q) < 0 }
+
+// ref is a letter without its record: a million of them are a few hundred megabytes
+// less than the letters.
+type ref struct {
+	place
+	id     string
+	class  string
+	size   int64
+	chosen bool // of the class that was asked for
+	state  refState
+	err    error // why it failed for now
+}
+
+// refState is what became of a letter.
+type refState uint8
+
+const (
+	pending refState = iota
+	delivered
+	discarded
+	failed
+)
+
+// keepsBack tells whether what is behind it has to wait, where versions do not decide.
+func (r *ref) keepsBack() bool { return r.state == failed || r.state == pending && !r.chosen }
+
+// lot is the letters of one key at one sink, in the order of delivery.
+type lot struct {
+	key    pipeline.Key
+	refs   []ref
+	mark   state.Mark
+	marked bool
+	block  *place // of a record that cannot be decoded: what is behind it waits
+	wait   bool   // one stays that keeps those behind it back
+	down   bool   // the sink failed for now, and for too long
+}
+
+// sort reads what letters there are, by sink and key.
+func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.Mark) (map[string][]*lot, error) {
+	lots := map[string]map[pipeline.Key]*lot{}
+	get := func(sink string, k pipeline.Key) *lot {
+		if lots[sink] == nil {
+			lots[sink] = map[pipeline.Key]*lot{}
+		}
+		l := lots[sink][k]
+		if l == nil {
+			l = &lot{key: k}
+			l.mark, l.marked = marks[sink][k]
+			lots[sink][k] = l
+		}
+		return l
+	}
+	blocks := map[pipeline.Key]place{} // of records that cannot be decoded, the first of each key
+	seen := map[string]bool{}
+	n := 0
+	for l, err := range r.Letters.Read(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		n++
+		if !r.ours(&l) {
+			continue
+		}
+		if l.Sink == "" {
+			at := place{l.Version, n}
+			if first, ok := blocks[l.Key]; !ok || at.before(first) {
+				blocks[pipeline.Key(strings.Clone(string(l.Key)))] = at
+			}
+			continue
+		}
+		id, of := deadletter.ID(&l), get(l.Sink, pipeline.Key(strings.Clone(string(l.Key))))
+		if seen[id] {
+			continue // it came again long after it came first
+		}
+		seen[id] = true
+		one := ref{place: place{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)), chosen: r.Class == "" || r.Class == l.Class}
+		if r.failed[id] {
+			one.state = failed
+		}
+		of.refs = append(of.refs, one)
+	}
+	for sink, keys := range marks {
+		for k := range keys {
+			get(sink, k) // a mark without letters
+		}
+	}
+	r.report.begin()
+	sorted := map[string][]*lot{}
+	for sink, keys := range lots {
+		for _, k := range slices.Sorted(maps.Keys(keys)) {
+			l := keys[k]
+			if at, ok := blocks[k]; ok && k != "" && !r.routes[sink].Guarded {
+				l.block = &at
+			}
+			slices.SortFunc(l.refs, func(a, b ref) int { return a.compare(b.place) })
+			sorted[sink] = append(sorted[sink], l)
+			r.report.sink(sink, func(s *SinkReport) {
+				for _, ref := range l.refs {
+					if ref.chosen {
+						s.Letters++
+					}
+				}
+				if l.marked {
+					s.Held++
+				}
+			})
+		}
+	}
+	return sorted, nil
+}
+
+// sinks are the sinks to work on, in the order of their names.
+func (r *run) sinks(lots map[string][]*lot) []string { return slices.Sorted(maps.Keys(lots)) }
