@@ -3,6 +3,7 @@ package viewtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -18,10 +19,11 @@ type Grouped interface {
 	Close() error
 }
 
-// AggregateSuite is a kind of store of aggregates under test. The fields are as in [Suite].
+// AggregateSuite is a kind of store of aggregates under test.
 type AggregateSuite struct {
-	Open   func(ctx context.Context, dir string) (Grouped, error)
-	Checks int
+	Open   func(ctx context.Context, dir string) (Grouped, error) // as in [Suite]
+	Checks int                                                    // as in [Suite]
+	Only   []string                                               // names of aggregates to run, for stores that are slow to open. Default: all
 }
 
 // RunAggregates runs the suite of sinks on several aggregates over a store: with
@@ -29,7 +31,13 @@ type AggregateSuite struct {
 // several, and with so few actions in a transaction that batches are split.
 func RunAggregates(t *testing.T, s AggregateSuite) {
 	for _, a := range aggregates() {
-		t.Run(a.name, func(t *testing.T) { sinktest.Run(t, a.suite(t, s)) })
+		if len(s.Only) > 0 && !slices.Contains(s.Only, a.name) {
+			continue
+		}
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel() // a store waits for its disk most of the time
+			sinktest.Run(t, a.suite(t, s))
+		})
 	}
 }
 
