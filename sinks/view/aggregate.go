@@ -216,3 +216,7 @@ func (a *Aggregate) KeepsKeyOrder() bool { return true }
 
 // Guarded is true: versions decide.
 func (a *Aggregate) Guarded() bool { return true }
+
+// Batch is larger than that of other sinks: of many changes in a group each row
+// and each page of the state is written once.
+func (a *Aggregate) Batch() pipeline.Batch { return pipeline.Batch{Count: 2000} }

@@ -126,7 +126,7 @@ func (p *poster) span(s span) error {
 		}
 		same := from != nil && to != nil && from.Group == to.Group
 		for v := range p.of.values {
-			if same && s.from.Since == s.to.Since && from.Values[v] == to.Values[v] {
+			if same && from.Values[v] == to.Values[v] && (!p.of.keep || s.from.Since == s.to.Since) {
 				continue
 			}
 			if err := p.value(v, from, s.from.Since, i, -1); err != nil {
@@ -200,16 +200,21 @@ func (p *poster) value(v int, s *state.Share, since pipeline.Version, ordinal in
 	if shard != p.shard {
 		r.shares += sign
 	}
-	r.members = append(r.members, Member{Name: val.Name, Kind: kind, Value: text, ID: memberID(p.key, since, ordinal), Remove: sign < 0})
+	r.members = append(r.members, Member{Name: val.Name, Kind: kind, Value: text, ID: p.memberID(since, ordinal), Remove: sign < 0})
 	p.members++
 	return nil
 }
 
-// memberID tells a share's members from those of other items, of its item's other
-// shares, and of what its item left behind when it expired.
-func memberID(key pipeline.Key, since pipeline.Version, ordinal int) string {
-	b := make([]byte, 0, len(key)+56)
-	b = append(append(b, key...), '@')
-	b = append(since.Append(b), '#')
-	return string(strconv.AppendInt(b, int64(ordinal), 10))
+// memberID tells a share's members from those of other items and of its item's
+// other shares; and, where an item may leave members behind when it expires, from
+// those, by the version at which the item began to count.
+func (p *poster) memberID(since pipeline.Version, ordinal int) string {
+	if ordinal == 0 && !p.of.keep {
+		return string(p.key)
+	}
+	b := append(make([]byte, 0, len(p.key)+56), p.key...)
+	if p.of.keep {
+		b = since.Append(append(b, '@'))
+	}
+	return string(strconv.AppendInt(append(b, '#'), int64(ordinal), 10))
 }

@@ -76,7 +76,8 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	// have been acknowledged by then.
 	db.writer, err = sql.Open("sqlite", dsn(abs, o, "journal_mode(wal)", "synchronous(full)",
 		"wal_autocheckpoint(4000)", // pages, 16 MiB
-		"cache_size(-32768)"))      // KiB
+		"cache_size(-32768)",       // KiB
+		"temp_store(memory)"))      // also what undoes a savepoint, which is no larger than the pages that it writes
 	if err != nil {
 		return nil, db.Failed("open", err)
 	}
