@@ -137,6 +137,23 @@ var attributes = map[string]func(*world) any{
 	},
 	"first-name": func(w *world) any { return str(w.words()) },
 	"Nested":     func(w *world) any { return w.value(3) },
+	"Mail": func(w *world) any {
+		return pick(w.rng, str("A@x"), str("a@X"), str("a@x"), str("b@x"), str("Ä@x"), str(""), tagged("N", "7.0"), tagged("NULL", true))
+	},
+	"Lines": (*world).lines,
+}
+
+// lines are those of an order, of few products.
+func (w *world) lines() any {
+	l := []any{}
+	for range w.rng.IntN(5) {
+		line := map[string]any{"sku": pick(w.rng, str("lamp"), str("lamp"), str("desk"), str(""), tagged("NULL", true))}
+		if w.rng.IntN(5) > 0 {
+			line["qty"] = tagged("N", pick(w.rng, "1", "2", "2.0", "-1e-3", w.digits()))
+		}
+		l = append(l, tagged("M", line))
+	}
+	return tagged("L", l)
 }
 
 // status is what a typed row key may be made of: texts, numbers, bytes, or nothing.

@@ -23,6 +23,7 @@ type change struct {
 	gone, ttl bool
 	old, new  item
 	keys      item
+	second    int64 // creation time; 0 where it is not a number
 }
 
 // item is attributes in DynamoDB JSON.
@@ -49,6 +50,8 @@ func readChange(line []byte) (change, error) {
 		Dynamodb       struct {
 			Keys, NewImage, OldImage item
 			SequenceNumber           string
+
+			ApproximateCreationDateTime any
 		}
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -57,6 +60,9 @@ func readChange(line []byte) (change, error) {
 		return change{}, err
 	}
 	c := change{line: line, op: r.EventName, old: r.Dynamodb.OldImage, new: r.Dynamodb.NewImage, keys: r.Dynamodb.Keys}
+	if at, ok := r.Dynamodb.ApproximateCreationDateTime.(json.Number); ok {
+		c.second, _ = at.Int64()
+	}
 	c.gone = c.op == "REMOVE" || c.op != "INSERT" && c.op != "MODIFY" && c.old != nil && c.new == nil
 	c.ttl = c.op == "REMOVE" && r.UserIdentity.Type == "Service" && r.UserIdentity.PrincipalID == "dynamodb.amazonaws.com"
 	var parts []string

@@ -1,0 +1,363 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// counts has everything that remembers items: rows that several items want, under
+// each policy, and aggregates of every kind.
+var counts = pipelineFile{
+	text: `
+version: 1
+name: counts
+source: {table: t}
+sinks:
+  latest:
+    view:
+      table: rows
+      when: 'item.Type != "Product"'
+      key: {PK: 'LATEST#{Mail|lower}', SK: ROW}
+      attributes: {who: '{@key}', total: '{Total}'}
+      on_collision: last
+  first:
+    view:
+      table: rows
+      key: {PK: 'FIRST#{Mail|lower}', SK: '{CreatedAt|date:2006-01}'}
+      attributes: {who: '{@key}', price: '{Price}'}
+      on_collision: keep_first
+  kept:
+    aggregate:
+      table: rows
+      when: 'item.Type == "Order"'
+      group: {PK: 'KEPT#{Status}', SK: '{CreatedAt|date:2006-01-02}'}
+      values: {n: count, total: {sum: Total}, least: {min: Total}, most: {max: Price}, mails: {distinct: Mail}}
+      on_ttl_delete: keep
+      shards: 3
+  retracted:
+    aggregate:
+      table: rows
+      group: {PK: 'ALL', SK: '{Type}'}
+      values: {n: count, total: {sum: Total}, least: {min: Mail}, most: {max: Status}, days: {distinct: CreatedAt}}
+      on_ttl_delete: retract
+  lines:
+    aggregate:
+      table: rows
+      for_each: Lines
+      group: {PK: 'LINE#{each.sku}', SK: '{Type}'}
+      values: {n: count, units: {sum: each.qty}, least: {min: each.qty}, most: {max: Total}, kinds: {distinct: each.qty}}
+      on_ttl_delete: keep
+      shards: 2
+dead_letters: {bucket: counts, prefix: dead/}
+`,
+	rows: "rows",
+}
+
+// counted says in plain Go what the aggregates hold when changes arrive in this
+// order, each item's in its own.
+func counted(cs []change) map[string]string {
+	groups := make(map[string]*group)
+	for _, a := range aggregates {
+		for _, one := range a.counting(cs) {
+			name := canonical(item{"PK": str(one.pk), "SK": str(one.sk)})
+			if groups[name] == nil {
+				groups[name] = &group{of: a, pk: one.pk, sk: one.sk}
+			}
+			groups[name].portions = append(groups[name].portions, one)
+		}
+	}
+	rows := make(map[string]string)
+	for name, g := range groups {
+		rows[name] = g.row()
+	}
+	return rows
+}
+
+// portion is what an item, or an element of its list, counts for.
+type portion struct {
+	pk, sk string
+	values map[string]any // by the value's name; nothing where it is missing
+}
+
+// aggregate is one of the aggregates above.
+type aggregate struct {
+	prefix string // of the partition key
+	shards int    // 0: none
+	keep   bool
+	of     map[string]string // what is made of each value
+	counts func(it item) []portion
+}
+
+var aggregates = []aggregate{
+	{
+		prefix: "KEPT#", shards: 3, keep: true, of: map[string]string{"n": "count", "total": "sum", "least": "min", "most": "max", "mails": "distinct"},
+		counts: func(it item) []portion {
+			status, day := keyText(it["Status"]), day(it["CreatedAt"])
+			if text(it["Type"]) != "Order" || status == "" || day == "" {
+				return nil
+			}
+			return []portion{{"KEPT#" + status, day, map[string]any{"total": it["Total"], "least": it["Total"], "most": it["Price"], "mails": it["Mail"]}}}
+		},
+	},
+	{
+		prefix: "ALL", of: map[string]string{"n": "count", "total": "sum", "least": "min", "most": "max", "days": "distinct"},
+		counts: func(it item) []portion {
+			if tag, _ := untag(it["Type"]); tag != "S" {
+				return nil // a number makes a key that is a number, which is left to another test
+			}
+			return []portion{{"ALL", text(it["Type"]), map[string]any{"total": it["Total"], "least": it["Mail"], "most": it["Status"], "days": it["CreatedAt"]}}}
+		},
+	},
+	{
+		prefix: "LINE#", shards: 2, keep: true, of: map[string]string{"n": "count", "units": "sum", "least": "min", "most": "max", "kinds": "distinct"},
+		counts: func(it item) []portion {
+			tag, list := untag(it["Lines"])
+			if kind, _ := untag(it["Type"]); tag != "L" || kind != "S" {
+				return nil
+			}
+			var all []portion
+			for _, e := range list.([]any) {
+				_, line := untag(e)
+				m := line.(map[string]any)
+				if sku := text(m["sku"]); sku != "" {
+					all = append(all, portion{"LINE#" + sku, text(it["Type"]), map[string]any{"units": m["qty"], "least": m["qty"], "most": it["Total"], "kinds": m["qty"]}})
+				}
+			}
+			return all
+		},
+	},
+}
+
+// ofItem is what an item counts for; nothing where there is none.
+func (a aggregate) ofItem(it item) []portion {
+	if it == nil {
+		return nil
+	}
+	return a.counts(it)
+}
+
+// counting is all that counts in the end: what each item counts for by its newest
+// change, and what those left behind that expired, where they are kept.
+func (a aggregate) counting(cs []change) []portion {
+	var all []portion
+	newest := make(map[string]change)
+	counts := make(map[string][]portion)
+	for _, c := range cs {
+		is, known := newest[c.key]
+		if known && c.version <= is.version || !known && len(a.ofItem(c.new)) == 0 && len(a.ofItem(c.old)) == 0 {
+			continue // behind what is known, or of an item that never counted
+		}
+		if c.ttl && a.keep {
+			all = append(all, counts[c.key]...)
+		}
+		newest[c.key], counts[c.key] = c, a.ofItem(c.new)
+	}
+	for _, ones := range counts {
+		all = append(all, ones...)
+	}
+	return all
+}
+
+// group is a row of an aggregate.
+type group struct {
+	of       aggregate
+	pk, sk   string
+	portions []portion
+}
+
+func (g *group) row() string {
+	row := item{"PK": str(g.pk), "SK": str(g.sk)}
+	for name, of := range g.of.of {
+		var values []any
+		for _, o := range g.portions {
+			if tag, _ := untag(o.values[name]); tag != "" && tag != "NULL" {
+				values = append(values, o.values[name])
+			}
+		}
+		switch of {
+		case "count":
+			row[name] = tagged("N", fmt.Sprint(len(g.portions)))
+		case "distinct":
+			if len(values) == 0 {
+				break
+			}
+			different := make(map[string]bool)
+			for _, v := range values {
+				different[canonical(item{"v": v})] = true
+			}
+			row[name] = tagged("N", fmt.Sprint(len(different)))
+		case "sum":
+			row[name] = total(values)
+		default:
+			if len(values) == 0 {
+				break
+			}
+			slices.SortFunc(values, ordered)
+			row[name] = values[0]
+			if of == "max" {
+				row[name] = values[len(values)-1]
+			}
+		}
+	}
+	return canonical(row)
+}
+
+// total is an exact sum: a number, or its text where it has more than 38 digits.
+func total(values []any) any {
+	sum := new(big.Rat)
+	for _, v := range values {
+		_, x := untag(v)
+		n, _ := new(big.Rat).SetString(x.(string))
+		sum.Add(sum, n)
+	}
+	places, _ := sum.FloatPrec()
+	digits := sum.FloatString(places)
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(digits, "-"), ".")
+	if len(strings.Trim(whole+fraction, "0")) > 38 || len(whole) > 126 {
+		return str(digits)
+	}
+	return tagged("N", digits)
+}
+
+// ordered is S before N before B, and by value.
+func ordered(a, b any) int {
+	s, x := untag(a)
+	t, y := untag(b)
+	if s != t {
+		return strings.Index("SNB", s) - strings.Index("SNB", t)
+	}
+	if s == "N" {
+		n, _ := new(big.Rat).SetString(x.(string))
+		m, _ := new(big.Rat).SetString(y.(string))
+		return n.Cmp(m)
+	}
+	if s == "B" {
+		n, _ := base64.StdEncoding.DecodeString(x.(string))
+		m, _ := base64.StdEncoding.DecodeString(y.(string))
+		return bytes.Compare(n, m)
+	}
+	return strings.Compare(x.(string), y.(string))
+}
+
+func day(v any) string {
+	at, err := time.Parse(time.RFC3339, text(v))
+	if err != nil {
+		return ""
+	}
+	return at.UTC().Format(time.DateOnly)
+}
+
+// wanted says which rows the items ask for, and all rows that may stand there.
+func wanted(cs []change) map[string][]string {
+	rows := make(map[string][]string)
+	highest := make(map[string]change)
+	for key, c := range last(cs) {
+		mail := strings.ToLower(text(c.new["Mail"]))
+		if c.gone || c.new == nil || mail == "" {
+			continue
+		}
+		add := func(pk, sk, column, attribute string) string {
+			row := item{"PK": str(pk), "SK": str(sk), "who": str(key)}
+			if v, ok := c.new[attribute]; ok {
+				row[column] = v
+			}
+			name := canonical(item{"PK": row["PK"], "SK": row["SK"]})
+			rows[name] = append(rows[name], canonical(row))
+			return name
+		}
+		if d := day(c.new["CreatedAt"]); d != "" {
+			add("FIRST#"+mail, d[:len("2006-01")], "price", "Price")
+		}
+		if text(c.new["Type"]) == "Product" {
+			continue
+		}
+		name := canonical(item{"PK": str("LATEST#" + mail), "SK": str("ROW")})
+		if was, ok := highest[name]; ok && !c.after(was) {
+			continue
+		}
+		highest[name] = c
+		delete(rows, name)
+		add("LATEST#"+mail, "ROW", "total", "Total")
+	}
+	return rows
+}
+
+// after orders changes of different items: by second, version and key.
+func (c change) after(d change) bool {
+	if c.second != d.second {
+		return c.second > d.second
+	}
+	return c.version+" "+c.key > d.version+" "+d.key
+}
+
+// merge adds a row to those that there are. Rows of shards, whose keys end in ~0,
+// ~1, ..., are added up.
+func merge(rows map[string]item, row item) {
+	key := text(row["PK"])
+	for _, a := range aggregates {
+		if !strings.HasPrefix(key, a.prefix) || a.shards == 0 {
+			continue
+		}
+		if i := strings.LastIndexByte(key, '~'); i >= 0 {
+			row["PK"] = str(key[:i])
+		}
+		was := rows[canonical(item{"PK": row["PK"], "SK": row["SK"]})]
+		for name, v := range was {
+			is, there := row[name]
+			switch of := a.of[name]; {
+			case !there, of == "min" && ordered(v, is) < 0, of == "max" && ordered(v, is) > 0:
+				row[name] = v
+			case of == "sum", of == "count", of == "distinct":
+				row[name] = total([]any{v, is})
+			}
+		}
+	}
+	rows[canonical(item{"PK": row["PK"], "SK": row["SK"]})] = row
+}
+
+// checkCounts compares a folder with what the oracle makes of changes that
+// arrived in this order.
+func checkCounts(t *testing.T, out string, arrived []change) {
+	t.Helper()
+	want := wanted(arrived)
+	for name, row := range counted(arrived) {
+		want[name] = append(want[name], row)
+	}
+	held := make(map[string]item)
+	for _, line := range query(t, out, "view", counts.rows, "--typed") {
+		var row item
+		decode(t, line, &row)
+		if tag, _ := untag(row["SK"]); tag != "S" {
+			continue // of a Type that is a number
+		}
+		merge(held, row)
+	}
+	got := make(map[string]string)
+	for name, row := range held {
+		got[name] = canonical(row)
+	}
+	wrong := 0
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if is := got[name]; !slices.Contains(want[name], is) {
+			if wrong++; wrong <= 3 {
+				t.Errorf("%s is\n  %s\nwant\n  %s", name, is, strings.Join(want[name], "\nor\n  "))
+			}
+		}
+		delete(got, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if wrong++; wrong <= 3 {
+			t.Errorf("%s should not be there: %s", name, got[name])
+		}
+	}
+	if wrong > 3 {
+		t.Errorf("%d differences in all, of %d", wrong, len(want))
+	}
+}

@@ -1,0 +1,236 @@
+package model
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// share is what one element counts for in one group.
+type share struct {
+	group  sinktest.Item
+	values []sinktest.Attr // as Aggregate.Values; nil: none
+}
+
+// shares is what an item counts for.
+func (a *Aggregate) shares(key string, it sinktest.Item) ([]share, verdict) {
+	if is := holds(a.When, it); is != found {
+		return nil, is
+	}
+	elements := []sinktest.Attr{nil}
+	if a.ForEach != nil {
+		list := at(it, a.ForEach)
+		if tag(list) == "" || tag(list) == "NULL" {
+			return nil, missing
+		}
+		var ok bool
+		if elements, ok = list["L"].([]sinktest.Attr); !ok {
+			return nil, failed
+		}
+	}
+	var all []share
+	for _, e := range elements {
+		one, is := a.share(scope{key: key, item: it, each: e})
+		if is == failed {
+			return nil, failed
+		}
+		if is == found {
+			all = append(all, one)
+		}
+	}
+	return all, found
+}
+
+func (a *Aggregate) share(s scope) (share, verdict) {
+	group, is := s.rowKey(a.PK, a.SK)
+	if is != found {
+		return share{}, is
+	}
+	one := share{group: group}
+	for _, v := range a.Values {
+		value, is := v.of(s)
+		if is == failed {
+			return one, failed
+		}
+		one.values = append(one.values, value)
+	}
+	return one, found
+}
+
+// of is the value that a share brings; nil where it has none.
+func (v Value) of(s scope) (sinktest.Attr, verdict) {
+	if v.Of == "count" {
+		return nil, missing
+	}
+	x := Part{Path: v.Path, Each: v.Each}.lookup(s)
+	switch t := tag(x); {
+	case t == "" || t == "NULL":
+		return nil, missing
+	case v.Of == "sum" && t != "N", !slices.Contains(kinds, t):
+		return nil, failed
+	}
+	return x, found
+}
+
+// groups is the rows of the aggregate. What an item counts for is replaced by its
+// next change; what it left when it expired stays, where Keep is set.
+func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
+	type contribution struct {
+		version string
+		shares  []share
+	}
+	s, known := newState(), map[string]contribution{}
+	count.ByState = true
+	var kept []share
+	for _, c := range cs {
+		shares, is := a.shares(c.key, c.New)
+		if is == failed {
+			s.must(sink, c, count)
+			continue
+		}
+		last, isKnown := known[c.key]
+		if isKnown && c.version <= last.version {
+			continue
+		}
+		if was, before := a.shares(c.key, c.Old); !isKnown && len(shares) == 0 && before != failed && len(was) == 0 {
+			continue // nothing is remembered of an item that never counted
+		}
+		if a.Keep && c.TTL {
+			kept = append(kept, last.shares...)
+		}
+		known[c.key] = contribution{c.version, shares}
+	}
+	groups := map[string][]share{}
+	add := func(shares []share) {
+		for _, one := range shares {
+			name := RowName(a.Table, one.group)
+			groups[name] = append(groups[name], one)
+		}
+	}
+	add(kept)
+	for _, c := range known {
+		add(c.shares)
+	}
+	for _, shares := range groups {
+		s.permit(a.Table, a.total(shares))
+	}
+	return s
+}
+
+// total is the row of a group.
+func (a *Aggregate) total(shares []share) sinktest.Item {
+	row := sinktest.Item{"PK": shares[0].group["PK"], "SK": shares[0].group["SK"]}
+	if a.Shards > 1 { // rows with a shard behind their key are texts
+		text, _ := plainText(row["PK"])
+		row["PK"] = sinktest.Attr{"S": text}
+	}
+	for i, v := range a.Values {
+		sum, distinct := new(big.Rat), map[string]bool{}
+		var least, greatest sinktest.Attr
+		for _, one := range shares {
+			x := one.values[i]
+			if x == nil {
+				continue
+			}
+			if v.Of == "sum" {
+				sum.Add(sum, number(x))
+			}
+			if least == nil || compare(x, least) < 0 {
+				least = x
+			}
+			if greatest == nil || compare(x, greatest) > 0 {
+				greatest = x
+			}
+			distinct[sinktest.Canonical(x)] = true
+		}
+		switch v.Of {
+		case "count":
+			row[v.Name] = Total(big.NewRat(int64(len(shares)), 1))
+		case "sum":
+			row[v.Name] = Total(sum)
+		case "distinct": // as min and max: left out where no share has a value
+			if least != nil {
+				row[v.Name] = Total(big.NewRat(int64(len(distinct)), 1))
+			}
+		case "min":
+			row[v.Name] = least
+		case "max":
+			row[v.Name] = greatest
+		}
+		if row[v.Name] == nil {
+			delete(row, v.Name)
+		}
+	}
+	return row
+}
+
+// Total is a sum as a row holds it: an N where it has at most 38 digits and is
+// within DynamoDB's range, and else its text.
+func Total(r *big.Rat) sinktest.Attr {
+	text := decimal(r)
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	significant := strings.TrimRight(digits, "0")
+	if len(significant) <= 38 && len(whole) <= 126 && len(fraction) <= 130 {
+		return sinktest.Attr{"N": text}
+	}
+	return sinktest.Attr{"S": text}
+}
+
+// Merge adds the rows of the shards of one table: whose partition key ends in ~0,
+// ~1, ... and is text.
+func (a *Aggregate) Merge(rows []sinktest.Item) ([]sinktest.Item, error) {
+	if a.Shards < 2 {
+		return rows, nil
+	}
+	var names []string
+	merged := map[string]sinktest.Item{}
+	for _, row := range rows {
+		pk, ok := row["PK"]["S"].(string)
+		i := strings.LastIndexByte(pk, '~')
+		if !ok || i < 0 {
+			return nil, fmt.Errorf("the row %s has no shard", sinktest.Canonical(row))
+		}
+		row["PK"] = sinktest.Attr{"S": pk[:i]}
+		name := RowName(a.Table, row)
+		sum, ok := merged[name]
+		if !ok {
+			names, merged[name] = append(names, name), row
+			continue
+		}
+		for _, v := range a.Values {
+			sum[v.Name] = v.merge(sum[v.Name], row[v.Name])
+			if sum[v.Name] == nil {
+				delete(sum, v.Name)
+			}
+		}
+	}
+	var out []sinktest.Item
+	for _, name := range names {
+		out = append(out, merged[name])
+	}
+	return out, nil
+}
+
+func (v Value) merge(a, b sinktest.Attr) sinktest.Attr {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case v.Of == "min" && compare(b, a) < 0, v.Of == "max" && compare(b, a) > 0:
+		return b
+	case v.Of == "min", v.Of == "max":
+		return a
+	}
+	return Total(new(big.Rat).Add(worth(a), worth(b)))
+}
+
+// worth is a number that a row holds, as N or as text.
+func worth(a sinktest.Attr) *big.Rat {
+	text, _ := plainText(a)
+	return rat(text)
+}

@@ -1,0 +1,177 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// documents is the documents of a search index: of each item, the newest change
+// has the last word.
+func (k *Search) documents(sink, pipeline string, cs []change, count *Count) State {
+	s, newest := newState(), map[string]string{}
+	for _, c := range cs {
+		was, is := holds(k.When, c.Old), holds(k.When, c.New)
+		if was == failed || is == failed {
+			s.must(sink, c, count)
+			continue
+		}
+		if was == missing && is == missing {
+			count.Idle++
+		}
+		if was == missing && is == missing || c.version < newest[c.key] {
+			continue
+		}
+		newest[c.key] = c.version
+		name := k.Index + " " + c.key
+		delete(s.Documents, name)
+		if is == found {
+			doc := map[string]any{"_tw": map[string]any{"version": c.version, "by": pipeline}}
+			for name, a := range c.New {
+				doc[name] = plainJSON(a)
+			}
+			s.Documents[name] = DocumentText(doc)
+		}
+	}
+	return s
+}
+
+// DocumentText is a document as text that is equal for equal ones.
+func DocumentText(doc map[string]any) string {
+	b, err := json.Marshal(doc)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// plainJSON is a value in a document: numbers with all their digits, as text
+// where they are no integer and a double would not keep them.
+func plainJSON(a sinktest.Attr) any {
+	switch tag(a) {
+	case "S":
+		return a["S"]
+	case "N":
+		text := decimal(number(a))
+		whole, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+		if fraction != "" && len(strings.TrimLeft(whole+fraction, "0")) > 15 {
+			return text
+		}
+		return json.Number(text)
+	case "B":
+		return a["B"]
+	case "BOOL":
+		return a["BOOL"]
+	case "L":
+		out := []any{}
+		for _, e := range a["L"].([]sinktest.Attr) {
+			out = append(out, plainJSON(e))
+		}
+		return out
+	case "SS":
+		return a["SS"]
+	case "M":
+		out := map[string]any{}
+		for name, e := range members(a) {
+			out[name] = plainJSON(e)
+		}
+		return out
+	}
+	return nil
+}
+
+// asks is the archive's condition of a change. An image that is not there has no attributes.
+func (k *Archive) asks(c change) verdict {
+	switch {
+	case k.When == nil:
+		return found
+	case k.Image == "old":
+		return k.When.eval(c.Old)
+	}
+	return k.When.eval(c.New)
+}
+
+// lacks tells whether k is an archive whose condition a change does not meet.
+func (k *Archive) lacks(c change) bool { return k != nil && k.asks(c) == missing }
+
+// archived is what an archive keeps: every change that it takes, once.
+func (k *Archive) archived(sink string, cs []change, count *Count) State {
+	s := newState()
+	for _, c := range cs {
+		if k.asks(c) == failed {
+			s.must(sink, c, count)
+			continue
+		}
+		if k.Kinds == nil || slices.Contains(k.Kinds, kindOf(c.Record)) {
+			s.Archived[ChangeName(k.Bucket, c.key, c.version)] = ChangeText(c.EventName, c.Keys, c.Old, c.New)
+		} else {
+			count.Idle++
+		}
+	}
+	return s
+}
+
+func kindOf(r sinktest.Record) string {
+	switch {
+	case r.TTL:
+		return "ttl_delete"
+	case r.Removed():
+		return "user_delete"
+	}
+	return "change"
+}
+
+// events is what is published: each event once, by its id.
+func (k *Notify) events(sink string, ds []Detector, cs []change, count *Count) State {
+	s := newState()
+	for _, c := range cs {
+		seen := false
+		for _, d := range ds {
+			if slices.Contains(k.Events, d.Name) && !c.TTL && d.sees(c) {
+				seen = true
+				s.Events[EventName(sink, d.Name, c.key, c.version)] = "old " + attribute(c.Old, d.Attribute) + " new " + attribute(c.New, d.Attribute)
+			}
+		}
+		if !seen {
+			count.Idle++
+		}
+	}
+	return s
+}
+
+// EventName names an event.
+func EventName(sink, detector, key, version string) string {
+	return strings.Join([]string{sink, detector, key, version}, " ")
+}
+
+func (d Detector) sees(c change) bool {
+	was, is := c.Old[d.Attribute], c.New[d.Attribute]
+	switch {
+	case d.To != "":
+		return is["S"] == d.To && was["S"] != d.To
+	case d.Appears:
+		return was == nil && is != nil
+	}
+	return was != nil && is == nil
+}
+
+// attribute is a value as an event shows it: plain JSON, or nothing.
+func attribute(it sinktest.Item, name string) string {
+	if it[name] == nil {
+		return "nothing"
+	}
+	b, err := json.Marshal(plainEvent(it[name]))
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func plainEvent(a sinktest.Attr) any {
+	if tag(a) == "N" {
+		return json.Number(decimal(number(a)))
+	}
+	return plainJSON(a)
+}

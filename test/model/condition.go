@@ -1,0 +1,131 @@
+package model
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// Condition is a CEL expression over one image.
+type Condition struct {
+	Op     string   // ==, !=, <, >, in, and, or, not
+	Path   []string // of a comparison
+	Texts  []string // of == != in: texts
+	Number string   // of == != < >: a number instead of a text
+	Null   bool     // of == !=: null instead of either
+	Inner  []Condition
+}
+
+// CEL writes the expression. image is the variable: item, old or new.
+func (c Condition) CEL(image string) string {
+	left := image + "." + strings.Join(c.Path, ".")
+	switch c.Op {
+	case "and", "or":
+		var parts []string
+		for _, in := range c.Inner {
+			parts = append(parts, in.CEL(image))
+		}
+		return "(" + strings.Join(parts, map[string]string{"and": " && ", "or": " || "}[c.Op]) + ")"
+	case "not":
+		return "!(" + c.Inner[0].CEL(image) + ")"
+	case "in":
+		return fmt.Sprintf("%s in [%s]", left, strings.Join(quoted(c.Texts), ", "))
+	}
+	right := c.Number
+	switch {
+	case c.Null:
+		right = "null"
+	case right == "":
+		right = quoted(c.Texts)[0]
+	}
+	return left + " " + c.Op + " " + right
+}
+
+func quoted(texts []string) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, fmt.Sprintf("%q", t))
+	}
+	return out
+}
+
+// eval asks the condition of an image; nil is no image, whose attributes are null.
+// found is yes, missing is no.
+func (c Condition) eval(it sinktest.Item) verdict {
+	switch c.Op {
+	case "and":
+		return c.combine(it, missing)
+	case "or":
+		return c.combine(it, found)
+	case "not":
+		return not(c.Inner[0].eval(it))
+	}
+	v := at(it, c.Path)
+	null := tag(v) == "" || tag(v) == "NULL"
+	switch c.Op {
+	case "<", ">":
+		if null {
+			return missing
+		}
+		if tag(v) != "N" {
+			return failed
+		}
+		return yes((number(v).Cmp(rat(c.Number)) > 0) == (c.Op == ">") && number(v).Cmp(rat(c.Number)) != 0)
+	case "in":
+		s, isText := v["S"].(string)
+		return yes(isText && slices.Contains(c.Texts, s))
+	}
+	equal := false
+	switch {
+	case c.Null:
+		equal = null
+	case c.Number != "":
+		equal = tag(v) == "N" && number(v).Cmp(rat(c.Number)) == 0
+	default:
+		s, isText := v["S"].(string)
+		equal = isText && s == c.Texts[0]
+	}
+	return yes(equal == (c.Op == "=="))
+}
+
+// combine is and, or: one side that decides is enough, and hides an error of the other.
+func (c Condition) combine(it sinktest.Item, decides verdict) verdict {
+	out := not(decides)
+	for _, in := range c.Inner {
+		switch v := in.eval(it); v {
+		case decides:
+			return v
+		case failed:
+			out = failed
+		}
+	}
+	return out
+}
+
+func yes(is bool) verdict {
+	if is {
+		return found
+	}
+	return missing
+}
+
+func not(v verdict) verdict {
+	switch v {
+	case found:
+		return missing
+	case missing:
+		return found
+	}
+	return failed
+}
+
+func rat(text string) *big.Rat {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		panic("no number: " + text)
+	}
+	return r
+}

@@ -1,0 +1,219 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Config is a configuration as plain data.
+type Config struct {
+	Name      string
+	Filters   []Filter
+	Detectors []Detector
+	Sinks     []Sink
+}
+
+// Sink is one sink. Exactly one of View, Aggregate, Search, Archive and Notify is set.
+type Sink struct {
+	Name        string
+	Filters     []Filter
+	Concurrency int // 0: not said
+	Batch       int // 0: not said
+	View        *View
+	Aggregate   *Aggregate
+	Search      *Search
+	Archive     *Archive
+	Notify      *Notify
+}
+
+// Filter drops or keeps.
+type Filter struct {
+	TTLDeletes bool   // drop: ttl_deletes
+	Attribute  string // keep: {key_prefix: {Attribute: Prefix}}
+	Prefix     string
+}
+
+// Detector raises one event at most for a change.
+type Detector struct {
+	Name      string
+	Attribute string
+	To        string // a text that it becomes; "": see Appears
+	Appears   bool   // comes; else it goes
+}
+
+// Column is a named template.
+type Column struct {
+	Name  string
+	Value Template
+}
+
+// View keeps rows at PK and SK.
+type View struct {
+	Table      string
+	When       *Condition
+	PK, SK     Template
+	Attributes []Column
+	Collision  string // dead_letter, keep_first, last; "": not said
+	Apart      bool
+}
+
+// Aggregate counts in groups at PK and SK.
+type Aggregate struct {
+	Table   string
+	When    *Condition
+	PK, SK  Template
+	ForEach []string // path of a list; nil: the item counts
+	Values  []Value
+	Shards  int // 0: not said
+	Keep    bool
+}
+
+// Value is one value of an aggregate.
+type Value struct {
+	Name string
+	Of   string // count, sum, min, max, distinct
+	Path []string
+	Each bool
+}
+
+// Search keeps documents of all attributes.
+type Search struct {
+	Index string
+	When  *Condition
+}
+
+// Archive keeps changes.
+type Archive struct {
+	Bucket  string
+	Kinds   []string // nil: all
+	PerItem Template // nil: the log
+	When    *Condition
+	Image   string // old or new: what When is asked of
+}
+
+// Notify publishes the events of detectors.
+type Notify struct{ Events []string }
+
+// YAML is the configuration as a file.
+func (c Config) YAML() string {
+	var b strings.Builder
+	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	w("version: 1\nname: %s\nsource: {table: shop}", c.Name)
+	writeFilters(w, "", c.Filters)
+	if len(c.Detectors) > 0 {
+		w("detect:")
+	}
+	for _, d := range c.Detectors {
+		switch {
+		case d.To != "":
+			w("  %s: {attribute: %s, to: %s}", d.Name, d.Attribute, quote(d.To))
+		case d.Appears:
+			w("  %s: {appeared: %s}", d.Name, d.Attribute)
+		default:
+			w("  %s: {disappeared: %s}", d.Name, d.Attribute)
+		}
+	}
+	w("sinks:")
+	for _, s := range c.Sinks {
+		w("  %s:", s.Name)
+		s.write(w)
+		writeFilters(w, "      ", s.Filters)
+		if s.Concurrency > 0 {
+			w("      concurrency: %d", s.Concurrency)
+		}
+		if s.Batch > 0 {
+			w("      batch: {count: %d}", s.Batch)
+		}
+	}
+	w("dead_letters: {bucket: dead, prefix: x/}")
+	return b.String()
+}
+
+func (s Sink) write(w func(string, ...any)) {
+	switch {
+	case s.View != nil:
+		v := s.View
+		w("    view:\n      table: %s", v.Table)
+		writeWhen(w, v.When, "item")
+		writeKey(w, "key", v.PK, v.SK)
+		if len(v.Attributes) > 0 {
+			w("      attributes:")
+		}
+		for _, a := range v.Attributes {
+			w("        %s: %s", a.Name, quote(a.Value.String()))
+		}
+		if v.Collision != "" {
+			w("      on_collision: %s", v.Collision)
+		}
+		if v.Apart {
+			w("      tombstones: apart")
+		}
+	case s.Aggregate != nil:
+		a := s.Aggregate
+		w("    aggregate:\n      table: %s", a.Table)
+		writeWhen(w, a.When, "item")
+		if len(a.ForEach) > 0 {
+			w("      for_each: %s", strings.Join(a.ForEach, "."))
+		}
+		writeKey(w, "group", a.PK, a.SK)
+		w("      values:")
+		for _, v := range a.Values {
+			w("        %s: %s", v.Name, v.yaml())
+		}
+		if a.Shards > 0 {
+			w("      shards: %d", a.Shards)
+		}
+		w("      on_ttl_delete: %s", map[bool]string{true: "keep", false: "retract"}[a.Keep])
+	case s.Search != nil:
+		w("    search:\n      index: %s", s.Search.Index)
+		writeWhen(w, s.Search.When, "item")
+	case s.Archive != nil:
+		a := s.Archive
+		w("    archive:\n      bucket: %s", a.Bucket)
+		if a.Kinds != nil {
+			w("      kinds: [%s]", strings.Join(a.Kinds, ", "))
+		}
+		if a.PerItem != nil {
+			w("      layout: per_item\n      key: %s", quote(a.PerItem.String()))
+		}
+		writeWhen(w, a.When, a.Image)
+	case s.Notify != nil:
+		w("    notify:\n      events: [%s]", strings.Join(s.Notify.Events, ", "))
+	}
+}
+
+func (v Value) yaml() string {
+	if v.Of == "count" {
+		return v.Of
+	}
+	path := strings.Join(v.Path, ".")
+	if v.Each {
+		path = "each." + path
+	}
+	return fmt.Sprintf("{%s: %s}", v.Of, path)
+}
+
+func writeKey(w func(string, ...any), name string, pk, sk Template) {
+	w("      %s: {PK: %s, SK: %s}", name, quote(pk.String()), quote(sk.String()))
+}
+
+func writeWhen(w func(string, ...any), c *Condition, image string) {
+	if c != nil {
+		w("      when: %s", quote(c.CEL(image)))
+	}
+}
+
+func writeFilters(w func(string, ...any), indent string, fs []Filter) {
+	if len(fs) > 0 {
+		w("%sfilters:", indent)
+	}
+	for _, f := range fs {
+		if f.TTLDeletes {
+			w("%s  - drop: ttl_deletes", indent)
+		} else {
+			w("%s  - keep: {key_prefix: {%s: %s}}", indent, f.Attribute, quote(f.Prefix))
+		}
+	}
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

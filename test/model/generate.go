@@ -1,0 +1,237 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+)
+
+// Schemas are the key attributes that a source table may have.
+var Schemas = []map[string]string{{"PK": "S", "SK": "S"}, {"ID": "N"}, {"ID": "B"}}
+
+// Configs generates configurations of one to five sinks over the attributes of
+// [Streams], for a table of such keys.
+func Configs(keys map[string]string) *rapid.Generator[Config] {
+	return rapid.Custom(func(t *rapid.T) Config {
+		g := generator{T: t, keys: slices.Sorted(maps.Keys(keys)), texts: keys["PK"] == "S"}
+		c := Config{Name: "model", Filters: g.filters()}
+		c.Detectors = []Detector{
+			{Name: "paid", Attribute: "Status", To: "paid"},
+			{Name: "came", Attribute: "Email", Appears: true},
+			{Name: "went", Attribute: "Email"},
+		}
+		for i := range rapid.IntRange(1, 5).Draw(t, "sinks") {
+			s := g.sink(fmt.Sprintf("s%d", i))
+			if s.Aggregate != nil && slices.ContainsFunc(slices.Concat(c.Filters, s.Filters), func(f Filter) bool { return f.TTLDeletes }) {
+				s.Aggregate.Keep = true // nothing can be taken out whose leave is dropped
+			}
+			c.Sinks = append(c.Sinks, s)
+		}
+		return c
+	})
+}
+
+type generator struct {
+	*rapid.T
+	keys  []string
+	texts bool // the table's keys are texts
+}
+
+func (g generator) one(of int) bool { return rapid.IntRange(1, of).Draw(g.T, "one") == 1 }
+
+func pick[T any](g generator, label string, from ...T) T {
+	return rapid.SampledFrom(from).Draw(g.T, label)
+}
+
+func (g generator) filters() []Filter {
+	var fs []Filter
+	if g.one(8) {
+		fs = append(fs, Filter{TTLDeletes: true})
+	}
+	if g.texts && g.one(8) {
+		fs = append(fs, Filter{Attribute: "PK", Prefix: pick(g, "prefix", "u", "o", "%")})
+	}
+	return fs
+}
+
+func (g generator) sink(name string) Sink {
+	s := Sink{Name: name, Filters: g.filters()}
+	if g.one(3) {
+		s.Concurrency = pick(g, "concurrency", 1, 2, 7)
+	}
+	if g.one(3) {
+		s.Batch = pick(g, "batch", 1, 2, 5)
+	}
+	// Sinks whose keys begin with their name may share a table.
+	table := pick(g, "table", name+"-rows", "shared")
+	switch pick(g, "kind", "view", "view", "aggregate", "aggregate", "aggregate", "search", "archive", "notify") {
+	case "view":
+		s.View = g.view(name, table)
+	case "aggregate":
+		s.Aggregate = g.aggregate(name, table)
+	case "search":
+		s.Search = &Search{Index: name, When: g.when()}
+	case "archive":
+		s.Archive = g.archive(name)
+	default:
+		s.Notify = &Notify{Events: []string{"paid", "came", "went"}[:rapid.IntRange(1, 3).Draw(g.T, "events")]}
+	}
+	return s
+}
+
+func literal(text string) Part { return Part{Literal: text} }
+
+func path(names ...string) Part { return Part{Path: names} }
+
+func (p Part) with(name, arg string) Part {
+	p.Funcs = append(slices.Clone(p.Funcs), Func{name, arg})
+	return p
+}
+
+// claimed is a key that several items may come to.
+func (g generator) claimed(name, table string) (pk, sk Template) {
+	parts := []Part{
+		path("Email").with("lower", ""), path("Status"), path("Rank"), path("Addr", "City"), path("Blob"),
+		path("Day").with("date", "2006-01"), path("Tag").with("after", "#"), path("Tag").with("before", "#"),
+		path("Status").with("default", "none"), path("Flag"), path("Total"),
+	}
+	pk = Template{pick(g, "pk", parts...)}
+	if table == "shared" || g.one(2) {
+		pk = append(Template{literal(name + "!")}, pk...)
+	}
+	switch rapid.IntRange(0, 3).Draw(g.T, "sk") {
+	case 0:
+		sk = Template{pick(g, "sk", parts...)}
+	case 1:
+		sk = Template{literal("a-"), pick(g, "sk", parts...)}
+	default:
+		sk = Template{literal("ROW")}
+	}
+	return pk, sk
+}
+
+func (g generator) view(name, table string) *View {
+	v := &View{Table: table, When: g.when(), Attributes: g.columns()}
+	v.PK, v.SK = g.claimed(name, table)
+	switch rapid.IntRange(0, 3).Draw(g.T, "guard") {
+	case 0: // the item's key stands in the sort key
+		v.SK = Template{path("Day").with("date", "2006-01-02"), literal("#"), {Key: true}}
+		if g.one(2) {
+			v.SK = v.SK[2:]
+		}
+		v.Apart = g.one(3)
+	case 1: // every key attribute, escaped
+		v.SK = nil
+		for i, key := range g.keys {
+			if i > 0 {
+				v.SK = append(v.SK, literal("#"))
+			}
+			v.SK = append(v.SK, path(key).with("esc", ""))
+		}
+		v.Apart = g.one(3)
+	}
+	if !v.GuardsItself() {
+		v.Collision = pick(g, "collision", "", "dead_letter", "keep_first", "last")
+	}
+	return v
+}
+
+// columns always name the item, so that it shows who holds a row.
+func (g generator) columns() []Column {
+	cs := []Column{{"who", Template{{Key: true}}}}
+	for _, c := range []Column{
+		{"total", Template{path("Total")}},
+		{"any", Template{path("Lines")}},
+		{"status", Template{literal("is "), path("Status")}},
+		{"mail", Template{literal("to "), {Path: []string{"Email"}, Optional: true}}},
+		{"maybe", Template{{Path: []string{"Flag"}, Optional: true}}},
+		{"fixed", Template{literal("{x}")}},
+		{"up", Template{path("Tag").with("upper", "")}},
+	} {
+		if g.one(3) {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+func (g generator) aggregate(name, table string) *Aggregate {
+	a := &Aggregate{Table: table, When: g.when(), Keep: g.one(2), Shards: pick(g, "shards", 0, 1, 2, 3)}
+	a.PK, a.SK = g.claimed(name, table)
+	paths := [][]string{{"Total"}, {"Qty"}, {"Status"}, {"Email"}, {"Tag"}, {"Rank"}, {"Blob"}, {"Addr", "City"}}
+	if g.one(2) {
+		a.ForEach = []string{"Lines"}
+		if g.one(2) {
+			a.PK = Template{literal(name + "!"), {Path: []string{"sku"}, Each: true}}
+		}
+	}
+	for i := range rapid.IntRange(1, 4).Draw(g.T, "values") {
+		v := Value{Name: fmt.Sprintf("v%d", i), Of: pick(g, "of", "count", "sum", "min", "max", "distinct")}
+		switch {
+		case v.Of == "count":
+		case a.ForEach != nil && g.one(2):
+			v.Each, v.Path = true, []string{pick(g, "each", "qty", "sku")}
+			if v.Of == "sum" {
+				v.Path = []string{"qty"}
+			}
+		case v.Of == "sum":
+			v.Path = pick(g, "sum", paths[0], paths[1])
+		default:
+			v.Path = pick(g, "path", paths...)
+		}
+		a.Values = append(a.Values, v)
+	}
+	return a
+}
+
+func (g generator) archive(name string) *Archive {
+	a := &Archive{Bucket: "bucket-" + name, Image: pick(g, "image", "old", "new")}
+	if g.one(2) {
+		a.When = g.when()
+	}
+	if g.one(2) {
+		a.Kinds = pick(g, "kinds", []string{"user_delete"}, []string{"ttl_delete"}, []string{"change"}, []string{"user_delete", "ttl_delete"})
+	}
+	if g.one(2) {
+		a.PerItem = Template{literal("x/")}
+		for _, key := range g.keys {
+			a.PerItem = append(a.PerItem, path(key), literal("/"))
+		}
+		a.PerItem = append(a.PerItem, Part{Version: true})
+	}
+	return a
+}
+
+// when is a condition, or none.
+func (g generator) when() *Condition {
+	if g.one(3) {
+		return nil
+	}
+	c := g.condition(2)
+	return &c
+}
+
+func (g generator) condition(depth int) Condition {
+	if depth > 0 && g.one(3) {
+		op := pick(g, "op", "and", "or", "not")
+		inner := []Condition{g.condition(depth - 1)}
+		if op != "not" {
+			inner = append(inner, g.condition(depth-1))
+		}
+		return Condition{Op: op, Inner: inner}
+	}
+	switch rapid.IntRange(0, 5).Draw(g.T, "comparison") {
+	case 0:
+		return Condition{Op: pick(g, "op", "<", ">"), Path: []string{pick(g, "path", "Total", "Qty", "Rank")}, Number: pick(g, "than", "0", "1.5", "-2.50")}
+	case 1:
+		return Condition{Op: "in", Path: []string{"Status"}, Texts: []string{"paid", "1"}}
+	case 2:
+		return Condition{Op: pick(g, "op", "==", "!="), Path: []string{pick(g, "path", "Email", "Total", "Lines")}, Null: true}
+	case 3:
+		return Condition{Op: pick(g, "op", "==", "!="), Path: []string{pick(g, "path", "Qty", "Rank", "Status")}, Number: pick(g, "number", "1", "0.10")}
+	default:
+		return Condition{Op: pick(g, "op", "==", "=="), Path: []string{"Type"}, Texts: []string{"Order"}}
+	}
+}

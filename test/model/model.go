@@ -1,0 +1,111 @@
+package model
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// change is a record with what the documentation derives from it.
+type change struct {
+	sinktest.Record
+	key     string // canonical
+	version string
+}
+
+func changeOf(r sinktest.Record) change {
+	_, label, _ := strings.Cut(sinktest.StreamARN, "/stream/")
+	at, err := time.Parse("2006-01-02T15:04:05.000", label)
+	if err != nil {
+		panic(err)
+	}
+	n, ok := new(big.Int).SetString(r.Sequence, 10)
+	if !ok {
+		panic("no sequence number: " + r.Sequence)
+	}
+	return change{Record: r, key: CanonicalKey(r.Keys), version: fmt.Sprintf("%010d%040s", at.Unix(), n)}
+}
+
+// Run is what stands in the end when records arrive in this order. Across items
+// any other order must lead to the same.
+func (c Config) Run(records []sinktest.Record) State {
+	s := newState()
+	s.Source = Source{Read: int64(len(records)), Filtered: map[string]int64{}}
+	var arrived []change
+	for _, r := range records {
+		if reason, ok := passes(c.Filters, r); ok {
+			arrived = append(arrived, changeOf(r))
+		} else {
+			s.Source.Filtered[reason]++
+		}
+	}
+	routed := map[string]bool{}
+	for _, sink := range c.Sinks {
+		count := &Count{Dropped: map[string]int64{}}
+		var mine []change
+		for i, ch := range arrived {
+			reason, ok := passes(sink.Filters, ch.Record)
+			if ok && sink.Archive.lacks(ch) {
+				reason, ok = "when", false
+			}
+			if !ok {
+				count.Dropped[reason]++
+				continue
+			}
+			mine = append(mine, ch)
+			routed[fmt.Sprint(i)] = true
+		}
+		count.Routed = int64(len(mine))
+		part := sink.run(c, mine, count)
+		part.Counts = map[string]*Count{sink.Name: count}
+		s.add(part)
+	}
+	s.Source.Routed = int64(len(routed))
+	s.Source.Unrouted = int64(len(arrived) - len(routed))
+	return s
+}
+
+func (k Sink) run(c Config, cs []change, count *Count) State {
+	switch {
+	case k.View != nil && k.View.GuardsItself():
+		return k.View.ownRows(k.Name, cs, count)
+	case k.View != nil:
+		return k.View.sharedRows(k.Name, cs, count)
+	case k.Aggregate != nil:
+		return k.Aggregate.groups(k.Name, cs, count)
+	case k.Search != nil:
+		return k.Search.documents(k.Name, c.Name, cs, count)
+	case k.Archive != nil:
+		return k.Archive.archived(k.Name, cs, count)
+	default:
+		return k.Notify.events(k.Name, c.Detectors, cs, count)
+	}
+}
+
+// passes tells whether filters let a record through, and else the reason that it
+// is counted by.
+func passes(fs []Filter, r sinktest.Record) (reason string, ok bool) {
+	for _, f := range fs {
+		if f.TTLDeletes && r.TTL {
+			return "ttl_deletes", false
+		}
+		if !f.TTLDeletes && !strings.HasPrefix(r.Keys.Text(f.Attribute), f.Prefix) {
+			return "keep_key_prefix", false
+		}
+	}
+	return "", true
+}
+
+// holds asks a condition of an item; nil holds for every one, and no item ever does.
+func holds(when *Condition, it sinktest.Item) verdict {
+	switch {
+	case it == nil:
+		return missing
+	case when == nil:
+		return found
+	}
+	return when.eval(it)
+}

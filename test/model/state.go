@@ -1,0 +1,147 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// State is what stands in the end: by a name, as text that is equal for equal content.
+type State struct {
+	Rows      map[string][]string // by table and key: every content that is permitted
+	Documents map[string]string   // by index and id
+	Archived  map[string]string   // by bucket, key and version
+	Events    map[string]string   // by sink, detector, key and version
+	Letters   map[string]bool     // by sink, key and version: true where it must be there, false where it may
+
+	Source Source
+	Counts map[string]*Count // by sink
+}
+
+// Source is what the ledger of a source counts in one run.
+type Source struct {
+	Read, Routed, Unrouted int64
+	Filtered               map[string]int64 // by reason
+}
+
+// Count is what the ledger of a sink counts in one run.
+type Count struct {
+	Routed  int64
+	Failed  int64            // changes that nothing can be made of
+	Collide bool             // dead letters may also come of rows that another item has
+	Idle    int64            // changes that mean nothing to the sink
+	ByState bool             // which these are is also up to what is remembered of the item: Idle is 0
+	Dropped map[string]int64 // by reason
+}
+
+// Held is a State as it was found.
+type Held struct {
+	Rows, Documents, Archived, Events map[string]string
+	Letters                           map[string]string // with their errors
+}
+
+// NewHeld is a State without content.
+func NewHeld() Held {
+	return Held{Rows: map[string]string{}, Documents: map[string]string{}, Archived: map[string]string{},
+		Events: map[string]string{}, Letters: map[string]string{}}
+}
+
+// RowName names a row.
+func RowName(table string, row sinktest.Item) string {
+	return table + " " + sinktest.Canonical(sinktest.Item{"PK": row["PK"], "SK": row["SK"]})
+}
+
+// LetterName names the dead letter of a change.
+func LetterName(sink, key, version string) string { return sink + " " + key + " " + version }
+
+// ChangeName names an archived change.
+func ChangeName(bucket, key, version string) string { return bucket + " " + key + " " + version }
+
+// ChangeText is what an archive must keep of a record.
+func ChangeText(name string, keys, old, new sinktest.Item) string {
+	return strings.Join([]string{name, sinktest.Canonical(keys), "old " + sinktest.Canonical(old), "new " + sinktest.Canonical(new)}, " ")
+}
+
+// Differences says in lines where what is held is not what must be; "" where it is.
+func (s State) Differences(h Held) string {
+	var lines []string
+	report := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for name, may := range s.Rows {
+		switch is, ok := h.Rows[name]; {
+		case !ok:
+			report("row %s is missing, want %s", name, strings.Join(may, "\n    or "))
+		case !slices.Contains(may, is):
+			report("row %s is\n       %s\n  want %s", name, is, strings.Join(may, "\n    or "))
+		}
+	}
+	for name, is := range h.Rows {
+		if _, ok := s.Rows[name]; !ok {
+			report("row %s should not be there: %s", name, is)
+		}
+	}
+	for name, must := range s.Letters {
+		if _, ok := h.Letters[name]; must && !ok {
+			report("dead letter %s is missing", name)
+		}
+	}
+	for name, err := range h.Letters {
+		if _, ok := s.Letters[name]; !ok {
+			report("dead letter %s should not be there: %s", name, err)
+		}
+	}
+	for what, pair := range map[string][2]map[string]string{
+		"document": {s.Documents, h.Documents}, "archived change": {s.Archived, h.Archived}, "event": {s.Events, h.Events},
+	} {
+		want, got := pair[0], pair[1]
+		for name, w := range want {
+			if is, ok := got[name]; !ok {
+				report("%s %s is missing, want %s", what, name, w)
+			} else if is != w {
+				report("%s %s is\n       %s\n  want %s", what, name, is, w)
+			}
+		}
+		for name, is := range got {
+			if _, ok := want[name]; !ok {
+				report("%s %s should not be there: %s", what, name, is)
+			}
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func newState() State {
+	return State{Rows: map[string][]string{}, Documents: map[string]string{}, Archived: map[string]string{},
+		Events: map[string]string{}, Letters: map[string]bool{}, Counts: map[string]*Count{}}
+}
+
+// permit adds a row that may stand at its key.
+func (s State) permit(table string, row sinktest.Item) {
+	name := RowName(table, row)
+	s.Rows[name] = append(s.Rows[name], sinktest.Canonical(row))
+}
+
+// must demands a dead letter; may allows one.
+func (s State) must(sink string, c change, count *Count) {
+	s.Letters[LetterName(sink, c.key, c.version)] = true
+	count.Failed++
+}
+
+func (s State) may(sink string, c change) {
+	name := LetterName(sink, c.key, c.version)
+	s.Letters[name] = s.Letters[name]
+}
+
+func (s State) add(part State) {
+	for name, rows := range part.Rows {
+		s.Rows[name] = append(s.Rows[name], rows...)
+	}
+	maps.Copy(s.Documents, part.Documents)
+	maps.Copy(s.Archived, part.Archived)
+	maps.Copy(s.Events, part.Events)
+	maps.Copy(s.Letters, part.Letters)
+	maps.Copy(s.Counts, part.Counts)
+}

@@ -1,0 +1,199 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// Template is a template's parts, one behind the other.
+type Template []Part
+
+// Part is a literal text, or a placeholder.
+type Part struct {
+	Literal  string
+	Key      bool     // {@key}
+	Version  bool     // {@version}
+	Path     []string // names from the item, or from the element where Each is set
+	Each     bool
+	Optional bool
+	Funcs    []Func // lower, upper, esc, date, after, before, default
+}
+
+// Func is what a text is put through.
+type Func struct{ Name, Arg string }
+
+// String is the template as the configuration has it.
+func (t Template) String() string {
+	var b strings.Builder
+	for _, p := range t {
+		b.WriteString(p.String())
+	}
+	return b.String()
+}
+
+// String is the part as the configuration has it.
+func (p Part) String() string {
+	var body string
+	switch {
+	case p.Key:
+		body = "@key"
+	case p.Version:
+		body = "@version"
+	case len(p.Path) > 0:
+		body = strings.Join(p.Path, ".")
+		if p.Each {
+			body = "each." + body
+		}
+	default:
+		return strings.NewReplacer("{", "{{", "}", "}}").Replace(p.Literal)
+	}
+	if p.Optional {
+		body += "?"
+	}
+	for _, f := range p.Funcs {
+		body += "|" + f.Name
+		if f.Arg != "" {
+			body += ":" + strings.NewReplacer(`\`, `\\`, "|", `\|`, "}", `\}`, ":", `\:`).Replace(f.Arg)
+		}
+	}
+	return "{" + body + "}"
+}
+
+// verdict is what came of evaluating something.
+type verdict uint8
+
+const (
+	found   verdict = iota
+	missing         // sparse, or left out
+	failed          // a permanent error
+)
+
+// scope is what a template is evaluated over.
+type scope struct {
+	key  string // canonical, of the item
+	item sinktest.Item
+	each sinktest.Attr
+}
+
+// eval is the value of a template. Exactly one path keeps the type.
+func (t Template) eval(s scope) (sinktest.Attr, verdict) {
+	if len(t) == 1 && len(t[0].Path) > 0 && len(t[0].Funcs) == 0 {
+		v := t[0].lookup(s)
+		if empty(v) {
+			return nil, missing
+		}
+		return v, found
+	}
+	var b strings.Builder
+	for _, p := range t {
+		text, v := p.text(s)
+		if v != found {
+			return nil, v
+		}
+		b.WriteString(text)
+	}
+	if b.Len() == 0 {
+		return nil, missing
+	}
+	return sinktest.Attr{"S": b.String()}, found
+}
+
+// evalKey is eval for a key attribute, which is S, N or B.
+func (t Template) evalKey(s scope) (sinktest.Attr, verdict) {
+	v, is := t.eval(s)
+	if is == found && tag(v) != "S" && tag(v) != "N" && tag(v) != "B" {
+		return nil, failed
+	}
+	return v, is
+}
+
+func (p Part) lookup(s scope) sinktest.Attr {
+	if p.Each {
+		return at(members(s.each), p.Path)
+	}
+	return at(s.item, p.Path)
+}
+
+func (p Part) text(s scope) (string, verdict) {
+	if !p.Key && len(p.Path) == 0 {
+		return p.Literal, found
+	}
+	text, ok := s.key, true
+	if !p.Key {
+		text, ok = plainText(p.lookup(s))
+	}
+	if !ok {
+		return "", failed
+	}
+	for _, f := range p.Funcs {
+		if text, ok = f.apply(text); !ok {
+			return "", failed
+		}
+	}
+	if text == "" && !p.Optional {
+		return "", missing
+	}
+	return text, found
+}
+
+func (f Func) apply(text string) (string, bool) {
+	if text == "" {
+		if f.Name == "default" {
+			return f.Arg, true
+		}
+		return "", true
+	}
+	switch f.Name {
+	case "lower":
+		return strings.ToLower(text), true
+	case "upper":
+		return strings.ToUpper(text), true
+	case "esc":
+		return escaped(text), true
+	case "after":
+		_, after, _ := strings.Cut(text, f.Arg)
+		return after, true
+	case "before":
+		before, _, ok := strings.Cut(text, f.Arg)
+		if !ok {
+			return "", true
+		}
+		return before, true
+	case "date":
+		at, ok := instant(text)
+		return at.UTC().Format(f.Arg), ok
+	}
+	return text, true
+}
+
+// instant is epoch seconds, epoch milliseconds from 10^11 on, or RFC 3339.
+func instant(text string) (time.Time, bool) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, true
+	}
+	whole, _, _ := strings.Cut(text, ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	if n >= 100_000_000_000 {
+		return time.UnixMilli(n), true
+	}
+	return time.Unix(n, 0), true
+}
+
+// rowKey is the key of a row: its attributes in their order, until one is missing or fails.
+func (s scope) rowKey(pk, sk Template) (sinktest.Item, verdict) {
+	p, is := pk.evalKey(s)
+	if is != found {
+		return nil, is
+	}
+	q, is := sk.evalKey(s)
+	if is != found {
+		return nil, is
+	}
+	return sinktest.Item{"PK": p, "SK": q}, found
+}

@@ -1,0 +1,142 @@
+package model
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// tag is the type of a value: S, N, B, BOOL, NULL, M, L; "" of what is missing.
+func tag(a sinktest.Attr) string {
+	for t := range a {
+		return t
+	}
+	return ""
+}
+
+// empty tells what counts as missing: nothing, NULL, an empty text, no bytes.
+func empty(a sinktest.Attr) bool {
+	switch tag(a) {
+	case "", "NULL":
+		return true
+	case "S", "B":
+		return a["S"] == "" || a["B"] == ""
+	}
+	return false
+}
+
+// plainText is the text of an S, N, BOOL or B; false of another type.
+func plainText(a sinktest.Attr) (string, bool) {
+	switch tag(a) {
+	case "", "NULL":
+		return "", true
+	case "S":
+		return a["S"].(string), true
+	case "N":
+		return decimal(number(a)), true
+	case "BOOL":
+		return fmt.Sprint(a["BOOL"]), true
+	case "B":
+		return base64.RawURLEncoding.EncodeToString(raw(a)), true
+	}
+	return "", false
+}
+
+// number is what an N is worth.
+func number(a sinktest.Attr) *big.Rat {
+	r, ok := new(big.Rat).SetString(a["N"].(string))
+	if !ok {
+		panic("no number: " + a["N"].(string))
+	}
+	return r
+}
+
+func raw(a sinktest.Attr) []byte {
+	b, err := base64.StdEncoding.DecodeString(a["B"].(string))
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// decimal is a number with all its digits, without an exponent.
+func decimal(r *big.Rat) string {
+	n, _ := r.FloatPrec()
+	return r.FloatString(n)
+}
+
+// at follows member names from an item.
+func at(it sinktest.Item, path []string) sinktest.Attr {
+	for i, name := range path {
+		a := it[name]
+		if i == len(path)-1 {
+			return a
+		}
+		it = members(a)
+	}
+	return nil
+}
+
+// members are those of an M; nil of anything else.
+func members(a sinktest.Attr) sinktest.Item {
+	m, _ := a["M"].(sinktest.Item)
+	return m
+}
+
+// kinds are the types that have an order, in their order.
+var kinds = []string{"S", "N", "B", "BOOL"}
+
+// compare orders S before N before B before BOOL, and each by value.
+func compare(a, b sinktest.Attr) int {
+	if c := cmp.Compare(slices.Index(kinds, tag(a)), slices.Index(kinds, tag(b))); c != 0 {
+		return c
+	}
+	switch tag(a) {
+	case "N":
+		return number(a).Cmp(number(b))
+	case "B":
+		return strings.Compare(string(raw(a)), string(raw(b)))
+	}
+	x, _ := plainText(a)
+	y, _ := plainText(b)
+	return strings.Compare(x, y)
+}
+
+// CanonicalKey is the key of an item as documented: key attributes in the order
+// of their names, joined by a comma; S percent-encoded, N a plus and the number, B an
+// equals sign and base64url.
+func CanonicalKey(keys sinktest.Item) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		a := keys[name]
+		text, _ := plainText(a)
+		parts = append(parts, map[string]string{"S": "", "N": "+", "B": "="}[tag(a)]+escapedUnless(tag(a) != "S", text))
+	}
+	return strings.Join(parts, ",")
+}
+
+func escapedUnless(plain bool, text string) string {
+	if plain {
+		return text
+	}
+	return escaped(text)
+}
+
+// escaped is text with all bytes but A-Z a-z 0-9 _ . - as % and two digits.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("_.-", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,185 @@
+package model
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// GuardsItself tells whether the item's key can be read from the row's key: it
+// holds {@key}, or every key attribute with |esc.
+func (v *View) GuardsItself() bool {
+	return !v.Apart && slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool {
+		return p.Key || len(p.Funcs) == 1 && p.Funcs[0].Name == "esc" // Configs escapes all of them or none
+	})
+}
+
+// row is the row of an item, nil where it has none; failed where it can't be made.
+func (v *View) row(key string, it sinktest.Item, withColumns bool) (sinktest.Item, verdict) {
+	if is := holds(v.When, it); is != found {
+		return nil, is
+	}
+	s := scope{key: key, item: it}
+	row, is := s.rowKey(v.PK, v.SK)
+	if is != found {
+		return nil, is
+	}
+	if !withColumns {
+		return row, found
+	}
+	for _, c := range v.Attributes {
+		a, is := c.Value.eval(s)
+		if is == failed {
+			return nil, failed
+		}
+		if is == found {
+			row[c.Name] = a
+		}
+	}
+	return row, found
+}
+
+// ownRows is the rows of a view whose rows guard themselves: at each place, the
+// newest change that put a row there or took it away has the last word.
+func (v *View) ownRows(sink string, cs []change, count *Count) State {
+	type place struct {
+		version string
+		row     sinktest.Item // nil: taken away
+	}
+	s, places := newState(), map[string]place{}
+	write := func(at sinktest.Item, version string, row sinktest.Item) {
+		name := RowName(v.Table, at)
+		if places[name].version <= version {
+			places[name] = place{version, row}
+		}
+	}
+	for _, c := range cs {
+		was, is1 := v.row(c.key, c.Old, false)
+		row, is2 := v.row(c.key, c.New, true)
+		if is1 == failed || is2 == failed {
+			s.must(sink, c, count)
+			continue
+		}
+		if row == nil && was == nil {
+			count.Idle++
+		}
+		if row != nil {
+			write(row, c.version, row)
+		}
+		if was != nil && (row == nil || RowName("", was) != RowName("", row)) {
+			write(was, c.version, nil)
+		}
+	}
+	for _, p := range places {
+		if p.row != nil {
+			s.permit(v.Table, p.row)
+		}
+	}
+	return s
+}
+
+// claim is what an item asks for.
+type claim struct {
+	change
+	row sinktest.Item // nil: nothing
+}
+
+// above orders claims as `last` does.
+func (c claim) above(d claim) bool {
+	if c.Second != d.Second {
+		return c.Second > d.Second
+	}
+	return strings.Compare(c.version+" "+c.key, d.version+" "+d.key) > 0
+}
+
+// sharedRows is the rows of a view that is guarded by item: of the items that
+// ask for a row in the end, one has it.
+func (v *View) sharedRows(sink string, cs []change, count *Count) State {
+	s := newState()
+	count.ByState = true
+	known := map[string]claim{}               // by item
+	everAsked := map[string]map[string]bool{} // by row: the items
+	asked := map[string]claim{}               // by item and version
+	for _, c := range cs {
+		row, is := v.row(c.key, c.New, true)
+		if is == failed {
+			s.must(sink, c, count)
+			continue
+		}
+		last, isKnown := known[c.key]
+		if row != nil {
+			name := RowName(v.Table, row)
+			if everAsked[name] == nil {
+				everAsked[name] = map[string]bool{}
+			}
+			everAsked[name][c.key] = true
+			asked[c.key+" "+c.version] = claim{c, row}
+		}
+		if isKnown && c.version <= last.version || !isKnown && row == nil {
+			continue
+		}
+		known[c.key] = claim{c, row}
+	}
+	seats := map[string][]claim{}
+	for _, c := range known {
+		if c.row != nil {
+			name := RowName(v.Table, c.row)
+			seats[name] = append(seats[name], c)
+		}
+	}
+	for _, claims := range seats {
+		if v.Collision == "last" {
+			highest := claims[0]
+			for _, c := range claims {
+				if c.above(highest) {
+					highest = c
+				}
+			}
+			claims = []claim{highest}
+		}
+		for _, c := range claims {
+			s.permit(v.Table, c.row)
+		}
+	}
+	if v.Collision == "" || v.Collision == "dead_letter" {
+		count.Collide = true
+		for _, c := range asked {
+			if len(everAsked[RowName(v.Table, c.row)]) > 1 {
+				s.may(sink, c.change)
+			}
+		}
+	}
+	return s
+}
+
+// Collisions are the letters that must be there given the rows as they are found:
+// one of each item that waits for a row which another one has. Rows name their
+// item, so that no two claims look alike.
+func (k Sink) Collisions(source []Filter, records []sinktest.Record, held map[string]string) []string {
+	if k.View == nil || k.View.Collision == "keep_first" || k.View.Collision == "last" || k.View.GuardsItself() {
+		return nil
+	}
+	var letters []string
+	known := map[string]claim{}
+	for _, r := range records {
+		if _, ok := passes(slices.Concat(source, k.Filters), r); !ok {
+			continue
+		}
+		c := changeOf(r)
+		if row, is := k.View.row(c.key, c.New, true); is != failed && c.version > known[c.key].version {
+			known[c.key] = claim{c, row}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		c := known[key]
+		if c.row == nil {
+			continue
+		}
+		if is, ok := held[RowName(k.View.Table, c.row)]; ok && is != sinktest.Canonical(c.row) {
+			letters = append(letters, LetterName(k.Name, c.key, c.version))
+		}
+	}
+	return letters
+}
