@@ -83,6 +83,11 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 		c.build(cfg, root)
 		c.rules(cfg, root)
 		cfg.hash = digest(root)
+		for i := range cfg.Sinks {
+			if len(c.problems) == 0 {
+				cfg.Sinks[i].Settings = c.settings(cfg, root, i)
+			}
+		}
 	}
 	if len(c.problems) > 0 {
 		c.problems.sort()

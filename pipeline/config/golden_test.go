@@ -82,3 +82,12 @@ func golden(t *testing.T, file, got string) {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
+
+func read(t testing.TB, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -41,33 +41,36 @@ const (
 // rule describes one place of the file. The strict walk, the JSON Schema and
 // the refusal of later capabilities all read it.
 type rule struct {
-	shape  shape
-	ref    string         // name under $defs, for a rule that is used in several places
-	like   *regexp.Regexp // text: must match
-	likes  string         // what like asks for, in words
-	words  []word
-	least  int64   // integers: smallest; lists and maps: fewest entries
-	most   int64   // integers: largest; 0: any
-	keys   []key   // of objects
-	oneOf  []group // of objects
-	elem   *rule   // of lists and maps
-	names  *rule   // of a map's names; nil: any text
-	scalar *rule   // eitherShape: where a scalar stands
-	object *rule   // eitherShape: where a mapping stands
-	each   bool    // templates: {each.path} is allowed
-	secret bool    // text: never shown in messages
+	shape   shape
+	ref     string         // name under $defs, for a rule that is used in several places
+	like    *regexp.Regexp // text: must match
+	likes   string         // what like asks for, in words
+	words   []word
+	least   int64   // integers: smallest; lists and maps: fewest entries
+	most    int64   // integers: largest; 0: any
+	keys    []key   // of objects
+	oneOf   []group // of objects
+	elem    *rule   // of lists and maps
+	names   *rule   // of a map's names; nil: any text
+	scalar  *rule   // eitherShape: where a scalar stands
+	object  *rule   // eitherShape: where a mapping stands
+	ordered bool    // of a map: the order of names means something
+	each    bool    // templates: {each.path} is allowed
+	secret  bool    // text: never shown in messages
 }
 
 // key is one key of an object.
 type key struct {
-	name     string
-	rule     *rule
-	doc      string     // one sentence, for the schema
-	by       capability // that brings it
-	what     string     // in the plural, what is refused; default: the key in quotes
-	def      string     // what a missing key means, as it would be written
-	required bool
-	tuning   bool // does not shape outputs: left out of the hash
+	name      string
+	rule      *rule
+	doc       string     // one sentence, for the schema
+	by        capability // that brings it
+	what      string     // in the plural, what is refused; default: the key in quotes
+	def       string     // what a missing key means, as it would be written
+	required  bool
+	tuning    bool // does not shape outputs: left out of hash and settings
+	place     bool // where the output is, beside which its settings are kept: left out of them
+	elsewhere bool // comes into the settings by what it does to others
 }
 
 // group is a set of keys of which one stands, or at most one.

@@ -33,7 +33,7 @@ func digestValue(h hash.Hash, v *value) {
 		}
 	case mapShape:
 		entries := slices.Clone(v.entries)
-		if v.name != "key" {
+		if !v.rule.ordered {
 			slices.SortFunc(entries, func(a, b *value) int { return strings.Compare(a.name, b.name) })
 		}
 		for _, e := range entries {

@@ -20,12 +20,12 @@ func sink() *rule {
 // withShared is a sink's own keys and those that every sink takes.
 func withShared(when *rule, own ...key) *rule {
 	return object(append(own,
-		key{name: "filters", rule: filters(), doc: "What to drop before this sink alone."},
+		key{name: "filters", elsewhere: true, rule: filters(), doc: "What to drop before this sink alone."},
 		key{name: "when", rule: when, doc: "What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."},
 		key{name: "rate", tuning: true, rule: number(), doc: "Deliveries a second. Default: unlimited."},
 		key{name: "concurrency", tuning: true, rule: integer(1), def: "4", doc: "Writes in flight."},
 		key{name: "batch", tuning: true, rule: batch(), doc: "Bounds of one write."},
-		key{name: "allow_sensitive", rule: list(pattern()), doc: "Sensitive paths that this sink may hold."},
+		key{name: "allow_sensitive", elsewhere: true, rule: list(pattern()), doc: "Sensitive paths that this sink may hold."},
 	)...)
 }
 
@@ -42,7 +42,7 @@ func batch() *rule {
 func viewKeys() *rule {
 	return withShared(itemExpr(),
 		key{name: "table", rule: table(), required: true, doc: "Table of the rows."},
-		key{name: "key", rule: columns(), required: true, doc: "Partition key and sort key of a row."},
+		key{name: "key", rule: keyColumns(), required: true, doc: "Partition key and sort key of a row."},
 		key{name: "attributes", rule: columns(), doc: "What else a row holds."},
 		key{name: "on_collision", rule: words("dead_letter", "keep_first", "last"), def: "dead_letter", doc: "What to do when several items claim a row."},
 		key{name: "tombstones", rule: words("in_place", "apart"), def: "in_place", doc: "Where the mark of a removed row stands."},
@@ -56,10 +56,18 @@ func columns() *rule {
 	return r
 }
 
+// keyColumns is columns of which the first is the partition key.
+func keyColumns() *rule {
+	r := columns()
+	r.ordered = true
+	return r
+}
+
 func aggregateKeys() *rule {
 	each := templ()
 	each.each = true
 	group := mapOf(nil, each)
+	group.ordered = true
 	ways := []key{
 		{name: "sum", rule: path(), doc: "Exact sum."},
 		{name: "min", rule: path(), doc: "Least value."},
@@ -81,13 +89,13 @@ func searchKeys() *rule {
 		key{name: "connection", tuning: true, rule: name(), doc: "One of connections."},
 		key{name: "index", rule: templ(), required: true, doc: "Index of the documents."},
 		key{name: "fields", rule: object(
-			key{name: "include", rule: list(path()), doc: "Only these. Default: every attribute."},
+			key{name: "include", elsewhere: true, rule: list(path()), doc: "Only these. Default: every attribute."},
 			key{name: "exclude", rule: list(path()), doc: "All but these."},
 			key{name: "rename", rule: mapOf(path(), text()), doc: "Field name by path."},
 			key{name: "numbers", rule: mapOf(path(), words("string", "scaled_float", "double")), doc: "How long decimals are written, by path."},
 			key{name: "hash", rule: list(path()), doc: "Paths that are written as an HMAC; included by that."},
 		), doc: "What a document holds."},
-		key{name: "mapping", rule: text(), doc: "JSON file of the index's mapping, beside this file."},
+		key{name: "mapping", elsewhere: true, rule: text(), doc: "JSON file of the index's mapping, beside this file."},
 		key{name: "mode", rule: words("exact").and(sinksStage, "fast"), def: "exact", doc: "How versions are compared."},
 		key{name: "id", rule: words("key", "hmac"), def: "key", doc: "What document ids are made of."},
 		key{name: "routing", by: sinksStage, rule: templ(), doc: "Routing of the documents."},
@@ -98,13 +106,13 @@ func searchKeys() *rule {
 
 func archiveKeys() *rule {
 	return withShared(changeExpr(),
-		key{name: "bucket", rule: bucket(), doc: "S3 bucket; may be absent where the store is local."},
+		key{name: "bucket", place: true, rule: bucket(), doc: "S3 bucket; may be absent where the store is local."},
 		key{name: "prefix", rule: text(), doc: "Prefix of the objects."},
 		key{name: "layout", rule: words("log", "per_item"), def: "log", doc: "Objects of many changes, or one for each."},
 		key{name: "kinds", rule: list(words("ttl_delete", "user_delete", "change")), doc: "What is archived. Default: all kinds."},
 		key{name: "key", rule: templ(), doc: "Object key of layout per_item."},
 		key{name: "partition", rule: templ(), doc: "Folder of layout log's objects."},
-		key{name: "roll", rule: object(
+		key{name: "roll", tuning: true, rule: object(
 			key{name: "bytes", rule: size(), doc: "Size."},
 			key{name: "age", rule: duration(), doc: "Age."},
 		), doc: "When an object of layout log is closed."},
@@ -112,9 +120,9 @@ func archiveKeys() *rule {
 		key{name: "columns", by: sinksStage, rule: columns(), doc: "Columns of Parquet."},
 		key{name: "images", rule: words("dynamodb_json", "plain_json"), def: "dynamodb_json", doc: "How images are written."},
 		key{name: "storage_class", tuning: true, rule: words(storageClasses...), doc: "S3 storage class."},
-		key{name: "kms_key", by: sinksStage, rule: text(), doc: "KMS key of the objects."},
-		key{name: "tags", by: sinksStage, rule: columns(), doc: "Object tags."},
-		key{name: "masked", rule: boolean(), def: "false", doc: "Sensitive attributes are masked."},
+		key{name: "kms_key", by: sinksStage, tuning: true, rule: text(), doc: "KMS key of the objects."},
+		key{name: "tags", by: sinksStage, tuning: true, rule: columns(), doc: "Object tags."},
+		key{name: "masked", elsewhere: true, rule: boolean(), def: "false", doc: "Sensitive attributes are masked."},
 	)
 }
 
@@ -125,9 +133,9 @@ var storageClasses = []string{
 
 func notifyKeys() *rule {
 	return withShared(changeExpr(),
-		key{name: "queue", rule: text(), doc: "URL of an SQS queue."},
-		key{name: "topic", rule: text(), doc: "ARN of an SNS topic."},
-		key{name: "bus", rule: text(), doc: "Name or ARN of an EventBridge bus."},
+		key{name: "queue", place: true, rule: text(), doc: "URL of an SQS queue."},
+		key{name: "topic", place: true, rule: text(), doc: "ARN of an SNS topic."},
+		key{name: "bus", place: true, rule: text(), doc: "Name or ARN of an EventBridge bus."},
 		key{name: "events", rule: list(name()), required: true, doc: "Names of detectors."},
 		key{name: "format", rule: words("cloudevents", "CloudEvents"), def: "cloudevents", doc: "Format of the messages."},
 	).atMostOne("queue", "topic", "bus")

@@ -20,7 +20,7 @@ type Sink struct {
 	Batch       pipeline.Batch
 
 	AllowSensitive []pipeline.Pattern // sensitive attributes that the sink may hold
-	Settings       map[string]string  // what shapes its output, by the setting's path: "view.key.PK"; also what shapes that from outside, as "source.tables"
+	Settings       map[string]string  // what shapes its output, by the setting's path: "view.key.PK"; also what does from outside: "source.tables", "filters", "sensitive". Without secrets
 
 	View      *View
 	Aggregate *Aggregate

@@ -1,0 +1,80 @@
+package config
+
+import "strings"
+
+// canonicalExpr is an expression with the same space between the same tokens, and
+// without comments.
+func canonicalExpr(src string) string {
+	var b strings.Builder
+	before := ""
+	for rest := src; rest != ""; {
+		var t string
+		t, rest = cutToken(rest)
+		if t == "" {
+			continue
+		}
+		if before != "" && spaced(before, t) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t)
+		before = t
+	}
+	return b.String()
+}
+
+// spaced tells whether space stands between two tokens.
+func spaced(a, b string) bool {
+	switch {
+	case strings.Contains(")],.", b), strings.Contains("([.!", a):
+		return false
+	case b == "(" || b == "[": // of a call or an index
+		return a == "in" || !inWord(a[0]) && a != ")" && a != "]" && a[0] != '"' && a[0] != '\''
+	}
+	return true
+}
+
+// cutToken takes the first token off an expression: "" where that is space or a comment.
+func cutToken(s string) (token, rest string) {
+	end := 1
+	switch {
+	case strings.IndexByte(" \t\r\n\f", s[0]) >= 0:
+		return "", s[1:]
+	case strings.HasPrefix(s, "//"):
+		_, rest, _ = strings.Cut(s, "\n")
+		return "", rest
+	case inWord(s[0]):
+		for end < len(s) && inWord(s[end]) {
+			end++
+		}
+		if end < len(s) && (s[end] == '"' || s[end] == '\'') && strings.Trim(s[:end], "rRbB") == "" {
+			end += quotedLength(s[end:], strings.ContainsAny(s[:end], "rR"))
+		}
+	case s[0] == '"' || s[0] == '\'':
+		end = quotedLength(s, false)
+	case len(s) > 1 && strings.Contains("== != <= >= && ||", s[:2]) && s[1] != ' ':
+		end = 2
+	}
+	return s[:end], s[end:]
+}
+
+// quotedLength is the length of the string literal that s begins with.
+func quotedLength(s string, raw bool) int {
+	mark := s[:1]
+	if strings.HasPrefix(s, strings.Repeat(mark, 3)) {
+		mark = s[:3]
+	}
+	for i := len(mark); i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && !raw:
+			i++
+		case strings.HasPrefix(s[i:], mark):
+			return i + len(mark)
+		}
+	}
+	return len(s)
+}
+
+// inWord tells whether the byte may stand in a name or a number.
+func inWord(b byte) bool {
+	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || b >= 0x80
+}

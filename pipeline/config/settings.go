@@ -1,0 +1,200 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// settings is what shapes the output of sink i, by the setting's path: of its own keys
+// ("view.key.PK"), and of those around it ("source.tables", "filters", "detect.paid",
+// "sensitive", "hmac_key"). Two files under which the sink writes the same have the same
+// settings, however they spell it; a key that says its default is as one that is absent.
+// How fast a sink writes, and where to, is no part of it. Secrets are digests.
+func (c *checker) settings(cfg *Config, root *value, i int) map[string]string {
+	v, s := root.get("sinks").all()[i], cfg.Sinks[i]
+	if len(v.all()) != 1 {
+		return nil
+	}
+	kind := v.entries[0]
+	m := make(settings)
+	m.add(kind.name, kind)
+
+	names := make([]string, len(cfg.Source.Tables))
+	for n, t := range cfg.Source.Tables {
+		names[n] = t.Name
+	}
+	m.set("source.tables", asSet(names))
+	m.set("filters", filtersText(root.get("filters"), cfg.Source))
+	m.set(kind.name+".filters", filtersText(kind.get("filters"), cfg.Source))
+	m.detectors(s, root.get("detect"))
+	m.sensitive(cfg, s)
+	switch {
+	case s.Search != nil:
+		m.set("search.fields.include", asSet(canonicalPaths(s.Search.Include)))
+		m.set("search.mapping", mappingText(s.Search.Mapping))
+	case s.Archive != nil && len(s.Archive.Kinds) > 2:
+		m.kinds(s.Archive.Kinds)
+	}
+	return m
+}
+
+type settings map[string]string
+
+func (m settings) set(path, text string) {
+	if text != "" {
+		m[path] = text
+	}
+}
+
+// add adds what stands at v, and inside.
+func (m settings) add(path string, v *value) {
+	switch v.rule.shape {
+	case objectShape:
+		for _, k := range v.rule.keys {
+			e := v.get(k.name)
+			if e == nil || k.tuning || k.place || k.elsewhere || k.isDefault(e) {
+				continue
+			}
+			m.add(join2(path, k.name), e)
+		}
+	case mapShape:
+		if v.rule.ordered {
+			m.set(path, strings.Join(entryNames(v), ", "))
+		}
+		for _, e := range v.entries {
+			name := e.name
+			if v.rule.names != nil && v.rule.names.shape == pathShape {
+				name = canonicalPath(name)
+			}
+			m.add(join2(path, name), e)
+		}
+	case listShape:
+		texts := make([]string, len(v.entries))
+		for i, e := range v.entries {
+			texts[i] = canonical(e)
+		}
+		m.set(path, asSet(texts))
+	case anyShape:
+		m.given(path, as[*yaml.Node](v))
+	default:
+		m.set(path, canonical(v))
+	}
+}
+
+// isDefault tells whether e says what a missing key means.
+func (k key) isDefault(e *value) bool {
+	return k.def != "" && strings.EqualFold(canonical(e), strings.Trim(k.def, "'"))
+}
+
+// given adds what a Go sink is told, as digests: there may be secrets in it.
+func (m settings) given(path string, n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			m.given(join2(path, n.Content[i].Value), n.Content[i+1])
+		}
+		return
+	}
+	h := sha256.New()
+	digestNode(h, n)
+	m[path] = digestText(h.Sum(nil))
+}
+
+// detectors adds those whose events the sink is given.
+func (m settings) detectors(s Sink, detect *value) {
+	for _, d := range detect.all() {
+		if s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, d.name) {
+			m.set(join2("detect", d.name), objectText(d))
+		}
+	}
+}
+
+// sensitive adds what is hidden from the sink, as far as it would have it. A view and
+// an aggregate read nothing that is hidden from them.
+func (m settings) sensitive(cfg *Config, s Sink) {
+	secret := s.Search != nil && (s.Search.HashID || len(s.Search.Hash) > 0)
+	mask, err := pipeline.NewMask(cfg.Sensitive, []byte("any"))
+	if err == nil && s.View == nil && s.Aggregate == nil {
+		if text := hiddenText(mask.Except(s.AllowSensitive), s); text != "" {
+			m["sensitive"] = text
+			secret = secret || s.Search == nil // documents leave it out
+		}
+	}
+	if secret && cfg.HMACKey != "" {
+		sum := sha256.Sum256([]byte("tablewake hmac_key\x00" + cfg.HMACKey))
+		m["hmac_key"] = digestText(sum[:])
+	}
+}
+
+// hiddenText is the patterns of what is hidden from the sink, and what of that is
+// allowed.
+func hiddenText(left *pipeline.Mask, s Sink) string {
+	hidden := left.Patterns()
+	if s.Search != nil {
+		hidden = slices.DeleteFunc(hidden, func(p pipeline.Pattern) bool {
+			hides, err := pipeline.NewMask([]pipeline.Pattern{p}, []byte("any"))
+			taken := s.Search.Include == nil || slices.ContainsFunc(s.Search.Include, hides.Hides)
+			return err == nil && !taken || covered(p.String(), patternsOf(s.Search.Hash))
+		})
+	}
+	whole, err := pipeline.NewMask(hidden, []byte("any"))
+	if err != nil || whole == nil {
+		return ""
+	}
+	var allowed []string
+	for _, p := range s.AllowSensitive {
+		if whole.Hides(p.String()) {
+			allowed = append(allowed, canonicalPattern(p))
+		}
+	}
+	texts := make([]string, len(hidden))
+	for i, p := range hidden {
+		texts[i] = canonicalPattern(p)
+	}
+	if len(allowed) > 0 {
+		return asSet(texts) + " but " + asSet(allowed)
+	}
+	return asSet(texts)
+}
+
+// kinds leaves out a list of all of them.
+func (m settings) kinds(ks []ArchiveKind) {
+	for _, k := range []ArchiveKind{TTLDelete, UserDelete, AnyChange} {
+		if !slices.Contains(ks, k) {
+			return
+		}
+	}
+	delete(m, "archive.kinds")
+}
+
+// mappingText is a digest of what a mapping says.
+func mappingText(mapping json.RawMessage) string {
+	if mapping == nil {
+		return ""
+	}
+	dec := json.NewDecoder(bytes.NewReader(mapping))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return "" // it was read when the file was
+	}
+	text, err := json.Marshal(v) // with its names sorted
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return digestText(sum[:])
+}
+
+// digestText is enough of a digest to tell two settings apart.
+func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum[:8]) }
