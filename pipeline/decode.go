@@ -81,6 +81,7 @@ type RecordError struct {
 	Offset   int64  // of the record in its page's input, bytes
 	Path     string // where in the record: dynamodb.NewImage.Address.Lines[2]
 	Key      Key    // "" where the keys do not decode
+	Keys     Image  // the key attributes, where Key is not ""
 	Sequence string // "" where it does not decode
 	Version  Version
 	Raw      []byte

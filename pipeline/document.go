@@ -209,6 +209,9 @@ func (r *recordReader) rescue(i int, e *RecordError) {
 		r.key(&c)
 	}
 	e.Key, e.Sequence, e.Version = c.Key, c.Sequence, c.Version
+	if e.Key != "" {
+		e.Keys = c.Keys
+	}
 }
 
 func (r *recordReader) framingError() error {

@@ -87,21 +87,8 @@ func (m *Mask) event(e *Event, c *Change) {
 	}
 	e.Old, _ = m.ValueAt(p, e.Old)
 	e.New, _ = m.ValueAt(p, e.New)
-	s := m.root
-	var path []byte
-	for i, seg := range p.segs {
-		if s = s.step(seg, i == 0); s.isClear() {
-			return
-		}
-		if seg.index >= 0 {
-			path = appendElement(path, seg.index)
-		} else {
-			path = appendMember(path, seg.name)
-		}
-		if s.hidden && len(s.allowed) == 0 {
-			e.Path = string(path)
-			return
-		}
+	if shown, cut := m.cut(p); cut {
+		e.Path = shown
 	}
 }
 

@@ -24,7 +24,12 @@ type RecordOptions struct {
 	// counts as read up to its newest record. The service returns empty pages in
 	// the middle of a shard too, and has no other way to tell. Default: 20
 	EmptyPages int
-	Poll       time.Duration // pause behind an empty page of an open shard. Default: 250ms
+
+	// Mask masks what is hidden of the records. Those that cannot be decoded are left out
+	// then: of these nobody can tell what is hidden. Default: they are written as they came
+	Mask *pipeline.Mask
+
+	Poll time.Duration // pause behind an empty page of an open shard. Default: 250ms
 
 	Calls    int                  // calls of the API at once. Default: 8
 	Attempts int                  // tries of a call that fails for a transient reason, beside the API's own. Default: 8
@@ -45,6 +50,8 @@ type Recording struct {
 	Stream StreamRef
 	RecordProgress
 	Undecodable int64 // of Records: written as they came
+	Masked      int64 // of Records: something in them is masked
+	LeftOut     int64 // beside Records: not decodable, where others are masked
 	EmptyMaps   int64 // {} taken as the empty map, as DynamoDB Local sends it
 	Gaps        []Gap // what the stream no longer held
 }
@@ -88,7 +95,7 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 	r := &recorder{
 		o:    o,
 		api:  c,
-		out:  recordWriter{w: w, recording: Recording{Stream: stream}, progress: o.Progress, last: time.Now()},
+		out:  recordWriter{w: w, mask: o.Mask, recording: Recording{Stream: stream}, progress: o.Progress, last: time.Now()},
 		ends: make(chan shardEnd),
 	}
 	err = r.run(ctx)

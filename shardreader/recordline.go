@@ -17,6 +17,17 @@ type recordLine struct {
 	raw         []byte
 	sequence    string // "" where it does not decode
 	undecodable bool
+	change      *pipeline.Change // nil where it is undecodable
+}
+
+// mask masks the line; false where nobody can tell what is to be masked.
+func (l *recordLine) mask(m *pipeline.Mask) (masked, ok bool) {
+	if m == nil || l.change == nil {
+		return false, m == nil
+	}
+	c := m.Change(l.change)
+	l.raw = c.Raw
+	return c != l.change, true
 }
 
 // records are a page's records in their order, decoded or not.
@@ -26,17 +37,17 @@ func records(p *pipeline.Page) iter.Seq[recordLine] {
 		for i := range p.Changes {
 			c := &p.Changes[i]
 			for len(errs) > 0 && errs[0].Index < c.Index {
-				if !yield(recordLine{errs[0].Raw, errs[0].Sequence, true}) {
+				if !yield(recordLine{errs[0].Raw, errs[0].Sequence, true, nil}) {
 					return
 				}
 				errs = errs[1:]
 			}
-			if !yield(recordLine{c.Raw, c.Sequence, false}) {
+			if !yield(recordLine{c.Raw, c.Sequence, false, c}) {
 				return
 			}
 		}
 		for _, e := range errs {
-			if !yield(recordLine{e.Raw, e.Sequence, true}) {
+			if !yield(recordLine{e.Raw, e.Sequence, true, nil}) {
 				return
 			}
 		}
@@ -48,6 +59,7 @@ type recordWriter struct {
 	mu        sync.Mutex // guards all below
 	w         io.Writer
 	buf       bytes.Buffer
+	mask      *pipeline.Mask
 	recording Recording
 	progress  func(RecordProgress)
 	last      time.Time // when a record came last, or the start
@@ -58,12 +70,20 @@ func (w *recordWriter) write(lines []recordLine, emptyMaps int) error {
 	defer w.mu.Unlock()
 	w.buf.Reset()
 	for _, l := range lines {
+		masked, ok := l.mask(w.mask)
+		if !ok {
+			w.recording.LeftOut++
+			continue
+		}
 		if err := appendRecord(&w.buf, l.raw, w.recording.Stream.ARN); err != nil {
 			return fmt.Errorf("record %s: %w", l.sequence, err)
 		}
 		w.recording.Records++
 		if l.undecodable {
 			w.recording.Undecodable++
+		}
+		if masked {
+			w.recording.Masked++
 		}
 	}
 	n, err := w.w.Write(w.buf.Bytes())
