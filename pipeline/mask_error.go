@@ -14,19 +14,37 @@ func (m *Mask) RecordError(e *RecordError) *RecordError {
 	if e.Key != "" {
 		masked.Key, masked.Keys = m.Key(&Change{Key: e.Key, Keys: e.Keys}), m.Image(e.Keys)
 	}
-	for _, within := range []string{"dynamodb.Keys", "dynamodb.NewImage", "dynamodb.OldImage"} {
-		image, path, ok := strings.Cut(e.Path, within)
-		if !ok || path == "" || image != "" && image != "kinesis.data." {
-			continue
-		}
-		p, err := ParsePath(strings.TrimPrefix(path, "."))
-		if err != nil {
-			masked.Path = image + within
-		} else if shown, cut := m.cut(p); cut {
-			masked.Path = string(appendBelow([]byte(image+within), shown))
+	if image, p, ok := e.place(); ok {
+		if shown, cut := m.cut(p); cut {
+			masked.Path = string(appendBelow([]byte(image), shown))
 		}
 	}
 	return &masked
+}
+
+// attribute is the path up to the attribute of the item that it goes to: names inside
+// maps may be data, and no log shows them.
+func (e *RecordError) attribute() string {
+	if image, p, ok := e.place(); ok {
+		return string(appendBelow([]byte(image), string(appendMember(nil, p.Root()))))
+	}
+	return e.Path
+}
+
+// place takes the path apart: the image, and the place in it; false where it goes to none.
+func (e *RecordError) place() (image string, p Path, ok bool) {
+	outer, rest, ok := strings.Cut(e.Path, "dynamodb.")
+	name, path, _ := strings.Cut(rest, "Image")
+	switch {
+	case !ok || outer != "" && outer != "kinesis.data.":
+		return "", Path{}, false
+	case name == "New" || name == "Old":
+		name += "Image"
+	case strings.HasPrefix(rest, "Keys"):
+		name, path = "Keys", rest[len("Keys"):]
+	}
+	p, err := ParsePath(strings.TrimPrefix(path, "."))
+	return outer + "dynamodb." + name, p, err == nil
 }
 
 // cut is a path of an item up to the hidden place that it goes to or below; false

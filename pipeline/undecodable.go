@@ -22,7 +22,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 	}
 	first := records[0]
 	attrs := []slog.Attr{slog.String("partition", in.part.name), slog.Int("records", len(records)),
-		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", first.Path)}
+		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", first.attribute())}
 	if r.p.o.DeadLetters == nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters", attrs...)

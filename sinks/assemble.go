@@ -110,7 +110,7 @@ func (a *assembly) deadLetters(ctx context.Context) error {
 	}
 	a.options.DeadLetters = d
 	if spec := a.cfg.DeadLetters; d != nil && spec != nil && spec.Undecodable == config.BlockOnUndecodable {
-		a.options.DeadLetters = stopOnUndecodable{d}
+		a.options.DeadLetters = stopOnUndecodable{d, a.sensitive}
 	}
 	return nil
 }

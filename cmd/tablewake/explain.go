@@ -33,7 +33,9 @@ func newExplain(s streams) *cobra.Command {
 which events arise, and what each sink would do and why. It runs the code that the
 pipeline runs, and writes nothing.
 
-It prints the values that changed: what it prints is as sensitive as the table.`,
+It prints the values that changed. What the configuration says is sensitive is masked,
+in all that it prints, also where a sink may hold it: conditions are judged by what is
+there. The rest is as sensitive as the table.`,
 		Example: `  tablewake explain -c tablewake.yaml stream.jsonl
   tablewake explain -c tablewake.yaml --key 'USER%23001,ORDER%23000001' stream.jsonl
   tablewake explain -c tablewake.yaml --limit 10 -o json stream.jsonl | jq .sinks`,
@@ -65,7 +67,11 @@ func (o *explainOptions) run(ctx context.Context, s streams, paths []string) err
 	if err != nil {
 		return err
 	}
-	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.Suppressed("replay"))
+	mask, err := sinks.Mask(cfg)
+	if err != nil {
+		return err
+	}
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.Suppressed("replay"), sinks.MaskAll())
 	if err != nil {
 		return err
 	}
@@ -76,7 +82,7 @@ func (o *explainOptions) run(ctx context.Context, s streams, paths []string) err
 	defer src.Close()
 
 	out := bufio.NewWriter(s.out)
-	n, err := o.explain(ctx, src, p, out)
+	n, err := o.explain(ctx, src, explainer{p, mask}, out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
@@ -89,8 +95,18 @@ func (o *explainOptions) run(ctx context.Context, s streams, paths []string) err
 	return err
 }
 
+// explainer says of a change what the pipeline would do with it, masked.
+type explainer struct {
+	*pipeline.Pipeline
+	mask *pipeline.Mask
+}
+
+func (e explainer) explain(c *pipeline.Change) pipeline.Explanation {
+	return e.Explain(c).Masked(e.mask)
+}
+
 // explain prints what is asked for, and answers how many explanations that were.
-func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p *pipeline.Pipeline, out io.Writer) (printed int64, err error) {
+func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p explainer, out io.Writer) (printed int64, err error) {
 	var records, undecodable int64
 	for {
 		page, readErr := src.Read(ctx)
@@ -130,7 +146,7 @@ func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p *pip
 }
 
 // explanations yields what is asked for of a page, in the order of its records.
-func (o *explainOptions) explanations(p *pipeline.Pipeline, page *pipeline.Page, before int64) func(func(explanation) bool) {
+func (o *explainOptions) explanations(p explainer, page *pipeline.Page, before int64) func(func(explanation) bool) {
 	return func(yield func(explanation) bool) {
 		if page == nil {
 			return
@@ -138,20 +154,21 @@ func (o *explainOptions) explanations(p *pipeline.Pipeline, page *pipeline.Page,
 		errs := page.Errors
 		for i := 0; i < len(page.Changes) || len(errs) > 0; {
 			if len(errs) > 0 && (i == len(page.Changes) || errs[0].Index < page.Changes[i].Index) {
-				e := errs[0]
+				key := errs[0].Key
+				e := p.mask.RecordError(errs[0])
 				errs = errs[1:]
 				x := explanation{
 					Record: before + int64(e.Index) + 1, Op: "UNDECODABLE", Key: e.Key, Sequence: e.Sequence,
 					Error: &notDecodable{e.Path, placed(e)},
 				}
-				if o.wants(e.Key, e.Sequence) && !yield(x) {
+				if (o.wants(key, e.Sequence) || o.wants(e.Key, e.Sequence)) && !yield(x) {
 					return
 				}
 				continue
 			}
 			c := &page.Changes[i]
 			i++
-			if o.wants(c.Key, c.Sequence) && !yield(explanationOf(before+int64(c.Index)+1, p.Explain(c))) {
+			if (o.wants(c.Key, c.Sequence) || o.wants(p.mask.Key(c), c.Sequence)) && !yield(explanationOf(before+int64(c.Index)+1, p.explain(c))) {
 				return
 			}
 		}

@@ -59,6 +59,7 @@ type sinkWould struct {
 	Outcome string       `json:"outcome,omitempty"` // where nothing is written
 	Reason  string       `json:"reason,omitempty"`
 	Error   string       `json:"error,omitempty"`
+	Stops   bool         `json:"stops_pipeline,omitempty"` // the error does
 }
 
 // notRouted is the outcome of a change that a sink's own filter drops.
@@ -92,6 +93,8 @@ func explanationOf(n int64, e pipeline.Explanation) explanation {
 		switch {
 		case !r.Taken:
 			w.Outcome = notRouted
+		case pipeline.IsFatal(r.Err):
+			w.Stops = true
 		case r.Err != nil:
 			w.Outcome = pipeline.DeadLettered.String()
 		case r.Outcome != pipeline.Written:
@@ -191,6 +194,8 @@ func (s sinkWould) lines() []string {
 		}
 	}
 	switch {
+	case s.Stops:
+		ls = append(ls, "stops the pipeline: "+s.Error)
 	case s.Error != "":
 		ls = append(ls, "fails, goes to dead letters: "+s.Error)
 	case len(s.Do) > 0:

@@ -61,6 +61,7 @@ type reporting struct {
 	*replay.Source
 	w      io.Writer
 	tables []config.Table
+	mask   *pipeline.Mask
 
 	mu        sync.Mutex // pages are decoded by several goroutines
 	ended     bool       // the input was read to its end
@@ -116,7 +117,7 @@ func (r *reporting) report(p *pipeline.Page) {
 		}
 	}
 	for _, e := range p.Errors {
-		fmt.Fprintln(r.w, "undecodable:", placed(e))
+		fmt.Fprintln(r.w, "undecodable:", placed(r.mask.RecordError(e)))
 	}
 }
 

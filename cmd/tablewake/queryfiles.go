@@ -95,14 +95,27 @@ func (o *queryOptions) events(s streams) *cobra.Command {
 }
 
 func (o *queryOptions) dead(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:     "dead",
-		Short:   "What could not be decoded or delivered, and why",
-		Example: `  tablewake query dead --local out`,
-		Args:    exactly(0, 0, "--local DIR"),
+	var unmasked bool
+	c := &cobra.Command{
+		Use:   "dead",
+		Short: "What could not be decoded or delivered, and why",
+		Long: `dead shows the letters of a folder; with -o json with their records. A letter holds the
+whole record. What was sensitive in the configuration that wrote the folder is shown
+masked, and a record that does not decode is left out then: --unmasked shows all as it is.`,
+		Example: `  tablewake query dead --local out
+  tablewake query dead --local out --unmasked -o json | jq -c .record | tablewake replay -c tablewake.yaml --local again -`,
+		Args: exactly(0, 0, "--local DIR"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return o.in(s, func(dir local.Dir, out *results) error {
+				var mask *pipeline.Mask
+				if !unmasked {
+					var err error
+					if mask, err = folderMask(o.local); err != nil {
+						return err
+					}
+				}
 				return eachLetter(c.Context(), dir, func(l pipeline.DeadLetter) error {
+					l = maskLetter(mask, l)
 					return out.add(letterOf(l), func() string {
 						sink := l.Sink
 						if sink == "" {
@@ -114,6 +127,8 @@ func (o *queryOptions) dead(s streams) *cobra.Command {
 			})
 		},
 	}
+	c.Flags().BoolVar(&unmasked, "unmasked", false, "show sensitive attributes as they are")
+	return c
 }
 
 // letter is a dead letter as `query dead -o json` prints it.

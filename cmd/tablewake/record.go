@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
@@ -14,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
+	"github.com/tablewake/tablewake/sinks"
 )
 
 // recordOptions are the flags of `record`.
@@ -22,6 +24,7 @@ type recordOptions struct {
 	region, profile, endpoint string
 	idle                      time.Duration
 	local                     bool
+	unmasked                  bool
 	format                    format
 }
 
@@ -35,8 +38,12 @@ writes one record a line, with the stream's ARN, so that replay takes it as it i
 ends at the newest record that was there when it started; with --idle, when no record
 came for that long. The file appears when it is complete; .gz and .zst are compressed.
 
-Credentials and Region are taken as the AWS command line takes them. The records hold
-whatever the items hold: treat the file like the table.`,
+With -c, what the configuration says is sensitive is masked in the file: equal stays
+equal, keys stay unless they are sensitive, and it replays. A record that cannot be
+decoded is left out then. --unmasked writes all as it is, as does a configuration without
+"sensitive" or none: treat such a file like the table.
+
+Credentials and Region are taken as the AWS command line takes them.`,
 		Example: `  tablewake record --table shop --out stream.jsonl
   tablewake record --table arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678 --out stream.jsonl.zst
   tablewake record -c tablewake.yaml --idle 10s --out stream.jsonl
@@ -45,7 +52,7 @@ whatever the items hold: treat the file like the table.`,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	f := c.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "take the table from this configuration")
+	f.StringVarP(&o.config, "config", "c", "", "take the table, and what is to be masked, from this configuration")
 	f.StringVarP(&o.table, "table", "t", "", "table name, table ARN or stream ARN")
 	f.StringVar(&o.out, "out", "", "file to write; - is standard output (required)")
 	f.DurationVar(&o.idle, "idle", 0, "follow the stream until no record came for this long")
@@ -53,12 +60,13 @@ whatever the items hold: treat the file like the table.`,
 	f.StringVar(&o.profile, "profile", "", "profile of the AWS configuration")
 	f.StringVar(&o.endpoint, "endpoint-url", "", "endpoint of the Streams API, as of DynamoDB Local")
 	f.BoolVar(&o.local, "dynamodb-local", false, "the server is DynamoDB Local: take {} as the empty map")
+	f.BoolVar(&o.unmasked, "unmasked", false, "write sensitive attributes as they are, as of synthetic data")
 	addFormat(c, &o.format)
 	return c
 }
 
 func (o recordOptions) run(ctx context.Context, s streams) error {
-	table, local, err := o.source()
+	table, local, mask, err := o.source()
 	if err != nil {
 		return err
 	}
@@ -86,7 +94,7 @@ func (o recordOptions) run(ctx context.Context, s streams) error {
 	api := sdk.New(client, pipeline.DecoderOptions{DynamoDBLocal: local})
 	bar := newProgress(s.err, "recording "+table, 0)
 	ro := shardreader.RecordOptions{
-		API: api, Source: table, Idle: o.idle,
+		API: api, Source: table, Idle: o.idle, Mask: mask,
 		Progress: func(p shardreader.RecordProgress) { bar.at(p.Bytes, 0, p.Records) },
 	}
 	if local {
@@ -105,29 +113,34 @@ func (o recordOptions) run(ctx context.Context, s streams) error {
 		}
 		return err
 	}
-	return o.report(s, r)
+	return o.report(s, r, mask)
 }
 
-// source is the table to record, and whether it is on DynamoDB Local.
-func (o recordOptions) source() (table string, local bool, err error) {
+// source is the table to record, whether it is on DynamoDB Local, and what is masked.
+func (o recordOptions) source() (table string, local bool, mask *pipeline.Mask, err error) {
 	switch {
 	case o.config == "" && o.table == "":
-		return "", false, usageError("name a table with --table, or a configuration with -c")
+		return "", false, nil, usageError("name a table with --table, or a configuration with -c")
 	case o.config == "":
-		return o.table, o.local, nil
+		return o.table, o.local, nil, nil
 	}
 	cfg, err := loadConfig(o.config)
 	if err != nil {
-		return "", false, err
+		return "", false, nil, err
+	}
+	if !o.unmasked {
+		if mask, err = sinks.Mask(cfg); err != nil {
+			return "", false, nil, err
+		}
 	}
 	local = o.local || cfg.Source.DynamoDBLocal
 	if o.table != "" {
-		return o.table, local, nil
+		return o.table, local, mask, nil
 	}
 	if len(cfg.Source.Tables) != 1 {
-		return "", false, usageError("%s names %d tables; choose one with --table", o.config, len(cfg.Source.Tables))
+		return "", false, nil, usageError("%s names %d tables; choose one with --table", o.config, len(cfg.Source.Tables))
 	}
-	return nameOf(cfg.Source.Tables[0]), local, nil
+	return nameOf(cfg.Source.Tables[0]), local, mask, nil
 }
 
 func nameOf(t config.Table) string {
@@ -138,7 +151,11 @@ func nameOf(t config.Table) string {
 }
 
 // report says what was recorded; a gap is a loss, so it is named.
-func (o recordOptions) report(s streams, r shardreader.Recording) error {
+func (o recordOptions) report(s streams, r shardreader.Recording, mask *pipeline.Mask) error {
+	hidden := make([]string, 0, len(mask.Patterns()))
+	for _, p := range mask.Patterns() {
+		hidden = append(hidden, p.String())
+	}
 	w := s.out
 	if o.out == "-" {
 		w = s.err
@@ -150,12 +167,26 @@ func (o recordOptions) report(s streams, r shardreader.Recording) error {
 			Bytes       int64             `json:"bytes"`
 			Shards      int               `json:"shards"`
 			Undecodable int64             `json:"undecodable"`
+			Sensitive   []string          `json:"sensitive"` // what is masked in them
+			Masked      int64             `json:"masked"`    // records in which something is
+			LeftOut     int64             `json:"left_out"`  // not decodable, so that nobody can tell what to mask
 			Gaps        []shardreader.Gap `json:"gaps"`
-		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, append([]shardreader.Gap{}, r.Gaps...)})
+		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, hidden, r.Masked, r.LeftOut, append([]shardreader.Gap{}, r.Gaps...)})
 	}
 	fmt.Fprintf(w, "%s records of %d shards of %s in %s\n", thousands(r.Records), r.Shards, r.Stream.ARN, o.out)
 	if r.Undecodable > 0 {
 		fmt.Fprintf(w, "%s of them could not be decoded, and are in the file as they came\n", thousands(r.Undecodable))
+	}
+	switch {
+	case len(hidden) > 0:
+		fmt.Fprintf(w, "masked in %s of them: %s (--unmasked writes them as they are)\n", thousands(r.Masked), strings.Join(hidden, ", "))
+	case o.config == "":
+		fmt.Fprintln(w, "nothing is masked: with -c FILE what it says is sensitive would be")
+	default:
+		fmt.Fprintln(w, "nothing is masked: treat the file like the table")
+	}
+	if r.LeftOut > 0 {
+		fmt.Fprintf(w, "left out: %s records that could not be decoded, so that nobody can tell what of them is sensitive\n", thousands(r.LeftOut))
 	}
 	writeGaps(w, r.Gaps)
 	return nil

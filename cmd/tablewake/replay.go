@@ -75,6 +75,10 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	case o.local == "":
 		return usageError("replay never touches real stores by itself: give --local DIR for embedded stores in a folder")
 	}
+	mask, err := sinks.Mask(cfg)
+	if err != nil {
+		return err
+	}
 	src, err := replay.Open(o.source(cfg, s, paths))
 	if err != nil {
 		return err
@@ -85,6 +89,9 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 		return err
 	}
 	defer release()
+	if err := rememberSensitive(o.local, cfg); err != nil {
+		return err
+	}
 	stores, err := local.Open(o.local)
 	if err != nil {
 		return err
@@ -100,7 +107,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	if err != nil {
 		return err
 	}
-	in := &reporting{Source: src, w: bar, tables: cfg.Source.Tables}
+	in := &reporting{Source: src, w: bar, tables: cfg.Source.Tables, mask: mask}
 	sum, runErr := o.drive(ctx, cfg, p, in, bar)
 	if err := o.print(s, sum); err != nil {
 		return err
