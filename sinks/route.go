@@ -29,7 +29,7 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 	case s.View != nil:
 		r.Sink, err = a.view(ctx, s)
 	case s.Aggregate != nil:
-		r.Sink, err = a.aggregate(ctx, s)
+		err = a.aggregate(ctx, s, &r)
 	case s.Search != nil:
 		r.Sink, err = a.search(ctx, s)
 	case s.Archive != nil:
@@ -85,10 +85,10 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 	return view.New(o)
 }
 
-func (a *assembly) aggregate(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
+func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	store, err := open(ctx, a, s, a.stores.Aggregate)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o := view.AggregateOptions{
 		Name:      s.Name,
@@ -107,7 +107,13 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink) (pipeline.Sink,
 	if s.Aggregate.When != nil {
 		o.When = s.Aggregate.When
 	}
-	return view.NewAggregate(o)
+	sink, err := view.NewAggregate(o)
+	if err != nil {
+		return err
+	}
+	r.Sink = sink
+	r.Batch.Count = cmp.Or(r.Batch.Count, sink.Batch().Count)
+	return nil
 }
 
 // rowKey is a row's key: sk is none where the row has one attribute.
