@@ -42,7 +42,7 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if a.store == nil {
 		return pipeline.Fatal(errors.New("aggregate " + a.target.View + " has no store: it was made to plan only"))
 	}
-	w := writing{Aggregate: a, ds: ds, most: len(ds), scratch: a.tally()}
+	w := writing{Aggregate: a, ds: ds, most: len(ds), scratch: poster{tally: a.tally()}}
 	if err := w.gather(); err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ type writing struct {
 	*Aggregate
 	ds      []pipeline.Delivery
 	lanes   []*lane
-	most    int // items in one GroupWrite
-	scratch *tally
+	most    int    // items in one GroupWrite
+	scratch poster // of the lane at hand
 	failed  pipeline.BatchError
 }
 
@@ -168,11 +168,10 @@ func (w *writing) parts(open []*lane, cs []state.Contribution) ([]part, error) {
 			l.settle(w.ds)
 			continue
 		}
-		w.scratch.reset()
-		if err := w.scratch.lane(l); err != nil {
+		if err := w.scratch.post(l); err != nil {
 			return nil, pipeline.Fatal(fmt.Errorf("%w: it was written under other settings or is damaged", err))
 		}
-		if actions := len(w.scratch.rows) + w.scratch.members; limit > 0 && 1+actions > limit {
+		if actions := len(w.scratch.rows) + w.scratch.tally.members; limit > 0 && 1+actions > limit {
 			w.refuse([]*lane{l}, &TooManyGroupsError{Item: l.key, Actions: actions, Most: limit - 1})
 			continue
 		}
@@ -186,7 +185,7 @@ func (w *writing) parts(open []*lane, cs []state.Contribution) ([]part, error) {
 		if !l.alone {
 			into = &parts[shared]
 		}
-		into.tally.merge(w.scratch)
+		into.tally.merge(w.scratch.tally)
 		into.lanes = append(into.lanes, l)
 	}
 	return parts, nil
@@ -200,7 +199,7 @@ func (w *writing) fits(p *part, limit int) bool {
 	if limit == 0 {
 		return true
 	}
-	actions := len(p.lanes) + 1 + len(p.tally.rows) + p.tally.members + w.scratch.members
+	actions := len(p.lanes) + 1 + len(p.tally.rows) + p.tally.members + w.scratch.tally.members
 	for i := range w.scratch.rows {
 		if _, ok := p.tally.index[w.scratch.rows[i].row]; !ok {
 			actions++

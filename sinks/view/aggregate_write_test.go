@@ -1,0 +1,350 @@
+package view_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// plan plans changes for an aggregate: each of them means a write.
+func plan(t testing.TB, a *view.Aggregate, cs ...*pipeline.Change) []pipeline.Delivery {
+	t.Helper()
+	ds := make([]pipeline.Delivery, len(cs))
+	for i, c := range cs {
+		ds[i].Change = c
+		if err := a.Plan(&ds[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ds
+}
+
+// contribute writes changes as one batch, and returns what became of each.
+func contribute(t testing.TB, a *view.Aggregate, cs ...*pipeline.Change) ([]pipeline.Delivery, *pipeline.BatchError) {
+	t.Helper()
+	ds := plan(t, a, cs...)
+	err := a.Write(t.Context(), ds)
+	failed, ok := errors.AsType[*pipeline.BatchError](err)
+	if err != nil && !ok {
+		t.Fatal(err)
+	}
+	return ds, failed
+}
+
+func outcomes(ds []pipeline.Delivery) string {
+	var texts []string
+	for _, d := range ds {
+		text := d.Outcome.String()
+		if d.Reason != "" {
+			text += " " + d.Reason
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// show is the store's rows by key: each value by its name.
+func (s *groupMemory) show() map[string]string {
+	out := make(map[string]string)
+	for _, table := range s.rows {
+		for row, r := range table {
+			var texts []string
+			for _, c := range r.columns() {
+				texts = append(texts, c.Name+"="+string(c.Value.AppendJSON(nil)))
+			}
+			out[string(row)] = strings.Join(texts, " ")
+		}
+	}
+	return out
+}
+
+func wantRows(t testing.TB, s *groupMemory, want map[string]string) {
+	t.Helper()
+	if got := s.show(); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func totals(o view.AggregateOptions) view.AggregateOptions {
+	o.Values = o.Values[:2]
+	return o
+}
+
+func TestAggregateOutcomes(t *testing.T) {
+	paid, more, user := order("Status=paid", "Total=#10"), order("Status=paid", "Total=#12"), item("Type=User")
+	cs := changes(t,
+		sinktest.Record{EventName: "INSERT", New: paid},
+		sinktest.Record{EventName: "MODIFY", Old: paid, New: more},
+		sinktest.Record{EventName: "MODIFY", Old: more, New: user},
+		sinktest.Record{EventName: "MODIFY", Old: user, New: user},
+		sinktest.Record{EventName: "REMOVE", Old: user},
+		sinktest.Record{EventName: "INSERT", New: paid},
+	)
+	for _, c := range []struct {
+		name   string
+		first  []*pipeline.Change // written before
+		batch  []*pipeline.Change
+		want   string
+		writes int
+	}{
+		{"one", nil, cs[:1], "written", 1},
+		{"what later changes replace", nil, cs[:2], "coalesced, written", 1},
+		{"the same again", cs[:2], cs[1:2], "written", 0},
+		{"the same twice", nil, []*pipeline.Change{cs[0], cs[0]}, "written, written", 1},
+		{"an older one", cs[:2], cs[:1], "superseded", 0},
+		{"an older one behind a newer one", nil, []*pipeline.Change{cs[1], cs[0]}, "written, superseded", 1},
+		{"nothing, and nothing before", nil, cs[3:5], "no_effect when, no_effect removed", 0},
+		{"nothing, and something before", nil, cs[2:3], "written", 1},
+		{"nothing, in the midst of a batch", nil, cs[2:6], "coalesced, no_effect when, no_effect removed, written", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			store := newGroupMemory()
+			a := newAggregate(t, totals(revenue(t, store)))
+			contribute(t, a, c.first...)
+			store.reads, store.writes = 0, 0
+			ds, failed := contribute(t, a, c.batch...)
+			if outcomes(ds) != c.want || failed != nil {
+				t.Errorf("got %s and %v, want %s", outcomes(ds), failed, c.want)
+			}
+			if store.reads != 1 || store.writes != c.writes {
+				t.Errorf("%d reads and %d writes, want 1 and %d", store.reads, store.writes, c.writes)
+			}
+		})
+	}
+}
+
+// An item that expires leaves behind what it counted for, and counts anew when it
+// comes again; also when all of that is one batch.
+func TestAggregateKeep(t *testing.T) {
+	ten, twelve := order("Status=paid", "Total=#10", "CreatedAt=a"), order("Status=paid", "Total=#12", "CreatedAt=a")
+	cs := changes(t,
+		sinktest.Record{EventName: "INSERT", New: ten},
+		sinktest.Record{EventName: "MODIFY", Old: ten, New: twelve},
+		sinktest.Record{EventName: "REMOVE", Old: twelve, TTL: true},
+		sinktest.Record{EventName: "INSERT", New: ten},
+		sinktest.Record{EventName: "MODIFY", Old: ten, New: twelve},
+		sinktest.Record{EventName: "REMOVE", Old: twelve, TTL: true},
+		sinktest.Record{EventName: "INSERT", New: ten},
+		sinktest.Record{EventName: "REMOVE", Old: ten},
+	)
+	const key = "REVENUE%23paid,ALL"
+	row := func(revenue, orders int) map[string]string {
+		return map[string]string{key: fmt.Sprintf(`first="a" orders=%d revenue=%d`, orders, revenue)}
+	}
+	after := []map[string]string{row(10, 1), row(12, 1), row(12, 1), row(22, 2), row(24, 2), row(24, 2), row(34, 3), row(24, 2)}
+	for n := 1; n <= len(cs); n++ {
+		store := newGroupMemory()
+		o := revenue(t, store)
+		o.KeepOnTTL = true
+		a := newAggregate(t, o)
+		for i := 0; i < len(cs); i += n {
+			end := min(i+n, len(cs))
+			contribute(t, a, cs[i:end]...)
+			wantRows(t, store, after[end-1])
+		}
+		for from := range cs { // a replay of any suffix
+			contribute(t, a, cs[from:]...)
+			wantRows(t, store, after[len(cs)-1])
+		}
+	}
+	store := newGroupMemory()
+	a := newAggregate(t, revenue(t, store))
+	contribute(t, a, cs...)
+	wantRows(t, store, map[string]string{})
+}
+
+// However changes are cut into batches, and whichever of the writes fail for good
+// or for now, the store ends as if the changes had come one by one.
+func TestAggregateBatchesAreSequentialWriting(t *testing.T) {
+	streams := sinktest.Streams(sinktest.StreamOptions{Items: 3})
+	rapid.Check(t, func(rt *rapid.T) {
+		stream := streams.Draw(rt, "stream")
+		keep := rapid.Bool().Draw(rt, "keep")
+		bad := make(map[pipeline.Version]bool)
+		for _, c := range stream.Changes {
+			bad[c.Version] = !keep && rapid.IntRange(0, 5).Draw(rt, "bad") == 0 // what fails is not kept
+		}
+		shards := rapid.SampledFrom([]int{1, 4}).Draw(rt, "shards")
+		end := func(size int, actions int) map[string]string {
+			store := newGroupMemory()
+			store.max = actions
+			store.fail = func(_ int, w view.GroupWrite) error {
+				if slices.ContainsFunc(w.Items, func(c view.ContributionWrite) bool { return bad[c.Now.Version] }) {
+					return errors.New("refused")
+				}
+				return nil
+			}
+			o := sold(t, store)
+			o.KeepOnTTL, o.Shards = keep, shards
+			a := newAggregate(t, o)
+			for cs := range slices.Chunk(stream.Changes, size) {
+				contribute(t, a, cs...)
+			}
+			return store.show()
+		}
+		want := end(1, 0)
+		for _, size := range []int{2, 5, len(stream.Changes)} {
+			if got := end(size, rapid.SampledFrom([]int{0, 30}).Draw(rt, "actions")); !maps.Equal(got, want) {
+				rt.Fatalf("batches of %d leave\n%v\none by one leaves\n%v", size, got, want)
+			}
+		}
+	})
+}
+
+// wide is an order with lines of so many products, from a number on.
+func wide(from, n int) sinktest.Item {
+	var ls []sinktest.Attr
+	for i := range n {
+		ls = append(ls, line(fmt.Sprintf("sku%03d", from+i), "1"))
+	}
+	return lines(ls...)
+}
+
+// An item with exactly 99 groups is one transaction of 100 actions; one with 100 is
+// refused by name, with what to do, and what it counted for stays.
+func TestAggregateTooManyGroups(t *testing.T) {
+	store := newGroupMemory()
+	store.max = 100
+	a := newAggregate(t, totals(sold(t, store)))
+	cs := changes(t,
+		sinktest.Record{EventName: "INSERT", New: wide(0, 99)},
+		sinktest.Record{EventName: "MODIFY", Old: wide(0, 99), New: wide(0, 199)}, // 100 more
+		sinktest.Record{EventName: "MODIFY", Old: wide(0, 199), New: wide(49, 99)},
+		sinktest.Record{EventName: "REMOVE", Old: wide(49, 99)},
+	)
+	for i, failure := range []bool{false, true, false, false} {
+		ds, failed := contribute(t, a, cs[i])
+		if (failed != nil) != failure {
+			t.Fatalf("change %d: %s, %v", i, outcomes(ds), failed)
+		}
+		if !failure {
+			continue
+		}
+		e, ok := errors.AsType[*view.TooManyGroupsError](failed.Failed[0])
+		if !ok || e.Actions != 100 || e.Most != 99 || e.Item != "u,o" {
+			t.Fatalf("got %v, want 100 of 99 actions", failed)
+		}
+		for _, want := range []string{"too_many_groups", "u,o", "100", "99", "`when`"} {
+			if !strings.Contains(e.Error(), want) {
+				t.Errorf("%q does not say %q", e, want)
+			}
+		}
+		if strings.Contains(e.Redacted(), "u,o") {
+			t.Errorf("%q shows the item", e.Redacted())
+		}
+		if n := len(store.show()); n != 99 {
+			t.Errorf("%d groups, want those of the change before: 99", n)
+		}
+	}
+	wantRows(t, store, map[string]string{})
+}
+
+// What is too much at once may be possible step by step: changes of one item that
+// can't be merged are written one by one.
+func TestAggregateTooManyGroups_StepByStep(t *testing.T) {
+	store := newGroupMemory()
+	store.max = 100
+	a := newAggregate(t, totals(sold(t, store)))
+	contribute(t, a, changes(t, sinktest.Record{EventName: "INSERT", New: wide(0, 60)})...)
+	steps := changes(t,
+		sinktest.Record{EventName: "INSERT", New: wide(0, 60), Sequence: "100000000000000000001"},
+		sinktest.Record{EventName: "MODIFY", Old: wide(0, 60), New: wide(0, 1), Sequence: "100000000000000000002"},
+		sinktest.Record{EventName: "MODIFY", Old: wide(0, 1), New: wide(100, 60), Sequence: "100000000000000000003"},
+	)[1:]
+	ds, failed := contribute(t, a, steps...)
+	if failed != nil || outcomes(ds) != "written, written" || len(store.show()) != 60 {
+		t.Errorf("%s, %v: %d groups", outcomes(ds), failed, len(store.show()))
+	}
+}
+
+// A batch is split between items, and every part is whole.
+func TestAggregateSplitsBetweenItems(t *testing.T) {
+	store := newGroupMemory()
+	store.max = 100
+	a := newAggregate(t, totals(sold(t, store)))
+	var rs []sinktest.Record
+	for i := range 30 {
+		it := wide(i*10, 10)
+		it["SK"] = sinktest.Attr{"S": fmt.Sprint(i)}
+		rs = append(rs, sinktest.Record{EventName: "INSERT", New: it})
+	}
+	ds, failed := contribute(t, a, changes(t, rs...)...)
+	if failed != nil || strings.Count(outcomes(ds), "written") != len(rs) || len(store.show()) != 300 {
+		t.Errorf("%s, %v: %d groups", outcomes(ds), failed, len(store.show()))
+	}
+	if store.writes != 1 {
+		t.Errorf("%d calls of the store, want 1 with several writes", store.writes)
+	}
+}
+
+// A worker that others are faster than reads again, and gives up for now when that does not end.
+func TestAggregateLostRaces(t *testing.T) {
+	first := changes(t, sinktest.Record{EventName: "INSERT", New: order("Status=paid", "Total=#1")})[0]
+	store := newGroupMemory()
+	races := 0
+	store.before = func() {
+		if races--; races >= 0 { // another worker is at this very change, or behind it
+			k := "revenue " + string(first.Key)
+			c := store.contributions[k]
+			c.Version = versionOf(t, fmt.Sprintf("%040d", 100-races))
+			store.contributions[k] = c
+		}
+	}
+	a := newAggregate(t, totals(revenue(t, store)))
+	races = 3
+	if ds, failed := contribute(t, a, first); failed != nil || outcomes(ds) != "written" {
+		t.Fatalf("%s, %v", outcomes(ds), failed)
+	}
+	wantRows(t, store, map[string]string{"REVENUE%23paid,ALL": "orders=1 revenue=1"})
+	store.contributions = map[string]state.Contribution{}
+	races = 99
+	_, failed := contribute(t, a, first)
+	if failed == nil {
+		t.Fatal("the race did not end, and the write did")
+	}
+	if _, again := pipeline.Retryable(failed.Failed[0]); !again || !strings.Contains(failed.Error(), "other workers") {
+		t.Errorf("got %v, want a transient error", failed)
+	}
+	if races < 80 {
+		t.Errorf("%d tries", 99-races)
+	}
+}
+
+// versionOf is a version of the suite's stream, below all that Build makes.
+func versionOf(t testing.TB, sequence string) pipeline.Version {
+	t.Helper()
+	v, err := pipeline.ParseVersion("1767323045" + sequence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestAggregateWriteRefuses(t *testing.T) {
+	c := changes(t, sinktest.Record{EventName: "INSERT", New: order("Status=paid", "Total=#1")})[0]
+	a := newAggregate(t, revenue(t, nil))
+	if err := a.Write(t.Context(), plan(t, a, c)); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "no store") {
+		t.Errorf("without a store: got %v, want a fatal error", err)
+	}
+	store := newGroupMemory()
+	a = newAggregate(t, revenue(t, store))
+	if err := a.Write(t.Context(), []pipeline.Delivery{{Change: c}}); !pipeline.IsFatal(err) {
+		t.Errorf("without a plan: got %v, want a fatal error", err)
+	}
+	contribute(t, a, c)
+	other := newAggregate(t, totals(revenue(t, store)))
+	next := changes(t, sinktest.Record{EventName: "MODIFY", Old: item(), New: order("Status=paid", "Total=#1"), Sequence: "200000000000000000001"})[0]
+	if err := other.Write(t.Context(), plan(t, other, next)); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "other settings") {
+		t.Errorf("with other values than the contribution: got %v, want a fatal error", err)
+	}
+}
