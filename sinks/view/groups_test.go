@@ -1,0 +1,143 @@
+package view_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// spread is orders in the groups A, A~0 and B, on a store with so many shards.
+func spread(t testing.TB, shards int) (*groupMemory, *view.Aggregate) {
+	t.Helper()
+	store := newGroupMemory()
+	o := revenue(t, store)
+	o.PK, o.SK, o.Shards = group(t, "PK={Status}"), group(t, "SK={Rank}"), shards
+	a := newAggregate(t, o)
+	var rs []sinktest.Record
+	for i := range 60 {
+		it := order("Status="+[]string{"A", "A~0", "B"}[i%3], fmt.Sprintf("Rank=#%d", i%2), fmt.Sprintf("Total=#%d.1", i), fmt.Sprintf("CreatedAt=%02d", i), fmt.Sprintf("Note=%d", i%5))
+		it["SK"] = sinktest.Attr{"S": fmt.Sprint(i)}
+		rs = append(rs, sinktest.Record{EventName: "INSERT", New: it})
+	}
+	contribute(t, a, changes(t, rs...)...)
+	return store, a
+}
+
+func collect(t testing.TB, g view.Groups, r view.Reader, q view.Query) []string {
+	t.Helper()
+	var rows []string
+	for row, err := range g.All(t.Context(), r, q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, string(row.Item.AppendJSON(nil)))
+	}
+	return rows
+}
+
+// A reader sees the same rows however many shards there are.
+func TestGroups_ShardsMakeNoDifference(t *testing.T) {
+	plainStore, plain := spread(t, 1)
+	want := collect(t, plain.Groups(), plainStore, view.Query{})
+	if len(want) != 6 || want[0] != `{"PK":"A","SK":0,"first":"00","notes":5,"orders":10,"revenue":271}` {
+		t.Fatalf("one shard holds %v", want)
+	}
+	for _, shards := range []int{2, 4, 11} {
+		store, a := spread(t, shards)
+		if n := len(store.show()); n <= len(want) {
+			t.Fatalf("%d rows for %d groups on %d shards: they are not spread", n, len(want), shards)
+		}
+		for _, q := range []view.Query{
+			{},
+			{Limit: 2},
+			{PK: pipeline.StringValue("A")},
+			{PK: pipeline.StringValue("A~0")},
+			{PK: pipeline.StringValue("A~0~0")},
+			{PKPrefix: "A~"},
+			{PKPrefix: "B"},
+			{PKPrefix: "B~"},
+		} {
+			got, want := collect(t, a.Groups(), store, q), collect(t, plain.Groups(), plainStore, q)
+			if !slices.EqualFunc(got, want, sameItem(t)) {
+				t.Errorf("%d shards, %+v: got\n%s\nwant\n%s", shards, q, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+}
+
+// sameItem compares plain JSON whatever the order of its members.
+func sameItem(t testing.TB) func(a, b string) bool {
+	return func(a, b string) bool {
+		x, err := sinktest.CanonicalJSON([]byte(a))
+		y, err2 := sinktest.CanonicalJSON([]byte(b))
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		return x == y
+	}
+}
+
+func TestGroups_Get(t *testing.T) {
+	for _, shards := range []int{1, 4} {
+		store, a := spread(t, shards)
+		one := pipeline.NumberValue(pipeline.DecimalOf(1))
+		row, ok, err := a.Groups().Get(t.Context(), store, pipeline.StringValue("B"), one)
+		if err != nil || !ok {
+			t.Fatalf("%d shards: %t, %v", shards, ok, err)
+		}
+		if orders, _ := row.Item.Get("orders"); !orders.Equal(pipeline.NumberValue(pipeline.DecimalOf(10))) || row.View != "revenue" || row.Version.IsZero() || !row.SK.Equal(one) {
+			t.Errorf("%d shards: got %+v", shards, row)
+		}
+		if row, ok, err := a.Groups().Get(t.Context(), store, pipeline.StringValue("C"), one); ok || err != nil {
+			t.Errorf("%d shards: a group that is not there: %+v, %v", shards, row, err)
+		}
+	}
+}
+
+// Rows of views and of other aggregates stand in a merged table as they are.
+func TestMerged(t *testing.T) {
+	store, a := spread(t, 4)
+	o := revenue(t, store)
+	o.Name, o.PK, o.SK, o.Values = "other", group(t, "PK=B~1"), group(t, "SK=ALL"), o.Values[1:2]
+	contribute(t, newAggregate(t, o), changes(t, sinktest.Record{EventName: "INSERT", New: order("Status=x")})...)
+	var keys []string
+	for row, err := range view.Merged(t.Context(), store, a.Target().Table, view.Query{}, a.Groups()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, row.View+" "+row.PK.String())
+	}
+	want := []string{`revenue {"S":"A"}`, `revenue {"S":"A"}`, `revenue {"S":"A~0"}`, `revenue {"S":"A~0"}`, `revenue {"S":"B"}`, `revenue {"S":"B"}`, `other {"S":"B~1"}`}
+	if !slices.Equal(keys, want) {
+		t.Errorf("got %q, want %q", keys, want)
+	}
+	if rows := collect(t, a.Groups(), store, view.Query{PK: pipeline.StringValue("B~1")}); len(rows) != 0 {
+		t.Errorf("a row of another aggregate is among the groups: %v", rows)
+	}
+}
+
+// Sums beyond 38 digits add up over shards to the last one.
+func TestGroups_LargeSums(t *testing.T) {
+	store := newGroupMemory()
+	o := revenue(t, store)
+	o.Shards, o.Values = 4, o.Values[:1]
+	a := newAggregate(t, o)
+	var rs []sinktest.Record
+	for i, n := range []string{"1" + strings.Repeat("0", 120), "0.1", "0.02", "-0.003", "1", "20"} {
+		it := order("Status=paid", "Total=#"+n)
+		it["SK"] = sinktest.Attr{"S": fmt.Sprint(i)}
+		rs = append(rs, sinktest.Record{EventName: "INSERT", New: it})
+	}
+	contribute(t, a, changes(t, rs...)...)
+	rows := collect(t, a.Groups(), store, view.Query{})
+	want := `{"PK":"REVENUE#paid","SK":"ALL","revenue":"1` + strings.Repeat("0", 118) + `21.117"}`
+	if len(rows) != 1 || rows[0] != want {
+		t.Errorf("got %v, want %s", rows, want)
+	}
+}
