@@ -51,6 +51,13 @@ func (s *stores) View(ctx context.Context, spec config.Sink) (view.Store, error)
 	return store, err
 }
 
+// Aggregate opens the store of all groups, and keeps it to be read.
+func (s *stores) Aggregate(ctx context.Context, spec config.Sink) (view.GroupStore, error) {
+	store, err := s.Stores.Aggregate(ctx, spec)
+	s.keep(store)
+	return store, err
+}
+
 // keep takes the store of rows to be read; all tables are in one.
 func (s *stores) keep(store any) {
 	if r, ok := store.(view.Reader); ok {
