@@ -20,7 +20,7 @@ const exitCodes = `Exit codes:
   0  all went well
   1  something failed; the message says what to do
   2  the command line is wrong
-  3  the configuration is wrong
+  3  the configuration is wrong, or a file of its tests
   4  finished, and some of the input could not be decoded or delivered: it is named,
      and what was a record is kept in dead letters
   5  interrupted before the end; the same command goes on

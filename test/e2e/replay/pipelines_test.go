@@ -11,9 +11,9 @@ import (
 // fixture is the folder of the shop.
 const fixture = "../../fixtures/shop/"
 
-// shop is the configuration that stands beside the fixture.
+// shop carries the fixture to sinks of every kind that depend on no other item.
 var shop = pipelineFile{
-	path: fixture + "tablewake.yaml",
+	path: "testdata/shop.yaml",
 	rows: "shop-views", index: "products", bucket: "shop-archive", ofItem: "archive/", log: "changes/",
 	want: wantShop,
 }
