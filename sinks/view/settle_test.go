@@ -346,3 +346,51 @@ func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
 		}
 	})
 }
+
+// A change that asks for nothing is written down wherever an earlier claim of its
+// item may still come: out of dead letters, or from a worker that lags.
+func TestEarlierClaimsFindThemselvesSuperseded(t *testing.T) {
+	user, broken := named("a", "x", ""), named("a", "x", "")
+	user["Type"], broken["Type"] = sinktest.Attr{"S": "User"}, sinktest.Attr{"S": "broken"}
+	for name, c := range map[string]struct {
+		then []sinktest.Record
+		want string // in one batch, without the claim and with it; and then the claim again
+	}{
+		"it was a claim before": {
+			[]sinktest.Record{{EventName: "MODIFY", Old: named("a", "x", ""), New: user}},
+			"written; superseded; coalesced written; superseded",
+		},
+		"another change behind it": {
+			[]sinktest.Record{{EventName: "MODIFY", Old: named("a", "x", ""), New: user}, {EventName: "MODIFY", Old: user, New: user}},
+			"coalesced written; superseded; coalesced coalesced written; superseded",
+		},
+		"nobody knows what it was": {
+			[]sinktest.Record{{EventName: "MODIFY", New: user, ViewType: "NEW_IMAGE"}},
+			"written; superseded; coalesced written; superseded",
+		},
+		"nobody can tell what it was": {
+			[]sinktest.Record{{EventName: "MODIFY", Old: broken, New: user}},
+			"written; superseded; coalesced written; superseded",
+		},
+		"removed by who knows": {
+			[]sinktest.Record{{EventName: "REMOVE", Keys: sinktest.Item{"PK": user["PK"], "SK": user["SK"]}, ViewType: "NEW_IMAGE"}},
+			"written; superseded; coalesced written; superseded",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cs := changes(t, append([]sinktest.Record{moved("a", "", "x", "1")}, c.then...)...)
+			var got []string
+			for _, batch := range [][]*pipeline.Change{cs[1:], cs} {
+				store := newShelf()
+				s := newSink(t, byEmail(t, store, ""))
+				got = append(got, outcomesOf(t, s, batch...), outcomesOf(t, s, cs[0]))
+				if rows := holders(t, store); rows != "" {
+					t.Errorf("the rows are %s, want none", rows)
+				}
+			}
+			if text := strings.Join(got, "; "); text != c.want {
+				t.Errorf("got  %s\nwant %s", text, c.want)
+			}
+		})
+	}
+}
