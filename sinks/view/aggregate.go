@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // AggregateOptions describe one aggregate.
@@ -27,6 +28,8 @@ type AggregateOptions struct {
 
 	Mask  *pipeline.Mask // hides attributes in what ops show of groups; what is written is not masked. Default: nothing is hidden
 	Store GroupStore     // where rows are written. Default: none; the sink then plans, and refuses to write
+
+	Retention state.Retention // of what Store remembers: a change that is older is refused. Default: it forgets nothing
 }
 
 // Value is one value of a group's row.
@@ -41,15 +44,16 @@ type Value struct {
 // what they come to together. It is safe for concurrent use and holds no state of
 // its own: every worker may have one.
 type Aggregate struct {
-	target  Target
-	pk, sk  Attribute
-	when    pipeline.ItemCondition // nil: every item
-	forEach pipeline.Path          // zero: the item counts
-	values  []value
-	shards  int
-	keep    bool
-	mask    *pipeline.Mask
-	store   GroupStore
+	target    Target
+	pk, sk    Attribute
+	when      pipeline.ItemCondition // nil: every item
+	forEach   pipeline.Path          // zero: the item counts
+	values    []value
+	shards    int
+	keep      bool
+	mask      *pipeline.Mask
+	store     GroupStore
+	retention state.Retention
 
 	readsItem bool // a template, a value or the condition reads attributes
 }
@@ -113,6 +117,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 		keep:      o.KeepOnTTL,
 		mask:      o.Mask,
 		store:     o.Store,
+		retention: o.Retention,
 		readsItem: o.When != nil || o.ForEach != "",
 	}
 	err := o.validate()

@@ -13,12 +13,16 @@ import (
 // time one of them got ahead, so that only many at once can exceed it.
 const maxLost = 10
 
+// maxActions is how many rows of groups, and members of them, one item may change:
+// a transaction of DynamoDB has at most 100 actions (API reference, TransactWriteItems), and
+// one is the item's. It holds for every store, so that a local replay tells.
+const maxActions = 99
+
 // TooManyGroupsError is a change of one item that changes more rows of groups, and
-// members of them, than one transaction of the store can.
+// members of them, than one transaction can.
 type TooManyGroupsError struct {
 	Item    pipeline.Key
 	Actions int // rows and members that the change touches
-	Most    int // that a transaction takes beside the item
 }
 
 // Error names the item and what to do.
@@ -31,7 +35,7 @@ func (e *TooManyGroupsError) Redacted() string { return "too_many_groups: an ite
 
 func (e *TooManyGroupsError) rest() string {
 	return fmt.Sprintf(" changes %d group rows and members at once, and one transaction takes %d: count fewer elements (split the item's list, narrow `when`), or group them less finely",
-		e.Actions, e.Most)
+		e.Actions, maxActions)
 }
 
 // Write replaces what the items counted for by what they count for now. A change
@@ -43,6 +47,7 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		return pipeline.Fatal(errors.New("aggregate " + a.target.View + " has no store: it was made to plan only"))
 	}
 	w := writing{Aggregate: a, ds: ds, most: len(ds), scratch: poster{tally: a.tally()}}
+	refuseOld(a.retention, ds, &w.failed)
 	if err := w.gather(); err != nil {
 		return err
 	}
@@ -83,6 +88,9 @@ func (w *writing) gather() error {
 	index := make(map[pipeline.Key]*lane, len(w.ds))
 	for i := range w.ds {
 		d := &w.ds[i]
+		if w.failed.Failed[i] != nil {
+			continue
+		}
 		if len(d.Ops) == 0 {
 			return pipeline.Fatal(errors.New("aggregate " + w.target.View + ": a delivery was not planned by it"))
 		}
@@ -171,8 +179,8 @@ func (w *writing) parts(open []*lane, cs []state.Contribution) ([]part, error) {
 		if err := w.scratch.post(l); err != nil {
 			return nil, pipeline.Fatal(fmt.Errorf("%w: it was written under other settings or is damaged", err))
 		}
-		if actions := len(w.scratch.rows) + w.scratch.tally.members; limit > 0 && 1+actions > limit {
-			w.refuse([]*lane{l}, &TooManyGroupsError{Item: l.key, Actions: actions, Most: limit - 1})
+		if actions := len(w.scratch.rows) + w.scratch.tally.members; actions > maxActions {
+			w.refuse([]*lane{l}, &TooManyGroupsError{Item: l.key, Actions: actions})
 			continue
 		}
 		if l.alone || shared < 0 || !w.fits(&parts[shared], limit) {

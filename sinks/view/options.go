@@ -6,6 +6,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Options describe one view.
@@ -25,6 +26,8 @@ type Options struct {
 
 	Mask  *pipeline.Mask // hides attributes in what ops and errors show of rows; what is written is not masked. Default: nothing is hidden
 	Store Store          // where rows are written; an [ItemStore] where rows are guarded by item. Default: none; the sink then plans, and refuses to write
+
+	Retention state.Retention // of what Store remembers: a change that is older is refused. Default: it forgets nothing
 }
 
 // Attribute is one attribute of a row: exactly one {path} keeps its DynamoDB

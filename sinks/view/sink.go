@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Sink plans and writes one view. It is safe for concurrent use and holds no
@@ -20,6 +21,7 @@ type Sink struct {
 	collision  Collision
 	mask       *pipeline.Mask
 	store      Store
+	retention  state.Retention
 
 	guard     Guard
 	decided   bool     // guard holds whatever the key attributes of items are
@@ -54,6 +56,7 @@ func New(o Options) (*Sink, error) {
 		collision:  cmp.Or(o.Collision, DeadLetterCollision),
 		mask:       o.Mask,
 		store:      o.Store,
+		retention:  o.Retention,
 		readsItem:  o.When != nil,
 		fixedKey:   true,
 	}
@@ -93,6 +96,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		return pipeline.Fatal(errors.New("view " + s.target.View + " has no store: it was made to plan only"))
 	}
 	var failed pipeline.BatchError
+	refuseOld(s.retention, ds, &failed)
 	for _, write := range []func(context.Context, []pipeline.Delivery, *pipeline.BatchError) error{s.writeRows, s.writeClaims} {
 		if err := write(ctx, ds, &failed); err != nil {
 			return fmt.Errorf("view %s: %w", s.target.View, err)
