@@ -48,24 +48,31 @@ func (m *multiplied) Read(context.Context) (*pipeline.Page, error) {
 	}, nil
 }
 
-// appendRecord appends the next record with its partition key, wherever it stands,
-// marked by the number of the copy.
+// marks are what a copy has of its own: keys, and what one user alone has.
+var marks = [][]byte{[]byte(`"PK":{"S":"`), []byte(`"Email":{"S":"`)}
+
+// appendRecord appends the next record with its partition key and its e-mail
+// address, wherever they stand, marked by the number of the copy.
 func (m *multiplied) appendRecord(dst []byte) []byte {
 	rest := m.lines[m.next]
 	if m.next++; m.next == len(m.lines) {
 		m.next = 0
 		defer func() { m.copies++ }()
 	}
-	const mark = `"PK":{"S":"`
 	for {
-		i := bytes.Index(rest, []byte(mark))
-		if i < 0 {
+		at := -1
+		for _, mark := range marks {
+			if i := bytes.Index(rest, mark); i >= 0 && (at < 0 || i+len(mark) < at) {
+				at = i + len(mark)
+			}
+		}
+		if at < 0 {
 			return append(dst, rest...)
 		}
-		dst = append(dst, rest[:i+len(mark)]...)
-		rest = rest[i+len(mark):]
-		name := bytes.IndexByte(rest, '#') + 1
-		dst = fmt.Appendf(append(dst, rest[:name]...), "%d-", m.copies)
-		rest = rest[name:]
+		if name := bytes.IndexAny(rest[at:], `#"`); rest[at+name] == '#' {
+			at += name + 1 // USER#
+		}
+		dst = fmt.Appendf(append(dst, rest[:at]...), "%d-", m.copies)
+		rest = rest[at:]
 	}
 }
