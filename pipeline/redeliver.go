@@ -18,15 +18,16 @@ type Redelivery struct {
 
 // RouteInfo is what a redrive must know of a way to a sink.
 type RouteInfo struct {
-	Name    string
-	Guarded bool // versions decide: later changes may come before earlier ones; see Guarded
+	Name       string
+	Suppressed bool // it plans and writes nothing
+	Guarded    bool // versions decide: later changes may come before earlier ones; see Guarded
 }
 
 // Routes are the pipeline's ways to its sinks, in their order.
 func (p *Pipeline) Routes() []RouteInfo {
 	infos := make([]RouteInfo, len(p.routes))
 	for i, r := range p.routes {
-		infos[i] = RouteInfo{r.Name, r.guarded}
+		infos[i] = RouteInfo{Name: r.Name, Suppressed: r.Suppress != "", Guarded: r.guarded}
 	}
 	return infos
 }

@@ -42,6 +42,12 @@ func (in *input) load() (*config.Config, error) {
 // are of --stream-arn, else of the stream that the configuration names, else at
 // epoch 0: below those of any stream.
 func (in *input) source(cfg *config.Config, s streams, paths []string) replay.Options {
+	return replay.Options{Paths: paths, Stdin: s.in, Decoder: in.decoder(cfg), Skipped: func(path string, why error) {
+		fmt.Fprintf(s.err, "left out %s: %v\n", path, why)
+	}}
+}
+
+func (in *input) decoder(cfg *config.Config) pipeline.DecoderOptions {
 	d := pipeline.DecoderOptions{
 		StreamARN: in.streamARN, DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1,
 	}
@@ -50,9 +56,7 @@ func (in *input) source(cfg *config.Config, s streams, paths []string) replay.Op
 		d.Table, d.StreamARN = t.Name, cmp.Or(in.streamARN, t.StreamARN)
 	}
 	d.EpochZero = d.StreamARN == ""
-	return replay.Options{Paths: paths, Stdin: s.in, Decoder: d, Skipped: func(path string, why error) {
-		fmt.Fprintf(s.err, "left out %s: %v\n", path, why)
-	}}
+	return d
 }
 
 // reporting names what could not be decoded as it passes, and remembers how the

@@ -66,10 +66,7 @@ func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) erro
 	if o.local == "" {
 		return usageError("--local is missing: name the folder that a replay wrote")
 	}
-	if _, err := os.Stat(filepath.Join(o.local, hashFile)); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", o.local, o.local)
-		}
+	if err := wroteLocal(o.local); err != nil {
 		return err
 	}
 	release, err := lockLocal(o.local, syscall.LOCK_SH)
@@ -83,6 +80,15 @@ func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) erro
 		err = nil
 	}
 	return errors.Join(err, out.w.Flush()) // what was found before an error is shown
+}
+
+// wroteLocal is an error where dir is no folder that a replay wrote.
+func wroteLocal(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, hashFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir, dir)
+	}
+	return err
 }
 
 // results writes what a query finds, a line each.
@@ -136,7 +142,7 @@ func overview(ctx context.Context, dir local.Dir, out *results) error {
 		})
 	}
 	counts := []func(context.Context, local.Dir, func(kind, name string, n int64, what string) error) error{
-		countViews, countSearch, countArchive, countEvents, countDead,
+		countViews, countSearch, countArchive, countEvents, countDead, countQuarantined,
 	}
 	for _, count := range counts {
 		if err := count(ctx, dir, add); err != nil {

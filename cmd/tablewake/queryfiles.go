@@ -3,20 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
-	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 )
@@ -94,85 +88,6 @@ func (o *queryOptions) events(s streams) *cobra.Command {
 	}
 }
 
-func (o *queryOptions) dead(s streams) *cobra.Command {
-	var unmasked bool
-	c := &cobra.Command{
-		Use:   "dead",
-		Short: "What could not be decoded or delivered, and why",
-		Long: `dead shows the letters of a folder; with -o json with their records. A letter holds the
-whole record. What was sensitive in the configuration that wrote the folder is shown
-masked, and a record that does not decode is left out then: --unmasked shows all as it is.`,
-		Example: `  tablewake query dead --local out
-  tablewake query dead --local out --unmasked -o json | jq -c .record | tablewake replay -c tablewake.yaml --local again -`,
-		Args: exactly(0, 0, "--local DIR"),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return o.in(s, func(dir local.Dir, out *results) error {
-				var mask *pipeline.Mask
-				if !unmasked {
-					var err error
-					if mask, err = folderMask(o.local); err != nil {
-						return err
-					}
-				}
-				return eachLetter(c.Context(), dir, func(l pipeline.DeadLetter) error {
-					l = maskLetter(mask, l)
-					return out.add(letterOf(l), func() string {
-						sink := l.Sink
-						if sink == "" {
-							sink = "(every sink)"
-						}
-						return fmt.Sprintf("%s  %s  %s: %s", sink, l.Key, l.Class, l.Error)
-					})
-				})
-			})
-		},
-	}
-	c.Flags().BoolVar(&unmasked, "unmasked", false, "show sensitive attributes as they are")
-	return c
-}
-
-// letter is a dead letter as `query dead -o json` prints it.
-type letter struct {
-	Sink     string          `json:"sink,omitempty"`
-	Class    string          `json:"class"`
-	Error    string          `json:"error"`
-	Key      pipeline.Key    `json:"key,omitempty"`
-	Sequence string          `json:"sequence,omitempty"`
-	Time     time.Time       `json:"time"`
-	Record   json.RawMessage `json:"record,omitempty"`
-	Bytes    []byte          `json:"record_base64,omitempty"` // of a record that is no JSON
-}
-
-func letterOf(l pipeline.DeadLetter) letter {
-	out := letter{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
-	if json.Valid(l.Raw) {
-		out.Record = l.Raw
-	} else {
-		out.Bytes = l.Raw
-	}
-	return out
-}
-
-func eachLetter(ctx context.Context, dir local.Dir, do func(pipeline.DeadLetter) error) error {
-	if _, err := os.Stat(dir.DeadLetters()); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters()})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	for l, err := range store.Read(ctx) {
-		if err != nil {
-			return err
-		}
-		if err := do(l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // chooseName is the name given, or the only one that the folder holds.
 func chooseName(args []string, folder, what, suffix string) (string, error) {
 	have, err := names(folder)
@@ -239,15 +154,4 @@ func countEvents(_ context.Context, dir local.Dir, add func(kind, name string, n
 		}
 	}
 	return nil
-}
-
-func countDead(ctx context.Context, dir local.Dir, add func(kind, name string, n int64, what string) error) error {
-	var n int64
-	if err := eachLetter(ctx, dir, func(pipeline.DeadLetter) error { n++; return nil }); err != nil {
-		return err
-	}
-	if n == 0 {
-		return nil
-	}
-	return add("dead", "letters", n, "records")
 }

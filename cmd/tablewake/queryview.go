@@ -85,6 +85,8 @@ func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Tab
 		have = append(have, t.Name)
 	}
 	switch {
+	case len(ts) == 0:
+		return view.Table{}, errors.New("the folder holds no views: its configuration has none")
 	case len(args) == 1:
 		return view.Table{}, fmt.Errorf("no view table %q; there are: %s", args[0], strings.Join(have, ", "))
 	case len(ts) == 1:

@@ -99,7 +99,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
 	bar := newProgress(s.err, "replaying", src.Progress().TotalBytes)
-	opts := []sinks.Option{sinks.WithLogger(o.logger(bar))}
+	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose))}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}
@@ -109,7 +109,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	}
 	in := &reporting{Source: src, w: bar, tables: cfg.Source.Tables, mask: mask}
 	sum, runErr := o.drive(ctx, cfg, p, in, bar)
-	if err := o.print(s, sum); err != nil {
+	if err := o.print(s, cfg, sum); err != nil {
 		return err
 	}
 	in.warn(s.err)
@@ -149,17 +149,19 @@ func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeli
 	return sum, err
 }
 
-func (o *replayOptions) logger(w io.Writer) *slog.Logger {
+// logger logs warnings, and all with verbose.
+func logger(w io.Writer, verbose bool) *slog.Logger {
 	level := slog.LevelWarn
-	if o.verbose {
+	if verbose {
 		level = slog.LevelDebug
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-func (o *replayOptions) print(s streams, sum summary) error {
+func (o *replayOptions) print(s streams, cfg *config.Config, sum summary) error {
 	if sum.refused() > 0 {
 		sum.DeadLetters = "tablewake query dead --local " + o.local
+		sum.Redrive = fmt.Sprintf("tablewake redrive -c %s --local %s", cfg.File, o.local)
 	}
 	if o.format == formatJSON {
 		return writeJSON(s.out, sum)

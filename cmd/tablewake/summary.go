@@ -21,7 +21,8 @@ type summary struct {
 	Interrupted      bool            `json:"interrupted"`
 	Ledger           pipeline.Ledger `json:"ledger"`
 	Balanced         bool            `json:"balanced"`
-	DeadLetters      string          `json:"dead_letters,omitempty"` // where they are, when there are any
+	DeadLetters      string          `json:"dead_letters,omitempty"` // the command that shows them, when there are any
+	Redrive          string          `json:"redrive,omitempty"`      // the command that delivers them
 	Errors           []string        `json:"errors,omitempty"`       // of input that broke
 }
 
@@ -39,7 +40,7 @@ func newSummary(name string, l pipeline.Ledger, took time.Duration) summary {
 func (s summary) refused() int64 {
 	n := s.Ledger.Source.Undecodable
 	for _, k := range s.Ledger.Sinks {
-		n += k.DeadLettered
+		n += k.DeadLettered + k.Quarantined
 	}
 	return n
 }
@@ -71,6 +72,7 @@ func (s summary) write(w io.Writer) {
 	}
 	if s.DeadLetters != "" {
 		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", thousands(s.refused()), s.DeadLetters)
+		fmt.Fprintf(w, "once the cause is mended, deliver them with `%s`\n", s.Redrive)
 	}
 }
 

@@ -58,7 +58,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 		id := deadletter.ID(&l)
 		why := errors.New("it is not of the class that was asked for")
 		if r.Class == "" || r.Class == l.Class {
-			if r.Discard && !r.DryRun {
+			if r.Discard && r.Sink == "" && !r.DryRun {
 				if err := r.Letters.Remove(ctx, []string{id}); err != nil {
 					return err
 				}
@@ -76,7 +76,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 		r.report.Undecodable++
 		if !r.failed[id] {
 			r.failed[id] = true
-			r.report.fail(Failure{Key: l.Key, ID: id, Class: l.Class, Error: why.Error()})
+			r.report.fail(r.failure(&l, id, why))
 		}
 	}
 	return nil
@@ -90,6 +90,9 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 	}
 	var letters []pipeline.DeadLetter
 	for _, info := range r.Pipeline.Routes() {
+		if info.Suppressed {
+			continue
+		}
 		one := *l
 		one.Sink, one.Key, one.Version, one.Sequence = info.Name, c.Key, c.Version, c.Sequence
 		one.StreamARN, one.Table = c.StreamARN, c.Table
@@ -99,7 +102,7 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 		return err
 	}
 	for _, info := range r.Pipeline.Routes() {
-		if r.Quarantine == nil || info.Guarded {
+		if r.Quarantine == nil || info.Guarded || info.Suppressed {
 			continue
 		}
 		if err := r.Quarantine.Hold(ctx, info.Name, []pipeline.Key{c.Key}); err != nil {
@@ -107,6 +110,17 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 		}
 	}
 	return r.Letters.Remove(ctx, []string{id})
+}
+
+// failure is why a letter stays that is no change.
+func (r *run) failure(l *pipeline.DeadLetter, id string, why error) Failure {
+	f := Failure{Sink: l.Sink, Key: pipeline.Key(r.Mask.Text(string(l.Key))), ID: id, Class: l.Class}
+	if e, ok := errors.AsType[*pipeline.RecordError](why); ok {
+		e = r.Mask.RecordError(e)
+		f.Key, why = e.Key, e
+	}
+	f.Error = why.Error()
+	return f
 }
 
 // ours tells whether a letter is one that the redrive is about, whatever its class.

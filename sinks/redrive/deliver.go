@@ -13,7 +13,7 @@ import (
 
 var (
 	errNoSink     = errors.New("the pipeline has no such sink: give the sink its name again, or discard its letters")
-	errSuppressed = errors.New("the sink is told to hold back what it would send")
+	errSuppressed = errors.New("what it would send is held back in this redrive")
 )
 
 // work delivers the letters of one sink. It is true when keys have to be worked
@@ -25,7 +25,8 @@ func (r *run) work(ctx context.Context, sink string, lots []*lot) (again bool, e
 		for _, l := range lots {
 			for i := range l.refs {
 				if ref := &l.refs[i]; ref.chosen {
-					r.fails(sink, l, ref, errNoSink)
+					one := pipeline.DeadLetter{Sink: sink, Key: l.key, Class: ref.class}
+					r.fails(ref, r.failure(&one, ref.id, errNoSink))
 				}
 			}
 		}
@@ -52,7 +53,7 @@ func (r *run) work(ctx context.Context, sink string, lots []*lot) (again bool, e
 			continue
 		}
 		if attempt++; attempt == r.Attempts {
-			r.giveUp(sink, &w)
+			r.giveUp(&w)
 			break
 		}
 		if !sleep(ctx, r.Backoff.Delay(attempt-1, wait)) {
@@ -141,6 +142,10 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 	var cs []*pipeline.Change
 	var at []int // in the window
 	var done []string
+	stays := func(k int, why error) Failure {
+		ref := w.refs[at[k]]
+		return Failure{Sink: sink, Key: r.Mask.Key(cs[k]), ID: ref.id, Class: ref.class, Error: why.Error()}
+	}
 	end := func(i int, s refState) {
 		w.refs[i].state = s
 		done = append(done, w.refs[i].id)
@@ -156,7 +161,7 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 		default:
 			c, err := r.decode(&l)
 			if err != nil {
-				r.fails(sink, w.of[i], ref, err)
+				r.fails(ref, r.failure(&l, ref.id, err))
 				w.of[i].wait, moved = !info.Guarded, true
 				continue
 			}
@@ -173,17 +178,17 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 			after, retry := pipeline.Retryable(res.Err)
 			switch {
 			case res.Err == nil && res.Outcome == pipeline.Suppressed:
-				r.fails(sink, w.of[i], w.refs[i], errSuppressed)
+				r.fails(w.refs[i], stays(k, errSuppressed))
 				moved = true
 			case res.Err == nil:
 				end(i, delivered)
 			case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
 				err = res.Err
 			case retry:
-				w.refs[i].err = res.Err
+				w.refs[i].why = stays(k, res.Err)
 				wait = max(wait, after)
 			default:
-				r.fails(sink, w.of[i], w.refs[i], res.Err)
+				r.fails(w.refs[i], stays(k, res.Err))
 				moved = true
 			}
 		}
@@ -215,20 +220,20 @@ func (r *run) remove(ctx context.Context, sink string, ids []string) error {
 }
 
 // giveUp leaves a sink that fails for now, and for too long.
-func (r *run) giveUp(sink string, w *window) {
+func (r *run) giveUp(w *window) {
 	for i, ref := range w.refs {
-		if ref.state == pending && ref.err != nil && !w.of[i].wait {
-			r.fails(sink, w.of[i], ref, ref.err)
+		if ref.state == pending && ref.why.Error != "" && !w.of[i].wait {
+			r.fails(ref, ref.why)
 			w.of[i].down, w.of[i].wait = true, true
 		}
 	}
 }
 
 // fails notes that a letter stays. In this redrive it is not tried again.
-func (r *run) fails(sink string, l *lot, ref *ref, why error) {
+func (r *run) fails(ref *ref, why Failure) {
 	ref.state = failed
 	r.failed[ref.id] = true
-	r.report.fail(Failure{Sink: sink, Key: l.key, ID: ref.id, Class: ref.class, Error: why.Error()})
+	r.report.fail(why)
 }
 
 // close counts what stays of a sink's letters, and lets the keys go of which none does.

@@ -51,6 +51,8 @@ type Options struct {
 	DryRun  bool // count, and deliver nothing
 	Discard bool // remove the letters and deliver none: what they say is lost
 
+	Mask *pipeline.Mask // hides what is sensitive in Report.Failures. Default: nothing is
+
 	Attempts int              // tries of a letter whose sink fails for now. Default: 5
 	Backoff  pipeline.Backoff // between them. Default: that of Backoff
 	Bytes    int64            // bytes of records held at once. Default: 32 MiB

@@ -37,7 +37,7 @@ type ref struct {
 	size   int64
 	chosen bool // of the class that was asked for
 	state  refState
-	err    error // why it failed for now
+	why    Failure // of the last try, where it failed for now
 }
 
 // refState is what became of a letter.
