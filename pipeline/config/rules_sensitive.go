@@ -142,6 +142,7 @@ func (c *checker) reads(cfg *Config, s Sink, v *value, see sight) {
 				c.readsPath(e, e.source, see)
 			}
 		}
+	case s.Archive != nil && s.Archive.Masked: // what it is named by is masked, too
 	case s.Archive != nil:
 		c.readsTemplate(v.get("key"), "", see)
 		c.readsTemplate(v.get("partition"), "", see)

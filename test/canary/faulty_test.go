@@ -1,0 +1,61 @@
+package canary
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+type (
+	faultySearch struct {
+		search.Store
+		faults *faulty
+	}
+	faultyArchive struct {
+		archive.Store
+		faults *faulty
+	}
+	faultyNotify struct {
+		notify.Store
+		faults *faulty
+	}
+)
+
+func (f *faulty) Search(ctx context.Context, s config.Sink) (search.Store, error) {
+	store, err := f.Stores.Search(ctx, s)
+	return faultySearch{store, f}, err
+}
+
+func (f *faulty) Archive(ctx context.Context, s config.Sink) (archive.Store, error) {
+	store, err := f.Stores.Archive(ctx, s)
+	return faultyArchive{store, f}, err
+}
+
+func (f *faulty) Notify(ctx context.Context, s config.Sink) (notify.Store, error) {
+	store, err := f.Stores.Notify(ctx, s)
+	return faultyNotify{store, f}, err
+}
+
+func (s faultySearch) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
+	if err := s.faults.fail(ms); err != nil {
+		return nil, err
+	}
+	return s.Store.Apply(ctx, ms)
+}
+
+func (s faultyArchive) Put(ctx context.Context, name string, body []byte) error {
+	if err := s.faults.fail(name + string(body)); err != nil {
+		return err
+	}
+	return s.Store.Put(ctx, name, body)
+}
+
+func (s faultyNotify) Publish(ctx context.Context, ms []notify.Message) error {
+	if err := s.faults.fail(ms); err != nil {
+		return err
+	}
+	return s.Store.Publish(ctx, ms)
+}
