@@ -37,6 +37,32 @@
 // Deletes need no rule of their own: an item that is gone, by a user or by TTL,
 // has no row. An item whose row key misses a value is sparse: it has none either.
 //
+// # Aggregates
+//
+// An [Aggregate] has a row for each group of items, with what they come to together. It
+// is a function of the items as a view is, and holds to the same promise. Package state
+// says why it can't count twice; the rules are:
+//
+//   - What an item counts for is its new image's to say: one share, or one for each
+//     element of a list. A share whose group key misses a part counts nowhere. A share that lacks
+//     a value counts, and that value adds nothing.
+//   - A change replaces what is stored of the item, and its groups change by the difference,
+//     in the same transaction and on condition that the version which was read is still there.
+//     Where it is not, the item is read again. An old image has no part in any value; where
+//     it shows that an item which counts for nothing did so before, nothing is written down of it.
+//   - The changes of a batch are stepped through in memory, item by item, and what they
+//     come to is written once, merged by group. A batch is split between items where a
+//     transaction is limited; an item that is too much for one alone is a [TooManyGroupsError].
+//   - Sums and counts are exact at any length: beyond the 38 digits of an N a sum is an S.
+//     The least, the greatest and the number of different values are of the values that the
+//     group's items have now, so that they are right when one of them goes.
+//   - A TTL delete is a delete, unless the aggregate keeps what expires: then it stays in
+//     the groups for ever, and an insert of the same key counts anew.
+//   - A group spread over shards ([AggregateOptions.Shards]) has rows at its partition
+//     key with ~0, ~1 and so on behind it, each with the part that its items count for. Equal values
+//     of a distinct meet in one of them. [Groups] reads the parts as one row.
+//   - A row goes when nothing counts in it any more.
+//
 // # Where things are
 //
 // [Sink] plans ([Sink.Plan], pure) and writes. plan.go finds the row of an image,
@@ -46,8 +72,11 @@
 // for the rows; settle.go reads, steps, commits, and reads again what was lost to others.
 // batch.go writes each row, or each item, once a batch.
 //
-// [Aggregate] does the same for groups, in the files aggregate*.go: what an item counts
-// for is kept as a guard is, and compared with what it counts for now.
+// [Aggregate] does the same for groups: aggregate_plan.go finds what an image counts for,
+// aggregate_lane.go steps an item through its changes, aggregate_post.go and
+// aggregate_tally.go take the differences and merge them, all of them pure;
+// aggregate_write.go reads, commits, and reads again what was lost to others. groups.go and
+// merge.go are the reader's side.
 //
 // The package knows no driver: a [Store], an [ItemStore] or a [GroupStore] writes, and
 // a [Reader] reads.

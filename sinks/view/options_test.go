@@ -29,3 +29,37 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestNewAggregateNamesWhatIsWrong(t *testing.T) {
+	values := func(vs ...view.Value) func(o *view.AggregateOptions) {
+		return func(o *view.AggregateOptions) { o.Values = vs }
+	}
+	for want, change := range map[string]func(o *view.AggregateOptions){
+		"Name is empty":                  func(o *view.AggregateOptions) { o.Name = "" },
+		"Pipeline is empty":              func(o *view.AggregateOptions) { o.Pipeline = "" },
+		"Table is empty":                 func(o *view.AggregateOptions) { o.Table = "" },
+		"PK needs a name and a template": func(o *view.AggregateOptions) { o.PK.Template = nil },
+		"differs from change to change":  func(o *view.AggregateOptions) { o.SK = group(t, "SK={@time}") },
+		"Values is empty":                values(),
+		"Shards is -1":                   func(o *view.AggregateOptions) { o.Shards = -1 },
+		"ForEach":                        func(o *view.AggregateOptions) { o.ForEach = "a..b" },
+		"Values: each needs a name":      values(view.Value{Of: "count"}),
+		`"SK": the row has`:              values(view.Value{Name: "SK", Of: "count"}),
+		`"_tw": the row has`:             values(view.Value{Name: "_tw", Of: "count"}),
+		`"n": the row has`:               values(view.Value{Name: "n", Of: "count"}, view.Value{Name: "n", Of: "count"}),
+		`is of "avg"`:                    values(view.Value{Name: "n", Of: "avg", Path: "x"}),
+		"a count has no path":            values(view.Value{Name: "n", Of: "count", Path: "x"}),
+		`"s": path`:                      values(view.Value{Name: "s", Of: "sum"}),
+		`"b": path`:                      values(view.Value{Name: "b", Of: "min", Path: "a["}),
+		"none without ForEach":           values(view.Value{Name: "n", Of: "sum", Path: "x", Each: true}),
+		`"e": path`: func(o *view.AggregateOptions) {
+			o.ForEach, o.Values = "Lines", []view.Value{{Name: "e", Of: "sum", Path: "[x", Each: true}}
+		},
+	} {
+		o := revenue(t, nil)
+		change(&o)
+		if _, err := view.NewAggregate(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got the error %v, want one that says %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/sqlite"
+)
+
+// An aggregate over orders, spread over 4 shards, and a service that reads it.
+func Example_aggregate() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+
+	currency, err := template.Parse("REVENUE#{Currency}", template.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	revenue, err := view.NewAggregate(view.AggregateOptions{
+		Name: "revenue", Pipeline: "shop", Table: "shop-views", Store: store,
+		PK:     view.Attribute{Name: "PK", Template: currency},
+		Values: []view.Value{{Name: "revenue", Of: "sum", Path: "Total"}, {Name: "orders", Of: "count"}, {Name: "largest", Of: "max", Path: "Total"}},
+		Shards: 4,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	// A pipeline does the following with each page of its stream.
+	page := pipeline.NewDecoder(pipeline.DecoderOptions{StreamARN: "arn:aws:dynamodb:eu-west-1:1:table/shop/stream/2026-01-02T03:04:05.678"}).DecodeLines([]byte(`
+		{"eventName":"INSERT","dynamodb":{"SequenceNumber":"100000000000000000001","Keys":{"id":{"S":"a"}},"NewImage":{"id":{"S":"a"},"Currency":{"S":"EUR"},"Total":{"N":"10.50"}}}}
+		{"eventName":"INSERT","dynamodb":{"SequenceNumber":"100000000000000000002","Keys":{"id":{"S":"b"}},"NewImage":{"id":{"S":"b"},"Currency":{"S":"EUR"},"Total":{"N":"4.20"}}}}
+		{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"100000000000000000003","Keys":{"id":{"S":"a"}},"NewImage":{"id":{"S":"a"},"Currency":{"S":"EUR"},"Total":{"N":"9.90"}}}}
+	`))
+	for range 2 { // the second time it comes again, and counts nothing twice
+		deliveries := make([]pipeline.Delivery, len(page.Changes))
+		for i := range deliveries {
+			deliveries[i].Change = &page.Changes[i]
+			if err := revenue.Plan(&deliveries[i]); err != nil {
+				log.Fatal(err)
+			}
+		}
+		fmt.Println(deliveries[2].Ops[0])
+		if err := revenue.Write(ctx, deliveries); err != nil {
+			log.Fatal(err)
+		}
+		for _, d := range deliveries {
+			fmt.Println(d.Change.Key, d.Outcome)
+		}
+	}
+
+	row, found, err := revenue.Groups().Get(ctx, store, pipeline.StringValue("REVENUE#EUR"), pipeline.Value{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found, string(row.Item.AppendJSON(nil)))
+	// Output:
+	// count in group PK="REVENUE#EUR" shard 0: revenue +9.9, orders +1, largest max 9.9 (replaces what the item counted for)
+	// a coalesced
+	// b written
+	// a written
+	// count in group PK="REVENUE#EUR" shard 0: revenue +9.9, orders +1, largest max 9.9 (replaces what the item counted for)
+	// a superseded
+	// b written
+	// a written
+	// true {"PK":"REVENUE#EUR","revenue":14.1,"orders":2,"largest":9.9}
+}
