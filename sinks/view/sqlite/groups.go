@@ -33,15 +33,8 @@ func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeli
 }
 
 // Contribute applies ws in one transaction: contributions, and the rows of their groups.
-func (s *Store) Contribute(ctx context.Context, t view.Target, ws []view.GroupWrite) (rs []view.ItemResult, err error) {
-	err = s.withState(ctx, t, func(x *tx) error {
-		rs, err = x.each(ctx, len(ws), func(i int) error { return x.contribute(&ws[i]) })
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return rs, nil
+func (s *Store) Contribute(ctx context.Context, t view.Target, ws []view.GroupWrite) ([]view.ItemResult, error) {
+	return s.each(ctx, t, len(ws), func(x *tx, i int) error { return x.contribute(&ws[i]) })
 }
 
 func (x *tx) contribute(w *view.GroupWrite) error {

@@ -82,15 +82,8 @@ func (x *tx) foreignRow(r state.Row) (string, error) {
 }
 
 // Settle applies ws in one transaction: seats, guards and rows.
-func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) (rs []view.ItemResult, err error) {
-	err = s.withState(ctx, t, func(x *tx) error {
-		rs, err = x.each(ctx, len(ws), func(i int) error { return x.settle(&ws[i]) })
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return rs, nil
+func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+	return s.each(ctx, t, len(ws), func(x *tx, i int) error { return x.settle(&ws[i]) })
 }
 
 func (x *tx) settle(w *view.ItemWrite) error {

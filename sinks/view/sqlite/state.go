@@ -39,27 +39,47 @@ func (s *Store) withTarget(ctx context.Context, t view.Target, do func(w *sqlite
 	})
 }
 
-// each runs one write after the other, each whole or not at all.
-func (x *tx) each(ctx context.Context, n int, write func(i int) error) ([]view.ItemResult, error) {
+// each runs one write after the other in one transaction, each whole or not at all.
+func (s *Store) each(ctx context.Context, t view.Target, n int, write func(x *tx, i int) error) ([]view.ItemResult, error) {
 	rs := make([]view.ItemResult, n)
-	for i := range rs {
-		if ctx.Err() != nil {
-			return nil, sqlite.Stopped(ctx)
-		}
-		switch err := x.Whole(x.ctx, func() error { return write(i) }); {
-		case err == nil:
-		case errors.Is(err, errLost):
-			rs[i].Lost = true
-		case pipeline.IsFatal(err):
-			return nil, err
-		default:
-			if _, again := pipeline.Retryable(err); again {
-				return nil, err
+	err := s.withState(ctx, t, func(x *tx) error {
+		for i := range rs {
+			if ctx.Err() != nil {
+				return sqlite.Stopped(ctx)
 			}
-			rs[i].Err = err
+			do := func() error { return write(x, i) }
+			if n == 1 { // it is whole as the transaction is: a savepoint would copy every page that it writes
+				return do()
+			}
+			var err error
+			if rs[i], err = result(x.Whole(x.ctx, do)); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if n == 1 {
+		rs[0], err = result(err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return rs, nil
+}
+
+// result is what became of one write, and the error that is not of it alone.
+func result(err error) (view.ItemResult, error) {
+	_, again := pipeline.Retryable(err)
+	switch {
+	case err == nil:
+		return view.ItemResult{}, nil
+	case errors.Is(err, errLost):
+		return view.ItemResult{Lost: true}, nil
+	case again || pipeline.IsFatal(err):
+		return view.ItemResult{}, err
+	default:
+		return view.ItemResult{Err: err}, nil
+	}
 }
 
 // owner is the view that a row belongs to, if it is another one than the target;
