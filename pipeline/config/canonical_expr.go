@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // canonicalExpr is an expression with the same space between the same tokens, and
 // without comments.
@@ -25,13 +28,16 @@ func canonicalExpr(src string) string {
 // spaced tells whether space stands between two tokens.
 func spaced(a, b string) bool {
 	switch {
-	case strings.Contains(")],.", b), strings.Contains("([.!", a):
+	case slices.Contains([]string{")", "]", ",", "."}, b), slices.Contains([]string{"(", "[", ".", "!"}, a):
 		return false
 	case b == "(" || b == "[": // of a call or an index
 		return a == "in" || !inWord(a[0]) && a != ")" && a != "]" && a[0] != '"' && a[0] != '\''
 	}
 	return true
 }
+
+// longOperators are the operators of two characters.
+var longOperators = []string{"==", "!=", "<=", ">=", "&&", "||"}
 
 // cutToken takes the first token off an expression: "" where that is space or a comment.
 func cutToken(s string) (token, rest string) {
@@ -51,7 +57,7 @@ func cutToken(s string) (token, rest string) {
 		}
 	case s[0] == '"' || s[0] == '\'':
 		end = quotedLength(s, false)
-	case len(s) > 1 && strings.Contains("== != <= >= && ||", s[:2]) && s[1] != ' ':
+	case len(s) > 1 && slices.Contains(longOperators, s[:2]):
 		end = 2
 	}
 	return s[:end], s[end:]

@@ -25,6 +25,11 @@ func FuzzParse(f *testing.F) {
 			if len(cfg.Sinks) == 0 || cfg.Name == "" || len(cfg.Source.Tables) == 0 || len(cfg.Hash()) != 32 {
 				t.Fatalf("taken, with %+v", cfg)
 			}
+			for _, s := range cfg.Sinks {
+				if s.Settings["source.tables"] == "" {
+					t.Fatalf("the sink %s has the settings %q", s.Name, s.Settings)
+				}
+			}
 			return
 		}
 		problems, ok := errors.AsType[config.Problems](err)

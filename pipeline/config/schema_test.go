@@ -48,7 +48,7 @@ func TestSchemaTakes(t *testing.T) {
 func TestSchemaRefuses(t *testing.T) {
 	s := compileSchema(t)
 	for _, name := range []string{
-		"unknown_keys", "wrong_types", "missing", "versions", "later_are_checked", "filters", "detect", "archive", "no_sinks", "events",
+		"unknown_keys", "wrong_types", "missing", "versions", "later_are_checked", "filters", "detect", "archive", "no_sinks", "events", "state_keys", "misplaced",
 	} {
 		file := filepath.Join("testdata/bad", name+".yaml")
 		if err := s.Validate(instance(t, file)); err == nil {
