@@ -19,7 +19,7 @@ import (
 // fails here is the planner's fault, not a store's.
 func TestConformance(t *testing.T) {
 	var folders sync.Map
-	viewtest.Run(t, viewtest.Suite{Checks: 30, Open: func(_ context.Context, dir string) (viewtest.Store, error) {
+	viewtest.Run(t, viewtest.Suite{Checks: 20, Open: func(_ context.Context, dir string) (viewtest.Store, error) {
 		s, _ := folders.LoadOrStore(dir, newShelf())
 		return s.(*shelf), nil
 	}})
