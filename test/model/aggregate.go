@@ -49,6 +49,10 @@ func (a *Aggregate) share(s scope) (share, verdict) {
 	if is != found {
 		return share{}, is
 	}
+	if a.Shards > 1 { // a key with a shard behind it is a text, so that 1 and "1" are one group
+		text, _ := plainText(group["PK"])
+		group["PK"] = sinktest.Attr{"S": text}
+	}
 	one := share{group: group}
 	for _, v := range a.Values {
 		value, is := v.of(s)
@@ -123,10 +127,6 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 // total is the row of a group.
 func (a *Aggregate) total(shares []share) sinktest.Item {
 	row := sinktest.Item{"PK": shares[0].group["PK"], "SK": shares[0].group["SK"]}
-	if a.Shards > 1 { // rows with a shard behind their key are texts
-		text, _ := plainText(row["PK"])
-		row["PK"] = sinktest.Attr{"S": text}
-	}
 	for i, v := range a.Values {
 		sum, distinct := new(big.Rat), map[string]bool{}
 		var least, greatest sinktest.Attr

@@ -66,7 +66,7 @@ func counted(cs []change) map[string]string {
 	groups := make(map[string]*group)
 	for _, a := range aggregates {
 		for _, one := range a.counting(cs) {
-			name := canonical(item{"PK": str(one.pk), "SK": str(one.sk)})
+			name := canonical(item{"PK": str(one.pk), "SK": one.sk})
 			if groups[name] == nil {
 				groups[name] = &group{of: a, pk: one.pk, sk: one.sk}
 			}
@@ -82,7 +82,8 @@ func counted(cs []change) map[string]string {
 
 // portion is what an item, or an element of its list, counts for.
 type portion struct {
-	pk, sk string
+	pk     string
+	sk     any            // in DynamoDB JSON
 	values map[string]any // by the value's name; nothing where it is missing
 }
 
@@ -103,23 +104,23 @@ var aggregates = []aggregate{
 			if text(it["Type"]) != "Order" || status == "" || day == "" {
 				return nil
 			}
-			return []portion{{"KEPT#" + status, day, map[string]any{"total": it["Total"], "least": it["Total"], "most": it["Price"], "mails": it["Mail"]}}}
+			return []portion{{"KEPT#" + status, str(day), map[string]any{"total": it["Total"], "least": it["Total"], "most": it["Price"], "mails": it["Mail"]}}}
 		},
 	},
 	{
 		prefix: "ALL", of: map[string]string{"n": "count", "total": "sum", "least": "min", "most": "max", "days": "distinct"},
 		counts: func(it item) []portion {
-			if tag, _ := untag(it["Type"]); tag != "S" {
-				return nil // a number makes a key that is a number, which is left to another test
+			if text(it["Type"]) == "" {
+				return nil
 			}
-			return []portion{{"ALL", text(it["Type"]), map[string]any{"total": it["Total"], "least": it["Mail"], "most": it["Status"], "days": it["CreatedAt"]}}}
+			return []portion{{"ALL", it["Type"], map[string]any{"total": it["Total"], "least": it["Mail"], "most": it["Status"], "days": it["CreatedAt"]}}}
 		},
 	},
 	{
 		prefix: "LINE#", shards: 2, keep: true, of: map[string]string{"n": "count", "units": "sum", "least": "min", "most": "max", "kinds": "distinct"},
 		counts: func(it item) []portion {
 			tag, list := untag(it["Lines"])
-			if kind, _ := untag(it["Type"]); tag != "L" || kind != "S" {
+			if tag != "L" || text(it["Type"]) == "" {
 				return nil
 			}
 			var all []portion
@@ -127,7 +128,7 @@ var aggregates = []aggregate{
 				_, line := untag(e)
 				m := line.(map[string]any)
 				if sku := text(m["sku"]); sku != "" {
-					all = append(all, portion{"LINE#" + sku, text(it["Type"]), map[string]any{"units": m["qty"], "least": m["qty"], "most": it["Total"], "kinds": m["qty"]}})
+					all = append(all, portion{"LINE#" + sku, it["Type"], map[string]any{"units": m["qty"], "least": m["qty"], "most": it["Total"], "kinds": m["qty"]}})
 				}
 			}
 			return all
@@ -168,12 +169,13 @@ func (a aggregate) counting(cs []change) []portion {
 // group is a row of an aggregate.
 type group struct {
 	of       aggregate
-	pk, sk   string
+	pk       string
+	sk       any
 	portions []portion
 }
 
 func (g *group) row() string {
-	row := item{"PK": str(g.pk), "SK": str(g.sk)}
+	row := item{"PK": str(g.pk), "SK": g.sk}
 	for name, of := range g.of.of {
 		var values []any
 		for _, o := range g.portions {
@@ -334,9 +336,6 @@ func checkCounts(t *testing.T, out string, arrived []change) {
 	for _, line := range query(t, out, "view", counts.rows, "--typed") {
 		var row item
 		decode(t, line, &row)
-		if tag, _ := untag(row["SK"]); tag != "S" {
-			continue // of a Type that is a number
-		}
 		merge(held, row)
 	}
 	got := make(map[string]string)

@@ -201,3 +201,29 @@ func TestSharedRowsUnderPressure(t *testing.T) {
 	}
 	checkCounts(t, out, understood(t, lines))
 }
+
+// What a later stream says of an item wins over the earlier one, which may still
+// come, and does not count again.
+func TestCountsOfLaterStream(t *testing.T) {
+	t.Parallel()
+	rng := random(t)
+	first, second := newWorld(rng, plainKeys(9)), newWorld(rng, plainKeys(9))
+	first.seq.SetString(strings.Repeat("7", 39), 10)
+	second.arn = strings.Replace(second.arn, "2026-01-02", "2026-01-03", 1)
+	early := first.changes(120)
+	second.items, second.now = first.items, first.now
+	later := second.changes(120)
+	for name, lines := range map[string][][]byte{
+		"in order":             slices.Concat(early, later),
+		"a lagging worker":     slices.Concat(early, later, early),
+		"a lagging suffix":     slices.Concat(early, later, early[90:]),
+		"the later one begins": slices.Concat(later, early, later),
+	} {
+		out := t.TempDir()
+		replayed(t, 0, counts, out, saved(t, "s.jsonl", joined(lines)))
+		checkCounts(t, out, understood(t, lines))
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
