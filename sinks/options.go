@@ -68,3 +68,10 @@ func Suppressed(reason string) Option {
 func Finite() Option {
 	return func(a *assembly) { a.finite = true }
 }
+
+// Rebuild says that all of the history is replayed into views and aggregates that
+// are empty, so that no change is refused for its age. Assemble fails where one of them
+// is not empty.
+func Rebuild() Option {
+	return func(a *assembly) { a.rebuild = true }
+}

@@ -82,6 +82,9 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 	if s.View.When != nil {
 		o.When = s.View.When
 	}
+	if o.Retention, err = a.retention(ctx, store, s.Name, s.View.Table, o.PK, o.SK); err != nil {
+		return nil, err
+	}
 	return view.New(o)
 }
 
@@ -106,6 +109,9 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	}
 	if s.Aggregate.When != nil {
 		o.When = s.Aggregate.When
+	}
+	if o.Retention, err = a.retention(ctx, store, s.Name, s.Aggregate.Table, o.PK, o.SK); err != nil {
+		return err
 	}
 	sink, err := view.NewAggregate(o)
 	if err != nil {

@@ -87,3 +87,10 @@ var ErrNoTable = errors.New("no such view table")
 type Reader interface {
 	Rows(ctx context.Context, t Table, q Query) iter.Seq2[Row, error]
 }
+
+// Emptier tells whether a view or an aggregate has anything in a store: rows,
+// tombstones, or what is remembered of items. A store implements it that forgets, so
+// that all of the history may be replayed into what is empty (state.Retention).
+type Emptier interface {
+	Empty(ctx context.Context, t Target) (bool, error)
+}

@@ -125,3 +125,15 @@ func (x *tx) key(r state.Row) (pk, sk pipeline.Value, err error) {
 	}
 	return pk, sk, err
 }
+
+// Empty tells whether a view or an aggregate has neither rows nor tombstones, nor
+// anything that is remembered of items.
+func (s *Store) Empty(ctx context.Context, t view.Target) (empty bool, err error) {
+	err = s.withState(ctx, t, func(x *tx) error {
+		q := "SELECT NOT EXISTS (SELECT 1 FROM " + quote(prefix+t.Name) + ` WHERE view = ?1)
+	AND NOT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?2) AND NOT EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?2)`
+		_, err := x.Row(x.ctx, q, []any{t.View, x.id}, &empty)
+		return err
+	})
+	return empty, err
+}

@@ -28,6 +28,8 @@ var (
 	_ view.GroupStore    = (*Store)(nil)
 	_ state.Fingerprints = (*Store)(nil)
 	_ state.Purger       = (*Store)(nil)
+	_ state.Rememberer   = (*Store)(nil)
+	_ view.Emptier       = (*Store)(nil)
 )
 
 // Open opens the file at path, and goes on where the last process left it.

@@ -16,6 +16,7 @@ type StateStore interface {
 	view.ItemStore
 	view.GroupStore
 	state.Purger
+	view.Emptier
 }
 
 // StateSuite is a kind of such a store under test.
@@ -67,6 +68,15 @@ func RunPurge(t *testing.T, suite StateSuite) {
 		}
 	}
 
+	empty := func(t view.Target, want bool) {
+		g.t.Helper()
+		if got, err := s.Empty(g.t.Context(), t); err != nil || got != want {
+			g.t.Errorf("%s is empty: %v (%v), want %v", t.View, got, err, want)
+		}
+	}
+	empty(target, true)
+	empty(groupTarget, true)
+
 	start := time.Now()
 	// Each item comes; left and back go; back comes again.
 	for n, key := range []pipeline.Key{"kept", "left", "back"} {
@@ -83,9 +93,19 @@ func RunPurge(t *testing.T, suite StateSuite) {
 	i.settle(".", step(t, "back", 2, 3, "back", takes(t, "back", "", "r3", back, back)))
 	g.held("it comes again", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "back", 2, 3, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
 
+	empty(target, false)
+	empty(groupTarget, false)
+	other := target
+	other.View = "another"
+	empty(other, true)
+	gone := groups{GroupStore: s, t: t, target: groupTarget}
+	gone.target.View = "gone"
+	gone.held("it was never there", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "gone", 0, 1, "")}})
+	empty(gone.target, false)
+
 	purge(start, 0)
 	guards("kept", "left", "back")
-	purge(time.Now().Add(time.Hour), 2)
+	purge(time.Now().Add(time.Hour), 3)
 	guards("kept", "back")
 	purge(time.Now().Add(time.Hour), 0)
 	i.rows("back of back says y", "kept of kept says x")
