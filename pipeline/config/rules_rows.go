@@ -71,6 +71,7 @@ func (c *checker) rowRules(cfg *Config, i int, v *value, others []*value) {
 			c.warnAmbiguous(key.entries[j], what)
 		}
 	}
+	var meet []string
 	for _, other := range cfg.Sinks[:i] {
 		switch o, ok := rowsOf(other); {
 		case !ok || o.table != r.table:
@@ -78,7 +79,12 @@ func (c *checker) rowRules(cfg *Config, i int, v *value, others []*value) {
 			c.fail(key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", o.noun, other.Name, columnNames(o.key), columnNames(r.key))
 		case sameKey(o.key, r.key):
 			c.fail(key, "start one of the keys with a text of its own", "the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, other.Name)
+		case mayMeet(o.key, r.key):
+			meet = append(meet, other.Name)
 		}
+	}
+	if len(meet) > 0 {
+		c.warn(key, "start each key with a text of its own", "%s may come to the same row keys in this table, and a row is that of one sink", enumerate(meet, "and"))
 	}
 	if cfg.State != nil && cfg.State.Table == r.table {
 		c.fail(v.get("table"), "give the rows a table of their own", "%s is the table of state", quoted(r.table))
@@ -97,6 +103,17 @@ func columnNames(cs []Column) string {
 
 func sameKey(a, b []Column) bool {
 	return slices.EqualFunc(a, b, func(x, y Column) bool { return x.Template.String() == y.Template.String() })
+}
+
+// mayMeet tells whether two keys could come to the same values, as far as their
+// beginnings tell.
+func mayMeet(a, b []Column) bool {
+	return !slices.ContainsFunc(a, func(x Column) bool {
+		i := slices.IndexFunc(b, func(y Column) bool { return y.Name == x.Name })
+		p, pWhole := x.Template.Prefix()
+		q, qWhole := b[i].Template.Prefix()
+		return (pWhole || !strings.HasPrefix(q, p)) && (qWhole || !strings.HasPrefix(p, q)) && (p != q || !pWhole || !qWhole)
+	})
 }
 
 // ownTable refuses rows in the source table that would be items of the sink itself.

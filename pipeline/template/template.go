@@ -199,6 +199,15 @@ func (t *Template) paths(from source) []string {
 	return paths
 }
 
+// Prefix is the text that every result begins with; whole tells that it is all of it.
+func (t *Template) Prefix() (text string, whole bool) {
+	if len(t.holes) == 0 {
+		text, _ = t.constant.Text()
+		return text, true
+	}
+	return t.literals[0], false
+}
+
 // Stable tells whether the template yields the same for every change that leaves
 // the item as it is: it reads the item, {@key} and {@table}, and of the change nothing else.
 func (t *Template) Stable() bool {

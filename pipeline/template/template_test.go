@@ -327,3 +327,34 @@ func BenchmarkAppendText(b *testing.B) {
 		}
 	}
 }
+
+func TestPrefix(t *testing.T) {
+	for src, want := range map[string]string{
+		"STATUS#{Status}": "STATUS#…", "{Status}#x": "…", "USER": "USER", "a{{b}}c": "a{b}c", "{{{A}": "{…",
+	} {
+		tpl, err := Parse(src, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, whole := tpl.Prefix()
+		if !whole {
+			text += "…"
+		}
+		if text != want {
+			t.Errorf("%s begins with %s, want %s", src, text, want)
+		}
+	}
+}
+
+func TestEachPaths(t *testing.T) {
+	tpl, err := Parse(`{each.sku}#{PK}#{each[0].a?}#{each}#{each["first-name"]|lower}#{["each"].x}`, Options{Each: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(tpl.EachPaths(), " "), `each.sku each[0].a each each["first-name"]`; got != want {
+		t.Errorf("paths in the element are %s, want %s", got, want)
+	}
+	if got, want := strings.Join(tpl.Paths(), " "), `PK ["each"].x`; got != want {
+		t.Errorf("paths in the item are %s, want %s", got, want)
+	}
+}
