@@ -20,6 +20,8 @@ type plan struct {
 	lazy     bool
 	sinks    []sinkPlan
 	letters  bool
+	marks    bool // there is a Quarantine; needs letters
+	hold     time.Duration
 	bounds   int // changes
 	workers  int
 	stop     time.Duration // 0: at the end of the source
@@ -29,6 +31,7 @@ type plan struct {
 
 type sinkPlan struct {
 	keepsOrder  bool
+	guarded     bool
 	concurrency int
 	batch       Batch
 	faults      int // in a hundred
@@ -47,6 +50,10 @@ func drawPlan(t *rapid.T) plan {
 		seed:     rapid.Uint64().Draw(t, "seed"),
 		hardness: rapid.SampledFrom([]time.Duration{time.Millisecond, time.Hour, 1000 * time.Hour}).Draw(t, "hardness"),
 	}
+	if p.letters {
+		p.marks = rapid.Bool().Draw(t, "marks")
+		p.hold = rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "hold")
+	}
 	if rapid.Bool().Draw(t, "stops") {
 		p.stop = time.Duration(rapid.IntRange(1, 20_000).Draw(t, "stop")) * time.Millisecond
 	}
@@ -60,6 +67,7 @@ func drawPlan(t *rapid.T) plan {
 	for range rapid.IntRange(1, 3).Draw(t, "sinks") {
 		p.sinks = append(p.sinks, sinkPlan{
 			keepsOrder:  rapid.Bool().Draw(t, "keepsOrder"),
+			guarded:     rapid.Bool().Draw(t, "guarded"),
 			concurrency: rapid.IntRange(1, 3).Draw(t, "concurrency"),
 			batch: Batch{
 				Count:  rapid.SampledFrom([]int{1, 2, 7, 500}).Draw(t, "count"),
@@ -77,7 +85,8 @@ func drawPlan(t *rapid.T) plan {
 }
 
 // TestContract runs random pipelines with random faults and stops, and checks
-// order per key, both ledgers, commits only after durability, and that nothing is lost.
+// order per key, both ledgers, commits only after durability, that nothing is lost,
+// and that nothing goes past a letter which holds its key.
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
@@ -96,10 +105,13 @@ func (p plan) run(t *testing.T) []string {
 		Backoff: Backoff{Base: 10 * time.Millisecond, Max: 2 * time.Second},
 	}
 	if p.letters {
-		o.DeadLetters = w
+		o.DeadLetters, o.MaxHold = w, p.hold
+	}
+	if p.marks {
+		o.Quarantine = w
 	}
 	for i, sp := range p.sinks {
-		s := &witnessSink{witness: w, name: fmt.Sprint("s", i), plan: sp, letters: p.letters, busy: map[Key]bool{},
+		s := &witnessSink{witness: w, name: fmt.Sprint("s", i), plan: sp, letters: p.letters, marks: p.marks, busy: map[Key]bool{}, behind: map[Key]int{}, lettered: map[Key]int{}, held: map[Key]int{},
 			tried: map[Key]int{}, durable: map[string]int{}, gaveUp: map[string]bool{}}
 		w.sinks = append(w.sinks, s)
 		o.Routes = append(o.Routes, Route{Name: s.name, Sink: s, Filters: []Filter{s}, Concurrency: sp.concurrency, Batch: sp.batch})

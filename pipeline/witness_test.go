@@ -34,11 +34,30 @@ type witnessSink struct {
 	name    string
 	plan    sinkPlan
 	letters bool
+	marks   bool
 	flying  int
 	busy    map[Key]bool
 	tried   map[Key]int    // number of the newest that was first delivered
 	durable map[string]int // times written, or dead-lettered
 	gaveUp  map[string]bool
+
+	behind      map[Key]int // number of the first change whose letter holds the key
+	lettered    map[Key]int // number of the last one of these
+	held        map[Key]int // how often it was held
+	quarantined int64       // letters of the class
+}
+
+var (
+	_ Guarded    = (*witnessSink)(nil)
+	_ Quarantine = (*witness)(nil)
+)
+
+// Guarded is as the plan says.
+func (s *witnessSink) Guarded() bool { return s.plan.guarded }
+
+// holds tells whether a letter of that class has to hold its key.
+func (s *witnessSink) holds(class string) bool {
+	return s.marks && (!s.plan.guarded || class == classHeld || class == classQuarantined)
 }
 
 func (s *witnessSink) KeepsKeyOrder() bool { return s.plan.keepsOrder }
@@ -75,6 +94,9 @@ func (s *witnessSink) begin(ds []Delivery) {
 			s.errorf("%s: %s stands behind number %d in one batch", s.name, name(c), before)
 		} else if !twice && s.busy[c.Key] {
 			s.errorf("%s: %s is written while its key is", s.name, name(c))
+		}
+		if first, ok := s.behind[c.Key]; ok {
+			s.errorf("%s: %s was delivered though number %d lies in dead letters", s.name, name(c), first)
 		}
 		last[c.Key] = n
 		s.busy[c.Key] = true
@@ -134,7 +156,7 @@ func (s *witnessSink) Write(ctx context.Context, ds []Delivery) error {
 		if kind == 0 {
 			failed.Failed[pick] = errDown
 			for i := range failed.Failed {
-				if i != pick {
+				if i != pick && !s.holds(classWrite) {
 					delete(failed.Failed, i) // the key goes on behind what is given up
 				}
 			}
@@ -175,10 +197,68 @@ func (w *witness) Put(_ context.Context, letters []DeadLetter) error {
 				id := string(l.Key) + l.Sequence
 				s.durable[id]++
 				s.gaveUp[id] = true
+				if l.Class == classQuarantined {
+					s.quarantined++
+				}
+				n, _ := strconv.Atoi(l.Sequence)
+				if !s.holds(l.Class) {
+					continue
+				}
+				if n <= s.lettered[l.Key] {
+					w.errorf("%s: the letter of %s came after that of number %d", s.name, id, s.lettered[l.Key])
+				}
+				s.lettered[l.Key] = n
+				if _, ok := s.behind[l.Key]; !ok {
+					s.behind[l.Key] = n
+				}
+				for later := n + 1; later <= s.tried[l.Key]; later++ {
+					if c := change(string(l.Key), later); s.durable[name(&c)] > 0 {
+						w.errorf("%s: %s was delivered before %s went to dead letters", s.name, name(&c), id)
+					}
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// Hold notes marks, and fails at times.
+func (w *witness) Hold(_ context.Context, sink string, keys []Key) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fails > 0 && w.rand.IntN(3) == 0 {
+		w.fails--
+		return errDown
+	}
+	for _, s := range w.sinks {
+		for _, k := range keys {
+			if s.name != sink {
+				continue
+			}
+			if _, ok := s.behind[k]; !ok {
+				w.errorf("%s: %s is held, and no letter of it is there", s.name, k)
+			}
+			s.held[k]++
+		}
+	}
+	return nil
+}
+
+// Held answers by the marks, and fails at times.
+func (w *witness) Held(_ context.Context, sink string, keys []Key) ([]bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fails > 0 && w.rand.IntN(10) == 0 {
+		w.fails--
+		return nil, errDown
+	}
+	held := make([]bool, len(keys))
+	for _, s := range w.sinks {
+		for i, k := range keys {
+			held[i] = held[i] || s.name == sink && s.held[k] > 0
+		}
+	}
+	return held, nil
 }
 
 // Commit checks that all up to the position is durable.
@@ -201,6 +281,9 @@ func (w *witness) Commit(_ context.Context, partition string, p Position) error 
 			for _, s := range w.sinks {
 				if s.wants(&c) && s.durable[id] == 0 {
 					w.errorf("%s was committed at %d, but %s has not got %s of page %d", partition, at, s.name, id, i+1)
+				}
+				if first, ok := s.behind[c.Key]; ok && nth(&c) >= first && s.held[c.Key] == 0 {
+					w.errorf("%s was committed at %d, but %s does not hold the key of %s", partition, at, s.name, id)
 				}
 			}
 		}
@@ -278,10 +361,10 @@ func (w *witness) final(p plan, l Ledger, runErr error) {
 		}
 		// After a hard stop, pages that no sink was given are not in the ledger,
 		// and what turned out durable while it stopped may stand as pending.
-		if !hard && (k.Routed != given || k.Written != written || k.DeadLettered != letters || k.Pending != 0) {
+		if !hard && (k.Routed != given || k.Written != written || k.DeadLettered+k.Quarantined != letters || k.Quarantined != s.quarantined || k.Pending != 0) {
 			w.errorf("%s: the ledger says %+v; given %d, written %d, letters %d", s.name, k, given, written, letters)
 		}
-		if hard && (k.Routed > given || k.Written > written || k.DeadLettered > letters) {
+		if hard && (k.Routed > given || k.Written > written || k.DeadLettered+k.Quarantined > letters) {
 			w.errorf("%s: after a hard stop the ledger says %+v; given %d, written %d, letters %d", s.name, k, given, written, letters)
 		}
 	}
