@@ -155,10 +155,10 @@ func (o *testOptions) file(ctx context.Context, w io.Writer, cfg *config.Config,
 	}
 	var results []*configtest.Result
 	for r := range configtest.Run(ctx, cfg, cases) {
-		if ctx.Err() != nil {
-			return ran, failed, nil
-		}
 		results = append(results, r)
+	}
+	if ctx.Err() != nil {
+		return len(results), 0, nil
 	}
 	var updated []*configtest.Case
 	if o.update {

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -32,32 +35,33 @@ type Result struct {
 // Passed tells whether everything came as expected.
 func (r *Result) Passed() bool { return r.Err == nil && len(r.Differences) == 0 }
 
-// Run runs cases, several at a time, and yields their results in order.
-func Run(ctx context.Context, cfg *config.Config, cases []*Case) func(yield func(*Result) bool) {
+// Run runs cases, as many at a time as there are processors, and yields their results
+// in order. The cases that are under way when the reading stops are waited for.
+func Run(ctx context.Context, cfg *config.Config, cases []*Case) iter.Seq[*Result] {
 	return func(yield func(*Result) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		turns := make(chan struct{}, runtime.GOMAXPROCS(0))
 		results := make([]chan *Result, len(cases))
 		for i := range results {
 			results[i] = make(chan *Result, 1)
 		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for i, c := range cases {
-				turns <- struct{}{}
-				go func() {
-					results[i] <- runCase(ctx, cfg, c)
-					<-turns
-				}()
-			}
-			for range cap(turns) { // wait for all
-				turns <- struct{}{}
-			}
-		}()
-		defer func() { cancel(); <-done }()
-		for i := range results {
-			if !yield(<-results[i]) {
+		var next atomic.Int64
+		var workers sync.WaitGroup
+		for range runtime.GOMAXPROCS(0) {
+			workers.Go(func() {
+				for i := next.Add(1) - 1; i < int64(len(cases)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+					results[i] <- runCase(ctx, cfg, cases[i])
+				}
+			})
+		}
+		defer workers.Wait()
+		defer cancel()
+		for _, r := range results {
+			select {
+			case result := <-r:
+				if !yield(result) {
+					return
+				}
+			case <-ctx.Done():
 				return
 			}
 		}

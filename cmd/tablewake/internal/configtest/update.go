@@ -56,7 +56,11 @@ func says(path string, b []byte, cfg *config.Config, results []*Result) error {
 	if err != nil {
 		return err
 	}
-	for i, r := range results {
+	named := make(map[string]*Case, len(f.Cases))
+	for _, c := range f.Cases {
+		named[c.Name] = c
+	}
+	for _, r := range results {
 		if r.Err != nil {
 			continue
 		}
@@ -66,9 +70,9 @@ func says(path string, b []byte, cfg *config.Config, results []*Result) error {
 				got = append(got, x.want)
 			}
 		}
-		c := f.Cases[i]
-		if len(c.expect) != len(got) || c.Name != r.Case.Name {
-			return fmt.Errorf("case %s would change its form", c.Name)
+		c, ok := named[r.Case.Name]
+		if !ok || len(c.expect) != len(got) {
+			return fmt.Errorf("case %s would change its form", r.Case.Name)
 		}
 		for n, x := range c.expect {
 			if len(compare(x, got[n], nil)) > 0 {
