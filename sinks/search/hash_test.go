@@ -99,6 +99,10 @@ func TestHashedID(t *testing.T) {
 	if want := "hmac:" + hashed("id:p1,x"); put.ID != want || gone.ID != want || !gone.Tombstone {
 		t.Errorf("the ids are %s and %s, want %s", put.ID, gone.ID, want)
 	}
+	o = search.Options{Mask: maskOf(t, "PK")}
+	if m := planOf(t, o, record(t, "REMOVE", `"A":{"S":"a"}`, "")); !strings.HasPrefix(m.ID, "masked-") || !strings.HasSuffix(m.ID, ",x") {
+		t.Errorf("of a hidden key the id is %s", m.ID)
+	}
 	if id := search.DocumentID("p1,x"); id != "p1,x" {
 		t.Errorf("without a hash the id is %s", id)
 	}

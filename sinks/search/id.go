@@ -23,12 +23,13 @@ func DocumentID(k pipeline.Key) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// id is the id of an item's document in this index.
-func (s *Sink) id(k pipeline.Key) string {
+// id is the id of the document of c's item in this index: of the masked key, where a
+// key attribute is hidden.
+func (s *Sink) id(c *pipeline.Change) string {
 	if s.hashID {
-		return "hmac:" + s.hasher.sum("id:"+string(k))
+		return "hmac:" + s.hasher.sum("id:"+string(c.Key))
 	}
-	return DocumentID(k)
+	return DocumentID(s.keyMask.Key(c))
 }
 
 // CheckIndex tells what is wrong with the name of an index: OpenSearch takes at

@@ -37,21 +37,22 @@ type Options struct {
 	// collision of SHA-256, which is none. Default: the key itself, see [DocumentID]
 	HashID bool
 	// Mask leaves hidden attributes out of documents, but for those that Fields.Hash
-	// names. Default: nothing is hidden
+	// names, and masks them in names of indexes and in ids. Default: nothing is hidden
 	Mask *pipeline.Mask
 }
 
 // Sink plans and writes the documents of one index template. It is safe for
 // concurrent use.
 type Sink struct {
-	by     string
-	store  Store
-	index  *template.Template
-	when   pipeline.ItemCondition
-	fields *field
-	hasher *hasher        // nil where nothing is hashed
-	hashID bool           // document ids are hashes
-	mask   *pipeline.Mask // of what is not hashed
+	by      string
+	store   Store
+	index   *template.Template
+	when    pipeline.ItemCondition
+	fields  *field
+	hasher  *hasher        // nil where nothing is hashed
+	hashID  bool           // document ids are hashes
+	mask    *pipeline.Mask // of what is not hashed
+	keyMask *pipeline.Mask
 }
 
 var (
@@ -88,7 +89,7 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields, hashID: o.HashID, mask: mask}
+	s := &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields, hashID: o.HashID, mask: mask, keyMask: o.Mask}
 	if o.HashID || len(o.Fields.Hash) > 0 {
 		if len(o.HMACKey) == 0 {
 			return nil, errors.New("search: HMACKey is empty: HashID and Fields.Hash need a secret, so that nobody can try values until their hash fits")

@@ -52,6 +52,7 @@ type Aggregate struct {
 	shards    int
 	keep      bool
 	mask      *pipeline.Mask
+	masksKey  bool // in what is shown
 	store     GroupStore
 	retention state.Retention
 
@@ -116,6 +117,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 		shards:    cmp.Or(o.Shards, 1),
 		keep:      o.KeepOnTTL,
 		mask:      o.Mask,
+		masksKey:  masksKey(o.Mask, o.ForEach, o.PK, o.SK),
 		store:     o.Store,
 		retention: o.Retention,
 		readsItem: o.When != nil || o.ForEach != "",

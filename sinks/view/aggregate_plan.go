@@ -123,7 +123,7 @@ func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
 		return share{}, false, err
 	}
 	s := share{Share: state.Share{Group: row, Values: make([]string, len(a.values))}}
-	if a.mask != nil {
+	if a.masksKey || hasHiddenKey(a.mask, scope) {
 		s.shown = a.target.shown(a.pk, a.sk, scope, a.mask)
 	}
 	for i := range a.values {

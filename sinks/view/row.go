@@ -39,7 +39,7 @@ func (s *Sink) key(scope template.Scope) (rowKey, error) {
 		}
 	}
 	k.text = string(text)
-	if s.mask != nil {
+	if s.masksKey || hasHiddenKey(s.mask, scope) {
 		k.shown = s.target.shown(s.pk, s.sk, scope, s.mask)
 	}
 	return k, nil
@@ -71,6 +71,31 @@ func keyPart(text []byte, a Attribute, scope template.Scope, limit int) (pipelin
 		return pipeline.Value{}, text, fmt.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", a.Name, n, limit)
 	}
 	return v, text, nil
+}
+
+// masksKey tells whether a row's key may be made of attributes that are hidden. Of the
+// item's key only the change tells.
+func masksKey(m *pipeline.Mask, forEach string, key ...Attribute) bool {
+	for _, k := range key {
+		if m == nil || k.Template == nil {
+			continue
+		}
+		for _, path := range k.Template.Paths() {
+			if m.Hides(path) {
+				return true
+			}
+		}
+		if len(k.Template.EachPaths()) > 0 && m.Hides(forEach) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasHiddenKey tells whether a key attribute of the item is hidden.
+func hasHiddenKey(m *pipeline.Mask, scope template.Scope) bool {
+	_, hidden := m.HiddenKey(scope.Change)
+	return hidden
 }
 
 // shown is a row's key as appendKey has it, with what is hidden masked. Whether there

@@ -20,6 +20,7 @@ type Sink struct {
 	attributes []Attribute
 	collision  Collision
 	mask       *pipeline.Mask
+	masksKey   bool // in what is shown
 	store      Store
 	retention  state.Retention
 
@@ -55,6 +56,7 @@ func New(o Options) (*Sink, error) {
 		attributes: slices.Clone(o.Attributes),
 		collision:  cmp.Or(o.Collision, DeadLetterCollision),
 		mask:       o.Mask,
+		masksKey:   masksKey(o.Mask, "", o.PK, o.SK),
 		store:      o.Store,
 		retention:  o.Retention,
 		readsItem:  o.When != nil,
