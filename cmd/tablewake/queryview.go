@@ -23,6 +23,7 @@ func (o *queryOptions) view(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "view [TABLE]",
 		Short: "Rows of a view table, in the order of their keys",
+		Long:  "Rows of a view table, in the order of their keys. A group that is spread over shards is one row.",
 		Example: `  tablewake query view shop-views --local out
   tablewake query view shop-views --local out --pk STATUS#paid --limit 5
   tablewake query view shop-views --local out --sk-prefix 2026-03 -o json`,
@@ -38,7 +39,11 @@ func (o *queryOptions) view(s streams) *cobra.Command {
 					if err != nil {
 						return err
 					}
-					for row, err := range db.Rows(c.Context(), t, q) {
+					groups, err := groupsIn(c.Context(), db, t)
+					if err != nil {
+						return err
+					}
+					for row, err := range view.Merged(c.Context(), db, t, q, groups...) {
 						if err != nil {
 							return err
 						}

@@ -51,8 +51,8 @@ func (g Groups) Get(ctx context.Context, r Reader, pk, sk pipeline.Value) (Row, 
 	return Row{}, false, nil
 }
 
-// All are the rows of all groups that q selects, in the order of their keys. Those
-// of a sharded aggregate are gathered before the first one is yielded.
+// All are the rows of all groups that q selects, in the order of their keys. Those of
+// a sharded aggregate are held before the first one is yielded.
 func (g Groups) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, error] {
 	limit := q.Limit
 	q.Limit = 0
@@ -70,8 +70,8 @@ func (g Groups) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, error
 }
 
 // Merged reads a table as [Reader.Rows] does, with one row for each group of
-// the aggregates gs. Rows of views, and of other aggregates, come as they are.
-// Where an aggregate is sharded, all rows are gathered before the first one is yielded.
+// the aggregates gs. Rows of views, and of other aggregates, come as they are. Where an
+// aggregate is sharded, the table is read twice, and all its groups are held meanwhile.
 func Merged(ctx context.Context, r Reader, t Table, q Query, gs ...Groups) iter.Seq2[Row, error] {
 	sharded := make(map[string]*Groups)
 	for i := range gs {
@@ -82,17 +82,6 @@ func Merged(ctx context.Context, r Reader, t Table, q Query, gs ...Groups) iter.
 	if len(sharded) == 0 {
 		return r.Rows(ctx, t, q)
 	}
-	return func(yield func(Row, error) bool) {
-		m := merger{table: t, query: q, sharded: sharded, groups: make(map[string]*group)}
-		rows, err := m.rows(ctx, r)
-		if err != nil {
-			yield(Row{}, err)
-			return
-		}
-		for i, row := range rows {
-			if i == q.Limit && q.Limit > 0 || !yield(row, nil) {
-				return
-			}
-		}
-	}
+	m := merger{table: t, query: q, sharded: sharded, reader: r}
+	return m.rows(ctx)
 }

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +17,7 @@ type merger struct {
 	table   Table
 	query   Query
 	sharded map[string]*Groups // by the aggregate's name
-	groups  map[string]*group  // by aggregate and key
-	plain   []Row              // rows that are of no sharded aggregate
+	reader  Reader
 }
 
 // group is what the shards of one group come to so far.
@@ -26,26 +27,49 @@ type group struct {
 	values []pipeline.Value // in the order of Groups.Values; absent where no shard has one
 }
 
-// rows are all rows that the query selects, in the order of their keys.
-func (m *merger) rows(ctx context.Context, r Reader) ([]Row, error) {
-	if err := m.gather(ctx, r); err != nil {
-		return nil, err
-	}
-	rows := m.plain
-	for _, g := range m.groups {
-		row, err := g.whole(m.table)
+// rows are the groups and the rows of others, in the order of their keys.
+func (m *merger) rows(ctx context.Context) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		groups, err := m.groups(ctx)
 		if err != nil {
-			return nil, err
+			yield(Row{}, err)
+			return
 		}
-		rows = append(rows, row)
+		n := 0
+		put := func(row Row) bool {
+			n++
+			return yield(row, nil) && n != m.query.Limit
+		}
+		q := m.query
+		q.Limit = 0
+		for row, err := range m.reader.Rows(ctx, m.table, q) {
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			if m.sharded[row.View] != nil {
+				continue
+			}
+			for len(groups) > 0 && compareKeys(groups[0], row) < 0 {
+				if !put(groups[0]) {
+					return
+				}
+				groups = groups[1:]
+			}
+			if !put(row) {
+				return
+			}
+		}
+		for _, row := range groups {
+			if !put(row) {
+				return
+			}
+		}
 	}
-	slices.SortFunc(rows, func(a, b Row) int {
-		if c := strings.Compare(sortText(a.PK), sortText(b.PK)); c != 0 {
-			return c
-		}
-		return strings.Compare(sortText(a.SK), sortText(b.SK))
-	})
-	return rows, nil
+}
+
+func compareKeys(a, b Row) int {
+	return cmp.Or(strings.Compare(sortText(a.PK), sortText(b.PK)), strings.Compare(sortText(a.SK), sortText(b.SK)))
 }
 
 func sortText(v pipeline.Value) string {
@@ -53,63 +77,64 @@ func sortText(v pipeline.Value) string {
 	return text
 }
 
-// gather reads the rows of the query, and where that names a partition key, those of its shards.
-func (m *merger) gather(ctx context.Context, r Reader) error {
-	q := m.query
-	q.Limit = 0
-	if err := m.read(ctx, r, q); err != nil {
-		return err
+// groups are the groups that the query selects, each as one row, in the order of their keys.
+func (m *merger) groups(ctx context.Context) ([]Row, error) {
+	queries := []Query{m.query}
+	if m.query.PK.Exists() {
+		queries = m.ofShards()
 	}
-	text, ok := q.PK.Text()
+	found := make(map[string]*group)
+	for _, q := range queries {
+		q.Limit = 0
+		for row, err := range m.reader.Rows(ctx, m.table, q) {
+			if err != nil {
+				return nil, err
+			}
+			if of := m.sharded[row.View]; of != nil && m.whole(&row) {
+				key := row.View + "\x00" + row.PK.String() + "\x00" + row.SK.String()
+				if found[key] == nil {
+					found[key] = &group{of: of, row: row, values: make([]pipeline.Value, len(of.Values))}
+				}
+				found[key].add(row)
+			}
+		}
+	}
+	rows := make([]Row, 0, len(found))
+	for _, g := range found {
+		row, err := g.whole(m.table)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, compareKeys)
+	return rows, nil
+}
+
+// ofShards are the queries for the shards of the partition key asked for.
+func (m *merger) ofShards() []Query {
+	text, ok := m.query.PK.Text()
 	if !ok {
-		return nil // all were asked for, or a key that no shard has: that is an S
+		return nil // the partition key of a sharded row is an S
 	}
 	most := 0
 	for _, g := range m.sharded {
 		most = max(most, g.Shards)
 	}
-	for shard := range most {
-		q.PK = pipeline.StringValue(text + shardMark + strconv.Itoa(shard))
-		if err := m.read(ctx, r, q); err != nil {
-			return err
-		}
+	queries := make([]Query, most)
+	for shard := range queries {
+		queries[shard] = m.query
+		queries[shard].PK = pipeline.StringValue(text + shardMark + strconv.Itoa(shard))
 	}
-	return nil
+	return queries
 }
 
-func (m *merger) read(ctx context.Context, r Reader, q Query) error {
-	for row, err := range r.Rows(ctx, m.table, q) {
-		if err != nil {
-			return err
-		}
-		g := m.sharded[row.View]
-		if g != nil {
-			text, _ := row.PK.Text()
-			base := text[:max(0, strings.LastIndex(text, shardMark))]
-			row.PK = pipeline.StringValue(base)
-			if !strings.HasPrefix(base, m.query.PKPrefix) {
-				continue
-			}
-		}
-		switch {
-		case m.query.PK.Exists() && !row.PK.Equal(m.query.PK): // it only looks like a shard of the key asked for
-		case g == nil:
-			m.plain = append(m.plain, row)
-		default:
-			m.group(g, row).add(row)
-		}
-	}
-	return nil
-}
-
-func (m *merger) group(of *Groups, row Row) *group {
-	key := row.View + "\x00" + row.PK.String() + "\x00" + row.SK.String()
-	g := m.groups[key]
-	if g == nil {
-		g = &group{of: of, row: row, values: make([]pipeline.Value, len(of.Values))}
-		m.groups[key] = g
-	}
-	return g
+// whole gives a shard's row the partition key of its group; false where that was not asked for.
+func (m *merger) whole(row *Row) bool {
+	text, _ := row.PK.Text()
+	base := text[:max(0, strings.LastIndex(text, shardMark))]
+	row.PK = pipeline.StringValue(base)
+	return strings.HasPrefix(base, m.query.PKPrefix) && (!m.query.PK.Exists() || row.PK.Equal(m.query.PK))
 }
 
 // add puts a shard's row to the others.

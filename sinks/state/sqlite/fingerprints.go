@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"iter"
 
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -18,6 +19,19 @@ func (db *DB) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fin
 		f := state.Fingerprint{Pipeline: pipeline, Sink: sink}
 		var settings []byte
 		if err := rows.Scan(&f.Generation, &settings); err != nil {
+			return f, err
+		}
+		return f, json.Unmarshal(settings, &f.Settings)
+	})
+}
+
+// Fingerprints are those of all sinks, in the order of pipeline and sink. A pulled
+// error ends the sequence.
+func (db *DB) Fingerprints(ctx context.Context) iter.Seq2[state.Fingerprint, error] {
+	const q = `SELECT pipeline, sink, generation, settings FROM "_tws_fingerprints" ORDER BY pipeline, sink`
+	return read(ctx, db, q, nil, func(rows *sql.Rows) (f state.Fingerprint, err error) {
+		var settings []byte
+		if err := rows.Scan(&f.Pipeline, &f.Sink, &f.Generation, &settings); err != nil {
 			return f, err
 		}
 		return f, json.Unmarshal(settings, &f.Settings)
