@@ -16,9 +16,9 @@
 //	v4 REMOVE       nothing                   v3: 15 Tuesday   Tuesday -15                v4: nothing
 //
 // The contribution and all its groups are written in one transaction, on condition
-// that the stored version is still the one that was read. Hence, always, a group is
-// the sum of the stored contributions to it, and each item has one. What may go wrong
-// comes to this:
+// that the stored version is still the one that was read. Hence, at any time, a group is
+// the sum of the contributions to it that are stored, and of each item there is one. What
+// may go wrong comes to this:
 //
 //   - A replay, or a redelivery: its versions are not above the stored ones, so that
 //     nothing is written; where they are, it is a change that was not seen yet.
@@ -33,13 +33,13 @@
 //     is stored, so that the item is right with its next change, whatever was missed.
 //
 // That is also why the old image of a change has no part in it: it says what the item was
-// in the table, and what has to be taken out is what was counted here. The
-// two differ after each of the cases above.
+// in the table, and what has to be taken out is what was counted here. After each of
+// the cases above the two may differ.
 //
 // An item that is gone keeps its contribution, empty, with the version of its removal:
 // else the late v2 above would count. Where expired items go on counting (on_ttl_delete:
-// keep), their contribution is emptied and their values stay in the groups; an insert of
-// the same key counts anew, which Since tells apart.
+// keep), their contribution is emptied and their values stay in the groups for good; an
+// insert of the same key counts anew, which Since tells apart.
 //
 // # Rows that several items may claim
 //

@@ -127,7 +127,10 @@ func readingMayWrite(t *testing.T, w *world) {
 	w.held(w.state, "crm", "")
 	w.held(w.state, "events", "abc")
 	for range 20 { // more often than a store has connections
-		for range w.state.Marks(t.Context(), "") {
+		for _, err := range w.state.Marks(t.Context(), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
 			break
 		}
 	}

@@ -5,6 +5,13 @@
 // only over a lower version, which the statement itself decides, so that several
 // processes may write one file.
 //
+// Rows that are guarded by item, and the rows of aggregates, change in one
+// transaction with what is remembered of the items, which is in tables of the same
+// file (package sinks/state/sqlite). The values of an aggregate stand in its
+// rows as attributes: counts and sums exactly, and as text where they have more digits
+// than a number of DynamoDB; a min, a max or a distinct costs a step or two down an
+// index for each change, however many members it has.
+//
 // A view table named shop-views is two things in the file:
 //
 //   - the table "_tw_shop-views" holds rows and tombstones, with version, owner,

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 
@@ -18,18 +17,21 @@ func Example_aggregate() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer os.RemoveAll(dir)
 	store, err := sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer store.Close()
 
 	currency, err := template.Parse("REVENUE#{Currency}", template.Options{})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	revenue, err := view.NewAggregate(view.AggregateOptions{
 		Name: "revenue", Pipeline: "shop", Table: "shop-views", Store: store,
@@ -38,7 +40,8 @@ func Example_aggregate() {
 		Shards: 4,
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 
 	// A pipeline does the following with each page of its stream.
@@ -52,12 +55,14 @@ func Example_aggregate() {
 		for i := range deliveries {
 			deliveries[i].Change = &page.Changes[i]
 			if err := revenue.Plan(&deliveries[i]); err != nil {
-				log.Fatal(err)
+				fmt.Println(err)
+				return
 			}
 		}
 		fmt.Println(deliveries[2].Ops[0])
 		if err := revenue.Write(ctx, deliveries); err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		for _, d := range deliveries {
 			fmt.Println(d.Change.Key, d.Outcome)
@@ -66,7 +71,8 @@ func Example_aggregate() {
 
 	row, found, err := revenue.Groups().Get(ctx, store, pipeline.StringValue("REVENUE#EUR"), pipeline.Value{})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(found, string(row.Item.AppendJSON(nil)))
 	// Output:
