@@ -1,0 +1,118 @@
+package replay
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// wholeShop is the configuration that stands beside the fixture.
+var wholeShop = pipelineFile{path: fixture + "tablewake.yaml", rows: "shop-views", index: "products", bucket: "shop-archive", ofItem: "archive/", log: "changes/"}
+
+// shopAggregates says in plain Go what its aggregates count.
+var shopAggregates = []aggregate{
+	{
+		prefix: "REVENUE#", shards: 4, keep: true, of: map[string]string{"revenue": "sum", "orders": "count"},
+		counts: func(it item) []portion {
+			status, currency, day := text(it["Status"]), text(it["Currency"]), day(it["CreatedAt"])
+			if text(it["Type"]) != "Order" || status != "paid" && status != "shipped" && status != "completed" || currency == "" || day == "" {
+				return nil
+			}
+			return []portion{{"REVENUE#" + currency, str(day), map[string]any{"revenue": it["Total"]}}}
+		},
+	},
+	{
+		prefix: "PRODUCT#", keep: true, of: map[string]string{"units": "sum"},
+		counts: func(it item) []portion {
+			if text(it["Type"]) != "Order" || text(it["Status"]) != "completed" {
+				return nil
+			}
+			var all []portion
+			_, lines := untag(it["Lines"])
+			for _, e := range lines.([]any) {
+				_, line := untag(e)
+				m := line.(map[string]any)
+				if sku := text(m["sku"]); sku != "" {
+					all = append(all, portion{"PRODUCT#" + sku, str("SOLD"), map[string]any{"units": m["qty"]}})
+				}
+			}
+			return all
+		},
+	},
+}
+
+// checkShop compares a folder with all that the shop's configuration says.
+func checkShop(t *testing.T, out string, arrived []change) {
+	t.Helper()
+	want, got := wantShop(arrived), look(t, wholeShop, out)
+	may := make(map[string][]string)
+	for _, part := range []map[string]string{want[rows], counted(shopAggregates, arrived)} {
+		for name, row := range part {
+			may[name] = append(may[name], row)
+		}
+	}
+	for _, c := range last(arrived) {
+		if mail := text(c.new["Email"]); text(c.keys["SK"]) == "PROFILE" && mail != "" {
+			row := item{"PK": str("EMAIL#" + strings.ToLower(mail)), "SK": str("USER"), "user": c.keys["PK"]}
+			name := canonical(item{"PK": row["PK"], "SK": row["SK"]})
+			may[name] = append(may[name], canonical(row))
+		}
+	}
+	checkRows(t, out, wholeShop.rows, shopAggregates, may)
+	delete(want, rows)
+	for _, c := range arrived {
+		if c.gone {
+			for _, name := range []string{"Email", "Address"} {
+				if _, ok := c.old[name]; ok {
+					c.old = maps.Clone(c.old)
+					c.old[name] = str("masked")
+				}
+			}
+			want[deleted][c.key+" "+c.version] = archived(c)
+		}
+	}
+	for name, is := range got[deleted] {
+		got[deleted][name] = mask.ReplaceAllString(is, `"masked"`)
+	}
+	same(t, got, want)
+}
+
+// mask is what stands for a sensitive value.
+var mask = regexp.MustCompile(`"masked-[0-9a-f]{12}"`)
+
+// The whole of the shop, delivered in every way that may be, by processes that are
+// killed at any moment, ends as one clean pass would.
+func TestWholeShop(t *testing.T) {
+	t.Parallel()
+	lines := shopStream(t)
+	for name, redeliver := range redeliveries {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			again := redeliver(random(t), lines)
+			out := t.TempDir()
+			replayed(t, 0, wholeShop, out, saved(t, "s.jsonl", joined(again)))
+			checkShop(t, out, understood(t, again))
+		})
+	}
+}
+
+func TestWholeShopKilled(t *testing.T) {
+	t.Parallel()
+	rng := random(t)
+	lines := shopStream(t)
+	out := t.TempDir()
+	for range 5 {
+		p := start(t, wholeShop, out)
+		p.feed(t, joined(lines[:200+rng.IntN(len(lines)-200)]))
+		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond) // any moment will do
+		p.signal(t, os.Kill)
+		if code := p.wait(t).code; code != -1 {
+			t.Fatalf("exit code %d of a killed process", code)
+		}
+	}
+	replayed(t, 0, wholeShop, out, fixture+"stream.jsonl")
+	checkShop(t, out, understood(t, lines))
+}
