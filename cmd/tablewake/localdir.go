@@ -1,44 +1,47 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// hashFile names, in a --local folder, the configuration that wrote it. It becomes
-// that from newHashFile at once, so that a crash never leaves half a name.
+// ownerFile names, in a --local folder, the pipeline that wrote it. It becomes
+// that from newOwnerFile at once, so that a crash never leaves half a name.
 const (
-	hashFile    = "config.hash"
-	newHashFile = ".config.hash"
+	ownerFile    = "pipeline.json"
+	newOwnerFile = ".pipeline.json"
 )
 
-// keysNameTables stands behind the hash where a configuration has several tables.
-const keysNameTables = "keys name their table"
-
-// claim is what the hash file of a configuration holds.
-func claim(cfg *config.Config) string {
-	if len(cfg.Source.Tables) > 1 {
-		return cfg.Hash() + "\n" + keysNameTables + "\n"
-	}
-	return cfg.Hash() + "\n"
+// owner is what the owner file holds. What shaped each sink's output stands
+// beside that output.
+type owner struct {
+	Pipeline   string `json:"pipeline"`
+	TableInKey bool   `json:"table_in_key"` // keys are prefixed by their table
 }
 
-// tableInKey tells whether the keys in a folder are prefixed by their table.
-func tableInKey(dir string) (bool, error) {
-	wrote, err := os.ReadFile(filepath.Join(dir, hashFile))
-	return strings.Contains(string(wrote), keysNameTables), err
+func ownerOf(cfg *config.Config) owner {
+	return owner{Pipeline: cfg.Name, TableInKey: len(cfg.Source.Tables) > 1}
+}
+
+// readOwner tells who wrote a folder.
+func readOwner(dir string) (owner, error) {
+	var o owner
+	b, err := os.ReadFile(filepath.Join(dir, ownerFile))
+	if err == nil {
+		err = json.Unmarshal(b, &o)
+	}
+	return o, err
 }
 
 // claimLocal makes dir the folder of cfg: an empty one becomes it, one that the same
-// configuration wrote is gone on with, any other is refused unless fresh empties
-// it. The folder is locked against a second process until release.
+// pipeline wrote is gone on with, any other is refused unless fresh empties it. The folder is locked against a second process until release.
 func claimLocal(dir string, cfg *config.Config, fresh bool) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -74,14 +77,14 @@ func claimLocked(dir string, cfg *config.Config, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	wrote, err := os.ReadFile(filepath.Join(dir, hashFile))
+	wrote, err := readOwner(dir)
 	ours := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	others := 0
 	for _, e := range entries {
-		if e.Name() != ".lock" && e.Name() != newHashFile {
+		if e.Name() != ".lock" && e.Name() != newOwnerFile {
 			others++
 		}
 	}
@@ -90,21 +93,28 @@ func claimLocked(dir string, cfg *config.Config, fresh bool) error {
 		return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
 	case ours && fresh:
 		for _, e := range entries {
-			if e.Name() == ".lock" || e.Name() == hashFile { // the hash goes last: a folder half emptied is still ours
+			if e.Name() == ".lock" || e.Name() == ownerFile { // the owner goes last: a folder half emptied is still ours
 				continue
 			}
 			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}
-	case ours && string(wrote) != claim(cfg):
-		return fmt.Errorf("%s was written under another configuration than %s is now: its rows and documents would mix with new ones; "+
+	case ours && wrote.Pipeline != cfg.Name:
+		return fmt.Errorf("%s was written by the pipeline %s, and %s has the name %s: "+
+			"--fresh empties the folder first, or give --local another one", dir, wrote.Pipeline, cfg.File, cfg.Name)
+	case ours && wrote != ownerOf(cfg):
+		return fmt.Errorf("%s was written with other source tables than %s names: the keys of items differ where there are several; "+
 			"--fresh empties the folder first, or give --local another one", dir, cfg.File)
 	case ours:
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(dir, newHashFile), []byte(claim(cfg)), 0o644); err != nil {
+	b, err := json.Marshal(ownerOf(cfg))
+	if err != nil {
 		return err
 	}
-	return os.Rename(filepath.Join(dir, newHashFile), filepath.Join(dir, hashFile))
+	if err := os.WriteFile(filepath.Join(dir, newOwnerFile), append(b, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(filepath.Join(dir, newOwnerFile), filepath.Join(dir, ownerFile))
 }

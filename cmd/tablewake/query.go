@@ -84,7 +84,7 @@ func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) erro
 
 // wroteLocal is an error where dir is no folder that a replay wrote.
 func wroteLocal(dir string) error {
-	_, err := os.Stat(filepath.Join(dir, hashFile))
+	_, err := os.Stat(filepath.Join(dir, ownerFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir, dir)
 	}

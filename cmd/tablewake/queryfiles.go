@@ -33,11 +33,11 @@ func (o *queryOptions) archive(s streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				inKey, err := tableInKey(o.local)
+				owner, err := readOwner(o.local)
 				if err != nil {
 					return err
 				}
-				for e, err := range archive.Read(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: inKey}) {
+				for e, err := range archive.Read(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: owner.TableInKey}) {
 					if err != nil {
 						return err
 					}

@@ -105,6 +105,9 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	}
 	p, err := sinks.Assemble(ctx, cfg, stores, opts...)
 	if err != nil {
+		if _, changed := errors.AsType[*sinks.ChangedError](err); changed {
+			err = fmt.Errorf("%w (--fresh empties %s first)", err, o.local)
+		}
 		return err
 	}
 	in := &reporting{Source: src, w: bar, tables: cfg.Source.Tables, mask: mask}

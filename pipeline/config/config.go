@@ -24,8 +24,6 @@ type Config struct {
 	HMACKey     string                   // secret behind masks, hashed fields and hashed ids, 16 bytes at least; "" where the file has none
 	Sensitive   []pipeline.Pattern       // attributes that are masked and reach no sink unless it says so; none without HMACKey
 	Warnings    Problems                 // what is allowed and may still surprise
-
-	hash string
 }
 
 // Source is the table or the tables whose changes the pipeline carries.
@@ -82,7 +80,6 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 		root := c.walk("", "", nil, doc, grammar())
 		c.build(cfg, root)
 		c.rules(cfg, root)
-		cfg.hash = digest(root)
 		for i := range cfg.Sinks {
 			if len(c.problems) == 0 {
 				cfg.Sinks[i].Settings = c.settings(cfg, root, i)
@@ -97,8 +94,3 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 	cfg.Warnings = c.warnings
 	return cfg, nil
 }
-
-// Hash is a digest, in hex, of what shapes outputs: two files with one hash
-// write the same rows, documents and objects. How fast they do (rate,
-// concurrency, batch) and where dead letters go is left out.
-func (c *Config) Hash() string { return c.hash }

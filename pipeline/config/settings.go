@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"hash"
 	"slices"
 	"strings"
 
@@ -198,3 +200,12 @@ func mappingText(mapping json.RawMessage) string {
 
 // digestText is enough of a digest to tell two settings apart.
 func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum[:8]) }
+
+// digestNode digests what a custom sink is told.
+func digestNode(h hash.Hash, n *yaml.Node) {
+	fmt.Fprintf(h, "%d%s%q", n.Kind, n.ShortTag(), n.Value)
+	for _, e := range n.Content {
+		digestNode(h, e)
+	}
+	fmt.Fprint(h, ";")
+}

@@ -1,0 +1,89 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
+)
+
+const printed = `version: 1
+name: shop
+source: {table: shop}
+sinks:
+  orders:
+    view: {table: views, key: {PK: 'A#{@key}'}, attributes: {total: '{Total}'}}
+  products:
+    search: {index: products}
+  history:
+    archive: {bucket: history}
+  told:
+    notify: {queue: told, events: [done]}
+detect:
+  done: {attribute: Status, to: done}
+`
+
+func assembleIn(t *testing.T, dir, file string) error {
+	t.Helper()
+	cfg, err := config.Parse("tablewake.yaml", []byte(file), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores, err := local.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sinks.Assemble(context.WithoutCancel(t.Context()), cfg, stores)
+	return errors.Join(err, stores.Close())
+}
+
+// A sink whose output was written under other settings is refused by the
+// setting's name; a new sink, a new name and what shapes nothing are not.
+func TestAssemble_Fingerprints(t *testing.T) {
+	for _, test := range []struct {
+		old, new string // in the file
+		sink     string
+		setting  string // that the error must name; "" where there is none
+	}{
+		{"A#{@key}", "B#{@key}", "orders", "view.key.PK"},
+		{"{Total}", "{Sum}", "orders", "view.attributes.total"},
+		{"table: views,", "table: views, when: 'item.Type == \"Order\"',", "orders", "view.when"},
+		{"{index: products}", "{index: products, fields: {include: [Name]}}", "products", "search.fields.include"},
+		{"{bucket: history}", "{bucket: history, images: plain_json}", "history", "archive.images"},
+		{"events: [done]}", "events: [done], when: 'op == \"MODIFY\"'}", "told", "notify.when"},
+		{"orders:", "orders_2:", "orders_2", ""},
+		{"events: [done]}", "events: [done], concurrency: 2}", "told", ""},
+		{"{table: views, key: {PK: 'A#{@key}'}, attributes: {total: '{Total}'}}", "{attributes: {total: '{Total}'}, table: views, key: {PK: 'A#{@key}'}}", "orders", ""},
+	} {
+		dir := t.TempDir()
+		if err := assembleIn(t, dir, printed); err != nil {
+			t.Fatal(err)
+		}
+		if err := assembleIn(t, dir, printed); err != nil {
+			t.Fatalf("the same file: %v", err)
+		}
+		file := strings.Replace(printed, test.old, test.new, 1)
+		if file == printed {
+			t.Fatalf("%q is not in the file", test.old)
+		}
+		err := assembleIn(t, dir, file)
+		changed, refused := errors.AsType[*sinks.ChangedError](err)
+		switch {
+		case test.setting == "" && err != nil:
+			t.Errorf("%s: %v", test.new, err)
+		case test.setting == "":
+		case !refused || changed.Sink != test.sink || !slices.ContainsFunc(changed.Settings, func(s string) bool { return strings.HasPrefix(s, test.setting) }):
+			t.Errorf("%s: %v, want an error of the sink %s that names %s", test.new, err, test.sink, test.setting)
+		case !strings.Contains(err.Error(), "tablewake.yaml:"):
+			t.Errorf("%s: the error does not say where: %v", test.new, err)
+		}
+		if err := assembleIn(t, dir, printed); err != nil {
+			t.Errorf("%s: the old file is refused after a new one: %v", test.new, err)
+		}
+	}
+}
