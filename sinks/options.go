@@ -75,3 +75,10 @@ func Finite() Option {
 func Rebuild() Option {
 	return func(a *assembly) { a.rebuild = true }
 }
+
+// Live says that the source is a stream which is read as it is written: how long a
+// change may fail before it is given up then counts from its creation, and not
+// from its first try.
+func Live() Option {
+	return func(a *assembly) { a.options.Live = true }
+}

@@ -9,7 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-var errNotEmpty = errors.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give the sink a new name, or its rows another table")
+// ErrNotEmpty is what a rebuild comes to where a view or an aggregate has been written to.
+var ErrNotEmpty = errors.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give the sink a new name, or its rows another table")
 
 // retention is what a sink may take for granted that its store remembers.
 func (a *assembly) retention(ctx context.Context, store any, sink, table string, pk, sk view.Attribute) (state.Retention, error) {
@@ -20,7 +21,7 @@ func (a *assembly) retention(ctx context.Context, store any, sink, table string,
 	if s, ok := store.(view.Emptier); ok && a.rebuild {
 		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name}
 		if empty, err := s.Empty(ctx, t); err != nil || !empty {
-			return state.Retention{}, errors.Join(err, errNotEmpty)
+			return state.Retention{}, errors.Join(err, ErrNotEmpty)
 		}
 	}
 	return state.RetentionOf(ctx, store, keep, a.rebuild)

@@ -23,6 +23,7 @@ type replayOptions struct {
 	input
 	local   string
 	fresh   bool
+	rebuild bool
 	live    bool
 	notify  bool
 	verbose bool
@@ -56,6 +57,7 @@ Notifications are held back unless --notify is given.`,
 	f := c.Flags()
 	f.StringVar(&o.local, "local", "", "give every sink its embedded store in this folder")
 	f.BoolVar(&o.fresh, "fresh", false, "empty the --local folder first")
+	f.BoolVar(&o.rebuild, "rebuild", false, "replay the whole history into empty views and aggregates: nothing is refused for its age")
 	f.BoolVar(&o.live, "live", false, "write to the real stores that the configuration names")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
@@ -103,9 +105,12 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}
+	if o.rebuild {
+		opts = append(opts, sinks.Rebuild())
+	}
 	p, err := sinks.Assemble(ctx, cfg, stores, opts...)
 	if err != nil {
-		if _, changed := errors.AsType[*sinks.ChangedError](err); changed {
+		if _, changed := errors.AsType[*sinks.ChangedError](err); changed || errors.Is(err, sinks.ErrNotEmpty) {
 			err = fmt.Errorf("%w (--fresh empties %s first)", err, o.local)
 		}
 		return err
