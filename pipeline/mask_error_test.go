@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestMask_RecordError(t *testing.T) {
 			key = key[:i] + "MASKED-" + key[i+19:]
 		}
 		key = strings.ReplaceAll(key, "MASKED-", "masked-")
-		if got.Path != test.path || key != test.key || got.Raw != nil || got.Err != e.Err || e.Raw == nil {
+		if got.Path != test.path || key != test.key || got.Raw != nil || !errors.Is(got, e.Err) || e.Raw == nil {
 			t.Errorf("hiding %q: %s of %s, want %s of %s", test.hidden, got.Path, key, test.path, test.key)
 		}
 		if none := (*pipeline.Mask)(nil).RecordError(e); none != e {

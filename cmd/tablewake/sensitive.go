@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,8 +86,12 @@ func maskLetter(m *pipeline.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	page, err := d.Decode(l.Raw)
 	switch {
 	case err == nil && len(page.Changes) == 1 && len(page.Errors) == 0:
-		c := m.Change(&page.Changes[0])
-		l.Key, l.Raw = c.Key, c.Raw
+		c := &page.Changes[0]
+		masked := m.Change(c)
+		l.Key, l.Raw = masked.Key, masked.Raw
+		for _, d := range slices.Concat(pipeline.Diff(c.Old, masked.Old), pipeline.Diff(c.New, masked.New)) {
+			l.Error = maskText(m, l.Error, d.Old)
+		}
 	case err == nil && len(page.Errors) == 1 && len(page.Changes) == 0:
 		e := m.RecordError(page.Errors[0])
 		l.Key, l.Raw = e.Key, nil
@@ -100,4 +105,30 @@ func maskLetter(m *pipeline.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 		}
 	}
 	return l
+}
+
+// maskText is the text of an error without the texts that v holds, as they are and as
+// names of objects have them. What a letter's error says is masked where it is made;
+// the name of an object that a sink may make of a sensitive attribute is not.
+func maskText(m *pipeline.Mask, text string, v pipeline.Value) string {
+	for _, inner := range v.Members() {
+		text = maskText(m, text, inner)
+	}
+	for _, inner := range v.Elements() {
+		text = maskText(m, text, inner)
+	}
+	held, _ := v.Text()
+	if n, ok := v.Number(); ok {
+		held = n.String()
+	}
+	if len(held) < 3 { // it would be found everywhere
+		return text
+	}
+	for _, form := range []string{held, string(pipeline.AppendEscaped(nil, held))} {
+		pattern, err := regexp.Compile("(?i)" + regexp.QuoteMeta(form))
+		if err == nil {
+			text = pattern.ReplaceAllLiteralString(text, m.Text(held))
+		}
+	}
+	return text
 }
