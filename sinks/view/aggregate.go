@@ -221,7 +221,8 @@ func (a *Aggregate) Requires() pipeline.Needs { return pipeline.Needs{New: a.rea
 // KeepsKeyOrder is true: an older change that comes after a newer one is superseded.
 func (a *Aggregate) KeepsKeyOrder() bool { return true }
 
-// Guarded is true: versions decide.
+// Guarded is true: versions decide. Behind a change that can't be counted, its item
+// goes on: where expired items are kept, what the last change that could be counted said is kept.
 func (a *Aggregate) Guarded() bool { return true }
 
 // Batch is larger than that of other sinks: of many changes in a group each row

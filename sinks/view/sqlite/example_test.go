@@ -14,24 +14,37 @@ import (
 
 // An aggregate over orders, spread over 4 shards, and a service that reads it.
 func Example_aggregate() {
-	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer os.RemoveAll(dir)
-	store, err := sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
+	store, err := sqlite.Open(context.Background(), filepath.Join(dir, "views.db"), sqlite.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer store.Close()
+	if err := countRevenue(context.Background(), store); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// count in group PK="REVENUE#EUR" shard 0: revenue +9.9, orders +1, largest max 9.9 (replaces what the item counted for)
+	// a coalesced
+	// b written
+	// a written
+	// count in group PK="REVENUE#EUR" shard 0: revenue +9.9, orders +1, largest max 9.9 (replaces what the item counted for)
+	// a superseded
+	// b written
+	// a written
+	// true {"PK":"REVENUE#EUR","revenue":14.1,"orders":2,"largest":9.9}
+}
 
+func countRevenue(ctx context.Context, store *sqlite.Store) error {
 	currency, err := template.Parse("REVENUE#{Currency}", template.Options{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		return err
 	}
 	revenue, err := view.NewAggregate(view.AggregateOptions{
 		Name: "revenue", Pipeline: "shop", Table: "shop-views", Store: store,
@@ -40,8 +53,7 @@ func Example_aggregate() {
 		Shards: 4,
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		return err
 	}
 
 	// A pipeline does the following with each page of its stream.
@@ -55,14 +67,12 @@ func Example_aggregate() {
 		for i := range deliveries {
 			deliveries[i].Change = &page.Changes[i]
 			if err := revenue.Plan(&deliveries[i]); err != nil {
-				fmt.Println(err)
-				return
+				return err
 			}
 		}
 		fmt.Println(deliveries[2].Ops[0])
 		if err := revenue.Write(ctx, deliveries); err != nil {
-			fmt.Println(err)
-			return
+			return err
 		}
 		for _, d := range deliveries {
 			fmt.Println(d.Change.Key, d.Outcome)
@@ -71,18 +81,8 @@ func Example_aggregate() {
 
 	row, found, err := revenue.Groups().Get(ctx, store, pipeline.StringValue("REVENUE#EUR"), pipeline.Value{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		return err
 	}
 	fmt.Println(found, string(row.Item.AppendJSON(nil)))
-	// Output:
-	// count in group PK="REVENUE#EUR" shard 0: revenue +9.9, orders +1, largest max 9.9 (replaces what the item counted for)
-	// a coalesced
-	// b written
-	// a written
-	// count in group PK="REVENUE#EUR" shard 0: revenue +9.9, orders +1, largest max 9.9 (replaces what the item counted for)
-	// a superseded
-	// b written
-	// a written
-	// true {"PK":"REVENUE#EUR","revenue":14.1,"orders":2,"largest":9.9}
+	return nil
 }
