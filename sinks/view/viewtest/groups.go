@@ -307,7 +307,7 @@ func differentValues(t *testing.T, g *groups) {
 // A row goes with its last share, and begins anew.
 func emptyGroupsGo(t *testing.T, g *groups) {
 	lo := view.Member{Name: "lo", Kind: view.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
-	g.held("it comes", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 2, "5", lo), change(t, "2", 1, "0")}})
+	g.held("it comes", view.GroupWrite{Groups: []view.GroupChange{change(t, "2", 1, "0"), change(t, "1", 2, "5", lo)}})
 	g.held("it goes", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", -2, "0")}})
 	g.rows(`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 	lo.Value = sortable(t, `{"N":"7"}`)
@@ -315,6 +315,11 @@ func emptyGroupsGo(t *testing.T, g *groups) {
 	g.held("comes and goes at once", view.GroupWrite{Groups: []view.GroupChange{change(t, "3", 0, "0")}})
 	g.rows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"lo":{"N":"7"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
+		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
+	lo.Remove = true
+	g.held("its least goes", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 0, "0", lo)}})
+	g.rows( // without the least that it had before
+		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 }
 
