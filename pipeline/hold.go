@@ -30,10 +30,10 @@ func (r *run) askHeld(rt *route, b *batch) error {
 		err = fmt.Errorf("it answered %d of %d keys", len(held), len(b.keys))
 	}
 	if err != nil {
-		after, _ := Retryable(err)
 		if IsFatal(err) {
-			return Fatal(&quarantineError{err})
+			return fmt.Errorf("quarantine: %w", err)
 		}
+		after, _ := Retryable(err)
 		return RetryAfter(&quarantineError{err}, after)
 	}
 	some := false

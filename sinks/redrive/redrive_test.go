@@ -292,3 +292,39 @@ func TestRun_ManyLettersInAFolder(t *testing.T) {
 		t.Fatalf("a letter is left: %v %v", l, err)
 	}
 }
+
+// appending is letters to which a pipeline adds one while the first are removed.
+type appending struct {
+	*box
+	add func()
+}
+
+func (a *appending) Remove(ctx context.Context, ids []string) error {
+	if a.add != nil {
+		a.add()
+		a.add = nil
+	}
+	return a.box.Remove(ctx, ids)
+}
+
+// What comes behind the key between its letters and the clearing of its mark keeps the
+// mark, and is delivered in the next pass.
+func TestRun_AppendedMeanwhile(t *testing.T) {
+	w := newWorld(t)
+	w.free.fail = refuse(1)
+	w.run(t, record("a", 1, text))
+	w.free.take()
+	w.free.fail = nil
+	var held string
+	letters := &appending{w.box, func() {
+		w.run(t, record("a", 2, text))
+		held = w.free.take()
+	}}
+	report := w.redrive(t, func(o *redrive.Options) { o.Letters = letters })
+	if got := held + "/" + w.free.take(); got != "a1/a2" {
+		t.Errorf("the sink got %s: want a1, and a2 in the next pass", got)
+	}
+	if s := report.Sinks["free"]; s.Letters != 2 || s.Delivered != 2 || s.Released != 1 || s.Held != 0 || w.marks.list() != "" || len(w.box.letters) > 0 {
+		t.Errorf("report %+v; left: letters %s, marks %s", s, w.box.list(), w.marks.list())
+	}
+}

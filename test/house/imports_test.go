@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"sinks/state/statetest":      {"pipeline", "sinks/state"},
 	"sinks/local": {"pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/bleve",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},
-	"sinks/sinktest": {"pipeline", "pgregory.net/rapid"},
+	"sinks/sinktest": {"pipeline", "pgregory.net/rapid", "sinks/deadletter", "sinks/redrive", "sinks/state"},
 
 	"test/model": {"sinks/sinktest", "pgregory.net/rapid"}, // it must not be wrong as the product may be
 }

@@ -1,0 +1,29 @@
+package local_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// Dead letters and marks of a folder, under pipelines and redrives that die and start
+// again.
+func TestQuarantineAcrossRestarts(t *testing.T) {
+	sinktest.RunQuarantine(t, 15, func(dir string) (sinktest.Memory, error) {
+		s, err := local.Open(dir)
+		if err != nil {
+			return sinktest.Memory{}, err
+		}
+		letters, err1 := s.DeadLetters(context.Background(), nil)
+		marks, err2 := s.State(context.Background(), &config.Config{Name: "test"})
+		if err := errors.Join(err1, err2); err != nil {
+			return sinktest.Memory{}, errors.Join(err, s.Close())
+		}
+		return sinktest.Memory{Letters: letters.(deadletter.Store), Quarantine: marks, Close: s.Close}, nil
+	})
+}

@@ -1,0 +1,368 @@
+package sinktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/redrive"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Memory is where a pipeline keeps what it gave up, open.
+type Memory struct {
+	Letters    deadletter.Store
+	Quarantine state.Quarantine
+	Close      func() error // as a process that ends in peace. Default: nothing to close
+	Kill       func() error // as one that is killed. Default: Close
+}
+
+// RunQuarantine checks dead letters and marks, under a pipeline and redrives that die
+// between any two of their steps and start again, on a sink without versions that refuses
+// changes at random. In the end that sink has every change; the first time that each
+// came, those of an item came in their order; and no letter and no mark is left.
+//
+// open opens the memory in dir: new, or as an earlier process left it. checks is how
+// many random streams are tried; 0: as many as rapid does.
+func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, error)) {
+	t.Helper()
+	parent := t.TempDir()
+	done, failed := 0, false
+	rapid.Check(t, func(rt *rapid.T) {
+		if checks > 0 && done >= checks && !failed {
+			return
+		}
+		done++
+		defer func() { failed = failed || rt.Failed() }()
+		dir, err := os.MkdirTemp(parent, "memory-")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		h := &holding{rt: rt, ctx: t.Context(), dir: dir, open: open, stream: Streams(StreamOptions{Records: 20}).Draw(rt, "stream")}
+		h.sink.refusals = rapid.SliceOfN(rapid.IntRange(0, 2), len(h.stream.Changes), len(h.stream.Changes)).Draw(rt, "refusals")
+		h.sink.keepsOrder = rapid.Bool().Draw(rt, "keeps order")
+		for range rapid.IntRange(0, 4).Draw(rt, "deaths") {
+			h.live(rapid.IntRange(1, 3*len(h.stream.Changes)).Draw(rt, "step"), rapid.Bool().Draw(rt, "after it"))
+			h.at = rapid.IntRange(0, h.at).Draw(rt, "checkpoint")
+		}
+		h.live(0, false)
+		h.end()
+	})
+}
+
+// holding is one check: what outlives the processes.
+type holding struct {
+	rt     *rapid.T
+	ctx    context.Context
+	dir    string
+	open   func(dir string) (Memory, error)
+	stream *Stream
+	sink   refusing
+	at     int // changes committed
+}
+
+// live runs one process: redrives before, beside and after the pipeline, and dies at
+// a step (0: it does not).
+func (h *holding) live(step int, after bool) {
+	m, err := h.open(h.dir)
+	if err != nil {
+		h.rt.Fatalf("open: %v", err)
+	}
+	d := &dying{Memory: m, step: step, after: after}
+	h.sink.d = d
+	p, err := pipeline.New(pipeline.Options{
+		Name: "test", DeadLetters: d, Quarantine: d, StopTimeout: time.Minute,
+		Backoff: pipeline.Backoff{Base: time.Microsecond, Max: time.Microsecond},
+		Routes: []pipeline.Route{{
+			Name: "unguarded", Sink: &h.sink,
+			Concurrency: rapid.IntRange(1, 3).Draw(h.rt, "concurrency"), Batch: pipeline.Batch{Count: rapid.IntRange(1, 5).Draw(h.rt, "batch")},
+		}},
+	})
+	if err != nil {
+		h.rt.Fatal(err)
+	}
+	if rapid.Bool().Draw(h.rt, "redrive before") {
+		h.must(h.redrive(p, d))
+	}
+	var beside sync.WaitGroup
+	var besideErr error
+	ended := make(chan struct{})
+	if rapid.Bool().Draw(h.rt, "redrive beside") {
+		beside.Go(func() {
+			for besideErr == nil {
+				besideErr = h.redrive(p, d)
+				select {
+				case <-ended:
+					return
+				default:
+				}
+			}
+		})
+	}
+	err = p.Run(h.ctx, h.source(), pipeline.CommitterFunc(func(_ context.Context, _ string, pos pipeline.Position) error {
+		return d.do(func() (err error) {
+			h.at, err = strconv.Atoi(string(pos))
+			return err
+		})
+	}))
+	close(ended)
+	beside.Wait()
+	h.must(err)
+	h.must(besideErr)
+	if err := p.Ledger().Check(); err != nil {
+		h.rt.Fatal(err)
+	}
+	h.must(h.redrive(p, d))
+	how := m.Close
+	if d.dead() && m.Kill != nil {
+		how = m.Kill
+	}
+	if how != nil {
+		if err := how(); err != nil {
+			h.rt.Fatalf("close: %v", err)
+		}
+	}
+}
+
+func (h *holding) redrive(p *pipeline.Pipeline, d *dying) error {
+	_, err := redrive.Run(h.ctx, redrive.Options{
+		Pipeline: p, Letters: d, Quarantine: d, Backoff: pipeline.Backoff{Base: time.Microsecond, Max: time.Microsecond},
+	})
+	return err
+}
+
+func (h *holding) must(err error) {
+	h.rt.Helper()
+	if err != nil && !errors.Is(err, ErrCrash) {
+		h.rt.Fatal(err)
+	}
+}
+
+// source reads what is not committed, in pages of a few.
+func (h *holding) source() pipeline.Source {
+	at := h.at
+	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
+		left := h.stream.Changes[at:]
+		if len(left) == 0 {
+			return nil, io.EOF
+		}
+		p := &pipeline.Page{Partition: "0"}
+		for _, c := range left[:min(3, len(left))] {
+			p.Changes = append(p.Changes, *c)
+		}
+		at += len(p.Changes)
+		p.Position = pipeline.Position(strconv.Itoa(at))
+		return p, nil
+	})
+}
+
+// end lets the sink take everything, redrives, and looks at what there is.
+func (h *holding) end() {
+	clear(h.sink.refusals)
+	h.live(0, false)
+	place := make(map[string]int)
+	for i, c := range h.stream.Changes {
+		place[nameOf(c)] = i
+	}
+	seen, last := make(map[string]bool), make(map[pipeline.Key]int)
+	for _, c := range h.sink.got {
+		name := nameOf(c)
+		if seen[name] {
+			continue // it came again
+		}
+		seen[name] = true
+		if n, later := last[c.Key]; later && place[name] < n {
+			h.rt.Fatalf("%s came first after a later change of its item; the sink got:\n%s", name, h.sink.list())
+		}
+		last[c.Key] = place[name]
+	}
+	if len(seen) != len(place) {
+		h.rt.Fatalf("the sink got %d of %d changes:\n%s", len(seen), len(place), h.sink.list())
+	}
+	m, err := h.open(h.dir)
+	if err != nil {
+		h.rt.Fatalf("open: %v", err)
+	}
+	for l, err := range m.Letters.Read(h.ctx) {
+		h.rt.Fatalf("a letter is left: %s of %s (%v)", l.Class, l.Sequence, err)
+	}
+	for mark, err := range m.Quarantine.Marks(h.ctx, "") {
+		h.rt.Fatalf("a mark is left: %s (%v)", mark.Key, err)
+	}
+	if m.Close != nil {
+		if err := m.Close(); err != nil {
+			h.rt.Fatalf("close: %v", err)
+		}
+	}
+}
+
+func nameOf(c *pipeline.Change) string { return fmt.Sprintf("%s at %s", c.Key, c.Version) }
+
+// refusing is a sink without versions that refuses each change so many times. It is
+// what is outside, and outlives every process.
+type refusing struct {
+	keepsOrder bool
+
+	mu       sync.Mutex
+	d        *dying
+	refusals []int // by the change's place among those seen
+	number   map[string]int
+	got      []*pipeline.Change
+}
+
+var _ pipeline.KeyOrderer = (*refusing)(nil)
+
+// KeepsKeyOrder is as it was drawn: it refuses what is behind what it refuses.
+func (s *refusing) KeepsKeyOrder() bool { return s.keepsOrder }
+
+func (s *refusing) Write(_ context.Context, ds []pipeline.Delivery) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var failed pipeline.BatchError
+	err := s.d.do(func() error {
+		behind := make(map[pipeline.Key]bool)
+		for i := range ds {
+			c := ds[i].Change
+			switch {
+			case behind[c.Key]:
+				failed.Add(i, errTransient)
+			case s.refuses(c):
+				behind[c.Key] = true
+				failed.Add(i, errPermanent)
+			default:
+				s.got = append(s.got, c.Clone())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return failed.OrNil()
+}
+
+func (s *refusing) refuses(c *pipeline.Change) bool {
+	if s.number == nil {
+		s.number = make(map[string]int)
+	}
+	n, seen := s.number[nameOf(c)]
+	if !seen {
+		n = len(s.number)
+		s.number[nameOf(c)] = n
+	}
+	if n >= len(s.refusals) || s.refusals[n] == 0 {
+		return false
+	}
+	s.refusals[n]--
+	return true
+}
+
+func (s *refusing) list() string {
+	var b strings.Builder
+	for _, c := range s.got {
+		fmt.Fprintln(&b, " ", nameOf(c))
+	}
+	return b.String()
+}
+
+// dying is a process's memory, which dies with it at a step.
+type dying struct {
+	Memory
+	after bool
+
+	mu   sync.Mutex
+	step int // 0: it lives for ever; below 0: it is dead
+}
+
+var (
+	_ deadletter.Store = (*dying)(nil)
+	_ state.Quarantine = (*dying)(nil)
+)
+
+func (d *dying) dead() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.step < 0
+}
+
+// do takes one step, unless the process died before it; or dies with it.
+func (d *dying) do(step func() error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.step < 0 {
+		return ErrCrash
+	}
+	dies := d.step == 1
+	if d.step--; d.step < 0 {
+		d.step = 0 // it lives for ever
+	}
+	if dies {
+		d.step = -1
+	}
+	if dies && !d.after {
+		return ErrCrash
+	}
+	if err := step(); err != nil {
+		return err
+	}
+	if dies {
+		return ErrCrash
+	}
+	return nil
+}
+
+func (d *dying) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
+	return d.do(func() error { return d.Letters.Put(ctx, letters) })
+}
+
+func (d *dying) Remove(ctx context.Context, ids []string) error {
+	return d.do(func() error { return d.Letters.Remove(ctx, ids) })
+}
+
+func (d *dying) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
+	if d.dead() {
+		return func(yield func(pipeline.DeadLetter, error) bool) { yield(pipeline.DeadLetter{}, ErrCrash) }
+	}
+	return d.Letters.Read(ctx)
+}
+
+func (d *dying) Hold(ctx context.Context, sink string, keys []pipeline.Key) error {
+	return d.do(func() error { return d.Quarantine.Hold(ctx, sink, keys) })
+}
+
+func (d *dying) Held(ctx context.Context, sink string, keys []pipeline.Key) (held []bool, err error) {
+	err = d.do(func() error {
+		held, err = d.Quarantine.Held(ctx, sink, slices.Clone(keys))
+		return err
+	})
+	return held, err
+}
+
+func (d *dying) Clear(ctx context.Context, m state.Mark) (gone bool, err error) {
+	err = d.do(func() error {
+		gone, err = d.Quarantine.Clear(ctx, m)
+		return err
+	})
+	return gone, err
+}
+
+func (d *dying) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
+	if d.dead() {
+		return func(yield func(state.Mark, error) bool) { yield(state.Mark{}, ErrCrash) }
+	}
+	return d.Quarantine.Marks(ctx, sink)
+}
