@@ -31,7 +31,7 @@ type Options struct {
 	// not. Default (0): without end. It needs DeadLetters.
 	MaxHold    time.Duration
 	Live       bool       // the source is a stream that is read as it is written, not a replay
-	Quarantine Quarantine // Default: none; behind a change that was given up its key goes on
+	Quarantine Quarantine // Default: none; behind a change that was given up its key goes on. It needs DeadLetters
 
 	Workers     int                  // pages prepared at once. Default: GOMAXPROCS
 	MaxBytes    int64                // bytes of pages in flight. Default: 32 MiB

@@ -21,6 +21,15 @@ type progress struct {
 
 // newProgress starts one. total is in bytes; 0 or less where it is not known.
 func newProgress(w io.Writer, what string, total int64) *progress {
+	return startProgress(w, what, total, progressbar.OptionShowBytes(true))
+}
+
+// newCount starts one of things, how many is not known yet.
+func newCount(w io.Writer, what string) *progress {
+	return startProgress(w, what, 0, progressbar.OptionShowCount())
+}
+
+func startProgress(w io.Writer, what string, total int64, unit progressbar.Option) *progress {
 	p := &progress{w: w, every: 5 * time.Second, last: time.Now()}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if total <= 0 {
@@ -29,7 +38,7 @@ func newProgress(w io.Writer, what string, total int64) *progress {
 		p.bar = progressbar.NewOptions64(total,
 			progressbar.OptionSetWriter(w),
 			progressbar.OptionSetDescription(what),
-			progressbar.OptionShowBytes(true),
+			unit,
 			progressbar.OptionSetWidth(30),
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish(),
@@ -45,6 +54,14 @@ func (p *progress) Write(lines []byte) (int, error) {
 		_ = p.bar.Clear()
 	}
 	return p.w.Write(lines)
+}
+
+// of tells that done things of total are behind us, as far as is known now.
+func (p *progress) of(done, total int64) {
+	if p.bar != nil && total > 0 {
+		p.bar.ChangeMax64(total)
+	}
+	p.at(done, total, done)
 }
 
 // at tells that done bytes of total are behind us, and records of them.

@@ -105,7 +105,7 @@ func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
-	bar := newProgress(s.err, "redriving", 0)
+	bar := newCount(s.err, "redriving")
 	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose))}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
@@ -153,8 +153,11 @@ func (o *redriveOptions) redrive(ctx context.Context, cfg *config.Config, stores
 		Name: cfg.Name, Sink: o.sink, Key: pipeline.Key(o.key), Class: o.class,
 		DryRun: o.dryRun, Discard: o.discard, Mask: mask,
 		Progress: func(r redrive.Report) {
-			n := r.Delivered() + r.Discarded
-			bar.at(0, 0, int64(n))
+			total := 0
+			for _, sink := range r.Sinks {
+				total += sink.Letters
+			}
+			bar.of(int64(r.Delivered()), int64(total))
 		},
 	})
 }

@@ -35,4 +35,6 @@
 // may pass their states on in any order. Where several items ask for one place, and
 // which of them has it is the order's to say, [Suite.OneOf] stands for the model,
 // and [Suite.Refused] for the error that the sink gives to the others.
+//
+// [RunQuarantine] is the suite of dead letters and of the marks of quarantined keys.
 package sinktest
