@@ -35,6 +35,9 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 		return pipeline.Fatal(errors.New("its store is no ItemStore: its rows are guarded by item, because " + turns[0].op.Guard.Why))
 	}
 	w := &claims{sink: s, store: store, batch: b, seats: make(map[state.Row]*Seat)}
+	s.claiming.RLock()
+	leave := s.claiming.RUnlock
+	defer func() { leave() }()
 	for lost := 0; len(turns) > 0; turns = b.next(turns[:0]) {
 		if lost > maxLost {
 			for _, t := range turns {
@@ -48,6 +51,12 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 		}
 		if again {
 			lost++
+		}
+		if lost == 1 && again {
+			// Most likely to another Write of this process: this one goes on by itself.
+			leave()
+			s.claiming.Lock()
+			leave = s.claiming.Unlock
 		}
 	}
 	if err := w.conclude(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -29,6 +30,8 @@ type Sink struct {
 	escaped   []string // else: it holds where their names are among these
 	fixedKey  bool     // the row key reads no attribute: it never changes for an item
 	readsItem bool     // a template or the condition reads attributes
+
+	claiming sync.RWMutex // held by a Write that lost a race alone, shared by the others
 }
 
 var (
