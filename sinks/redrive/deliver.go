@@ -157,6 +157,7 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 			end(i, discarded)
 		case !there:
 			w.refs[i].state, moved = delivered, true // another redrive did it
+			r.report.sink(sink, func(s *SinkReport) { s.Letters-- })
 		case w.of[i].wait:
 		default:
 			c, err := r.decode(&l)
@@ -184,6 +185,7 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 				end(i, delivered)
 			case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
 				err = res.Err
+			case res.Behind: // its turn comes, or it waits
 			case retry:
 				w.refs[i].why = stays(k, res.Err)
 				wait = max(wait, after)

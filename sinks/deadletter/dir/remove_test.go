@@ -136,7 +136,7 @@ func TestRemove_Property(t *testing.T) {
 			rt.Fatal(err)
 		}
 		var want []string
-		for range rapid.IntRange(0, 25).Draw(rt, "steps") {
+		for range rapid.IntRange(0, 12).Draw(rt, "steps") {
 			n := rapid.IntRange(1, 6).Draw(rt, "letter")
 			switch rapid.IntRange(0, 4).Draw(rt, "step") {
 			case 0, 1:
