@@ -17,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/redrive"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // redriveOptions are the flags of `redrive`.
@@ -144,9 +145,11 @@ func (o *redriveOptions) redrive(ctx context.Context, cfg *config.Config, stores
 	if !ok {
 		return redrive.Report{}, fmt.Errorf("the dead letters of %s cannot be worked through", o.local)
 	}
-	marks, err := stores.State(ctx, cfg)
-	if err != nil {
-		return redrive.Report{}, err
+	var marks state.Quarantine
+	if d := cfg.DeadLetters; d == nil || !d.NoHold {
+		if marks, err = stores.State(ctx, cfg); err != nil {
+			return redrive.Report{}, err
+		}
 	}
 	return redrive.Run(ctx, redrive.Options{
 		Pipeline: p, Letters: letters, Quarantine: marks, Decoder: o.decoder(cfg),
