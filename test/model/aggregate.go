@@ -99,8 +99,8 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 		if isKnown && c.version <= last.version {
 			continue
 		}
-		if was, before := a.shares(c.key, c.Old); !isKnown && len(shares) == 0 && before != failed && len(was) == 0 {
-			continue // nothing is remembered of an item that never counted
+		if was, before := a.shares(c.key, c.Old); len(last.shares) == 0 && len(shares) == 0 && before != failed && len(was) == 0 {
+			continue // it never counted, or the change by which it left is what is remembered, or is still to come
 		}
 		if a.Keep && c.TTL {
 			kept = append(kept, last.shares...)

@@ -100,6 +100,8 @@ func (g generator) claimed(name, table string) (pk, sk Template) {
 	pk = Template{pick(g, "pk", parts...)}
 	if table == "shared" || g.one(2) {
 		pk = append(Template{literal(name + "!")}, pk...)
+		last := &pk[len(pk)-1]
+		last.Optional = len(last.Funcs) == 0 && g.one(6)
 	}
 	switch rapid.IntRange(0, 3).Draw(g.T, "sk") {
 	case 0:
@@ -133,6 +135,9 @@ func (g generator) view(name, table string) *View {
 		v.Apart = g.one(3)
 	}
 	if !v.GuardsItself() {
+		if g.one(5) {
+			v.PK = append(v.PK, literal("#"), path("Rank")) // parts that may run together
+		}
 		v.Collision = pick(g, "collision", "", "dead_letter", "keep_first", "last")
 	}
 	return v

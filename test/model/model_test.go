@@ -11,7 +11,7 @@ import (
 
 // One pass, however it is cut into pages and partitions, leaves what the model says.
 func TestOnePass(t *testing.T) {
-	check(t, 40, func(t *rapid.T, p product, s model.Stream) {
+	check(t, func(t *rapid.T, p product, s model.Stream) {
 		l := p.run(s.Records, rapid.IntRange(1, 20).Draw(t, "page"), rapid.IntRange(1, 3).Draw(t, "partitions"))
 		p.counted(l, s.Records)
 		p.want("one pass", s.Records)
@@ -20,7 +20,7 @@ func TestOnePass(t *testing.T) {
 
 // Shuffled across keys, the order within each kept, the end is the same.
 func TestShuffled(t *testing.T) {
-	check(t, 25, func(t *rapid.T, p product, s model.Stream) {
+	check(t, func(t *rapid.T, p product, s model.Stream) {
 		l := p.run(shuffle(t, s.Records), rapid.IntRange(1, 20).Draw(t, "page"), 1)
 		p.counted(l, s.Records)
 		p.want("a pass shuffled across keys", s.Records)
@@ -29,7 +29,7 @@ func TestShuffled(t *testing.T) {
 
 // Suffixes that come again, within a run and by later processes, change nothing.
 func TestReplayed(t *testing.T) {
-	check(t, 25, func(t *rapid.T, p product, s model.Stream) {
+	check(t, func(t *rapid.T, p product, s model.Stream) {
 		p.run(stutter(t, s.Records), rapid.IntRange(1, 20).Draw(t, "page"), rapid.IntRange(1, 3).Draw(t, "partitions"))
 		for range rapid.IntRange(1, 2).Draw(t, "replays") {
 			p.run(stutter(t, suffix(t, s.Records)), rapid.IntRange(1, 20).Draw(t, "page"), rapid.IntRange(1, 3).Draw(t, "partitions"))
@@ -40,7 +40,7 @@ func TestReplayed(t *testing.T) {
 
 // Processes that end anywhere, and begin anywhere before, come to the same end.
 func TestRestarted(t *testing.T) {
-	check(t, 25, func(t *rapid.T, p product, s model.Stream) {
+	check(t, func(t *rapid.T, p product, s model.Stream) {
 		from, arrived := 0, []sinktest.Record(nil)
 		for range rapid.IntRange(1, 3).Draw(t, "stops") {
 			to := rapid.IntRange(from, len(s.Records)).Draw(t, "to")
@@ -57,7 +57,7 @@ func TestRestarted(t *testing.T) {
 // A start in mid-stream, and a range that was lost, leave what the records say that
 // arrived; and what the whole stream says where it comes again behind it.
 func TestLost(t *testing.T) {
-	check(t, 25, func(t *rapid.T, p product, s model.Stream) {
+	check(t, func(t *rapid.T, p product, s model.Stream) {
 		from := rapid.IntRange(0, len(s.Records)).Draw(t, "from")
 		to := rapid.IntRange(from, len(s.Records)).Draw(t, "to")
 		arrived := append(s.Records[:from:from], s.Records[to:]...)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -292,20 +291,12 @@ func (p product) counted(l pipeline.Ledger, records []sinktest.Record) {
 	}
 }
 
-// check runs a property on random configurations and streams: as many per cent of
-// those that rapid would try (-rapid.checks, 100), since each has stores to open.
-func check(t *testing.T, percent int, property func(t *rapid.T, p product, s model.Stream)) {
+// check runs a property on random configurations and streams.
+func check(t *testing.T, property func(t *rapid.T, p product, s model.Stream)) {
 	t.Helper()
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
-	all, _ := flag.Lookup("rapid.checks").Value.(flag.Getter).Get().(int)
-	checks, done, failed := max(1, all*percent/100), 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		if done >= checks && !failed { // once one failed, rapid looks for a smaller one
-			return
-		}
-		done++
-		defer func() { failed = failed || rt.Failed() }()
 		keys := rapid.SampledFrom(model.Schemas).Draw(rt, "keys")
 		p := newProduct(ctx, rt, dir, model.Configs(keys).Draw(rt, "configuration"))
 		defer p.close()

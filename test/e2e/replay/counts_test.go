@@ -151,9 +151,11 @@ func (a aggregate) counting(cs []change) []portion {
 	newest := make(map[string]change)
 	counts := make(map[string][]portion)
 	for _, c := range cs {
-		is, known := newest[c.key]
-		if known && c.version <= is.version || !known && len(a.ofItem(c.new)) == 0 && len(a.ofItem(c.old)) == 0 {
-			continue // behind what is known, or of an item that never counted
+		if is, known := newest[c.key]; known && c.version <= is.version {
+			continue
+		}
+		if len(counts[c.key]) == 0 && len(a.ofItem(c.new)) == 0 && len(a.ofItem(c.old)) == 0 {
+			continue // it never counted, or the change by which it left is known, or still to come
 		}
 		if c.ttl && a.keep {
 			all = append(all, counts[c.key]...)

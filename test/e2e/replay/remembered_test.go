@@ -227,3 +227,27 @@ func TestCountsOfLaterStream(t *testing.T) {
 		}
 	}
 }
+
+// Items of two tables that have the same keys are different items: each counts, and
+// each may want a row.
+func TestCountsOfTwoTables(t *testing.T) {
+	t.Parallel()
+	rng := random(t)
+	of := func(table string, lines [][]byte) []change {
+		cs := understood(t, lines)
+		for i := range cs {
+			cs[i].key = table + "!" + cs[i].key
+		}
+		return cs
+	}
+	first, second := newWorld(rng, plainKeys(6)), newWorld(rng, plainKeys(6))
+	second.arn = strings.Replace(second.arn, "table/t/", "table/u/", 1)
+	ts, us := first.changes(150), second.changes(150)
+	two := counts
+	two.text = strings.Replace(two.text, "{table: t}", "{tables: [t, u]}", 1)
+	for _, lines := range [][][]byte{slices.Concat(ts, us), slices.Concat(us, ts, us[50:], ts[70:])} {
+		out := t.TempDir()
+		replayed(t, 0, two, out, saved(t, "s.jsonl", joined(lines)))
+		checkCounts(t, out, slices.Concat(of("t", ts), of("u", us)))
+	}
+}
