@@ -54,9 +54,23 @@ func ID(l *pipeline.DeadLetter) string {
 		part(l.Sequence)
 	}
 	if l.Sink == "" || l.Key == "" || l.Version.IsZero() {
-		part(string(l.Raw))
+		raw, _ := compact(l.Raw) // what Parse brings back has the same ID
+		part(string(raw))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// compact is a record as a letter holds it: without insignificant white space where
+// it is JSON, else as it is.
+func compact(raw []byte) (record []byte, isJSON bool) {
+	if !utf8.Valid(raw) || !json.Valid(raw) {
+		return raw, false
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return raw, false
+	}
+	return b.Bytes(), true
 }
 
 // Append appends l to dst as one JSON object on one line, without a newline.
@@ -66,10 +80,10 @@ func Append(dst []byte, l *pipeline.DeadLetter) ([]byte, error) {
 		Key: string(l.Key), Version: version(l.Version), Sequence: l.Sequence,
 		StreamARN: l.StreamARN, Table: l.Table, Partition: l.Partition, Index: l.Index, Time: l.Time.UTC(),
 	}
-	if utf8.Valid(l.Raw) && json.Valid(l.Raw) {
-		out.Record = l.Raw
+	if record, isJSON := compact(l.Raw); isJSON {
+		out.Record = record
 	} else {
-		out.Base64 = l.Raw
+		out.Base64 = record
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -74,8 +74,8 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if id != deadletter.ID(&l) {
-			rt.Fatalf("the id of %s is not %s", line, deadletter.ID(&l))
+		if id != deadletter.ID(&l) || id != deadletter.ID(&back) {
+			rt.Fatalf("the id of %s is not %s, nor %s as it is read back", line, deadletter.ID(&l), deadletter.ID(&back))
 		}
 		var a, b bytes.Buffer
 		if json.Compact(&a, l.Raw) == nil && json.Compact(&b, back.Raw) == nil && bytes.Equal(a.Bytes(), b.Bytes()) {
