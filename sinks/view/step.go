@@ -1,6 +1,9 @@
 package view
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -59,15 +62,23 @@ func (o *ClaimOp) move(g state.Guard, seats map[state.Row]*Seat, rule Collision)
 	return w
 }
 
-// write changes the seat, and is that change as a store sees it. A seat's revision
-// is the item and version that changed it last: none does so twice.
+// write changes the seat, and is that change as a store sees it.
 func (s *Seat) write(source pipeline.Key, version pipeline.Version, change func(*Seat)) SeatWrite {
 	w := SeatWrite{Row: s.Row, Was: s.Revision}
 	change(s)
 	s.Revision = ""
 	if s.Holder.Source != "" {
-		s.Revision = string(source) + "@" + version.String()
+		s.Revision = revision(w.Was, source, version)
 	}
 	w.Revision, w.Holder = s.Revision, s.Holder
 	return w
+}
+
+// revision stands for all that happened to a seat since nobody claimed it: the item
+// and version that changed it last, and what it was before. These two alone would not do: another
+// worker may have got ahead with the same change, behind claims that this one
+// never saw, and what this one builds on the change must then be lost too.
+func revision(was string, source pipeline.Key, version pipeline.Version) string {
+	sum := sha256.Sum256([]byte(was + " " + string(source) + "@" + version.String()))
+	return hex.EncodeToString(sum[:16])
 }

@@ -1,0 +1,41 @@
+package view_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Another worker got ahead with the same change of an item, behind a claim that this one
+// did not see: what this one builds on its own write of the change is lost too.
+func TestWrite_ByItemAnotherHistoryOfTheRow(t *testing.T) {
+	cs := changes(t, moved("c", "", "x", "1"), moved("a", "", "x", "2"), moved("b", "", "x", "3"))
+	for rule, want := range map[view.Collision]string{view.KeepFirst: "x=c 1", view.Last: "x=b 3"} {
+		shelf := newShelf()
+		options := byEmail(t, shelf, rule)
+		other := newSink(t, options)
+		options.Store = &behind{shelf: shelf, before: func() {
+			outcomesOf(t, other, cs[0])
+			outcomesOf(t, other, cs[1])
+		}}
+		outcomesOf(t, newSink(t, options), cs[1], cs[2])
+		if got := holders(t, shelf); got != want {
+			t.Errorf("%s: the rows are %s, want %s", rule, got, want)
+		}
+	}
+}
+
+// behind is a shelf to which others write before its first Settle.
+type behind struct {
+	*shelf
+	before func()
+}
+
+func (s *behind) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+	if do := s.before; do != nil {
+		s.before = nil
+		do()
+	}
+	return s.shelf.Settle(ctx, t, ws)
+}
