@@ -89,27 +89,41 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 		return nil
 	}
 	var letters []pipeline.DeadLetter
+	var hold []string
 	for _, info := range r.Pipeline.Routes() {
-		if info.Suppressed {
+		if meant, err := r.meant(ctx, info, l); err != nil {
+			return err
+		} else if !meant {
 			continue
 		}
 		one := *l
 		one.Sink, one.Key, one.Version, one.Sequence = info.Name, c.Key, c.Version, c.Sequence
 		one.StreamARN, one.Table = c.StreamARN, c.Table
 		letters = append(letters, one)
+		if r.Quarantine != nil && !info.Guarded {
+			hold = append(hold, info.Name)
+		}
 	}
 	if err := r.Letters.Put(ctx, letters); err != nil {
 		return err
 	}
-	for _, info := range r.Pipeline.Routes() {
-		if r.Quarantine == nil || info.Guarded || info.Suppressed {
-			continue
-		}
-		if err := r.Quarantine.Hold(ctx, info.Name, []pipeline.Key{c.Key}); err != nil {
+	for _, sink := range hold {
+		if err := r.Quarantine.Hold(ctx, sink, []pipeline.Key{c.Key}); err != nil {
 			return err
 		}
 	}
 	return r.Letters.Remove(ctx, []string{id})
+}
+
+// meant tells whether a record that could not be decoded was for a sink too. One that is
+// held back now was held back then as well where it did not hold the record's key; where
+// that cannot be told, its letter stays until a redrive that delivers it.
+func (r *run) meant(ctx context.Context, info pipeline.RouteInfo, l *pipeline.DeadLetter) (bool, error) {
+	if !info.Suppressed || r.Quarantine == nil || info.Guarded || l.Key == "" {
+		return true, nil
+	}
+	held, err := r.Quarantine.Held(ctx, info.Name, []pipeline.Key{l.Key})
+	return err == nil && len(held) == 1 && held[0], err
 }
 
 // failure is why a letter stays that is no change.
