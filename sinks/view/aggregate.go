@@ -63,6 +63,7 @@ type Aggregate struct {
 type value struct {
 	Value
 	of     of
+	at     int           // its place in a share, by name: that in the file may change
 	path   pipeline.Path // in the item; zero where Each is set, or there is none
 	hidden bool          // the mask hides what it is of
 }
@@ -132,6 +133,11 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 		var v value
 		v, err = o.Values[i].ready()
 		v.hidden = v.of != count && o.Mask.Hides(v.place(o.ForEach))
+		for _, other := range o.Values {
+			if other.Name < v.Name {
+				v.at++
+			}
+		}
 		a.values = append(a.values, v)
 		a.readsItem = a.readsItem || v.of != count
 	}

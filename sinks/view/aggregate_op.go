@@ -45,7 +45,8 @@ func (o *GroupOp) String() string {
 	}
 	separator := ": "
 	for i := range o.aggregate.values {
-		v, text := &o.aggregate.values[i], o.Share.Values[i]
+		v := &o.aggregate.values[i]
+		text := o.Share.Values[v.at]
 		if text == "" && v.of != count {
 			continue
 		}

@@ -131,7 +131,7 @@ func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
 		if v.of == count {
 			continue
 		}
-		if s.Values[i], err = v.text(scope); err != nil {
+		if s.Values[v.at], err = v.text(scope); err != nil {
 			return share{}, false, fmt.Errorf("value %s: %w", v.Name, err)
 		}
 	}

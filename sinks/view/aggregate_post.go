@@ -75,12 +75,13 @@ func (p *poster) share(s *state.Share, sign int64) error {
 	r.shares += sign
 	r.entries += sign
 	for v := range p.of.values {
-		if p.of.values[v].of != sum || s.Values[v] == "" {
+		val := &p.of.values[v]
+		if val.of != sum || s.Values[val.at] == "" {
 			continue
 		}
-		n, err := state.ParseNumber(s.Values[v])
+		n, err := state.ParseNumber(s.Values[val.at])
 		if err != nil {
-			return fmt.Errorf("value %s: %w", p.of.values[v].Name, err)
+			return fmt.Errorf("value %s: %w", val.Name, err)
 		}
 		if sign < 0 {
 			n = n.Neg()
@@ -93,7 +94,8 @@ func (p *poster) share(s *state.Share, sign int64) error {
 // mentions appends the members that shares make, each once, in their order.
 func (p *poster) mentions(dst []mention, shares []state.Share) []mention {
 	for i := range shares {
-		for v, text := range shares[i].Values {
+		for v := range p.of.values {
+			text := shares[i].Values[p.of.values[v].at]
 			if _, ok := p.of.values[v].of.member(); ok && text != "" {
 				dst = append(dst, mention{shares[i].Group, v, text})
 			}

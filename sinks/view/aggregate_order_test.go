@@ -1,0 +1,28 @@
+package view_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// The order of the values is the file's, and may change: what an item counted for under
+// another one is taken out of the values that it went to.
+func TestAggregate_ValuesInAnotherOrder(t *testing.T) {
+	cs := changes(t,
+		sinktest.Record{EventName: "INSERT", New: order("Status=paid", "Total=#5", "Note=x")},
+		sinktest.Record{EventName: "MODIFY", Old: order("Status=paid", "Total=#5", "Note=x"), New: order("Status=paid", "Total=#7", "Note=y")},
+	)
+	one, two := newGroupMemory(), newGroupMemory()
+	options := revenue(t, one)
+	a := newAggregate(t, options)
+	contribute(t, a, cs[0])
+	options.Values = slices.Clone(options.Values)
+	slices.Reverse(options.Values)
+	contribute(t, newAggregate(t, options), cs[1])
+
+	contribute(t, newAggregate(t, revenue(t, two)), cs...)
+	wantRows(t, one, map[string]string{"REVENUE%23paid,ALL": `notes=1 orders=1 revenue=7`})
+	wantRows(t, two, one.show())
+}
