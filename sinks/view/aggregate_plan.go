@@ -151,6 +151,9 @@ func (a *Aggregate) group(scope template.Scope) (state.Row, error) {
 	}
 	if a.shards > 1 && pk.Kind() != pipeline.KindS {
 		pk = shardable(pk)
+		if key, _ := pk.Text(); len(key) > limit {
+			return "", tooLong(a.pk.Name, len(key), limit)
+		}
 	}
 	var sk pipeline.Value
 	if a.sk.Template != nil {

@@ -68,9 +68,13 @@ func keyPart(text []byte, a Attribute, scope template.Scope, limit int) (pipelin
 		return pipeline.Value{}, text, fmt.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", a.Name, v.Kind())
 	}
 	if n := len(text) - start; n > limit {
-		return pipeline.Value{}, text, fmt.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", a.Name, n, limit)
+		return pipeline.Value{}, text, tooLong(a.Name, n, limit)
 	}
 	return v, text, nil
+}
+
+func tooLong(attribute string, n, limit int) error {
+	return fmt.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", attribute, n, limit)
 }
 
 // masksKey tells whether a row's key may be made of attributes that are hidden. Of the

@@ -1,0 +1,26 @@
+package view_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// The key of a sharded group is a text, and it is the text that has to fit.
+func TestAggregatePlan_ABinaryKeyThatIsTooLongAsText(t *testing.T) {
+	for n, fits := range map[int]bool{1500: true, 1600: false} {
+		it := order()
+		it["Blob"] = sinktest.Attr{"B": base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, n))}
+		options := totals(revenue(t, newGroupMemory()))
+		options.PK, options.Shards = group(t, "PK={Blob}"), 4
+		d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: it})[0]}
+		err := newAggregate(t, options).Plan(&d)
+		if fits != (err == nil) || err != nil && !strings.Contains(err.Error(), "2134 bytes") {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+}
