@@ -257,7 +257,7 @@ func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, l
 			}
 		}
 		r.report.sink(sink, func(s *SinkReport) { s.Failed, s.Waiting = s.Failed+fails, s.Waiting+waits })
-		if !l.marked || keeps > 0 || l.block != nil && !r.Discard {
+		if !l.marked || keeps > 0 || l.block != nil {
 			continue
 		}
 		gone, err := r.Quarantine.Clear(ctx, l.mark)
