@@ -92,7 +92,13 @@ func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
 func (s *Sink) former(c *pipeline.Change) (place, error) {
 	switch {
 	case c.Old.Exists():
-		return s.place(c, c.Old)
+		p, err := s.place(c, c.Old)
+		if err != nil && len(s.index.Paths()) == 0 {
+			// The change that made the item so is in dead letters, and an earlier one
+			// may have left a document.
+			return s.indexOf(c, pipeline.Image{})
+		}
+		return p, err
 	case c.Op == pipeline.Insert || c.Op == pipeline.Snapshot || c.ViewType.HasOld():
 		return place{why: ReasonWhen}, nil // there was no item
 	case len(s.index.Paths()) > 0:

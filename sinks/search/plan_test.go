@@ -166,11 +166,29 @@ func TestPlanOfMoves(t *testing.T) {
 	}
 }
 
+// What an item was that cannot be judged, it may have a document: what it is now
+// puts it right.
+func TestPlanBehindWhatCouldNotBeJudged(t *testing.T) {
+	const bad = `"Type":{"BOOL":true}`
+	for _, test := range []struct{ op, new, want string }{
+		{"MODIFY", `"Type":{"S":"Product"}`, "put document docs/p1,x (stay, 0 bytes)"},
+		{"MODIFY", `"Type":{"S":"other"}`, "delete document docs/p1,x (leave, leaves a tombstone)"},
+		{"REMOVE", "", "delete document docs/p1,x (removed, leaves a tombstone)"},
+	} {
+		d := pipeline.Delivery{Change: record(t, test.op, bad, test.new)}
+		if err := newSink(t, search.Options{Index: parse(t, "docs"), When: ofType("Product")}).Plan(&d); err != nil {
+			t.Error(err)
+		} else if got := told(&d); got != test.want {
+			t.Errorf("%s to %s: planned %q, want %q", test.op, test.new, got, test.want)
+		}
+	}
+}
+
 func TestPlanErrors(t *testing.T) {
 	for _, test := range []struct{ index, op, old, new, want string }{
 		{"docs", "INSERT", "", "", "without a new image"},
 		{"docs", "MODIFY", "{}", `"Type":{"BOOL":true}`, "a Type is no BOOL"},
-		{"docs", "MODIFY", `"Type":{"BOOL":true}`, "{}", "a Type is no BOOL"},
+		{"docs-{Tenant}", "MODIFY", `"Type":{"BOOL":true}`, "{}", "a Type is no BOOL"},
 		{"docs-{Tenant}", "MODIFY", "", `"Type":{"S":"x"}`, "without an old image"},
 		{"docs-{Tenant}", "MODIFY", "", `"Type":{"S":"Product"},"Tenant":{"S":"acme"}`, "without an old image"},
 		{"docs-{Tenant}", "REMOVE", "", "", "without an old image"},

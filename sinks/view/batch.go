@@ -14,6 +14,7 @@ type queued interface {
 	version() pipeline.Version
 	quiet() bool    // it asks for nothing, and nothing was there before
 	reason() string // why it asks for nothing
+	refused() error // what its change fails with once it is durable; nil: nothing
 }
 
 // batch writes each line once, by its highest version among the changes of one
@@ -176,6 +177,8 @@ func (b *batch[O]) finish(ds []pipeline.Delivery, failures *pipeline.BatchError)
 			e := &b.ops[i]
 			if e.phase == failed {
 				failures.Add(d, e.err)
+			} else {
+				failures.Add(d, e.op.refused())
 			}
 			best = min(best, e.phase)
 		}

@@ -64,6 +64,7 @@ func (o *ClaimOp) why() string {
 func (o *ClaimOp) line() string              { return string(o.Claim.Source) }
 func (o *ClaimOp) version() pipeline.Version { return o.Claim.Version }
 func (o *ClaimOp) quiet() bool               { return o.idle }
+func (o *ClaimOp) refused() error            { return nil }
 func (o *ClaimOp) reason() string            { return o.none }
 
 // planClaim fills d.Ops with the row that the new image asks for. Whether that is

@@ -47,6 +47,7 @@ type Op struct {
 	Mutation Mutation
 	row      string // the row key as one comparable text
 	shown    string // the row key as people are shown it, where a mask decides
+	flaw     error  // of the new image: once the write is durable the change fails with it; nil: none
 }
 
 var _ pipeline.Op = (*Op)(nil)
@@ -66,6 +67,9 @@ func (o *Op) String() string {
 	}
 	b = append(b, " ("...)
 	b = append(b, o.Step.String()...)
+	if o.flaw != nil {
+		b = append(append(b, "; the change goes to dead letters: "...), o.flaw.Error()...)
+	}
 	return string(append(b, ')'))
 }
 
@@ -73,6 +77,7 @@ func (o *Op) line() string              { return o.row }
 func (o *Op) version() pipeline.Version { return o.Mutation.Version }
 func (o *Op) quiet() bool               { return false }
 func (o *Op) reason() string            { return "" }
+func (o *Op) refused() error            { return o.flaw }
 
 // appendKey appends a row's key as explain shows it: PK="STATUS#paid" SK="2026-01-02#...".
 func (t Target) appendKey(b []byte, pk, sk pipeline.Value) []byte {

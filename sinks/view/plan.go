@@ -42,13 +42,32 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 	c := d.Change
 	was, err := s.before(c)
 	if err != nil {
-		return err
+		if !c.Old.Exists() {
+			return err
+		}
+		was = place{reason: ReasonSparse} // no row was ever made of it: see refuse
 	}
 	is, err := s.after(c)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.move(d, was, is)
 	}
-	return s.move(d, was, is)
+	if err != nil && c.New.Exists() {
+		return s.refuse(d, was, is, err)
+	}
+	return err
+}
+
+// refuse plans a change of whose new image no row can be made. Its error is
+// permanent; but where the next change would not find the row that the item has now, since
+// its old image is this one, the row goes first.
+func (s *Sink) refuse(d *pipeline.Delivery, was, is place, flaw error) error {
+	if was.reason != "" || was.key.text == is.key.text {
+		return flaw
+	}
+	d.Ops = d.Ops[:0]
+	s.bury(d, Leave, was.key)
+	d.Ops[0].(*Op).flaw = flaw
+	return nil
 }
 
 // Requires names the new image when anything but {@key} is read, and the old one

@@ -175,7 +175,8 @@ func TestPlanErrors(t *testing.T) {
 		want   string
 	}{
 		{"condition", "{Status}", sinktest.Record{EventName: "INSERT", New: item("Type=broken")}, "the condition fails"},
-		{"condition on the old image", "{Status}", sinktest.Record{EventName: "REMOVE", Old: item("Type=broken")}, "the condition fails"},
+		{"condition on both images", "{Status}", sinktest.Record{EventName: "MODIFY", Old: item("Type=broken"), New: item("Type=broken")}, "the condition fails"},
+		{"a key that is not there before", "{Status}", sinktest.Record{EventName: "MODIFY", Old: item("Type=Order"), New: list}, "key attribute PK comes to the type L"},
 		{"a key that is a list", "{Status}", sinktest.Record{EventName: "INSERT", New: list}, "key attribute PK comes to the type L"},
 		{"text of a list", "S#{Status}", sinktest.Record{EventName: "INSERT", New: list}, "Status"},
 		{"a long key", "{Status}", sinktest.Record{EventName: "INSERT", New: item("Type=Order", "Status="+strings.Repeat("x", 2049))}, "2049 bytes"},

@@ -14,7 +14,7 @@ func (k *Search) documents(sink, pipeline string, cs []change, count *Count) Sta
 	s, newest := newState(), map[string]string{}
 	for _, c := range cs {
 		was, is := holds(k.When, c.Old), holds(k.When, c.New)
-		if was == failed || is == failed {
+		if is == failed { // of the old image nothing is asked but whether there may be a document
 			s.must(sink, c, count)
 			continue
 		}

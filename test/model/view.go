@@ -58,8 +58,15 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	for _, c := range cs {
 		was, is1 := v.row(c.key, c.Old, false)
 		row, is2 := v.row(c.key, c.New, true)
-		if is1 == failed || is2 == failed {
+		if is1 == failed { // no row was made of it
+			was = nil
+		}
+		if is2 == failed {
 			s.must(sink, c, count)
+			at, is := v.row(c.key, c.New, false)
+			if was != nil && (is != found || RowName("", was) != RowName("", at)) {
+				write(was, c.version, nil) // else nothing would ever find it
+			}
 			continue
 		}
 		if row == nil && was == nil {
