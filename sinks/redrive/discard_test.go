@@ -11,7 +11,8 @@ import (
 func TestRun_DiscardKeepsTheMarkOfWhatDoesNotDecode(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)
-	w.run(t, record("a", 1, text), record("a", 2, ""))
+	w.run(t, record("a", 1, text))
+	w.run(t, record("a", 2, "")) // alone: else it may hold the key before the first one fails
 	w.free.fail = nil
 	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Key, o.Class = true, "a", "write" })
 	if w.marks.list() != "free:a" {
