@@ -103,8 +103,6 @@ func (o *testOptions) tests(ctx context.Context, s streams, paths []string) erro
 		ran, failed = ran+n, failed+bad
 	}
 	switch {
-	case ctx.Err() != nil:
-		return &exitError{exitInterrupted, errors.New("interrupted")}
 	case ran == 0:
 		return fmt.Errorf("no test has a name that matches --run %s", o.run)
 	case failed > 0:
@@ -158,7 +156,7 @@ func (o *testOptions) file(ctx context.Context, w io.Writer, cfg *config.Config,
 		results = append(results, r)
 	}
 	if ctx.Err() != nil {
-		return len(results), 0, nil
+		return len(results), 0, &exitError{exitInterrupted, errors.New("interrupted")}
 	}
 	var updated []*configtest.Case
 	if o.update {

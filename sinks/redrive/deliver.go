@@ -243,13 +243,13 @@ func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, l
 	for _, l := range lots {
 		var fails, waits, keeps int
 		for i := range l.refs {
-			switch ref := &l.refs[i]; {
-			case ref.state == failed:
+			switch ref := &l.refs[i]; ref.state {
+			case failed:
 				fails++
 				if !info.Guarded || l.down {
 					keeps++ // behind what failed for good, a sink by versions goes on
 				}
-			case ref.state == pending:
+			case pending:
 				keeps++
 				if ref.chosen {
 					waits++

@@ -68,20 +68,20 @@ func (c Config) Run(records []sinktest.Record) State {
 	return s
 }
 
-func (k Sink) run(c Config, cs []change, count *Count) State {
+func (s Sink) run(c Config, cs []change, count *Count) State {
 	switch {
-	case k.View != nil && k.View.GuardsItself():
-		return k.View.ownRows(k.Name, cs, count)
-	case k.View != nil:
-		return k.View.sharedRows(k.Name, cs, count)
-	case k.Aggregate != nil:
-		return k.Aggregate.groups(k.Name, cs, count)
-	case k.Search != nil:
-		return k.Search.documents(k.Name, c.Name, cs, count)
-	case k.Archive != nil:
-		return k.Archive.archived(k.Name, cs, count)
+	case s.View != nil && s.View.GuardsItself():
+		return s.View.ownRows(s.Name, cs, count)
+	case s.View != nil:
+		return s.View.sharedRows(s.Name, cs, count)
+	case s.Aggregate != nil:
+		return s.Aggregate.groups(s.Name, cs, count)
+	case s.Search != nil:
+		return s.Search.documents(s.Name, c.Name, cs, count)
+	case s.Archive != nil:
+		return s.Archive.archived(s.Name, cs, count)
 	default:
-		return k.Notify.events(k.Name, c.Detectors, cs, count)
+		return s.Notify.events(s.Name, c.Detectors, cs, count)
 	}
 }
 

@@ -131,8 +131,9 @@ func (s State) must(sink string, c change, count *Count) {
 }
 
 func (s State) may(sink string, c change) {
-	name := LetterName(sink, c.key, c.version)
-	s.Letters[name] = s.Letters[name]
+	if name := LetterName(sink, c.key, c.version); !s.Letters[name] {
+		s.Letters[name] = false
+	}
 }
 
 func (s State) add(part State) {

@@ -164,18 +164,18 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 // Collisions are the letters that must be there given the rows as they are found:
 // one of each item that waits for a row which another one has. Rows name their
 // item, so that no two claims look alike.
-func (k Sink) Collisions(source []Filter, records []sinktest.Record, held map[string]string) []string {
-	if k.View == nil || k.View.Collision == "keep_first" || k.View.Collision == "last" || k.View.GuardsItself() {
+func (s Sink) Collisions(source []Filter, records []sinktest.Record, held map[string]string) []string {
+	if s.View == nil || s.View.Collision == "keep_first" || s.View.Collision == "last" || s.View.GuardsItself() {
 		return nil
 	}
 	var letters []string
 	known := map[string]claim{}
 	for _, r := range records {
-		if _, ok := passes(slices.Concat(source, k.Filters), r); !ok {
+		if _, ok := passes(slices.Concat(source, s.Filters), r); !ok {
 			continue
 		}
 		c := changeOf(r)
-		if row, is := k.View.row(c.key, c.New, true); is != failed && c.version > known[c.key].version {
+		if row, is := s.View.row(c.key, c.New, true); is != failed && c.version > known[c.key].version {
 			known[c.key] = claim{c, row}
 		}
 	}
@@ -184,8 +184,8 @@ func (k Sink) Collisions(source []Filter, records []sinktest.Record, held map[st
 		if c.row == nil {
 			continue
 		}
-		if is, ok := held[RowName(k.View.Table, c.row)]; ok && is != sinktest.Canonical(c.row) {
-			letters = append(letters, LetterName(k.Name, c.key, c.version))
+		if is, ok := held[RowName(s.View.Table, c.row)]; ok && is != sinktest.Canonical(c.row) {
+			letters = append(letters, LetterName(s.Name, c.key, c.version))
 		}
 	}
 	return letters
