@@ -12,12 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// ownerFile names, in a --local folder, the pipeline that wrote it. It becomes
-// that from newOwnerFile at once, so that a crash never leaves half a name.
-const (
-	ownerFile    = "pipeline.json"
-	newOwnerFile = ".pipeline.json"
-)
+// ownerFile names, in a --local folder, the pipeline that wrote it.
+const ownerFile = "pipeline.json"
 
 // owner is what the owner file holds. What shaped each sink's output stands
 // beside that output.
@@ -84,7 +80,7 @@ func claimLocked(dir string, cfg *config.Config, fresh bool) error {
 	}
 	others := 0
 	for _, e := range entries {
-		if e.Name() != ".lock" && e.Name() != newOwnerFile {
+		if e.Name() != ".lock" && e.Name() != "."+ownerFile {
 			others++
 		}
 	}
@@ -113,8 +109,5 @@ func claimLocked(dir string, cfg *config.Config, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, newOwnerFile), append(b, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(filepath.Join(dir, newOwnerFile), filepath.Join(dir, ownerFile))
+	return replaceFile(dir, ownerFile, append(b, '\n'))
 }

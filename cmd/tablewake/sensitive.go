@@ -18,10 +18,7 @@ import (
 // sensitiveFile names, in a --local folder, the attributes that were sensitive in a
 // configuration that wrote it, a pattern a line. What dead letters hold of them stays
 // sensitive when a later configuration says no more of it.
-const (
-	sensitiveFile    = "sensitive.txt"
-	newSensitiveFile = ".sensitive.txt"
-)
+const sensitiveFile = "sensitive.txt"
 
 // rememberSensitive adds what is sensitive in cfg to what the folder remembers.
 func rememberSensitive(dir string, cfg *config.Config) error {
@@ -38,10 +35,7 @@ func rememberSensitive(dir string, cfg *config.Config) error {
 	if len(all) == len(known) {
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(dir, newSensitiveFile), []byte(strings.Join(all, "\n")+"\n"), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(filepath.Join(dir, newSensitiveFile), filepath.Join(dir, sensitiveFile))
+	return replaceFile(dir, sensitiveFile, []byte(strings.Join(all, "\n")+"\n"))
 }
 
 // sensitiveIn are the patterns that a folder remembers.
