@@ -26,7 +26,15 @@ func (w *Writer) Transact(ctx context.Context, do func() error) (err error) {
 	if err := w.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	if err = do(); err == nil {
+	returned := false
+	defer func() {
+		if !returned { // do panicked: whoever recovers goes on with a connection that is free
+			_ = w.Exec(ctx, "ROLLBACK")
+		}
+	}()
+	err = do()
+	returned = true
+	if err == nil {
 		err = w.Exec(ctx, "COMMIT")
 	}
 	if err == nil {
