@@ -188,6 +188,15 @@ func (d Decimal) Append(dst []byte) []byte {
 	return dst
 }
 
+// Digits takes d apart: without its sign it is 0.DIGITS x 10^exponent, and neither
+// the first digit nor the last is 0. Of 0 there are none.
+func (d Decimal) Digits() (digits string, exponent int) {
+	if d.Sign() == 0 {
+		return "", 0
+	}
+	return string(d.coefficient().append(nil)), d.magnitude() + 1
+}
+
 func appendZeros(dst []byte, n int) []byte {
 	for range n {
 		dst = append(dst, '0')

@@ -258,3 +258,21 @@ func BenchmarkParseDecimal(b *testing.B) {
 		})
 	}
 }
+
+func TestDecimal_Digits(t *testing.T) {
+	for _, test := range []struct {
+		text, digits string
+		exponent     int
+	}{
+		{"0", "", 0}, {"-0.00", "", 0}, {"1", "1", 1}, {"100", "1", 3}, {"-120", "12", 3}, {"10.50", "105", 2}, {"0.1", "1", 0},
+		{"-0.00120", "12", -2}, {"1e125", "1", 126}, {"1e-130", "1", -129}, {"12345678901234567890123456789012345678", "12345678901234567890123456789012345678", 38},
+	} {
+		d, err := ParseDecimal(test.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if digits, exponent := d.Digits(); digits != test.digits || exponent != test.exponent {
+			t.Errorf("%s is %q and %d, want %q and %d", test.text, digits, exponent, test.digits, test.exponent)
+		}
+	}
+}

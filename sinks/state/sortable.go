@@ -51,24 +51,14 @@ func Sortable(v pipeline.Value) (string, bool) {
 // exponent and digits are inverted, and closed by a letter above any digit, so
 // that -1.5 comes before -1. Behind it stands the number as it is read back.
 func sortableNumber(d pipeline.Decimal) string {
-	text := d.String()
-	digits, negative := strings.CutPrefix(text, "-")
-	whole, fraction, _ := strings.Cut(digits, ".")
-	whole = strings.TrimLeft(whole, "0")
-	exp := len(whole)
-	digits = whole + fraction
-	if whole == "" {
-		digits = strings.TrimLeft(fraction, "0")
-		exp = len(digits) - len(fraction)
-	}
-	digits = strings.TrimRight(digits, "0")
-	if digits == "" {
+	if d.Sign() == 0 {
 		return sortsZero
 	}
+	digits, exp := d.Digits()
 	e := exp + exponentBias
 	b := []byte{byte('0' + e/100), byte('0' + e/10%10), byte('0' + e%10)}
 	b = append(b, digits...)
-	if !negative {
+	if d.Sign() > 0 {
 		return sortsPositive + string(b)
 	}
 	for i := range b {

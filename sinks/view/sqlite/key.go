@@ -1,10 +1,6 @@
 package sqlite
 
-import (
-	"strings"
-
-	"github.com/tablewake/tablewake/pipeline"
-)
+import "github.com/tablewake/tablewake/pipeline"
 
 // Tags of keys that are no strings.
 const (
@@ -37,22 +33,12 @@ func sortable(d pipeline.Decimal) []byte {
 		negative, zero, positive = 0, 1, 2
 		bias                     = 1 << 14
 	)
-	text := d.String()
-	digits, isNegative := strings.CutPrefix(text, "-")
-	whole, fraction, _ := strings.Cut(digits, ".")
-	whole = strings.TrimLeft(whole, "0")
-	exp := len(whole)
-	digits = whole + fraction
-	if whole == "" {
-		digits = strings.TrimLeft(fraction, "0")
-		exp = len(digits) - len(fraction)
-	}
-	digits = strings.TrimRight(digits, "0")
-	if digits == "" {
+	if d.Sign() == 0 {
 		return []byte{numberKey, zero}
 	}
+	digits, exp := d.Digits()
 	e := exp + bias
-	if !isNegative {
+	if d.Sign() > 0 {
 		return append([]byte{numberKey, positive, byte(e >> 8), byte(e)}, digits...)
 	}
 	b := []byte{numberKey, negative, ^byte(e >> 8), ^byte(e)}
