@@ -6,32 +6,15 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/sinktest"
 )
-
-// maskOf hides the patterns under a key of the test.
-func maskOf(t *testing.T, patterns ...string) *pipeline.Mask {
-	t.Helper()
-	var ps []pipeline.Pattern
-	for _, text := range patterns {
-		p, err := pipeline.ParsePattern(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ps = append(ps, p)
-	}
-	m, err := pipeline.NewMask(ps, []byte("a secret of the test"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
 
 // Objects of a masked archive show nothing of what is hidden, neither inside nor in
 // their names, in both layouts and both forms of a line; and they read back whole,
 // each version of an item once, in order, also where the key itself is hidden.
 func TestMasked(t *testing.T) {
 	for _, hidden := range [][]string{{"Email", "Address.**"}, {"Email", "Address.**", "PK"}} {
-		m := maskOf(t, hidden...)
+		m := sinktest.Mask(t, hidden...)
 		for _, o := range []archive.Options{
 			{Partition: parse(t, "by={Email|lower}/{PK}/{@key}")},
 			{Partition: parse(t, "by={Address.City}"), Images: archive.PlainJSON},
@@ -89,7 +72,7 @@ func TestMasked(t *testing.T) {
 	}
 	c := changes(t, line("MODIFY", "a", 1, ""))[0]
 	d := pipeline.Delivery{Change: c}
-	s := newSink(t, archive.Options{Store: &memory{}, Mask: maskOf(t, "PK")})
+	s := newSink(t, archive.Options{Store: &memory{}, Mask: sinktest.Mask(t, "PK")})
 	if err := s.Plan(&d); err != nil {
 		t.Fatal(err)
 	}

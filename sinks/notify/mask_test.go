@@ -7,25 +7,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/sinktest"
 )
-
-// maskOf hides the patterns under a key of the test.
-func maskOf(t *testing.T, patterns ...string) *pipeline.Mask {
-	t.Helper()
-	var ps []pipeline.Pattern
-	for _, text := range patterns {
-		p, err := pipeline.ParsePattern(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ps = append(ps, p)
-	}
-	m, err := pipeline.NewMask(ps, []byte("a secret of the test"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
 
 // An event shows nothing of what is hidden: not the values, not the keys, not the
 // subject, and no id that is made of the key; it is the same for every delivery.
@@ -45,7 +28,7 @@ func TestMasked(t *testing.T) {
 		{[]string{"Email"}, []string{"canary", es[0].ID, es[1].ID}, []string{"masked-"}},
 		{[]string{"SK"}, []string{"canary", "masked-"}, []string{es[0].ID, "open", `"SK":1`}},
 	} {
-		s, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Mask: maskOf(t, test.hidden...)})
+		s, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Mask: sinktest.Mask(t, test.hidden...)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,25 +9,8 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/sinktest"
 )
-
-// maskOf hides the patterns under a key of the test.
-func maskOf(t *testing.T, patterns ...string) *pipeline.Mask {
-	t.Helper()
-	var ps []pipeline.Pattern
-	for _, text := range patterns {
-		p, err := pipeline.ParsePattern(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ps = append(ps, p)
-	}
-	m, err := pipeline.NewMask(ps, []byte("a secret of the test"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
 
 const hmacKey = "a secret of the test"
 
@@ -69,7 +52,7 @@ func TestHashedFields(t *testing.T) {
 func TestMaskedDocuments(t *testing.T) {
 	c := record(t, "INSERT", "", `"Email":{"S":"canary"},"Phone":{"S":"canary"},"Address":{"M":{"City":{"S":"K"},"Street":{"S":"canary"}}},
 		"Lines":{"L":[{"M":{"sku":{"S":"s1"},"serial":{"S":"canary"},"note":{"S":"canary"}}}]},"Tags":{"SS":["canary"]}`)
-	o := search.Options{HMACKey: []byte(hmacKey), Mask: maskOf(t, "Email", "Phone", "Address.Street", "Lines[*].serial", "Lines[*].note", "Tags[*]"), Fields: search.Fields{
+	o := search.Options{HMACKey: []byte(hmacKey), Mask: sinktest.Mask(t, "Email", "Phone", "Address.Street", "Lines[*].serial", "Lines[*].note", "Tags[*]"), Fields: search.Fields{
 		Exclude: []string{"PK", "SK"}, Hash: []string{"Phone", "Lines.serial"},
 	}}
 	want := `"Phone":"` + hashed("canary") + `","Address":{"City":"K"},"Lines":[{"sku":"s1","serial":"` + hashed("canary") + `"}]}`
@@ -80,7 +63,7 @@ func TestMaskedDocuments(t *testing.T) {
 	if doc := string(planOf(t, o, c).Doc); strings.Contains(doc, "canary") || !strings.Contains(doc, `"PK":"p1"`) {
 		t.Errorf("the document is %s", doc)
 	}
-	o.Mask = maskOf(t, "Address")
+	o.Mask = sinktest.Mask(t, "Address")
 	d := pipeline.Delivery{Change: c}
 	o.Index = parse(t, "docs-{Address.City|index_name}")
 	if err := newSink(t, o).Plan(&d); err != nil {
@@ -99,7 +82,7 @@ func TestHashedID(t *testing.T) {
 	if want := "hmac:" + hashed("id:p1,x"); put.ID != want || gone.ID != want || !gone.Tombstone {
 		t.Errorf("the ids are %s and %s, want %s", put.ID, gone.ID, want)
 	}
-	o = search.Options{Mask: maskOf(t, "PK")}
+	o = search.Options{Mask: sinktest.Mask(t, "PK")}
 	if m := planOf(t, o, record(t, "REMOVE", `"A":{"S":"a"}`, "")); !strings.HasPrefix(m.ID, "masked-") || !strings.HasSuffix(m.ID, ",x") {
 		t.Errorf("of a hidden key the id is %s", m.ID)
 	}
@@ -117,7 +100,7 @@ func TestHashNeedsKey(t *testing.T) {
 	}
 	deep := strings.TrimSuffix(strings.Repeat("a.", 9), ".")
 	for _, path := range []string{"Lines[0]", "", deep} {
-		o := search.Options{Pipeline: "shop", Store: answers{}, Index: parse(t, "docs"), HMACKey: []byte("k"), Mask: maskOf(t, "b"), Fields: search.Fields{Hash: []string{path}}}
+		o := search.Options{Pipeline: "shop", Store: answers{}, Index: parse(t, "docs"), HMACKey: []byte("k"), Mask: sinktest.Mask(t, "b"), Fields: search.Fields{Hash: []string{path}}}
 		if _, err := search.New(o); err == nil || !strings.Contains(err.Error(), "Hash") {
 			t.Errorf("hash of %q: %v", path, err)
 		}

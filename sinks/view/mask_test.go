@@ -11,23 +11,6 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-func maskOf(t testing.TB, patterns ...string) *pipeline.Mask {
-	t.Helper()
-	var ps []pipeline.Pattern
-	for _, text := range patterns {
-		p, err := pipeline.ParsePattern(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ps = append(ps, p)
-	}
-	m, err := pipeline.NewMask(ps, []byte("a secret of the test"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 var masked = regexp.MustCompile(`masked-[0-9a-f]{12}`)
 
 // A mask changes what a plan shows and nothing of what it decides: conditions,
@@ -62,7 +45,7 @@ func TestMaskedPlan(t *testing.T) {
 		return newAggregate(t, o)
 	}
 	for name, plan := range map[string]func(*pipeline.Mask) pipeline.Planner{"row": byMail, "claim": byItem, "aggregate": summed} {
-		open, hidden := plan(nil), plan(maskOf(t, "Email"))
+		open, hidden := plan(nil), plan(sinktest.Mask(t, "Email"))
 		for i, c := range changes(t, records...) {
 			d, m := pipeline.Delivery{Change: c}, pipeline.Delivery{Change: c}
 			if err := open.Plan(&d); err != nil {
@@ -85,7 +68,7 @@ func TestMaskedPlan(t *testing.T) {
 		}
 	}
 	d := pipeline.Delivery{Change: changes(t, records[2])[0]}
-	if err := byMail(maskOf(t, "Email")).Plan(&d); err != nil {
+	if err := byMail(sinktest.Mask(t, "Email")).Plan(&d); err != nil {
 		t.Fatal(err)
 	}
 	if texts := masked.FindAllString(planned(&d), -1); len(texts) != 2 || texts[0] == texts[1] {
@@ -96,7 +79,7 @@ func TestMaskedPlan(t *testing.T) {
 // Of an element what is hidden is masked, in the group's key and in its values.
 func TestMaskedElements(t *testing.T) {
 	o := sold(t, nil)
-	o.SK, o.Mask = group(t, "SK={each.qty}"), maskOf(t, "Lines[*].sku", "PK", "Lines[*].qty")
+	o.SK, o.Mask = group(t, "SK={each.qty}"), sinktest.Mask(t, "Lines[*].sku", "PK", "Lines[*].qty")
 	it := item("Type=Order")
 	it["Lines"] = sinktest.Attr{"L": []any{map[string]any{"M": map[string]any{"sku": map[string]any{"S": "canary"}, "qty": map[string]any{"N": "4711"}}}}}
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: it})[0]}
@@ -112,7 +95,7 @@ func TestMaskedElements(t *testing.T) {
 // What is wrong with a row key is wrong with a mask too.
 func TestMaskedKeyFails(t *testing.T) {
 	o := byStatus(t, nil)
-	o.PK, o.Mask = attribute(t, "PK={Note}"), maskOf(t, "Note")
+	o.PK, o.Mask = attribute(t, "PK={Note}"), sinktest.Mask(t, "Note")
 	it := item("Type=Order")
 	it["Note"] = sinktest.Attr{"BOOL": true}
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: it})[0]}
