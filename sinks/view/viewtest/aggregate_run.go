@@ -2,7 +2,6 @@ package viewtest
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 
@@ -81,25 +80,7 @@ func (a *aggregate) state(ctx context.Context, r view.Reader) (map[string]string
 	if err != nil {
 		return nil, err
 	}
-	rows := make(map[string]string)
-	for row, err := range s.Groups().All(ctx, r, view.Query{}) {
-		if errors.Is(err, view.ErrNoTable) {
-			break // nothing was written yet
-		}
-		if err != nil {
-			return nil, err
-		}
-		item := make(sinktest.Item)
-		if err := item.Decode(row.Item.AppendDynamoDBJSON(nil)); err != nil {
-			return nil, err
-		}
-		name := rowName(item, a.key...)
-		if _, twice := rows[name]; twice {
-			return nil, errors.New("the group " + name + " is there twice")
-		}
-		rows[name] = sinktest.Canonical(item)
-	}
-	return rows, nil
+	return byKey(s.Groups().All(ctx, r, view.Query{}), a.key...)
 }
 
 // faultyGroups lets the suite fail a store's calls, also between two writes of one,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -100,10 +101,15 @@ func (v *subject) state(ctx context.Context, r view.Reader) (map[string]string, 
 	if err != nil {
 		return nil, err
 	}
+	return byKey(r.Rows(ctx, s.Target().Table, view.Query{}), v.key...)
+}
+
+// byKey is every row by its key; none where nothing was written yet.
+func byKey(all iter.Seq2[view.Row, error], key ...string) (map[string]string, error) {
 	rows := make(map[string]string)
-	for row, err := range r.Rows(ctx, s.Target().Table, view.Query{}) {
+	for row, err := range all {
 		if errors.Is(err, view.ErrNoTable) {
-			break // nothing was written yet
+			break
 		}
 		if err != nil {
 			return nil, err
@@ -112,7 +118,7 @@ func (v *subject) state(ctx context.Context, r view.Reader) (map[string]string, 
 		if err := item.Decode(row.Item.AppendDynamoDBJSON(nil)); err != nil {
 			return nil, err
 		}
-		name := rowName(item, v.key...)
+		name := rowName(item, key...)
 		if _, twice := rows[name]; twice {
 			return nil, errors.New("the row " + name + " is there twice")
 		}
