@@ -101,7 +101,6 @@ func (s *scheduler) followLetter(l *lane) {
 	if !l.follow {
 		return
 	}
-	l.follow = false
 	l.attempt, l.wake = 0, time.Time{}
 	for len(l.queue) > 0 {
 		it := l.pop()
@@ -110,7 +109,7 @@ func (s *scheduler) followLetter(l *lane) {
 		}
 		s.bury(l, it)
 	}
-	l.follow = false
+	l.follow = false // they hold the key too, and nothing is left behind them
 }
 
 // deadline is when the first of a lane is given up, which was tried and failed.
