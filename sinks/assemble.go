@@ -101,7 +101,7 @@ func (a *assembly) routes(ctx context.Context) error {
 }
 
 func (a *assembly) deadLetters(ctx context.Context) error {
-	d, err := a.stores.DeadLetters(ctx, a.cfg.DeadLetters)
+	d, err := a.stores.DeadLetters(ctx, a.cfg)
 	if err != nil {
 		line := 1
 		if a.cfg.DeadLetters != nil {

@@ -224,10 +224,10 @@ type discard struct{ sinks.Stores }
 
 type failing struct{ sinks.Stores }
 
-func (failing) View(context.Context, config.Sink) (view.Store, error) {
+func (failing) View(context.Context, *config.Config, config.Sink) (view.Store, error) {
 	return nil, errors.New("no such table")
 }
 
-func (failing) DeadLetters(context.Context, *config.DeadLetters) (pipeline.DeadLetters, error) {
+func (failing) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	return nil, errors.New("no such queue")
 }

@@ -49,8 +49,8 @@ type print struct {
 
 // open opens the store of a sink, and compares the settings that its output in it
 // was written under with those of the file.
-func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, config.Sink) (T, error)) (T, error) {
-	store, err := open(ctx, s)
+func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error)) (T, error) {
+	store, err := open(ctx, a.cfg, s)
 	if err != nil {
 		return store, err
 	}

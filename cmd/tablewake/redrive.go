@@ -137,7 +137,7 @@ func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
 
 // redrive runs the redrive over the stores of the folder.
 func (o *redriveOptions) redrive(ctx context.Context, cfg *config.Config, stores *local.Stores, p *pipeline.Pipeline, mask *pipeline.Mask, bar *progress) (redrive.Report, error) {
-	kept, err := stores.DeadLetters(ctx, cfg.DeadLetters)
+	kept, err := stores.DeadLetters(ctx, cfg)
 	if err != nil {
 		return redrive.Report{}, err
 	}

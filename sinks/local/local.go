@@ -65,7 +65,7 @@ func (s *Stores) Dir() Dir { return s.dir }
 
 // View opens views.db, and makes the sink's table, so that it can be read before
 // its first row comes.
-func (s *Stores) View(ctx context.Context, spec config.Sink) (view.Store, error) {
+func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (view.Store, error) {
 	store, err := s.views(ctx)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *Stores) View(ctx context.Context, spec config.Sink) (view.Store, error)
 }
 
 // Aggregate opens views.db, and makes the sink's table, as View does.
-func (s *Stores) Aggregate(ctx context.Context, spec config.Sink) (view.GroupStore, error) {
+func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Sink) (view.GroupStore, error) {
 	store, err := s.views(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func table(name string, key []config.Column) view.Table {
 
 // Search opens the folder of the indexes, and makes the sink's, so that it can be
 // searched before its first document comes.
-func (s *Stores) Search(_ context.Context, spec config.Sink) (search.Store, error) {
+func (s *Stores) Search(_ context.Context, _ *config.Config, spec config.Sink) (search.Store, error) {
 	path := s.dir.Search()
 	store, err := open(s, path, func() (*bleve.Store, error) { return bleve.New(bleve.Options{Dir: path}) })
 	if err != nil {
@@ -116,20 +116,20 @@ func (s *Stores) Search(_ context.Context, spec config.Sink) (search.Store, erro
 }
 
 // Archive opens the folder of the sink's bucket.
-func (s *Stores) Archive(_ context.Context, spec config.Sink) (archive.Store, error) {
+func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) (archive.Store, error) {
 	path := s.dir.Archive(cmp.Or(spec.Archive.Bucket, spec.Name))
 	return open(s, path, func() (*archivedir.Store, error) { return archivedir.New(archivedir.Options{Dir: path}) })
 }
 
 // Notify opens the file of the sink's events, whatever queue, topic or bus it names.
-func (s *Stores) Notify(_ context.Context, spec config.Sink) (notify.Store, error) {
+func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (notify.Store, error) {
 	path := s.dir.Events(spec.Name)
 	return open(s, path, func() (*jsonl.Store, error) { return jsonl.New(jsonl.Options{Path: path}) })
 }
 
 // DeadLetters opens the folder of dead letters, also where the file names none or
 // another place.
-func (s *Stores) DeadLetters(context.Context, *config.DeadLetters) (pipeline.DeadLetters, error) {
+func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	path := s.dir.DeadLetters()
 	return open(s, path, func() (*deaddir.Store, error) { return deaddir.New(deaddir.Options{Dir: path}) })
 }

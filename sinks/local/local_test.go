@@ -28,15 +28,15 @@ func open(t testing.TB, dir string) *local.Stores {
 func TestStoresAreShared(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "out")
 	s := open(t, dir)
-	a, err := s.Archive(t.Context(), config.Sink{Name: "a", Archive: &config.Archive{Bucket: "bucket"}})
+	a, err := s.Archive(t.Context(), nil, config.Sink{Name: "a", Archive: &config.Archive{Bucket: "bucket"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := s.Archive(t.Context(), config.Sink{Name: "b", Archive: &config.Archive{Bucket: "bucket"}})
+	b, err := s.Archive(t.Context(), nil, config.Sink{Name: "b", Archive: &config.Archive{Bucket: "bucket"}})
 	if err != nil || a != b {
 		t.Errorf("two sinks of one bucket have two stores (%v)", err)
 	}
-	c, err := s.Archive(t.Context(), config.Sink{Name: "c", Archive: &config.Archive{}})
+	c, err := s.Archive(t.Context(), nil, config.Sink{Name: "c", Archive: &config.Archive{}})
 	if err != nil || a == c {
 		t.Errorf("a sink without a bucket has the store of another (%v)", err)
 	}
@@ -48,7 +48,7 @@ func TestStoresAreShared(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := s.Notify(t.Context(), config.Sink{Name: "n", Notify: &config.Notify{}}); err == nil {
+	if _, err := s.Notify(t.Context(), nil, config.Sink{Name: "n", Notify: &config.Notify{}}); err == nil {
 		t.Error("a closed bundle opens a store")
 	}
 }

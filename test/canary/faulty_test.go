@@ -24,18 +24,18 @@ type (
 	}
 )
 
-func (f *faulty) Search(ctx context.Context, s config.Sink) (search.Store, error) {
-	store, err := f.Stores.Search(ctx, s)
+func (f *faulty) Search(ctx context.Context, cfg *config.Config, s config.Sink) (search.Store, error) {
+	store, err := f.Stores.Search(ctx, cfg, s)
 	return faultySearch{store, f}, err
 }
 
-func (f *faulty) Archive(ctx context.Context, s config.Sink) (archive.Store, error) {
-	store, err := f.Stores.Archive(ctx, s)
+func (f *faulty) Archive(ctx context.Context, cfg *config.Config, s config.Sink) (archive.Store, error) {
+	store, err := f.Stores.Archive(ctx, cfg, s)
 	return faultyArchive{store, f}, err
 }
 
-func (f *faulty) Notify(ctx context.Context, s config.Sink) (notify.Store, error) {
-	store, err := f.Stores.Notify(ctx, s)
+func (f *faulty) Notify(ctx context.Context, cfg *config.Config, s config.Sink) (notify.Store, error) {
+	store, err := f.Stores.Notify(ctx, cfg, s)
 	return faultyNotify{store, f}, err
 }
 

@@ -45,15 +45,15 @@ func openStores(dir string) (*stores, error) {
 }
 
 // View opens the store of all views, and keeps it to be read.
-func (s *stores) View(ctx context.Context, spec config.Sink) (view.Store, error) {
-	store, err := s.Stores.View(ctx, spec)
+func (s *stores) View(ctx context.Context, cfg *config.Config, spec config.Sink) (view.Store, error) {
+	store, err := s.Stores.View(ctx, cfg, spec)
 	s.keep(store)
 	return store, err
 }
 
 // Aggregate opens the store of all groups, and keeps it to be read.
-func (s *stores) Aggregate(ctx context.Context, spec config.Sink) (view.GroupStore, error) {
-	store, err := s.Stores.Aggregate(ctx, spec)
+func (s *stores) Aggregate(ctx context.Context, cfg *config.Config, spec config.Sink) (view.GroupStore, error) {
+	store, err := s.Stores.Aggregate(ctx, cfg, spec)
 	s.keep(store)
 	return store, err
 }
@@ -75,8 +75,8 @@ type index struct {
 }
 
 // Search opens nothing yet.
-func (s *stores) Search(_ context.Context, spec config.Sink) (search.Store, error) {
-	ix := &index{open: func(ctx context.Context) (search.Store, error) { return s.Stores.Search(ctx, spec) }}
+func (s *stores) Search(_ context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
+	ix := &index{open: func(ctx context.Context) (search.Store, error) { return s.Stores.Search(ctx, cfg, spec) }}
 	s.indexes[spec.Name] = ix
 	return ix, nil
 }
@@ -115,8 +115,8 @@ type bucket struct {
 }
 
 // Archive opens the bucket of a sink.
-func (s *stores) Archive(ctx context.Context, spec config.Sink) (archive.Store, error) {
-	store, err := s.Stores.Archive(ctx, spec)
+func (s *stores) Archive(ctx context.Context, cfg *config.Config, spec config.Sink) (archive.Store, error) {
+	store, err := s.Stores.Archive(ctx, cfg, spec)
 	return bucket{store, s, spec.Name}, err
 }
 
@@ -139,8 +139,8 @@ type channel struct {
 }
 
 // Notify opens what a sink publishes to.
-func (s *stores) Notify(ctx context.Context, spec config.Sink) (notify.Store, error) {
-	store, err := s.Stores.Notify(ctx, spec)
+func (s *stores) Notify(ctx context.Context, cfg *config.Config, spec config.Sink) (notify.Store, error) {
+	store, err := s.Stores.Notify(ctx, cfg, spec)
 	return channel{store, s, spec.Name}, err
 }
 
@@ -168,8 +168,8 @@ type box struct {
 }
 
 // DeadLetters opens the dead letters, also where the configuration names none.
-func (s *stores) DeadLetters(ctx context.Context, d *config.DeadLetters) (pipeline.DeadLetters, error) {
-	store, err := s.Stores.DeadLetters(ctx, d)
+func (s *stores) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.DeadLetters, error) {
+	store, err := s.Stores.DeadLetters(ctx, cfg)
 	return box{store, s}, err
 }
 
