@@ -46,7 +46,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		return nil
 	}
 	if from.index != "" && from.index != to.index {
-		m := &Mutation{Index: from.index, ID: s.id(c), Version: c.Version, Tombstone: true, Why: Leave}
+		m := &Mutation{Index: from.index, ID: s.id(c), Version: c.Version, Time: c.Time, Tombstone: true, Why: Leave}
 		m.Doc = s.appendTombstone(nil, c.Version)
 		switch {
 		case c.Removed():
@@ -57,7 +57,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, m)
 	}
 	if to.index != "" {
-		m := &Mutation{Index: to.index, ID: s.id(c), Version: c.Version, Why: Stay}
+		m := &Mutation{Index: to.index, ID: s.id(c), Version: c.Version, Time: c.Time, Why: Stay}
 		switch from.index {
 		case to.index:
 		case "":

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -38,9 +39,11 @@ type Result struct {
 type Mutation struct {
 	Index     string // lower case, checked by CheckIndex
 	ID        string // at most 512 bytes; see DocumentID and Options.HashID
+	Routing   string // of the document, the same for ever: made of its item's key; "": by its id
 	Version   pipeline.Version
-	Tombstone bool   // the item has no document here any more; readers never see Doc
-	Doc       []byte // plain JSON object with _tw; of a tombstone: nothing but _tw
+	Time      time.Time // creation time of the change, to the second; zero where it has none
+	Tombstone bool      // the item has no document here any more; readers never see Doc
+	Doc       []byte    // plain JSON object with _tw; of a tombstone: nothing but _tw
 	Why       Why
 }
 
