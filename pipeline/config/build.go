@@ -93,6 +93,7 @@ func buildDeadLetters(v *value) *DeadLetters {
 		Dir:    v.get("dir").text(),
 	}
 	d.MaxHold = cmp.Or(v.get("max_hold").duration(), 12*time.Hour)
+	d.AutoRedrive = v.get("redrive").text() == "auto"
 	d.NoHold = v.get("quarantine").text() == "none"
 	if v.get("undecodable").text() == "block" {
 		d.Undecodable = BlockOnUndecodable

@@ -106,6 +106,10 @@ func (c *checker) buildSearch(v *value) *Search {
 		Hash:       paths(fields.get("hash")),
 		HashID:     v.get("id").text() == "hmac",
 		Numbers:    fields.get("numbers").textMap(),
+		Fast:       v.get("mode").text() == "fast",
+		Routing:    as[*template.Template](v.get("routing")),
+		OnDemand:   v.get("create").text() == "on_demand",
+		MaxIndexes: int(v.get("max_indexes").integer()),
 		Connection: v.get("connection").text(),
 		Mapping:    c.mapping(v.get("mapping")),
 	}
@@ -126,10 +130,14 @@ func buildArchive(v *value) *Archive {
 		Key:       as[*template.Template](v.get("key")),
 		Partition: as[*template.Template](v.get("partition")),
 		Roll:      Roll{Bytes: v.get("roll").get("bytes").integer(), Age: v.get("roll").get("age").duration()},
+		Format:    cmp.Or(Format(v.get("format").text()), JSONLinesZstd),
+		Columns:   buildColumns(v.get("columns")),
 		Images:    DynamoDBJSON,
 		Masked:    as[bool](v.get("masked")),
 
 		StorageClass: v.get("storage_class").text(),
+		KMSKey:       v.get("kms_key").text(),
+		Tags:         buildColumns(v.get("tags")),
 	}
 	for _, k := range v.get("kinds").texts() {
 		a.Kinds = append(a.Kinds, ArchiveKind(k))

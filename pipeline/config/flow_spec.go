@@ -35,6 +35,7 @@ type DeadLetters struct {
 	Dir         string // a local directory
 	Undecodable Undecodable
 	MaxHold     time.Duration // how long a change may fail before it is given up; above 0 and below 24 h, by default 12 h
+	AutoRedrive bool          // redrive: auto: letters go back by themselves once their sink is well again
 	NoHold      bool          // quarantine: none: later changes of a key go on behind its letter
 }
 

@@ -9,7 +9,6 @@ type capability string
 // The capabilities, in the order in which they come.
 const (
 	core             capability = "" // this version
-	sinksStage       capability = "sinks"
 	shardReaderStage capability = "shard reader"
 	deployStage      capability = "deploy"
 )

@@ -82,7 +82,7 @@ func deadLetters() *rule {
 		key{name: "dir", rule: text(), doc: "Local directory."},
 		key{name: "max_hold", rule: duration(), def: "12h", doc: "How long a transient failure blocks its key before it is given up; below 24h."},
 		key{name: "quarantine", rule: words("key", "none"), def: "key", doc: "What is held back behind a letter."},
-		key{name: "redrive", rule: words("manual").and(sinksStage, "auto"), def: "manual", doc: "Who brings letters back."},
+		key{name: "redrive", rule: words("manual", "auto"), def: "manual", doc: "Who brings letters back."},
 		key{name: "undecodable", rule: words("dead_letter", "block"), def: "dead_letter", doc: "What becomes of a record that cannot be decoded."},
 	).atMostOne("bucket", "queue", "dir")
 }

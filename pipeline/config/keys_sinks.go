@@ -96,11 +96,11 @@ func searchKeys() *rule {
 			key{name: "hash", rule: list(path()), doc: "Paths that are written as an HMAC; included by that."},
 		), doc: "What a document holds."},
 		key{name: "mapping", elsewhere: true, rule: text(), doc: "JSON file of the index's mapping, beside this file."},
-		key{name: "mode", rule: words("exact").and(sinksStage, "fast"), def: "exact", doc: "How versions are compared."},
+		key{name: "mode", rule: words("exact", "fast"), def: "exact", doc: "How versions are compared."},
 		key{name: "id", rule: words("key", "hmac"), def: "key", doc: "What document ids are made of."},
-		key{name: "routing", by: sinksStage, rule: templ(), doc: "Routing of the documents."},
-		key{name: "create", by: sinksStage, rule: words("on_start", "on_demand"), def: "on_start", doc: "When indexes are made."},
-		key{name: "max_indexes", by: sinksStage, rule: integer(1), doc: "Bound on what an index template may make."},
+		key{name: "routing", rule: templ(), doc: "Routing of the documents, made of keys alone."},
+		key{name: "create", tuning: true, rule: words("on_start", "on_demand"), def: "on_start", doc: "When indexes are made."},
+		key{name: "max_indexes", tuning: true, rule: integer(1), doc: "Bound on what an index template may make."},
 	)
 }
 
@@ -116,12 +116,12 @@ func archiveKeys() *rule {
 			key{name: "bytes", rule: size(), doc: "Size."},
 			key{name: "age", rule: duration(), doc: "Age."},
 		), doc: "When an object of layout log is closed."},
-		key{name: "format", rule: words("jsonl.zst").and(sinksStage, "jsonl.gz", "parquet"), def: "jsonl.zst", doc: "Format of the objects."},
-		key{name: "columns", by: sinksStage, rule: columns(), doc: "Columns of Parquet."},
+		key{name: "format", rule: words("jsonl.zst", "jsonl.gz", "parquet"), def: "jsonl.zst", doc: "Format of the objects."},
+		key{name: "columns", rule: columns(), doc: "Columns of Parquet."},
 		key{name: "images", rule: words("dynamodb_json", "plain_json"), def: "dynamodb_json", doc: "How images are written."},
 		key{name: "storage_class", tuning: true, rule: words(storageClasses...), doc: "S3 storage class."},
-		key{name: "kms_key", by: sinksStage, tuning: true, rule: text(), doc: "KMS key of the objects."},
-		key{name: "tags", by: sinksStage, tuning: true, rule: columns(), doc: "Object tags."},
+		key{name: "kms_key", tuning: true, rule: text(), doc: "KMS key of the objects."},
+		key{name: "tags", tuning: true, rule: columns(), doc: "Object tags."},
 		key{name: "masked", elsewhere: true, rule: boolean(), def: "false", doc: "Sensitive attributes are masked."},
 	)
 }

@@ -100,9 +100,9 @@ sinks.*.search.fields.hash
 sinks.*.search.mapping
 sinks.*.search.mode | exact
 sinks.*.search.id | key
-sinks.*.search.routing | | sinks
-sinks.*.search.create | on_start | sinks
-sinks.*.search.max_indexes | | sinks
+sinks.*.search.routing
+sinks.*.search.create | on_start
+sinks.*.search.max_indexes
 sinks.*.search.when
 sinks.*.archive.bucket
 sinks.*.archive.prefix
@@ -114,11 +114,11 @@ sinks.*.archive.roll
 sinks.*.archive.roll.bytes
 sinks.*.archive.roll.age
 sinks.*.archive.format | jsonl.zst
-sinks.*.archive.columns | | sinks
+sinks.*.archive.columns
 sinks.*.archive.images | dynamodb_json
 sinks.*.archive.storage_class
-sinks.*.archive.kms_key | | sinks
-sinks.*.archive.tags | | sinks
+sinks.*.archive.kms_key
+sinks.*.archive.tags
 sinks.*.archive.masked | false
 sinks.*.archive.batch
 sinks.*.notify.queue

@@ -87,20 +87,7 @@ func (c *checker) eventRules(cfg *Config, root *value) {
 
 // searchRules checks the index and the fields of a search sink.
 func (c *checker) searchRules(cfg *Config, i int, v *value) {
-	if index := v.get("index"); index != nil && index.data != nil {
-		name := strings.NewReplacer("{{", "", "}}", "").Replace(index.source)
-		switch {
-		case strings.Contains(name, "{"):
-			c.fail(index, "write the name of one index", "%s", comesLater("index templates come", sinksStage))
-		case !indexName.MatchString(index.source):
-			c.fail(index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most", "%s is no name of an index", quoted(index.source))
-		}
-		for _, other := range cfg.Sinks[:i] {
-			if o := other.Search; o != nil && o.Index != nil && o.Index.String() == index.source {
-				c.fail(index, "give it an index of its own, or make one sink of the two", "%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
-			}
-		}
-	}
+	c.indexRules(cfg, i, v)
 	fields := v.get("fields")
 	include, exclude := fields.get("include"), fields.get("exclude")
 	included := make(map[string]bool)
@@ -171,30 +158,6 @@ func (c *checker) names(v *value, path string) []string {
 		return nil
 	}
 	return names
-}
-
-// archiveRules checks that a layout has its own keys only.
-func (c *checker) archiveRules(a *Archive, v *value) {
-	if a.PerItem {
-		for _, k := range []string{"partition", "roll"} {
-			if e := v.get(k); e != nil {
-				c.fail(e, "remove it, or write layout: log", "%q is of layout log", k)
-			}
-		}
-		if v.get("key") == nil {
-			c.fail(v, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json'", "layout per_item wants a key")
-		}
-		if a.Key != nil && !strings.Contains(a.Key.String(), "{@version}") {
-			c.fail(v.get("key"), "put {@version} into it", "the key is the same for every change of an item, and objects are never overwritten")
-		}
-		if a.Key != nil && a.Key.AmbiguousObjectKey() {
-			c.warnAmbiguous(v.get("key"), "different items may come to the same text")
-		}
-		return
-	}
-	if e := v.get("key"); e != nil {
-		c.fail(e, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
-	}
 }
 
 func (c *checker) warnAmbiguous(v *value, what string) {

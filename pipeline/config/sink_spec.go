@@ -77,7 +77,7 @@ type Column struct {
 
 // Search keeps one document for each item that `when` takes.
 type Search struct {
-	Index   *template.Template // without placeholders
+	Index   *template.Template // of the name; with placeholders where it differs from item to item
 	When    *expr.Item         // nil: every item
 	Include []string           // paths, with those of Hash; nil: every attribute
 	Exclude []string           // paths
@@ -86,8 +86,12 @@ type Search struct {
 	HashID  bool              // id: hmac
 	Numbers map[string]string // how the numbers at a path are written: "string", "scaled_float" or "double"
 
-	Connection string          // one of Config.Connections; "": local only
-	Mapping    json.RawMessage // of the index; nil: the store's own
+	Fast       bool               // mode: fast: versions are creation times in whole seconds
+	Routing    *template.Template // of keys alone; nil: by document id
+	OnDemand   bool               // create: on_demand: an index is made when its first document comes
+	MaxIndexes int                // that an index template may make; 0: any number
+	Connection string             // one of Config.Connections; "": local only
+	Mapping    json.RawMessage    // of the index; nil: the store's own
 }
 
 // Archive writes changes as immutable objects.
@@ -100,11 +104,25 @@ type Archive struct {
 	Key       *template.Template // of per_item objects
 	Partition *template.Template // of the log's objects, between prefix and name; nil: none
 	Roll      Roll
+	Format    Format
+	Columns   []Column // of Parquet, in the order of the file
 	Images    Images
 	Masked    bool // what the sink may not hold is masked: it is anyway, and a file with sensitive attributes says that it knows
 
-	StorageClass string // "": the bucket's default
+	StorageClass string   // "": the bucket's default
+	KMSKey       string   // id or ARN; "": the bucket's default
+	Tags         []Column // of the objects
 }
+
+// Format is the format of an archive's objects.
+type Format string
+
+// The formats of a log's objects. Those of layout per_item are plain JSON.
+const (
+	JSONLinesZstd Format = "jsonl.zst"
+	JSONLinesGzip Format = "jsonl.gz"
+	Parquet       Format = "parquet"
+)
 
 // ArchiveKind is a class of change that an archive takes.
 type ArchiveKind string

@@ -112,7 +112,11 @@ func (s *Stores) Search(_ context.Context, _ *config.Config, spec config.Sink) (
 	if err != nil {
 		return nil, err
 	}
-	return store, store.Create(spec.Search.Index.String())
+	name, whole := spec.Search.Index.Prefix()
+	if !whole {
+		return store, nil // an index is made when its first document comes
+	}
+	return store, store.Create(name)
 }
 
 // Archive opens the folder of the sink's bucket.

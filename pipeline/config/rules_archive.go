@@ -1,0 +1,59 @@
+package config
+
+import "strings"
+
+// maxTags is how many tags an object of S3 may have.
+const maxTags = 10
+
+// archiveRules checks that a layout and a format have their own keys only.
+func (c *checker) archiveRules(a *Archive, v *value) {
+	if e := v.get("tags"); e != nil && len(a.Tags) > maxTags {
+		c.fail(e, "keep ten of them", "an object has at most %d tags, not %d", maxTags, len(a.Tags))
+	}
+	if e := v.get("columns"); e != nil && a.Format != Parquet {
+		c.fail(e, "write format: parquet, or remove it", "columns are of Parquet")
+	}
+	if a.PerItem {
+		c.perItemRules(a, v)
+		return
+	}
+	if e := v.get("key"); e != nil {
+		c.fail(e, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
+	}
+	for _, e := range v.get("tags").all() {
+		if t := tag(a, e.name); t != nil && !sameForAll(t.Template.String()) {
+			c.fail(e, "write a text without placeholders, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
+		}
+	}
+}
+
+func (c *checker) perItemRules(a *Archive, v *value) {
+	for _, k := range []string{"partition", "roll", "format"} {
+		if e := v.get(k); e != nil {
+			c.fail(e, "remove it, or write layout: log", "%q is of layout log", k)
+		}
+	}
+	if v.get("key") == nil {
+		c.fail(v, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json'", "layout per_item wants a key")
+	}
+	if a.Key != nil && !strings.Contains(a.Key.String(), "{@version}") {
+		c.fail(v.get("key"), "put {@version} into it", "the key is the same for every change of an item, and objects are never overwritten")
+	}
+	if a.Key != nil && a.Key.AmbiguousObjectKey() {
+		c.warnAmbiguous(v.get("key"), "different items may come to the same text")
+	}
+}
+
+func tag(a *Archive, name string) *Column {
+	for i := range a.Tags {
+		if a.Tags[i].Name == name {
+			return &a.Tags[i]
+		}
+	}
+	return nil
+}
+
+// sameForAll tells whether a template has no placeholders.
+func sameForAll(source string) bool {
+	return !strings.Contains(strings.ReplaceAll(source, "{{", ""), "{")
+}
