@@ -20,7 +20,9 @@ type objectNames struct {
 	put []string
 }
 
-func (n *objectNames) Archive(context.Context, *config.Config, config.Sink) (archive.Store, error) { return n, nil }
+func (n *objectNames) Archive(context.Context, *config.Config, config.Sink) (archive.Store, error) {
+	return n, nil
+}
 
 func (n *objectNames) Put(_ context.Context, name string, _ []byte) error {
 	n.put = append(n.put, name)

@@ -24,7 +24,9 @@ type planOnly struct{}
 var errPlanOnly = pipeline.Fatal(errors.New("this pipeline was made to plan, not to write"))
 
 // View is a store that writes nothing.
-func (planOnly) View(context.Context, *config.Config, config.Sink) (view.Store, error) { return noRows{}, nil }
+func (planOnly) View(context.Context, *config.Config, config.Sink) (view.Store, error) {
+	return noRows{}, nil
+}
 
 // Aggregate is a store that writes nothing.
 func (planOnly) Aggregate(context.Context, *config.Config, config.Sink) (view.GroupStore, error) {
@@ -32,13 +34,19 @@ func (planOnly) Aggregate(context.Context, *config.Config, config.Sink) (view.Gr
 }
 
 // Search is a store that writes nothing.
-func (planOnly) Search(context.Context, *config.Config, config.Sink) (search.Store, error) { return noDocuments{}, nil }
+func (planOnly) Search(context.Context, *config.Config, config.Sink) (search.Store, error) {
+	return noDocuments{}, nil
+}
 
 // Archive is a store that writes nothing.
-func (planOnly) Archive(context.Context, *config.Config, config.Sink) (archive.Store, error) { return noObjects{}, nil }
+func (planOnly) Archive(context.Context, *config.Config, config.Sink) (archive.Store, error) {
+	return noObjects{}, nil
+}
 
 // Notify is a store that sends nothing.
-func (planOnly) Notify(context.Context, *config.Config, config.Sink) (notify.Store, error) { return noMessages{}, nil }
+func (planOnly) Notify(context.Context, *config.Config, config.Sink) (notify.Store, error) {
+	return noMessages{}, nil
+}
 
 // DeadLetters is none.
 func (planOnly) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {

@@ -18,7 +18,9 @@ type forgetful struct {
 	empty bool
 }
 
-func (f forgetful) View(context.Context, *config.Config, config.Sink) (view.Store, error) { return f, nil }
+func (f forgetful) View(context.Context, *config.Config, config.Sink) (view.Store, error) {
+	return f, nil
+}
 
 func (f forgetful) Apply(_ context.Context, _ view.Target, ms []view.Mutation) ([]view.Result, error) {
 	return make([]view.Result, len(ms)), nil

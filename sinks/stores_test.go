@@ -14,7 +14,9 @@ import (
 )
 
 // Notify takes every event on and forgets it.
-func (discard) Notify(context.Context, *config.Config, config.Sink) (notify.Store, error) { return forget{}, nil }
+func (discard) Notify(context.Context, *config.Config, config.Sink) (notify.Store, error) {
+	return forget{}, nil
+}
 
 // DeadLetters takes every letter on and forgets it.
 func (discard) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
