@@ -12,30 +12,37 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
+
+	"github.com/tablewake/tablewake/test/server"
 )
 
-const usage = `usage: go run ./test/servers [-- COMMAND [ARG ...]]
+const usage = `usage: go run ./test/servers [-only NAME,...] [-opensearch VERSION] [-- COMMAND [ARG ...]]
 
 Starts the servers that the tests need and prints their endpoints as NAME=value
 lines; with a COMMAND, runs it with those names in its environment and returns
 its exit code. Downloads are kept in the user's cache folder
 (TABLEWAKE_TEST_CACHE moves it).
 
+  -only        start these alone: dynamodb, opensearch, opensearch-tight, s3, moto, sqs
+  -opensearch  OpenSearch in another version; 3.x needs a JDK 21 or later, on the PATH
+               or named by TABLEWAKE_TEST_JAVA21 (the JDK's folder)
+
   go run ./test/servers
   go run ./test/servers -- go test -race ./...
+  go run ./test/servers -only opensearch,opensearch-tight -opensearch 3.8.0 -- go test ./sinks/search/opensearch
 `
 
 func main() {
-	// A child dies with the thread that started it (see process_linux.go), so
-	// everything that starts one runs on the main thread.
-	runtime.LockOSThread()
 	code, err := run(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "servers:", err)
@@ -44,50 +51,115 @@ func main() {
 }
 
 func run(args []string) (code int, err error) {
-	var command []string
-	if len(args) > 0 {
-		if args[0] != "--" || len(args) == 1 {
-			fmt.Fprint(os.Stderr, usage)
-			if args[0] == "-h" || args[0] == "--help" {
-				return 0, nil
-			}
-			return 2, fmt.Errorf("unexpected argument %q", args[0])
-		}
-		command = args[1:]
-	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 
-	var wanted []server
-	for _, s := range servers {
-		if os.Getenv(s.env) == "" {
-			wanted = append(wanted, s)
+	wanted, command, err := parse(args)
+	if err != nil {
+		fmt.Fprint(os.Stderr, usage)
+		if errors.Is(err, flag.ErrHelp) {
+			return 0, nil
 		}
+		return 2, err
 	}
-	if err := checkMachine(wanted); err != nil {
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(k *server.Kind) bool { return os.Getenv(k.Env) != "" })
+	if err := server.CheckMachine(missing...); err != nil {
+		return 1, err
+	}
+	nodes, err := startAll(ctx, missing)
+	defer closeAll(nodes)
+	if err != nil {
 		return 1, err
 	}
 	env := os.Environ()
-	for _, s := range wanted {
-		dir, err := s.installed(ctx)
-		if err != nil {
-			return 1, fmt.Errorf("installing %s: %w", s.name, err)
-		}
-		p, endpoint, err := s.start(ctx, dir)
-		if err != nil {
-			return 1, fmt.Errorf("starting %s: %w", s.name, err)
-		}
-		defer p.stop()
-		env = append(env, s.env+"="+endpoint)
+	for i, k := range missing {
+		env = append(env, k.Env+"="+nodes[i].Endpoint())
 	}
 	if command == nil {
-		for _, s := range servers {
-			fmt.Println(lookup(env, s.env))
+		for _, k := range wanted {
+			fmt.Println(lookup(env, k.Env))
 		}
 		<-ctx.Done()
 		return 0, nil
 	}
 	return runCommand(ctx, command, env)
+}
+
+// parse is the kinds that the arguments ask for and the command, nil without one.
+func parse(args []string) (wanted []*server.Kind, command []string, err error) {
+	flags := flag.NewFlagSet("servers", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // run prints the usage
+	only := flags.String("only", "", "")
+	version := flags.String("opensearch", "", "")
+	if i := slices.Index(args, "--"); i >= 0 {
+		args, command = args[:i], args[i+1:]
+		if len(command) == 0 {
+			return nil, nil, errors.New("no command after --")
+		}
+	}
+	if err := flags.Parse(args); err != nil {
+		return nil, nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if *version != "" {
+		if err := otherOpenSearch(*version); err != nil {
+			return nil, nil, err
+		}
+	}
+	wanted = server.Kinds()
+	if *only != "" {
+		if wanted, err = pick(wanted, strings.Split(*only, ",")); err != nil {
+			return nil, nil, err
+		}
+	}
+	return wanted, command, nil
+}
+
+// otherOpenSearch has the version started, by this program and by tests that start a
+// node of their own.
+func otherOpenSearch(version string) error {
+	for _, k := range []*server.Kind{server.OpenSearch(), server.TightOpenSearch()} {
+		if os.Getenv(k.Env) != "" {
+			return fmt.Errorf("-opensearch would not be heeded: %s names a running server (unset it)", k.Env)
+		}
+	}
+	return os.Setenv(server.OpenSearchVersionEnv, version)
+}
+
+// pick is the kinds of those names.
+func pick(kinds []*server.Kind, names []string) ([]*server.Kind, error) {
+	var picked []*server.Kind
+	for _, name := range names {
+		i := slices.IndexFunc(kinds, func(k *server.Kind) bool { return k.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no server %q", name)
+		}
+		picked = append(picked, kinds[i])
+	}
+	return picked, nil
+}
+
+// startAll starts one node of each kind, side by side. With an error some are nil.
+func startAll(ctx context.Context, kinds []*server.Kind) ([]*server.Node, error) {
+	nodes, errs := make([]*server.Node, len(kinds)), make([]error, len(kinds))
+	var all sync.WaitGroup
+	for i, k := range kinds {
+		all.Go(func() { nodes[i], errs[i] = k.Start(ctx) })
+	}
+	all.Wait()
+	return nodes, errors.Join(errs...)
+}
+
+func closeAll(nodes []*server.Node) {
+	var all sync.WaitGroup
+	for _, n := range nodes {
+		if n != nil {
+			all.Go(func() { _ = n.Close() })
+		}
+	}
+	all.Wait()
 }
 
 // runCommand runs the command to its end. A signal reaches it too (it is in the

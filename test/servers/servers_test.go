@@ -3,35 +3,83 @@ package main
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/test/server"
 )
 
-func TestMissingToolsAreSaidInOneLine(t *testing.T) {
-	bin := t.TempDir()
-	t.Setenv("PATH", bin)
-	old := "#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n"
-	if err := os.WriteFile(filepath.Join(bin, "java"), []byte(old), 0o755); err != nil {
-		t.Fatal(err)
+// without has the environment name none of the servers.
+func without(t *testing.T) {
+	for _, k := range server.Kinds() {
+		t.Setenv(k.Env, "")
 	}
-	err := checkMachine([]server{dynamoDBLocal})
-	if err == nil {
-		t.Fatal("a machine with Java 11 and no Maven passed")
-	}
-	const want = "this machine lacks Java 17 or later (java is version 11) and Maven 3 or later (no mvn on the PATH); " +
-		"install it, or name running servers in the environment (TABLEWAKE_TEST_DYNAMODB)"
-	if err.Error() != want {
-		t.Errorf("got  %s\nwant %s", err, want)
-	}
+	t.Setenv(server.OpenSearchVersionEnv, "")
 }
 
 func TestNothingIsNeededWhereEndpointsAreGiven(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	t.Setenv(dynamoDBLocal.env, "http://127.0.0.1:1")
-	code, err := run([]string{"--", "/bin/sh", "-c", `[ "$` + dynamoDBLocal.env + `" = http://127.0.0.1:1 ] && exit 7`})
+	check := "exit 7"
+	for _, k := range server.Kinds() {
+		t.Setenv(k.Env, "http://127.0.0.1:1")
+		check = `[ "$` + k.Env + `" = http://127.0.0.1:1 ] && ` + check
+	}
+	code, err := run([]string{"--", "/bin/sh", "-c", check})
 	if code != 7 || err != nil {
 		t.Errorf("got exit code %d, %v; want the command's own 7", code, err)
+	}
+}
+
+func TestOnlyWhatIsAskedForIsNeeded(t *testing.T) {
+	without(t)
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("TABLEWAKE_TEST_SQS", "http://127.0.0.1:1")
+	code, err := run([]string{"-only", "sqs", "--", "/bin/sh", "-c", "exit 7"})
+	if code != 7 || err != nil {
+		t.Errorf("got exit code %d, %v; want the command's own 7", code, err)
+	}
+	code, err = run([]string{"-only", "sqs,s3", "--", "/bin/sh", "-c", "exit 7"})
+	if code != 1 || err == nil || !strings.Contains(err.Error(), "Go 1.26 or later (no go on the PATH)") {
+		t.Errorf("got exit code %d, %v; want what versitygw lacks", code, err)
+	}
+}
+
+func TestWrongArgumentsAreSaid(t *testing.T) {
+	without(t)
+	for arg, want := range map[string]string{
+		"-only kafka":      `no server "kafka"`,
+		"go test":          `unexpected argument "go"`,
+		"--":               "no command after --",
+		"-such -- command": "flag provided but not defined: -such",
+	} {
+		code, err := run(strings.Fields(arg))
+		if code != 2 || err == nil || err.Error() != want {
+			t.Errorf("%s: got exit code %d, %v; want 2, %s", arg, code, err, want)
+		}
+	}
+	if code, err := run([]string{"-h"}); code != 0 || err != nil {
+		t.Errorf("-h: got exit code %d, %v", code, err)
+	}
+}
+
+func TestAnotherOpenSearchIsNotMistakenForARunningOne(t *testing.T) {
+	without(t)
+	t.Setenv("TABLEWAKE_TEST_OPENSEARCH_TIGHT", "http://127.0.0.1:1")
+	code, err := run([]string{"-opensearch", "3.8.0"})
+	if code != 2 || err == nil || !strings.Contains(err.Error(), "TABLEWAKE_TEST_OPENSEARCH_TIGHT names a running server") {
+		t.Errorf("got exit code %d, %v", code, err)
+	}
+}
+
+func TestOpenSearch3NeedsAJDK21(t *testing.T) {
+	without(t)
+	t.Setenv("TABLEWAKE_TEST_JAVA21", t.TempDir())
+	code, err := run([]string{"-only", "opensearch", "-opensearch", "3.8.0", "--", "/bin/sh", "-c", "exit 7"})
+	if code != 1 || err == nil || !strings.Contains(err.Error(), "a JDK 21 or later, which TABLEWAKE_TEST_JAVA21 may name by its folder") {
+		t.Errorf("got exit code %d, %v", code, err)
+	}
+	if got := os.Getenv(server.OpenSearchVersionEnv); got != "3.8.0" {
+		t.Errorf("a node of a test's own would be of version %q", got)
 	}
 }
 
@@ -46,19 +94,5 @@ func TestLookupTakesTheLast(t *testing.T) {
 	got := lookup([]string{"A=1", "AB=2", "A=3"}, "A")
 	if got != "A=3" || strings.Contains(lookup(nil, "A"), "1") {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestInstallHappensOnce(t *testing.T) {
-	t.Setenv("TABLEWAKE_TEST_CACHE", t.TempDir())
-	runs := 0
-	s := server{name: "x", install: func(context.Context, string) error { runs++; return nil }}
-	for range 2 {
-		if _, err := s.installed(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if runs != 1 {
-		t.Errorf("installed %d times", runs)
 	}
 }

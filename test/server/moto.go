@@ -1,0 +1,31 @@
+package server
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+)
+
+const motoVersion = "5.2.5"
+
+// Moto is moto's server: S3 with storage classes, tags and lifecycles, but without
+// checks of checksums and signatures; SNS and EventBridge. It keeps all in memory.
+func Moto() *Kind {
+	return &Kind{
+		Name:   "moto",
+		Env:    "TABLEWAKE_TEST_MOTO",
+		folder: "moto-" + motoVersion,
+		tools:  []tool{python()},
+		install: func(ctx context.Context, dir string) error {
+			venv := filepath.Join(dir, "venv")
+			if err := runTool(ctx, dir, "python3", "-m", "venv", venv); err != nil {
+				return err
+			}
+			return runTool(ctx, dir, filepath.Join(venv, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "moto[server]=="+motoVersion)
+		},
+		command: func(dir, _, port string, settings []string) *exec.Cmd {
+			return exec.Command(filepath.Join(dir, "venv", "bin", "moto_server"), append([]string{"-H", "127.0.0.1", "-p", port}, settings...)...)
+		},
+		ready: func(ctx context.Context, endpoint string) error { return healthy(ctx, endpoint+"/moto-api/data.json") },
+	}
+}
