@@ -1,0 +1,40 @@
+package dir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+var _ archive.Ranger = (*Store)(nil)
+
+// GetRange opens a part of one file.
+func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.ReadCloser, int64, error) {
+	f, err := os.Open(filepath.Join(s.dir, pathOf(name)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fmt.Errorf("%s: %w", name, archive.ErrNoObject)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("archive: read %s: %w", name, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("archive: read %s: %w", name, err), f.Close())
+	}
+	if offset < 0 {
+		offset = max(0, info.Size()+offset)
+	}
+	return part{io.NewSectionReader(f, offset, n), f}, info.Size(), nil
+}
+
+// part is a section of a file that closes the file.
+type part struct {
+	*io.SectionReader
+	io.Closer
+}
