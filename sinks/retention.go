@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -12,17 +13,40 @@ import (
 // ErrNotEmpty is what a rebuild comes to where a view or an aggregate has been written to.
 var ErrNotEmpty = errors.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give the sink a new name, or its rows another table")
 
-// retention is what a sink may take for granted that its store remembers.
+// ErrIndexNotEmpty is the same of a search sink.
+var ErrIndexNotEmpty = errors.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
+
+// retention is what a sink of rows may take for granted that its store remembers.
 func (a *assembly) retention(ctx context.Context, store any, sink, table string, pk, sk view.Attribute) (state.Retention, error) {
+	if s, ok := store.(view.Emptier); ok && a.rebuild {
+		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name}
+		switch empty, err := s.Empty(ctx, t); {
+		case err != nil:
+			return state.Retention{}, err
+		case !empty:
+			return state.Retention{}, ErrNotEmpty
+		}
+	}
+	return a.remembered(ctx, store)
+}
+
+// retentionOfIndex is what a search sink may take for granted that its store remembers.
+func (a *assembly) retentionOfIndex(ctx context.Context, store any) (state.Retention, error) {
+	if s, ok := store.(search.Emptier); ok && a.rebuild {
+		switch empty, err := s.Empty(ctx); {
+		case err != nil:
+			return state.Retention{}, err
+		case !empty:
+			return state.Retention{}, ErrIndexNotEmpty
+		}
+	}
+	return a.remembered(ctx, store)
+}
+
+func (a *assembly) remembered(ctx context.Context, store any) (state.Retention, error) {
 	var keep time.Duration
 	if a.cfg.State != nil {
 		keep = a.cfg.State.GuardRetention
-	}
-	if s, ok := store.(view.Emptier); ok && a.rebuild {
-		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name}
-		if empty, err := s.Empty(ctx, t); err != nil || !empty {
-			return state.Retention{}, errors.Join(err, ErrNotEmpty)
-		}
 	}
 	return state.RetentionOf(ctx, store, keep, a.rebuild)
 }

@@ -2,12 +2,14 @@ package sinks_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -26,6 +28,21 @@ func (f forgetful) Apply(_ context.Context, _ view.Target, ms []view.Mutation) (
 	return make([]view.Result, len(ms)), nil
 }
 
+func (f forgetful) Search(context.Context, *config.Config, config.Sink) (search.Store, error) {
+	return forgetfulIndex{f}, nil
+}
+
+// forgetfulIndex is the same of documents.
+type forgetfulIndex struct{ of forgetful }
+
+func (f forgetfulIndex) Apply(_ context.Context, ms []search.Mutation) ([]search.Result, error) {
+	return make([]search.Result, len(ms)), nil
+}
+
+func (f forgetfulIndex) Memory(ctx context.Context) (state.Memory, error) { return f.of.Memory(ctx) }
+
+func (f forgetfulIndex) Empty(context.Context) (bool, error) { return f.of.empty, nil }
+
 func (f forgetful) Memory(context.Context) (state.Memory, error) {
 	return state.Memory{Born: time.Unix(0, 0), Forgets: true}, nil
 }
@@ -38,6 +55,7 @@ func (f forgetful) Empty(_ context.Context, t view.Target) (bool, error) {
 // the file says that it remembers longer, or all is replayed into an empty sink.
 func TestChangesOfOld(t *testing.T) {
 	const view = "sinks: {orders: {view: {table: v, key: {PK: '{@key}'}}}}\n"
+	const index = "sinks: {docs: {search: {index: d}}}\n"
 	for name, test := range map[string]struct {
 		file    string
 		empty   bool
@@ -61,7 +79,32 @@ func TestChangesOfOld(t *testing.T) {
 			t.Errorf("%s: %+v, want %d written and the rest in dead letters", name, l, test.written)
 		}
 	}
-	_, err := sinks.Assemble(t.Context(), parse(t, head+view), forgetful{}, sinks.Rebuild())
+	for name, test := range map[string]struct {
+		empty   bool
+		opts    []sinks.Option
+		written int64
+	}{
+		"30 days":   {},
+		"a rebuild": {empty: true, opts: []sinks.Option{sinks.Rebuild()}, written: 1},
+	} {
+		p, err := sinks.Assemble(t.Context(), parse(t, head+index), forgetful{empty: test.empty}, test.opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := insert(t, "A", `"Status":{"S":"paid"}`)
+		old.Time = time.Now().Add(-40 * 24 * time.Hour)
+		if err := p.Run(t.Context(), source(old), nil); err != nil {
+			t.Fatal(err)
+		}
+		if l := p.Ledger().Sinks["docs"]; l.Written != test.written || l.DeadLettered != 1-test.written {
+			t.Errorf("documents, %s: %+v, want %d written and the rest in dead letters", name, l, test.written)
+		}
+	}
+	_, err := sinks.Assemble(t.Context(), parse(t, head+index), forgetful{}, sinks.Rebuild())
+	if !errors.Is(err, sinks.ErrIndexNotEmpty) {
+		t.Errorf("a rebuild into an index that is not empty: %v", err)
+	}
+	_, err = sinks.Assemble(t.Context(), parse(t, head+view), forgetful{}, sinks.Rebuild())
 	if err == nil || !strings.Contains(err.Error(), "tablewake.yaml:4: sinks.orders: ") || !strings.Contains(err.Error(), "into a sink that is empty") {
 		t.Errorf("a rebuild into a sink that is not empty: %v", err)
 	}

@@ -157,7 +157,11 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 		},
 		HMACKey: []byte(a.cfg.HMACKey),
 		HashID:  s.Search.HashID,
+		Routing: s.Search.Routing,
 		Mask:    a.mask(s),
+	}
+	if o.Retention, err = a.retentionOfIndex(ctx, store); err != nil {
+		return nil, err
 	}
 	for path, n := range s.Search.Numbers {
 		o.Fields.Numbers[path] = search.Number(n)

@@ -20,5 +20,5 @@ type Standing struct {
 	There     bool
 	Tombstone bool             // the document is gone, and older changes of it are refused
 	Version   pipeline.Version // of the change that it is of
-	Doc       json.RawMessage  // with _tw
+	Doc       json.RawMessage  // with _tw; nil of a tombstone where the store keeps no document
 }

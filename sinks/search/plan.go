@@ -22,7 +22,9 @@ type place struct {
 // Plan turns a change into the mutations that make the index follow it: a put
 // where the new image has its place, a tombstone where the old one had another.
 // Of an item whose old image the stream does not show it assumes that there was
-// a document.
+// a document; where the index depends on the item nobody can tell in which, and the
+// change is an error, since a document would stay behind ([Sink.Requires] has such a
+// stream refused when it starts).
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {
@@ -45,8 +47,13 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		}
 		return nil
 	}
+	id := s.id(c)
+	routing, err := s.route(c)
+	if err != nil {
+		return err
+	}
 	if from.index != "" && from.index != to.index {
-		m := &Mutation{Index: from.index, ID: s.id(c), Version: c.Version, Time: c.Time, Tombstone: true, Why: Leave}
+		m := &Mutation{Index: from.index, ID: id, Routing: routing, Version: c.Version, Time: c.Time, Tombstone: true, Why: Leave}
 		m.Doc = s.appendTombstone(nil, c.Version)
 		switch {
 		case c.Removed():
@@ -57,7 +64,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, m)
 	}
 	if to.index != "" {
-		m := &Mutation{Index: to.index, ID: s.id(c), Version: c.Version, Time: c.Time, Why: Stay}
+		m := &Mutation{Index: to.index, ID: id, Routing: routing, Version: c.Version, Time: c.Time, Why: Stay}
 		switch from.index {
 		case to.index:
 		case "":

@@ -15,10 +15,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Options describe one search sink.
@@ -36,9 +36,16 @@ type Options struct {
 	// items whose keys are sensitive. Two items share an id with the chance of a
 	// collision of SHA-256, which is none. Default: the key itself, see [DocumentID]
 	HashID bool
+	// Routing puts documents of one routing into one shard. It reads key attributes,
+	// {@key} and {@table}, and nothing else: what may change would leave a document in
+	// two shards. An item that it makes nothing of is routed by its id. With HashID a
+	// routing is the hash of "routing:" and its text. Default: by id
+	Routing *template.Template
 	// Mask leaves hidden attributes out of documents, but for those that Fields.Hash
-	// names, and masks them in names of indexes and in ids. Default: nothing is hidden
+	// names, and masks them in names of indexes, in routings and in ids. Default: nothing is hidden
 	Mask *pipeline.Mask
+
+	Retention state.Retention // of what Store remembers: a change that is older is refused. Default: it forgets nothing
 }
 
 // Sink plans and writes the documents of one index template. It is safe for
@@ -53,6 +60,10 @@ type Sink struct {
 	hashID  bool           // document ids are hashes
 	mask    *pipeline.Mask // of what is not hashed
 	keyMask *pipeline.Mask
+
+	routing   *template.Template // nil: by id
+	routed    []string           // key attributes that it reads
+	retention state.Retention
 }
 
 var (
@@ -73,10 +84,12 @@ func New(o Options) (*Sink, error) {
 	case o.Index == nil:
 		return nil, errors.New("search: Index is nil: give the template of the index name")
 	}
-	for _, of := range []string{"{@time", "{@version", "{@seq", "{@op"} {
-		if strings.Contains(o.Index.String(), of) {
-			return nil, fmt.Errorf("search: Index %q names an index by the change (%s}), so the next change could not find the document: name it by the item", o.Index, of)
-		}
+	if !o.Index.Stable() {
+		return nil, fmt.Errorf("search: Index %q names an index by the change, so the next change could not find the document: name it by the item", o.Index)
+	}
+	routed, err := keysOf(o.Routing)
+	if err != nil {
+		return nil, fmt.Errorf("search: Routing %q: %w", o.Routing, err)
 	}
 	if o.When == nil {
 		o.When = pipeline.ItemConditionFunc(func(pipeline.Image) (bool, error) { return true, nil })
@@ -89,7 +102,8 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields, hashID: o.HashID, mask: mask, keyMask: o.Mask}
+	s := &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields, hashID: o.HashID, mask: mask, keyMask: o.Mask,
+		routing: o.Routing, routed: routed, retention: o.Retention}
 	if o.HashID || len(o.Fields.Hash) > 0 {
 		if len(o.HMACKey) == 0 {
 			return nil, errors.New("search: HMACKey is empty: HashID and Fields.Hash need a secret, so that nobody can try values until their hash fits")
@@ -115,6 +129,8 @@ func (s *Sink) Guarded() bool { return true }
 // Write applies the planned mutations. A change whose every mutation met a newer
 // version is Superseded.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
+	var failed pipeline.BatchError
+	s.retention.Refuse(ds, &failed)
 	ms := make([]Mutation, 0, len(ds))
 	for i := range ds {
 		for _, op := range ds[i].Ops {
@@ -130,8 +146,10 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if len(rs) != len(ms) {
 		return pipeline.Fatal(fmt.Errorf("search: the store answered %d of %d mutations", len(rs), len(ms)))
 	}
-	var failed pipeline.BatchError
 	for i := range ds {
+		if len(ds[i].Ops) == 0 {
+			continue // refused
+		}
 		var mine []Result
 		mine, rs = rs[:len(ds[i].Ops)], rs[len(ds[i].Ops):]
 		var err error

@@ -83,6 +83,13 @@ type Reader interface {
 	Documents(ctx context.Context, index string) iter.Seq2[Document, error]
 }
 
+// Emptier tells whether a sink has anything in its store: documents or tombstones. A
+// store implements it that forgets, so that all of the history may be replayed into
+// what is empty (state.Retention).
+type Emptier interface {
+	Empty(ctx context.Context) (bool, error)
+}
+
 // ErrNoIndex means that a store holds no index of the name asked for.
 var ErrNoIndex = errors.New("search: no such index")
 

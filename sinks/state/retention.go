@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // DefaultRetention is how long an empty guard lives, unless the configuration says otherwise.
@@ -58,6 +60,25 @@ func (r Retention) Check(made, now time.Time) error {
 		return nil
 	}
 	return &TooOldError{Made: made, Keep: keep}
+}
+
+// Refuse fails the deliveries that are too old, as Check says, and takes their ops
+// away. What a backfill brings has no age: it is the item as it stands.
+func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
+	if !r.Forgets {
+		return
+	}
+	now := time.Now()
+	for i := range ds {
+		c := ds[i].Change
+		if c.Op == pipeline.Snapshot || c.Time.IsZero() {
+			continue
+		}
+		if err := r.Check(c.Time, now); err != nil {
+			failed.Add(i, err)
+			ds[i].Ops = nil
+		}
+	}
 }
 
 // TooOldError is a change that is older than what the store is sure to remember. It

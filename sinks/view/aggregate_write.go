@@ -47,7 +47,7 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		return pipeline.Fatal(errors.New("aggregate " + a.target.View + " has no store: it was made to plan only"))
 	}
 	w := writing{Aggregate: a, ds: ds, most: len(ds), scratch: poster{tally: a.tally()}}
-	refuseOld(a.retention, ds, &w.failed)
+	a.retention.Refuse(ds, &w.failed)
 	if err := w.gather(); err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		return pipeline.Fatal(errors.New("view " + s.target.View + " has no store: it was made to plan only"))
 	}
 	var failed pipeline.BatchError
-	refuseOld(s.retention, ds, &failed)
+	s.retention.Refuse(ds, &failed)
 	for _, write := range []func(context.Context, []pipeline.Delivery, *pipeline.BatchError) error{s.writeRows, s.writeClaims} {
 		if err := write(ctx, ds, &failed); err != nil {
 			return fmt.Errorf("view %s: %w", s.target.View, err)

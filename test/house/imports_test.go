@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"sinks/internal/fingerprint": {"sinks/state"},
 	"sinks/internal/linefile":    {},
 	"sinks/view/sqlite":          {"pipeline", "sinks/view", "sinks/state", "sinks/state/sqlite"},
-	"sinks/search":               {"pipeline", "pipeline/template"},
+	"sinks/search":               {"pipeline", "pipeline/template", "sinks/state"},
 	"sinks/search/bleve":         {"pipeline", "sinks/search", "sinks/state", "github.com/blevesearch/bleve", "github.com/blevesearch/bleve_index_api"},
 	"sinks/archive":              {"pipeline", "pipeline/template", "github.com/klauspost/compress"},
 	"sinks/archive/dir":          {"pipeline", "sinks/archive", "sinks/state"},

@@ -44,6 +44,7 @@ type Store struct {
 var (
 	_ search.Store       = (*Store)(nil)
 	_ search.Reader      = (*Store)(nil)
+	_ search.Inspector   = (*Store)(nil)
 	_ state.Fingerprints = (*Store)(nil)
 )
 

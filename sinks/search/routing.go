@@ -1,0 +1,58 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// keysOf are the key attributes that a routing reads. Which attributes are keys only a
+// change tells, so that what can be no key is refused here, and what is none there.
+func keysOf(routing *template.Template) ([]string, error) {
+	if routing == nil {
+		return nil, nil
+	}
+	if !routing.Stable() {
+		return nil, errors.New("it differs from change to change of an item, and the document would be in two places: make it of key attributes")
+	}
+	if _, whole := routing.Prefix(); whole {
+		return nil, errors.New("it is the same for every item, and all documents would be in one shard: make it of key attributes")
+	}
+	if each := routing.EachPaths(); len(each) > 0 {
+		return nil, fmt.Errorf("{%s} is no key attribute", each[0])
+	}
+	var keys []string
+	for _, path := range routing.Paths() {
+		names, err := names(path)
+		if err != nil || len(names) != 1 {
+			return nil, fmt.Errorf("{%s} is no key attribute: what may change would leave a document in two places", path)
+		}
+		keys = append(keys, names[0])
+	}
+	return keys, nil
+}
+
+// route is the routing of the document of c's item: of its key alone, and so the same
+// for ever. "" is by id.
+func (s *Sink) route(c *pipeline.Change) (string, error) {
+	if s.routing == nil {
+		return "", nil
+	}
+	for _, name := range s.routed {
+		if _, ok := c.Keys.Get(name); !ok {
+			return "", fmt.Errorf("search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places", s.routing, name)
+		}
+	}
+	text, missing, err := s.routing.AppendText(nil, template.Scope{Change: c, Item: c.Keys, Mask: s.keyMask})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("search: routing %q: %w", s.routing, err)
+	case missing != "" || len(text) == 0:
+		return "", nil
+	case s.hashID:
+		return s.hasher.sum("routing:" + string(text)), nil
+	}
+	return string(text), nil
+}

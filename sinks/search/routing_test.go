@@ -1,0 +1,125 @@
+package search_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Both halves of a move have the routing, and it is of the key alone: no image is read.
+func TestRouting(t *testing.T) {
+	secret := []byte("0123456789abcdef")
+	pattern, err := pipeline.ParsePattern("PK")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mask, err := pipeline.NewMask([]pipeline.Pattern{pattern}, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		routing string
+		with    search.Options
+		want    string
+	}{
+		{"{PK}", search.Options{}, "p1"},
+		{"{PK}#{SK|upper}", search.Options{}, "p1#X"},
+		{"{@key}", search.Options{}, "p1,x"},
+		{"{PK|after:#}", search.Options{}, ""},
+		{"{PK}", search.Options{Mask: mask}, mask.Text("p1")},
+		{"{PK}", search.Options{HashID: true, HMACKey: secret}, hmacOf(secret, "routing:p1")},
+	} {
+		o := test.with
+		o.Index, o.Routing = parse(t, "docs-{Tenant}"), parse(t, test.routing)
+		d := pipeline.Delivery{Change: record(t, "MODIFY", `"Tenant":{"S":"a"}`, `"Tenant":{"S":"b"}`)}
+		if err := newSink(t, o).Plan(&d); err != nil {
+			t.Errorf("%s: %v", test.routing, err)
+			continue
+		}
+		if len(d.Ops) != 2 {
+			t.Fatalf("%s: planned %v", test.routing, d.Ops)
+		}
+		for _, op := range d.Ops {
+			if got := op.(*search.Mutation).Routing; got != test.want {
+				t.Errorf("%s: %s is routed by %q, want %q", test.routing, op, got, test.want)
+			}
+		}
+	}
+}
+
+func hmacOf(key []byte, text string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func TestRouting_Refused(t *testing.T) {
+	for routing, want := range map[string]string{
+		"{@version}":     "differs from change to change",
+		"{@time}":        "differs from change to change",
+		"fixed":          "all documents would be in one shard",
+		"{Address.City}": "{Address.City} is no key attribute",
+		"{Tags[0]}":      "{Tags[0]} is no key attribute",
+	} {
+		_, err := search.New(search.Options{Pipeline: "shop", Store: answers{}, Index: parse(t, "docs"), Routing: parse(t, routing)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error of %q", routing, err, want)
+		}
+	}
+	// Which attributes are keys only a change tells.
+	for _, routing := range []string{"{Tenant}", "{PK}{Tenant?}"} {
+		d := pipeline.Delivery{Change: record(t, "INSERT", "", `"Tenant":{"S":"a"}`)}
+		err := newSink(t, search.Options{Index: parse(t, "docs"), Routing: parse(t, routing)}).Plan(&d)
+		if err == nil || !strings.Contains(err.Error(), "{Tenant} is no key attribute") || len(d.Ops) > 0 {
+			t.Errorf("%s: planned %v, %v", routing, d.Ops, err)
+		}
+	}
+}
+
+// A change from before what the store is sure to remember is refused, by itself.
+func TestRetention(t *testing.T) {
+	old := record(t, "INSERT", "", "{}")
+	old.Time = time.Now().Add(-31 * 24 * time.Hour)
+	fresh := record(t, "INSERT", "", "{}")
+	fresh.Time = time.Now()
+	for name, test := range map[string]struct {
+		of      state.Memory
+		refuses bool
+	}{
+		"a store that forgets":      {state.Memory{Forgets: true}, true},
+		"a young store":             {state.Memory{Forgets: true, Born: time.Now().Add(-time.Hour)}, false},
+		"a store that remembers it": {state.Memory{}, false},
+	} {
+		results := make([]search.Result, 2)
+		if test.refuses {
+			results = results[:1]
+		}
+		s := newSink(t, search.Options{Index: parse(t, "docs"), Store: answers{results: results}, Retention: state.Retention{Memory: test.of}})
+		ds := []pipeline.Delivery{{Change: old}, {Change: fresh}}
+		for i := range ds {
+			if err := s.Plan(&ds[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := s.Write(t.Context(), ds)
+		failed, _ := errors.AsType[*pipeline.BatchError](err)
+		switch {
+		case !test.refuses && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case test.refuses && (failed == nil || len(failed.Failed) != 1):
+			t.Errorf("%s: %v, want the old one to be refused alone", name, err)
+		case test.refuses:
+			if _, ok := errors.AsType[*state.TooOldError](failed.Failed[0]); !ok {
+				t.Errorf("%s: %v", name, failed.Failed[0])
+			}
+		}
+	}
+}
