@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"sinks":                      {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
 	"sinks/view":                 {"pipeline", "pipeline/template", "sinks/state"},
 	"sinks/view/viewtest":        {"pipeline", "pipeline/template", "sinks/sinktest", "sinks/view", "sinks/state", "pgregory.net/rapid"},
+	"sinks/internal/awserr":      {"pipeline", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go"},
 	"sinks/internal/disk":        {"pipeline"},
 	"sinks/internal/fingerprint": {"sinks/state"},
 	"sinks/internal/linefile":    {},

@@ -1,0 +1,178 @@
+// Package awserr says what a failed call of an AWS service means to a sink: whether
+// it is worth another try, refused for good, or one that no delivery can survive.
+// What it makes of an error shows the service's code and nothing that the server
+// wrote, which may hold what it was sent.
+package awserr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Kind is what a failure means.
+type Kind uint8
+
+// The kinds of failures.
+const (
+	Refused   Kind = iota // this request, for good
+	Transient             // throttled, unavailable, cut off: worth another try
+	Denied                // the credentials, or what they may do
+	Missing               // the queue, topic, bus or bucket
+)
+
+// Error is a failed call, or a failed entry of one that succeeded.
+type Error struct {
+	Op   string // what was tried: "SendMessageBatch to the queue orders"
+	Code string // the service's; "" where it gave none
+	Hint string // what to do, where there is something to do
+	Err  error  // the cause; its text is not shown
+}
+
+var _ pipeline.Redacted = (*Error)(nil)
+
+// Error reads "SendMessageBatch to the queue orders: AccessDenied (allow ...)".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op + ": " + e.cause())
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	return b.String()
+}
+
+// Redacted is Error: it shows nothing of an item.
+func (e *Error) Redacted() string { return e.Error() }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// cause is the code, and where there is none what the system or the SDK's type says.
+func (e *Error) cause() string {
+	if e.Code != "" {
+		return e.Code
+	}
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF, io.EOF} {
+		if errors.Is(e.Err, known) {
+			return known.Error()
+		}
+	}
+	if errno, ok := errors.AsType[syscall.Errno](e.Err); ok {
+		return errno.Error()
+	}
+	if dns, ok := errors.AsType[*net.DNSError](e.Err); ok {
+		return "no address of " + dns.Name
+	}
+	if st := status(e.Err); st != 0 {
+		return fmt.Sprintf("HTTP %d %s", st, http.StatusText(st))
+	}
+	last := e.Err
+	for cause := last; cause != nil; cause = errors.Unwrap(cause) {
+		last = cause
+	}
+	return fmt.Sprintf("%T", last)
+}
+
+// Call is the error of a call, marked for the pipeline: transient with the wait that
+// the server asked for, fatal where the credentials or the place are wrong, else
+// permanent. hints say what to do, by kind. A nil err stays nil.
+func Call(ctx context.Context, op string, err error, hints map[Kind]string) error {
+	if err == nil {
+		return nil
+	}
+	kind := KindOf(err)
+	e := &Error{Op: op, Code: Code(err), Hint: hints[kind], Err: err}
+	if ctx.Err() != nil {
+		e.Code, e.Err, kind = "", context.Cause(ctx), Transient
+	}
+	return mark(e, kind, wait(err))
+}
+
+// Entry is the error of one entry of a batch that a service answered, by its code.
+// Where the code is not known, transient says whose fault the service says it is.
+func Entry(op, code string, transient bool, hints map[Kind]string) error {
+	kind, known := byCode(code)
+	if !known && transient {
+		kind = Transient
+	}
+	return mark(&Error{Op: op, Code: plain(code), Hint: hints[kind]}, kind, 0)
+}
+
+func mark(e *Error, kind Kind, after time.Duration) error {
+	switch kind {
+	case Transient:
+		return pipeline.RetryAfter(e, after)
+	case Denied, Missing:
+		return pipeline.Fatal(e)
+	}
+	return pipeline.Permanent(e)
+}
+
+// KindOf is what the error of a call means. Beside the codes of the services and the
+// SDK's own judgement, an answer that breaks off under the decoder is worth another try, and
+// so is every status of a server that is not well, whatever stands between.
+func KindOf(err error) Kind {
+	if kind, known := byCode(Code(err)); known {
+		return kind
+	}
+	if retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary {
+		return Transient
+	}
+	st := status(err)
+	switch _, cut := errors.AsType[*smithy.DeserializationError](err); {
+	case st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 || cut && st < 300:
+		return Transient
+	case st == http.StatusForbidden || st == http.StatusUnauthorized:
+		return Denied
+	}
+	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return Transient
+	}
+	return Refused
+}
+
+// Code is the service's code of err, "" where it has none.
+func Code(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return plain(api.ErrorCode())
+	}
+	return ""
+}
+
+// plain is a code without the service's prefix.
+func plain(code string) string { return code[strings.LastIndexByte(code, '.')+1:] }
+
+// status is the HTTP status that err came with, 0 where there is none.
+func status(err error) int {
+	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && r.Response != nil {
+		return r.HTTPStatusCode()
+	}
+	return 0
+}
+
+// wait is what the server asked for, 0 where it asked for nothing.
+func wait(err error) time.Duration {
+	r, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	if !ok || r.Response == nil {
+		return 0
+	}
+	s, err := strconv.Atoi(r.Response.Header.Get("Retry-After"))
+	if err != nil || s < 0 {
+		return 0
+	}
+	return time.Duration(s) * time.Second
+}

@@ -1,0 +1,46 @@
+package awserr
+
+import "strings"
+
+// codes are those of the services' API references and of their common errors, which
+// say more than an HTTP status does.
+var codes = map[Kind][]string{
+	Transient: {
+		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException",
+		"RequestLimitExceeded", "LimitExceededException", "BandwidthLimitExceeded", "SlowDown", "OverLimit", "PriorRequestNotComplete",
+		"KmsThrottled", "KMSThrottling", "KMSThrottlingException", "KMSThrottlingFault",
+		"InternalError", "InternalErrorException", "InternalException", "InternalFailure", "InternalServerError", "ServiceUnavailable", "ServiceUnavailableException",
+		"RequestTimeout", "RequestTimeoutException", "RequestTimeTooSkewed", "ConcurrentAccess", "ConcurrentAccessException", "ConcurrentModificationException", "OperationAborted",
+		"BadDigest", "XAmzContentChecksumMismatch", "IncompleteBody",
+	},
+	Denied: {
+		"AccessDenied", "AccessDeniedException", "AuthorizationError", "AuthorizationErrorException", "NotAuthorized", "NotAuthorizedForSource",
+		"UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId", "InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature",
+		"MissingAuthenticationToken", "MissingAuthenticationTokenException", "ExpiredToken", "ExpiredTokenException", "InvalidToken", "OptInRequired",
+		"InvalidSecurity", "InvalidSecurityException", "AllAccessDisabled", "AccountProblem",
+	},
+	Missing: {
+		"NonExistentQueue", "QueueDoesNotExist", "QueueDeletedRecently", "InvalidAddress",
+		"NotFound", "NotFoundException", "ResourceNotFoundException", "NoSuchBucket", "PermanentRedirect",
+	},
+}
+
+// byCode is what a code means; known is false for one that says nothing more than
+// the status that it came with.
+func byCode(code string) (kind Kind, known bool) {
+	code = plain(code)
+	if code == "" {
+		return Refused, false
+	}
+	for kind, cs := range codes {
+		for _, c := range cs {
+			if c == code {
+				return kind, true
+			}
+		}
+	}
+	if strings.HasPrefix(strings.ToUpper(code), "KMS") {
+		return Denied, true // the key is disabled, missing, or not to be used
+	}
+	return Refused, false
+}
