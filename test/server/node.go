@@ -34,7 +34,7 @@ func (k *Kind) Start(ctx context.Context, settings ...string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -86,10 +86,10 @@ func (p *process) end(sig syscall.Signal, grace time.Duration) {
 	}
 }
 
-// freePort is a port of 127.0.0.1 that nothing listened on a moment ago. It is below
+// FreePort is a port of 127.0.0.1 that nothing listened on a moment ago. It is below
 // those that the system gives to clients: none of them can be given it between a stop
 // and a restart, nor connect to itself on it.
-func freePort() (string, error) {
+func FreePort() (string, error) {
 	for range 100 {
 		port := strconv.Itoa(20000 + rand.IntN(12000))
 		l, err := net.Listen("tcp", "127.0.0.1:"+port)

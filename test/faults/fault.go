@@ -1,0 +1,64 @@
+package faults
+
+// Fault is one thing that goes wrong between a sink and its server.
+type Fault struct {
+	Name string
+
+	toxic      string
+	stream     string // downstream: on the way of answers
+	attributes map[string]int64
+	refuse     bool
+}
+
+// String is the fault's name.
+func (f Fault) String() string { return f.Name }
+
+// All are the faults, mild enough that what is slow still ends.
+func All() []Fault {
+	return []Fault{
+		Latency(), ResetRequests(), ResetAnswers(), Silence(), SlowClose(), Trickle(), CutAnswers(), CutRequests(), Refusal(),
+	}
+}
+
+// Latency delays each piece of an answer by 10 to 30 ms.
+func Latency() Fault {
+	return Fault{Name: "latency", toxic: "latency", stream: "downstream", attributes: map[string]int64{"latency": 20, "jitter": 10}}
+}
+
+// ResetRequests resets a connection with its first request, which the server never sees.
+func ResetRequests() Fault {
+	return Fault{Name: "reset of requests", toxic: "reset_peer", stream: "upstream", attributes: map[string]int64{"timeout": 0}}
+}
+
+// ResetAnswers resets a connection with its first answer: the server did what it was asked to.
+func ResetAnswers() Fault {
+	return Fault{Name: "reset of answers", toxic: "reset_peer", stream: "downstream", attributes: map[string]int64{"timeout": 0}}
+}
+
+// Silence swallows answers and closes the connection after 100 ms.
+func Silence() Fault {
+	return Fault{Name: "timeout", toxic: "timeout", stream: "downstream", attributes: map[string]int64{"timeout": 100}}
+}
+
+// SlowClose keeps a connection half open for 100 ms after the server has closed it.
+func SlowClose() Fault {
+	return Fault{Name: "slow close", toxic: "slow_close", stream: "downstream", attributes: map[string]int64{"delay": 100}}
+}
+
+// Trickle lets 256 KB of requests through in a second.
+func Trickle() Fault {
+	return Fault{Name: "bandwidth", toxic: "bandwidth", stream: "upstream", attributes: map[string]int64{"rate": 256}}
+}
+
+// CutAnswers closes a connection after 2 KB of answers, in the middle of one.
+func CutAnswers() Fault {
+	return Fault{Name: "cut answers", toxic: "limit_data", stream: "downstream", attributes: map[string]int64{"bytes": 2000}}
+}
+
+// CutRequests closes a connection after 2 KB of requests, in the middle of one.
+func CutRequests() Fault {
+	return Fault{Name: "cut requests", toxic: "limit_data", stream: "upstream", attributes: map[string]int64{"bytes": 2000}}
+}
+
+// Refusal refuses connections, as while a server restarts.
+func Refusal() Fault { return Fault{Name: "refusal", refuse: true} }
