@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// What a server that checks signatures (versitygw) takes; the others take anything.
+// What every server takes: versitygw checks it, DynamoDB Local wants letters and digits.
 const (
-	AccessKey = "tablewake-test"
+	AccessKey = "tablewaketest"
 	SecretKey = "tablewake-test-secret"
 	Region    = "us-east-1"
 )
