@@ -24,8 +24,8 @@ func (n *objectNames) Archive(context.Context, *config.Config, config.Sink) (arc
 	return n, nil
 }
 
-func (n *objectNames) Put(_ context.Context, name string, _ []byte) error {
-	n.put = append(n.put, name)
+func (n *objectNames) Put(_ context.Context, o archive.Object) error {
+	n.put = append(n.put, o.Name)
 	return nil
 }
 

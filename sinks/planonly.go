@@ -85,7 +85,7 @@ func (noDocuments) Apply(context.Context, []search.Mutation) ([]search.Result, e
 	return nil, errPlanOnly
 }
 
-func (noObjects) Put(context.Context, string, []byte) error { return errPlanOnly }
+func (noObjects) Put(context.Context, archive.Object) error { return errPlanOnly }
 
 func (noObjects) Get(context.Context, string) (io.ReadCloser, error) { return nil, errPlanOnly }
 

@@ -182,6 +182,7 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 		Store:     store,
 		Prefix:    s.Archive.Prefix,
 		Layout:    archive.Log,
+		Format:    archive.Format(s.Archive.Format),
 		Images:    archive.Images(s.Archive.Images),
 		Mask:      a.mask(s),
 		Key:       s.Archive.Key,
@@ -189,7 +190,10 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 		Roll:      archive.Roll{Bytes: s.Archive.Roll.Bytes, Age: s.Archive.Roll.Age},
 	}
 	if s.Archive.PerItem {
-		o.Layout = archive.PerItem
+		o.Layout, o.Format = archive.PerItem, ""
+	}
+	for _, t := range s.Archive.Tags {
+		o.Tags = append(o.Tags, archive.TagTemplate{Key: t.Name, Value: t.Template})
 	}
 	for _, k := range s.Archive.Kinds {
 		o.Kinds = append(o.Kinds, archive.Kind(k))

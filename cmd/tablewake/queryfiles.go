@@ -122,7 +122,7 @@ func countArchive(ctx context.Context, dir local.Dir, add func(kind, name string
 			return err
 		}
 		var n int64
-		for _, err := range store.Names(ctx, "") {
+		for _, err := range store.List(ctx, "") {
 			if err != nil {
 				return err
 			}

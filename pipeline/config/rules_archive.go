@@ -21,8 +21,8 @@ func (c *checker) archiveRules(a *Archive, v *value) {
 		c.fail(e, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
 	}
 	for _, e := range v.get("tags").all() {
-		if t := tag(a, e.name); t != nil && !sameForAll(t.Template.String()) {
-			c.fail(e, "write a text without placeholders, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
+		if t := tag(a, e.name); t != nil && !t.Template.OfTable() {
+			c.fail(e, "write text and {@table} only, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
 		}
 	}
 }
@@ -51,9 +51,4 @@ func tag(a *Archive, name string) *Column {
 		}
 	}
 	return nil
-}
-
-// sameForAll tells whether a template has no placeholders.
-func sameForAll(source string) bool {
-	return !strings.Contains(strings.ReplaceAll(source, "{{", ""), "{")
 }

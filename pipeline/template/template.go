@@ -22,6 +22,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -219,6 +220,21 @@ func (t *Template) Stable() bool {
 	}
 	return true
 }
+
+// OfTable tells whether the template yields the same for every change of a table: it
+// reads {@table} and nothing else.
+func (t *Template) OfTable() bool {
+	for _, h := range t.holes {
+		if h.source != fromTable {
+			return false
+		}
+	}
+	return true
+}
+
+// Literals are the texts around the placeholders, as results hold them: one more
+// than there are placeholders, some empty.
+func (t *Template) Literals() []string { return slices.Clone(t.literals) }
 
 // wholePath is the placeholder of a template that is exactly one {path}.
 func (t *Template) wholePath() (*placeholder, bool) {

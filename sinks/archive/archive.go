@@ -1,7 +1,7 @@
 // Package archive keeps changes as immutable objects.
 //
 // In the layout [Log] a Write is a batch, and a batch is one object of JSON lines
-// for each value of the partition template: compressed by zstd, ordered by item
+// for each value of the partition template: compressed, ordered by item
 // and version, named by its versions and its content. In the layout [PerItem]
 // each change is an object of its own, named by a template. No object is ever
 // overwritten: the same batch makes the same objects, and finding them there is
@@ -16,8 +16,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
-	"sync"
+	"path"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -30,6 +30,7 @@ type Options struct {
 	Prefix string // text before every object name: "changes/". Default: none
 	Layout Layout // Default: Log
 	Kinds  []Kind // classes of change that are kept. Default: all
+	Format Format // of Log objects; refused under PerItem, whose objects are one line of JSON. Default: JSONLZstd
 	Images Images // Default: DynamoDBJSON
 
 	// Mask hides attributes: what is archived, and the names of the objects, are of the
@@ -40,6 +41,7 @@ type Options struct {
 	Key       *template.Template // name of a PerItem object: required there, refused under Log
 	Partition *template.Template // folder of a Log object, behind Prefix; refused under PerItem: "dt={@time|date:2006-01-02}". Default: none
 	Roll      Roll               // when a Log object is full; see Sink.Batch
+	Tags      []TagTemplate      // of every object; one whose value misses is left out. Default: none
 }
 
 // Layout says how changes become objects.
@@ -77,7 +79,9 @@ type Sink struct {
 	key       *template.Template
 	partition *template.Template // nil: none
 	roll      Roll
-	encoders  sync.Pool // of *zstd.Encoder, those that are free
+	tags      []TagTemplate
+	byTable   bool // tags name the table: an object is of one
+	packers   compressors
 }
 
 var (
@@ -99,24 +103,39 @@ func New(o Options) (*Sink, error) {
 		key:       o.Key,
 		partition: o.Partition,
 		roll:      Roll{Bytes: cmp.Or(o.Roll.Bytes, 8<<20), Age: o.Roll.Age},
+		tags:      slices.Clone(o.Tags),
+		packers:   compressors{format: cmp.Or(o.Format, JSONLZstd)},
 	}
 	switch {
 	case s.store == nil:
 		return nil, errors.New("archive: Store is nil: give the store that holds the objects")
 	case s.layout != Log && s.layout != PerItem:
 		return nil, fmt.Errorf("archive: Layout %q is unknown: give %q or %q", s.layout, Log, PerItem)
+	case !slices.Contains(formats, s.packers.format):
+		return nil, fmt.Errorf("archive: Format %q is unknown: give %q or %q", o.Format, JSONLZstd, JSONLGzip)
+	case s.layout == PerItem && o.Format != "":
+		return nil, fmt.Errorf("archive: Format belongs to the layout %q: objects of the layout %q are JSON as it is", Log, PerItem)
 	case s.images != DynamoDBJSON && s.images != PlainJSON:
 		return nil, fmt.Errorf("archive: Images %q is unknown: give %q or %q", s.images, DynamoDBJSON, PlainJSON)
 	case s.layout == PerItem && s.key == nil:
 		return nil, fmt.Errorf("archive: Key is nil: the layout %q needs the template of its object names", PerItem)
 	case s.layout == PerItem && s.partition != nil:
 		return nil, fmt.Errorf("archive: Partition belongs to the layout %q: make it part of Key", Log)
-	case s.key != nil && strings.HasSuffix(s.key.String(), logSuffix):
-		return nil, fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json", logSuffix, Log)
+	case s.key != nil && isLog(s.key.String()):
+		return nil, fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json", path.Ext(s.key.String()), Log)
 	case s.layout == Log && s.key != nil:
 		return nil, fmt.Errorf("archive: Key belongs to the layout %q: objects of a log are named by their content", PerItem)
 	case s.roll.Bytes < 0 || s.roll.Age < 0:
 		return nil, fmt.Errorf("archive: Roll is negative: %d bytes, %v", s.roll.Bytes, s.roll.Age)
+	}
+	if err := s.checkNames(); err != nil {
+		return nil, err
+	}
+	if err := checkTags(s.tags, s.layout); err != nil {
+		return nil, err
+	}
+	for _, t := range s.tags {
+		s.byTable = s.byTable || s.layout == Log && len(t.Value.Literals()) > 1
 	}
 	kinds := o.Kinds
 	if len(kinds) == 0 {
@@ -129,6 +148,17 @@ func New(o Options) (*Sink, error) {
 		s.kinds[k] = true
 	}
 	return s, nil
+}
+
+// checkNames checks what is the same in all names.
+func (s *Sink) checkNames() error {
+	switch {
+	case s.layout == PerItem:
+		return checkName("Prefix and Key", s.prefix, s.key, "")
+	case s.partition != nil:
+		return checkName("Prefix and Partition", s.prefix, s.partition, "/x")
+	}
+	return checkName("Prefix", s.prefix, nil, "x")
 }
 
 // Batch is what the route to this sink should have. Under Log a batch is an

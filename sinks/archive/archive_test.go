@@ -24,24 +24,26 @@ import (
 type memory struct {
 	mu      sync.Mutex
 	objects map[string][]byte
+	put     []archive.Object // as they were put
 	fail    error
 }
 
 var _ archive.Lister = (*memory)(nil)
 
-func (m *memory) Put(_ context.Context, name string, body []byte) error {
+func (m *memory) Put(_ context.Context, o archive.Object) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {
 		return m.fail
 	}
-	if _, ok := m.objects[name]; ok {
+	if _, ok := m.objects[o.Name]; ok {
 		return archive.ErrExists
 	}
 	if m.objects == nil {
 		m.objects = make(map[string][]byte)
 	}
-	m.objects[name] = bytes.Clone(body)
+	m.objects[o.Name] = bytes.Clone(o.Body)
+	m.put = append(m.put, o)
 	return nil
 }
 
@@ -55,10 +57,10 @@ func (m *memory) Get(_ context.Context, name string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
-func (m *memory) Names(_ context.Context, prefix string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
+func (m *memory) List(_ context.Context, prefix string) iter.Seq2[archive.Info, error] {
+	return func(yield func(archive.Info, error) bool) {
 		for _, name := range m.names() {
-			if strings.HasPrefix(name, prefix) && !yield(name, nil) {
+			if strings.HasPrefix(name, prefix) && !yield(archive.Info{Name: name, Size: int64(len(m.objects[name]))}, nil) {
 				return
 			}
 		}
@@ -373,7 +375,7 @@ func TestNew(t *testing.T) {
 		`Kinds holds "delete"`:      {Store: &memory{}, Kinds: []archive.Kind{"delete"}},
 		"Key is nil":                {Store: &memory{}, Layout: archive.PerItem},
 		"Partition belongs":         {Store: &memory{}, Layout: archive.PerItem, Key: key, Partition: key},
-		"Key ends in .jsonl.zst":    {Store: &memory{}, Layout: archive.PerItem, Key: parse(t, "{@key}.jsonl.zst")},
+		"Key ends in .zst":          {Store: &memory{}, Layout: archive.PerItem, Key: parse(t, "{@key}.jsonl.zst")},
 		"Key belongs to the layout": {Store: &memory{}, Key: key},
 		"Roll is negative":          {Store: &memory{}, Roll: archive.Roll{Age: -1}},
 	} {

@@ -1,8 +1,6 @@
 package archive
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -37,6 +35,7 @@ const ReasonKind = "kind"
 type Put struct {
 	Folder string // under Log: where the object of its batch goes, "" or ending in "/"
 	Name   string // under PerItem: the object
+	Tags   []Tag  // under PerItem: its tags
 	Kind   Kind
 }
 
@@ -70,30 +69,19 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		if err != nil {
 			return fmt.Errorf("archive: key %q: %w", s.key, err)
 		}
-		p.Name = bounded(string(name))
+		p.Name = shortened(string(name))
+		if p.Tags, err = s.tagsOf(scope); err != nil {
+			return err
+		}
 	case s.partition != nil:
 		folder, err := s.partition.AppendObjectKey([]byte(s.prefix), scope)
 		if err != nil {
 			return fmt.Errorf("archive: partition %q: %w", s.partition, err)
 		}
-		p.Folder = bounded(string(folder)) + "/"
+		p.Folder = shortened(string(folder)) + "/"
 	default:
 		p.Folder = s.prefix
 	}
 	d.Ops = append(d.Ops, p)
 	return nil
-}
-
-// longName is the length from which a name is cut: S3 takes 1,024 bytes, and a log
-// object has 150 of its own behind its folder.
-const longName = 800
-
-// bounded is name, or, where it is longer than 800 bytes, its beginning with a
-// digest of the whole: longer than any name that is not cut, so never equal to one.
-func bounded(name string) string {
-	if len(name) <= longName {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	return name[:longName] + "~" + hex.EncodeToString(sum[:])
 }

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -92,17 +90,17 @@ func (m *merge) Pop() any {
 func openMerge(ctx context.Context, l Lister, o ReadOptions) (*merge, error) {
 	m := &merge{}
 	items := &itemRun{store: l, tableInKey: o.TableInKey}
-	for name, err := range l.Names(ctx, o.Prefix) {
+	for info, err := range l.List(ctx, o.Prefix) {
 		if err != nil {
 			return m, err
 		}
-		if !strings.HasSuffix(name, logSuffix) {
-			if err := items.add(ctx, name); err != nil {
+		if !isLog(info.Name) {
+			if err := items.add(ctx, info.Name); err != nil {
 				return m, err
 			}
 			continue
 		}
-		r, err := openLog(ctx, l, name, o.TableInKey)
+		r, err := openLog(ctx, l, info.Name, o.TableInKey)
 		if err != nil {
 			return m, err
 		}
@@ -159,7 +157,7 @@ type logRun struct {
 	name       string
 	tableInKey bool
 	body       io.ReadCloser
-	zstd       *zstd.Decoder
+	plain      io.ReadCloser
 	lines      *bufio.Reader
 	last       Entry
 }
@@ -169,11 +167,12 @@ func openLog(ctx context.Context, s Store, name string, tableInKey bool) (*logRu
 	if err != nil {
 		return nil, err
 	}
-	z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	f, _ := formatOf(name)
+	plain, err := decompress(f, body)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("archive: %s: %w", name, err), body.Close())
 	}
-	return &logRun{name: name, tableInKey: tableInKey, body: body, zstd: z, lines: bufio.NewReader(z)}, nil
+	return &logRun{name: name, tableInKey: tableInKey, body: body, plain: plain, lines: bufio.NewReader(plain)}, nil
 }
 
 func (r *logRun) next(ctx context.Context) (Entry, error) {
@@ -199,8 +198,7 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 }
 
 func (r *logRun) close() error {
-	r.zstd.Close()
-	return r.body.Close()
+	return errors.Join(r.plain.Close(), r.body.Close())
 }
 
 // itemRun reads objects of one change each, in the order of their items.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"time"
 )
 
 // ErrExists means that an object of the name is already there.
@@ -13,24 +14,44 @@ var ErrExists = errors.New("archive: the object exists")
 // ErrNoObject means that there is no object of the name asked for.
 var ErrNoObject = errors.New("archive: no such object")
 
+// Object is one object to be written.
+type Object struct {
+	Name        string
+	Body        []byte // the store's to read until Put returns
+	ContentType string // a media type: "application/zstd"
+	Tags        []Tag  // at most 10, in S3's alphabet; a store without tags leaves them out
+}
+
+// Tag is one label of an object.
+type Tag struct{ Key, Value string }
+
 // Store holds immutable objects.
 //
 // Put writes an object that is not there yet and blocks until it is durable;
 // where the name is taken it changes nothing and answers ErrExists (as S3 does to
 // If-None-Match: *), also when two writers race. An error marked by
-// pipeline.Transient is retried. body is the store's to read until Put returns.
+// pipeline.Transient is retried.
 //
-// Get opens an object, or answers ErrNoObject. Both are called concurrently.
+// Get opens an object, or answers ErrNoObject, or a [*FrozenError] where it has to
+// be restored first. Both are called concurrently.
 type Store interface {
-	Put(ctx context.Context, name string, body []byte) error
+	Put(ctx context.Context, o Object) error
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
+}
+
+// Info is what a listing tells of an object.
+type Info struct {
+	Name     string
+	Size     int64     // bytes, compressed
+	Modified time.Time // when it was written
+	Class    string    // storage class, as S3 names them; "" where the store has none
 }
 
 // Lister is a store that tells what it holds.
 type Lister interface {
 	Store
 
-	// Names yields the names of the objects that start with prefix, in the order
-	// of their bytes. A pulled error ends the sequence.
-	Names(ctx context.Context, prefix string) iter.Seq2[string, error]
+	// List yields the objects whose names start with prefix, in the order of the
+	// bytes of their names. A pulled error ends the sequence.
+	List(ctx context.Context, prefix string) iter.Seq2[Info, error]
 }

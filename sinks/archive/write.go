@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +11,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
 )
 
 // Write writes the planned objects and returns when they are durable.
@@ -29,21 +26,31 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return s.writeLog(ctx, ds)
 }
 
-// writeLog writes one object for each folder. An object that fails, fails the
+// place is where a change of a log goes: changes of one place make one object.
+type place struct{ folder, table string }
+
+// writeLog writes one object for each place. An object that fails, fails the
 // changes in it.
 func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
-	folders := make(map[string][]int) // deliveries by folder
+	places := make(map[place][]int) // deliveries by place
 	for i := range ds {
 		if p := planned(&ds[i]); p != nil {
-			folders[p.Folder] = append(folders[p.Folder], i)
+			at := place{folder: p.Folder}
+			if s.byTable {
+				at.table = ds[i].Change.Table
+			}
+			places[at] = append(places[at], i)
 		}
 	}
+	order := slices.SortedFunc(maps.Keys(places), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.folder, b.folder), cmp.Compare(a.table, b.table))
+	})
 	var failed pipeline.BatchError
-	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		of := folders[folder]
-		name, body, err := s.object(ds, of)
+	for _, at := range order {
+		of := places[at]
+		o, err := s.object(at.folder, ds, of)
 		if err == nil {
-			err = s.store.Put(ctx, folder+name, body)
+			err = s.store.Put(ctx, o)
 		}
 		if err != nil && !errors.Is(err, ErrExists) {
 			for _, i := range of {
@@ -66,23 +73,23 @@ func planned(d *pipeline.Delivery) *Put {
 // object makes one object of the deliveries of, in the order of their items and
 // versions; one that is there twice is Coalesced. The name is made of the lowest
 // and the highest version and of the lines, before compression.
-func (s *Sink) object(ds []pipeline.Delivery, of []int) (name string, body []byte, err error) {
+func (s *Sink) object(folder string, ds []pipeline.Delivery, of []int) (o Object, err error) {
 	sorted := slices.Clone(of)
 	slices.SortStableFunc(sorted, func(i, j int) int {
 		a, b := ds[i].Change, ds[j].Change
 		return cmp.Or(cmp.Compare(a.Key, b.Key), a.Version.Compare(b.Version))
 	})
-	var out bytes.Buffer
-	encoder, err := s.encoder(&out)
-	if err != nil {
-		return "", nil, err
+	scope := template.ScopeOf(ds[sorted[0]].Change)
+	if o.Tags, err = s.tagsOf(scope); err != nil {
+		return Object{}, err
 	}
-	defer s.encoders.Put(encoder)
-	digest := sha256.New()
-	lines := io.MultiWriter(encoder, digest)
+	body, err := newBody(&s.packers)
+	if err != nil {
+		return Object{}, err
+	}
+	defer body.free()
 	var line []byte
 	var last *pipeline.Change
-	first, latest := ds[sorted[0]].Change.Version, ds[sorted[0]].Change.Version
 	for _, i := range sorted {
 		c := ds[i].Change
 		if last != nil && last.Key == c.Key && last.Version == c.Version {
@@ -90,42 +97,15 @@ func (s *Sink) object(ds []pipeline.Delivery, of []int) (name string, body []byt
 			continue
 		}
 		last = c
-		if c.Version.Compare(first) < 0 {
-			first = c.Version
-		}
-		if c.Version.Compare(latest) > 0 {
-			latest = c.Version
-		}
 		if line, err = appendLine(line[:0], c, s.images); err != nil {
-			return "", nil, err
+			return Object{}, err
 		}
-		if _, err := lines.Write(append(line, '\n')); err != nil {
-			return "", nil, fmt.Errorf("archive: compress: %w", err)
+		if err := body.add(line, c.Version); err != nil {
+			return Object{}, err
 		}
 	}
-	if err := encoder.Close(); err != nil {
-		return "", nil, fmt.Errorf("archive: compress: %w", err)
-	}
-	sum := hex.EncodeToString(digest.Sum(nil)[:16])
-	return fmt.Sprintf("%s-%s-%s%s", first, latest, sum, logSuffix), out.Bytes(), nil
+	return o, body.finish(&o, folder)
 }
-
-// encoder is one that is free. It has no goroutines, its output depends on its
-// input alone, and its window lets a reader merge many objects in little memory.
-func (s *Sink) encoder(out io.Writer) (*zstd.Encoder, error) {
-	if e, ok := s.encoders.Get().(*zstd.Encoder); ok {
-		e.Reset(out)
-		return e, nil
-	}
-	e, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		return nil, fmt.Errorf("archive: compress: %w", err)
-	}
-	return e, nil
-}
-
-// logSuffix ends the name of every object of a log.
-const logSuffix = ".jsonl.zst"
 
 // parallelItems is how many objects of one Write are written at once.
 const parallelItems = 16
@@ -159,7 +139,7 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.Put(ctx, p.Name, append(line, '\n'))
+	err = s.store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags})
 	if !errors.Is(err, ErrExists) {
 		return err
 	}

@@ -46,11 +46,11 @@ func (s faultySearch) Apply(ctx context.Context, ms []search.Mutation) ([]search
 	return s.Store.Apply(ctx, ms)
 }
 
-func (s faultyArchive) Put(ctx context.Context, name string, body []byte) error {
-	if err := s.faults.fail(name + string(body)); err != nil {
+func (s faultyArchive) Put(ctx context.Context, o archive.Object) error {
+	if err := s.faults.fail(o.Name + string(o.Body)); err != nil {
 		return err
 	}
-	return s.Store.Put(ctx, name, body)
+	return s.Store.Put(ctx, o)
 }
 
 func (s faultyNotify) Publish(ctx context.Context, ms []notify.Message) error {

@@ -149,6 +149,6 @@ type faulty struct {
 	faults *sinktest.Faults
 }
 
-func (s faulty) Put(ctx context.Context, name string, body []byte) error {
-	return s.faults.Call(1, func(int) error { return s.Store.Put(ctx, name, body) })
+func (s faulty) Put(ctx context.Context, o archive.Object) error {
+	return s.faults.Call(1, func(int) error { return s.Store.Put(ctx, o) })
 }

@@ -82,19 +82,19 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-// Put writes one file. Where there is one of the name already it answers
+// Put writes one file, without tags. Where there is one of the name already it answers
 // archive.ErrExists; any other error is transient.
-func (s *Store) Put(ctx context.Context, name string, body []byte) error {
+func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	if err := ctx.Err(); err != nil {
 		return pipeline.Transient(err)
 	}
-	path := filepath.Join(s.dir, pathOf(name))
-	err := s.put(path, body)
+	path := filepath.Join(s.dir, pathOf(o.Name))
+	err := s.put(path, o.Body)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s: %w", name, archive.ErrExists)
+		return fmt.Errorf("%s: %w", o.Name, archive.ErrExists)
 	case err != nil:
-		return disk.Failed(fmt.Errorf("archive: write %s: %w", name, err))
+		return disk.Failed(fmt.Errorf("archive: write %s: %w", o.Name, err))
 	}
 	return nil
 }
@@ -169,11 +169,11 @@ func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// Names yields the names of the objects that start with prefix, in the order of
-// their bytes. It reads all names before the first is yielded.
-func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		var names []string
+// List yields the objects whose names start with prefix, in the order of the
+// bytes of their names. It looks at all files before the first is yielded.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
+	return func(yield func(archive.Info, error) bool) {
+		var infos []archive.Info
 		err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -188,21 +188,23 @@ func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 				return err
 			}
 			name, err := nameOf(rel)
+			if err != nil || !strings.HasPrefix(name, prefix) {
+				return err
+			}
+			file, err := e.Info()
 			if err != nil {
 				return err
 			}
-			if strings.HasPrefix(name, prefix) {
-				names = append(names, name)
-			}
+			infos = append(infos, archive.Info{Name: name, Size: file.Size(), Modified: file.ModTime()})
 			return nil
 		})
 		if err != nil {
-			yield("", fmt.Errorf("archive: list %s: %w", s.dir, err))
+			yield(archive.Info{}, fmt.Errorf("archive: list %s: %w", s.dir, err))
 			return
 		}
-		slices.Sort(names)
-		for _, name := range names {
-			if !yield(name, nil) {
+		slices.SortFunc(infos, func(a, b archive.Info) int { return strings.Compare(a.Name, b.Name) })
+		for _, info := range infos {
+			if !yield(info, nil) {
 				return
 			}
 		}

@@ -45,11 +45,11 @@ func get(t *testing.T, s *dir.Store, name string) string {
 func names(t *testing.T, s *dir.Store, prefix string) []string {
 	t.Helper()
 	var all []string
-	for name, err := range s.Names(t.Context(), prefix) {
+	for info, err := range s.List(t.Context(), prefix) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, name)
+		all = append(all, info.Name)
 	}
 	return all
 }
@@ -59,7 +59,7 @@ func TestObjects(t *testing.T) {
 	s := open(t, path)
 	all := []string{"a", "a/b", "a/b.json", "a/b.json/c.json", "b//x", "../up", strings.Repeat("ü", 300) + ".json"}
 	for _, name := range all {
-		if err := s.Put(t.Context(), name, []byte("of "+name)); err != nil {
+		if err := s.Put(t.Context(), archive.Object{Name: name, Body: []byte("of " + name)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,10 +83,10 @@ func TestObjects(t *testing.T) {
 
 func TestAnObjectIsNeverOverwritten(t *testing.T) {
 	s := open(t, t.TempDir())
-	if err := s.Put(t.Context(), "a.json", []byte("first")); err != nil {
+	if err := s.Put(t.Context(), archive.Object{Name: "a.json", Body: []byte("first")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(t.Context(), "a.json", []byte("second")); !errors.Is(err, archive.ErrExists) {
+	if err := s.Put(t.Context(), archive.Object{Name: "a.json", Body: []byte("second")}); !errors.Is(err, archive.ErrExists) {
 		t.Errorf("a second Put: %v, want ErrExists", err)
 	}
 	if got := get(t, s, "a.json"); got != "first" {
@@ -101,7 +101,9 @@ func TestOneOfManyWritersWins(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range writers {
 		s := open(t, path) // as another process
-		wg.Go(func() { errs[i] = s.Put(t.Context(), "folder/a.json", fmt.Appendf(nil, "of %d", i)) })
+		wg.Go(func() {
+			errs[i] = s.Put(t.Context(), archive.Object{Name: "folder/a.json", Body: fmt.Appendf(nil, "of %d", i)})
+		})
 	}
 	wg.Wait()
 	winner := -1
@@ -124,7 +126,7 @@ func TestOneOfManyWritersWins(t *testing.T) {
 // when it is surely nobody's.
 func TestUnfinishedFiles(t *testing.T) {
 	path := t.TempDir()
-	if err := open(t, path).Put(t.Context(), "a.json", []byte("x")); err != nil {
+	if err := open(t, path).Put(t.Context(), archive.Object{Name: "a.json", Body: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
 	old, young := filepath.Join(path, "~tmp", "old"), filepath.Join(path, "~tmp", "young")
@@ -156,13 +158,13 @@ func TestErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, "a"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Put(t.Context(), "a/b.json", []byte("x")) // a foreign file is in the way
+	err := s.Put(t.Context(), archive.Object{Name: "a/b.json", Body: []byte("x")}) // a foreign file is in the way
 	if _, retry := pipeline.Retryable(err); !retry {
 		t.Errorf("a folder that cannot be made: %v, want a transient error", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Put(ctx, "b.json", nil); !errors.Is(err, context.Canceled) {
+	if err := s.Put(ctx, archive.Object{Name: "b.json"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled Put: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(path, "b.json")); !errors.Is(err, fs.ErrNotExist) {

@@ -3,6 +3,7 @@ package dir
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,7 +47,7 @@ func pathOf(name string) string {
 
 // fileLike tells whether escaped text is named as the objects of archives are.
 func fileLike(text string) bool {
-	return strings.HasSuffix(text, ".json") || strings.HasSuffix(text, ".zst")
+	return slices.ContainsFunc([]string{".json", ".zst", ".gz", ".parquet"}, func(end string) bool { return strings.HasSuffix(text, end) })
 }
 
 func escapeSegment(s string) string {

@@ -10,7 +10,7 @@ import (
 
 func TestRanges(t *testing.T) {
 	s := open(t, t.TempDir())
-	if err := s.Put(t.Context(), "a.json", []byte("0123456789")); err != nil {
+	if err := s.Put(t.Context(), archive.Object{Name: "a.json", Body: []byte("0123456789")}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {

@@ -69,16 +69,18 @@ type oneObject put
 var _ archive.Lister = oneObject{}
 
 // Put is never called.
-func (oneObject) Put(context.Context, string, []byte) error { return archive.ErrExists }
+func (oneObject) Put(context.Context, archive.Object) error { return archive.ErrExists }
 
 // Get opens the object.
 func (p oneObject) Get(context.Context, string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(p.body)), nil
 }
 
-// Names yields its name.
-func (p oneObject) Names(context.Context, string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) { yield(p.name, nil) }
+// List yields it.
+func (p oneObject) List(context.Context, string) iter.Seq2[archive.Info, error] {
+	return func(yield func(archive.Info, error) bool) {
+		yield(archive.Info{Name: p.name, Size: int64(len(p.body))}, nil)
+	}
 }
 
 // archived are changes as an archive holds them.

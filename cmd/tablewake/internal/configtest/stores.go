@@ -121,13 +121,13 @@ func (s *stores) Archive(ctx context.Context, cfg *config.Config, spec config.Si
 }
 
 // Put writes an object, and remembers whose it is.
-func (b bucket) Put(ctx context.Context, name string, body []byte) error {
-	if err := b.Store.Put(ctx, name, body); err != nil {
+func (b bucket) Put(ctx context.Context, o archive.Object) error {
+	if err := b.Store.Put(ctx, o); err != nil {
 		return err
 	}
 	b.of.mu.Lock()
 	defer b.of.mu.Unlock()
-	b.of.puts = append(b.of.puts, put{b.sink, name, bytes.Clone(body)})
+	b.of.puts = append(b.of.puts, put{b.sink, o.Name, bytes.Clone(o.Body)})
 	return nil
 }
 

@@ -1,0 +1,95 @@
+package archive
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Format is how the objects of a log are written. It ends their names.
+type Format string
+
+// The formats of a log.
+const (
+	JSONLZstd Format = "jsonl.zst" // JSON lines, compressed by zstd
+	JSONLGzip Format = "jsonl.gz"  // JSON lines, compressed by gzip
+)
+
+var formats = []Format{JSONLZstd, JSONLGzip}
+
+// suffix ends the name of every object of the format.
+func (f Format) suffix() string { return "." + string(f) }
+
+// contentType is the media type of the format's objects.
+func (f Format) contentType() string {
+	if f == JSONLGzip {
+		return "application/gzip"
+	}
+	return "application/zstd"
+}
+
+// formatOf is the format of a log's object, false of any other object.
+func formatOf(name string) (Format, bool) {
+	for _, f := range formats {
+		if strings.HasSuffix(name, f.suffix()) {
+			return f, true
+		}
+	}
+	return "", false
+}
+
+func isLog(name string) bool {
+	_, log := formatOf(name)
+	return log
+}
+
+// compressor is a compressing writer that can be used again.
+type compressor interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}
+
+// compressors are those of one format that are free. One has no goroutines, its output
+// depends on its input alone, and its window lets a reader merge many objects
+// in little memory.
+type compressors struct {
+	format Format
+	pool   sync.Pool
+}
+
+func (cs *compressors) get(out io.Writer) (compressor, error) {
+	c, ok := cs.pool.Get().(compressor)
+	if !ok {
+		var err error
+		if c, err = newCompressor(cs.format); err != nil {
+			return nil, fmt.Errorf("archive: compress: %w", err)
+		}
+	}
+	c.Reset(out)
+	return c, nil
+}
+
+func (cs *compressors) put(c compressor) { cs.pool.Put(c) }
+
+func newCompressor(f Format) (compressor, error) {
+	if f == JSONLGzip {
+		return gzip.NewWriter(nil), nil
+	}
+	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
+}
+
+// decompress reads the lines of an object of a format.
+func decompress(f Format, r io.Reader) (io.ReadCloser, error) {
+	if f == JSONLGzip {
+		return gzip.NewReader(r)
+	}
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, err
+	}
+	return z.IOReadCloser(), nil
+}

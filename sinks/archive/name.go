@@ -1,0 +1,89 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// Fingerprints is the folder in which a store keeps what is no object of an archive,
+// beside the objects. No object's name has it.
+const Fingerprints = ".~fingerprints"
+
+// Names must do on every server that speaks S3, also where objects are files:
+// no segment is empty, "." or "..", or longer than 255 bytes. Values come escaped
+// ([template.Template.AppendObjectKey]) and hold neither "/" nor "~"; so the
+// literals are checked once, and what is long is shortened so that no two names fall
+// together.
+const (
+	longSegment = 254 // what is cut is longer by one than any segment that is not
+	longName    = 800 // S3 takes 1,024 bytes, and an object of a log has 150 of its own
+)
+
+// shortened is name, or, where a segment or the whole is too long, its beginning with a
+// digest: a segment that is cut has a length of its own, a name that is cut
+// ends in a segment that begins with "~".
+func shortened(name string) string {
+	if len(name) <= longSegment {
+		return name
+	}
+	segments := strings.Split(name, "/")
+	for i, s := range segments {
+		if len(s) > longSegment {
+			segments[i] = s[:longSegment-64] + "~" + digest(s)
+		}
+	}
+	short := strings.Join(segments, "/")
+	if len(short) <= longName {
+		return short
+	}
+	begin := short[:longName-65]
+	return begin[:strings.LastIndexByte(begin, '/')+1] + "~" + digest(name)
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// checkName says what is wrong with the literal part of names: a prefix and the
+// template behind it. option names both.
+func checkName(option, prefix string, t *template.Template, end string) error {
+	name := prefix
+	if t != nil {
+		name += strings.Join(t.Literals(), "x") // values are never empty
+	}
+	name += end
+	problem := ""
+	switch {
+	case !utf8.ValidString(name):
+		problem = "is not UTF-8"
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7F }):
+		problem = "holds a control character"
+	case strings.Contains(name, `\`):
+		problem = `holds a \: folders are parted by /`
+	case len(prefix) > longName/2:
+		problem = fmt.Sprintf("is longer than %d bytes", longName/2)
+	}
+	for i, s := range strings.Split(name, "/") {
+		switch {
+		case problem != "":
+		case s == "" && i == 0:
+			problem = "begins with /: object names do not"
+		case s == "":
+			problem = "has a segment without text: write one / between two segments, and none at the end"
+		case s == "." || s == "..":
+			problem = fmt.Sprintf("has the segment %s, which is not kept by every server", s)
+		case s[0] == '~' || s == Fingerprints:
+			problem = fmt.Sprintf("has the segment %s: names that begin so are the archive's own", s)
+		}
+	}
+	if problem == "" {
+		return nil
+	}
+	return fmt.Errorf("archive: %s %q %s", option, strings.TrimSuffix(name, end), problem)
+}

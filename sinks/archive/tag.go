@@ -1,0 +1,90 @@
+package archive
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// TagTemplate is a tag of every object.
+type TagTemplate struct {
+	Key   string
+	Value *template.Template // of a log: text and {@table} only, as an object holds changes of many items
+}
+
+// What S3 takes (Using object tags, Amazon S3 User Guide).
+const (
+	maxTags     = 10
+	maxTagKey   = 128
+	maxTagValue = 256
+)
+
+func checkTags(tags []TagTemplate, layout Layout) error {
+	seen := make(map[string]bool)
+	for _, t := range tags {
+		switch {
+		case len(tags) > maxTags:
+			return fmt.Errorf("archive: Tags: an object takes %d tags, and these are %d", maxTags, len(tags))
+		case seen[t.Key]:
+			return fmt.Errorf("archive: Tags: %q is there twice", t.Key)
+		case t.Key == "" || utf8.RuneCountInString(t.Key) > maxTagKey || strings.ContainsFunc(t.Key, func(r rune) bool { return !inTag(r) }) || strings.HasPrefix(t.Key, "aws:"):
+			return fmt.Errorf("archive: Tags: %q is no key of a tag: 1 to %d letters, digits, spaces and + - = . _ : / @, not beginning with aws:", t.Key, maxTagKey)
+		case t.Value == nil:
+			return fmt.Errorf("archive: Tags: the template of %q is nil", t.Key)
+		case layout == Log && !t.Value.OfTable():
+			return fmt.Errorf("archive: Tags: %s: %q differs from change to change, and an object of the layout %q holds many: write text and {@table} only, or take the layout %q", t.Key, t.Value, Log, PerItem)
+		}
+		seen[t.Key] = true
+	}
+	return nil
+}
+
+// tagsOf are the tags of an object of a change: without those whose value misses.
+func (s *Sink) tagsOf(scope template.Scope) ([]Tag, error) {
+	if len(s.tags) == 0 {
+		return nil, nil
+	}
+	tags := make([]Tag, 0, len(s.tags))
+	for _, t := range s.tags {
+		text, missing, err := t.Value.AppendText(nil, scope)
+		if err != nil {
+			return nil, fmt.Errorf("archive: tag %s: %w", t.Key, err)
+		}
+		if missing == "" && len(text) > 0 {
+			tags = append(tags, Tag{t.Key, tagText(string(text))})
+		}
+	}
+	return tags, nil
+}
+
+// tagText is text as a tag may hold it, so that different texts stay different: bytes
+// of other characters, and "=", become "=" and two hex digits, and what is
+// too long is cut and ends in "==" and a digest.
+func tagText(text string) string {
+	whole := text
+	var b strings.Builder
+	for len(text) > 0 {
+		r, n := utf8.DecodeRuneInString(text)
+		if r != '=' && inTag(r) {
+			b.WriteRune(r)
+		} else {
+			for _, c := range []byte(text[:n]) {
+				fmt.Fprintf(&b, "=%02X", c)
+			}
+		}
+		text = text[n:]
+	}
+	safe := b.String()
+	if utf8.RuneCountInString(safe) <= maxTagValue {
+		return safe
+	}
+	return string([]rune(safe)[:maxTagValue-66]) + "==" + digest(whole)
+}
+
+// inTag tells whether S3 takes r in a tag.
+func inTag(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" +-=._:/@", r)
+}
