@@ -1,0 +1,215 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Attributes of the state table.
+const (
+	attrPK      = "pk"
+	attrSK      = "sk"
+	attrExpires = "expires" // Unix seconds, of what may go
+	attrWritten = "written" // Unix nanoseconds, of what may go: when it was
+)
+
+// TableSpec is a table as it is made and as it is expected.
+type TableSpec struct {
+	Name string
+	PK   KeyAttribute
+	SK   KeyAttribute // the zero KeyAttribute where the table has no sort key
+	TTL  string       // attribute with the time when an item may go, in Unix seconds; "" where nothing expires
+}
+
+// KeyAttribute is one attribute of a table's key.
+type KeyAttribute struct {
+	Name string
+	Type types.ScalarAttributeType // S, N or B
+}
+
+// StateTable is the state table.
+func (db *DB) StateTable() TableSpec {
+	return TableSpec{
+		Name: db.table,
+		PK:   KeyAttribute{attrPK, types.ScalarAttributeTypeS},
+		SK:   KeyAttribute{attrSK, types.ScalarAttributeTypeS},
+		TTL:  attrExpires,
+	}
+}
+
+// CreateState makes the state table where there is none (see [DB.Create]), and notes
+// when it began to remember.
+func (db *DB) CreateState(ctx context.Context) error {
+	if err := db.Create(ctx, db.StateTable()); err != nil {
+		return err
+	}
+	_, err := db.Memory(ctx)
+	return err
+}
+
+// Create makes a table where there is none, billed on demand, with its TTL, and waits
+// until it is active. One that is there is checked as [DB.Check] does, and its TTL is
+// enabled where it has none; nothing else of it is changed. Several processes may do so
+// at once.
+func (db *DB) Create(ctx context.Context, t TableSpec) error {
+	_, err := db.describe(ctx, t.Name)
+	if errors.Is(err, ErrNoTable) {
+		err = db.create(ctx, t)
+	}
+	if err != nil {
+		return err
+	}
+	if err := db.Check(ctx, t); err != nil {
+		return err
+	}
+	return db.enableTTL(ctx, t)
+}
+
+func (db *DB) create(ctx context.Context, t TableSpec) error {
+	in := &dynamodb.CreateTableInput{TableName: aws.String(t.Name), BillingMode: types.BillingModePayPerRequest}
+	for i, k := range t.key() {
+		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(k.Name), AttributeType: k.Type})
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.Name), KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
+	}
+	_, err := call(ctx, db, "CreateTable", t.Name, func(o func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
+		out, err := db.client.CreateTable(ctx, in, o)
+		if _, exists := errors.AsType[*types.ResourceInUseException](err); exists { // another process was first, or the answer was lost
+			return out, nil
+		}
+		return out, err
+	})
+	return err
+}
+
+// key is the attributes of the key.
+func (t TableSpec) key() []KeyAttribute {
+	if t.SK.Name == "" {
+		return []KeyAttribute{t.PK}
+	}
+	return []KeyAttribute{t.PK, t.SK}
+}
+
+// Check waits until the table is active, and returns a fatal error where there is
+// none, or where its key is another one. Of a key attribute without a Type only the
+// name is compared.
+func (db *DB) Check(ctx context.Context, t TableSpec) error {
+	for try := 0; ; try++ {
+		d, err := db.describe(ctx, t.Name)
+		if err != nil {
+			return err
+		}
+		switch d.TableStatus {
+		case types.TableStatusActive, types.TableStatusUpdating, "":
+			return t.compare(d)
+		case types.TableStatusCreating:
+		default:
+			return pipeline.Fatal(&Error{Op: "DescribeTable", Table: t.Name, Action: -1, Detail: "the table is " + string(d.TableStatus), Hint: "wait until it is ACTIVE, or use another one"})
+		}
+		if !sleep(ctx, min(200*time.Millisecond<<min(try, 4), 2*time.Second)) {
+			return stopped(ctx)
+		}
+	}
+}
+
+func (db *DB) describe(ctx context.Context, table string) (*types.TableDescription, error) {
+	out, err := call(ctx, db, "DescribeTable", table, func(o func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+		return db.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)}, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.Table, nil
+}
+
+// Describe is the key of a table, as it is: what a caller needs that knows only its name.
+func (db *DB) Describe(ctx context.Context, table string) (TableSpec, error) {
+	d, err := db.describe(ctx, table)
+	if err != nil {
+		return TableSpec{}, err
+	}
+	return specOf(d), nil
+}
+
+func specOf(d *types.TableDescription) TableSpec {
+	t := TableSpec{Name: aws.ToString(d.TableName)}
+	for _, k := range d.KeySchema {
+		a := KeyAttribute{Name: aws.ToString(k.AttributeName)}
+		i := slices.IndexFunc(d.AttributeDefinitions, func(d types.AttributeDefinition) bool { return aws.ToString(d.AttributeName) == a.Name })
+		if i >= 0 {
+			a.Type = d.AttributeDefinitions[i].AttributeType
+		}
+		if k.KeyType == types.KeyTypeHash {
+			t.PK = a
+		} else {
+			t.SK = a
+		}
+	}
+	return t
+}
+
+// compare is the error of a table whose key is not the one that is expected.
+func (t TableSpec) compare(d *types.TableDescription) error {
+	is := specOf(d)
+	same := func(a, b KeyAttribute) bool { return a.Name == b.Name && (a.Type == "" || a.Type == b.Type) }
+	if same(t.PK, is.PK) && same(t.SK, is.SK) {
+		return nil
+	}
+	return pipeline.Fatal(&Error{
+		Op: "DescribeTable", Table: t.Name, Action: -1,
+		Detail: fmt.Sprintf("its key is %s, and %s is needed", is.keyText(), t.keyText()),
+		Hint:   "name another table, or change the key in the configuration",
+	})
+}
+
+func (t TableSpec) keyText() string {
+	text := ""
+	for i, k := range t.key() {
+		if i > 0 {
+			text += ", "
+		}
+		text += k.Name
+		if k.Type != "" {
+			text += " (" + string(k.Type) + ")"
+		}
+	}
+	return text
+}
+
+// enableTTL enables the TTL of a table that has none. One that has another is left
+// as it is, and told: what should expire would stay.
+func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
+	if t.TTL == "" {
+		return nil
+	}
+	out, err := call(ctx, db, "DescribeTimeToLive", t.Name, func(o func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error) {
+		return db.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(t.Name)}, o)
+	})
+	if err != nil {
+		return err
+	}
+	if d := out.TimeToLiveDescription; d != nil && d.TimeToLiveStatus != types.TimeToLiveStatusDisabled && d.TimeToLiveStatus != "" {
+		if is := aws.ToString(d.AttributeName); is != t.TTL && d.TimeToLiveStatus != types.TimeToLiveStatusDisabling {
+			return pipeline.Fatal(&Error{Op: "DescribeTimeToLive", Table: t.Name, Action: -1, Detail: "its TTL attribute is " + is + ", and " + t.TTL + " is needed", Hint: "change the table's TTL, or name another table"})
+		}
+		return nil
+	}
+	_, err = call(ctx, db, "UpdateTimeToLive", t.Name, func(o func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
+		return db.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+			TableName:               aws.String(t.Name),
+			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(t.TTL), Enabled: aws.Bool(true)},
+		}, o)
+	})
+	if errors.Is(err, ErrInvalid) { // another process was first: it is enabled already
+		return nil
+	}
+	return err
+}

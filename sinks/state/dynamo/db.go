@@ -1,0 +1,158 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Item is an item of a table, or the key of one, as the SDK has it.
+type Item = map[string]types.AttributeValue
+
+// Options shape a DB.
+type Options struct {
+	Client      Client           // Required.
+	Table       string           // name of the state table. Required.
+	Retention   time.Duration    // how long a guard without a row and a contribution without a share live. Default: [state.DefaultRetention]
+	Concurrency int              // requests that one call has in flight at most. Default: 16
+	Attempts    int              // how often a request is sent before its error is reported: throttled, cut, or in conflict. Default: 4
+	Backoff     pipeline.Backoff // between these. Default: full jitter from 50ms to 2s
+	Now         func() time.Time // what expires is reckoned from. Default: [time.Now]
+}
+
+// DB is the state table, and the calls to it and to the tables of rows. It is safe for
+// concurrent use. It starts no goroutine that outlives a call.
+type DB struct {
+	client      Client
+	table       string
+	retention   time.Duration
+	concurrency int
+	attempts    int
+	backoff     pipeline.Backoff
+	now         func() time.Time
+	closed      atomic.Bool
+
+	touched sync.Map // Target -> nothing: those that are known to be marked as written to
+}
+
+// New makes a DB of o; the error names the field that is wrong. It calls nothing.
+func New(o Options) (*DB, error) {
+	switch {
+	case o.Client == nil:
+		return nil, errors.New("dynamodb: Client is missing")
+	case o.Table == "":
+		return nil, errors.New("dynamodb: Table, the name of the state table, is empty (state.table in the configuration)")
+	case o.Retention < 0:
+		return nil, fmt.Errorf("dynamodb: Retention is %s: it can't be negative", o.Retention)
+	case o.Concurrency < 0 || o.Attempts < 0:
+		return nil, errors.New("dynamodb: Concurrency and Attempts can't be negative")
+	}
+	db := &DB{
+		client:      o.Client,
+		table:       o.Table,
+		retention:   cmp.Or(o.Retention, state.DefaultRetention),
+		concurrency: cmp.Or(o.Concurrency, 16),
+		attempts:    cmp.Or(o.Attempts, 4),
+		backoff:     pipeline.Backoff{Base: cmp.Or(o.Backoff.Base, 50*time.Millisecond), Max: cmp.Or(o.Backoff.Max, 2*time.Second)},
+		now:         o.Now,
+	}
+	if db.now == nil {
+		db.now = time.Now
+	}
+	return db, nil
+}
+
+// Table is the name of the state table.
+func (db *DB) Table() string { return db.table }
+
+// Close refuses all further calls. The client stays its owner's. A second Close does nothing.
+func (db *DB) Close() error {
+	db.closed.Store(true)
+	return nil
+}
+
+// Each calls do for 0 to n-1, with as many calls at once as the DB may have in flight,
+// and waits for all of them.
+func (db *DB) Each(n int, do func(i int)) {
+	if n == 1 {
+		do(0)
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, db.concurrency) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// each is Each where the first error, by index, is that of the whole.
+func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
+	errs := make([]error, n)
+	db.Each(n, func(i int) {
+		if ctx.Err() != nil {
+			errs[i] = stopped(ctx)
+			return
+		}
+		errs[i] = do(i)
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call sends a request until it is answered, or until its error is no passing one. The
+// same request, with the same token where it has one, is sent again: who calls it made sure
+// that this does no harm.
+func call[T any](ctx context.Context, db *DB, op, table string, send func(o func(*dynamodb.Options)) (T, error)) (T, error) {
+	for attempt := 0; ; attempt++ {
+		var none T
+		if db.closed.Load() {
+			return none, pipeline.Fatal(&Error{Op: op, Table: table, Action: -1, Kind: errClosed})
+		}
+		out, err := send(once)
+		if err == nil {
+			return out, nil
+		}
+		err = failed(ctx, op, table, err)
+		wait, again := pipeline.Retryable(err)
+		if !again || attempt+1 >= db.attempts || errors.Is(err, ErrTokenReused) || ctx.Err() != nil {
+			return none, err
+		}
+		if !sleep(ctx, db.backoff.Delay(attempt, wait)) {
+			return none, stopped(ctx)
+		}
+	}
+}
+
+// once keeps the SDK from trying again by itself: it knows nothing of the reasons of
+// a transaction.
+func once(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

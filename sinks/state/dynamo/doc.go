@@ -1,0 +1,47 @@
+// Package dynamo keeps, in one DynamoDB table, what pipelines must remember: guards,
+// contributions, quarantine marks, gaps and fingerprints, and carries the calls of the
+// stores whose rows change in one transaction with that.
+//
+// A [DB] is a client and the name of the state table. What a call reports as done is
+// durable; whatever it reads is read consistently. It classifies what DynamoDB answers
+// once, for all who stand on it: see [Error]. Several pipelines may share a table, and
+// any number of processes work on it at once.
+//
+// # Transactions
+//
+// [DB.Transact] writes up to 100 actions or none. Where conditions are not met, a
+// [ConditionError] names the actions; a conflict with another transaction is tried again
+// here, with the same client token, before it is reported. DynamoDB refuses two actions on
+// one item, so callers merge them. [DB.Write] is one action by itself, at half the price.
+//
+// # The table
+//
+// It has a partition key pk and a sort key sk, both S, and the TTL attribute expires.
+// [DB.CreateState] makes it. Names of pipelines, views and tables are percent-encoded in
+// keys; item keys and row keys are so already; # is in none of them, stands between
+// them, and sorts before all that they are made of.
+//
+//	what            pk                                   sk              besides
+//	guard           guard#PIPELINE#VIEW#TABLE#ITEM       -               version, row, written, expires
+//	contribution    contribution#PIPELINE#VIEW#TABLE#ITEM  -             version, shares, written, expires
+//	seat of a row   seat#PIPELINE#VIEW#TABLE#ROW         -               revision, holder, ...
+//	claim on a row  seat#PIPELINE#VIEW#TABLE#ROW         claim#ITEM      version, time, attributes
+//	member          member#PIPELINE#VIEW#TABLE#ROW#VALUE sort key by value
+//	target          targets#PIPELINE                     VIEW#TABLE      there once anything was written to it
+//	mark            marks#PIPELINE                       SINK#ITEM       letters, since, key
+//	gap             gaps#PIPELINE                        a digest        stream, shard, after, before, from, to, found
+//	fingerprint     fingerprints                         PIPELINE#SINK   generation, settings
+//	memory          memory                               -               born
+//
+// Guards, contributions, seats and members, which grow with the source table, have a
+// partition each or one for each row, so that no partition is hot that the rows' are not.
+// Where a key would be longer than DynamoDB takes, its last part is cut and ends in #
+// and the SHA-256 of the whole part; the whole key stands beside it as an attribute.
+//
+// # What is forgotten
+//
+// A guard without a row and a contribution without a share carry expires, so that
+// DynamoDB deletes them once they are older than the retention. As soon as there is a row or
+// a share again, the item is written without it: what has one never expires. [DB.Purge]
+// does the same by hand, for tables without TTL.
+package dynamo

@@ -1,0 +1,186 @@
+package dynamotest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"syscall"
+)
+
+// Refuse answers with an error of the API instead of sending the call: a status and a
+// code, such as 400 and ProvisionedThroughputExceededException.
+func Refuse(status int, code, message string) Fault {
+	return func(r *Request) (*http.Response, error) {
+		return r.answer(status, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": message})
+	}
+}
+
+// Throttle is what a table over its throughput answers.
+func Throttle() Fault {
+	return Refuse(http.StatusBadRequest, "ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table was exceeded.")
+}
+
+// Unavailable is a page of a proxy: a status that is no answer of the API.
+func Unavailable(status int) Fault {
+	return func(r *Request) (*http.Response, error) {
+		return response(r.http, status, []byte("<html>"+http.StatusText(status)+"</html>")), nil
+	}
+}
+
+// Reason is why an action was cancelled.
+type Reason struct {
+	Code, Message string
+	Item          map[string]any // DynamoDB JSON: as it stands there
+}
+
+// Cancel cancels a transaction for these reasons, in the order of its actions; the zero
+// Reason, and one that is missing, is None. Of any other call it is a conflict.
+func Cancel(reasons ...Reason) Fault {
+	return func(r *Request) (*http.Response, error) {
+		if r.Op != "TransactWriteItems" {
+			return Refuse(http.StatusBadRequest, "TransactionConflictException", "Transaction is ongoing for the item")(r)
+		}
+		var in struct{ TransactItems []json.RawMessage }
+		if err := json.Unmarshal(r.Body, &in); err != nil {
+			return nil, err
+		}
+		all := make([]map[string]any, len(in.TransactItems))
+		for i := range all {
+			all[i] = map[string]any{"Code": "None"}
+			if i < len(reasons) && reasons[i].Code != "" {
+				all[i] = map[string]any{"Code": reasons[i].Code, "Message": reasons[i].Message}
+				if reasons[i].Item != nil {
+					all[i]["Item"] = reasons[i].Item
+				}
+			}
+		}
+		return r.answer(http.StatusBadRequest, map[string]any{
+			"__type":              "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+			"Message":             "Transaction cancelled, please refer cancellation reasons for specific reasons",
+			"CancellationReasons": all,
+		})
+	}
+}
+
+// Conflict is another transaction on the items of a call.
+func Conflict() Fault {
+	return Cancel(Reason{Code: "TransactionConflict", Message: "Transaction is ongoing for the item"})
+}
+
+// Reset breaks the connection before the call is sent: nothing is executed.
+func Reset() Fault {
+	return func(*Request) (*http.Response, error) { return nil, syscall.ECONNRESET }
+}
+
+// Lost has the call executed, and breaks the connection before the answer.
+func Lost() Fault {
+	return func(r *Request) (*http.Response, error) {
+		resp, err := r.Send()
+		if err == nil {
+			err = errors.Join(syscall.ECONNRESET, resp.Body.Close())
+		}
+		return nil, err
+	}
+}
+
+// Cut has the call executed, and breaks the answer off behind its first n bytes.
+func Cut(n int) Fault {
+	return func(r *Request) (*http.Response, error) {
+		resp, err := r.Send()
+		if err != nil {
+			return nil, err
+		}
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(io.LimitReader(resp.Body, int64(n)), failing{}), resp.Body}
+		return resp, nil
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// Meanwhile does something before the call is sent: another writer is faster.
+func Meanwhile(do func()) Fault {
+	return func(r *Request) (*http.Response, error) {
+		do()
+		return r.Send()
+	}
+}
+
+// Unprocessed has n of the keys of a BatchGetItem answered, and the others come back
+// as unprocessed. Of any other call it is a throttle.
+func Unprocessed(n int) Fault {
+	return func(r *Request) (*http.Response, error) {
+		if r.Op != "BatchGetItem" {
+			return Throttle()(r)
+		}
+		var in struct {
+			RequestItems map[string]map[string]json.RawMessage
+		}
+		if err := json.Unmarshal(r.Body, &in); err != nil {
+			return nil, err
+		}
+		asked, back := make(map[string]any), make(map[string]any)
+		for _, table := range slices.Sorted(maps.Keys(in.RequestItems)) {
+			var keys []json.RawMessage
+			if err := json.Unmarshal(in.RequestItems[table]["Keys"], &keys); err != nil {
+				return nil, err
+			}
+			now := keys[:min(n, len(keys))]
+			n -= len(now)
+			for part, keys := range map[*map[string]any][]json.RawMessage{&asked: now, &back: keys[len(now):]} {
+				if len(keys) == 0 {
+					continue
+				}
+				of := map[string]any{"Keys": keys}
+				for name, v := range in.RequestItems[table] {
+					if name != "Keys" {
+						of[name] = v
+					}
+				}
+				(*part)[table] = of
+			}
+		}
+		out := map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": back}
+		if len(asked) == 0 {
+			return r.answer(http.StatusOK, out)
+		}
+		var err error
+		if r.Body, err = json.Marshal(map[string]any{"RequestItems": asked}); err != nil {
+			return nil, err
+		}
+		resp, err := r.Send()
+		if err != nil || resp.StatusCode != http.StatusOK {
+			return resp, err
+		}
+		var answered struct{ Responses json.RawMessage }
+		err = errors.Join(json.NewDecoder(resp.Body).Decode(&answered), resp.Body.Close())
+		if err != nil {
+			return nil, fmt.Errorf("the answer to a BatchGetItem: %w", err)
+		}
+		out["Responses"] = answered.Responses
+		return r.answer(http.StatusOK, out)
+	}
+}
+
+// answer is an answer of the API without a server.
+func (r *Request) answer(status int, body map[string]any) (*http.Response, error) {
+	b, err := json.Marshal(body)
+	return response(r.http, status, b), err
+}
+
+func response(req *http.Request, status int, body []byte) *http.Response {
+	return &http.Response{
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: req,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}

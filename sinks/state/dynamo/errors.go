@@ -1,0 +1,245 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// What an [Error] can be. See the errors of each call in the DynamoDB API reference.
+var (
+	// ErrThrottled: the table, one of its partitions or an index is over its throughput. Transient.
+	ErrThrottled = errors.New("throttled")
+	// ErrRequestLimit: the account is over its quota of requests in this Region. Transient.
+	ErrRequestLimit = errors.New("the account is over its request limit")
+	// ErrConflict: another transaction or write is on one of the items. Transient.
+	ErrConflict = errors.New("in conflict with another write")
+	// ErrInProgress: the same transaction, by its client token, is still being executed. Transient.
+	ErrInProgress = errors.New("the same transaction is in progress")
+	// ErrTokenReused: the client token was used within 10 minutes for another
+	// transaction. Transient: what is delivered again has another one.
+	ErrTokenReused = errors.New("the client token stands for another transaction")
+	// ErrUnavailable: no answer, half of one, or a server's failure. Whether anything was
+	// written is not known. Transient.
+	ErrUnavailable = errors.New("no answer")
+	// ErrCollectionFull: an item collection of a table with a local secondary index is at
+	// 10 GB. Permanent.
+	ErrCollectionFull = errors.New("the item collection is full")
+	// ErrTooLarge: an item is over 400 KB, or a transaction over 4 MB. Permanent.
+	ErrTooLarge = errors.New("too large")
+	// ErrNumber: a number has over 38 digits or is out of range, given or as a sum. Permanent.
+	ErrNumber = errors.New("a number is beyond what DynamoDB holds")
+	// ErrInvalid: the request is wrong: a key of another type, an unknown function. Permanent.
+	ErrInvalid = errors.New("not valid")
+	// ErrNoTable: there is no such table. Fatal.
+	ErrNoTable = errors.New("there is no such table")
+	// ErrDenied: the credentials are missing, wrong, expired or not allowed to do this. Fatal.
+	ErrDenied = errors.New("access denied")
+	// ErrInUse: the table is being made, changed or deleted. Transient.
+	ErrInUse = errors.New("the table is being changed")
+
+	errClosed = errors.New("the store is closed")
+)
+
+// Error is a call of DynamoDB that failed, marked as [pipeline.Transient] and
+// [pipeline.Fatal] say. Its text is fit for logs: of the server's it holds types and names
+// of attributes, and never a value or a key of an item.
+type Error struct {
+	Op     string // as the API has it: TransactWriteItems
+	Table  string // "" where the call is for several
+	Action int    // of the transaction, that is at fault; -1: none in particular
+	Kind   error  // one of the above; nil where it is none of them
+	Code   string // as the server has it: ThrottlingException; "" where it did not answer
+	Detail string // what is known beside it
+	Hint   string // what to do, where there is something to do
+	Err    error  // the cause, whose text may hold values; nil where there is none
+}
+
+var _ pipeline.Redacted = (*Error)(nil)
+
+// Error reads "dynamodb: PutItem into T: throttled (ThrottlingException): hint".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("dynamodb: " + e.Op)
+	if e.Table != "" {
+		b.WriteString(" on " + e.Table)
+	}
+	if e.Action >= 0 {
+		fmt.Fprintf(&b, ": action %d", e.Action)
+	}
+	if e.Kind != nil {
+		b.WriteString(": " + e.Kind.Error())
+	}
+	if e.Code != "" {
+		b.WriteString(" (" + e.Code + ")")
+	}
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	if e.Hint != "" {
+		b.WriteString(": " + e.Hint)
+	}
+	return b.String()
+}
+
+// Redacted is Error: it shows no values.
+func (e *Error) Redacted() string { return e.Error() }
+
+// Unwrap gives errors.Is and errors.As both the kind and the cause.
+func (e *Error) Unwrap() []error {
+	var errs []error
+	for _, err := range []error{e.Kind, e.Err} {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// stopped is the error of a call whose context is done.
+func stopped(ctx context.Context) error {
+	return pipeline.Transient(fmt.Errorf("dynamodb: stopped: %w", context.Cause(ctx)))
+}
+
+// failed says what an error of the SDK means. It is the only place that does, but
+// for the conditions that were not met, which are no failure: see refused.
+func failed(ctx context.Context, op, table string, err error) error {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	if refused := conditions(err); refused != nil {
+		return refused
+	}
+	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return cancelled(op, c)
+	}
+	e := &Error{Op: op, Table: table, Action: -1, Err: err}
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		e.Code = api.ErrorCode()
+		e.Kind, e.Detail = kindOf(e.Code, api.ErrorMessage())
+	}
+	st := status(err)
+	if e.Kind == nil {
+		switch {
+		case st == http.StatusForbidden || st == http.StatusUnauthorized:
+			e.Kind = ErrDenied
+		case transient(err, st):
+			e.Kind = ErrUnavailable
+			if st != 0 {
+				e.Detail = "status " + strconv.Itoa(st)
+			}
+		case e.Code == "":
+			e.Detail = fmt.Sprintf("%T", withoutOperation(err))
+			if strings.Contains(err.Error(), "get identity: ") { // of the SDK's resolver of credentials, which has no type for it
+				e.Kind = ErrDenied
+			}
+		}
+	}
+	return e.marked(retryAfter(err))
+}
+
+// marked gives e its hint, and says what a pipeline makes of it.
+func (e *Error) marked(after time.Duration) error {
+	switch e.Kind {
+	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable, ErrInUse:
+		return pipeline.RetryAfter(e, after)
+	case ErrNoTable:
+		e.Hint = "make it, or have it made by --create; check name, Region and account"
+		return pipeline.Fatal(e)
+	case ErrDenied:
+		e.Hint = "check the credentials, and that they allow dynamodb:" + e.Op
+		return pipeline.Fatal(e)
+	case ErrTooLarge:
+		e.Hint = "keep less in the row: an item has at most 400 KB"
+	case ErrCollectionFull:
+		e.Hint = "spread the rows over more partition keys, or drop the table's local secondary indexes"
+	}
+	return pipeline.Permanent(e)
+}
+
+// kindOf is what a code of the API, or of the reason that an action was cancelled for,
+// stands for, and what is said of it.
+func kindOf(code, message string) (kind error, detail string) {
+	switch code {
+	case "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "ThrottlingException", "ThrottlingError",
+		"Throttling", "TooManyRequestsException", "RequestThrottled", "SlowDown", "LimitExceededException":
+		return ErrThrottled, ""
+	case "RequestLimitExceeded":
+		return ErrRequestLimit, ""
+	case "TransactionConflictException", "TransactionConflict", "ReplicatedWriteConflictException":
+		return ErrConflict, ""
+	case "TransactionInProgressException":
+		return ErrInProgress, ""
+	case "IdempotentParameterMismatchException":
+		return ErrTokenReused, ""
+	case "InternalServerError", "InternalServerErrorException", "ServiceUnavailable", "ServiceUnavailableException", "RequestTimeout", "RequestTimeoutException":
+		return ErrUnavailable, ""
+	case "ItemCollectionSizeLimitExceededException", "ItemCollectionSizeLimitExceeded":
+		return ErrCollectionFull, ""
+	case "ValidationException", "ValidationError", "SerializationException":
+		return invalid(message)
+	case "ResourceNotFoundException", "TableNotFoundException":
+		return ErrNoTable, ""
+	case "ResourceInUseException", "TableInUseException":
+		return ErrInUse, ""
+	case "AccessDeniedException", "AccessDenied", "UnrecognizedClientException", "InvalidSignatureException",
+		"MissingAuthenticationTokenException", "MissingAuthenticationToken", "IncompleteSignature", "IncompleteSignatureException",
+		"InvalidClientTokenId", "ExpiredTokenException", "NotAuthorized", "OptInRequired", "SignatureDoesNotMatch":
+		return ErrDenied, ""
+	}
+	return nil, ""
+}
+
+// transient is the SDK's own judgement, and beside it: an answer that breaks off
+// under the SDK's decoder, and a page of some proxy with a status to try again on.
+func transient(err error, st int) bool {
+	if retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary {
+		return true
+	}
+	if st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 {
+		return true
+	}
+	_, cut := errors.AsType[*smithy.DeserializationError](err)
+	return cut && st < 300
+}
+
+// status is the HTTP status that err came with, 0 where there is none.
+func status(err error) int {
+	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
+		return r.HTTPStatusCode()
+	}
+	return 0
+}
+
+// retryAfter is the wait that the server asked for, 0 where it did not.
+func retryAfter(err error) time.Duration {
+	r, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	if !ok || r.Response == nil {
+		return 0
+	}
+	s, err := strconv.Atoi(r.Response.Header.Get("Retry-After"))
+	if err != nil || s < 0 {
+		return 0
+	}
+	return time.Duration(s) * time.Second
+}
+
+// withoutOperation drops the SDK's prefix, which says what Error says already.
+func withoutOperation(err error) error {
+	if op, ok := errors.AsType[*smithy.OperationError](err); ok && op.Err != nil {
+		return op.Err
+	}
+	return err
+}

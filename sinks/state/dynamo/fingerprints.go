@@ -1,0 +1,48 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+var _ state.Fingerprints = (*DB)(nil)
+
+func (db *DB) fingerprintRef(pipe, sink string) Ref {
+	sk := append(pipeline.AppendEscaped(nil, pipe), '#')
+	return db.ref("fingerprints", fit(sk, string(pipeline.AppendEscaped(nil, sink)), maxSortKey))
+}
+
+// Fingerprint is that of a sink's output; false where there is none.
+func (db *DB) Fingerprint(ctx context.Context, pipe, sink string) (state.Fingerprint, bool, error) {
+	items, err := db.Get(ctx, []Ref{db.fingerprintRef(pipe, sink)})
+	if err != nil || items[0] == nil {
+		return state.Fingerprint{}, false, err
+	}
+	f := state.Fingerprint{Pipeline: pipe, Sink: sink}
+	f.Generation, err = strconv.Atoi(Digits(items[0], "generation"))
+	if err == nil {
+		err = json.Unmarshal([]byte(Text(items[0], "settings")), &f.Settings)
+	}
+	if err != nil {
+		return state.Fingerprint{}, false, db.damaged("a fingerprint of the sink "+sink, err)
+	}
+	return f, true, nil
+}
+
+// SetFingerprint replaces the fingerprint of a sink's output.
+func (db *DB) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
+	settings, err := json.Marshal(f.Settings)
+	if err != nil {
+		return err
+	}
+	return db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(db.table), Item: with(db.fingerprintRef(f.Pipeline, f.Sink).Key, Item{
+		"generation": N(strconv.Itoa(f.Generation)), "settings": S(string(settings)),
+	})}})
+}

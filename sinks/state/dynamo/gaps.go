@@ -1,0 +1,84 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+func (s *State) gapPartition() string {
+	return string(pipeline.AppendEscaped([]byte("gaps#"), s.pipeline))
+}
+
+// AddGap notes a gap, and replaces what was noted of it before.
+func (s *State) AddGap(ctx context.Context, g state.Gap) error {
+	sum := sha256.Sum256([]byte(g.StreamARN + "\x00" + g.Shard + "\x00" + g.After))
+	item := with(s.db.ref(s.gapPartition(), hex.EncodeToString(sum[:])).Key, Item{
+		"stream": S(g.StreamARN), "shard": S(g.Shard), "after": S(g.After), "before": S(g.Before),
+	})
+	if !g.From.IsZero() {
+		item["from"] = nanoseconds(g.From)
+	}
+	if !g.To.IsZero() {
+		item["to"] = nanoseconds(g.To)
+	}
+	if !g.Found.IsZero() {
+		item["found"] = nanoseconds(g.Found)
+	}
+	return s.db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(s.db.table), Item: item}})
+}
+
+// Gaps reads all gaps, and sorts them: a pipeline has few.
+func (s *State) Gaps(ctx context.Context) iter.Seq2[state.Gap, error] {
+	return func(yield func(state.Gap, error) bool) {
+		var gaps []state.Gap
+		for item, err := range s.db.Query(ctx, &dynamodb.QueryInput{
+			TableName:                 aws.String(s.db.table),
+			KeyConditionExpression:    aws.String("pk = :pk"),
+			ExpressionAttributeValues: Item{":pk": S(s.gapPartition())},
+		}) {
+			var g state.Gap
+			if err == nil {
+				g, err = s.gap(item)
+			}
+			if err != nil {
+				yield(state.Gap{}, err)
+				return
+			}
+			gaps = append(gaps, g)
+		}
+		slices.SortFunc(gaps, func(a, b state.Gap) int {
+			return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard), pipeline.CompareSequence(a.After, b.After))
+		})
+		for _, g := range gaps {
+			if !yield(g, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *State) gap(item Item) (g state.Gap, err error) {
+	g = state.Gap{StreamARN: Text(item, "stream"), Shard: Text(item, "shard"), After: Text(item, "after"), Before: Text(item, "before")}
+	if g.From, err = timeAt(item, "from"); err == nil {
+		g.To, err = timeAt(item, "to")
+	}
+	if err == nil {
+		g.Found, err = timeAt(item, "found")
+	}
+	if err != nil {
+		err = s.db.damaged("a gap of the shard "+g.Shard, err)
+	}
+	return g, err
+}

@@ -1,0 +1,140 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/base64"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// maxKeys is how many keys a BatchGetItem may have. (DynamoDB API reference)
+const maxKeys = 100
+
+// Ref names an item: a table, and the item's key in it.
+type Ref struct {
+	Table string
+	Key   Item // the key attributes alone
+}
+
+// Get reads items consistently, in the order of refs; nil where there is none. The same
+// item may be asked for several times. What the server leaves out is asked for again.
+// Items that are written meanwhile may be from before and after.
+func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
+	keys := make([]string, len(refs))
+	found := make(map[string]Item, len(refs)) // by keys
+	var asked []Ref                           // once each
+	for i, r := range refs {
+		keys[i] = keyText(r.Table, r.Key, r.Key)
+		if _, again := found[keys[i]]; !again {
+			found[keys[i]] = nil
+			asked = append(asked, r)
+		}
+	}
+	batches := slices.Collect(slices.Chunk(asked, maxKeys))
+	answers := make([][]answer, len(batches))
+	err := db.each(ctx, len(batches), func(i int) (err error) {
+		answers[i], err = db.getBatch(ctx, batches[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]Item, 2) // of the key attributes, by table
+	for _, r := range asked {
+		names[r.Table] = r.Key
+	}
+	for _, batch := range answers {
+		for _, a := range batch {
+			found[keyText(a.table, a.item, names[a.table])] = a.item
+		}
+	}
+	items := make([]Item, len(refs))
+	for i, k := range keys {
+		items[i] = found[k]
+	}
+	return items, nil
+}
+
+type answer struct {
+	table string
+	item  Item
+}
+
+// getBatch reads up to 100 items. What comes back unprocessed, because the answer is
+// full or the table throttled, is asked for until nothing of it comes any more.
+func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
+	left := make(map[string]types.KeysAndAttributes)
+	for _, r := range refs {
+		ks := left[r.Table]
+		ks.ConsistentRead, ks.Keys = aws.Bool(true), append(ks.Keys, r.Key)
+		left[r.Table] = ks
+	}
+	var all []answer
+	for idle := 0; len(left) > 0; {
+		out, err := call(ctx, db, "BatchGetItem", only(left), func(o func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+			return db.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: left}, o)
+		})
+		if err != nil {
+			return nil, err
+		}
+		came := 0
+		for table, items := range out.Responses {
+			came += len(items)
+			for _, item := range items {
+				all = append(all, answer{table, item})
+			}
+		}
+		left = out.UnprocessedKeys
+		switch {
+		case len(left) == 0 || came > 0:
+			idle = 0
+		case idle+1 >= db.attempts:
+			return nil, (&Error{Op: "BatchGetItem", Table: only(left), Action: -1, Kind: ErrThrottled, Detail: "keys come back unprocessed"}).marked(0)
+		default:
+			idle++
+		}
+		if len(left) > 0 && !sleep(ctx, db.backoff.Delay(idle, 0)) {
+			return nil, stopped(ctx)
+		}
+	}
+	return all, nil
+}
+
+// only is the name of the one table that is asked, "" where there are several.
+func only(left map[string]types.KeysAndAttributes) string {
+	if len(left) != 1 {
+		return ""
+	}
+	for table := range left {
+		return table
+	}
+	return ""
+}
+
+// keyText tells items apart: table, and each of the attributes named in key.
+func keyText(table string, item, key Item) string {
+	b := append(make([]byte, 0, 128), table...)
+	for _, name := range slices.Sorted(maps.Keys(key)) {
+		b = append(append(append(b, 0), name...), 0)
+		switch v := item[name].(type) {
+		case *types.AttributeValueMemberS:
+			b = append(append(b, 'S'), v.Value...)
+		case *types.AttributeValueMemberN: // 1.0 comes back as 1
+			b = append(b, 'N')
+			if d, err := pipeline.ParseDecimal(v.Value); err == nil {
+				b = d.Append(b)
+			} else {
+				b = append(b, v.Value...)
+			}
+		case *types.AttributeValueMemberB:
+			b = base64.StdEncoding.AppendEncode(append(b, 'B'), v.Value)
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,109 @@
+package dynamo
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// What DynamoDB allows for a key attribute, in bytes.
+const (
+	maxPartitionKey = 2048
+	maxSortKey      = 1024
+)
+
+// single is the sort key where a partition holds one item.
+const single = "-"
+
+// seatKey is the sort key of a seat, before those of the claims on it.
+const (
+	seatKey     = "-"
+	claimPrefix = "claim#"
+)
+
+// Target is whose state it is: a sink's, of one pipeline, in one table.
+type Target struct {
+	Pipeline, Table, View string
+}
+
+// prefix is how the partition keys of a kind of item of t begin.
+func (t Target) prefix(kind string) []byte {
+	b := append(make([]byte, 0, 192), kind...)
+	for _, part := range []string{t.Pipeline, t.View, t.Table} {
+		b = pipeline.AppendEscaped(append(b, '#'), part)
+	}
+	return append(b, '#')
+}
+
+// fit ends a key with its last part, cut where the key would be too long: what the part
+// begins with, # and its SHA-256. There is no # in parts, so that no whole one looks so.
+func fit(prefix []byte, part string, limit int) string {
+	if len(prefix)+len(part) <= limit {
+		return string(append(prefix, part...))
+	}
+	sum := sha256.Sum256([]byte(part))
+	keep := max(limit-len(prefix)-1-2*len(sum), 0)
+	b := append(append(prefix, part[:min(keep, len(part))]...), '#')
+	return string(hex.AppendEncode(b, sum[:]))
+}
+
+// ref is an item of the state table.
+func (db *DB) ref(pk, sk string) Ref {
+	return Ref{db.table, Item{attrPK: S(pk), attrSK: S(sk)}}
+}
+
+// GuardRef is the guard of an item.
+func (db *DB) GuardRef(t Target, item pipeline.Key) Ref {
+	return db.ref(fit(t.prefix("guard"), string(item), maxPartitionKey), single)
+}
+
+// ContributionRef is what an item counts for.
+func (db *DB) ContributionRef(t Target, item pipeline.Key) Ref {
+	return db.ref(fit(t.prefix("contribution"), string(item), maxPartitionKey), single)
+}
+
+// SeatRef is the seat of a row.
+func (db *DB) SeatRef(t Target, row state.Row) Ref {
+	return db.ref(fit(t.prefix("seat"), string(row), maxPartitionKey), seatKey)
+}
+
+// ClaimRef is the claim of an item on a row: in the partition of the row's seat.
+func (db *DB) ClaimRef(t Target, row state.Row, item pipeline.Key) Ref {
+	return db.ref(fit(t.prefix("seat"), string(row), maxPartitionKey), fit([]byte(claimPrefix), string(item), maxSortKey))
+}
+
+// MemberPartition is the partition key under which the members of one value of a
+// group's row are, in the order of their sort keys.
+func (db *DB) MemberPartition(t Target, row state.Row, value string) string {
+	name := pipeline.AppendEscaped([]byte{'#'}, value)
+	b := fit(t.prefix("member"), string(row), maxPartitionKey-len(name)) // # is in no row either
+	return b + string(name)
+}
+
+// S is text as an attribute value.
+func S(text string) types.AttributeValue { return &types.AttributeValueMemberS{Value: text} }
+
+// N is digits as an attribute value.
+func N(digits string) types.AttributeValue { return &types.AttributeValueMemberN{Value: digits} }
+
+// Text is the S at name; "" where there is none.
+func Text(item Item, name string) string {
+	v, ok := item[name].(*types.AttributeValueMemberS)
+	if !ok {
+		return ""
+	}
+	return v.Value
+}
+
+// Digits is the N at name as it is; "" where there is none.
+func Digits(item Item, name string) string {
+	v, ok := item[name].(*types.AttributeValueMemberN)
+	if !ok {
+		return ""
+	}
+	return v.Value
+}

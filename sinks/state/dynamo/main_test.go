@@ -1,0 +1,25 @@
+package dynamo_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open is a state table in a new world.
+func open(t *testing.T, faults *dynamotest.Faults) *dynamo.DB {
+	t.Helper()
+	db, err := dynamo.New(dynamo.Options{Client: dynamotest.Open(t).Client("", faults), Table: "state"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.CreateState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}

@@ -1,0 +1,160 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Attributes of marks.
+const (
+	attrSink    = "sink"
+	attrItem    = "item"
+	attrLetters = "letters"
+	attrSince   = "since"
+)
+
+// markPartition holds all marks of a pipeline: there are few, and whether a sink has
+// any is one read.
+func (s *State) markPartition() string {
+	return string(pipeline.AppendEscaped([]byte("marks#"), s.pipeline))
+}
+
+// markSink is how the sort keys of a sink's marks begin.
+func markSink(sink string) []byte { return append(pipeline.AppendEscaped(nil, sink), '#') }
+
+func (s *State) markRef(sink string, key pipeline.Key) Ref {
+	return s.db.ref(s.markPartition(), fit(markSink(sink), string(key), maxSortKey))
+}
+
+// query is the marks of a sink, of all sinks where it is "". Keys that are equal in
+// their first 900 bytes come in no order.
+func (s *State) query(sink string) *dynamodb.QueryInput {
+	in := &dynamodb.QueryInput{
+		TableName:                 aws.String(s.db.table),
+		KeyConditionExpression:    aws.String("pk = :pk"),
+		ExpressionAttributeValues: Item{":pk": S(s.markPartition())},
+	}
+	if sink != "" {
+		in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sink)")
+		in.ExpressionAttributeValues[":sink"] = S(string(markSink(sink)))
+	}
+	return in
+}
+
+// Held is one read of one item at most where the sink has no mark, and one for each
+// 100 keys more where it has any.
+func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]bool, error) {
+	held := make([]bool, len(keys))
+	if len(keys) == 0 {
+		return held, nil
+	}
+	first := s.query(sink)
+	first.Limit = aws.Int32(1)
+	any := false
+	for _, err := range s.db.Query(ctx, first) {
+		if err != nil {
+			return nil, err
+		}
+		any = true
+		break
+	}
+	if !any {
+		return held, nil
+	}
+	refs := make([]Ref, len(keys))
+	for i, k := range keys {
+		refs[i] = s.markRef(sink, k)
+	}
+	items, err := s.db.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range items {
+		held[i] = items[i] != nil
+	}
+	return held, nil
+}
+
+// Hold adds a letter to the mark of each key. Where an answer is lost, a letter may be
+// counted twice: the number changes with each one, and tells no more.
+func (s *State) Hold(ctx context.Context, sink string, keys []pipeline.Key) error {
+	letters := make(map[pipeline.Key]int, len(keys))
+	var once []pipeline.Key
+	for _, k := range keys {
+		if letters[k] == 0 {
+			once = append(once, k)
+		}
+		letters[k]++
+	}
+	now := nanoseconds(s.db.now())
+	return s.db.each(ctx, len(once), func(i int) error {
+		ref := s.markRef(sink, once[i])
+		return s.db.Write(ctx, Action{Update: &types.Update{
+			TableName:        aws.String(ref.Table),
+			Key:              ref.Key,
+			UpdateExpression: aws.String("ADD letters :n SET since = if_not_exists(since, :now), sink = :sink, #item = :item"),
+			ExpressionAttributeNames: map[string]string{
+				"#item": attrItem,
+			},
+			ExpressionAttributeValues: Item{
+				":n": N(strconv.Itoa(letters[once[i]])), ":now": now, ":sink": S(sink), ":item": S(string(once[i])),
+			},
+		}})
+	})
+}
+
+// Clear takes a mark away where it is as it was read. One that was cleared and put again
+// is another one, by its time. Where an answer is lost it may say false of a mark
+// that it cleared: it is not there when it is read again.
+func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
+	ref := s.markRef(m.Sink, m.Key)
+	err := s.db.Write(ctx, Action{Delete: &types.Delete{
+		TableName:           aws.String(ref.Table),
+		Key:                 ref.Key,
+		ConditionExpression: aws.String("letters = :letters AND since = :since"),
+		ExpressionAttributeValues: Item{
+			":letters": N(strconv.FormatInt(m.Letters, 10)), ":since": nanoseconds(m.Since),
+		},
+	}})
+	if _, changed := errors.AsType[*ConditionError](err); changed {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Marks reads the marks page by page: what is written meanwhile may be in it or not.
+func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
+	return func(yield func(state.Mark, error) bool) {
+		for item, err := range s.db.Query(ctx, s.query(sink)) {
+			var m state.Mark
+			if err == nil {
+				m, err = s.mark(item)
+			}
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *State) mark(item Item) (state.Mark, error) {
+	m := state.Mark{Sink: Text(item, attrSink), Key: pipeline.Key(Text(item, attrItem))}
+	var err error
+	m.Letters, err = strconv.ParseInt(Digits(item, attrLetters), 10, 64)
+	if err == nil {
+		m.Since, err = timeAt(item, attrSince)
+	}
+	if err != nil {
+		return m, s.db.damaged("a mark of the sink "+m.Sink, err)
+	}
+	return m, nil
+}

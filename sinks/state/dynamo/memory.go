@@ -1,0 +1,77 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+var _ state.Rememberer = (*DB)(nil)
+
+const attrBorn = "born" // Unix nanoseconds
+
+// Memory is since when the table remembers: since it was made, or, where somebody else
+// made it, since it was first asked. It forgets, by its TTL or by [DB.Purge].
+func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
+	ref := db.ref("memory", single)
+	for {
+		items, err := db.Get(ctx, []Ref{ref})
+		if err != nil {
+			return state.Memory{}, err
+		}
+		if items[0] != nil {
+			born, err := timeAt(items[0], attrBorn)
+			if err != nil {
+				return state.Memory{}, db.damaged("since when it remembers", err)
+			}
+			return state.Memory{Born: born, Forgets: true}, nil
+		}
+		err = db.Write(ctx, Action{Put: &types.Put{
+			TableName: aws.String(db.table), Item: with(ref.Key, Item{attrBorn: nanoseconds(db.now())}),
+			ConditionExpression: aws.String("attribute_not_exists(" + attrPK + ")"),
+		}})
+		if _, taken := errors.AsType[*ConditionError](err); err != nil && !taken {
+			return state.Memory{}, err
+		}
+	}
+}
+
+// Stamp makes item one that may go: one that is written now, and that the table
+// forgets after its retention. Whoever writes a guard without a row, or a contribution
+// without a share, stamps it; what has one is put without stamp, and never goes.
+func (db *DB) Stamp(item Item) {
+	now := db.now()
+	item[attrWritten] = nanoseconds(now)
+	item[attrExpires] = N(strconv.FormatInt(now.Add(db.retention).Unix(), 10))
+}
+
+// with is the attributes of both, in a new item.
+func with(key, rest Item) Item {
+	item := make(Item, len(key)+len(rest))
+	for name, v := range key {
+		item[name] = v
+	}
+	for name, v := range rest {
+		item[name] = v
+	}
+	return item
+}
+
+// nanoseconds is a time as an N.
+func nanoseconds(t time.Time) types.AttributeValue { return N(strconv.FormatInt(t.UnixNano(), 10)) }
+
+// timeAt is the time at name; the zero time where there is none.
+func timeAt(item Item, name string) (time.Time, error) {
+	digits := Digits(item, name)
+	if digits == "" {
+		return time.Time{}, nil
+	}
+	ns, err := strconv.ParseInt(digits, 10, 64)
+	return time.Unix(0, ns).UTC(), err
+}

@@ -1,0 +1,68 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+var _ state.Purger = (*DB)(nil)
+
+// Purge forgets the guards without a row and the contributions without a share that
+// were written before a time, each on condition that it is unchanged. It reads the whole
+// table: where the table's TTL is enabled, DynamoDB does the same for nothing. The items
+// are those of all pipelines that share the table.
+func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
+	in := &dynamodb.ScanInput{
+		TableName:                 aws.String(db.table),
+		ProjectionExpression:      aws.String("pk, sk, written"),
+		FilterExpression:          aws.String("attribute_exists(expires) AND written < :before"),
+		ExpressionAttributeValues: Item{":before": N(strconv.FormatInt(before.UnixNano(), 10))},
+	}
+	purged := 0
+	var batch []Item
+	for item, err := range db.Scan(ctx, in) {
+		if err != nil {
+			return purged, err
+		}
+		if batch = append(batch, item); len(batch) < maxKeys {
+			continue
+		}
+		n, err := db.forget(ctx, batch)
+		if purged += n; err != nil {
+			return purged, err
+		}
+		batch = batch[:0]
+	}
+	n, err := db.forget(ctx, batch)
+	return purged + n, err
+}
+
+// forget deletes items that were not written since, and tells how many.
+func (db *DB) forget(ctx context.Context, items []Item) (int, error) {
+	var n atomic.Int64
+	err := db.each(ctx, len(items), func(i int) error {
+		err := db.Write(ctx, Action{Delete: &types.Delete{
+			TableName:                 aws.String(db.table),
+			Key:                       Item{attrPK: items[i][attrPK], attrSK: items[i][attrSK]},
+			ConditionExpression:       aws.String("attribute_exists(expires) AND written = :written"),
+			ExpressionAttributeValues: Item{":written": items[i][attrWritten]},
+		}})
+		if _, changed := errors.AsType[*ConditionError](err); changed {
+			return nil
+		}
+		if err == nil {
+			n.Add(1)
+		}
+		return err
+	})
+	return int(n.Load()), err
+}

@@ -1,0 +1,56 @@
+package dynamo
+
+import (
+	"context"
+	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Query yields what a query brings, consistently and page by page; what is written
+// meanwhile may be in it or not. Limit is that of a page. A pulled error ends the sequence.
+func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		q := *in
+		q.ConsistentRead = aws.Bool(true)
+		for more := true; more; more = len(q.ExclusiveStartKey) > 0 {
+			out, err := call(ctx, db, "Query", *q.TableName, func(o func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+				return db.client.Query(ctx, &q, o)
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, item := range out.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			q.ExclusiveStartKey = out.LastEvaluatedKey
+		}
+	}
+}
+
+// Scan yields all items of a table in no order, as Query does.
+func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		s := *in
+		s.ConsistentRead = aws.Bool(true)
+		for more := true; more; more = len(s.ExclusiveStartKey) > 0 {
+			out, err := call(ctx, db, "Scan", *s.TableName, func(o func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+				return db.client.Scan(ctx, &s, o)
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, item := range out.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			s.ExclusiveStartKey = out.LastEvaluatedKey
+		}
+	}
+}

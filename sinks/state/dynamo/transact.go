@@ -1,0 +1,158 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// MaxActions is how many actions a transaction may have.
+// (DynamoDB API reference, TransactWriteItems)
+const MaxActions = 100
+
+// Action is one write of a transaction, or a check alone. A Put, Update, Delete or
+// ConditionCheck that asks for the old item in ReturnValuesOnConditionCheckFailure has it
+// in [Unmet.Item].
+type Action = types.TransactWriteItem
+
+// ConditionError says that nothing was written because conditions are not met. It
+// is how a writer learns that another was first, and marked as nothing: who gets it
+// reads again.
+type ConditionError struct {
+	Unmet []Unmet // in the order of the actions; one at least
+}
+
+// Unmet is an action whose condition is not met.
+type Unmet struct {
+	Action int
+	Item   Item // as it stands; nil where there is none, or where the action did not ask for it
+}
+
+var _ pipeline.Redacted = (*ConditionError)(nil)
+
+// Error names the actions.
+func (e *ConditionError) Error() string {
+	actions := make([]string, len(e.Unmet))
+	for i, u := range e.Unmet {
+		actions[i] = fmt.Sprint(u.Action)
+	}
+	return "dynamodb: what was read is not what stands there any more (action " + strings.Join(actions, ", ") + ")"
+}
+
+// Redacted is Error.
+func (e *ConditionError) Redacted() string { return e.Error() }
+
+// Transact writes all actions, or none. It returns nil when they are durable. The error
+// is a *[ConditionError] where conditions are not met, and else one as [Error] says, whose
+// Action is the one at fault. A conflict, a throttle and a lost answer are tried again
+// first, under one client token, so that nothing is written twice.
+//
+// No two actions may be on one item.
+func (db *DB) Transact(ctx context.Context, actions []Action) error {
+	switch n := len(actions); {
+	case n == 0:
+		return nil
+	case n > MaxActions:
+		return fmt.Errorf("dynamodb: a transaction of %d actions: it takes at most %d", n, MaxActions)
+	}
+	in := &dynamodb.TransactWriteItemsInput{TransactItems: actions, ClientRequestToken: aws.String(rand.Text())}
+	_, err := call(ctx, db, "TransactWriteItems", "", func(o func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+		return db.client.TransactWriteItems(ctx, in, o)
+	})
+	return err
+}
+
+// Write is one action by itself, at half the price of a transaction; a check alone is
+// not one. It returns as Transact does. It has no client token: after a lost answer it
+// is sent again, so that its condition must fail on what it wrote itself, or it must do no
+// harm twice.
+func (db *DB) Write(ctx context.Context, a Action) (err error) {
+	switch {
+	case a.Put != nil:
+		in := &dynamodb.PutItemInput{
+			TableName: a.Put.TableName, Item: a.Put.Item,
+			ConditionExpression: a.Put.ConditionExpression, ExpressionAttributeNames: a.Put.ExpressionAttributeNames,
+			ExpressionAttributeValues: a.Put.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: a.Put.ReturnValuesOnConditionCheckFailure,
+		}
+		_, err = call(ctx, db, "PutItem", *in.TableName, func(o func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+			return db.client.PutItem(ctx, in, o)
+		})
+	case a.Update != nil:
+		in := &dynamodb.UpdateItemInput{
+			TableName: a.Update.TableName, Key: a.Update.Key, UpdateExpression: a.Update.UpdateExpression,
+			ConditionExpression: a.Update.ConditionExpression, ExpressionAttributeNames: a.Update.ExpressionAttributeNames,
+			ExpressionAttributeValues: a.Update.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: a.Update.ReturnValuesOnConditionCheckFailure,
+		}
+		_, err = call(ctx, db, "UpdateItem", *in.TableName, func(o func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+			return db.client.UpdateItem(ctx, in, o)
+		})
+	case a.Delete != nil:
+		in := &dynamodb.DeleteItemInput{
+			TableName: a.Delete.TableName, Key: a.Delete.Key,
+			ConditionExpression: a.Delete.ConditionExpression, ExpressionAttributeNames: a.Delete.ExpressionAttributeNames,
+			ExpressionAttributeValues: a.Delete.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: a.Delete.ReturnValuesOnConditionCheckFailure,
+		}
+		_, err = call(ctx, db, "DeleteItem", *in.TableName, func(o func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+			return db.client.DeleteItem(ctx, in, o)
+		})
+	default:
+		return errors.New("dynamodb: an action that writes nothing")
+	}
+	return err
+}
+
+// conditions is the ConditionError that err comes to, nil where it is another one. A
+// condition that is not met comes before all else that a transaction was cancelled
+// for: what the actions were made from is out of date.
+func conditions(err error) error {
+	if c, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return &ConditionError{Unmet: []Unmet{{Item: c.Item}}}
+	}
+	c, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok {
+		return nil
+	}
+	var unmet []Unmet
+	for i, r := range c.CancellationReasons {
+		if aws.ToString(r.Code) == "ConditionalCheckFailed" {
+			unmet = append(unmet, Unmet{Action: i, Item: r.Item})
+		}
+	}
+	if unmet == nil {
+		return nil
+	}
+	return &ConditionError{Unmet: unmet}
+}
+
+// cancelled is the error of a transaction by the reasons of its actions: that of
+// one which no retry helps, if there is any, and else the first.
+func cancelled(op string, c *types.TransactionCanceledException) error {
+	var first error
+	for i, r := range c.CancellationReasons {
+		code := aws.ToString(r.Code)
+		if code == "" || code == "None" {
+			continue
+		}
+		e := &Error{Op: op, Action: i, Code: code, Err: c}
+		e.Kind, e.Detail = kindOf(code, aws.ToString(r.Message))
+		err := e.marked(0)
+		if _, again := pipeline.Retryable(err); !again {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil { // no reason: it is not known what to hold against which action
+		first = pipeline.Transient(&Error{Op: op, Action: -1, Code: c.ErrorCode(), Err: c, Kind: ErrUnavailable})
+	}
+	return first
+}
