@@ -24,6 +24,14 @@ var _ pipeline.Op = (*GroupOp)(nil)
 // Target is the aggregate that the op is of.
 func (o *GroupOp) Target() Target { return o.aggregate.target }
 
+// Row is the row that the share counts in, with its shard; "" where the item counts nowhere.
+func (o *GroupOp) Row() state.Row {
+	if o.Share.Group == "" {
+		return ""
+	}
+	return o.aggregate.shardRow(o.Share.Group, o.shard)
+}
+
 // String is a line such as: count in group PK="REVENUE#EUR" SK="2026-01-02":
 // revenue +10.5, orders +1 (replaces what the item counted for).
 func (o *GroupOp) String() string {

@@ -27,6 +27,7 @@ func contract(t *testing.T, suite Suite) {
 		"NothingInOneCall":   nothing,
 		"ReadingStopsEarly":  readingStopsEarly,
 		"TablesAreToldApart": tablesAreToldApart,
+		"Stands":             stands,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := suite.Open(t.Context(), t.TempDir())

@@ -1,0 +1,50 @@
+package viewtest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// stands checks what a store that is a [view.Inspector] shows of rows; others pass.
+func stands(t *testing.T, s Store) {
+	in, ok := s.(view.Inspector)
+	if !ok {
+		return
+	}
+	apply(t, s, target, row(t, "a", "1", 5, "five"), tombstone(t, "a", "2", 6))
+	var asked []state.Row
+	for _, sk := range []string{"2", "3", "1"} {
+		r, err := state.MakeRow(pipeline.StringValue("a"), pipeline.StringValue(sk))
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, r)
+	}
+	found, err := in.Stands(t.Context(), target.Table, asked)
+	if err != nil || len(found) != len(asked) {
+		t.Fatalf("%d standings of %d rows, error %v", len(found), len(asked), err)
+	}
+	var got []string
+	for _, st := range found {
+		item := ""
+		if st.Item.Exists() {
+			item = string(st.Item.AppendDynamoDBJSON(nil))
+		}
+		got = append(got, fmt.Sprint(st.There, st.Tombstone, st.Version == version(t, 5), st.Version == version(t, 6), st.Source, st.View, st.Pipeline, item))
+	}
+	same(t, "standings", got, []string{
+		fmt.Sprint(true, true, false, true, "source", "one", "test", ""),
+		fmt.Sprint(false, false, false, false, "", "", "", ""),
+		fmt.Sprint(true, false, true, false, "source", "one", "test", `{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"five"}}`),
+	})
+	missing := target.Table
+	missing.Name = "no such table"
+	if _, err := in.Stands(t.Context(), missing, asked); !errors.Is(err, view.ErrNoTable) {
+		t.Errorf("a table that is not there: %v, want ErrNoTable", err)
+	}
+}
