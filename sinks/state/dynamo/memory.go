@@ -42,6 +42,9 @@ func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
 	}
 }
 
+// Expiry is when what is written now, and may go, is forgotten: after the retention.
+func (db *DB) Expiry() time.Time { return db.now().Add(db.retention) }
+
 // Stamp makes item one that may go: one that is written now, and that the table
 // forgets after its retention. Whoever writes a guard without a row, or a contribution
 // without a share, stamps it; what has one is put without stamp, and never goes.
