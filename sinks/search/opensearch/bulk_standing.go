@@ -1,0 +1,91 @@
+package opensearch
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// versionsPath asks for the versions of documents.
+const versionsPath = "/_mget?_source_includes=_tw.version&filter_path=docs.found,docs._source,docs.error"
+
+const opRead = "read the version of a document"
+
+// tell finds what became of the mutations at, which the script left alone: what is
+// there is newer, or it is of the very same change, as after a repetition. To ask for the
+// version in every bulk request would cost more than to ask again for those few.
+func (b *bulk) tell(ctx context.Context, at []int) {
+	if len(at) == 0 {
+		return
+	}
+	body := append(b.store.buffers.get(), `{"docs":[`...)
+	for n, i := range at {
+		if n > 0 {
+			body = append(body, ',')
+		}
+		body = append(appendAddress(append(body, '{'), b.index[i], &b.ms[i]), '}')
+	}
+	p := &payload{bytes: append(body, "]}"...)}
+	a, err := b.store.client.send(ctx, http.MethodPost, versionsPath, "application/json", p, b.store.buffers.get())
+	if err == nil && !a.ok() {
+		err = a.failure(opRead, "")
+	}
+	if err == nil && !parseVersions(a.body, len(at), func(n int, version []byte) {
+		var buf [80]byte
+		if i := at[n]; string(b.ms[i].Version.Append(buf[:0])) != string(version) {
+			b.rs[i].Outcome = pipeline.Superseded
+		}
+	}) {
+		err = errShort
+	}
+	for _, i := range at {
+		b.rs[i].Err = err // it will find the same, or be superseded, when it comes again
+	}
+	b.store.buffers.put(a.body)
+	if p.free() {
+		b.store.buffers.put(p.bytes)
+	}
+}
+
+// parseVersions reads the answer to a request for the versions of n documents, and
+// calls each with every one in order: nil where there is none.
+func parseVersions(body []byte, n int, each func(i int, version []byte)) bool {
+	c := cursor{b: body}
+	seen := 0
+	c.want('{')
+	for first := true; c.next(&first, '}'); {
+		if string(c.name()) != "docs" {
+			c.skip()
+			continue
+		}
+		c.want('[')
+		for first := true; c.next(&first, ']'); {
+			if version := c.textAt("_source", "_tw", "version"); !c.failed && seen < n {
+				each(seen, version)
+			}
+			seen++
+		}
+	}
+	return !c.failed && seen == n
+}
+
+// textAt is the text at a path of members of the next value; nil where there is none.
+func (c *cursor) textAt(path ...string) (text []byte) {
+	if len(path) == 0 {
+		return c.string()
+	}
+	if c.peek() != '{' {
+		c.skip()
+		return nil
+	}
+	c.want('{')
+	for first := true; c.next(&first, '}'); {
+		if string(c.name()) == path[0] {
+			text = c.textAt(path[1:]...)
+		} else {
+			c.skip()
+		}
+	}
+	return text
+}

@@ -1,0 +1,147 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/opensearch-project/opensearch-go/v2"
+	"github.com/opensearch-project/opensearch-go/v2/signer/awsv2"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// client sends requests. It never repeats one: who asked decides.
+type client struct {
+	server      *opensearch.Client
+	transport   *http.Transport         // nil where it was given
+	credentials aws.CredentialsProvider // nil without SigV4
+	timeout     time.Duration
+}
+
+func newClient(o Options) (*client, error) {
+	c := &client{timeout: o.Timeout}
+	carrier := o.Transport
+	if carrier == nil {
+		var err error
+		if c.transport, err = newTransport(o.CA); err != nil {
+			return nil, fmt.Errorf("CA: %w", err)
+		}
+		carrier = c.transport
+	}
+	config := opensearch.Config{Addresses: []string{o.URL}, Transport: once{carrier}, DisableRetry: true}
+	switch o.Auth {
+	case Basic:
+		config.Username, config.Password = o.User, o.Password
+	case SigV4:
+		c.credentials = aws.NewCredentialsCache(o.Credentials)
+		var err error
+		config.Signer, err = awsv2.NewSignerWithService(aws.Config{Region: o.Region, Credentials: c.credentials}, o.Service)
+		if err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	c.server, err = opensearch.NewClient(config)
+	return c, err
+}
+
+// idleConnections is how many connections wait for the next request: a route has
+// some writes in flight at once, and each would else connect anew.
+const idleConnections = 32
+
+func newTransport(ca string) (*http.Transport, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = idleConnections
+	if ca == "" {
+		return t, nil
+	}
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no PEM certificate", ca)
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return t, nil
+}
+
+func (c *client) close() {
+	if c.transport != nil {
+		c.transport.CloseIdleConnections()
+	}
+}
+
+// once hides io.EOF from the library, which would send the request again, with
+// what is left of its body.
+type once struct{ http.RoundTripper }
+
+func (t once) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return resp, fmt.Errorf("%w", err)
+	}
+	return resp, nil
+}
+
+// answer is what a server answered.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte // whole
+}
+
+// ok tells whether the server did what it was asked.
+func (a answer) ok() bool { return a.status/100 == 2 }
+
+// do sends a request, with a JSON body where it is not nil, and reads the answer,
+// whatever its status. path begins with a slash and is escaped, and may hold a query. An
+// error means that there is no answer, and nobody knows what the server did: it is transient.
+func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {
+	var p *payload
+	if body != nil {
+		p = &payload{bytes: body}
+	}
+	return c.send(ctx, method, path, "application/json", p, nil)
+}
+
+// send is do for a body of any kind; the answer is appended to got.
+func (c *client) send(ctx context.Context, method, path, kind string, body *payload, got []byte) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if c.credentials != nil { // while ctx can still stop it: the signer has none
+		if _, err := c.credentials.Retrieve(ctx); err != nil {
+			return answer{}, pipeline.Transient(fmt.Errorf("opensearch: no credentials to sign with: %w", err))
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, path, nil)
+	if err != nil {
+		return answer{}, fmt.Errorf("opensearch: %w", err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", kind)
+		body.attach(r)
+	}
+	resp, err := c.server.Perform(r)
+	if err != nil {
+		return answer{}, pipeline.Transient(fmt.Errorf("opensearch: no answer: %w", err))
+	}
+	defer resp.Body.Close()
+	into := bytes.NewBuffer(got)
+	if _, err := into.ReadFrom(resp.Body); err != nil {
+		return answer{}, pipeline.Transient(errCut)
+	}
+	return answer{status: resp.StatusCode, header: resp.Header, body: into.Bytes()}, nil
+}
+
+// errCut means that the connection ended before the answer did.
+var errCut = errors.New("opensearch: the connection ended before the answer did")

@@ -1,0 +1,26 @@
+// Package opensearch keeps search indexes on an OpenSearch server: a domain of
+// Amazon OpenSearch Service, a collection of OpenSearch Serverless, or a cluster of
+// one's own, of version 2.x or 3.x.
+//
+// Every document carries the version of the change that wrote it, and a delete
+// leaves a tombstone document with its version, which readers do not see because
+// they read through an alias that filters it. So no write that comes late, from
+// whatever worker, brings back what was deleted or replaced: not after
+// index.gc_deletes, not after a restart of the server.
+//
+// Which of two writes is newer is decided on the server, in one step with the
+// write, in one of two ways:
+//
+//   - [Exact], the default, compares the whole versions, by a stored script. Its
+//     result never depends on who wrote, when or in which order.
+//   - [Fast] lets the server compare the creation seconds of the changes, by its own
+//     external versions (external_gte). It needs no script, and is for servers that
+//     forbid scripts, for OpenSearch Serverless, which stores none, and for
+//     those who need the throughput. Within one second it keeps the order of one
+//     process only: where two workers write changes of one item that were made in the
+//     same second, the one that comes last stays, be it the older. So a worker that
+//     lags, or a replay from the middle of a second, may leave an item's document as it
+//     was earlier in that second, until the item changes again.
+//
+// An application names an index by the alias; the store writes behind it.
+package opensearch

@@ -1,0 +1,219 @@
+package opensearch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Error is what a server did not do. It holds nothing of the server's text but the
+// type of the error and the name of the field: the rest may show values and keys.
+type Error struct {
+	Op     string // what was asked: "write a document", ...
+	Index  string // where, if the server was asked about one index
+	Status int    // of the answer, as in HTTP
+	Type   string // as the server names it, such as mapper_parsing_exception; "" where it names none
+	Field  string // of the document that the server does not take; "" where the error is of none
+	Hint   string // what to do; "" where the type says it
+}
+
+// Error is a line such as: opensearch: write a document in products:
+// mapper_parsing_exception (400): field "Price"; change the mapping ...
+func (e *Error) Error() string {
+	where := ""
+	if e.Index != "" {
+		where = " in " + e.Index
+	}
+	return e.text(where)
+}
+
+// Redacted leaves out the index, whose name may be made of values of the item.
+func (e *Error) Redacted() string { return e.text("") }
+
+func (e *Error) text(where string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "opensearch: %s%s: ", e.Op, where)
+	if e.Type != "" {
+		fmt.Fprintf(&b, "%s (%d)", e.Type, e.Status)
+	} else {
+		fmt.Fprintf(&b, "the server answers %d", e.Status)
+	}
+	if e.Field != "" {
+		fmt.Fprintf(&b, ": field %q", e.Field)
+	}
+	if e.Hint != "" {
+		b.WriteString("; " + e.Hint)
+	}
+	return b.String()
+}
+
+var _ pipeline.Redacted = (*Error)(nil)
+
+// failure is the error of an answer that is not ok to what op asked, marked as the
+// pipeline is to take it.
+func (a answer) failure(op, index string) error {
+	f := parseFailure(a.body)
+	f.status = a.status
+	err := f.err(op, index)
+	if after := retryAfter(a.header); after > 0 {
+		if _, transient := pipeline.Retryable(err); transient {
+			return pipeline.RetryAfter(err, after)
+		}
+	}
+	return err
+}
+
+// retryAfter is the wait in seconds that a proxy in front of the server asks for;
+// 0 where it asks for none. The server itself never does.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// failure is what a server says of what it did not do, by request or by document.
+// Its texts are parts of the answer, which may be a pooled buffer's.
+type failure struct {
+	status int
+	kind   []byte // the error's type
+	reason []byte // its text, as it stands between its quotes: only looked through for what is known of it
+	cause  []byte // the type of the innermost cause; nil where there is none
+}
+
+// class is what a failure means to who sent the request.
+type class uint8
+
+const (
+	refused     class = iota // this document will never be taken
+	busy                     // the server has too much to do
+	unwell                   // the server can't do it now
+	tooLarge                 // the request has too many bytes
+	outrun                   // another writer was there between the reading and the writing
+	gone                     // there is no such document
+	noIndex                  // there is no such index
+	noScript                 // the stored script is gone
+	noScripting              // the server runs no scripts
+	blocked                  // the index takes no writes
+	denied                   // the server does not know or does not trust who asks
+	expired                  // the signature is too old
+)
+
+// class tells what f means.
+func (f *failure) class() class {
+	is := func(kinds ...string) bool {
+		for _, k := range kinds {
+			if string(f.kind) == k || string(f.cause) == k {
+				return true
+			}
+		}
+		return false
+	}
+	says := func(part string) bool { return strings.Contains(string(f.reason), part) }
+	switch {
+	case is("cluster_block_exception"):
+		return blocked
+	case f.status == http.StatusTooManyRequests,
+		is("circuit_breaking_exception", "rejected_execution_exception", "opensearch_rejected_execution_exception"):
+		return busy
+	case f.status == http.StatusRequestEntityTooLarge:
+		return tooLarge
+	case f.status == http.StatusConflict:
+		return outrun
+	case is("index_not_found_exception"):
+		return noIndex
+	case f.status == http.StatusNotFound && is("resource_not_found_exception"):
+		return noScript
+	case f.status == http.StatusNotFound:
+		return gone
+	case is("illegal_argument_exception") && says("cannot execute"):
+		return noScripting
+	case (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized) && says("expired"):
+		return expired
+	case f.status == http.StatusForbidden, f.status == http.StatusUnauthorized:
+		return denied
+	case f.status >= http.StatusInternalServerError:
+		return unwell
+	}
+	return refused
+}
+
+// err is f as an error, marked as the pipeline is to take it.
+func (f *failure) err(op, index string) error {
+	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind)}
+	switch f.class() {
+	case busy:
+		if string(f.kind) == "circuit_breaking_exception" || string(f.cause) == "circuit_breaking_exception" {
+			e.Hint = "the server protects its memory, or its script compiler from others' scripts"
+		}
+		return pipeline.Transient(e)
+	case unwell, outrun:
+		return pipeline.Transient(e)
+	case expired:
+		e.Hint = "renew the credentials, or set the clock of this machine"
+		return pipeline.Transient(e)
+	case noScript:
+		e.Hint = "somebody deleted the stored script; it is installed again"
+		return pipeline.Transient(e)
+	case blocked:
+		e.Hint = "the index takes no writes: free disk space if it ran out, then remove index.blocks.* from its settings"
+		return pipeline.Transient(e)
+	case denied:
+		e.Hint = "check auth, the credentials, and the access policy or role of the server"
+		return pipeline.Fatal(e)
+	case noIndex:
+		e.Hint = "create the index, or let create do it"
+		return pipeline.Fatal(e)
+	case noScripting:
+		e.Hint = "the server runs no stored scripts in updates: allow them (script.allowed_types, script.allowed_contexts), or use mode: fast, whose order within one second is that of one worker"
+		return pipeline.Fatal(e)
+	case tooLarge:
+		e.Hint = "raise http.max_content_length of the server, or leave fields out"
+		return e
+	}
+	e.Field = f.field()
+	switch {
+	case e.Field != "":
+		e.Hint = "change the mapping, or exclude the field"
+	case strings.Contains(string(f.reason), "Limit of total fields"):
+		e.Hint = "raise index.mapping.total_fields.limit, or include fewer fields"
+	}
+	return e
+}
+
+// fieldMarks stand before the name of a field in texts of the server, and end it.
+var fieldMarks = []struct{ before, after string }{
+	{"failed to parse field [", "]"},
+	{"object mapping for [", "]"},
+	{"dynamic introduction of [", "]"},
+	{"mapper [", "]"},
+	{`immense term in field=\"`, `\"`},
+	{"field [", "]"},
+}
+
+// field is the name of the field that the server does not take, "" where it names none.
+func (f *failure) field() string {
+	for _, m := range fieldMarks {
+		_, rest, found := strings.Cut(string(f.reason), m.before)
+		if !found {
+			continue
+		}
+		if name, _, ended := strings.Cut(rest, m.after); ended {
+			var plain string
+			if json.Unmarshal([]byte(`"`+name+`"`), &plain) == nil {
+				return plain
+			}
+		}
+	}
+	return ""
+}
+
+// errShort means that the server's answer is not about what it was sent.
+var errShort = pipeline.Transient(errors.New("opensearch: the server's answer is not one to what it was sent: is a proxy in between?"))
