@@ -38,6 +38,9 @@ func rowsOf(s Sink) (rows, bool) {
 	}
 }
 
+// rowMark begins the names of what a row has that is not its view's.
+const rowMark = "_tw"
+
 // rowRules checks the key and the table of the rows of sink i. others are the
 // attributes beside the key.
 func (c *checker) rowRules(cfg *Config, i int, v *value, others []*value) {
@@ -47,12 +50,15 @@ func (c *checker) rowRules(cfg *Config, i int, v *value, others []*value) {
 		c.fail(key, "keep the partition key and the sort key", "a row's key has one or two attributes, not %d", len(key.all()))
 	}
 	for _, e := range append(key.all(), others...) {
-		if e.name == "_tw" {
+		switch {
+		case e.name == rowMark:
 			c.fail(e, "give it another name", "_tw is where a row keeps its version")
+		case strings.HasPrefix(e.name, rowMark):
+			c.fail(e, "give it another name", "names that begin with _tw are those of what a row keeps for itself")
 		}
 	}
 	for _, e := range others {
-		if key.get(e.name) != nil && e.name != "_tw" {
+		if key.get(e.name) != nil && !strings.HasPrefix(e.name, rowMark) {
 			c.fail(e, "remove it, or give it another name", "the row's key has this attribute already")
 		}
 	}

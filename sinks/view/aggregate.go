@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -167,6 +168,8 @@ func (o AggregateOptions) validate() error {
 			return errors.New("Values: each needs a name")
 		case slices.Contains(taken, v.Name):
 			return fmt.Errorf("value %q: the row has an attribute of that name already", v.Name)
+		case strings.HasPrefix(v.Name, reserved):
+			return fmt.Errorf("value %q: names that begin with %s are the store's", v.Name, reserved)
 		case v.Each && o.ForEach == "":
 			return fmt.Errorf("value %q is of an element, and there is none without ForEach", v.Name)
 		}

@@ -3,6 +3,7 @@ package view
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -37,7 +38,8 @@ type Attribute struct {
 	Template *template.Template
 }
 
-// reserved is the attribute in which a row carries its version and its pipeline.
+// reserved is the attribute in which a row carries its version and its pipeline. Other
+// names that begin so are the store's.
 const reserved = "_tw"
 
 func (o Options) validate() error {
@@ -66,6 +68,9 @@ func (o Options) validate() error {
 		}
 		if why, ok := taken[a.Name]; ok {
 			return fmt.Errorf("attribute %q %s", a.Name, why)
+		}
+		if strings.HasPrefix(a.Name, reserved) {
+			return fmt.Errorf("attribute %q: names that begin with %s are the store's", a.Name, reserved)
 		}
 		taken[a.Name] = "is given twice"
 	}
