@@ -19,10 +19,10 @@ func contract(t *testing.T, suite Suite) {
 		"Tombstones":         tombstones,
 		"RowsHaveOneOwner":   rowsHaveOneOwner,
 		"EveryTypeIsExact":   everyTypeIsExact,
-		"RowsComeInOrder":    rowsComeInOrder,
+		"RowsComeInOrder":    func(t *testing.T, s Store) { rowsComeInOrder(t, s, suite.TypedKeys) },
 		"QueriesSelect":      queriesSelect,
 		"OneKeyAttribute":    oneKeyAttribute,
-		"KeysAreToldApart":   keysAreToldApart,
+		"KeysAreToldApart":   func(t *testing.T, s Store) { keysAreToldApart(t, s, suite.TypedKeys) },
 		"ManyRowsInOneCall":  manyRows,
 		"NothingInOneCall":   nothing,
 		"ReadingStopsEarly":  readingStopsEarly,
@@ -182,13 +182,16 @@ func everyTypeIsExact(t *testing.T, s Store) {
 	}
 }
 
-func rowsComeInOrder(t *testing.T, s Store) {
+func rowsComeInOrder(t *testing.T, s Store, typed bool) {
 	var ms []view.Mutation
 	for _, keys := range [][]string{
 		{`{"S":""}`, `{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a "}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
-		{`{"N":"-1E125"}`, `{"N":"-10"}`, `{"N":"-1.5"}`, `{"N":"-1"}`, `{"N":"-0.01"}`, `{"N":"0"}`, `{"N":"1E-130"}`, `{"N":"0.5"}`, `{"N":"9"}`, `{"N":"10"}`, `{"N":"12"}`},
+		{`{"N":"-1` + strings.Repeat("0", 125) + `"}`, `{"N":"-10"}`, `{"N":"-1.5"}`, `{"N":"-1"}`, `{"N":"-0.01"}`, `{"N":"0"}`, `{"N":"0.` + strings.Repeat("0", 129) + `1"}`, `{"N":"0.5"}`, `{"N":"9"}`, `{"N":"10"}`, `{"N":"12"}`},
 		{`{"B":"AA=="}`, `{"B":"AAA="}`, `{"B":"AQ=="}`, `{"B":"/w=="}`},
 	} {
+		if typed && keys[0] == `{"S":""}` {
+			keys = keys[1:]
+		}
 		table := target
 		table.Name = "views of " + value(t, keys[0]).Kind().String()
 		ms = ms[:0]
@@ -242,9 +245,13 @@ func oneKeyAttribute(t *testing.T, s Store) {
 	same(t, "rows", rows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
 }
 
-func keysAreToldApart(t *testing.T, s Store) {
+func keysAreToldApart(t *testing.T, s Store, typed bool) {
+	keys := []string{`{"N":"1"}`, `{"B":"MQ=="}`, `{"S":"1"}`}
+	if typed {
+		keys = []string{`{"N":"1"}`, `{"N":"-1"}`, `{"N":"10"}`}
+	}
 	var want []string
-	for i, k := range []string{`{"N":"1"}`, `{"B":"MQ=="}`, `{"S":"1"}`} {
+	for i, k := range keys {
 		m := row(t, "p", "", 1, fmt.Sprint(i))
 		m.SK = value(t, k)
 		apply(t, s, target, m)
@@ -255,7 +262,7 @@ func keysAreToldApart(t *testing.T, s Store) {
 	apply(t, s, target, again)
 	got := rows(t, s, target.Table, view.Query{})
 	if len(got) != len(want) {
-		t.Errorf("three keys of three types, one of them written as 1 and as 1.0, are %d rows: %v", len(got), got)
+		t.Errorf("three keys, one of them written as 1 and as 1.0, are %d rows: %v", len(got), got)
 	}
 }
 

@@ -27,6 +27,10 @@ type Suite struct {
 	// opened again: each worker opens the store by itself, as a process does. Required.
 	Open func(ctx context.Context, dir string) (Store, error)
 
+	// TypedKeys is for stores that fix the type of a table's key attributes, and take no
+	// empty key. Default: a key may be of any type, and empty.
+	TypedKeys bool
+
 	// Checks is as in [sinktest.Suite].
 	Checks int
 

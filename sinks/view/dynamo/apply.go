@@ -1,0 +1,147 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// onlyOver lets a row be written where nothing is, and over a lower version of the same
+// view. An item without a mark meets neither half.
+const onlyOver = "attribute_not_exists(#pk) OR (#tw.#view = :view AND #tw.#by = :by AND #tw.#v < :v)"
+
+// Apply puts each row, or its tombstone, in one conditional write of its own, as many
+// at once as the DB may have in flight. A row that belongs to another view, to the same
+// view of another pipeline, or to no sink at all, and one that no item can hold, is a
+// permanent error of its mutation. Where DynamoDB doesn't answer, what was not sent yet
+// fails with the same transient error.
+func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
+	if len(ms) == 0 {
+		return nil, nil
+	}
+	if err := s.Touch(ctx, targetOf(t)); err != nil {
+		return nil, err
+	}
+	rs := make([]view.Result, len(ms))
+	w := writer{
+		Store:  s,
+		target: t,
+		names: map[string]string{
+			"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#v": markVersion,
+		},
+		view: str(t.View),
+		by:   str(t.Pipeline),
+	}
+	var outage outage
+	s.Each(len(ms), func(i int) {
+		if err := outage.error(); err != nil {
+			rs[i].Err = err
+			return
+		}
+		rs[i] = w.write(ctx, &ms[i])
+		outage.note(rs[i].Err)
+	})
+	for i := range rs {
+		if pipeline.IsFatal(rs[i].Err) {
+			return nil, rs[i].Err
+		}
+	}
+	return rs, nil
+}
+
+// writer is what the mutations of a call have in common.
+type writer struct {
+	*Store
+	target   view.Target
+	names    map[string]string
+	view, by *types.AttributeValueMemberS
+}
+
+func (w *writer) write(ctx context.Context, m *view.Mutation) view.Result {
+	if err := checkKey(w.target.Table, m.PK, m.SK); err != nil {
+		return view.Result{Err: err}
+	}
+	if n := sizeOfRow(w.target, m); n > maxItem {
+		return view.Result{Err: tooLarge("the row", n)}
+	}
+	version := m.Version.String()
+	err := w.Write(ctx, dynamo.Action{Put: &types.Put{
+		TableName:                &w.target.Name,
+		Item:                     item(w.target, m, version, w.Expiry().Unix()),
+		ConditionExpression:      aws.String(onlyOver),
+		ExpressionAttributeNames: w.names,
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":view": w.view, ":by": w.by, ":v": str(version),
+		},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}})
+	unmet, ok := errors.AsType[*dynamo.ConditionError](err)
+	if !ok {
+		return view.Result{Err: err}
+	}
+	have, ok := markOf(unmet.Unmet[0].Item)
+	switch {
+	case !ok || have.view != w.target.View || have.pipeline != w.target.Pipeline:
+		return view.Result{Err: foreign("the row", w.target, have)}
+	case have.version < version: // it was another row when the write was refused
+		return view.Result{Err: pipeline.Transient(errors.New("dynamodb: the row changed meanwhile"))}
+	}
+	return view.Result{Superseded: have.version != version}
+}
+
+// foreign is the error of a row that is not the target's to write.
+func foreign(what string, t view.Target, have mark) error {
+	owner := have.owner(t)
+	if owner == "" {
+		return fmt.Errorf("dynamodb: where %s would be in table %s there is an item that no sink made, and %s may not overwrite it: give the view another table or another row key",
+			what, t.Name, t.View)
+	}
+	return fmt.Errorf("dynamodb: %s belongs to the view %s of table %s, and %s may not write it: give one of the two views another row key",
+		what, owner, t.Name, t.View)
+}
+
+// owner says whose row it is, if it is not the target's; "" of an item without a mark.
+func (m mark) owner(t view.Target) string {
+	if m.view == t.View && m.pipeline != t.Pipeline {
+		return m.view + " of pipeline " + m.pipeline
+	}
+	return m.view
+}
+
+// outage counts transient errors without a success between them. At so many the rest
+// of a call is not tried: each request would wait for its timeout.
+type outage struct {
+	row  atomic.Int32
+	last atomic.Pointer[error]
+}
+
+const enough = 32
+
+func (o *outage) note(err error) {
+	if err == nil {
+		o.row.Store(0)
+		return
+	}
+	if _, again := pipeline.Retryable(err); again || pipeline.IsFatal(err) {
+		o.last.Store(&err)
+		if o.row.Add(1); pipeline.IsFatal(err) {
+			o.row.Add(enough)
+		}
+	}
+}
+
+// error is what the rest of the call fails with; nil where it is tried.
+func (o *outage) error() error {
+	if o.row.Load() < enough {
+		return nil
+	}
+	return *o.last.Load()
+}

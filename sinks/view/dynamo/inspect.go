@@ -1,0 +1,104 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var _ view.Inspector = (*Reader)(nil)
+
+// Stands reads what is at the keys of rows, a hundred in one request. An item that
+// no sink made stands there without a View.
+func (r *Reader) Stands(ctx context.Context, t view.Table, rows []state.Row) ([]view.Standing, error) {
+	refs := make([]dynamo.Ref, len(rows))
+	for i, row := range rows {
+		var err error
+		if refs[i], err = refOf(t, row); err != nil {
+			return nil, err
+		}
+	}
+	items, err := r.db.Get(ctx, refs)
+	if errors.Is(err, dynamo.ErrNoTable) {
+		return nil, fmt.Errorf("dynamodb: %w: %q", view.ErrNoTable, t.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ss := make([]view.Standing, len(rows))
+	for i, item := range items {
+		if item == nil {
+			continue
+		}
+		if ss[i], err = standing(maps.Clone(item)); err != nil {
+			return nil, fmt.Errorf("dynamodb: a row of table %s: %w", t.Name, err)
+		}
+	}
+	return ss, nil
+}
+
+// refOf is where a row is.
+func refOf(t view.Table, row state.Row) (dynamo.Ref, error) {
+	pk, sk, err := row.Decode()
+	if err == nil && sk.Exists() != (t.SK != "") {
+		err = errors.New("another number of attributes")
+	}
+	if err != nil {
+		return dynamo.Ref{}, fmt.Errorf("dynamodb: a row is no key of table %s: %w", t.Name, err)
+	}
+	if err := checkKey(t, pk, sk); err != nil {
+		return dynamo.Ref{}, err
+	}
+	return dynamo.Ref{Table: t.Name, Key: keyOf(t, pk, sk)}, nil
+}
+
+func keyOf(t view.Table, pk, sk pipeline.Value) dynamo.Item {
+	key := dynamo.Item{t.PK: sdkvalue.Of(pk)}
+	if t.SK != "" {
+		key[t.SK] = sdkvalue.Of(sk)
+	}
+	return key
+}
+
+// standing is what an item says of itself.
+func standing(item dynamo.Item) (view.Standing, error) {
+	s := view.Standing{There: true}
+	if m, ok := markOf(item); ok {
+		var err error
+		if s.Version, err = pipeline.ParseVersion(m.version); err != nil {
+			return s, errors.New("its _tw holds no version")
+		}
+		s.Source, s.View, s.Pipeline = pipeline.Key(m.source), m.view, m.pipeline
+	}
+	if expires := dynamo.Digits(item, expiresAttribute); expires != "" {
+		seconds, err := strconv.ParseInt(expires, 10, 64)
+		if err != nil {
+			return s, errors.New("its " + expiresAttribute + " is no time")
+		}
+		s.Tombstone, s.Expires = true, time.Unix(seconds, 0).UTC()
+		return s, nil
+	}
+	var err error
+	s.Item, err = sdkvalue.Image(unmarked(item))
+	return s, err
+}
+
+// unmarked takes the store's own attributes out of an item.
+func unmarked(item dynamo.Item) dynamo.Item {
+	for name := range item {
+		if strings.HasPrefix(name, markAttribute) {
+			delete(item, name)
+		}
+	}
+	return item
+}

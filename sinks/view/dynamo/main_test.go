@@ -1,0 +1,112 @@
+package dynamo_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"go.uber.org/goleak"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open opens a store on a client, and makes the state table.
+func open(ctx context.Context, c statedynamo.Client) (*dynamo.Store, error) {
+	db, err := statedynamo.New(statedynamo.Options{Client: c, Table: "state"})
+	if err != nil {
+		return nil, err
+	}
+	if err := db.CreateState(ctx); err != nil {
+		return nil, err
+	}
+	return dynamo.New(db)
+}
+
+// must opens a store in a new world.
+func must(t testing.TB, faults *dynamotest.Faults) *dynamo.Store {
+	t.Helper()
+	s, err := open(t.Context(), dynamotest.Open(t).Client("", faults))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// anyTable is a store for the suites, which name tables as no DynamoDB table may be
+// named, and write to them without making them.
+type anyTable struct {
+	*dynamo.Store
+	mu   sync.Mutex
+	made map[string]bool
+}
+
+// opener opens stores for a suite: a folder of the suite is a world.
+func opener[T any](t *testing.T) func(context.Context, string) (T, error) {
+	server := dynamotest.Open(t)
+	return func(ctx context.Context, dir string) (s T, err error) {
+		store, err := open(ctx, server.Client(dir, nil))
+		if err != nil {
+			return s, err
+		}
+		return any(&anyTable{Store: store, made: make(map[string]bool)}).(T), nil
+	}
+}
+
+// named is a table as it is called here.
+func named(t view.Table) view.Table {
+	sum := sha256.Sum256([]byte(t.Name))
+	t.Name = "t-" + hex.EncodeToString(sum[:8])
+	return t
+}
+
+// table makes the table of a target where it is missing, with key attributes of the types of a key.
+func (a *anyTable) table(ctx context.Context, t view.Target, pk, sk pipeline.Value) (view.Target, error) {
+	t.Table = named(t.Table)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.made[t.Name] {
+		return t, nil
+	}
+	k := dynamo.KeyTypes{PK: types.ScalarAttributeType(pk.Kind().String())}
+	if t.SK != "" {
+		k.SK = types.ScalarAttributeType(sk.Kind().String())
+	}
+	err := a.Create(ctx, t.Table, k)
+	a.made[t.Name] = err == nil
+	return t, err
+}
+
+func (a *anyTable) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
+	if len(ms) == 0 {
+		return a.Store.Apply(ctx, t, ms)
+	}
+	t, err := a.table(ctx, t, ms[0].PK, ms[0].SK)
+	if err != nil {
+		return nil, err
+	}
+	return a.Store.Apply(ctx, t, ms)
+}
+
+func (a *anyTable) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
+	return a.Store.Rows(ctx, named(t), q)
+}
+
+func (a *anyTable) Empty(ctx context.Context, t view.Target) (bool, error) {
+	t.Table = named(t.Table)
+	return a.Store.Empty(ctx, t)
+}
+
+func (a *anyTable) Stands(ctx context.Context, t view.Table, rows []state.Row) ([]view.Standing, error) {
+	return a.Store.Stands(ctx, named(t), rows)
+}

@@ -1,0 +1,151 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Attributes that a row has besides its own. Names that begin so are refused in a view.
+const (
+	markAttribute    = "_tw"         // M: what the row is of
+	expiresAttribute = "_tw_expires" // N: of a tombstone, when it may go (Unix seconds): the TTL attribute
+)
+
+// What is in a row's mark.
+const (
+	markVersion  = "v"    // S: pipeline.Version, which sorts as text
+	markPipeline = "by"   // S: who wrote it; changes that bear one's own name are dropped at the source
+	markView     = "view" // S: the sink that the row belongs to
+	markSource   = "src"  // S: key of the item that it is of; none in a group's row
+)
+
+// mark is what a row's mark says.
+type mark struct {
+	version  string
+	pipeline string
+	view     string
+	source   string
+}
+
+func str(s string) *types.AttributeValueMemberS { return &types.AttributeValueMemberS{Value: s} }
+
+func num(s string) *types.AttributeValueMemberN { return &types.AttributeValueMemberN{Value: s} }
+
+// textOf is the text of an S, and "" of anything else.
+func textOf(av types.AttributeValue) string {
+	if s, ok := av.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+// markOf is the mark of an item; false where it has none, and no sink made it.
+func markOf(item map[string]types.AttributeValue) (mark, bool) {
+	m, ok := item[markAttribute].(*types.AttributeValueMemberM)
+	if !ok {
+		return mark{}, false
+	}
+	return mark{
+		version:  textOf(m.Value[markVersion]),
+		pipeline: textOf(m.Value[markPipeline]),
+		view:     textOf(m.Value[markView]),
+		source:   textOf(m.Value[markSource]),
+	}, true
+}
+
+// item is a row, or a tombstone that goes at a time, as the SDK takes it.
+func item(t view.Target, m *view.Mutation, version string, expires int64) map[string]types.AttributeValue {
+	it := make(map[string]types.AttributeValue, len(m.Attributes)+4)
+	it[t.PK] = sdkvalue.Of(m.PK)
+	if t.SK != "" {
+		it[t.SK] = sdkvalue.Of(m.SK)
+	}
+	it[markAttribute] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		markVersion:  str(version),
+		markPipeline: str(t.Pipeline),
+		markView:     str(t.View),
+		markSource:   str(string(m.Source)),
+	}}
+	if m.Tombstone {
+		it[expiresAttribute] = num(strconv.FormatInt(expires, 10))
+		return it
+	}
+	for _, c := range m.Attributes {
+		it[c.Name] = sdkvalue.Of(c.Value)
+	}
+	return it
+}
+
+// sizeOfRow is the size of the item that a mutation puts, in bytes.
+func sizeOfRow(t view.Target, m *view.Mutation) int {
+	n := len(t.PK) + sizeOf(m.PK) + sizeOfColumns(m.Attributes)
+	if t.SK != "" {
+		n += len(t.SK) + sizeOf(m.SK)
+	}
+	n += len(markAttribute) + sizeOfTexts(
+		markVersion, m.Version.String(), markPipeline, t.Pipeline, markView, t.View, markSource, string(m.Source))
+	if m.Tombstone {
+		n += len(expiresAttribute) + sizeOfNumber(pipeline.DecimalOf(time.Now().Unix()))
+	}
+	return n
+}
+
+// sizeOfTexts is what a map counts for whose values are S, given by name and text.
+func sizeOfTexts(texts ...string) int {
+	n := 3
+	for i := 0; i < len(texts); i += 2 {
+		n += 1 + sizeOfText(texts[i], texts[i+1])
+	}
+	return n
+}
+
+// checkKey is the error of a row's key that no item can have.
+func checkKey(t view.Table, pk, sk pipeline.Value) error {
+	if n := sizeOf(pk); n > maxPartitionKey || n == 0 {
+		return badKey("partition", t.PK, n, maxPartitionKey)
+	}
+	if t.SK == "" {
+		return nil
+	}
+	if n := sizeOf(sk); n > maxSortKey || n == 0 {
+		return badKey("sort", t.SK, n, maxSortKey)
+	}
+	return nil
+}
+
+func badKey(part, attribute string, n, limit int) error {
+	if n == 0 {
+		return fmt.Errorf("dynamodb: the %s key %s is empty: DynamoDB takes no empty key", part, attribute)
+	}
+	return fmt.Errorf("dynamodb: the %s key %s is %d bytes long: DynamoDB takes at most %d there", part, attribute, n, limit)
+}
+
+// rowOf is an item as readers see it; false where it is no row: a tombstone, or an
+// item that no sink made.
+func rowOf(t view.Table, item map[string]types.AttributeValue) (view.Row, bool, error) {
+	m, ok := markOf(item)
+	if _, gone := item[expiresAttribute]; !ok || gone {
+		return view.Row{}, false, nil
+	}
+	r := view.Row{Source: pipeline.Key(m.source), View: m.view}
+	var err error
+	if r.Version, err = pipeline.ParseVersion(m.version); err != nil {
+		return r, false, errors.New("its _tw holds no version")
+	}
+	if r.Item, err = sdkvalue.Image(unmarked(item)); err != nil {
+		return r, false, err
+	}
+	r.PK, _ = r.Item.Get(t.PK)
+	if t.SK != "" {
+		r.SK, _ = r.Item.Get(t.SK)
+	}
+	return r, true, nil
+}

@@ -1,0 +1,156 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Reader reads view tables, consistently. A service that reads a view needs no more than
+// this, and no state table ([NewReader]); view.Groups reads aggregates through it.
+type Reader struct {
+	db *dynamo.DB
+}
+
+var _ view.Reader = (*Reader)(nil)
+
+// NewReader reads with a client: it needs the rights to Query and, for reads that name
+// no partition key, to Scan. The error is that of a client which is nil.
+func NewReader(c dynamo.Client) (*Reader, error) {
+	db, err := dynamo.New(dynamo.Options{Client: c, Table: "none"}) // which is never asked
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{db: db}, nil
+}
+
+// selected are the rows that a reader sees; tombstones and items of others are left out by the server.
+const selected = "attribute_exists(#tw) AND attribute_not_exists(#expires)"
+
+// Rows reads the rows of a partition key page by page, and a query without one by a scan
+// of the whole table, of which all rows that q selects are held and sorted before the
+// first one is yielded: some 2 KB of memory for a row of 1 KB. The key attributes of t
+// are needed. A sort key prefix is one of a table whose sort key is an S.
+func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
+	return func(yield func(view.Row, error) bool) {
+		all := r.scan(ctx, t, q)
+		if q.PK.Exists() {
+			all = r.query(ctx, t, q)
+		}
+		n := 0
+		for row, err := range all {
+			if errors.Is(err, dynamo.ErrNoTable) {
+				err = fmt.Errorf("dynamodb: %w: %q", view.ErrNoTable, t.Name)
+			}
+			if n++; !yield(row, err) || err != nil || n == q.Limit {
+				return
+			}
+		}
+	}
+}
+
+// query are the rows of one partition key, in the order of the sort key.
+func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
+	in := &dynamodb.QueryInput{
+		TableName:                 &t.Name,
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		FilterExpression:          aws.String(selected),
+		ExpressionAttributeNames:  map[string]string{"#pk": t.PK, "#tw": markAttribute, "#expires": expiresAttribute},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": sdkvalue.Of(q.PK)},
+	}
+	if q.SKPrefix != "" && t.SK != "" {
+		in.KeyConditionExpression = aws.String("#pk = :pk AND begins_with(#sk, :sk)")
+		in.ExpressionAttributeNames["#sk"] = t.SK
+		in.ExpressionAttributeValues[":sk"] = str(q.SKPrefix)
+	}
+	if q.Limit > 0 {
+		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
+	}
+	return func(yield func(view.Row, error) bool) {
+		if text, _ := q.PK.Text(); !strings.HasPrefix(text, q.PKPrefix) || q.SKPrefix != "" && t.SK == "" {
+			return
+		}
+		rows(t, r.db.Query(ctx, in))(yield)
+	}
+}
+
+// scan are the rows of all partition keys, in order.
+func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
+	in := &dynamodb.ScanInput{
+		TableName:                &t.Name,
+		ExpressionAttributeNames: map[string]string{"#tw": markAttribute, "#expires": expiresAttribute},
+	}
+	filter := selected
+	for _, p := range []struct{ name, value, attribute, prefix string }{{"#pk", ":pk", t.PK, q.PKPrefix}, {"#sk", ":sk", t.SK, q.SKPrefix}} {
+		if p.prefix == "" {
+			continue
+		}
+		if in.ExpressionAttributeValues == nil {
+			in.ExpressionAttributeValues = make(map[string]types.AttributeValue)
+		}
+		filter += " AND begins_with(" + p.name + ", " + p.value + ")"
+		in.ExpressionAttributeNames[p.name], in.ExpressionAttributeValues[p.value] = p.attribute, str(p.prefix)
+	}
+	in.FilterExpression = &filter
+	return func(yield func(view.Row, error) bool) {
+		if q.SKPrefix != "" && t.SK == "" {
+			return
+		}
+		type placed struct {
+			pk, sk string
+			row    view.Row
+		}
+		var all []placed
+		for row, err := range rows(t, r.db.Scan(ctx, in)) {
+			if err != nil {
+				yield(view.Row{}, err)
+				return
+			}
+			p := placed{row: row}
+			p.pk, _ = state.Sortable(row.PK)
+			p.sk, _ = state.Sortable(row.SK)
+			all = append(all, p)
+		}
+		slices.SortFunc(all, func(a, b placed) int {
+			return cmp.Or(strings.Compare(a.pk, b.pk), strings.Compare(a.sk, b.sk))
+		})
+		for _, p := range all {
+			if !yield(p.row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// rows are those of the items.
+func rows(t view.Table, items iter.Seq2[dynamo.Item, error]) iter.Seq2[view.Row, error] {
+	return func(yield func(view.Row, error) bool) {
+		for item, err := range items {
+			if err != nil {
+				yield(view.Row{}, err)
+				return
+			}
+			row, ok, err := rowOf(t, item)
+			if err != nil {
+				yield(view.Row{}, fmt.Errorf("dynamodb: a row of table %s: %w", t.Name, err))
+				return
+			}
+			if ok && !yield(row, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// KeyTypes are the types of a table's key attributes: S, N or B. The zero value of each
+// is S, which is what a template makes unless it is one typed {path}.
+type KeyTypes struct {
+	PK, SK types.ScalarAttributeType
+}
+
+// Create makes a view table where there is none, billed on demand, with the TTL that
+// takes tombstones away, and waits until it is active. Of one that is there the key is
+// compared, and its TTL is enabled where it has none; all views of a table have the
+// same key. The error is fatal where the table cannot be used so.
+func (s *Store) Create(ctx context.Context, t view.Table, k KeyTypes) error {
+	return s.DB.Create(ctx, spec(t, k))
+}
+
+// Check is a fatal error where there is no such table, or one with another key.
+func (s *Store) Check(ctx context.Context, t view.Table, k KeyTypes) error {
+	return s.DB.Check(ctx, spec(t, k))
+}
+
+func spec(t view.Table, k KeyTypes) dynamo.TableSpec {
+	typed := func(name string, as types.ScalarAttributeType) dynamo.KeyAttribute {
+		if as == "" && name != "" {
+			as = types.ScalarAttributeTypeS
+		}
+		return dynamo.KeyAttribute{Name: name, Type: as}
+	}
+	return dynamo.TableSpec{Name: t.Name, PK: typed(t.PK, k.PK), SK: typed(t.SK, k.SK), TTL: expiresAttribute}
+}
