@@ -44,12 +44,13 @@ func CheckMachine(kinds ...*Kind) error {
 	for _, k := range kinds {
 		env = append(env, k.Env)
 		for _, t := range k.tools {
-			key := strings.Join(t.command, " ") + t.want
-			if seen[key] {
+			program := strings.Join(t.command, " ")
+			if seen[program+t.want] || seen[t.want] {
 				continue
 			}
-			seen[key] = true
+			seen[program+t.want] = true
 			if why := t.lacks(); why != "" {
+				seen[t.want] = true // once is enough
 				lacks = append(lacks, why)
 			}
 		}

@@ -103,8 +103,8 @@ func parse(args []string) (wanted []*server.Kind, command []string, err error) {
 	if flags.NArg() > 0 {
 		return nil, nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if *version != "" {
-		if err := otherOpenSearch(*version); err != nil {
+	if *version != "" { // also for tests that start a node of their own
+		if err := os.Setenv(server.OpenSearchVersionEnv, *version); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -114,18 +114,12 @@ func parse(args []string) (wanted []*server.Kind, command []string, err error) {
 			return nil, nil, err
 		}
 	}
-	return wanted, command, nil
-}
-
-// otherOpenSearch has the version started, by this program and by tests that start a
-// node of their own.
-func otherOpenSearch(version string) error {
-	for _, k := range []*server.Kind{server.OpenSearch(), server.TightOpenSearch()} {
-		if os.Getenv(k.Env) != "" {
-			return fmt.Errorf("-opensearch would not be heeded: %s names a running server (unset it)", k.Env)
+	for _, k := range wanted {
+		if *version != "" && strings.HasPrefix(k.Name, "opensearch") && os.Getenv(k.Env) != "" {
+			return nil, nil, fmt.Errorf("-opensearch would not be heeded: %s names a running server (unset it)", k.Env)
 		}
 	}
-	return os.Setenv(server.OpenSearchVersionEnv, version)
+	return wanted, command, nil
 }
 
 // pick is the kinds of those names.
