@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"sinks/view/sqlite":          {"pipeline", "sinks/view", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search":               {"pipeline", "pipeline/template", "sinks/state"},
 	"sinks/search/bleve":         {"pipeline", "sinks/search", "sinks/state", "github.com/blevesearch/bleve", "github.com/blevesearch/bleve_index_api"},
-	"sinks/search/opensearch":    {"pipeline", "sinks/search", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
+	"sinks/search/opensearch":    {"pipeline", "pipeline/template", "sinks/search", "sinks/state", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
 	"sinks/archive":              {"pipeline", "pipeline/template", "github.com/klauspost/compress"},
 	"sinks/archive/dir":          {"pipeline", "sinks/archive", "sinks/state"},
 	"sinks/notify":               {"pipeline"},

@@ -47,7 +47,7 @@ func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte
 	dst = append(dst, "}}\n"+`{"scripted_upsert":true,"upsert":{},"script":{"id":"`...)
 	dst = append(dst, s.script...)
 	dst = append(dst, `","params":{"doc":`...)
-	dst = appendLine(dst, m.Doc)
+	dst = appendLine(dst, s.document(m))
 	return append(dst, "}}}\n"...)
 }
 
@@ -58,7 +58,7 @@ func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte 
 	dst = append(dst, `,"version_type":"external_gte","version":`...)
 	dst = strconv.AppendInt(dst, second(m), 10)
 	dst = append(dst, "}}\n"...)
-	dst = appendLine(dst, m.Doc)
+	dst = appendLine(dst, s.document(m))
 	return append(dst, '\n')
 }
 

@@ -86,7 +86,7 @@ func (b *bulk) send(ctx context.Context, r *request) (lost []int) {
 	p := &payload{bytes: r.bytes()}
 	r.sent = append(r.sent, p)
 	got := s.buffers.get()
-	a, err := s.client.send(ctx, http.MethodPost, bulkPath, "application/x-ndjson", p, got)
+	a, err := s.client.send(ctx, http.MethodPost, s.bulkPath, "application/x-ndjson", p, got)
 	defer func() { s.buffers.put(a.body) }()
 	switch {
 	case err != nil:
@@ -173,7 +173,9 @@ func (b *bulk) items(ctx context.Context, r *request, body []byte) (lost []int) 
 		case noScript:
 			b.store.scriptGone()
 		case noIndex:
-			b.store.indexGone(b.ms[i].Index)
+			if b.store.indexGone(b.ms[i].Index) {
+				b.rs[i].Err = pipeline.Transient(b.rs[i].Err) // it is made again
+			}
 		}
 	})
 	if !ok {

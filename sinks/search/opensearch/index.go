@@ -1,12 +1,282 @@
 package opensearch
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
 
-// writeIndex is the physical index behind the alias name, to which documents are
-// written. Its error is that of every mutation of the name.
-func (s *Store) writeIndex(ctx context.Context, name string) (string, error) {
-	return name, ctx.Err()
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// Indexes are the indexes of one sink: what they are made of, and when.
+type Indexes struct {
+	Pipeline string // required: name of the pipeline
+	Sink     string // required: name of the sink; an index belongs to the one that made it
+
+	// Name is that of the sink: the aliases that applications read.
+	Name *template.Template // required
+
+	// Mapping is JSON of what an index is made of: {"settings": ..., "mappings": ...}, or
+	// what stands in mappings alone. An index that is there already is compared with it, and
+	// never altered. Default: the server's settings, and fields as they come
+	Mapping json.RawMessage
+	// Fields are those of the sink: what they write as scaled_float must be mapped so.
+	Fields search.Fields
+
+	OnDemand bool // an index is made when its first document comes, else by Open; that of a template always is. Default: by Open
+	Max      int  // that a template may make. Default: any number
 }
 
-// indexGone learns that the physical index behind name is not there any more.
-func (s *Store) indexGone(name string) {}
+// indexes is what a store knows of its indexes.
+type indexes struct {
+	Indexes
+	blueprint *blueprint
+	turn      chan struct{} // held by the one who makes an index
+
+	mu        sync.Mutex
+	known     map[string]bool // by name: those that are there
+	fullUntil time.Time       // until when a name that is not there is refused without counting
+}
+
+func newIndexes(o Indexes) (*indexes, error) {
+	switch {
+	case o.Pipeline == "":
+		return nil, errors.New("Indexes.Pipeline is empty: give the pipeline's name")
+	case o.Sink == "":
+		return nil, errors.New("Indexes.Sink is empty: give the sink's name")
+	case o.Name == nil:
+		return nil, errors.New("Indexes.Name is nil: give the template of the index name")
+	case o.Max < 0:
+		return nil, errors.New("Indexes.Max is negative")
+	}
+	b, err := newBlueprint(o.Mapping, o.Fields)
+	if err != nil {
+		return nil, fmt.Errorf("the mapping: %w", err)
+	}
+	o.Mapping = slices.Clone(o.Mapping)
+	return &indexes{Indexes: o, blueprint: b, turn: make(chan struct{}, 1), known: make(map[string]bool)}, nil
+}
+
+// owner is written into an index: which sink made it, behind which alias.
+type owner struct {
+	Pipeline string `json:"pipeline"`
+	Sink     string `json:"sink"`
+	Index    string `json:"index"`
+}
+
+func (x *indexes) owner(name string) owner { return owner{x.Pipeline, x.Sink, name} }
+
+// one is the only name that there is; false where it differs from item to item.
+func (x *indexes) one() (string, bool) { return x.Name.Prefix() }
+
+func (x *indexes) knows(name string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.known[name]
+}
+
+func (x *indexes) learn(name string, there bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if there {
+		x.known[name] = true
+	} else {
+		delete(x.known, name)
+	}
+}
+
+// writeIndex is the name to which the documents of an index are written: its alias. An
+// index that is not there is made. The error is that of every mutation of the name.
+func (s *Store) writeIndex(ctx context.Context, name string) (string, error) {
+	x := s.indexes
+	if x == nil || x.knows(name) {
+		return name, nil
+	}
+	select {
+	case x.turn <- struct{}{}:
+		defer func() { <-x.turn }()
+	case <-ctx.Done():
+		return "", pipeline.Transient(ctx.Err())
+	}
+	if x.knows(name) {
+		return name, nil
+	}
+	if err := s.ensure(ctx, name); err != nil {
+		return "", err
+	}
+	x.learn(name, true)
+	return name, nil
+}
+
+// indexGone learns that there is no index behind name any more, and tells whether the
+// store makes it again.
+func (s *Store) indexGone(name string) bool {
+	if s.indexes == nil {
+		return false
+	}
+	s.indexes.learn(name, false)
+	return true
+}
+
+// maxTries is how often an index is looked for that somebody else makes or deletes.
+const maxTries = 3
+
+// ensure makes the index of a name where it is missing, and checks that it is what it
+// should be.
+func (s *Store) ensure(ctx context.Context, name string) error {
+	for range maxTries {
+		there, err := s.look(ctx, name)
+		if err != nil {
+			return err
+		}
+		if there != nil {
+			return s.same(name, there)
+		}
+		if err := s.reserve(ctx, name); err != nil {
+			return err
+		}
+		if made, err := s.make(ctx, name); err != nil || made {
+			return err
+		}
+	}
+	return pipeline.Transient(fmt.Errorf("opensearch: index %s comes and goes", name))
+}
+
+// standing is an index as the server has it.
+type standing struct {
+	Aliases  map[string]alias           `json:"aliases"`
+	Mappings map[string]json.RawMessage `json:"mappings"`
+	Settings map[string]any             `json:"settings"` // by their whole names
+}
+
+// look is the index behind the alias name; nil where there is none. It is an error where
+// the name is taken by what is not the sink's.
+func (s *Store) look(ctx context.Context, name string) (*standing, error) {
+	found, err := s.list(ctx, name+","+physical(name))
+	if err != nil {
+		return nil, err
+	}
+	if _, taken := found[name]; taken {
+		return nil, s.foreign(fmt.Errorf("opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
+	}
+	if there, ok := found[physical(name)]; ok {
+		return &there, nil
+	}
+	for other := range found {
+		return nil, s.foreign(fmt.Errorf("opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
+	}
+	return nil, nil
+}
+
+// foreign is an error that stops a sink of one index, and fails the documents of the
+// one index of a template.
+func (s *Store) foreign(err error) error {
+	if _, one := s.indexes.one(); one {
+		return pipeline.Fatal(err)
+	}
+	return err
+}
+
+// list reads indexes by a pattern or by names. Where there are none it is empty.
+func (s *Store) list(ctx context.Context, pattern string) (map[string]standing, error) {
+	path := "/" + url.PathEscape(pattern) + "?flat_settings=true&ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
+	a, err := s.client.do(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.status == http.StatusNotFound {
+		return nil, nil
+	}
+	if !a.ok() {
+		return nil, a.failure("look for an index", pattern)
+	}
+	var found map[string]standing
+	if err := json.Unmarshal(a.body, &found); err != nil {
+		return nil, pipeline.Transient(errors.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
+	}
+	return found, nil
+}
+
+// owner is who made the index; the zero owner where no sink did.
+func (st *standing) owner() (o owner) {
+	var meta struct {
+		Tablewake owner `json:"tablewake"`
+	}
+	if json.Unmarshal(st.Mappings["_meta"], &meta) != nil {
+		return owner{}
+	}
+	return meta.Tablewake
+}
+
+// same checks that the index behind name is this sink's, and what the file asks for.
+func (s *Store) same(name string, there *standing) error {
+	if by := there.owner(); by != s.indexes.owner(name) {
+		who := "nobody that it says"
+		if by != (owner{}) {
+			who = fmt.Sprintf("sink %s of pipeline %s", by.Sink, by.Pipeline)
+		}
+		return s.foreign(fmt.Errorf("opensearch: index %s was made by %s: give this sink another index name, or delete the index", physical(name), who))
+	}
+	if a, ok := there.Aliases[name]; !ok || !a.hides() || !a.Writes {
+		return s.foreign(fmt.Errorf("opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
+	}
+	is := make(map[string]string)
+	flattenSettings(is, "", there.Settings)
+	mappings := make(map[string]any, len(there.Mappings))
+	for part, raw := range there.Mappings {
+		v, err := decodeJSON(raw)
+		if err != nil {
+			return fmt.Errorf("opensearch: the mapping of index %s: %w", name, err)
+		}
+		mappings[part] = v
+	}
+	flattenMapping(is, "mappings", mappings)
+	if d := difference(s.indexes.blueprint.leaves, is); d != "" {
+		return pipeline.Fatal(errDiffers(name, d))
+	}
+	return nil
+}
+
+// errDiffers says in what an index is not what the file asks for, and what to do.
+func errDiffers(name, difference string) error {
+	return fmt.Errorf("opensearch: index %s is not what search.mapping asks for, and an index is never altered: %s; take it back in the file or, where the server allows it, in the index; else give the sink another index name and replay the history into it", name, difference)
+}
+
+// make makes the index of a name with its alias, in one step; false where somebody
+// else just did.
+func (s *Store) make(ctx context.Context, name string) (bool, error) {
+	body, err := s.indexes.blueprint.body(s.indexes.owner(name))
+	if err != nil {
+		return false, fmt.Errorf("opensearch: %w", err)
+	}
+	a, err := s.client.do(ctx, http.MethodPut, "/"+url.PathEscape(physical(name)), body)
+	switch {
+	case err != nil:
+		return false, err
+	case a.ok():
+		return true, nil
+	case a.existed():
+		return false, nil
+	}
+	f := parseFailure(a.body)
+	f.status = a.status
+	switch kind := string(f.kind); {
+	case kind == "invalid_alias_name_exception" || kind == "invalid_index_name_exception":
+		return false, s.foreign(a.failure("make an index", name))
+	case f.full():
+		return false, pipeline.Transient(&Error{Op: "make an index", Index: name, Status: a.status, Type: kind,
+			Hint: "the cluster has as many shards as it may have: raise cluster.max_shards_per_node, or delete indexes"})
+	case f.class() == refused:
+		e := &Error{Op: "make an index", Index: name, Status: a.status, Type: kind, Field: f.field(), Hint: "the server does not take the settings or the mapping: correct search.mapping"}
+		return false, pipeline.Fatal(e)
+	}
+	return false, a.failure("make an index", name)
+}

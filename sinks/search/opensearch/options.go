@@ -60,6 +60,13 @@ type Options struct {
 	// Timeout is how long one request may take. Default: a minute
 	Timeout time.Duration
 
+	// Indexes are what the store makes indexes of, and behind which names. Default: it makes
+	// none. Then documents go to the index of their mutation's name, which somebody made, and
+	// whose readers have to leave tombstones out
+	Indexes *Indexes
+
+	Clock func() time.Time // says when a tombstone is written. Default: time.Now
+
 	BulkBytes int // of one bulk request, at most, where a single document is not larger. Default: 5,000,000
 	BulkCount int // documents in one bulk request, at most. Default: 1,000
 }
@@ -75,6 +82,9 @@ func (o Options) withDefaults() (Options, error) {
 	o.Mode, o.Auth = cmp.Or(o.Mode, Exact), cmp.Or(o.Auth, None)
 	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	o.BulkBytes, o.BulkCount = cmp.Or(o.BulkBytes, defaultBulkBytes), cmp.Or(o.BulkCount, defaultBulkCount)
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
 	u, err := serverURL(o.URL)
 	if err != nil {
 		return o, fmt.Errorf("opensearch: URL: %w", err)

@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"sync"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // script is what an exact write does on the server, in one step with the write:
@@ -30,26 +33,83 @@ type install struct {
 	done bool
 }
 
-// ensureScript installs the script, once.
+// ensureScript installs the script, once, and makes sure that it is what the server has
+// under its name: another one there would compare versions in another way.
 func (s *Store) ensureScript(ctx context.Context) error {
 	s.installed.mu.Lock()
 	defer s.installed.mu.Unlock()
 	if s.installed.done {
 		return nil
 	}
-	body, err := json.Marshal(map[string]any{"script": map[string]string{"lang": "painless", "source": script}})
-	if err != nil {
-		return err
+	there, err := s.readScript(ctx)
+	if err == nil && there == nil {
+		if err = s.putScript(ctx); err == nil {
+			there, err = s.readScript(ctx)
+		}
 	}
-	a, err := s.client.do(ctx, http.MethodPut, "/_scripts/"+scriptID(), body)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if !a.ok() {
-		return a.failure("install the script", "")
+	case there == nil:
+		return pipeline.Transient(errors.New("opensearch: the stored script " + s.script + " was installed and is not there"))
+	case there.Lang != painless || there.Source != script:
+		return pipeline.Fatal(errors.New("opensearch: the stored script " + s.script + " was altered on the server: delete it (DELETE _scripts/" + s.script + "), and it is installed again"))
 	}
 	s.installed.done = true
 	return nil
+}
+
+const painless = "painless"
+
+// storedScript is a script as the server has it.
+type storedScript struct {
+	Lang   string `json:"lang"`
+	Source string `json:"source"`
+}
+
+// readScript is the script that the server has under the name; nil where it has none.
+func (s *Store) readScript(ctx context.Context) (*storedScript, error) {
+	a, err := s.client.do(ctx, http.MethodGet, "/_scripts/"+s.script, nil)
+	if err != nil {
+		return nil, err
+	}
+	var there struct {
+		Found  *bool        `json:"found"`
+		Script storedScript `json:"script"`
+	}
+	known := json.Unmarshal(a.body, &there) == nil && there.Found != nil
+	switch {
+	case a.status == http.StatusNotFound && known:
+		return nil, nil
+	case a.ok() && known:
+		return &there.Script, nil
+	}
+	return nil, noScripts(a.failure("read the stored script", ""), a)
+}
+
+func (s *Store) putScript(ctx context.Context) error {
+	body, err := json.Marshal(map[string]storedScript{"script": {Lang: painless, Source: script}})
+	if err != nil {
+		return err
+	}
+	a, err := s.client.do(ctx, http.MethodPut, "/_scripts/"+s.script, body)
+	if err != nil || a.ok() {
+		return err
+	}
+	return noScripts(a.failure("install the stored script", ""), a)
+}
+
+// noScripts adds to the error of an answer what to do where a server keeps no scripts:
+// it forbids them, or does not know the request, as OpenSearch Serverless.
+func noScripts(err error, a answer) error {
+	if _, again := pipeline.Retryable(err); again {
+		return err
+	}
+	if e, ok := errors.AsType[*Error](err); ok && a.status/100 == 4 {
+		e.Hint = "the server keeps no stored scripts, or not from this user: allow them (script.allowed_types: stored, or the permission cluster:admin/script/*), or use mode: fast, whose order within one second is that of one worker"
+		return pipeline.Fatal(e)
+	}
+	return err
 }
 
 // scriptGone learns that the server does not have the script any more.

@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/tablewake/tablewake/sinks/search"
 )
@@ -12,6 +13,11 @@ type Store struct {
 	client *client
 	limits limits
 	script string // its id
+	clock  func() time.Time
+
+	indexes    *indexes // nil: it makes none
+	bulkPath   string
+	serverless bool
 
 	buffers   buffers
 	installed install
@@ -19,7 +25,7 @@ type Store struct {
 
 var _ search.Store = (*Store)(nil)
 
-// New makes a store. It sends nothing.
+// New makes a store. It sends nothing; [Store.Open] makes what the store needs.
 func New(o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -29,7 +35,17 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opensearch: %w", err)
 	}
-	return &Store{mode: o.Mode, client: c, limits: newLimits(o.BulkBytes, o.BulkCount), script: scriptID()}, nil
+	s := &Store{mode: o.Mode, client: c, limits: newLimits(o.BulkBytes, o.BulkCount), script: scriptID(), clock: o.Clock,
+		bulkPath: bulkPath, serverless: o.Service == Serverless}
+	if o.Indexes != nil {
+		if s.indexes, err = newIndexes(*o.Indexes); err != nil {
+			return nil, fmt.Errorf("opensearch: %w", err)
+		}
+		if !s.serverless {
+			s.bulkPath += "&require_alias=true" // an index is never made by the server itself
+		}
+	}
+	return s, nil
 }
 
 // Close lets go of idle connections. It does not wait for calls under way; a second

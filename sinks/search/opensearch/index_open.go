@@ -1,0 +1,102 @@
+package opensearch
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Open makes what the sink needs on the server, and compares what is there with what
+// the file asks for: the stored script, the index where it is made on start, and the
+// record of the sink. It blocks until all of it is there.
+func (s *Store) Open(ctx context.Context) error {
+	if s.mode == Exact {
+		if err := s.ensureScript(ctx); err != nil {
+			return err
+		}
+	}
+	x := s.indexes
+	if x == nil {
+		return nil
+	}
+	if err := s.ensureState(ctx); err != nil {
+		return err
+	}
+	there, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	for name, index := range there {
+		if err := s.same(name, index); err != nil {
+			return err
+		}
+		x.learn(name, true)
+	}
+	if name, one := x.one(); one && !x.OnDemand {
+		_, err = s.writeIndex(ctx, name)
+	}
+	return err
+}
+
+// begin writes the record of the sink where there is none, or where its indexes are
+// gone: somebody deleted them to begin anew. Else what its indexes were asked to be must
+// be what the file asks for now. It returns the indexes that there are, by name.
+func (s *Store) begin(ctx context.Context) (there map[string]*standing, err error) {
+	x := s.indexes
+	err = s.amend(ctx, x.Pipeline, x.Sink, func(r *record, found bool) (bool, error) {
+		if there, err = s.mine(ctx); err != nil {
+			return false, err
+		}
+		asked := x.blueprint.leaves
+		switch {
+		case !found || len(there) == 0 && len(r.Pending) == 0:
+			*r = record{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked}
+			for _, index := range there {
+				r.Born = index.made(r.Born)
+			}
+			return true, nil
+		case r.Asked == nil:
+			r.Asked = asked
+			return true, nil
+		}
+		if d := changedFile(r.Asked, asked); d != "" {
+			return false, pipeline.Fatal(errDiffers(x.Name.String(), d))
+		}
+		return false, nil
+	})
+	return there, err
+}
+
+// mine are the indexes that the sink made, by name. An index of the only name counts,
+// whoever made it.
+func (s *Store) mine(ctx context.Context) (map[string]*standing, error) {
+	x := s.indexes
+	mine := make(map[string]*standing)
+	pattern, one := x.one()
+	if one {
+		there, err := s.look(ctx, pattern)
+		if there != nil {
+			mine[pattern] = there
+		}
+		return mine, err
+	}
+	found, err := s.list(ctx, pattern+"*")
+	for at, there := range found {
+		if by := there.owner(); by == x.owner(by.Index) && physical(by.Index) == at {
+			mine[by.Index] = &there
+		}
+	}
+	return mine, err
+}
+
+// made is when the index was made, where that is before t.
+func (st *standing) made(t time.Time) time.Time {
+	text, _ := st.Settings["index.creation_date"].(string)
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if made := time.UnixMilli(ms); err == nil && made.Before(t) {
+		return made
+	}
+	return t
+}

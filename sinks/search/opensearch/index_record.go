@@ -1,0 +1,174 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// stateIndex holds one record for each sink that writes to the server, beside its indexes.
+const stateIndex = "tablewake"
+
+// stateBody makes stateIndex: small, on every node that may be asked, and left out where
+// somebody reads all indexes.
+const stateBody = `{"settings":{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1","hidden":true}},` +
+	`"mappings":{"dynamic":false,"properties":{"pipeline":{"type":"keyword"},"sink":{"type":"keyword"}}}}`
+
+// record is what the server remembers of a sink.
+type record struct {
+	Pipeline    string               `json:"pipeline"`
+	Sink        string               `json:"sink"`
+	Born        time.Time            `json:"born"`                  // since when nothing of it was forgotten
+	Asked       map[string]string    `json:"asked,omitempty"`       // what its indexes were asked to be, by path
+	Fingerprint *state.Fingerprint   `json:"fingerprint,omitempty"` // nil: none
+	Pending     map[string]time.Time `json:"pending,omitempty"`     // indexes that are being made, and since when
+}
+
+// MarshalJSON puts what is not searched as text: its names are no fields of the index.
+func (r record) MarshalJSON() ([]byte, error) {
+	type plain record
+	inner, err := json.Marshal(plain(r))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]string{"pipeline": r.Pipeline, "sink": r.Sink, "record": string(inner)})
+}
+
+// UnmarshalJSON reads what MarshalJSON makes.
+func (r *record) UnmarshalJSON(b []byte) error {
+	var outer struct {
+		Record string `json:"record"`
+	}
+	if err := json.Unmarshal(b, &outer); err != nil {
+		return err
+	}
+	type plain record
+	return json.Unmarshal([]byte(outer.Record), (*plain)(r))
+}
+
+// recordPath is where a sink's record is.
+func recordPath(pipelineName, sink string) string {
+	id := pipeline.AppendEscaped(nil, pipelineName)
+	id = pipeline.AppendEscaped(append(id, ','), sink)
+	return "/" + stateIndex + "/_doc/" + url.PathEscape(string(id))
+}
+
+// maxAmends is how often a record is read again because another process changed it.
+const maxAmends = 20
+
+// record reads the record of a sink; false where there is none. at is the condition that
+// it is unchanged, as a query.
+func (s *Store) record(ctx context.Context, pipelineName, sink string) (r record, at string, found bool, err error) {
+	a, err := s.client.do(ctx, http.MethodGet, recordPath(pipelineName, sink), nil)
+	if err != nil {
+		return r, "", false, err
+	}
+	if a.status == http.StatusNotFound {
+		return r, "op_type=create", false, nil
+	}
+	if !a.ok() {
+		return r, "", false, a.failure("read the record of the sink", stateIndex)
+	}
+	var doc struct {
+		Seq    int64  `json:"_seq_no"`
+		Term   int64  `json:"_primary_term"`
+		Source record `json:"_source"`
+	}
+	if err := json.Unmarshal(a.body, &doc); err != nil {
+		return r, "", false, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", sink, stateIndex, err)
+	}
+	return doc.Source, fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", doc.Seq, doc.Term), true, nil
+}
+
+// amend changes the record of a sink in one step, whoever else does. change is called
+// again when another one was faster; where it says that nothing is to be changed, nothing is.
+func (s *Store) amend(ctx context.Context, pipelineName, sink string, change func(r *record, found bool) (bool, error)) error {
+	for range maxAmends {
+		r, at, found, err := s.record(ctx, pipelineName, sink)
+		if err != nil {
+			return err
+		}
+		r.Pipeline, r.Sink = pipelineName, sink
+		if do, err := change(&r, found); err != nil || !do {
+			return err
+		}
+		body, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		a, err := s.client.do(ctx, http.MethodPut, recordPath(pipelineName, sink)+"?refresh=true&"+at, body)
+		if err != nil {
+			return err
+		}
+		if a.ok() {
+			return nil
+		}
+		if a.status != http.StatusConflict {
+			return a.failure("write the record of the sink", stateIndex)
+		}
+	}
+	return pipeline.Transient(errors.New("opensearch: the record of the sink is changed by others all the time"))
+}
+
+// ensureState makes stateIndex where it is missing.
+func (s *Store) ensureState(ctx context.Context) error {
+	a, err := s.client.do(ctx, http.MethodHead, "/"+stateIndex, nil)
+	if err != nil || a.ok() {
+		return err
+	}
+	if a.status != http.StatusNotFound {
+		return a.failure("look for an index", stateIndex)
+	}
+	if a, err = s.client.do(ctx, http.MethodPut, "/"+stateIndex, []byte(stateBody)); err != nil || a.ok() || a.existed() {
+		return err
+	}
+	return a.failure("make an index", stateIndex)
+}
+
+// existed tells that an index could not be made because it is there.
+func (a answer) existed() bool {
+	f := parseFailure(a.body)
+	return a.status == http.StatusBadRequest && string(f.kind) == "resource_already_exists_exception"
+}
+
+// Fingerprint reads the settings that shaped the documents of a sink.
+func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (state.Fingerprint, bool, error) {
+	r, _, _, err := s.record(ctx, pipelineName, sink)
+	if err != nil || r.Fingerprint == nil {
+		return state.Fingerprint{}, false, err
+	}
+	return *r.Fingerprint, true, nil
+}
+
+// SetFingerprint puts them beside the documents, in index tablewake.
+func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
+	if err := s.ensureState(ctx); err != nil {
+		return err
+	}
+	return s.amend(ctx, f.Pipeline, f.Sink, func(r *record, found bool) (bool, error) {
+		if !found {
+			r.Born = s.clock()
+		}
+		r.Fingerprint = &f
+		return true, nil
+	})
+}
+
+// Memory is since when the store remembers every document that went. Tombstones are
+// purged, so that it forgets.
+func (s *Store) Memory(ctx context.Context) (state.Memory, error) {
+	r, _, _, err := s.record(ctx, s.indexes.Pipeline, s.indexes.Sink)
+	return state.Memory{Born: r.Born, Forgets: true}, err
+}
+
+var (
+	_ state.Fingerprints = (*Store)(nil)
+	_ state.Rememberer   = (*Store)(nil)
+)

@@ -1,0 +1,204 @@
+package opensearch_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+)
+
+// world is a sink's own corner of a real server: its names are no other test's, and what
+// it makes is removed at the end.
+type world struct {
+	testing.TB
+	pipeline string
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t, "osindex-" + strings.ToLower(rand.Text())}
+	t.Cleanup(func() {
+		ask(t, roomy, http.MethodDelete, "/"+w.pipeline+"*", "")
+		ask(t, roomy, http.MethodDelete, "/tablewake/_doc/"+w.pipeline+"%252Cdocs", "")
+	})
+	return w
+}
+
+// index is a name, of the world, that begins so.
+func (w *world) index(rest string) string { return w.pipeline + rest }
+
+// options are those of sink docs on the index of a template.
+func (w *world) options(index, mapping string) opensearch.Options {
+	return opensearch.Options{Indexes: &opensearch.Indexes{
+		Pipeline: w.pipeline, Sink: "docs", Name: parse(w, w.index(index)), Mapping: json.RawMessage(mapping),
+	}}
+}
+
+// begin opens a store and what it needs.
+func (w *world) begin(o opensearch.Options) *opensearch.Store {
+	w.Helper()
+	s := open(w, o)
+	if err := s.Open(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+	return s
+}
+
+// refused opens a store whose sink cannot begin, and is the error.
+func (w *world) refused(o opensearch.Options) string {
+	w.Helper()
+	err := open(w, o).Open(w.Context())
+	if err == nil {
+		w.Fatal("the sink begins")
+	}
+	if !pipeline.IsFatal(err) {
+		w.Errorf("%v is not fatal", err)
+	}
+	return err.Error()
+}
+
+const small = `{"settings":{"number_of_shards":1,"number_of_replicas":0}}`
+
+// An index is made of the configuration, behind an alias that hides tombstones.
+func TestIndexIsMade(t *testing.T) {
+	w := newWorld(t)
+	w.begin(w.options("", `{"settings":{"index":{"number_of_shards":2,"number_of_replicas":0},
+		"analysis":{"analyzer":{"plain":{"type":"custom","tokenizer":"standard","filter":["lowercase"]}}}},
+		"mappings":{"dynamic":"strict","_meta":{"team":"shop"},"properties":{"Name":{"type":"text","analyzer":"plain","store":false}}}}`))
+	all := ask(t, roomy, http.MethodGet, "/"+w.pipeline+"?flat_settings=true", "")
+	made, ok := all[w.pipeline+".tw1"].(map[string]any)
+	if !ok || len(all) != 1 {
+		t.Fatalf("there are %v", all)
+	}
+	got, err := json.Marshal(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		`"` + w.pipeline + `":{"filter":{"bool":{"must_not":{"term":{"_tw.deleted":true}}}},"is_write_index":true}`,
+		`"dynamic":"strict"`, `"analyzer":"plain"`, `"team":"shop"`,
+		`"tablewake":{"index":"` + w.pipeline + `","pipeline":"` + w.pipeline + `","sink":"docs"}`,
+		`"index.number_of_shards":"2"`, `"deleted":{"type":"boolean"}`, `"gone":{"type":"date"}`,
+	} {
+		if !strings.Contains(string(got), part) {
+			t.Errorf("%s is not in %s", part, got)
+		}
+	}
+}
+
+// What was made is compared with the file each time, and never altered. What dynamic
+// mapping added, and parameters that say what is so anyway, are no difference.
+func TestIndexIsNeverAltered(t *testing.T) {
+	const mapping = `{"settings":{"number_of_shards":1,"number_of_replicas":0,"refresh_interval":"2s"},
+		"mappings":{"properties":{"n":{"type":"long","coerce":true,"index":true},"Name":{"type":"text"},"Address":{"type":"object","properties":{"City":{"type":"keyword"}}},"a.b":{"type":"keyword"}}}}`
+	w := newWorld(t)
+	s := w.begin(w.options("", mapping))
+	apply(t, s, mutation(w.pipeline, "a", 1, `"added":"by the server"`))
+	w.begin(w.options("", mapping))
+	w.begin(w.options("", strings.NewReplacer(`"number_of_shards":1`, `"index":{"number_of_shards":"1"}`, `"a.b":{"type":"keyword"}`, `"a":{"properties":{"b":{"type":"keyword"}}}`).Replace(mapping)))
+
+	for change, want := range map[string]string{
+		`"type":"long"=>"type":"double"`:                                        "mappings.properties.n.type was long and is double",
+		`"number_of_shards":1=>"number_of_shards":2`:                            "settings.index.number_of_shards was 1 and is 2",
+		`,"refresh_interval":"2s"=>`:                                            "settings.index.refresh_interval was 2s and is not set",
+		`"type":"text"=>"type":"text","analyzer":"simple"`:                      "mappings.properties.Name.analyzer was not set and is simple",
+		`"Name":{"type":"text"}=>"Name":{"type":"text"},"x":{"type":"keyword"}`: "mappings.properties.x.type was not set and is keyword",
+	} {
+		from, to, _ := strings.Cut(change, "=>")
+		got := w.refused(w.options("", strings.Replace(mapping, from, to, 1)))
+		for _, part := range []string{want, "index " + w.pipeline, "another index name"} {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s: %q does not say %q", change, got, part)
+			}
+		}
+	}
+
+	// Somebody else altered it.
+	ask(t, roomy, http.MethodPut, "/"+w.pipeline+".tw1/_settings", `{"refresh_interval":"5s"}`)
+	if got := w.refused(w.options("", mapping)); !strings.Contains(got, "settings.index.refresh_interval is 5s there, and 2s in the file") {
+		t.Errorf("a setting that was altered: %s", got)
+	}
+	ask(t, roomy, http.MethodPut, "/"+w.pipeline+".tw1/_settings", `{"refresh_interval":"2s"}`)
+	w.begin(w.options("", mapping))
+	ask(t, roomy, http.MethodPost, "/_aliases", `{"actions":[{"remove":{"index":"`+w.pipeline+`.tw1","alias":"`+w.pipeline+`"}},{"add":{"index":"`+w.pipeline+`.tw1","alias":"`+w.pipeline+`"}}]}`)
+	if got := w.refused(w.options("", mapping)); !strings.Contains(got, "has lost its filter") {
+		t.Errorf("an alias without its filter: %s", got)
+	}
+}
+
+// An index that the sink did not make is never touched.
+func TestNamesThatAreTaken(t *testing.T) {
+	w := newWorld(t)
+	ask(t, roomy, http.MethodPut, "/"+w.index("-theirs"), small)
+	if got := w.refused(w.options("-theirs", small)); !strings.Contains(got, "there is an index "+w.index("-theirs")) || !strings.Contains(got, "reindex it") {
+		t.Errorf("an index of the name: %s", got)
+	}
+	ask(t, roomy, http.MethodPut, "/"+w.index("-other"), `{"aliases":{"`+w.index("-alias")+`":{}},`+small[1:])
+	if got := w.refused(w.options("-alias", small)); !strings.Contains(got, "there is an alias "+w.index("-alias")+" of index "+w.index("-other")) {
+		t.Errorf("an alias of the name: %s", got)
+	}
+	w.begin(w.options("-mine", small))
+	other := w.options("-mine", small)
+	other.Indexes.Sink = "others"
+	t.Cleanup(func() { ask(t, roomy, http.MethodDelete, "/tablewake/_doc/"+w.pipeline+"%252Cothers", "") })
+	if got := w.refused(other); !strings.Contains(got, "was made by sink docs of pipeline "+w.pipeline) {
+		t.Errorf("another sink's index: %s", got)
+	}
+	if got := w.refused(w.options("-bad", `{"properties":{"Name":{"type":"txet"}}}`)); !strings.Contains(got, "mapper_parsing_exception") || !strings.Contains(got, "search.mapping") {
+		t.Errorf("a mapping that the server does not take: %s", got)
+	}
+}
+
+// Of an index by template nothing is made before its first document, and many processes
+// that come at once make one index.
+func TestManyMakeOneIndex(t *testing.T) {
+	w := newWorld(t)
+	var all sync.WaitGroup
+	for i := range 4 {
+		s := w.begin(w.options("-{Tenant}", small))
+		if names, err := s.Indexes(t.Context()); err != nil || len(names) != 0 && i == 0 {
+			t.Fatalf("on start there are %v (%v)", names, err)
+		}
+		for n := range 2 {
+			all.Go(func() {
+				rs, err := s.Apply(t.Context(), muts(w.index("-acme"), i*2+n))
+				if err != nil || rs[0].Err != nil {
+					t.Errorf("%v, %v", err, rs)
+				}
+			})
+		}
+	}
+	all.Wait()
+	s := w.begin(w.options("-{Tenant}", small))
+	names, err := s.Indexes(t.Context())
+	if err != nil || len(names) != 1 || names[0] != w.index("-acme") {
+		t.Errorf("there are %v (%v)", names, err)
+	}
+	if docs := documents(t, s, w.index("-acme")); len(docs) != 8 {
+		t.Errorf("of 8 documents %d were written", len(docs))
+	}
+}
+
+// An index that somebody deleted is made again as it was, and never by the server itself.
+func TestIndexThatIsGoneIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	s := w.begin(w.options("", small))
+	apply(t, s, mutation(w.pipeline, "a", 1))
+	ask(t, roomy, http.MethodDelete, "/"+w.pipeline+".tw1", "")
+	rs, err := s.Apply(t.Context(), muts(w.pipeline, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, again := pipeline.Retryable(rs[0].Err); !again {
+		t.Fatalf("a write into an index that is gone: %v, want to try again", rs[0].Err)
+	}
+	apply(t, s, mutation(w.pipeline, "b", 2), tombstone(w.pipeline, "c", 1))
+	if docs := documents(t, s, w.pipeline); len(docs) != 1 {
+		t.Errorf("there are %v", docs)
+	}
+	w.begin(w.options("", small))
+}

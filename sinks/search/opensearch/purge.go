@@ -1,0 +1,180 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// A tombstone says in _tw.gone when it was written: by the clock of the store and not
+// by the change's time, since a replay writes tombstones of long ago that guard from
+// now on.
+
+// goneAt is the form of _tw.gone.
+const goneAt = "2006-01-02T15:04:05.000Z"
+
+// document is what is written of a mutation: of a tombstone with when that was.
+func (s *Store) document(m *search.Mutation) []byte {
+	inner, whole := bytes.CutSuffix(m.Doc, []byte("}}"))
+	if !m.Tombstone || !whole {
+		return m.Doc
+	}
+	doc := append(slices.Clone(inner), `,"gone":"`...)
+	doc = s.clock().UTC().AppendFormat(doc, goneAt)
+	return append(doc, `"}}`...)
+}
+
+// purgePage is how many tombstones are purged at once.
+const purgePage = 1000
+
+// Purge removes the tombstones that were written before a time, each on condition that
+// it is unchanged, and tells how many. After that the server lets in what is older than
+// they were: purge what is older than state.guard_retention alone, before which changes
+// are refused.
+//
+// The condition is on the sequence number that the server gave the tombstone, in either
+// mode. It names one write exactly; the version of mode fast would be that of all the
+// writes of its second, also of a document that came back in it.
+func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
+	names, err := s.Indexes(ctx)
+	purged := 0
+	for _, name := range names {
+		if err != nil {
+			break
+		}
+		var n int
+		n, err = s.purge(ctx, name, before)
+		purged += n
+	}
+	return purged, err
+}
+
+func (s *Store) purge(ctx context.Context, name string, before time.Time) (int, error) {
+	query, err := json.Marshal(map[string]any{
+		"size": purgePage, "_source": false, "seq_no_primary_term": true, "sort": []string{"_doc"},
+		"query": map[string]any{"bool": map[string]any{"filter": []any{
+			map[string]any{"term": map[string]any{"_tw.deleted": true}},
+			map[string]any{"range": map[string]any{"_tw.gone": map[string]any{"lt": before.UTC().Format(goneAt)}}},
+		}}},
+	})
+	if err != nil {
+		return 0, err
+	}
+	at := url.PathEscape(physical(name))
+	for purged := 0; ; {
+		if err := s.refresh(ctx, name); err != nil {
+			return purged, err
+		}
+		a, err := s.client.do(ctx, http.MethodPost, "/"+at+"/_search", query)
+		switch {
+		case err != nil:
+			return purged, err
+		case a.status == http.StatusNotFound:
+			return purged, nil
+		case !a.ok():
+			return purged, a.failure("look for tombstones", name)
+		}
+		found, err := readHits(a.body)
+		if err != nil || len(found.Hits) == 0 {
+			return purged, err
+		}
+		n, err := s.forget(ctx, name, found.Hits)
+		purged += n
+		if err != nil || n == 0 {
+			return purged, err // what is left has changed
+		}
+	}
+}
+
+// forget deletes tombstones that are still as they were read.
+func (s *Store) forget(ctx context.Context, name string, hits []hit) (int, error) {
+	var body []byte
+	index := physical(name)
+	for _, h := range hits {
+		body = appendText(append(body, `{"delete":{"_index":`...), index)
+		body = appendText(append(body, `,"_id":`...), h.ID)
+		if h.Routing != "" {
+			body = appendText(append(body, `,"routing":`...), h.Routing)
+		}
+		body = fmt.Appendf(body, ",\"if_seq_no\":%d,\"if_primary_term\":%d}}\n", h.Seq, h.Term)
+	}
+	a, err := s.client.send(ctx, http.MethodPost, "/_bulk", "application/x-ndjson", &payload{bytes: body}, nil)
+	if err != nil {
+		return 0, err
+	}
+	if !a.ok() {
+		return 0, a.failure("purge tombstones", name)
+	}
+	purged := 0
+	var failed error
+	ok := parseItems(a.body, len(hits), func(_ int, it *item) {
+		switch {
+		case it.status == http.StatusOK:
+			purged++
+		case it.status == http.StatusConflict, it.status == http.StatusNotFound: // another write was faster
+		case failed == nil:
+			failed = it.err("purge a tombstone", name)
+		}
+	})
+	if !ok {
+		return purged, errShort
+	}
+	return purged, failed
+}
+
+var _ state.Purger = (*Store)(nil)
+
+// refresh makes what was written before visible to searches. A server that does it by
+// itself alone is left to it.
+func (s *Store) refresh(ctx context.Context, name string) error {
+	if s.serverless {
+		return nil
+	}
+	a, err := s.client.do(ctx, http.MethodPost, "/"+url.PathEscape(physical(name))+"/_refresh", nil)
+	if err != nil || a.ok() || a.status == http.StatusNotFound {
+		return err
+	}
+	return a.failure("refresh an index", name)
+}
+
+// Empty tells that the sink has neither a document nor a tombstone on the server.
+func (s *Store) Empty(ctx context.Context) (bool, error) {
+	names, err := s.Indexes(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		if err := s.refresh(ctx, name); err != nil {
+			return false, err
+		}
+		a, err := s.client.do(ctx, http.MethodGet, "/"+url.PathEscape(physical(name))+"/_count", nil)
+		if err != nil {
+			return false, err
+		}
+		if !a.ok() {
+			return false, a.failure("count documents", name)
+		}
+		var n struct {
+			Count *int `json:"count"`
+		}
+		if json.Unmarshal(a.body, &n) != nil || n.Count == nil {
+			return false, pipeline.Transient(errors.New("opensearch: the server's answer is no count: is a proxy in between?"))
+		}
+		if *n.Count > 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+var _ search.Emptier = (*Store)(nil)
