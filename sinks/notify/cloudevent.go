@@ -13,7 +13,7 @@ import (
 func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *pipeline.Change) []byte {
 	dst = append(dst, `{"specversion":"1.0"`...)
 	dst = appendMember(dst, "id", m.ID)
-	dst = appendMember(dst, "source", source(c))
+	dst = appendMember(dst, "source", m.Source)
 	dst = appendMember(dst, "type", m.Type)
 	dst = appendMember(dst, "subject", string(c.Key))
 	if !c.Time.IsZero() {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -37,18 +38,21 @@ const (
 // Publish blocks until every message is durable or has failed. A
 // *pipeline.BatchError names those that failed, by their index in ms; any other
 // error fails them all. What is not marked by pipeline.Transient or RetryAfter is
-// not tried again. Messages of one Key stay in order. ms is the store's until
-// Publish returns. Publish is called concurrently.
+// not tried again. Messages of one Key stay in order: behind one that failed the
+// later ones fail with a transient error. ms is the store's until Publish returns.
+// Publish is called concurrently, never with one Key in two calls at a time.
 type Store interface {
 	Publish(ctx context.Context, ms []Message) error
 }
 
 // Message is one event on its way.
 type Message struct {
-	ID   string       // the same for every delivery of the event
-	Type string       // tablewake.<pipeline>.<detector>
-	Key  pipeline.Key // of the item
-	Body []byte       // the CloudEvent, one JSON object on one line
+	ID     string       // the same for every delivery of the event
+	Type   string       // tablewake.<pipeline>.<detector>
+	Source string       // the stream's ARN, or the table where the record has none
+	Time   time.Time    // of the change; zero where the record has none
+	Key    pipeline.Key // of the item
+	Body   []byte       // the CloudEvent, one JSON object on one line
 }
 
 // String is a line of `explain`: send tablewake.shop.order_completed of ORDER%231,META (id ...).
@@ -99,7 +103,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		if len(s.events) > 0 && !slices.Contains(s.events, e.Detector) {
 			continue
 		}
-		m := &Message{ID: e.ID, Type: "tablewake." + s.pipeline + "." + e.Detector, Key: c.Key}
+		m := &Message{ID: e.ID, Type: "tablewake." + s.pipeline + "." + e.Detector, Source: source(c), Time: c.Time, Key: c.Key}
 		m.Body = appendCloudEvent(nil, m, e, c)
 		d.Ops = append(d.Ops, m)
 	}
@@ -129,11 +133,15 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	behind := make(map[pipeline.Key]error)
 	for i, m := range ms {
-		if err := partial.Failed[i]; err != nil {
+		err := partial.Failed[i]
+		switch first := behind[m.Key]; {
+		case err != nil && first == nil:
 			behind[m.Key] = err
+		case err == nil && first != nil:
+			err = pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %w", first))
+		}
+		if failed.Failed[of[i]] == nil { // the first of a change's messages says why
 			failed.Add(of[i], err)
-		} else if err := behind[m.Key]; err != nil && failed.Failed[of[i]] == nil {
-			failed.Add(of[i], pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %w", err)))
 		}
 	}
 	return failed.OrNil()

@@ -153,8 +153,8 @@ func Code(err error) string {
 	return ""
 }
 
-// plain is a code without the service's prefix.
-func plain(code string) string { return code[strings.LastIndexByte(code, '.')+1:] }
+// plain is a code without its namespace: aws.sqs#CODE, AWS.SimpleQueueService.CODE.
+func plain(code string) string { return code[strings.LastIndexAny(code, ".#")+1:] }
 
 // status is the HTTP status that err came with, 0 where there is none.
 func status(err error) int {

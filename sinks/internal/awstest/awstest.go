@@ -1,0 +1,120 @@
+// Package awstest is for the tests of stores on AWS services: it makes clients of the
+// servers that the environment names, with a [Tap] between where a test wants what those
+// servers never do: failed entries, throttles, lost answers.
+package awstest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// The environment variables that hold the endpoints.
+const (
+	SQS  = "TABLEWAKE_TEST_SQS"  // ElasticMQ
+	Moto = "TABLEWAKE_TEST_MOTO" // moto: SNS, EventBridge, SQS, S3
+	S3   = "TABLEWAKE_TEST_S3"   // versitygw
+)
+
+// Region is where the clients think that they are.
+const Region = "us-east-1"
+
+// Tap sees the calls of a client. op is the operation of a service whose requests name
+// theirs (SQS, SNS, EventBridge), and the method of any other; send has the server
+// answer the call, with that body, as often as it is called.
+type Tap func(op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error)) (*http.Response, error)
+
+// Config is the configuration of clients of the server that env names; without one
+// the test fails. They try every call once. tap may be nil.
+func Config(t testing.TB, env string, tap Tap) aws.Config {
+	t.Helper()
+	endpoint := os.Getenv(env)
+	if endpoint == "" {
+		t.Fatal(env + " is not set: run the tests by  go run ./test/servers -- go test ./...")
+	}
+	tr := &http.Transport{MaxIdleConnsPerHost: 32}
+	t.Cleanup(tr.CloseIdleConnections)
+	return config(endpoint, &transport{tr, tap})
+}
+
+// Offline is the configuration of clients whose calls a tap alone answers.
+func Offline(tap Tap) aws.Config {
+	return config("http://offline.invalid", &transport{nil, tap})
+}
+
+func config(endpoint string, tr http.RoundTripper) aws.Config {
+	return aws.Config{
+		Region: Region, BaseEndpoint: &endpoint, HTTPClient: &http.Client{Transport: tr},
+		Retryer: func() aws.Retryer { return aws.NopRetryer{} },
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: server.AccessKey, SecretAccessKey: server.SecretKey}, nil
+		}),
+	}
+}
+
+// Name is a name that no other test has: lower case, with the prefix.
+func Name(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
+
+type transport struct {
+	next http.RoundTripper
+	tap  Tap
+}
+
+// RoundTrip reads the request's body before anything else, as a RoundTripper must close it.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		body, err = io.ReadAll(r.Body)
+		if closed := r.Body.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	send := func(body []byte) (*http.Response, error) {
+		again := r.Clone(r.Context())
+		again.Body, again.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		return t.next.RoundTrip(again)
+	}
+	if t.tap == nil {
+		return send(body)
+	}
+	return t.tap(operation(r, body), r, body, send)
+}
+
+func operation(r *http.Request, body []byte) string {
+	if _, op, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
+		return op
+	}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		form, _ := url.ParseQuery(string(body))
+		return form.Get("Action")
+	}
+	return r.Method
+}
+
+// Answer is an answer without a server.
+func Answer(r *http.Request, status int, contentType, body string) *http.Response {
+	return &http.Response{
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {contentType}}, Request: r,
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// Refuse is the error that a service with the protocol of SQS or EventBridge answers.
+func Refuse(r *http.Request, status int, code string) *http.Response {
+	return Answer(r, status, "application/x-amz-json-1.0", `{"__type":"com.amazonaws#`+code+`","message":"canary: what the server says"}`)
+}

@@ -1,0 +1,105 @@
+package aws_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// Every event arrives, whatever comes again, late, or dies between.
+func TestConformance(t *testing.T) {
+	for _, of := range services {
+		if of.name == "fifo topic" || testing.Short() && !strings.Contains(of.name, "queue") {
+			continue // moto takes its time, and sends a FIFO topic's as it does another's
+		}
+		t.Run(of.name, func(t *testing.T) {
+			t.Parallel()
+			sinktest.Run(t, sinktest.Suite{
+				Open:   opener(t, of),
+				Checks: 2,
+				Stream: sinktest.StreamOptions{Records: 12},
+				Events: func(c *pipeline.Change) []pipeline.Event {
+					var events []pipeline.Event
+					for i, detector := range []string{"first", "other", "second"} {
+						events = append(events, pipeline.Event{ID: pipeline.EventID(c, detector, 0), Detector: detector, Path: fmt.Sprint("p", i), New: pipeline.StringValue("\uffff\u0000<"), Change: c})
+					}
+					return events
+				},
+				Model: func(s *sinktest.Stream) map[string]string {
+					want := make(map[string]string)
+					for i, r := range s.Records {
+						if r.TTL {
+							continue
+						}
+						for _, detector := range []string{"first", "second"} {
+							want[pipeline.EventID(s.Changes[i], detector, 0)] = "tablewake.test." + detector
+						}
+					}
+					return want
+				},
+			})
+		})
+	}
+}
+
+// opener opens a store once for each folder: what is outside outlives processes. Where
+// no FIFO queue knows the ids of before, all folders share one that is emptied.
+func opener(t *testing.T, of service) func(dir string) (sinktest.Store, error) {
+	at := ""
+	store, queue := of.open(t, nil, nil)
+	return func(dir string) (sinktest.Store, error) {
+		switch {
+		case at != "" && dir != at && of.name == "fifo queue":
+			store, queue = of.open(t, nil, nil)
+		case dir != at:
+			if err := queue.empty(); err != nil {
+				return sinktest.Store{}, err
+			}
+		}
+		at = dir
+		return sinktest.Store{
+			Sink: func(f *sinktest.Faults) (pipeline.Sink, error) {
+				return notify.New(notify.Options{Pipeline: "test", Store: faulty{store, f}, Events: []string{"first", "second"}})
+			},
+			State: func() (map[string]string, error) { return state(queue) },
+		}, nil
+	}
+}
+
+// state is the type of every event that arrived, by its id: an event may arrive again,
+// and is the same then.
+func state(q *queue) (map[string]string, error) {
+	arrived, err := q.drain()
+	if err != nil {
+		return nil, err
+	}
+	got, bodies := make(map[string]string), make(map[string]string)
+	for _, m := range arrived {
+		e, err := event(*m.Body)
+		if err != nil {
+			return nil, err
+		}
+		text := fmt.Sprintf("%+v", e)
+		if first, again := bodies[e.ID]; again && first != text {
+			return nil, fmt.Errorf("event %s came as %s and as %s", e.ID, first, text)
+		}
+		bodies[e.ID] = text
+		got[e.ID] = e.Type
+	}
+	return got, nil
+}
+
+// faulty is a store whose calls fail as the suite wants.
+type faulty struct {
+	notify.Store
+	faults *sinktest.Faults
+}
+
+func (s faulty) Publish(ctx context.Context, ms []notify.Message) error {
+	return s.faults.Call(len(ms), func(n int) error { return s.Store.Publish(ctx, ms[:n]) })
+}

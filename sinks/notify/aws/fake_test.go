@@ -1,0 +1,182 @@
+package aws_test
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/tablewake/tablewake/sinks/internal/awstest"
+	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/notify/aws"
+)
+
+// verdict is what a fake says of a message: a code of an error and whose fault it is,
+// "" where it takes it, "-" where it says nothing.
+type verdict struct {
+	code   string
+	sender bool
+}
+
+// fake is one of the services as far as a batch goes, with failures that no emulator has.
+type fake struct {
+	judge func(id string) verdict
+	whole func(ids []string) string // a code that refuses the call; nil: it never does
+
+	mu    sync.Mutex
+	calls []string // the ids of each call
+	taken []string
+}
+
+// ask notes a call and judges it.
+func (f *fake) ask(ids []string) (refused string, vs []verdict) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, strings.Join(ids, " "))
+	if f.whole != nil {
+		if code := f.whole(ids); code != "" {
+			return code, nil
+		}
+	}
+	for _, id := range ids {
+		v := verdict{}
+		if f.judge != nil {
+			v = f.judge(id)
+		}
+		if vs = append(vs, v); v.code == "" {
+			f.taken = append(f.taken, id)
+		}
+	}
+	return "", vs
+}
+
+func idOf(body string) string {
+	e, err := event(body)
+	if err != nil {
+		panic(err)
+	}
+	return e.ID
+}
+
+// fakes are the three services, by name.
+var fakes = map[string]func(t testing.TB, f *fake) notify.Store{
+	"queue": func(t testing.TB, f *fake) notify.Store {
+		client := sqs.NewFromConfig(awstest.Offline(func(op string, r *http.Request, body []byte, _ func([]byte) (*http.Response, error)) (*http.Response, error) {
+			if op != "SendMessageBatch" {
+				return awstest.Answer(r, 200, "application/x-amz-json-1.0", "{}"), nil
+			}
+			var in struct {
+				Entries []struct{ Id, MessageBody string }
+			}
+			if err := json.Unmarshal(body, &in); err != nil {
+				return nil, err
+			}
+			var ids []string
+			for _, e := range in.Entries {
+				ids = append(ids, idOf(e.MessageBody))
+			}
+			code, vs := f.ask(ids)
+			if code != "" {
+				return awstest.Refuse(r, 400, code), nil
+			}
+			out := map[string][]map[string]any{"Successful": {}, "Failed": {}}
+			for i, v := range vs {
+				switch v.code {
+				case "":
+					out["Successful"] = append(out["Successful"], map[string]any{"Id": in.Entries[i].Id, "MessageId": "m"})
+				case "-":
+				default:
+					out["Failed"] = append(out["Failed"], map[string]any{"Id": in.Entries[i].Id, "Code": v.code, "SenderFault": v.sender, "Message": "canary"})
+				}
+			}
+			b, err := json.Marshal(out)
+			return awstest.Answer(r, 200, "application/x-amz-json-1.0", string(b)), err
+		}), func(o *sqs.Options) { o.DisableMessageChecksumValidation = true })
+		return must(aws.NewQueue(t.Context(), aws.QueueOptions{Client: client, Queue: "https://sqs.us-east-1.amazonaws.com/1/test"}))(t)
+	},
+	"topic": func(t testing.TB, f *fake) notify.Store {
+		client := sns.NewFromConfig(awstest.Offline(func(op string, r *http.Request, body []byte, _ func([]byte) (*http.Response, error)) (*http.Response, error) {
+			if op != "PublishBatch" {
+				return awstest.Answer(r, 200, "text/xml", "<GetTopicAttributesResponse><GetTopicAttributesResult/></GetTopicAttributesResponse>"), nil
+			}
+			form, err := url.ParseQuery(string(body))
+			if err != nil {
+				return nil, err
+			}
+			var ids []string
+			for i := 1; form.Has(entry(i, "Id")); i++ {
+				ids = append(ids, idOf(form.Get(entry(i, "Message"))))
+			}
+			code, vs := f.ask(ids)
+			if code != "" {
+				return awstest.Answer(r, 400, "text/xml", "<ErrorResponse><Error><Code>"+code+"</Code><Message>canary</Message></Error></ErrorResponse>"), nil
+			}
+			type member struct {
+				Id, Code    string
+				SenderFault bool
+			}
+			var out struct {
+				XMLName    xml.Name `xml:"PublishBatchResponse"`
+				Successful []member `xml:"PublishBatchResult>Successful>member"`
+				Failed     []member `xml:"PublishBatchResult>Failed>member"`
+			}
+			for i, v := range vs {
+				m := member{form.Get(entry(i+1, "Id")), v.code, v.sender}
+				switch v.code {
+				case "":
+					out.Successful = append(out.Successful, m)
+				case "-":
+				default:
+					out.Failed = append(out.Failed, m)
+				}
+			}
+			b, err := xml.Marshal(out)
+			return awstest.Answer(r, 200, "text/xml", string(b)), err
+		}))
+		return must(aws.NewTopic(t.Context(), aws.TopicOptions{Client: client, Topic: "arn:aws:sns:us-east-1:1:test"}))(t)
+	},
+	"bus": func(t testing.TB, f *fake) notify.Store {
+		client := eventbridge.NewFromConfig(awstest.Offline(func(op string, r *http.Request, body []byte, _ func([]byte) (*http.Response, error)) (*http.Response, error) {
+			if op != "PutEvents" {
+				return awstest.Answer(r, 200, "application/x-amz-json-1.1", "{}"), nil
+			}
+			var in struct{ Entries []struct{ Detail string } }
+			if err := json.Unmarshal(body, &in); err != nil {
+				return nil, err
+			}
+			var ids []string
+			for _, e := range in.Entries {
+				ids = append(ids, idOf(e.Detail))
+			}
+			code, vs := f.ask(ids)
+			if code != "" {
+				return awstest.Refuse(r, 400, code), nil
+			}
+			var out struct{ Entries []map[string]any }
+			for _, v := range vs {
+				switch v.code {
+				case "":
+					out.Entries = append(out.Entries, map[string]any{"EventId": "e"})
+				case "-": // it answers for fewer than it was asked
+				default:
+					out.Entries = append(out.Entries, map[string]any{"ErrorCode": v.code, "ErrorMessage": "canary"})
+				}
+			}
+			b, err := json.Marshal(out)
+			return awstest.Answer(r, 200, "application/x-amz-json-1.1", string(b)), err
+		}))
+		return must(aws.NewBus(t.Context(), aws.BusOptions{Client: client, Bus: "test"}))(t)
+	},
+}
+
+func entry(i int, name string) string {
+	return fmt.Sprintf("PublishBatchRequestEntries.member.%d.%s", i, name)
+}

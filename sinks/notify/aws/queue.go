@@ -1,0 +1,118 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/tablewake/tablewake/sinks/internal/awserr"
+	"github.com/tablewake/tablewake/sinks/notify"
+)
+
+// QueueOptions describe a queue of SQS.
+type QueueOptions struct {
+	Client   *sqs.Client // required
+	Queue    string      // required: URL, ARN or name; the Region that a URL or ARN names is that of the calls
+	MaxBytes int         // of a message, and of the messages of a call. Default: what the queue is set to take
+	Overflow Overflow    // where the data of larger events goes. Default: none; they are permanent errors
+}
+
+// Queue sends events to an SQS queue. It is safe for concurrent use.
+type Queue struct {
+	publisher
+	client *sqs.Client
+	place  queuePlace
+	url    string
+	fifo   bool
+}
+
+var _ notify.Store = (*Queue)(nil)
+
+// NewQueue finds the queue, and asks what it takes. An error that is marked
+// pipeline.Fatal is of a queue that is missing or forbidden.
+func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
+	switch {
+	case o.Client == nil:
+		return nil, errors.New("notify: Client is nil: give an SQS client")
+	case o.Queue == "":
+		return nil, errors.New("notify: Queue is empty: give the queue's URL, ARN or name")
+	case o.MaxBytes < 0:
+		return nil, fmt.Errorf("notify: MaxBytes is %d: give a size in bytes", o.MaxBytes)
+	}
+	q := &Queue{client: o.Client, place: placeOf(o.Queue)}
+	q.fifo = strings.HasSuffix(q.place.name, ".fifo")
+	q.publisher = publisher{target: q, name: "queue " + q.place.name, maxBytes: o.MaxBytes, overflow: o.Overflow}
+	if q.url = q.place.url; q.url == "" {
+		in := &sqs.GetQueueUrlInput{QueueName: &q.place.name}
+		if q.place.account != "" {
+			in.QueueOwnerAWSAccountId = &q.place.account
+		}
+		out, err := q.client.GetQueueUrl(ctx, in, q.region)
+		if err != nil {
+			return nil, q.failed(ctx, "GetQueueUrl", err)
+		}
+		q.url = *out.QueueUrl
+	}
+	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{maximumMessageSize},
+	}, q.region)
+	switch {
+	case err != nil && awserr.KindOf(err) == awserr.Denied: // a role may do nothing but send
+		out = &sqs.GetQueueAttributesOutput{}
+	case err != nil:
+		return nil, q.failed(ctx, "GetQueueAttributes", err)
+	}
+	q.maxBytes = cmp.Or(q.maxBytes, maxMessageSize(out.Attributes))
+	return q, nil
+}
+
+func (q *Queue) region(o *sqs.Options) {
+	if q.place.region != "" {
+		o.Region = q.place.region
+	}
+}
+
+func (q *Queue) failed(ctx context.Context, op string, err error) error {
+	return awserr.Call(ctx, q.op(op), err, hints(q.name, "sqs:"+op))
+}
+
+func (q *Queue) op(op string) string { return "notify: " + op + " to the " + q.name }
+
+func (q *Queue) weigh(_ *notify.Message, body []byte) (n int, refuses string) {
+	return len(body), ""
+}
+
+func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
+	in := &sqs.SendMessageBatchInput{QueueUrl: &q.url}
+	for i, m := range ms {
+		e := types.SendMessageBatchRequestEntry{Id: new(entryID(i)), MessageBody: new(string(m.body))}
+		if q.fifo {
+			e.MessageGroupId, e.MessageDeduplicationId = new(group(m.Key)), &m.ID
+		}
+		in.Entries = append(in.Entries, e)
+	}
+	out, err := q.client.SendMessageBatch(ctx, in, q.region)
+	if err != nil {
+		return nil, q.failed(ctx, "SendMessageBatch", err)
+	}
+	a := newAnswers(len(ms))
+	for _, ok := range out.Successful {
+		a.set(ok.Id, nil)
+	}
+	for _, f := range out.Failed {
+		a.set(f.Id, awserr.Entry(q.op("SendMessageBatch"), text(f.Code), !f.SenderFault, hints(q.name, "sqs:SendMessage")))
+	}
+	return a.errs, nil
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
