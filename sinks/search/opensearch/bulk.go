@@ -13,22 +13,23 @@ import (
 // that it does not take stands alone.
 func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	b := &bulk{store: s, ms: ms, rs: make([]search.Result, len(ms)), index: make([]string, len(ms))}
-	left := b.resolve(ctx, b.newest())
-	if s.mode == Exact && len(left) > 0 {
-		if err := s.ensureScript(ctx); err != nil {
-			return nil, err
+	left := b.newest()
+	for round := 0; len(left) > 0 && round < maxRounds; round++ {
+		if s.mode == Exact {
+			if err := s.ensureScript(ctx); err != nil {
+				return nil, err
+			}
 		}
-	}
-	for race := 0; len(left) > 0 && race < maxRaces; race++ {
-		left = b.write(ctx, left)
+		left = b.write(ctx, b.resolve(ctx, left))
 	}
 	b.share()
 	return b.rs, nil
 }
 
-// maxRaces is how often a document is sent that another writer got ahead of, each
-// time: the runner then waits before it sends it again.
-const maxRaces = 4
+// maxRounds is how often a document is sent that another writer got ahead of each
+// time, or whose index or script was just deleted: the runner then waits before it
+// sends it again.
+const maxRounds = 5
 
 // bulk is one Apply.
 type bulk struct {

@@ -1,6 +1,6 @@
 package opensearch
 
-// item is what became of one document of a bulk request.
+// item is what became of one document of a bulk request; it is valid during a call.
 type item struct {
 	failure
 	noop bool // the script left what is there
@@ -11,6 +11,7 @@ type item struct {
 // request; each may have been called then.
 func parseItems(body []byte, n int, each func(i int, it *item)) bool {
 	c := cursor{b: body}
+	var it item
 	seen := 0
 	c.want('{')
 	for first := true; c.next(&first, '}'); {
@@ -20,7 +21,7 @@ func parseItems(body []byte, n int, each func(i int, it *item)) bool {
 		}
 		c.want('[')
 		for first := true; c.next(&first, ']'); {
-			if it := c.item(); !c.failed && seen < n {
+			if it = c.item(); !c.failed && seen < n {
 				each(seen, &it)
 			}
 			seen++
@@ -66,9 +67,9 @@ func (c *cursor) failure(f *failure) {
 		case "caused_by":
 			var cause failure
 			c.failure(&cause)
-			f.cause = cause.cause
+			f.cause, f.why = cause.cause, cause.why
 			if f.cause == nil {
-				f.cause = cause.kind
+				f.cause, f.why = cause.kind, cause.reason
 			}
 		default:
 			c.skip()

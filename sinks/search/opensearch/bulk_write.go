@@ -10,18 +10,21 @@ import (
 )
 
 // write sends the mutations at, in as many requests as the limits ask for, and
-// returns those that lost a race.
-func (b *bulk) write(ctx context.Context, at []int) (lost []int) {
+// returns those that may be sent again at once.
+func (b *bulk) write(ctx context.Context, at []int) (again []int) {
 	for len(at) > 0 && b.stop == nil {
 		r := b.encode(at)
 		at = at[len(r.at):]
-		lost = append(lost, b.send(ctx, r)...)
+		again = append(again, b.send(ctx, r)...)
 		b.store.release(r)
 	}
 	for _, i := range at {
 		b.rs[i].Err = b.stop
 	}
-	return lost
+	if b.stop != nil {
+		return nil
+	}
+	return again
 }
 
 // request is a bulk request, or a part of one.
@@ -80,8 +83,9 @@ const bulkPath = "/_bulk?filter_path=items.*.status,items.*.result,items.*.error
 
 const opWrite = "write a document"
 
-// send sends r, sets the results of its mutations, and returns those that lost a race.
-func (b *bulk) send(ctx context.Context, r *request) (lost []int) {
+// send sends r, sets the results of its mutations, and returns those that may be sent
+// again at once.
+func (b *bulk) send(ctx context.Context, r *request) (again []int) {
 	s := b.store
 	p := &payload{bytes: r.bytes()}
 	r.sent = append(r.sent, p)
@@ -110,6 +114,9 @@ func (b *bulk) send(ctx context.Context, r *request) (lost []int) {
 	case class == busy:
 		s.limits.busy(len(p.bytes))
 		b.fail(r, a.failure(opWrite, ""))
+	case class == refused, class == gone: // not by an OpenSearch server: it has another answer to every bulk request
+		e := &Error{Op: opWrite, Status: a.status, Type: string(f.kind), Hint: "is url the address of an OpenSearch server?"}
+		b.fail(r, pipeline.Fatal(e))
 	default:
 		b.fail(r, a.failure(opWrite, ""))
 	}
@@ -117,11 +124,11 @@ func (b *bulk) send(ctx context.Context, r *request) (lost []int) {
 }
 
 // divide sends the halves of r, one after the other.
-func (b *bulk) divide(ctx context.Context, r *request) (lost []int) {
+func (b *bulk) divide(ctx context.Context, r *request) (again []int) {
 	first, second := r.halves()
 	for _, half := range []*request{first, second} {
 		if b.stop == nil {
-			lost = append(lost, b.send(ctx, half)...)
+			again = append(again, b.send(ctx, half)...)
 			r.sent = append(r.sent, half.sent...)
 			continue
 		}
@@ -129,7 +136,7 @@ func (b *bulk) divide(ctx context.Context, r *request) (lost []int) {
 			b.rs[i].Err = b.stop
 		}
 	}
-	return lost
+	return again
 }
 
 // alone is the error of a document that the server does not take by itself.
@@ -150,8 +157,9 @@ func (b *bulk) fail(r *request, err error) {
 	}
 }
 
-// items sets the results of r by the server's answer, and returns those that lost a race.
-func (b *bulk) items(ctx context.Context, r *request, body []byte) (lost []int) {
+// items sets the results of r by the server's answer, and returns those that may be
+// sent again at once: those that lost a race, and those whose index or script is gone.
+func (b *bulk) items(ctx context.Context, r *request, body []byte) (again []int) {
 	var left []int // by the script: what is there is newer, or the same
 	ok := parseItems(body, len(r.at), func(n int, it *item) {
 		i := r.at[n]
@@ -169,19 +177,22 @@ func (b *bulk) items(ctx context.Context, r *request, body []byte) (lost []int) 
 		b.rs[i].Err = it.err(opWrite, b.ms[i].Index)
 		switch it.class() {
 		case outrun:
-			lost = append(lost, i)
 		case noScript:
 			b.store.scriptGone()
 		case noIndex:
-			if b.store.indexGone(b.ms[i].Index) {
-				b.rs[i].Err = pipeline.Transient(b.rs[i].Err) // it is made again
+			if !b.store.indexGone(b.ms[i].Index) {
+				return
 			}
+			b.rs[i].Err = pipeline.Transient(b.rs[i].Err) // it is made again
+		default:
+			return
 		}
+		again = append(again, i)
 	})
 	if !ok {
 		b.fail(r, errShort)
 		return nil
 	}
 	b.tell(ctx, left)
-	return lost
+	return again
 }

@@ -1,6 +1,7 @@
 package opensearch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,6 +87,7 @@ type failure struct {
 	kind   []byte // the error's type
 	reason []byte // its text, as it stands between its quotes: only looked through for what is known of it
 	cause  []byte // the type of the innermost cause; nil where there is none
+	why    []byte // its text
 }
 
 // class is what a failure means to who sent the request.
@@ -116,7 +118,9 @@ func (f *failure) class() class {
 		}
 		return false
 	}
-	says := func(part string) bool { return strings.Contains(string(f.reason), part) }
+	says := func(part string) bool {
+		return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.why, []byte(part))
+	}
 	switch {
 	case is("cluster_block_exception"):
 		return blocked

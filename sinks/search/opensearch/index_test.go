@@ -189,13 +189,6 @@ func TestIndexThatIsGoneIsMadeAgain(t *testing.T) {
 	s := w.begin(w.options("", small))
 	apply(t, s, mutation(w.pipeline, "a", 1))
 	ask(t, roomy, http.MethodDelete, "/"+w.pipeline+".tw1", "")
-	rs, err := s.Apply(t.Context(), muts(w.pipeline, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, again := pipeline.Retryable(rs[0].Err); !again {
-		t.Fatalf("a write into an index that is gone: %v, want to try again", rs[0].Err)
-	}
 	apply(t, s, mutation(w.pipeline, "b", 2), tombstone(w.pipeline, "c", 1))
 	if docs := documents(t, s, w.pipeline); len(docs) != 1 {
 		t.Errorf("there are %v", docs)

@@ -1,0 +1,96 @@
+package opensearch
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+// The server's answer to a bulk request, as it comes without and with line breaks.
+const bulkAnswer = `{"took":3,"errors":true,"items":[
+	{"index":{"_index":"a","_id":"1","_version":2,"result":"updated","_shards":{"total":1},"status":200}},
+	{"update":{"_id":"\"}]","result":"noop","status":200}},
+	{"delete":{"result":"not_found","status":404}},
+	{"update":{"status":400,"error":{"type":"mapper_parsing_exception","reason":"failed to parse field [a\"b]","caused_by":{"type":"x","reason":"y","caused_by":{"type":"z","reason":[]}}}}}
+]}`
+
+func TestParseItems(t *testing.T) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(bulkAnswer)); err != nil {
+		t.Fatal(err)
+	}
+	const want = `200  noop=false ""|200  noop=true ""|404  noop=false ""|400 mapper_parsing_exception<z noop=false "a\"b"|`
+	for _, body := range [][]byte{[]byte(bulkAnswer), compact.Bytes()} {
+		var got string
+		if !parseItems(body, 4, func(_ int, it *item) {
+			cause := ""
+			if it.cause != nil {
+				cause = "<" + string(it.cause)
+			}
+			got += fmt.Sprintf("%d %s%s noop=%t %q|", it.status, it.kind, cause, it.noop, it.field())
+		}) {
+			t.Fatalf("not an answer: %s", body)
+		}
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// What is cut, or about another number of documents, is no answer.
+func TestParseItemsOfAnotherRequest(t *testing.T) {
+	ignore := func(int, *item) {}
+	for n := range len(bulkAnswer) {
+		if parseItems([]byte(bulkAnswer[:n]), 4, ignore) {
+			t.Errorf("%d bytes of %d are taken for an answer", n, len(bulkAnswer))
+		}
+	}
+	for _, n := range []int{0, 3, 5} {
+		if parseItems([]byte(bulkAnswer), n, ignore) {
+			t.Errorf("4 items are taken for %d", n)
+		}
+	}
+	for _, body := range []string{"", "null", "[]", `{"items":{}}`, `{"items":[1,2,3,4]}`, "<html>"} {
+		if parseItems([]byte(body), 4, ignore) {
+			t.Errorf("%q is taken for an answer", body)
+		}
+	}
+}
+
+// The cursor steps over any JSON as encoding/json reads it, ends with any other
+// input, and never reads beyond it.
+func FuzzCursor(f *testing.F) {
+	for _, s := range []string{bulkAnswer, `{}`, `{"items":[]}`, `{"error":"x"}`, `{"docs":[{"_source":{"_tw":{"version":"1"}}},{"found":false}]}`, `[1,-2.5e3,true,null,"\\"]`, `"`, `{"a":}`, `,`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		parseItems(b, 1<<30, func(int, *item) {})
+		parseVersions(b, 1<<30, func(int, []byte) {})
+		parseFailure(b)
+		c := cursor{b: b}
+		whole := c.skip()
+		if json.Valid(b) && (c.failed || !bytes.Equal(whole, bytes.TrimSpace(b))) {
+			t.Errorf("%q is JSON, of which %q was read (failed: %t)", b, whole, c.failed)
+		}
+	})
+}
+
+func BenchmarkParseItems(b *testing.B) {
+	body := []byte(`{"items":[`)
+	const n = 1000
+	for i := range n {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, `{"index":{"result":"updated","status":200}}`...)
+	}
+	body = append(body, "]}"...)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if !parseItems(body, n, func(int, *item) {}) {
+			b.Fatal("not an answer")
+		}
+	}
+}
