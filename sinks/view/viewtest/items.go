@@ -168,7 +168,7 @@ func takes(t *testing.T, sk, was, revision string, claim, holder view.Claim) vie
 func claimsComeBack(t *testing.T, s *items) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 7, "B"), claimOf(t, "c", 2, "")
 	a.Attributes = []view.Column{
-		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.10"}`)}, {Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
+		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.25"}`)}, {Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
 	}
 	c.Attributes = nil
 	s.settle("...",

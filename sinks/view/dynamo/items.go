@@ -1,0 +1,110 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+var _ view.ItemStore = (*Store)(nil)
+
+// Attributes of guards and seats in the state table.
+const (
+	guardVersion = "version"
+	guardRow     = "row"
+	seatRevision = "revision"
+	seatHolder   = "holder" // key of the item; "" where nobody holds the row
+)
+
+// Guards reads what is remembered of items, 100 in a request.
+func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
+	target := targetOf(t)
+	refs := make([]dynamo.Ref, len(items))
+	for i, item := range items {
+		refs[i] = s.GuardRef(target, item)
+	}
+	found, err := s.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	gs := make([]state.Guard, len(items))
+	for i, item := range found {
+		if item == nil {
+			continue
+		}
+		gs[i].Row = state.Row(dynamo.Text(item, guardRow))
+		if gs[i].Version, err = pipeline.ParseVersion(dynamo.Text(item, guardVersion)); err != nil {
+			return nil, s.Damaged("a guard of the view "+t.View, err)
+		}
+	}
+	return gs, nil
+}
+
+// Seats reads the seats of rows, 100 in a request; then, of those that nobody claims, the
+// rows themselves, which may be another view's; and of the others the claims, a query each.
+func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
+	refs := make([]dynamo.Ref, len(rows))
+	for i, r := range rows {
+		refs[i] = s.SeatRef(targetOf(t), r)
+	}
+	found, err := s.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	seats := make([]view.Seat, len(rows))
+	var free, taken []int // indexes of rows
+	for i, item := range found {
+		seats[i].Row = rows[i]
+		if item == nil {
+			free = append(free, i)
+		} else {
+			taken = append(taken, i)
+		}
+	}
+	if err := s.owners(ctx, t, seats, free); err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(taken))
+	s.Each(len(taken), func(n int) {
+		i := taken[n]
+		errs[n] = s.claims(ctx, t, &seats[i], found[i])
+	})
+	return seats, errors.Join(errs...)
+}
+
+// owners says of the seats that nobody claims whether their rows are another view's.
+func (s *Store) owners(ctx context.Context, t view.Target, seats []view.Seat, free []int) error {
+	refs := make([]dynamo.Ref, len(free))
+	for n, i := range free {
+		var err error
+		if refs[n], err = refOf(t.Table, seats[i].Row); err != nil {
+			return err
+		}
+	}
+	rows, err := s.Get(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for n, i := range free {
+		if rows[n] != nil {
+			seats[i].Foreign = foreignTo(t, rows[n])
+		}
+	}
+	return nil
+}
+
+// foreignTo is whose row an item is, if it is not the target's.
+func foreignTo(t view.Target, row dynamo.Item) string {
+	m, ok := markOf(row)
+	switch {
+	case !ok:
+		return "(none: no sink made the item that is there)"
+	case m.view == t.View && m.pipeline == t.Pipeline:
+		return ""
+	}
+	return m.owner(t)
+}

@@ -1,0 +1,133 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Attributes of claims in the state table.
+const (
+	claimSource     = "item"
+	claimVersion    = "version"
+	claimTime       = "time"       // N, Unix nanoseconds
+	claimAttributes = "attributes" // L, of names and values in turns: they keep their order, and are hardly larger than in the row
+)
+
+// maxUnsteady is how often the claims of a row are read again because they changed
+// while they were read.
+const maxUnsteady = 8
+
+// claims fills in a seat whose item was read. The claims are read after it, and behind
+// them the seat once more: where the two are of one revision, so are the claims. Whoever
+// writes on condition of that revision has missed none of them in any case.
+func (s *Store) claims(ctx context.Context, t view.Target, seat *view.Seat, item dynamo.Item) error {
+	ref := s.SeatRef(targetOf(t), seat.Row)
+	for range maxUnsteady {
+		steady, err := s.queryClaims(ctx, t, ref, item, seat)
+		if err != nil || steady {
+			return err
+		}
+		again, err := s.Get(ctx, []dynamo.Ref{ref})
+		if err != nil {
+			return err
+		}
+		if item = again[0]; item == nil { // nobody claims it any more
+			seats := []view.Seat{{Row: seat.Row}}
+			err := s.owners(ctx, t, seats, []int{0})
+			*seat = seats[0]
+			return err
+		}
+	}
+	return pipeline.Transient(fmt.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", t.View))
+}
+
+// queryClaims reads the claims on a row, and the seat behind them; false where the seat
+// is not item any more.
+func (s *Store) queryClaims(ctx context.Context, t view.Target, ref dynamo.Ref, item dynamo.Item, seat *view.Seat) (steady bool, err error) {
+	*seat = view.Seat{Row: seat.Row, Revision: dynamo.Text(item, seatRevision)}
+	in := &dynamodb.QueryInput{
+		TableName:                 aws.String(ref.Table),
+		KeyConditionExpression:    aws.String("pk = :pk"),
+		ExpressionAttributeValues: dynamo.Item{":pk": ref.Key["pk"]},
+		ScanIndexForward:          aws.Bool(false),
+	}
+	for found, err := range s.Query(ctx, in) {
+		if err != nil {
+			return false, err
+		}
+		if revision, is := found[seatRevision]; is {
+			steady = textOf(revision) == seat.Revision
+			continue
+		}
+		c, err := claimOf(found)
+		if err != nil {
+			return false, s.Damaged("a claim on a row of the view "+t.View, err)
+		}
+		seat.Waiting = append(seat.Waiting, c)
+	}
+	holder := pipeline.Key(dynamo.Text(item, seatHolder))
+	if holder == "" {
+		return steady, nil
+	}
+	i := slices.IndexFunc(seat.Waiting, func(c view.Claim) bool { return c.Source == holder })
+	if i < 0 {
+		return false, nil
+	}
+	seat.Holder = seat.Waiting[i]
+	seat.Waiting = slices.Delete(seat.Waiting, i, i+1)
+	return steady, nil
+}
+
+// claimItem is a claim as the state table has it.
+func claimItem(key dynamo.Item, c *view.Claim) dynamo.Item {
+	attributes := make([]types.AttributeValue, 0, 2*len(c.Attributes))
+	for _, a := range c.Attributes {
+		attributes = append(attributes, str(a.Name), sdkvalue.Of(a.Value))
+	}
+	it := make(dynamo.Item, len(key)+4)
+	for name, v := range key {
+		it[name] = v
+	}
+	it[claimSource] = str(string(c.Source))
+	it[claimVersion] = str(c.Version.String())
+	it[claimTime] = num(strconv.FormatInt(c.Time.UnixNano(), 10))
+	it[claimAttributes] = &types.AttributeValueMemberL{Value: attributes}
+	return it
+}
+
+func claimOf(item dynamo.Item) (view.Claim, error) {
+	c := view.Claim{Source: pipeline.Key(dynamo.Text(item, claimSource))}
+	ns, err := strconv.ParseInt(dynamo.Digits(item, claimTime), 10, 64)
+	if err != nil {
+		return c, errors.New("it has no time")
+	}
+	c.Time = time.Unix(0, ns).UTC()
+	if c.Version, err = pipeline.ParseVersion(dynamo.Text(item, claimVersion)); err != nil {
+		return c, err
+	}
+	l, ok := item[claimAttributes].(*types.AttributeValueMemberL)
+	if !ok || len(l.Value)%2 != 0 {
+		return c, errors.New("it has no attributes")
+	}
+	for i := 0; i < len(l.Value); i += 2 {
+		v, err := sdkvalue.Value(l.Value[i+1])
+		if err != nil {
+			return c, err
+		}
+		c.Attributes = append(c.Attributes, view.Column{Name: textOf(l.Value[i]), Value: v})
+	}
+	return c, nil
+}

@@ -1,0 +1,131 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Settle writes those of ws together that build on each other, as far as they fit into
+// one transaction, and those that have neither an item nor a row in common at the same
+// time. Where a transaction of several is refused, they are written one by one, so that
+// each is lost or fails by itself.
+func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+	if len(ws) == 0 {
+		return nil, nil
+	}
+	if err := s.Touch(ctx, targetOf(t)); err != nil {
+		return nil, err
+	}
+	rs := make([]view.ItemResult, len(ws))
+	groups := together(ws)
+	s.Each(len(groups), func(i int) { s.settle(ctx, t, ws, groups[i], rs) })
+	for _, r := range rs {
+		if pipeline.IsFatal(r.Err) {
+			return nil, r.Err
+		}
+	}
+	return rs, nil
+}
+
+// settle writes those of ws that group names, in order.
+func (s *Store) settle(ctx context.Context, t view.Target, ws []view.ItemWrite, group []int, rs []view.ItemResult) {
+	for len(group) > 0 {
+		m := newMerger(s.DB, t)
+		n := 0
+		for n < len(group) && m.add(&ws[group[n]]) {
+			n++
+		}
+		if n == 0 {
+			rs[group[0]].Err = fmt.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction", t.View, dynamo.MaxActions)
+			group = group[1:]
+			continue
+		}
+		r := s.commit(ctx, m)
+		_, again := pipeline.Retryable(r.Err)
+		if n > 1 && (r.Lost || r.Err != nil && !again) {
+			for _, i := range group[:n] {
+				one := newMerger(s.DB, t)
+				one.add(&ws[i])
+				rs[i] = s.commit(ctx, one)
+			}
+		} else {
+			for _, i := range group[:n] {
+				rs[i] = r
+			}
+		}
+		group = group[n:]
+	}
+}
+
+// commit writes what was merged, and says what became of it.
+func (s *Store) commit(ctx context.Context, m *merger) view.ItemResult {
+	actions, of, err := m.actions()
+	if err != nil {
+		return view.ItemResult{Err: err}
+	}
+	err = s.Transact(ctx, actions)
+	unmet, ok := errors.AsType[*dynamo.ConditionError](err)
+	if !ok {
+		if e, ok := errors.AsType[*dynamo.Error](err); ok && e.Action >= 0 && errors.Is(e, dynamo.ErrTooLarge) {
+			err = pipeline.Permanent(fmt.Errorf("%s of the view %s: %w", of[e.Action], m.target.View, err))
+		}
+		return view.ItemResult{Err: err}
+	}
+	lost := false
+	for _, u := range unmet.Unmet {
+		if of[u.Action] != ofRow {
+			return view.ItemResult{Lost: true}
+		}
+		// Of a row that nobody claimed, reading again shows whose it is.
+		lost = lost || m.fresh[u.Action]
+	}
+	if lost {
+		return view.ItemResult{Lost: true}
+	}
+	have, _ := markOf(unmet.Unmet[0].Item)
+	return view.ItemResult{Err: foreign("a row that items claim", m.target, have)}
+}
+
+// together are the indexes of ws in groups, in order: what is in different ones has
+// neither an item nor a row in common.
+func together(ws []view.ItemWrite) [][]int {
+	group := make([]int, len(ws)) // each points at an earlier one of its group, or at itself
+	find := func(i int) int {
+		for group[i] != i {
+			group[i] = group[group[i]]
+			i = group[i]
+		}
+		return i
+	}
+	last := make(map[string]int, 2*len(ws))
+	for i := range ws {
+		group[i] = i
+		join := func(key string) {
+			if before, ok := last[key]; ok {
+				a, b := find(before), find(i)
+				group[max(a, b)] = min(a, b)
+			}
+			last[key] = i
+		}
+		join("item " + string(ws[i].Source))
+		for _, sw := range ws[i].Seats {
+			join("row " + string(sw.Row))
+		}
+	}
+	at := make(map[int]int) // in groups
+	var groups [][]int
+	for i := range ws {
+		root := find(i)
+		if _, ok := at[root]; !ok {
+			at[root] = len(groups)
+			groups = append(groups, nil)
+		}
+		groups[at[root]] = append(groups[at[root]], i)
+	}
+	return groups
+}

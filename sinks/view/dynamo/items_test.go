@@ -1,0 +1,55 @@
+package dynamo_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/viewtest"
+)
+
+func TestItems(t *testing.T) {
+	viewtest.RunItems(t, viewtest.ItemSuite{Open: opener[viewtest.ItemStore](t)})
+}
+
+func (a *anyTable) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
+	t.Table = named(t.Table)
+	return a.Store.Guards(ctx, t, items)
+}
+
+func (a *anyTable) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
+	t, err := a.tableOf(ctx, t, rows)
+	if err != nil {
+		return nil, err
+	}
+	return a.Store.Seats(ctx, t, rows)
+}
+
+func (a *anyTable) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+	var rows []state.Row
+	for _, w := range ws {
+		for _, s := range w.Seats {
+			rows = append(rows, s.Row)
+		}
+	}
+	t, err := a.tableOf(ctx, t, rows)
+	if err != nil {
+		return nil, err
+	}
+	return a.Store.Settle(ctx, t, ws)
+}
+
+// tableOf makes the table of a target where it is missing, for keys such as these rows have.
+func (a *anyTable) tableOf(ctx context.Context, t view.Target, rows []state.Row) (view.Target, error) {
+	if len(rows) == 0 {
+		t.Table = named(t.Table)
+		return t, nil
+	}
+	pk, sk, err := rows[0].Decode()
+	if err != nil {
+		return t, err
+	}
+	return a.table(ctx, t, pk, sk)
+}
