@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"sinks/sinktest": {"pipeline", "pgregory.net/rapid", "sinks/deadletter", "sinks/redrive", "sinks/state"},
 
 	"sinks/view/dynamo":             {"pipeline", "pipeline/sdkvalue", "sinks/view", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
-	"sinks/state/dynamo/dynamotest": {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
+	"sinks/state/dynamo/dynamotest": {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb", "github.com/aws/smithy-go/middleware"},
 
 	"test/model": {"sinks/sinktest", "pgregory.net/rapid"}, // it must not be wrong as the product may be
 }

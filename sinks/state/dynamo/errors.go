@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -139,6 +140,8 @@ func failed(ctx context.Context, op, table string, err error) error {
 			e.Kind = ErrUnavailable
 			if st != 0 {
 				e.Detail = "status " + strconv.Itoa(st)
+			} else if broken, ok := errors.AsType[*net.OpError](err); ok {
+				e.Detail = broken.Error() // dial tcp 10.0.0.1:443: connect: connection refused
 			}
 		case e.Code == "":
 			e.Detail = fmt.Sprintf("%T", withoutOperation(err))

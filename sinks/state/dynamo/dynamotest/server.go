@@ -3,14 +3,16 @@ package dynamotest
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"os"
+	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
 )
 
 // Env is the environment variable with the endpoint of DynamoDB Local.
@@ -18,41 +20,77 @@ const Env = "TABLEWAKE_TEST_DYNAMODB"
 
 // Server is DynamoDB Local, as one test uses it.
 type Server struct {
-	salt      string // of the names of worlds: a server outlives tests
+	salt      string // of the names of tables: the server outlives the test
 	endpoint  string
 	transport *http.Transport
+
+	mu     sync.Mutex
+	tables []string // that were made, by their full names
 }
 
-// Open is the server that the environment names. Without one the test fails. The
-// connections are closed when the test ends.
+// Open is the server that the environment names. Without one the test fails. When it
+// ends its tables are deleted and the connections closed.
 func Open(t testing.TB) *Server {
 	t.Helper()
 	endpoint := os.Getenv(Env)
 	if endpoint == "" {
 		t.Fatal(Env + " is not set: run the tests by  go run ./test/servers -- go test ./...")
 	}
-	s := &Server{salt: rand.Text(), endpoint: endpoint, transport: &http.Transport{MaxIdleConnsPerHost: 32}}
-	t.Cleanup(s.transport.CloseIdleConnections)
+	s := &Server{salt: rand.Text()[:10], endpoint: endpoint, transport: &http.Transport{MaxIdleConnsPerHost: 32}}
+	t.Cleanup(func() {
+		defer s.transport.CloseIdleConnections()
+		if err := s.clean(); err != nil {
+			t.Errorf("deleting the tables of the test: %v", err)
+		}
+	})
 	return s
 }
 
-// Client is a client in a world: tables of one world are not in another. The same
-// name of one Server is the same world. With faults
-// they stand between; nil: nothing does.
+// Client is a client in a world: tables of one world are not in another, since their
+// names begin with the world's behind the client's back. The same name of one Server is
+// the same world. With faults they stand between; nil: nothing does.
 func (s *Server) Client(world string, faults *Faults) *dynamodb.Client {
-	// An access key is a world. It has letters and digits only.
-	sum := sha256.Sum256([]byte(s.salt + world))
-	key := hex.EncodeToString(sum[:10])
+	return dynamodb.New(s.options(faults), func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(&renaming{s, s.prefix(world)}, middleware.Before)
+		})
+	})
+}
+
+// options are those of a client. DynamoDB Local keeps a world and some 30 threads for
+// every access key that it has seen: all tests of a process share one.
+func (s *Server) options(faults *Faults) dynamodb.Options {
+	key := "tablewaketest" + strconv.Itoa(os.Getpid())
 	var transport http.RoundTripper = s.transport
 	if faults != nil {
 		transport = faults.over(transport)
 	}
-	return dynamodb.New(dynamodb.Options{
+	return dynamodb.Options{
 		BaseEndpoint: aws.String(s.endpoint),
 		Region:       "us-east-1",
 		HTTPClient:   &http.Client{Transport: transport},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: key, SecretAccessKey: "secret"}, nil
 		}),
-	})
+	}
+}
+
+func (s *Server) made(table string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tables = append(s.tables, table)
+}
+
+func (s *Server) clean() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	client := dynamodb.New(s.options(nil))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, table := range s.tables {
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(table)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
