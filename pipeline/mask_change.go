@@ -16,7 +16,7 @@ func (m *Mask) Change(c *Change) *Change {
 	masked := *c
 	masked.Keys, masked.Old, masked.New = m.Image(c.Keys), m.Image(c.Old), m.Image(c.New)
 	masked.Key = m.Key(c)
-	masked.Raw = appendRecord(make([]byte, 0, len(c.Raw)+256), &masked)
+	masked.Raw = AppendRecord(make([]byte, 0, len(c.Raw)+256), &masked)
 	return &masked
 }
 

@@ -192,6 +192,9 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 	if s.Archive.PerItem {
 		o.Layout, o.Format = archive.PerItem, ""
 	}
+	for _, c := range s.Archive.Columns {
+		o.Columns = append(o.Columns, archive.Column{Name: c.Name, Value: c.Template})
+	}
 	for _, t := range s.Archive.Tags {
 		o.Tags = append(o.Tags, archive.TagTemplate{Key: t.Name, Value: t.Template})
 	}

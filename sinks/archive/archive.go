@@ -1,15 +1,15 @@
 // Package archive keeps changes as immutable objects.
 //
 // In the layout [Log] a Write is a batch, and a batch is one object of JSON lines
-// for each value of the partition template: compressed, ordered by item
+// or Parquet rows for each value of the partition template: compressed, ordered by item
 // and version, named by its versions and its content. In the layout [PerItem]
 // each change is an object of its own, named by a template. No object is ever
 // overwritten: the same batch makes the same objects, and finding them there is
 // success. As objects the archive is at least once; [Read] gives each version of
 // an item once.
 //
-// Under [DynamoDBJSON] a line is the record itself, so an archive replays like
-// the stream that it came from.
+// Under [DynamoDBJSON] a line is the record itself, and a record is made of a row
+// again, so an archive replays like the stream that it came from.
 package archive
 
 import (
@@ -41,6 +41,7 @@ type Options struct {
 	Key       *template.Template // name of a PerItem object: required there, refused under Log
 	Partition *template.Template // folder of a Log object, behind Prefix; refused under PerItem: "dt={@time|date:2006-01-02}". Default: none
 	Roll      Roll               // when a Log object is full; see Sink.Batch
+	Columns   []Column           // of Parquet objects; refused in other formats. Default: none
 	Tags      []TagTemplate      // of every object; one whose value misses is left out. Default: none
 }
 
@@ -80,6 +81,7 @@ type Sink struct {
 	partition *template.Template // nil: none
 	roll      Roll
 	tags      []TagTemplate
+	columns   []Column
 	byTable   bool // tags name the table: an object is of one
 	packers   compressors
 }
@@ -104,6 +106,7 @@ func New(o Options) (*Sink, error) {
 		partition: o.Partition,
 		roll:      Roll{Bytes: cmp.Or(o.Roll.Bytes, 8<<20), Age: o.Roll.Age},
 		tags:      slices.Clone(o.Tags),
+		columns:   slices.Clone(o.Columns),
 		packers:   compressors{format: cmp.Or(o.Format, JSONLZstd)},
 	}
 	switch {
@@ -112,9 +115,11 @@ func New(o Options) (*Sink, error) {
 	case s.layout != Log && s.layout != PerItem:
 		return nil, fmt.Errorf("archive: Layout %q is unknown: give %q or %q", s.layout, Log, PerItem)
 	case !slices.Contains(formats, s.packers.format):
-		return nil, fmt.Errorf("archive: Format %q is unknown: give %q or %q", o.Format, JSONLZstd, JSONLGzip)
+		return nil, fmt.Errorf("archive: Format %q is unknown: give %q, %q or %q", o.Format, JSONLZstd, JSONLGzip, Parquet)
 	case s.layout == PerItem && o.Format != "":
 		return nil, fmt.Errorf("archive: Format belongs to the layout %q: objects of the layout %q are JSON as it is", Log, PerItem)
+	case len(s.columns) > 0 && s.packers.format != Parquet:
+		return nil, fmt.Errorf("archive: Columns belong to the format %q", Parquet)
 	case s.images != DynamoDBJSON && s.images != PlainJSON:
 		return nil, fmt.Errorf("archive: Images %q is unknown: give %q or %q", s.images, DynamoDBJSON, PlainJSON)
 	case s.layout == PerItem && s.key == nil:
@@ -132,6 +137,9 @@ func New(o Options) (*Sink, error) {
 		return nil, err
 	}
 	if err := checkTags(s.tags, s.layout); err != nil {
+		return nil, err
+	}
+	if err := checkColumns(s.columns); err != nil {
 		return nil, err
 	}
 	for _, t := range s.tags {

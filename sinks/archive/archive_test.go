@@ -377,6 +377,11 @@ func TestNew(t *testing.T) {
 		"Partition belongs":         {Store: &memory{}, Layout: archive.PerItem, Key: key, Partition: key},
 		"Key ends in .zst":          {Store: &memory{}, Layout: archive.PerItem, Key: parse(t, "{@key}.jsonl.zst")},
 		"Key belongs to the layout": {Store: &memory{}, Key: key},
+		"Columns belong":            {Store: &memory{}, Columns: []archive.Column{{Name: "a", Value: key}}},
+		`"Actor" is no name`:        {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "Actor", Value: key}}},
+		`has a column "key"`:        {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "key", Value: key}}},
+		`"a" is there twice`:        {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "a", Value: key}, {Name: "a", Value: key}}},
+		`of "a" is nil`:             {Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "a"}}},
 		"Roll is negative":          {Store: &memory{}, Roll: archive.Roll{Age: -1}},
 	} {
 		if _, err := archive.New(o); err == nil || !strings.Contains(err.Error(), want) {

@@ -15,13 +15,31 @@ import (
 // that beside the changes, whose bytes stand in their pages, only what is
 // written is held.
 type body struct {
-	packers       *compressors
-	packer        compressor
-	out           bytes.Buffer
-	digest        hash.Hash
-	lines         io.Writer
+	packers *compressors
+	packer  compressor
+	out     bytes.Buffer
+	digest  hash.Hash
+	lines   io.Writer
+	span
+}
+
+// span is from which version to which an object goes.
+type span struct {
 	first, latest pipeline.Version
-	n             int
+}
+
+func (s *span) note(v pipeline.Version) {
+	if s.first.IsZero() || v.Compare(s.first) < 0 {
+		s.first = v
+	}
+	if s.latest.IsZero() || v.Compare(s.latest) > 0 {
+		s.latest = v
+	}
+}
+
+// name is that of an object with that digest.
+func (s *span) name(folder string, digest []byte, f Format) string {
+	return fmt.Sprintf("%s%s-%s-%s%s", folder, s.first, s.latest, hex.EncodeToString(digest[:16]), f.suffix())
 }
 
 // newBody begins one; free it.
@@ -41,13 +59,7 @@ var newline = []byte{'\n'}
 
 // add takes a line without its line feed.
 func (b *body) add(line []byte, v pipeline.Version) error {
-	if b.n == 0 || v.Compare(b.first) < 0 {
-		b.first = v
-	}
-	if b.n == 0 || v.Compare(b.latest) > 0 {
-		b.latest = v
-	}
-	b.n++
+	b.span.note(v)
 	_, err := b.lines.Write(line)
 	if err == nil {
 		_, err = b.lines.Write(newline)
@@ -65,7 +77,7 @@ func (b *body) finish(o *Object, folder string) error {
 		return fmt.Errorf("archive: compress: %w", err)
 	}
 	f := b.packers.format
-	o.Name = fmt.Sprintf("%s%s-%s-%s%s", folder, b.first, b.latest, hex.EncodeToString(b.digest.Sum(nil)[:16]), f.suffix())
+	o.Name = b.span.name(folder, b.digest.Sum(nil), f)
 	o.Body, o.ContentType = b.out.Bytes(), f.contentType()
 	return nil
 }

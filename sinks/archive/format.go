@@ -17,17 +17,21 @@ type Format string
 const (
 	JSONLZstd Format = "jsonl.zst" // JSON lines, compressed by zstd
 	JSONLGzip Format = "jsonl.gz"  // JSON lines, compressed by gzip
+	Parquet   Format = "parquet"   // columns, images as JSON text; pages compressed by zstd
 )
 
-var formats = []Format{JSONLZstd, JSONLGzip}
+var formats = []Format{JSONLZstd, JSONLGzip, Parquet}
 
 // suffix ends the name of every object of the format.
 func (f Format) suffix() string { return "." + string(f) }
 
 // contentType is the media type of the format's objects.
 func (f Format) contentType() string {
-	if f == JSONLGzip {
+	switch f {
+	case JSONLGzip:
 		return "application/gzip"
+	case Parquet:
+		return "application/vnd.apache.parquet"
 	}
 	return "application/zstd"
 }

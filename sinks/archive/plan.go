@@ -37,6 +37,8 @@ type Put struct {
 	Name   string // under PerItem: the object
 	Tags   []Tag  // under PerItem: its tags
 	Kind   Kind
+
+	Columns []pipeline.Value // of Options.Columns, as the mask shows them
 }
 
 // String is a line of `explain`.
@@ -81,6 +83,10 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		p.Folder = shortened(string(folder)) + "/"
 	default:
 		p.Folder = s.prefix
+	}
+	var err error
+	if p.Columns, err = s.columnsOf(scope); err != nil {
+		return err
 	}
 	d.Ops = append(d.Ops, p)
 	return nil

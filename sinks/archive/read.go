@@ -100,7 +100,7 @@ func openMerge(ctx context.Context, l Lister, o ReadOptions) (*merge, error) {
 			}
 			continue
 		}
-		r, err := openLog(ctx, l, info.Name, o.TableInKey)
+		r, err := openRun(ctx, l, info.Name, o.TableInKey)
 		if err != nil {
 			return m, err
 		}
@@ -152,7 +152,23 @@ func (m *merge) close() {
 	}
 }
 
-// logRun reads one object of a log.
+// openRun opens an object of a log.
+func openRun(ctx context.Context, s Store, name string, tableInKey bool) (run, error) {
+	if f, _ := formatOf(name); f == Parquet {
+		return openParquet(ctx, s, name, tableInKey)
+	}
+	return openLog(ctx, s, name, tableInKey)
+}
+
+// inOrder is an error where e cannot stand behind last, the zero Entry at first.
+func inOrder(last, e Entry) error {
+	if last.Line == nil || compareEntries(last, e) < 0 {
+		return nil
+	}
+	return errors.New("its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
+}
+
+// logRun reads one object of JSON lines.
 type logRun struct {
 	name       string
 	tableInKey bool
@@ -190,8 +206,8 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
 	}
-	if r.last.Line != nil && compareEntries(r.last, e) >= 0 {
-		return Entry{}, fmt.Errorf("archive: %s: its lines are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey", r.name)
+	if err := inOrder(r.last, e); err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
 	}
 	r.last = e
 	return e, nil

@@ -68,23 +68,36 @@ func TestLinesReplay(t *testing.T) {
 		{pretty, pipeline.DecoderOptions{StreamARN: arn}},
 		{pretty, pipeline.DecoderOptions{EpochZero: true, Table: "shop"}},
 	} {
-		store := &memory{}
 		c := change(t, test.record, test.o)
-		mustWrite(t, newSink(t, archive.Options{Store: store}), c)
-		for e, err := range archive.Read(t.Context(), store, archive.ReadOptions{TableInKey: test.o.TableInKey}) {
-			if err != nil {
-				t.Fatal(err)
+		for _, f := range []archive.Format{archive.JSONLZstd, archive.JSONLGzip, archive.Parquet} {
+			store := &memory{}
+			mustWrite(t, newSink(t, archive.Options{Store: store, Format: f}), c)
+			n := 0
+			for e, err := range archive.Read(t.Context(), store, archive.ReadOptions{TableInKey: test.o.TableInKey}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n++
+				if strings.ContainsAny(string(e.Line), "\r\n") {
+					t.Errorf("%s: more than one line: %s", f, e.Line)
+				}
+				if !sameChange(e.Change, c) {
+					t.Errorf("%s: %s is read back as %+v, want %+v", f, e.Line, e.Change, c)
+				}
 			}
-			if strings.ContainsAny(string(e.Line), "\r\n") {
-				t.Errorf("more than one line: %s", e.Line)
-			}
-			r := e.Change
-			if r.Key != c.Key || r.Version != c.Version || r.Op != c.Op || r.EventName != c.EventName || r.EventID != c.EventID ||
-				r.StreamARN != c.StreamARN || r.Identity != c.Identity || !r.Time.Equal(c.Time) || !r.New.Equal(c.New) || !r.Keys.Equal(c.Keys) {
-				t.Errorf("%s is read back as %+v, want %+v", e.Line, r, c)
+			if n != 1 {
+				t.Errorf("%s: %d changes are read back", f, n)
 			}
 		}
 	}
+}
+
+// sameChange tells whether two records say the same.
+func sameChange(a, b *pipeline.Change) bool {
+	return a.Key == b.Key && a.Version == b.Version && a.Op == b.Op && a.EventName == b.EventName && a.EventID == b.EventID &&
+		a.StreamARN == b.StreamARN && a.Table == b.Table && a.Region == b.Region && a.Sequence == b.Sequence && a.ViewType == b.ViewType &&
+		a.Identity == b.Identity && a.SizeBytes == b.SizeBytes && a.Time.Equal(b.Time) &&
+		a.Keys.Equal(b.Keys) && a.New.Equal(b.New) && a.Old.Equal(b.Old)
 }
 
 func TestReadErrors(t *testing.T) {

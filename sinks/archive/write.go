@@ -83,12 +83,11 @@ func (s *Sink) object(folder string, ds []pipeline.Delivery, of []int) (o Object
 	if o.Tags, err = s.tagsOf(scope); err != nil {
 		return Object{}, err
 	}
-	body, err := newBody(&s.packers)
+	body, err := s.newObject()
 	if err != nil {
 		return Object{}, err
 	}
 	defer body.free()
-	var line []byte
 	var last *pipeline.Change
 	for _, i := range sorted {
 		c := ds[i].Change
@@ -97,14 +96,43 @@ func (s *Sink) object(folder string, ds []pipeline.Delivery, of []int) (o Object
 			continue
 		}
 		last = c
-		if line, err = appendLine(line[:0], c, s.images); err != nil {
-			return Object{}, err
-		}
-		if err := body.add(line, c.Version); err != nil {
+		if err := body.add(c, planned(&ds[i]).Columns); err != nil {
 			return Object{}, err
 		}
 	}
 	return o, body.finish(&o, folder)
+}
+
+// growing is an object of a log as it grows, change by change; free it.
+type growing interface {
+	add(c *pipeline.Change, columns []pipeline.Value) error
+	finish(o *Object, folder string) error
+	free()
+}
+
+func (s *Sink) newObject() (growing, error) {
+	if s.packers.format == Parquet {
+		return newParquetBody(s.columns, s.images), nil
+	}
+	b, err := newBody(&s.packers)
+	if err != nil {
+		return nil, err
+	}
+	return &lines{body: b, images: s.images}, nil
+}
+
+// lines is a body that changes are added to.
+type lines struct {
+	*body
+	images Images
+	line   []byte
+}
+
+func (l *lines) add(c *pipeline.Change, _ []pipeline.Value) (err error) {
+	if l.line, err = appendLine(l.line[:0], c, l.images); err != nil {
+		return err
+	}
+	return l.body.add(l.line, c.Version)
 }
 
 // parallelItems is how many objects of one Write are written at once.

@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"sinks/search":               {"pipeline", "pipeline/template", "sinks/state"},
 	"sinks/search/bleve":         {"pipeline", "sinks/search", "sinks/state", "github.com/blevesearch/bleve", "github.com/blevesearch/bleve_index_api"},
 	"sinks/search/opensearch":    {"pipeline", "pipeline/template", "sinks/search", "sinks/state", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
-	"sinks/archive":              {"pipeline", "pipeline/template", "github.com/klauspost/compress"},
+	"sinks/archive":              {"pipeline", "pipeline/template", "sinks/archive/internal/columnar", "github.com/klauspost/compress"},
 	"sinks/archive/dir":          {"pipeline", "sinks/archive", "sinks/state"},
 	"sinks/notify":               {"pipeline"},
 	"sinks/notify/jsonl":         {"pipeline", "sinks/notify", "sinks/state"},
@@ -61,6 +61,8 @@ var allowed = map[string][]string{
 
 	"sinks/view/dynamo":             {"pipeline", "pipeline/sdkvalue", "sinks/view", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 	"sinks/state/dynamo/dynamotest": {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb", "github.com/aws/smithy-go/middleware"},
+
+	"sinks/archive/internal/columnar": {"github.com/parquet-go/parquet-go"},
 
 	"test/model": {"sinks/sinktest", "pgregory.net/rapid"}, // it must not be wrong as the product may be
 }

@@ -32,6 +32,17 @@ func TestConformance(t *testing.T) {
 		t.Parallel()
 		sinktest.Run(t, suite(archive.Options{Images: archive.PlainJSON}, all))
 	})
+	t.Run("Parquet", func(t *testing.T) {
+		t.Parallel()
+		s := suite(archive.Options{Format: archive.Parquet, Partition: parse("dt={CreatedAt|date:2006-01-02}"), Columns: []archive.Column{{Name: "status", Value: parse("{Status?}")}}}, all)
+		s.Stream.Snapshots = true
+		s.Stream.Keys = map[string]string{"PK": "B", "SK": "N"}
+		sinktest.Run(t, s)
+	})
+	t.Run("ParquetPlain", func(t *testing.T) {
+		t.Parallel()
+		sinktest.Run(t, suite(archive.Options{Format: archive.Parquet, Images: archive.PlainJSON}, all))
+	})
 	removed := func(r sinktest.Record) bool { return r.Removed() }
 	deletes := []archive.Kind{archive.UserDelete, archive.TTLDelete}
 	t.Run("PerItem", func(t *testing.T) {

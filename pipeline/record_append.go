@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// appendRecord appends a record that decodes to c: of the Streams API, or of a
-// Kinesis event where c came in one.
-func appendRecord(dst []byte, c *Change) []byte {
+// AppendRecord appends a record that decodes to c: of the Streams API, or of a
+// Kinesis event where c came in one. It is made of all fields but Op, Key, Raw and
+// Index, which follow from the others.
+func AppendRecord(dst []byte, c *Change) []byte {
 	if !c.Version.Kinesis() {
 		return append(appendBody(append(dst, '{'), c), '}')
 	}

@@ -1,0 +1,80 @@
+package archive
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
+)
+
+// Column is a column of Parquet objects beside those that every object has. It is
+// text, whatever the value's type, so that no digit is lost: an N without an exponent, a BOOL
+// as true or false, a B as base64url, and, where the template is exactly one {path}, a list, a map or
+// a set as JSON. It is null where the value misses.
+type Column struct {
+	Name  string // lowercase letters, digits and _, as Athena has them; none that every object has
+	Value *template.Template
+}
+
+// IsFixedColumn tells whether every Parquet object has a column of that name.
+func IsFixedColumn(name string) bool { return columnar.Reserved(name) }
+
+// maxColumnName is how long a name may be in Athena.
+const maxColumnName = 255
+
+func checkColumns(cs []Column) error {
+	seen := make(map[string]bool)
+	for _, c := range cs {
+		switch {
+		case c.Name == "" || len(c.Name) > maxColumnName || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+			return fmt.Errorf("archive: Columns: %q is no name of a column: write lowercase letters, digits and _", c.Name)
+		case columnar.Reserved(c.Name):
+			return fmt.Errorf("archive: Columns: every object has a column %q: take another name", c.Name)
+		case seen[c.Name]:
+			return fmt.Errorf("archive: Columns: %q is there twice", c.Name)
+		case c.Value == nil:
+			return fmt.Errorf("archive: Columns: the template of %q is nil", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	return nil
+}
+
+// columnsOf are the values of the columns, as far as the mask shows them.
+func (s *Sink) columnsOf(scope template.Scope) ([]pipeline.Value, error) {
+	if len(s.columns) == 0 {
+		return nil, nil
+	}
+	vs := make([]pipeline.Value, len(s.columns))
+	for i, c := range s.columns {
+		v, _, err := c.Value.Value(scope)
+		if err != nil {
+			return nil, fmt.Errorf("archive: column %s: %w", c.Name, err)
+		}
+		vs[i] = v
+	}
+	return vs, nil
+}
+
+// appendCell appends the text of a column's value.
+func appendCell(dst []byte, v pipeline.Value) []byte {
+	switch v.Kind() {
+	case pipeline.KindS:
+		text, _ := v.Text()
+		return append(dst, text...)
+	case pipeline.KindN:
+		number, _ := v.Number()
+		return number.Append(dst)
+	case pipeline.KindBOOL:
+		b, _ := v.Bool()
+		return strconv.AppendBool(dst, b)
+	case pipeline.KindB:
+		b, _ := v.Bytes()
+		return base64.RawURLEncoding.AppendEncode(dst, b)
+	}
+	return v.AppendJSON(dst)
+}

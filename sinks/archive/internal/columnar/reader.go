@@ -1,0 +1,227 @@
+package columnar
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Fetch reads n bytes of an object from offset on.
+type Fetch func(ctx context.Context, offset, n int64) ([]byte, error)
+
+// errForeign means that an object was not written by an archive.
+var errForeign = errors.New("it is no Parquet object of an archive")
+
+// TailBytes is how much of an object's end [Open] wants: enough for most footers.
+const TailBytes = 64 << 10
+
+// maxFooter is above any footer of ours.
+const maxFooter = 256 << 20
+
+// rowsAtOnce is how many rows are taken from the columns at once.
+const rowsAtOnce = 16
+
+// Reader yields the rows of one object in their order. It holds one row group at a
+// time. It is for one goroutine.
+type Reader struct {
+	fetch  Fetch
+	window *window
+	file   *parquet.File
+	extra  []string
+	cells  []int // by column of the file: the place of its cells in a Row
+	plain  bool
+
+	groups []parquet.RowGroup // to come
+	rows   parquet.Rows       // of the current one; nil: none
+	taken  []parquet.Row
+	next   int // in taken
+	row    Row
+}
+
+// Open reads the footer of an object of size bytes, which ends in tail.
+func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader, err error) {
+	defer recovered(&err)
+	if len(tail) < 8 || string(tail[len(tail)-4:]) != "PAR1" {
+		return nil, errForeign
+	}
+	footer := 8 + int64(binary.LittleEndian.Uint32(tail[len(tail)-8:]))
+	if footer > size || footer > maxFooter {
+		return nil, errForeign
+	}
+	if footer > int64(len(tail)) {
+		if tail, err = fetch(ctx, size-footer, footer); err != nil {
+			return nil, err
+		}
+	}
+	r = &Reader{fetch: fetch, window: &window{offset: size - int64(len(tail)), b: tail}}
+	r.file, err = parquet.OpenFile(r.window, size, parquet.SkipMagicBytes(true), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errForeign, err)
+	}
+	if v, ok := r.file.Lookup(formatKey); !ok || v != formatOne {
+		return nil, fmt.Errorf("%w: it was written by another program, or a later version", errForeign)
+	}
+	images, _ := r.file.Lookup(imagesKey)
+	r.plain = images == plainJSON
+	r.groups = r.file.RowGroups()
+	return r, r.columns()
+}
+
+// columns finds the columns of the file.
+func (r *Reader) columns() error {
+	missing := Fields
+	for _, leaf := range r.file.Schema().Columns() {
+		name := leaf[0]
+		node, ok := r.file.Schema().Lookup(leaf...)
+		at := slices.IndexFunc(fixed[:], func(c column) bool { return c.name == name })
+		want := parquet.ByteArray
+		switch {
+		case at < 0:
+			at = Fields + len(r.extra)
+			r.extra = append(r.extra, name)
+		default:
+			missing--
+			if f := fixed[at].form; f == timestamp || f == number {
+				want = parquet.Int64
+			}
+		}
+		if !ok || len(leaf) != 1 || node.Node.Repeated() || node.Node.Type().Kind() != want {
+			return fmt.Errorf("%w: its column %s is of another type", errForeign, name)
+		}
+		r.cells = append(r.cells, at)
+	}
+	if missing > 0 {
+		return fmt.Errorf("%w: it lacks columns", errForeign)
+	}
+	return nil
+}
+
+// Plain tells whether the images are plain JSON.
+func (r *Reader) Plain() bool { return r.plain }
+
+// Extra are the columns behind the fixed ones of a row.
+func (r *Reader) Extra() []string { return r.extra }
+
+// Next is the next row, and io.EOF after the last. Its texts stay as they are, the
+// row itself until the next call.
+func (r *Reader) Next(ctx context.Context) (row Row, err error) {
+	defer recovered(&err)
+	for r.next == len(r.taken) {
+		if err := r.fill(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if r.row == nil {
+		r.row = make(Row, Fields+len(r.extra))
+	}
+	for _, v := range r.taken[r.next] {
+		cell := &r.row[r.cells[v.Column()]]
+		switch {
+		case v.IsNull():
+			*cell = Cell{}
+		case v.Kind() == parquet.Int64:
+			*cell = Cell{Int: v.Int64(), Set: true}
+		default:
+			*cell = Cell{Text: v.ByteArray(), Set: true}
+		}
+	}
+	r.next++
+	return r.row, nil
+}
+
+// fill takes the next rows, of the next row group where this one has no more.
+func (r *Reader) fill(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if r.rows == nil {
+		if len(r.groups) == 0 {
+			return io.EOF
+		}
+		g := r.groups[0]
+		r.groups = r.groups[1:]
+		if err := r.load(ctx, g); err != nil {
+			return err
+		}
+		r.rows = g.Rows()
+	}
+	if r.taken == nil {
+		r.taken = make([]parquet.Row, rowsAtOnce)
+	}
+	r.taken = r.taken[:rowsAtOnce]
+	n, err := r.rows.ReadRows(r.taken)
+	r.taken, r.next = r.taken[:n], 0
+	if errors.Is(err, io.EOF) {
+		err = r.Close()
+	}
+	return err
+}
+
+// load reads the bytes of a row group.
+func (r *Reader) load(ctx context.Context, g parquet.RowGroup) error {
+	from, to := r.file.Size(), int64(0)
+	for _, chunk := range g.ColumnChunks() {
+		c, ok := chunk.(*parquet.FileColumnChunk)
+		if !ok {
+			return errForeign
+		}
+		m := &r.file.Metadata().RowGroups[len(r.file.RowGroups())-len(r.groups)-1].Columns[c.Column()].MetaData
+		start := m.DataPageOffset
+		if m.DictionaryPageOffset != 0 {
+			start = min(start, m.DictionaryPageOffset)
+		}
+		from, to = min(from, start), max(to, start+m.TotalCompressedSize)
+	}
+	if from < 0 || to > r.file.Size() || from > to {
+		return errForeign
+	}
+	b, err := r.fetch(ctx, from, to-from)
+	if err != nil {
+		return err
+	}
+	if int64(len(b)) != to-from {
+		return io.ErrUnexpectedEOF
+	}
+	r.window.offset, r.window.b = from, b
+	return nil
+}
+
+// Close lets go of the current row group.
+func (r *Reader) Close() error {
+	if r.rows == nil {
+		return nil
+	}
+	err := r.rows.Close()
+	r.rows = nil
+	return err
+}
+
+// window is the part of an object that is in memory.
+type window struct {
+	offset int64
+	b      []byte
+}
+
+func (w *window) ReadAt(p []byte, off int64) (int, error) {
+	if off < w.offset || off > w.offset+int64(len(w.b)) {
+		return 0, errForeign
+	}
+	n := copy(p, w.b[off-w.offset:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// recovered makes an error of a panic: the decoder panics where an object that is
+// damaged contradicts itself.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: its pages contradict each other", errForeign)
+	}
+}

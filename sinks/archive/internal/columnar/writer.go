@@ -1,0 +1,127 @@
+package columnar
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"io"
+	"reflect"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// What a file says of itself.
+const (
+	imagesKey  = "tablewake.images"
+	plainJSON  = "plain_json"
+	typedJSON  = "dynamodb_json"
+	formatKey  = "tablewake.format"
+	formatOne  = "1"
+	madeBy     = "tablewake"
+	groupBytes = 8 << 20   // of values in a row group, before compression
+	pageBytes  = 128 << 10 // of values in a page
+	boundBytes = 64        // of a bound in the page index: a version has 50 or 77
+)
+
+// Writer writes one object. It is for one goroutine.
+type Writer struct {
+	w       *parquet.Writer
+	columns []column
+	digest  hash.Hash
+	pending int // bytes of values in the row group
+	row     [1]parquet.Row
+	scratch []byte
+}
+
+// NewWriter writes an object that has columns beside the fixed ones to out. plain
+// tells that images are plain JSON.
+func NewWriter(out io.Writer, extra []string, plain bool) *Writer {
+	w := &Writer{columns: columns(extra), digest: sha256.New()}
+	images := typedJSON
+	if plain {
+		images = plainJSON
+	}
+	options := []parquet.WriterOption{
+		schema(w.columns),
+		parquet.Compression(&parquet.Zstd),
+		parquet.CreatedBy(madeBy, formatOne, "parquet"),
+		parquet.DataPageVersion(1), // any engine reads it
+		parquet.PageBufferSize(pageBytes),
+		parquet.DataPageStatistics(false), // the page index has them
+		parquet.ColumnIndexSizeLimit(func([]string) int { return boundBytes }),
+		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending(Key.Name()), parquet.Ascending(Version.Name()))),
+		parquet.KeyValueMetadata(formatKey, formatOne),
+		parquet.KeyValueMetadata(imagesKey, images),
+	}
+	for _, c := range w.columns {
+		if c.form == image {
+			options = append(options, parquet.SkipPageBounds(c.name))
+		}
+		w.note([]byte(c.name))
+	}
+	w.note([]byte(images))
+	w.w = parquet.NewWriter(out, options...)
+	return w
+}
+
+// Write adds a row. It keeps nothing of it.
+func (w *Writer) Write(r Row) error {
+	row := w.row[0][:0]
+	for i, cell := range r {
+		c := w.columns[i]
+		level := 0
+		if !c.required {
+			level = 1
+		}
+		switch {
+		case !cell.Set && c.required:
+			return fmt.Errorf("a change has no %s", c.name)
+		case !cell.Set:
+			row = append(row, parquet.NullValue().Level(0, 0, i))
+			w.digest.Write([]byte{0})
+			continue
+		case c.form == timestamp || c.form == number:
+			row = append(row, parquet.Int64Value(cell.Int).Level(0, level, i))
+			w.note(binary.BigEndian.AppendUint64(w.scratch[:0], uint64(cell.Int)))
+			w.pending += 8
+		default:
+			row = append(row, parquet.ByteArrayValue(cell.Text).Level(0, level, i))
+			w.note(cell.Text)
+			w.pending += len(cell.Text)
+		}
+	}
+	w.row[0] = row
+	if _, err := w.w.WriteRows(w.row[:]); err != nil {
+		return err
+	}
+	if w.pending < groupBytes {
+		return nil
+	}
+	w.pending = 0
+	return w.w.Flush()
+}
+
+// note adds a value to the digest, injectively.
+func (w *Writer) note(b []byte) {
+	w.scratch = binary.AppendUvarint(append(w.scratch[:0], 1), uint64(len(b)))
+	w.digest.Write(w.scratch)
+	w.digest.Write(b)
+}
+
+// Close writes what is left, and the footer.
+func (w *Writer) Close() error { return w.w.Close() }
+
+// Digest is the SHA-256 of what the object holds, whatever its encoding.
+func (w *Writer) Digest() []byte { return w.digest.Sum(nil) }
+
+// field is a node with its name in a group.
+type field struct {
+	parquet.Node
+	name string
+}
+
+func (f field) Name() string { return f.name }
+
+// Value is of Go structs, which no row is made of.
+func (f field) Value(reflect.Value) reflect.Value { return reflect.Value{} }

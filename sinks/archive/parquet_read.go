@@ -1,0 +1,158 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
+)
+
+// parquetRun reads one Parquet object, of which it holds a row group at a time.
+type parquetRun struct {
+	name       string
+	tableInKey bool
+	rows       *columnar.Reader
+	last       Entry
+}
+
+func openParquet(ctx context.Context, s Store, name string, tableInKey bool) (*parquetRun, error) {
+	r := &parquetRun{name: name, tableInKey: tableInKey}
+	tail, size, fetch, err := ranges(ctx, s, name)
+	if err != nil {
+		return nil, err
+	}
+	if r.rows, err = columnar.Open(ctx, size, tail, fetch); err != nil {
+		return nil, fmt.Errorf("archive: %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// ranges is the end of an object, its size, and a way to read the rest of it.
+func ranges(ctx context.Context, s Store, name string) (tail []byte, size int64, fetch columnar.Fetch, err error) {
+	if ranger, ok := s.(Ranger); ok {
+		tail, size, err = getRange(ctx, ranger, name, -columnar.TailBytes, columnar.TailBytes)
+		return tail, size, func(ctx context.Context, offset, n int64) ([]byte, error) {
+			b, _, err := getRange(ctx, ranger, name, offset, n)
+			return b, err
+		}, err
+	}
+	body, err := s.Get(ctx, name)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	whole, err := io.ReadAll(body)
+	if err := errors.Join(err, body.Close()); err != nil {
+		return nil, 0, nil, fmt.Errorf("archive: %s: %w", name, err)
+	}
+	return whole, int64(len(whole)), func(_ context.Context, offset, n int64) ([]byte, error) {
+		return whole[offset : offset+n], nil
+	}, nil
+}
+
+func (r *parquetRun) next(ctx context.Context) (Entry, error) {
+	row, err := r.rows.Next(ctx)
+	switch {
+	case errors.Is(err, io.EOF):
+		return Entry{}, io.EOF
+	case err != nil:
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	var line []byte
+	if r.rows.Plain() {
+		line = appendPlainRow(nil, row)
+	} else if line, err = appendRowRecord(nil, row); err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	e, err := parseLine(line, r.tableInKey)
+	if err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	if err := inOrder(r.last, e); err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	r.last = e
+	return e, nil
+}
+
+func (r *parquetRun) close() error { return r.rows.Close() }
+
+// appendRowRecord writes a row as a record that decodes to the change that it was.
+func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
+	text := func(f columnar.Field) string { return string(row[f].Text) }
+	c := pipeline.Change{
+		EventName: text(columnar.EventName),
+		Sequence:  cmp.Or(text(columnar.Sequence), "0"), // a backfilled state has none
+		EventID:   text(columnar.EventID),
+		StreamARN: text(columnar.StreamARN),
+		Table:     text(columnar.Table),
+		Region:    text(columnar.Region),
+		Identity:  pipeline.Identity{Type: text(columnar.IdentityType), PrincipalID: text(columnar.IdentityPrincipal)},
+		SizeBytes: row[columnar.Size].Int,
+	}
+	var err error
+	if c.Version, err = pipeline.ParseVersion(text(columnar.Version)); err != nil {
+		return nil, fmt.Errorf("column version: %w", err)
+	}
+	if row[columnar.Time].Set {
+		c.Time = time.UnixMicro(row[columnar.Time].Int).UTC()
+	}
+	for v := pipeline.KeysOnly; v <= pipeline.NewAndOldImages; v++ {
+		if v.String() == text(columnar.ViewType) {
+			c.ViewType = v
+		}
+	}
+	if err := errors.Join(
+		imageOf(row, columnar.Keys, &c.Keys),
+		imageOf(row, columnar.Old, &c.Old),
+		imageOf(row, columnar.New, &c.New),
+	); err != nil {
+		return nil, err
+	}
+	return pipeline.AppendRecord(dst, &c), nil
+}
+
+// imageOf reads an image of a row; none where it has none.
+func imageOf(row columnar.Row, f columnar.Field, to *pipeline.Image) (err error) {
+	if !row[f].Set {
+		return nil
+	}
+	if *to, err = pipeline.ParseImage(row[f].Text); err != nil {
+		return fmt.Errorf("column %s: %w", f.Name(), err)
+	}
+	return nil
+}
+
+// appendPlainRow writes a row as appendPlain writes its change.
+func appendPlainRow(dst []byte, row columnar.Row) []byte {
+	member := func(name string, f columnar.Field) { dst = appendMember(dst, name, string(row[f].Text)) }
+	image := func(f columnar.Field) {
+		if row[f].Set {
+			dst = append(append(append(append(dst, `,"`...), f.Name()...), `":`...), row[f].Text...)
+		}
+	}
+	dst = appendText(append(dst, `{"key":`...), string(row[columnar.Key].Text))
+	member("version", columnar.Version)
+	member("op", columnar.Op)
+	member("kind", columnar.Kind)
+	if row[columnar.Time].Set {
+		t := time.UnixMicro(row[columnar.Time].Int).UTC()
+		dst = append(t.AppendFormat(append(dst, `,"time":"`...), time.RFC3339Nano), '"')
+	}
+	member("sequence", columnar.Sequence)
+	member("event_id", columnar.EventID)
+	member("stream_arn", columnar.StreamARN)
+	member("table", columnar.Table)
+	if row[columnar.IdentityType].Set || row[columnar.IdentityPrincipal].Set {
+		dst = appendText(append(dst, `,"identity":{"type":`...), string(row[columnar.IdentityType].Text))
+		dst = append(appendText(append(dst, `,"principal_id":`...), string(row[columnar.IdentityPrincipal].Text)), '}')
+	}
+	image(columnar.Keys)
+	image(columnar.Old)
+	image(columnar.New)
+	return append(dst, '}')
+}
