@@ -23,7 +23,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{t, "osindex-" + strings.ToLower(rand.Text())}
 	t.Cleanup(func() {
 		ask(t, roomy, http.MethodDelete, "/"+w.pipeline+"*", "")
-		ask(t, roomy, http.MethodDelete, "/tablewake/_doc/"+w.pipeline+"%252Cdocs", "")
+		ask(t, roomy, http.MethodDelete, "/tablewake/_doc/"+w.pipeline+",docs", "")
 	})
 	return w
 }
@@ -65,6 +65,7 @@ const small = `{"settings":{"number_of_shards":1,"number_of_replicas":0}}`
 
 // An index is made of the configuration, behind an alias that hides tombstones.
 func TestIndexIsMade(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.begin(w.options("", `{"settings":{"index":{"number_of_shards":2,"number_of_replicas":0},
 		"analysis":{"analyzer":{"plain":{"type":"custom","tokenizer":"standard","filter":["lowercase"]}}}},
@@ -93,6 +94,7 @@ func TestIndexIsMade(t *testing.T) {
 // What was made is compared with the file each time, and never altered. What dynamic
 // mapping added, and parameters that say what is so anyway, are no difference.
 func TestIndexIsNeverAltered(t *testing.T) {
+	t.Parallel()
 	const mapping = `{"settings":{"number_of_shards":1,"number_of_replicas":0,"refresh_interval":"2s"},
 		"mappings":{"properties":{"n":{"type":"long","coerce":true,"index":true},"Name":{"type":"text"},"Address":{"type":"object","properties":{"City":{"type":"keyword"}}},"a.b":{"type":"keyword"}}}}`
 	w := newWorld(t)
@@ -132,6 +134,7 @@ func TestIndexIsNeverAltered(t *testing.T) {
 
 // An index that the sink did not make is never touched.
 func TestNamesThatAreTaken(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ask(t, roomy, http.MethodPut, "/"+w.index("-theirs"), small)
 	if got := w.refused(w.options("-theirs", small)); !strings.Contains(got, "there is an index "+w.index("-theirs")) || !strings.Contains(got, "reindex it") {
@@ -144,7 +147,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 	w.begin(w.options("-mine", small))
 	other := w.options("-mine", small)
 	other.Indexes.Sink = "others"
-	t.Cleanup(func() { ask(t, roomy, http.MethodDelete, "/tablewake/_doc/"+w.pipeline+"%252Cothers", "") })
+	t.Cleanup(func() { ask(t, roomy, http.MethodDelete, "/tablewake/_doc/"+w.pipeline+",others", "") })
 	if got := w.refused(other); !strings.Contains(got, "was made by sink docs of pipeline "+w.pipeline) {
 		t.Errorf("another sink's index: %s", got)
 	}
@@ -156,6 +159,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 // Of an index by template nothing is made before its first document, and many processes
 // that come at once make one index.
 func TestManyMakeOneIndex(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var all sync.WaitGroup
 	for i := range 4 {
@@ -185,6 +189,7 @@ func TestManyMakeOneIndex(t *testing.T) {
 
 // An index that somebody deleted is made again as it was, and never by the server itself.
 func TestIndexThatIsGoneIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := w.begin(w.options("", small))
 	apply(t, s, mutation(w.pipeline, "a", 1))

@@ -33,6 +33,7 @@ func documents(tb testing.TB, s *opensearch.Store, index string) []string {
 // Documents come in the order of their ids, by their bytes, over many pages, and
 // without tombstones.
 func TestDocuments(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := w.begin(w.options("", small))
 	ids := []string{"10", "9", "+5", "+-5.5", "=AQ", "A%2CB", "B", "a,b", "a%20b", "Zü", "sha256:00", strings.Repeat("x", 512)}
@@ -61,6 +62,7 @@ func TestDocuments(t *testing.T) {
 
 // A search is in the server's language of query strings, and finds what was written.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := w.begin(w.options("", small))
 	apply(t, s,
@@ -109,6 +111,7 @@ func TestSearch(t *testing.T) {
 
 // What readers do not see shows to who asks for an id.
 func TestStands(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := w.begin(w.options("", small))
 	live, gone := mutation(w.pipeline, "live", 5), tombstone(w.pipeline, "gone", 7)
@@ -131,6 +134,7 @@ func TestStands(t *testing.T) {
 // Documents of one routing are found, replaced and purged by it alone: an index of
 // several shards holds two of one id apart.
 func TestRouting(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := w.begin(w.options("", `{"settings":{"number_of_shards":5,"number_of_replicas":0},"mappings":{"_routing":{"required":true}}}`))
 	var ms []search.Mutation

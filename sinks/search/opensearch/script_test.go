@@ -1,0 +1,79 @@
+package opensearch_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+	testserver "github.com/tablewake/tablewake/test/server"
+)
+
+// scripted is a server that answers requests about scripts, by their method.
+type scripted map[string]struct {
+	status int
+	body   string
+}
+
+func (s scripted) RoundTrip(r *http.Request) (*http.Response, error) {
+	a := s[r.Method]
+	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
+}
+
+// The stored script is what versions are compared with: another one of its name, or a
+// server that keeps none, stops the sink before it writes.
+func TestScriptIsVerified(t *testing.T) {
+	const missing = `{"_id":"x","found":false}`
+	for name, test := range map[string]struct {
+		of    scripted
+		want  string
+		again bool
+	}{
+		"altered": {scripted{"GET": {200, `{"_id":"x","found":true,"script":{"lang":"painless","source":"ctx.op = 'none'"}}`}}, "was altered on the server: delete it", false},
+		"refused": {scripted{"GET": {404, missing}, "PUT": {400, `{"error":{"type":"illegal_argument_exception","reason":"cannot execute"},"status":400}`}}, "use mode: fast", false},
+		"denied":  {scripted{"GET": {403, `{"error":{"type":"security_exception","reason":"no permissions"},"status":403}`}}, "use mode: fast", false},
+		"unknown": {scripted{"GET": {404, `{"message":"no such path"}`}}, "use mode: fast", false},
+		"busy":    {scripted{"GET": {404, missing}, "PUT": {429, `{"error":{"type":"circuit_breaking_exception"}}`}}, "circuit_breaking_exception", true},
+		"unwell":  {scripted{"GET": {503, ``}}, "503", true},
+	} {
+		s := open(t, opensearch.Options{URL: "http://127.0.0.1:1", Transport: test.of})
+		err := s.Open(t.Context())
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want an error of %q", name, err, test.want)
+		}
+		if _, again := pipeline.Retryable(err); again != test.again || pipeline.IsFatal(err) == test.again {
+			t.Errorf("%s: %v, to be tried again is %v", name, err, again)
+		}
+	}
+}
+
+// Where a server forbids scripts the sink says what to use, and that works.
+func TestScriptsThatAreForbidden(t *testing.T) {
+	t.Parallel()
+	node := testserver.OpenSearch().StartFor(t, "script.allowed_types=none")
+	index := "docs"
+	o := opensearch.Options{URL: node.Endpoint(), Indexes: &opensearch.Indexes{Pipeline: "shop", Sink: "docs", Name: parse(t, index)}}
+	s := open(t, o)
+	err := s.Open(t.Context())
+	if err == nil {
+		rs, failed := s.Apply(t.Context(), muts(index, 1))
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		err = rs[0].Err
+	}
+	if err == nil || !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "use mode: fast") {
+		t.Errorf("without scripts: %v", err)
+	}
+	o.Mode = opensearch.Fast
+	s = open(t, o)
+	if err := s.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, s, muts(index, 1)...)
+	if docs := documents(t, s, index); len(docs) != 1 {
+		t.Errorf("there are %v", docs)
+	}
+}
