@@ -45,6 +45,8 @@ var allowed = map[string][]string{
 	"sinks/search/opensearch":    {"pipeline", "pipeline/template", "sinks/search", "sinks/state", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
 	"sinks/archive":              {"pipeline", "pipeline/template", "sinks/archive/internal/columnar", "github.com/klauspost/compress"},
 	"sinks/archive/dir":          {"pipeline", "sinks/archive", "sinks/state"},
+	"sinks/archive/s3":           {"pipeline", "sinks/archive", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	"sinks/archive/archivetest":  {"pipeline", "pipeline/template", "sinks/archive", "sinks/sinktest"},
 	"sinks/notify":               {"pipeline"},
 	"sinks/notify/jsonl":         {"pipeline", "sinks/notify", "sinks/state"},
 	"sinks/notify/aws":           {"pipeline", "sinks/notify", "github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sns", "github.com/aws/aws-sdk-go-v2/service/sqs"},

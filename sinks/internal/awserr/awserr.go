@@ -154,7 +154,14 @@ func Code(err error) string {
 }
 
 // plain is a code without its namespace: aws.sqs#CODE, AWS.SimpleQueueService.CODE.
-func plain(code string) string { return code[strings.LastIndexAny(code, ".#")+1:] }
+// That of KMS, whose refusals S3 passes on as KMS.DisabledException, stays: it tells
+// whose they are.
+func plain(code string) string {
+	if of, ok := strings.CutPrefix(code, "KMS."); ok {
+		return "KMS" + of
+	}
+	return code[strings.LastIndexAny(code, ".#")+1:]
+}
 
 // status is the HTTP status that err came with, 0 where there is none.
 func status(err error) int {

@@ -42,6 +42,8 @@ func TestCall(t *testing.T) {
 		{api("QueueDoesNotExist", 400), awserr.Missing, "send: QueueDoesNotExist (make it)"},
 		{api("AccessDenied", 403), awserr.Denied, "send: AccessDenied (allow it)"},
 		{api("KMSDisabled", 400), awserr.Denied, "send: KMSDisabled (allow it)"},
+		{api("KMS.DisabledException", 400), awserr.Denied, "send: KMSDisabledException (allow it)"},
+		{api("KMS.ThrottlingException", 400), awserr.Transient, "send: KMSThrottlingException"},
 		{api("KmsThrottled", 400), awserr.Transient, "send: KmsThrottled"},
 		{api("ThrottlingException", 400), awserr.Transient, "send: ThrottlingException"},
 		{api("OverLimit", 403), awserr.Transient, "send: OverLimit"},

@@ -1,0 +1,181 @@
+// Package archivetest is the conformance suite of an archive's stores: every layout
+// and form of an archive runs the suite of sinks on the store, and reads back
+// through [archive.Read].
+package archivetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// Store is a store under test.
+type Store struct {
+	Open   func(dir string) (archive.Lister, error) // one that has dir for its own: new, or as an earlier one left it
+	Checks int                                      // see sinktest.Suite.Checks
+}
+
+// Run checks the store.
+func Run(t *testing.T, store Store) {
+	parse := func(src string) *template.Template {
+		tmpl, err := template.Parse(src, template.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tmpl
+	}
+	all := func(sinktest.Record) bool { return true }
+	t.Run("Log", func(t *testing.T) {
+		t.Parallel()
+		s := suite(store, archive.Options{Prefix: "changes/", Partition: parse("dt={CreatedAt|date:2006-01-02}")}, all)
+		s.Stream.Snapshots = true
+		sinktest.Run(t, s)
+	})
+	t.Run("LogGzip", func(t *testing.T) {
+		t.Parallel()
+		sinktest.Run(t, suite(store, archive.Options{Format: archive.JSONLGzip}, all))
+	})
+	t.Run("LogPlain", func(t *testing.T) {
+		t.Parallel()
+		sinktest.Run(t, suite(store, archive.Options{Images: archive.PlainJSON}, all))
+	})
+	t.Run("Parquet", func(t *testing.T) {
+		t.Parallel()
+		o := archive.Options{Format: archive.Parquet, Partition: parse("dt={CreatedAt|date:2006-01-02}"), Columns: []archive.Column{{Name: "status", Value: parse("{Status?}")}}}
+		s := suite(store, o, all)
+		s.Stream.Snapshots = true
+		s.Stream.Keys = map[string]string{"PK": "B", "SK": "N"}
+		sinktest.Run(t, s)
+	})
+	t.Run("ParquetPlain", func(t *testing.T) {
+		t.Parallel()
+		sinktest.Run(t, suite(store, archive.Options{Format: archive.Parquet, Images: archive.PlainJSON}, all))
+	})
+	removed := func(r sinktest.Record) bool { return r.Removed() }
+	deletes := []archive.Kind{archive.UserDelete, archive.TTLDelete}
+	t.Run("PerItem", func(t *testing.T) {
+		t.Parallel()
+		o := archive.Options{Layout: archive.PerItem, Kinds: deletes, Key: parse("archive/{Type}/{PK}/{SK}/{@version}.json"), Tags: []archive.TagTemplate{{Key: "type", Value: parse("{Type}")}}}
+		s := suite(store, o, removed)
+		s.Stream.Keys = map[string]string{"PK": "B", "SK": "N"}
+		sinktest.Run(t, s)
+	})
+	t.Run("PerItemPlain", func(t *testing.T) {
+		t.Parallel()
+		sinktest.Run(t, suite(store, archive.Options{Layout: archive.PerItem, Images: archive.PlainJSON, Key: parse("{@key}/{@version}")}, all))
+	})
+}
+
+// suite is an archive of the records that kept takes.
+func suite(of Store, o archive.Options, kept func(sinktest.Record) bool) sinktest.Suite {
+	return sinktest.Suite{
+		Checks: of.Checks,
+		Open: func(path string) (sinktest.Store, error) {
+			store, err := of.Open(path)
+			if err != nil {
+				return sinktest.Store{}, err
+			}
+			return sinktest.Store{
+				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) {
+					o := o
+					o.Store = faulty{store, f}
+					return archive.New(o)
+				},
+				State: func() (map[string]string, error) { return state(store, o.Images) },
+			}, nil
+		},
+		Model: func(s *sinktest.Stream) map[string]string {
+			want := make(map[string]string)
+			for i, r := range s.Records {
+				if kept(r) {
+					c := s.Changes[i]
+					want[place(c.Key, c.Version)] = shown(r, o.Images)
+				}
+			}
+			return want
+		},
+	}
+}
+
+func place(k pipeline.Key, v pipeline.Version) string { return fmt.Sprintf("%s at %s", k, v) }
+
+// shown is what the archive is to tell of a record.
+func shown(r sinktest.Record, images archive.Images) string {
+	if images == archive.PlainJSON {
+		return fmt.Sprintf("%s %v %v %v", r.EventName, r.TTL, r.Old != nil, r.New != nil)
+	}
+	return fmt.Sprintf("%s %v %d %s %s", r.EventName, r.TTL, r.Second, sinktest.Canonical(r.Old), sinktest.Canonical(r.New))
+}
+
+// state is every archived change as read back, which is once.
+func state(store archive.Lister, images archive.Images) (map[string]string, error) {
+	got := make(map[string]string)
+	var last archive.Entry
+	for e, err := range archive.Read(context.Background(), store, archive.ReadOptions{}) {
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := got[place(e.Key, e.Version)]; twice {
+			return nil, fmt.Errorf("%s comes twice", place(e.Key, e.Version))
+		}
+		if e.Key < last.Key || e.Key == last.Key && e.Version.Compare(last.Version) <= 0 {
+			return nil, fmt.Errorf("%s comes after %s", place(e.Key, e.Version), place(last.Key, last.Version))
+		}
+		last = e
+		text, err := told(e, images)
+		if err != nil {
+			return nil, err
+		}
+		got[place(e.Key, e.Version)] = text
+	}
+	return got, nil
+}
+
+// told is an entry as shown has it.
+func told(e archive.Entry, images archive.Images) (string, error) {
+	if images == archive.PlainJSON {
+		return toldPlain(e)
+	}
+	c := e.Change
+	var err error
+	image := func(m pipeline.Image) string {
+		if !m.Exists() {
+			return sinktest.Canonical(sinktest.Item(nil))
+		}
+		text, canonicalErr := sinktest.CanonicalJSON(m.AppendDynamoDBJSON(nil))
+		if canonicalErr != nil {
+			err = canonicalErr
+		}
+		return text
+	}
+	text := fmt.Sprintf("%s %v %d %s %s", c.EventName, c.TTLDelete(), max(c.Time.Unix(), 0), image(c.Old), image(c.New))
+	return text, err
+}
+
+func toldPlain(e archive.Entry) (string, error) {
+	line := string(e.Line)
+	op := "EVOLVE"
+	for _, known := range []string{"INSERT", "MODIFY", "REMOVE"} {
+		if strings.Contains(line, `,"op":"`+known+`"`) {
+			op = known
+		}
+	}
+	return fmt.Sprintf("%s %v %v %v", op, strings.Contains(line, `,"kind":"ttl_delete"`),
+		strings.Contains(line, `,"old":{`), strings.Contains(line, `,"new":{`)), nil
+}
+
+// faulty is a store whose calls fail as the suite wants.
+type faulty struct {
+	archive.Store
+	faults *sinktest.Faults
+}
+
+func (s faulty) Put(ctx context.Context, o archive.Object) error {
+	return s.faults.Call(1, func(int) error { return s.Store.Put(ctx, o) })
+}

@@ -1,0 +1,64 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/awserr"
+)
+
+// probe is the object that is written on condition that it is not there.
+const probe = ".conditions"
+
+// takesConditions finds out, once, whether the server takes conditional writes: one
+// that ignores them would overwrite objects, and say nothing. Other calls wait for
+// the one that asks. It is one request where a store was here before.
+func (s *Store) takesConditions(ctx context.Context) error {
+	var proven bool
+	select {
+	case proven = <-s.proven:
+	case <-ctx.Done():
+		return pipeline.Transient(context.Cause(ctx))
+	}
+	defer func() { s.proven <- proven }()
+	for try := 0; !proven && try < 2; try++ {
+		err := s.writeProbe(ctx)
+		switch {
+		case err == nil: // it was not there; the second time it is
+		case status(err) == 412:
+			proven = true
+		case status(err) == 501 || awserr.Code(err) == "NotImplemented":
+			return s.unconditional()
+		default:
+			return fmt.Errorf("archive: ask the server for conditional writes: %w", s.failed(ctx, "PutObject", err))
+		}
+	}
+	if !proven {
+		return s.unconditional()
+	}
+	return nil
+}
+
+func (s *Store) writeProbe(ctx context.Context) error {
+	body := []byte("Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")
+	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket:               &s.o.Bucket,
+		Key:                  aws.String(s.own(probe)),
+		Body:                 bytes.NewReader(body),
+		ContentType:          aws.String("text/plain"),
+		IfNoneMatch:          aws.String("*"),
+		ChecksumCRC32C:       checksum(body),
+		ServerSideEncryption: s.encryption(),
+		SSEKMSKeyId:          optional(s.o.KMSKey),
+	})
+	return err
+}
+
+func (s *Store) unconditional() error {
+	return pipeline.Fatal(fmt.Errorf("archive: the server of the bucket %s does not take conditional writes (If-None-Match: *): it would overwrite objects of an archive; use S3, or a server that does", s.o.Bucket))
+}

@@ -1,0 +1,65 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Fingerprint reads one; false where there is none.
+func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
+	r, err := s.Get(ctx, s.fingerprint(pipeline, sink))
+	if errors.Is(err, archive.ErrNoObject) {
+		return state.Fingerprint{}, false, nil
+	}
+	var p state.Fingerprint
+	if err == nil {
+		var b []byte
+		b, err = io.ReadAll(r)
+		if err = errors.Join(err, r.Close()); err == nil {
+			err = json.Unmarshal(b, &p)
+		}
+	}
+	if err != nil {
+		return state.Fingerprint{}, false, fmt.Errorf("fingerprint of sink %s: %w", sink, err)
+	}
+	return p, true, nil
+}
+
+// SetFingerprint replaces the object of p's sink.
+func (s *Store) SetFingerprint(ctx context.Context, p state.Fingerprint) error {
+	b, err := json.MarshalIndent(p, "", "  ")
+	if err == nil {
+		b = append(b, '\n')
+		_, err = s.client.PutObject(ctx, &s3.PutObjectInput{
+			Bucket:               &s.o.Bucket,
+			Key:                  aws.String(s.fingerprint(p.Pipeline, p.Sink)),
+			Body:                 bytes.NewReader(b),
+			ContentType:          aws.String("application/json"),
+			ChecksumCRC32C:       checksum(b),
+			ServerSideEncryption: s.encryption(),
+			SSEKMSKeyId:          optional(s.o.KMSKey),
+		})
+		if err != nil {
+			err = s.failed(ctx, "PutObject", err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("fingerprint of sink %s: %w", p.Sink, err)
+	}
+	return nil
+}
+
+func (s *Store) fingerprint(pipeline, sink string) string {
+	return s.own(url.QueryEscape(pipeline) + "@" + url.QueryEscape(sink) + ".json")
+}

@@ -1,0 +1,215 @@
+package s3
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/internal/awserr"
+)
+
+// Get opens one object. A body that breaks off, or stalls, is gone on with where it
+// stopped, of the very same object.
+func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	b := &body{ctx: ctx, store: s, name: name}
+	if _, err := b.open(""); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// GetRange opens a part of one object.
+func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.ReadCloser, int64, error) {
+	b := &body{ctx: ctx, store: s, name: name}
+	span := fmt.Sprintf("bytes=%d-%d", offset, offset+n-1)
+	if offset < 0 {
+		span = fmt.Sprintf("bytes=%d", offset)
+	}
+	size, err := int64(0), error(nil)
+	if n > 0 {
+		size, err = b.open(span)
+	}
+	if n <= 0 || status(err) == 416 { // nothing is there, or nothing is asked for
+		head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name}, patient)
+		if err != nil {
+			return nil, 0, s.unread(ctx, name, err)
+		}
+		return io.NopCloser(strings.NewReader("")), aws.ToInt64(head.ContentLength), nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	b.end = min(b.end, b.next+n)
+	return b, size, nil
+}
+
+// body is an object, or a part of one, as it is read.
+type body struct {
+	ctx   context.Context
+	store *Store
+	name  string
+
+	in        io.ReadCloser // nil: to be opened at next
+	cancel    context.CancelCauseFunc
+	etag      *string
+	next, end int64 // of the object: the next byte to be read, and the one behind the last
+	fails     int   // since the last byte came
+}
+
+// resumes is how often a body that brings nothing is asked for again.
+const resumes = 5
+
+var errStalled = errors.New("the server sent nothing for too long")
+
+// open asks for a range, "" for the whole, and tells the size of the object.
+func (b *body) open(span string) (size int64, err error) {
+	ctx, cancel := context.WithCancelCause(b.ctx)
+	in := &s3.GetObjectInput{Bucket: &b.store.o.Bucket, Key: &b.name, Range: optional(span), IfMatch: b.etag}
+	if span == "" {
+		in.ChecksumMode = types.ChecksumModeEnabled
+	}
+	out, err := b.store.client.GetObject(ctx, in, patient)
+	if err != nil {
+		cancel(nil)
+		return 0, b.store.unread(b.ctx, b.name, err)
+	}
+	b.in, b.cancel, b.etag = out.Body, cancel, out.ETag
+	size = aws.ToInt64(out.ContentLength)
+	b.next, b.end = 0, size
+	if from, to, all, ok := contentRange(aws.ToString(out.ContentRange)); ok {
+		b.next, b.end, size = from, to+1, all
+	}
+	return size, nil
+}
+
+// contentRange reads "bytes 0-9/100".
+func contentRange(s string) (from, to, size int64, ok bool) {
+	s, ok = strings.CutPrefix(s, "bytes ")
+	span, all, slash := strings.Cut(s, "/")
+	a, z, dash := strings.Cut(span, "-")
+	from, err1 := strconv.ParseInt(a, 10, 64)
+	to, err2 := strconv.ParseInt(z, 10, 64)
+	size, err3 := strconv.ParseInt(all, 10, 64)
+	return from, to, size, ok && slash && dash && cmp.Or(err1, err2, err3) == nil
+}
+
+// Read reads on, if need be over a new connection.
+func (b *body) Read(p []byte) (int, error) {
+	if b.next >= b.end {
+		return b.last(p)
+	}
+	for {
+		if err := b.resume(); err != nil {
+			return 0, err
+		}
+		stalled := time.AfterFunc(b.store.o.Stalled, func() { b.cancel(errStalled) })
+		n, err := b.in.Read(p[:min(int64(len(p)), b.end-b.next)])
+		stalled.Stop()
+		b.next += int64(n)
+		if n > 0 || len(p) == 0 {
+			b.fails = 0
+			return n, nil // an error comes again
+		}
+		if err == nil {
+			continue
+		}
+		b.shut()
+		if b.ctx.Err() != nil {
+			return 0, context.Cause(b.ctx)
+		}
+		if b.fails++; b.fails > resumes {
+			return 0, pipeline.Transient(fmt.Errorf("archive: read %s: broken off at byte %d of %d, %d times in a row", b.name, b.next, b.end, b.fails))
+		}
+	}
+}
+
+// last is what comes behind the last byte: the SDK's verdict of the checksum.
+func (b *body) last(p []byte) (int, error) {
+	if b.in == nil || len(p) == 0 {
+		return 0, io.EOF
+	}
+	_, err := b.in.Read(p[:1])
+	b.shut()
+	if err != nil && !errors.Is(err, io.EOF) && strings.Contains(err.Error(), "checksum did not match") {
+		return 0, pipeline.Transient(fmt.Errorf("archive: read %s: its bytes do not match its checksum", b.name))
+	}
+	return 0, io.EOF
+}
+
+// resume opens what is left, after a wait, where the connection broke.
+func (b *body) resume() error {
+	if b.in != nil {
+		return nil
+	}
+	wait := time.NewTimer(pipeline.Backoff{}.Delay(b.fails-1, 0))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-b.ctx.Done():
+		return context.Cause(b.ctx)
+	}
+	next, end := b.next, b.end
+	_, err := b.open(fmt.Sprintf("bytes=%d-%d", next, end-1))
+	if err == nil && (b.next != next || b.end != end) {
+		b.shut()
+		err = fmt.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name, next, end, b.next, b.end)
+	}
+	b.next, b.end = next, end
+	if status(err) == 412 {
+		return fmt.Errorf("archive: read %s: the object was replaced while it was read, by what is no archive", b.name)
+	}
+	return err
+}
+
+func (b *body) shut() {
+	if b.in != nil {
+		b.cancel(nil) // what is left of a body need not be drained
+		_ = b.in.Close()
+		b.in = nil
+	}
+}
+
+// Close gives the connection back.
+func (b *body) Close() error {
+	b.shut()
+	b.next, b.end = 0, 0
+	return nil
+}
+
+// unread is the error of a call that reads an object.
+func (s *Store) unread(ctx context.Context, name string, err error) error {
+	if frozen, ok := errors.AsType[*types.InvalidObjectState](err); ok {
+		return s.frozen(name, cmp.Or(string(frozen.StorageClass), string(types.StorageClassGlacier)))
+	}
+	switch code := awserr.Code(err); {
+	case code == "InvalidObjectState":
+		return s.frozen(name, string(types.StorageClassGlacier))
+	case code == "NoSuchKey" || status(err) == 404 && code != "NoSuchBucket":
+		return fmt.Errorf("%s: %w", name, archive.ErrNoObject)
+	}
+	return fmt.Errorf("archive: read %s: %w", name, s.failed(ctx, "GetObject", err))
+}
+
+// frozen is the error of an object that must be restored first.
+func (s *Store) frozen(name, class string) error {
+	request := `{"Days":7,"GlacierJobParameters":{"Tier":"Standard"}}`
+	if class == string(types.StorageClassIntelligentTiering) { // it moves back by itself, for good
+		request = `{"GlacierJobParameters":{"Tier":"Standard"}}`
+	}
+	return &archive.FrozenError{Objects: []archive.Frozen{{
+		Name:    name,
+		Class:   class,
+		Restore: fmt.Sprintf("aws s3api restore-object --bucket %s --key %s --restore-request %s", shellQuoted(s.o.Bucket), shellQuoted(name), shellQuoted(request)),
+	}}}
+}

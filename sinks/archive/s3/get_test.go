@@ -1,0 +1,208 @@
+package s3_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/archive/s3"
+	"github.com/tablewake/tablewake/test/server"
+)
+
+func TestRanges(t *testing.T) {
+	t.Parallel()
+	for server, endpoint := range servers(t) {
+		t.Run(server, func(t *testing.T) {
+			s, _, _ := fresh(t, endpoint)
+			put(t, s, "a.json", "0123456789")
+			for _, test := range []struct {
+				offset, n int64
+				want      string
+			}{
+				{0, 4, "0123"}, {4, 3, "456"}, {8, 10, "89"}, {10, 1, ""}, {3, 0, ""}, {-3, 2, "78"}, {-8, 8, "23456789"}, {-99, 3, "012"},
+			} {
+				r, size, err := s.GetRange(t.Context(), "a.json", test.offset, test.n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := io.ReadAll(r)
+				if err := errors.Join(err, r.Close()); err != nil || string(b) != test.want || size != 10 {
+					t.Errorf("%d bytes from %d are %q of %d (%v), want %q", test.n, test.offset, b, size, err, test.want)
+				}
+			}
+			if _, _, err := s.GetRange(t.Context(), "b.json", 0, 1); !errors.Is(err, archive.ErrNoObject) {
+				t.Errorf("a missing object: %v, want ErrNoObject", err)
+			}
+		})
+	}
+}
+
+// cutting breaks the bodies of answers to GET off behind so many bytes.
+func cutting(behind int64, cuts *atomic.Int64, with error) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/a.json") && cuts.Add(-1) >= 0 {
+				resp.Body = struct {
+					io.Reader
+					io.Closer
+				}{io.MultiReader(io.LimitReader(resp.Body, behind), iotest.ErrReader(with)), resp.Body}
+			}
+			return resp, err
+		})
+	}
+}
+
+// A body that breaks off is gone on with where it stopped, any number of times as long
+// as it goes on.
+func TestABodyThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	whole := make([]byte, 100_000)
+	_, _ = rand.Read(whole)
+	for server, endpoint := range servers(t) {
+		t.Run(server, func(t *testing.T) {
+			var cuts atomic.Int64
+			client := clientOf(t, endpoint, cutting(30_000, &cuts, io.ErrUnexpectedEOF))
+			s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client)})
+			put(t, s, "a.json", string(whole))
+			cuts.Store(3)
+			if got := get(t, s, "a.json"); got != string(whole) {
+				t.Errorf("%d bytes, of other content or length", len(got))
+			}
+			if cuts.Load() != -1 {
+				t.Errorf("%d requests, want 4", 3-cuts.Load())
+			}
+			cuts.Store(1)
+			r, _, err := s.GetRange(t.Context(), "a.json", 1000, 50_000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(r)
+			if err := errors.Join(err, r.Close()); err != nil || !bytes.Equal(got, whole[1000:51_000]) {
+				t.Errorf("of a part %d bytes (%v)", len(got), err)
+			}
+		})
+	}
+}
+
+// One that brings nothing any more ends with an error that is worth another try.
+func TestABodyThatStaysAway(t *testing.T) {
+	t.Parallel()
+	var cuts atomic.Int64
+	client := clientOf(t, server.S3().Endpoint(t), cutting(0, &cuts, io.ErrUnexpectedEOF))
+	s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client)})
+	put(t, s, "a.json", "0123456789")
+	cuts.Store(1000)
+	r, err := s.Get(t.Context(), "a.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, err = io.ReadAll(r)
+	if _, again := pipeline.Retryable(err); !again || !strings.Contains(err.Error(), "byte 0 of 10") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A body that stalls is asked for anew.
+func TestABodyThatStalls(t *testing.T) {
+	t.Parallel()
+	var stalls atomic.Int64
+	client := clientOf(t, server.S3().Endpoint(t), func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil && r.Method == http.MethodGet && stalls.Add(-1) >= 0 {
+				resp.Body = &silent{Reader: io.LimitReader(resp.Body, 3), body: resp.Body, done: r.Context().Done()}
+			}
+			return resp, err
+		})
+	})
+	s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client), Stalled: 50 * time.Millisecond})
+	put(t, s, "a.json", "0123456789")
+	stalls.Store(1)
+	if got := get(t, s, "a.json"); got != "0123456789" {
+		t.Errorf("the object holds %q", got)
+	}
+}
+
+// silent is a body that says nothing behind its first bytes, until its request is given up.
+type silent struct {
+	io.Reader
+	body io.Closer
+	done <-chan struct{}
+}
+
+func (s *silent) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		<-s.done
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+func (s *silent) Close() error { return s.body.Close() }
+
+// An object that something else replaced meanwhile is never read as half of each.
+func TestAnObjectThatIsReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
+	var cuts atomic.Int64
+	client := clientOf(t, server.S3().Endpoint(t), cutting(5, &cuts, io.ErrUnexpectedEOF))
+	bucket := newBucket(t, client)
+	s := open(t, s3.Options{Client: client, Bucket: bucket})
+	put(t, s, "a.json", "0123456789")
+	cuts.Store(1)
+	r, err := s.Get(t.Context(), "a.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, err = client.PutObject(t.Context(), &awss3.PutObjectInput{Bucket: &bucket, Key: aws.String("a.json"), Body: strings.NewReader("abcdefghij")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(r); err == nil || string(b) != "01234" || !strings.Contains(err.Error(), "replaced") {
+		t.Errorf("read %q (%v)", b, err)
+	}
+}
+
+// What the server sends damaged is told from what it keeps.
+func TestADamagedAnswer(t *testing.T) {
+	t.Parallel()
+	var damage atomic.Bool
+	client := clientOf(t, server.S3().Endpoint(t), func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			resp, err := next.RoundTrip(r)
+			if err == nil && r.Method == http.MethodGet && damage.Load() {
+				b, _ := io.ReadAll(resp.Body)
+				b[2] ^= 1
+				resp.Body = io.NopCloser(bytes.NewReader(b))
+			}
+			return resp, err
+		})
+	})
+	s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client)})
+	put(t, s, "a.json", "0123456789")
+	damage.Store(true)
+	r, err := s.Get(t.Context(), "a.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, err = io.ReadAll(r)
+	if _, again := pipeline.Retryable(err); !again || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("error %v", err)
+	}
+}

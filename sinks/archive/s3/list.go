@@ -1,0 +1,83 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/internal/awserr"
+)
+
+// List yields the objects whose names start with prefix, in the order of the bytes of
+// their names, a page of a thousand at a time.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
+	return func(yield func(archive.Info, error) bool) {
+		pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.o.Bucket, Prefix: optional(prefix)})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx, patient)
+			if err != nil {
+				yield(archive.Info{}, fmt.Errorf("archive: list %s: %w", prefix, s.failed(ctx, "ListObjectsV2", err)))
+				return
+			}
+			for _, o := range page.Contents {
+				name := aws.ToString(o.Key)
+				if isOwn(name) {
+					continue
+				}
+				info := archive.Info{Name: name, Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified), Class: string(o.StorageClass)}
+				if !yield(info, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// maxRemoved is how many objects one request removes.
+const maxRemoved = 1000
+
+// Remove removes objects; one that is not there is removed already. Where a bucket
+// keeps versions, it keeps these as such.
+func (s *Store) Remove(ctx context.Context, names []string) error {
+	for some := range slices.Chunk(names, maxRemoved) {
+		ids := make([]types.ObjectIdentifier, len(some))
+		for i := range some {
+			ids[i].Key = &some[i]
+		}
+		out, err := s.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &s.o.Bucket, Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)}}, patient)
+		if err != nil {
+			return fmt.Errorf("archive: remove: %w", s.failed(ctx, "DeleteObjects", err))
+		}
+		for _, e := range out.Errors {
+			if code := aws.ToString(e.Code); code != "NoSuchKey" {
+				return fmt.Errorf("archive: remove %s, and %d more: %w", aws.ToString(e.Key), len(out.Errors)-1,
+					awserr.Entry("DeleteObjects in the bucket "+s.o.Bucket, code, false, map[awserr.Kind]string{awserr.Denied: "allow s3:DeleteObject"}))
+			}
+		}
+	}
+	return nil
+}
+
+// Tags reads the tags of an object, sorted by key.
+func (s *Store) Tags(ctx context.Context, name string) ([]archive.Tag, error) {
+	out, err := s.client.GetObjectTagging(ctx, &s3.GetObjectTaggingInput{Bucket: &s.o.Bucket, Key: &name}, patient)
+	if awserr.Code(err) == "NoSuchTagSet" || awserr.Code(err) == "NoSuchTagSetError" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.unread(ctx, name, err)
+	}
+	tags := make([]archive.Tag, len(out.TagSet))
+	for i, t := range out.TagSet {
+		tags[i] = archive.Tag{Key: aws.ToString(t.Key), Value: aws.ToString(t.Value)}
+	}
+	slices.SortFunc(tags, func(a, b archive.Tag) int { return strings.Compare(a.Key, b.Key) })
+	return tags, nil
+}

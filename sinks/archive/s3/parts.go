@@ -1,0 +1,105 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+// abortTimeout bounds how long a failed upload is taken back.
+const abortTimeout = 10 * time.Second
+
+// putParts writes an object in parts. An upload that fails is taken back, so that
+// nobody pays for its parts; the parts that a killed process leaves behind are
+// never an object, and are the bucket's to expire (Create says so to it).
+func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
+	up, err := s.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
+		Bucket:               &s.o.Bucket,
+		Key:                  &o.Name,
+		ContentType:          optional(o.ContentType),
+		ChecksumAlgorithm:    types.ChecksumAlgorithmCrc32c,
+		Tagging:              tagging(o.Tags),
+		StorageClass:         types.StorageClass(s.o.StorageClass),
+		ServerSideEncryption: s.encryption(),
+		SSEKMSKeyId:          optional(s.o.KMSKey),
+		BucketKeyEnabled:     s.bucketKey(),
+	})
+	if err != nil {
+		return s.written(ctx, "CreateMultipartUpload", o.Name, err)
+	}
+	defer func() {
+		if err != nil {
+			s.abort(ctx, o.Name, up.UploadId)
+		}
+	}()
+	parts, err := s.sendParts(ctx, o, up.UploadId)
+	if err != nil {
+		return s.written(ctx, "UploadPart", o.Name, err)
+	}
+	_, err = s.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+		Bucket:          &s.o.Bucket,
+		Key:             &o.Name,
+		UploadId:        up.UploadId,
+		IfNoneMatch:     aws.String("*"),
+		MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+	})
+	return s.written(ctx, "CompleteMultipartUpload", o.Name, err)
+}
+
+// sendParts sends the ranges of the body, some at once. The first error ends them all.
+func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string) ([]types.CompletedPart, error) {
+	size := max(s.o.PartBytes, (int64(len(o.Body))+maxParts-1)/maxParts)
+	parts := make([]types.CompletedPart, (int64(len(o.Body))+size-1)/size)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	free := make(chan struct{}, s.o.Parallel)
+	for i := range parts {
+		free <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-free }()
+			from := int64(i) * size
+			body := o.Body[from:min(from+size, int64(len(o.Body)))]
+			sum, number := checksum(body), aws.Int32(int32(i+1))
+			out, err := s.client.UploadPart(ctx, &s3.UploadPartInput{
+				Bucket: &s.o.Bucket, Key: &o.Name, UploadId: upload, PartNumber: number,
+				Body: bytes.NewReader(body), ChecksumCRC32C: sum,
+			})
+			if err != nil {
+				cancel(err)
+				return
+			}
+			parts[i] = types.CompletedPart{PartNumber: number, ETag: out.ETag, ChecksumCRC32C: sum}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return parts, nil
+}
+
+// abort takes an upload back, also when the caller has given up. What is not taken
+// back is the bucket's to expire, so its failure does not count.
+func (s *Store) abort(ctx context.Context, name string, upload *string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
+	defer cancel()
+	_, _ = s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.o.Bucket, Key: &name, UploadId: upload})
+}
+
+// again are codes of S3 that are worth another try of the whole Put.
+var again = map[string]bool{
+	"ConditionalRequestConflict": true, // another writer was at the same name: the next try sees what it made
+	"OperationAborted":           true,
+	"NoSuchUpload":               true, // it was taken back, or was done by a try whose answer was lost
+}

@@ -1,0 +1,131 @@
+package s3_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	"go.uber.org/goleak"
+
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/archive/archivetest"
+	"github.com/tablewake/tablewake/sinks/archive/s3"
+	"github.com/tablewake/tablewake/test/faults"
+	"github.com/tablewake/tablewake/test/server"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, faults.Leaks()...) }
+
+// servers are both that tests run on: one checks what it is sent, the other keeps classes and tags.
+func servers(t *testing.T) map[string]string {
+	t.Helper()
+	return map[string]string{"versitygw": server.S3().Endpoint(t), "moto": server.Moto().Endpoint(t)}
+}
+
+// clientOf talks to a server, through wrap where that is not nil.
+func clientOf(t *testing.T, endpoint string, wrap func(http.RoundTripper) http.RoundTripper) *awss3.Client {
+	t.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: 32}
+	t.Cleanup(transport.CloseIdleConnections)
+	var rt http.RoundTripper = transport
+	if wrap != nil {
+		rt = wrap(rt)
+	}
+	return awss3.New(awss3.Options{
+		BaseEndpoint: &endpoint,
+		Region:       server.Region,
+		Credentials:  credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
+		UsePathStyle: true,
+		HTTPClient:   &http.Client{Transport: rt},
+	})
+}
+
+// roundTrip makes a function a RoundTripper.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// newBucket makes a bucket of the test's own.
+func newBucket(t *testing.T, client *awss3.Client) string {
+	t.Helper()
+	name := "archive-" + strings.ToLower(rand.Text())
+	if err := makeBucket(t.Context(), client, name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func makeBucket(ctx context.Context, client *awss3.Client, name string) error {
+	_, err := client.CreateBucket(ctx, &awss3.CreateBucketInput{Bucket: &name})
+	return err
+}
+
+func open(t *testing.T, o s3.Options) *s3.Store {
+	t.Helper()
+	s, err := s3.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// fresh is a store of a bucket of its own.
+func fresh(t *testing.T, endpoint string) (*s3.Store, *awss3.Client, string) {
+	t.Helper()
+	client := clientOf(t, endpoint, nil)
+	bucket := newBucket(t, client)
+	return open(t, s3.Options{Client: client, Bucket: bucket}), client, bucket
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, endpoint := range servers(t) {
+		if name == "moto" && testing.Short() {
+			continue // it is slow
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := clientOf(t, endpoint, nil)
+			run := strings.ToLower(rand.Text())
+			var mu sync.Mutex
+			buckets := make(map[string]string) // by the folder that the suite gives
+			archivetest.Run(t, archivetest.Store{
+				Checks: 1,
+				Open: func(dir string) (archive.Lister, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					bucket := buckets[dir]
+					if bucket == "" {
+						bucket = fmt.Sprintf("conformance-%s-%d", run, len(buckets))
+						if err := makeBucket(context.Background(), client, bucket); err != nil {
+							return nil, err
+						}
+						buckets[dir] = bucket
+					}
+					return s3.New(s3.Options{Client: client, Bucket: bucket})
+				},
+			})
+		})
+	}
+}
+
+func TestNew(t *testing.T) {
+	client := awss3.New(awss3.Options{Region: server.Region})
+	for want, o := range map[string]s3.Options{
+		"Client is nil":         {},
+		"Bucket is empty":       {Client: client},
+		"PartBytes is 5":        {Client: client, Bucket: "b", PartBytes: 5},
+		"Stalled is negative":   {Client: client, Bucket: "b", Parallel: -1},
+		`StorageClass "FROZEN"`: {Client: client, Bucket: "b", StorageClass: "FROZEN"},
+	} {
+		if _, err := s3.New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one of %q", err, want)
+		}
+	}
+}
