@@ -165,7 +165,9 @@ func (e *Error) marked(after time.Duration) error {
 		e.Hint = "check the credentials, and that they allow dynamodb:" + e.Op
 		return pipeline.Fatal(e)
 	case ErrTooLarge:
-		e.Hint = "keep less in the row: an item has at most 400 KB"
+		if e.Detail == itemTooLarge {
+			e.Hint = "keep less in the row"
+		}
 	case ErrCollectionFull:
 		e.Hint = "spread the rows over more partition keys, or drop the table's local secondary indexes"
 	}

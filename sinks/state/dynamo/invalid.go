@@ -1,46 +1,42 @@
 package dynamo
 
-import (
-	"regexp"
-	"strings"
-)
+import "regexp"
 
-// What the server's words for a request that is not valid tell beyond the code. They
-// are matched as they are in the service and in DynamoDB Local; of what is not
-// recognised nothing is shown, since it may quote values.
-var (
-	wrongKeyType = regexp.MustCompile(`Type mismatch for key (\S+) expected: ([A-Z]+) actual: ([A-Z]+)`)
-	missingKey   = regexp.MustCompile(`Missing the key (\S+) in the item`)
-	wrongKeySize = regexp.MustCompile(`(?i)size of (hashkey|rangekey) has exceeded`)
-)
+// wording is what the server's words for a request that is not valid tell beyond the
+// code, as the service has them, or DynamoDB Local, which has others. $1 and $2 are names and
+// types, never values.
+type wording struct {
+	text   *regexp.Regexp
+	kind   error
+	detail string
+}
 
-// invalid tells apart what a validation error may be.
+const itemTooLarge = "an item has at most 400 KB"
+
+var wordings = []wording{
+	{regexp.MustCompile(`(?i)item size (to update )?has exceeded`), ErrTooLarge, itemTooLarge},
+	{regexp.MustCompile(`(?i)(payload|aggregated?) size`), ErrTooLarge, "a transaction has at most 4 MB"},
+	{regexp.MustCompile(`(?i)expression size has exceeded`), ErrTooLarge, "an expression has at most 4 KB"},
+	{regexp.MustCompile(`(?i)number (overflow|underflow)|38 (significant )?digits|magnitude (larger|smaller) than supported`), ErrNumber, ""},
+	{regexp.MustCompile(`(?i)multiple operations on (one|the same) item`), ErrInvalid, "two actions are on one item"},
+	{regexp.MustCompile(`(?i)operand in the update expression has an incorrect data type`), ErrInvalid, "what is added to is of another type"},
+	{regexp.MustCompile(`Type mismatch for key (\S+) expected: ([A-Z]+) actual: ([A-Z]+)`), ErrInvalid, "the key attribute $1 is of type $2, and a value of type $3 was given"},
+	{regexp.MustCompile(`Type mismatch for key`), ErrInvalid, "a key attribute is of another type"},
+	{regexp.MustCompile(`Missing the key (\S+) in the item`), ErrInvalid, "the key attribute $1 is missing"},
+	{regexp.MustCompile(`required keys was not given a value`), ErrInvalid, "a key attribute is missing"},
+	{regexp.MustCompile(`(?i)empty string value\. Key: (\S+)`), ErrInvalid, "the key attribute $1 is empty"},
+	{regexp.MustCompile(`(?i)size of (hashkey|rangekey) has exceeded|primary key values must be under`), ErrInvalid, "a partition key has at most 2048 bytes and a sort key 1024"},
+	{regexp.MustCompile(`(?i)does not match the schema`), ErrInvalid, "the table's key has other attributes or other types"},
+	{regexp.MustCompile(`(?i)reserved keyword: (\w+)`), ErrInvalid, "an expression names the reserved word $1"},
+}
+
+// invalid tells apart what a validation error may be. Of what is not recognised nothing
+// is shown, since it may quote values.
 func invalid(message string) (kind error, detail string) {
-	low := strings.ToLower(message)
-	switch {
-	case strings.Contains(low, "item size"), strings.Contains(low, "aggregate size"), strings.Contains(low, "aggregated size"):
-		return ErrTooLarge, ""
-	case strings.Contains(low, "number overflow"), strings.Contains(low, "number underflow"), strings.Contains(low, "38 significant digits"),
-		strings.Contains(low, "magnitude larger than supported"), strings.Contains(low, "magnitude smaller than supported"):
-		return ErrNumber, ""
-	case strings.Contains(low, "multiple operations on one item"), strings.Contains(low, "multiple operations on the same item"):
-		return ErrInvalid, "two actions are on one item"
-	case strings.Contains(low, "incorrect data type"):
-		return ErrInvalid, "an attribute that is reckoned with is of another type"
-	case strings.Contains(low, "expression size"):
-		return ErrTooLarge, "an expression is over 4 KB"
-	}
-	if m := wrongKeyType.FindStringSubmatch(message); m != nil {
-		return ErrInvalid, "the key attribute " + m[1] + " is of type " + m[2] + ", and an " + m[3] + " was given"
-	}
-	if m := missingKey.FindStringSubmatch(message); m != nil {
-		return ErrInvalid, "the key attribute " + m[1] + " is missing"
-	}
-	if m := wrongKeySize.FindStringSubmatch(message); m != nil {
-		return ErrInvalid, map[string]string{"hashkey": "the partition key is over 2048 bytes", "rangekey": "the sort key is over 1024 bytes"}[strings.ToLower(m[1])]
-	}
-	if strings.Contains(low, "does not match the schema") {
-		return ErrInvalid, "the table's key has other attributes or other types"
+	for _, w := range wordings {
+		if m := w.text.FindStringSubmatchIndex(message); m != nil {
+			return w.kind, string(w.text.ExpandString(nil, w.detail, message, m))
+		}
 	}
 	return ErrInvalid, ""
 }

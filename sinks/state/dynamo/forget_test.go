@@ -1,0 +1,104 @@
+package dynamo_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+)
+
+// at is a state table as seen by a process whose clock stands still.
+func at(t *testing.T, client dynamo.Client, now time.Time) *dynamo.DB {
+	t.Helper()
+	db, err := dynamo.New(dynamo.Options{Client: client, Table: table, Retention: 48 * time.Hour, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// A table was born when it was made, or when it was first asked, and no later.
+func TestMemory(t *testing.T) {
+	client := dynamotest.Open(t).Client("", nil)
+	born := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	if err := at(t, client, born).CreateState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	later := at(t, client, born.Add(time.Hour))
+	if err := later.CreateState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := later.Memory(t.Context()); err != nil || !m.Born.Equal(born) || !m.Forgets {
+		t.Errorf("it remembers %+v, %v", m, err)
+	}
+}
+
+// stamped puts an item that may go, or one that may not.
+func stamped(t *testing.T, db *dynamo.DB, name string, goes bool) {
+	t.Helper()
+	item := key(name)
+	if goes {
+		db.Stamp(item)
+	}
+	if err := db.Write(t.Context(), dynamo.Action{Put: &types.Put{TableName: aws.String(table), Item: item}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What may go carries when, in seconds; what is purged is what was written before a time.
+func TestPurge(t *testing.T) {
+	client := dynamotest.Open(t).Client("", nil)
+	start := time.Now()
+	early, late := at(t, client, start), at(t, client, start.Add(time.Hour))
+	if err := early.CreateState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const n = 120 // more than one round
+	for i := range n {
+		stamped(t, early, fmt.Sprint("early", i), true)
+	}
+	stamped(t, early, "kept", false)
+	stamped(t, late, "late", true)
+	if got := dynamo.Digits(items(t, early, "late")[0], "expires"); got != strconv.FormatInt(start.Add(49*time.Hour).Unix(), 10) {
+		t.Errorf("what is written now expires at %s", got)
+	}
+	if purged, err := late.Purge(t.Context(), start.Add(time.Minute)); err != nil || purged != n {
+		t.Errorf("%d are purged, of %d (%v)", purged, n, err)
+	}
+	if got := items(t, late, "early0", "kept", "late"); got[0] != nil || got[1] == nil || got[2] == nil {
+		t.Errorf("there are %v", got)
+	}
+}
+
+// What has a row again, or has lost it once more, is not what was to be purged.
+func TestPurge_Unchanged(t *testing.T) {
+	var faults dynamotest.Faults
+	client := dynamotest.Open(t).Client("", &faults)
+	start := time.Now()
+	early, late := at(t, client, start), at(t, client, start.Add(time.Hour))
+	if err := early.CreateState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stamped(t, early, "back", true)
+	stamped(t, early, "again", true)
+	slow, err := dynamo.New(dynamo.Options{Client: client, Table: table, Concurrency: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults.Next("DeleteItem", dynamotest.Meanwhile(func() {
+		stamped(t, early, "back", false)
+		stamped(t, late, "again", true)
+	}))
+	if purged, err := slow.Purge(t.Context(), start.Add(time.Minute)); err != nil || purged != 0 {
+		t.Errorf("%d are purged, %v", purged, err)
+	}
+	if got := items(t, slow, "back", "again"); got[0] == nil || got[1] == nil {
+		t.Errorf("there are %v", got)
+	}
+}
