@@ -1,11 +1,15 @@
 package view_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/sinktest"
@@ -140,4 +144,55 @@ func TestGroups_LargeSums(t *testing.T) {
 	if len(rows) != 1 || rows[0] != want {
 		t.Errorf("got %v, want %s", rows, want)
 	}
+}
+
+// gate is a reader whose reads of a partition key begin once so many of them have come.
+type gate struct {
+	view.Reader
+	wanted int
+	mu     sync.Mutex
+	pks    []string
+	open   chan struct{}
+	fails  error
+}
+
+func (g *gate) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
+	return func(yield func(view.Row, error) bool) {
+		g.mu.Lock()
+		g.pks = append(g.pks, q.PK.String())
+		if len(g.pks) == g.wanted {
+			close(g.open)
+		}
+		g.mu.Unlock()
+		select {
+		case <-g.open:
+		case <-ctx.Done():
+			yield(view.Row{}, ctx.Err())
+			return
+		}
+		if g.fails != nil {
+			yield(view.Row{}, g.fails)
+			return
+		}
+		g.Reader.Rows(ctx, t, q)(yield)
+	}
+}
+
+// The shards of one group are read at once, each by its own key, and no other.
+func TestGroups_ShardsAreReadAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, a := spread(t, 4)
+		g := &gate{Reader: store, wanted: 4, open: make(chan struct{})}
+		if rows := collect(t, a.Groups(), g, view.Query{PK: pipeline.StringValue("B")}); len(rows) != 2 {
+			t.Errorf("got %v, want 2 groups", rows)
+		}
+		slices.Sort(g.pks)
+		if want := []string{`{"S":"B"}`, `{"S":"B~0"}`, `{"S":"B~1"}`, `{"S":"B~2"}`, `{"S":"B~3"}`}; !slices.Equal(g.pks, want) {
+			t.Errorf("the keys %s were read, want %s", g.pks, want)
+		}
+		broken := &gate{Reader: store, wanted: 4, open: make(chan struct{}), fails: errors.New("broken")}
+		if _, _, err := a.Groups().Get(t.Context(), broken, pipeline.StringValue("B"), pipeline.StringValue("x")); !errors.Is(err, broken.fails) {
+			t.Errorf("got the error %v, want the reader's", err)
+		}
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -83,21 +85,18 @@ func (m *merger) groups(ctx context.Context) ([]Row, error) {
 	if m.query.PK.Exists() {
 		queries = m.ofShards()
 	}
+	parts, err := m.gather(ctx, queries)
+	if err != nil {
+		return nil, err
+	}
 	found := make(map[string]*group)
-	for _, q := range queries {
-		q.Limit = 0
-		for row, err := range m.reader.Rows(ctx, m.table, q) {
-			if err != nil {
-				return nil, err
-			}
-			if of := m.sharded[row.View]; of != nil && m.whole(&row) {
-				key := row.View + "\x00" + row.PK.String() + "\x00" + row.SK.String()
-				if found[key] == nil {
-					found[key] = &group{of: of, row: row, values: make([]pipeline.Value, len(of.Values))}
-				}
-				found[key].add(row)
-			}
+	for _, row := range slices.Concat(parts...) {
+		key := row.View + "\x00" + row.PK.String() + "\x00" + row.SK.String()
+		if found[key] == nil {
+			of := m.sharded[row.View]
+			found[key] = &group{of: of, row: row, values: make([]pipeline.Value, len(of.Values))}
 		}
+		found[key].add(row)
 	}
 	rows := make([]Row, 0, len(found))
 	for _, g := range found {
@@ -109,6 +108,47 @@ func (m *merger) groups(ctx context.Context) ([]Row, error) {
 	}
 	slices.SortFunc(rows, compareKeys)
 	return rows, nil
+}
+
+// together is how many shards are read at once.
+const together = 16
+
+// gather reads the shards' rows that queries select, several at once, and gives
+// each the partition key of its group.
+func (m *merger) gather(ctx context.Context, queries []Query) ([][]Row, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	parts := make([][]Row, len(queries))
+	read := func(i int) error {
+		q := queries[i]
+		q.Limit = 0
+		for row, err := range m.reader.Rows(ctx, m.table, q) {
+			if err != nil {
+				return err
+			}
+			if m.sharded[row.View] != nil && m.whole(&row) {
+				parts[i] = append(parts[i], row)
+			}
+		}
+		return nil
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	var once sync.Once
+	var failed error // the first, by time: what comes behind it is of the cancelling
+	for range min(len(queries), together) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(queries)); i = next.Add(1) - 1 {
+				if err := read(int(i)); err != nil {
+					once.Do(func() { failed = err })
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return parts, failed
 }
 
 // ofShards are the queries for the shards of the partition key asked for.

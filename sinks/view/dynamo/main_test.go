@@ -110,3 +110,25 @@ func (a *anyTable) Empty(ctx context.Context, t view.Target) (bool, error) {
 func (a *anyTable) Stands(ctx context.Context, t view.Table, rows []state.Row) ([]view.Standing, error) {
 	return a.Store.Stands(ctx, named(t), rows)
 }
+
+func (a *anyTable) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Contribution, error) {
+	t.Table = named(t.Table)
+	return a.Store.Contributions(ctx, t, items)
+}
+
+func (a *anyTable) Contribute(ctx context.Context, t view.Target, ws []view.GroupWrite) ([]view.ItemResult, error) {
+	pk, sk := pipeline.StringValue("-"), pipeline.StringValue("-")
+	for _, w := range ws {
+		for _, g := range w.Groups {
+			var err error
+			if pk, sk, err = g.Row.Decode(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t, err := a.table(ctx, t, pk, sk)
+	if err != nil {
+		return nil, err
+	}
+	return a.Store.Contribute(ctx, t, ws)
+}

@@ -17,6 +17,8 @@ import (
 const (
 	markAttribute    = "_tw"         // M: what the row is of
 	expiresAttribute = "_tw_expires" // N: of a tombstone, when it may go (Unix seconds): the TTL attribute
+	sharesAttribute  = "_tw_shares"  // N: of a group's row, how many shares count in it
+	epochAttribute   = "_tw_epoch"   // S: of a group's row whose values have members, which of those in the state table are its own
 )
 
 // What is in a row's mark.
@@ -25,6 +27,8 @@ const (
 	markPipeline = "by"   // S: who wrote it; changes that bear one's own name are dropped at the source
 	markView     = "view" // S: the sink that the row belongs to
 	markSource   = "src"  // S: key of the item that it is of; none in a group's row
+	markRevision = "rev"  // S: of a group's row, another one with each write
+	markWide     = "wide" // SS: of a group's row, the values that are reckoned by hand; none where all may be added to
 )
 
 // mark is what a row's mark says.

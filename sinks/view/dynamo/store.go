@@ -15,6 +15,8 @@ import (
 type Store struct {
 	*dynamo.DB
 	Reader
+
+	turns turns[rowID]
 }
 
 var (

@@ -1,0 +1,151 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// groupRow is a group's row, taken apart.
+type groupRow struct {
+	values   dynamo.Item // by name, as they stand in the row
+	shares   int64       // more than 0, or there is no row
+	revision string      // "" where there is no row
+	epoch    string      // names the members that are the row's; "" where it never had one
+	wide     []string    // values that nothing is added to, sorted
+}
+
+// groupRow reads what stands in a row. The error is permanent where the row is another's.
+func (c *counting) groupRow(g *groupWrite) (*groupRow, error) {
+	r := &groupRow{values: make(dynamo.Item)}
+	if g.row == nil {
+		return r, nil
+	}
+	have, ok := markOf(g.row)
+	if !ok || have.view != c.target.View || have.pipeline != c.target.Pipeline {
+		return nil, foreign("the row of the group", c.target, have)
+	}
+	in := g.row[markAttribute].(*types.AttributeValueMemberM).Value // markOf found it
+	r.revision, r.epoch = dynamo.Text(in, markRevision), dynamo.Text(g.row, epochAttribute)
+	if wide, ok := in[markWide].(*types.AttributeValueMemberSS); ok {
+		r.wide = slices.Sorted(slices.Values(wide.Value))
+	}
+	var err error
+	if r.shares, err = strconv.ParseInt(dynamo.Digits(g.row, sharesAttribute), 10, 64); err != nil || r.revision == "" {
+		return nil, c.Damaged("a group's row in table "+c.target.Name, errors.New("it has no shares or no revision"))
+	}
+	for name, v := range unmarked(maps.Clone(g.row)) {
+		if name != c.target.PK && name != c.target.SK {
+			r.values[name] = v
+		}
+	}
+	return r, nil
+}
+
+// replace appends what makes a row that was read what it is with the change: the row
+// comes, is another, or goes, on condition that nobody wrote it since; and its members.
+func (c *counting) replace(ctx context.Context, dst []dynamo.Action, g *groupWrite) ([]dynamo.Action, error) {
+	r, err := c.groupRow(g)
+	if err != nil {
+		return nil, err
+	}
+	shares := r.shares + g.Shares
+	switch {
+	case shares < 0:
+		return nil, c.Damaged("a group's row in table "+c.target.Name, errors.New("more left it than came"))
+	case shares == 0 && g.row == nil:
+		return dst, nil
+	case shares == 0:
+		dst = append(dst, dynamo.Action{Delete: &types.Delete{
+			TableName: &c.target.Name, Key: g.ref.Key,
+			ConditionExpression:                 aws.String("#tw.#rev = :rev"),
+			ExpressionAttributeNames:            map[string]string{"#tw": markAttribute, "#rev": markRevision},
+			ExpressionAttributeValues:           dynamo.Item{":rev": dynamo.S(r.revision)},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}})
+		return c.dismiss(dst, g, r.epoch)
+	}
+	if err := r.reckon(g.GroupChange); err != nil {
+		return nil, c.Damaged("a group's row in table "+c.target.Name, err)
+	}
+	if r.epoch == "" && len(g.Members) > 0 {
+		r.epoch = rand.Text()[:epochLetters]
+	}
+	members, err := c.members(ctx, g, r)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(dst, c.put(g, r, shares)), members...), nil
+}
+
+// reckon adds to the counts and sums, exactly, and notes which of them are wide.
+func (r *groupRow) reckon(g *view.GroupChange) error {
+	for _, adds := range [][]view.Add{g.Counts, g.Sums} {
+		for _, a := range adds {
+			was, err := numberOf(r.values[a.Name])
+			if err != nil {
+				return err
+			}
+			now := was.Add(a.Amount)
+			r.values[a.Name] = sdkvalue.Of(now.Value())
+			i, is := slices.BinarySearch(r.wide, a.Name)
+			switch {
+			case narrow(now) && is:
+				r.wide = slices.Delete(r.wide, i, i+1)
+			case !narrow(now) && !is:
+				r.wide = slices.Insert(r.wide, i, a.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// numberOf reads what state.Number.Value made; an absent value is 0.
+func numberOf(av types.AttributeValue) (state.Number, error) {
+	switch v := av.(type) {
+	case nil:
+		return state.Number{}, nil
+	case *types.AttributeValueMemberN:
+		d, err := pipeline.ParseDecimal(v.Value)
+		return state.NumberOf(d), err
+	case *types.AttributeValueMemberS:
+		return state.ParseNumber(v.Value)
+	}
+	return state.Number{}, errors.New("a count or a sum is no number")
+}
+
+// put is the action that writes the whole row.
+func (c *counting) put(g *groupWrite, r *groupRow, shares int64) dynamo.Action {
+	item := r.values
+	maps.Copy(item, g.ref.Key)
+	item[markAttribute] = c.groupMark(g, r.wide)
+	item[sharesAttribute] = dynamo.N(strconv.FormatInt(shares, 10))
+	if r.epoch != "" {
+		item[epochAttribute] = dynamo.S(r.epoch)
+	}
+	put := &types.Put{
+		TableName: &c.target.Name, Item: item,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	if r.revision == "" {
+		put.ConditionExpression = aws.String("attribute_not_exists(#pk)")
+		put.ExpressionAttributeNames = map[string]string{"#pk": c.target.PK}
+	} else {
+		put.ConditionExpression = aws.String("#tw.#rev = :rev")
+		put.ExpressionAttributeNames = map[string]string{"#tw": markAttribute, "#rev": markRevision}
+		put.ExpressionAttributeValues = dynamo.Item{":rev": dynamo.S(r.revision)}
+	}
+	return dynamo.Action{Put: put}
+}

@@ -1,0 +1,321 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// A min, a max or a distinct of a group's row has its members in a partition of the
+// state table, in the order of their sort keys: the row's epoch, the value, and whose it
+// is. The row itself says what they come to, and changes with them in one transaction, on
+// condition that nobody wrote the row since it was read: so what a query of the members
+// brought still holds when the row is written.
+//
+// A row that went and came again has another epoch, and no say in what the former
+// one may have left.
+const epochLetters = 10
+
+// longestValue and longestID are how much of them, as they are written, is in a sort key
+// in full: it has 1024 bytes at most.
+const (
+	longestValue = 720
+	longestID    = 256
+)
+
+// memberChange is a member that comes or goes, by its sort key.
+type memberChange struct {
+	key    string
+	value  string // state.Sortable
+	remove bool
+}
+
+// memberChanges are those of one value, each member once: its last change counts.
+func memberChanges(ms []view.Member, epoch string) ([]memberChange, error) {
+	at := make(map[string]int, len(ms))
+	var changes []memberChange
+	for i := range ms {
+		m := &ms[i]
+		prefix, err := memberPrefix(epoch, m)
+		if err != nil {
+			return nil, err
+		}
+		c := memberChange{key: prefix + ownerText(m.ID), value: m.Value, remove: m.Remove}
+		if j, ok := at[c.key]; ok {
+			changes[j] = c
+			continue
+		}
+		at[c.key] = len(changes)
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// memberPrefix is the sort key of a member without whose it is, which is the same
+// for equal values.
+func memberPrefix(epoch string, m *view.Member) (string, error) {
+	value := valueEscaper.Replace(m.Value)
+	if len(value) > longestValue {
+		if m.Kind != view.Distinct {
+			return "", fmt.Errorf("dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
+				m.Name, len(m.Value), longestValue)
+		}
+		sum := sha256.Sum256([]byte(m.Value))
+		value = "~" + hex.EncodeToString(sum[:]) // a letter is what a Sortable begins with
+	}
+	return epoch + "#" + value + "\x00", nil
+}
+
+// The end of a value sorts before all that may be in one, so that "a" comes before "ab".
+var (
+	valueEscaper   = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
+	valueUnescaper = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")
+)
+
+func ownerText(id string) string {
+	if len(id) <= longestID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "#" + hex.EncodeToString(sum[:]) // no key of an item begins so
+}
+
+// valueIn is the value in a sort key.
+func valueIn(key, epoch string) string {
+	value, _, _ := strings.Cut(strings.TrimPrefix(key, epoch+"#"), "\x00")
+	return valueUnescaper.Replace(value)
+}
+
+// members brings the columns of r up to date that are made of members, and returns
+// what puts the members that come, and deletes those that go.
+func (c *counting) members(ctx context.Context, g *groupWrite, r *groupRow) ([]dynamo.Action, error) {
+	byName := slices.Clone(g.Members)
+	slices.SortStableFunc(byName, func(a, b view.Member) int { return strings.Compare(a.Name, b.Name) })
+	var actions []dynamo.Action
+	for len(byName) > 0 {
+		name, kind, n := byName[0].Name, byName[0].Kind, 1
+		for n < len(byName) && byName[n].Name == name {
+			n++
+		}
+		changes, err := memberChanges(byName[:n], r.epoch)
+		byName = byName[n:]
+		if err != nil {
+			return nil, err
+		}
+		m := membersOf{counting: c, partition: c.MemberPartition(c.of, g.Row, name), epoch: r.epoch, kind: kind, changes: changes}
+		if kind == view.Distinct {
+			err = m.count(ctx, r.values, name)
+		} else {
+			err = m.first(ctx, r.values, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		actions = m.actions(actions)
+	}
+	return actions, nil
+}
+
+// dismiss appends what deletes the members that go together with their row.
+func (c *counting) dismiss(dst []dynamo.Action, g *groupWrite, epoch string) ([]dynamo.Action, error) {
+	gone := slices.DeleteFunc(slices.Clone(g.Members), func(m view.Member) bool { return !m.Remove })
+	names := make(map[string][]view.Member)
+	for _, m := range gone {
+		names[m.Name] = append(names[m.Name], m)
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		changes, err := memberChanges(names[name], epoch)
+		if err != nil {
+			return nil, err
+		}
+		m := membersOf{counting: c, partition: c.MemberPartition(c.of, g.Row, name), changes: changes}
+		dst = m.actions(dst)
+	}
+	return dst, nil
+}
+
+// membersOf is the members of one value of a row, as they are read and changed.
+type membersOf struct {
+	*counting
+	partition string
+	epoch     string
+	kind      view.MemberKind
+	changes   []memberChange
+}
+
+// query yields the sort keys of members that begin with a prefix, in order.
+func (m *membersOf) query(ctx context.Context, prefix string, limit int, do func(key string) bool) error {
+	in := &dynamodb.QueryInput{
+		TableName:                 aws.String(m.Table()),
+		KeyConditionExpression:    aws.String("pk = :pk AND begins_with(sk, :sk)"),
+		ExpressionAttributeValues: dynamo.Item{":pk": dynamo.S(m.partition), ":sk": dynamo.S(prefix)},
+		ProjectionExpression:      aws.String("sk"),
+		ScanIndexForward:          aws.Bool(m.kind != view.Max),
+		Limit:                     aws.Int32(int32(limit)),
+	}
+	for item, err := range m.Query(ctx, in) {
+		if err != nil {
+			return err
+		}
+		if !do(dynamo.Text(item, "sk")) {
+			break
+		}
+	}
+	return nil
+}
+
+// first brings a min or a max up to date. Only where the one that stands there goes
+// are the members asked for the next.
+func (m *membersOf) first(ctx context.Context, columns dynamo.Item, name string) error {
+	best, err := sortableOf(columns[name])
+	if err != nil {
+		return m.Damaged("a group's row in table "+m.target.Name, err)
+	}
+	gone := make(map[string]bool)
+	goes := false
+	for _, c := range m.changes {
+		if c.remove {
+			gone[c.key] = true
+			goes = goes || c.value == best
+		}
+	}
+	if goes {
+		best = ""
+		err := m.query(ctx, m.epoch+"#", len(gone)+1, func(key string) bool {
+			if gone[key] {
+				return true
+			}
+			best = valueIn(key, m.epoch)
+			return false
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, c := range m.changes {
+		if !c.remove && (best == "" || (m.kind == view.Min) == (c.value < best)) {
+			best = c.value
+		}
+	}
+	if best == "" {
+		delete(columns, name)
+		return nil
+	}
+	v, err := state.Unsorted(best)
+	if err != nil {
+		return m.Damaged("a member of a group", err)
+	}
+	columns[name] = sdkvalue.Of(v)
+	return nil
+}
+
+// sortableOf is the value of a column as members have it; "" where there is none.
+func sortableOf(av types.AttributeValue) (string, error) {
+	if av == nil {
+		return "", nil
+	}
+	v, err := sdkvalue.Value(av)
+	if err != nil {
+		return "", err
+	}
+	text, ok := state.Sortable(v)
+	if !ok {
+		return "", errors.New("a min or a max is of a type that does not sort")
+	}
+	return text, nil
+}
+
+// count brings a distinct up to date: each value whose members change is asked for
+// those that are there.
+func (m *membersOf) count(ctx context.Context, columns dynamo.Item, name string) error {
+	byValue := slices.Clone(m.changes)
+	slices.SortStableFunc(byValue, func(a, b memberChange) int { return strings.Compare(a.value, b.value) })
+	var values [][]memberChange
+	for len(byValue) > 0 {
+		n := 1
+		for n < len(byValue) && byValue[n].value == byValue[0].value {
+			n++
+		}
+		values, byValue = append(values, byValue[:n]), byValue[n:]
+	}
+	by, errs := make([]int64, len(values)), make([]error, len(values))
+	m.Each(len(values), func(i int) { by[i], errs[i] = m.turnout(ctx, values[i]) })
+	if err := cmp.Or(errs...); err != nil {
+		return err
+	}
+	total := int64(0)
+	if digits := dynamo.Digits(columns, name); digits != "" {
+		var err error
+		if total, err = strconv.ParseInt(digits, 10, 64); err != nil {
+			return m.Damaged("a group's row in table "+m.target.Name, errors.New("a distinct is no count"))
+		}
+	}
+	for _, n := range by {
+		total += n
+	}
+	if total <= 0 {
+		delete(columns, name)
+		return nil
+	}
+	columns[name] = dynamo.N(strconv.FormatInt(total, 10))
+	return nil
+}
+
+// turnout is 1 where a value has its first member now, -1 where it had its last one, else 0.
+func (m *membersOf) turnout(ctx context.Context, changes []memberChange) (int64, error) {
+	prefix := changes[0].key[:strings.IndexByte(changes[0].key, 0)+1]
+	gone := make(map[string]bool, len(changes))
+	stays := false
+	for _, c := range changes {
+		if c.remove {
+			gone[c.key] = true
+		} else {
+			stays = true
+		}
+	}
+	was := false
+	err := m.query(ctx, prefix, len(gone)+1, func(key string) bool {
+		was = true
+		stays = stays || !gone[key]
+		return !stays
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case stays && !was:
+		return 1, nil
+	case was && !stays:
+		return -1, nil
+	}
+	return 0, nil
+}
+
+// actions appends the puts and deletes of the changes.
+func (m *membersOf) actions(dst []dynamo.Action) []dynamo.Action {
+	table := m.Table()
+	for _, c := range m.changes {
+		key := dynamo.Item{"pk": dynamo.S(m.partition), "sk": dynamo.S(c.key)}
+		if c.remove {
+			dst = append(dst, dynamo.Action{Delete: &types.Delete{TableName: &table, Key: key}})
+		} else {
+			dst = append(dst, dynamo.Action{Put: &types.Put{TableName: &table, Item: key}})
+		}
+	}
+	return dst
+}
