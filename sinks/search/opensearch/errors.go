@@ -133,7 +133,7 @@ func (f *failure) class() class {
 		return outrun
 	case is("index_not_found_exception"):
 		return noIndex
-	case f.status == http.StatusNotFound && is("resource_not_found_exception"):
+	case is("resource_not_found_exception"):
 		return noScript
 	case f.status == http.StatusNotFound:
 		return gone

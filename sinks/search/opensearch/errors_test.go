@@ -24,7 +24,7 @@ func TestFailures(t *testing.T) {
 	}{
 		{"busy", 429, `{"error":{"root_cause":[],"type":"rejected_execution_exception","reason":"rejected"},"status":429}`, transient, "rejected_execution_exception (429)"},
 		{"memory", 429, `{"error":{"type":"circuit_breaking_exception","reason":"[parent] Data too large"},"status":429}`, transient, "protects its memory"},
-		{"script compiler", 400, `{"error":{"type":"illegal_argument_exception","reason":"failed to execute script","caused_by":{"type":"general_script_exception","reason":"Failed to compile","caused_by":{"type":"circuit_breaking_exception","reason":"[script] Too many dynamic script compilations within, max: [75/5m]"}}}}`, transient, "script compiler"},
+		{"script compiler", 400, `{"error":{"type":"illegal_argument_exception","reason":"failed to execute script","caused_by":{"type":"circuit_breaking_exception","reason":"[script] Too many dynamic script compilations within, max: [75/5m]"}}}`, transient, "script compiler"},
 		{"unavailable", 503, `{"error":{"type":"unavailable_shards_exception","reason":"primary shard is not active"}}`, transient, "unavailable_shards_exception (503)"},
 		{"a proxy", 502, `<html>` + canary + `</html>`, transient, "the server answers 502"},
 		{"a race", 409, `{"error":{"type":"version_conflict_engine_exception","reason":"[` + canary + `]: version conflict"}}`, transient, "version_conflict_engine_exception"},
@@ -35,7 +35,7 @@ func TestFailures(t *testing.T) {
 		{"an old token", 403, `{"message":"The security token included in the request is expired"}`, transient, "renew the credentials"},
 		{"who", 401, `Unauthorized`, fatal, "the server answers 401; check auth"},
 		{"no index", 404, `{"error":{"type":"index_not_found_exception","reason":"no such index [products]"}}`, fatal, "create the index"},
-		{"no script", 404, `{"error":{"type":"resource_not_found_exception","reason":"unable to find script [tablewake-0] in cluster state"}}`, transient, "installed again"},
+		{"no script", 400, `{"error":{"type":"illegal_argument_exception","reason":"failed to execute script","caused_by":{"type":"resource_not_found_exception","reason":"unable to find script [tablewake-0] in cluster state"}}}`, transient, "installed again"},
 		{"no scripts", 400, `{"error":{"type":"illegal_argument_exception","reason":"failed to execute script","caused_by":{"type":"illegal_argument_exception","reason":"cannot execute [stored] scripts"}}}`, fatal, "mode: fast"},
 		{"a value", 400, `{"error":{"type":"mapper_parsing_exception","reason":"failed to parse field [Price] of type [long] in document with id '` + canary + `'. Preview of field's value: '` + canary + `'","caused_by":{"type":"illegal_argument_exception","reason":"For input string: \"` + canary + `\""}}}`, permanent, `mapper_parsing_exception (400): field "Price"; change the mapping`},
 		{"an object", 400, `{"error":{"type":"mapper_parsing_exception","reason":"object mapping for [Address] tried to parse field [Address] as object, but found a concrete value"}}`, permanent, `field "Address"`},

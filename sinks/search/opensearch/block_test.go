@@ -1,0 +1,75 @@
+package opensearch_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+)
+
+// An index that takes no writes, as when somebody closed it to them or the disk ran
+// full, passes: the error says what to do, and other indexes go on.
+func TestBlockedIndex(t *testing.T) {
+	for i, block := range []string{"index.blocks.write", "index.blocks.read_only_allow_delete"} {
+		status := []string{"(403)", "(429)"}[i]
+		t.Run(block, func(t *testing.T) {
+			s, ix, other := open(t, opensearch.Options{Mode: modes[i]}), index(t, roomy, ""), index(t, roomy, "")
+			set := func(v string) {
+				ask(t, roomy, http.MethodPut, "/"+ix+"/_settings", fmt.Sprintf(`{%q:%s}`, block, v))
+			}
+			set("true")
+			ms := []search.Mutation{mutation(ix, "a", 1), mutation(other, "a", 1)}
+			rs, err := s.Apply(t.Context(), ms)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = rs[0].Err
+			if _, passes := pipeline.Retryable(err); !passes || !strings.Contains(err.Error(), "cluster_block_exception "+status) || !strings.Contains(err.Error(), "index.blocks") {
+				t.Errorf("in the blocked index: %v", err)
+			}
+			if rs[1].Err != nil {
+				t.Errorf("in the other: %v", rs[1].Err)
+			}
+			set("null")
+			if failed, _ := insist(t, s, ms); len(failed) > 0 {
+				t.Errorf("without the block: %v", failed)
+			}
+		})
+	}
+}
+
+// Without Indexes the store makes none: an index that nobody made, where the server makes
+// none either, is for an operator.
+func TestNoIndex(t *testing.T) {
+	missing := roundTrip(func(*http.Request) (*http.Response, error) {
+		return answer(200, `{"items":[{"index":{"status":404,"error":{"type":"index_not_found_exception","reason":"no such index [products] and [action.auto_create_index] is [false]"}}}]}`), nil
+	})
+	err := single(t, opensearch.Options{URL: "http://search.example.com", Transport: missing})
+	if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "create the index") {
+		t.Errorf("error: %v", err)
+	}
+}
+
+// What answers like no OpenSearch server stops the pipeline, and loses nothing.
+func TestNoServer(t *testing.T) {
+	for status, body := range map[int]string{404: "<html>", 405: `{"message":"no"}`, 301: ""} {
+		err := single(t, opensearch.Options{URL: "http://search.example.com", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return answer(status, body), nil
+		})})
+		if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "address of an OpenSearch server") {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+	for _, body := range []string{"", "<html>", `{"items":[]}`, `{"items":[{"index":{"status":200}},{"index":{"status":200}}]}`, `{"items":[{"index":{"sta`} {
+		err := single(t, opensearch.Options{URL: "http://search.example.com", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return answer(200, body), nil
+		})})
+		if _, passes := pipeline.Retryable(err); !passes {
+			t.Errorf("200 with %q: %v", body, err)
+		}
+	}
+}
