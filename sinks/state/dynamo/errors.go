@@ -216,8 +216,8 @@ func transient(err error, st int) bool {
 	if st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 {
 		return true
 	}
-	_, cut := errors.AsType[*smithy.DeserializationError](err)
-	return cut && st < 300
+	_, cut := errors.AsType[*smithy.DeserializationError](err) // also of a refusal: what it would have said is not known
+	return cut
 }
 
 // status is the HTTP status that err came with, 0 where there is none.

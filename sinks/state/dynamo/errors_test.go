@@ -110,11 +110,7 @@ func TestErrorClasses(t *testing.T) {
 func TestNoAnswer(t *testing.T) {
 	for what, fault := range map[string]dynamotest.Fault{
 		"reset": dynamotest.Reset(), "502": dynamotest.Unavailable(502), "429": dynamotest.Unavailable(429),
-		"a cut refusal": func(r *dynamotest.Request) (*http.Response, error) {
-			resp, err := dynamotest.Throttle()(r)
-			resp.StatusCode = http.StatusServiceUnavailable
-			return resp, err
-		},
+		"a cut refusal": dynamotest.Through(dynamotest.Refuse(http.StatusBadRequest, "ValidationException", "SECRET"), dynamotest.Cut(9)),
 	} {
 		var faults dynamotest.Faults
 		db := offline(t, &faults)

@@ -107,6 +107,20 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+// Through is a call that suffers outer, with inner in the place of the server: what is
+// refused, and cut off besides.
+func Through(inner, outer Fault) Fault {
+	return func(r *Request) (*http.Response, error) {
+		of := *r
+		of.next = roundTripper(func(*http.Request) (*http.Response, error) { return inner(r) })
+		return outer(&of)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // Meanwhile does something before the call is sent: another writer is faster.
 func Meanwhile(do func()) Fault {
 	return func(r *Request) (*http.Response, error) {

@@ -48,7 +48,7 @@ func Open(t testing.TB) *Server {
 
 // Client is a client in a world: tables of one world are not in another, since their
 // names begin with the world's behind the client's back. The same name of one Server is
-// the same world. With faults they stand between; nil: nothing does.
+// the same world. With faults, they stand between; nil: nothing does.
 func (s *Server) Client(world string, faults *Faults) *dynamodb.Client {
 	return dynamodb.New(s.options(faults), func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {

@@ -1,0 +1,27 @@
+package dynamo_test
+
+import (
+	"testing"
+
+	"github.com/tablewake/tablewake/sinks/deadletter/dir"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+)
+
+// Marks in the state table, and letters in a folder, under pipelines and redrives that
+// die and start again.
+func TestQuarantineAcrossRestarts(t *testing.T) {
+	server := dynamotest.Open(t)
+	sinktest.RunQuarantine(t, 3, func(folder string) (sinktest.Memory, error) {
+		letters, err := dir.New(dir.Options{Dir: folder})
+		if err != nil {
+			return sinktest.Memory{}, err
+		}
+		db, err := dynamo.New(dynamo.Options{Client: server.Client(folder, nil), Table: table})
+		if err != nil {
+			return sinktest.Memory{}, err
+		}
+		return sinktest.Memory{Letters: letters, Quarantine: db.State("test")}, db.CreateState(t.Context())
+	})
+}

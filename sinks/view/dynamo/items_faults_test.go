@@ -1,0 +1,300 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
+	"github.com/tablewake/tablewake/sinks/view/viewtest"
+)
+
+// Rows that several items claim come out right on a network on which every tenth call
+// meets another transaction, is throttled, is executed without an answer, or is cut off.
+func TestConformance_Faults(t *testing.T) {
+	server := dynamotest.Open(t)
+	var faults dynamotest.Faults
+	faults.Randomly(1, 0.1, dynamotest.Conflict(), dynamotest.Throttle(), dynamotest.Lost(), dynamotest.Cut(5),
+		dynamotest.Unprocessed(0), dynamotest.Unprocessed(1), dynamotest.Unavailable(http.StatusInternalServerError))
+	viewtest.Run(t, viewtest.Suite{
+		Checks: 1, TypedKeys: true, Only: []string{"SharedLast"},
+		Open: func(ctx context.Context, dir string) (viewtest.Store, error) {
+			db, err := statedynamo.New(statedynamo.Options{
+				Client: server.Client(dir, &faults), Table: "state", Attempts: 12,
+				Backoff: pipeline.Backoff{Base: time.Microsecond, Max: time.Millisecond},
+			})
+			if err != nil {
+				return nil, err
+			}
+			if err := db.CreateState(ctx); err != nil {
+				return nil, err
+			}
+			s, err := dynamo.New(db)
+			return &anyTable{Store: s, made: make(map[string]bool)}, err
+		},
+	})
+}
+
+// emails is a view whose rows several items may claim, on a table of its own.
+type emails struct {
+	*dynamo.Store
+	t      *testing.T
+	client *dynamodb.Client // without faults
+	target view.Target
+}
+
+func openEmails(t *testing.T, faults *dynamotest.Faults) *emails {
+	t.Helper()
+	server := dynamotest.Open(t)
+	s, err := open(t.Context(), server.Client("", faults))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &emails{s, t, server.Client("", nil), view.Target{Table: view.Table{Name: "views", PK: "PK"}, View: "emails", Pipeline: "shop"}}
+	if err := s.Create(t.Context(), e.target.Table, dynamo.KeyTypes{}); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (e *emails) version(n int) pipeline.Version {
+	v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", n))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return v
+}
+
+func (e *emails) row(name string) state.Row {
+	r, err := state.MakeRow(pipeline.StringValue(name), pipeline.Value{})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return r
+}
+
+// claim is what an item claims as of its first version.
+func (e *emails) claim(item pipeline.Key, says string) view.Claim {
+	return view.Claim{Source: item, Version: e.version(1), Time: time.Unix(1, 0), Attributes: []view.Column{{Name: "says", Value: pipeline.StringValue(says)}}}
+}
+
+// comes is an item that was not known and comes to a row, from one revision to another.
+func (e *emails) comes(item pipeline.Key, row, was, revision string, claim, holder view.Claim) view.ItemWrite {
+	return view.ItemWrite{
+		Source: item, Guard: state.Guard{Version: e.version(1), Row: e.row(row)},
+		Seats: []view.SeatWrite{{Row: e.row(row), Was: was, Revision: revision, Claim: claim, Holder: holder}},
+	}
+}
+
+// leaves is an item that held a row and is gone.
+func (e *emails) leaves(item pipeline.Key, row, was string) view.ItemWrite {
+	return view.ItemWrite{
+		Source: item, Was: e.version(1), Guard: state.Guard{Version: e.version(2)},
+		Seats: []view.SeatWrite{{Row: e.row(row), Was: was}},
+	}
+}
+
+func (e *emails) settle(ws ...view.ItemWrite) []view.ItemResult {
+	e.t.Helper()
+	rs, err := e.Settle(e.t.Context(), e.target, ws)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return rs
+}
+
+func (e *emails) seat(row string) view.Seat {
+	e.t.Helper()
+	seats, err := e.Seats(e.t.Context(), e.target, []state.Row{e.row(row)})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return seats[0]
+}
+
+// Many items come to one row in one call: it is written a few times, and not once for each.
+func TestSettle_Merged(t *testing.T) {
+	var faults dynamotest.Faults
+	e := openEmails(t, &faults)
+	const n = 120
+	crowd := func(row string) (ws []view.ItemWrite) {
+		first := e.claim("item0", "0")
+		was := ""
+		for i := range n {
+			item := pipeline.Key(fmt.Sprint("item", i))
+			now := fmt.Sprint("r", i)
+			ws = append(ws, e.comes(item, row, was, now, e.claim(item, fmt.Sprint(i)), first))
+			was = now
+		}
+		return ws
+	}
+	for i, r := range e.settle(crowd("a")...) {
+		if r != (view.ItemResult{}) {
+			t.Fatalf("item %d: %+v", i, r)
+		}
+	}
+	if calls := faults.Calls("TransactWriteItems"); calls > 5 {
+		t.Errorf("%d items came to a row in %d transactions", n, calls)
+	}
+	seat := e.seat("a")
+	if seat.Holder.Source != "item0" || len(seat.Waiting) != n-1 || seat.Revision != fmt.Sprint("r", n-1) {
+		t.Errorf("%s holds the row, %d wait, at %s", seat.Holder.Source, len(seat.Waiting), seat.Revision)
+	}
+}
+
+// Where what was merged is refused, each write has its own verdict.
+func TestSettle_Split(t *testing.T) {
+	var faults dynamotest.Faults
+	e := openEmails(t, &faults)
+	a, b := e.claim("a", "A"), e.claim("b", "B")
+	faults.Next("TransactWriteItems", dynamotest.Cancel(dynamotest.Reason{Code: "ConditionalCheckFailed"}))
+	for i, r := range e.settle(e.comes("a", "x", "", "r1", a, a), e.comes("b", "x", "r1", "r2", b, a)) {
+		if r != (view.ItemResult{}) {
+			t.Errorf("write %d: %+v", i, r)
+		}
+	}
+	if n := faults.Calls("TransactWriteItems"); n != 3 {
+		t.Errorf("%d transactions, want 3: both, and each", n)
+	}
+	// Of three the second is too large for an item: the first is done, and the third has nothing to build on.
+	large := e.claim("d", strings.Repeat("SECRET", 70_000))
+	rs := e.settle(e.comes("c", "x", "r2", "r3", e.claim("c", "C"), a), e.comes("d", "x", "r3", "r4", large, a), e.comes("e", "x", "r4", "r5", e.claim("e", "E"), a))
+	err := rs[1].Err
+	if _, again := pipeline.Retryable(err); rs[0] != (view.ItemResult{}) || !rs[2].Lost || err == nil || again || !errors.Is(err, statedynamo.ErrTooLarge) {
+		t.Errorf("a large claim among others: %+v", rs)
+	}
+	if err != nil && strings.Contains(err.Error(), "SECRET") {
+		t.Errorf("the error shows the claim: %v", err)
+	}
+}
+
+// An answer that is lost, and a conflict that goes on: nothing is done twice, nothing is
+// taken for lost that is not, and what failed for now can be tried again.
+func TestSettle_Faults(t *testing.T) {
+	for what, c := range map[string]struct {
+		faults []dynamotest.Fault
+		again  bool
+	}{
+		"the answer is lost":        {[]dynamotest.Fault{dynamotest.Lost()}, false},
+		"the answer is cut off":     {[]dynamotest.Fault{dynamotest.Cut(0), dynamotest.Lost()}, false},
+		"a conflict":                {[]dynamotest.Fault{dynamotest.Conflict(), dynamotest.Conflict()}, false},
+		"a conflict that goes on":   {[]dynamotest.Fault{dynamotest.Conflict(), dynamotest.Conflict(), dynamotest.Conflict(), dynamotest.Conflict()}, true},
+		"a throttle that goes on":   {[]dynamotest.Fault{dynamotest.Throttle(), dynamotest.Throttle(), dynamotest.Throttle(), dynamotest.Throttle()}, true},
+		"no answer again and again": {[]dynamotest.Fault{dynamotest.Lost(), dynamotest.Reset(), dynamotest.Lost(), dynamotest.Reset()}, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var faults dynamotest.Faults
+			e := openEmails(t, &faults)
+			a := e.claim("a", "A")
+			faults.Next("TransactWriteItems", c.faults...)
+			r := e.settle(e.comes("a", "x", "", "r1", a, a))[0]
+			if _, again := pipeline.Retryable(r.Err); r.Lost || again != c.again || r.Err != nil && !again {
+				t.Fatalf("got %+v, want transient: %v", r, c.again)
+			}
+			if r = e.settle(e.comes("a", "x", "", "r1", a, a))[0]; r.Err != nil || r.Lost == (c.again && !strings.HasPrefix(what, "no answer")) {
+				t.Errorf("tried again: %+v", r)
+			}
+			if seat := e.seat("x"); seat.Revision != "r1" || seat.Holder.Source != "a" {
+				t.Errorf("the seat is %+v", seat)
+			}
+		})
+	}
+}
+
+// The claims on a row change while they are read: what is told is of one revision.
+func TestSeats_Unsteady(t *testing.T) {
+	var faults dynamotest.Faults
+	e := openEmails(t, &faults)
+	a, b := e.claim("a", "A"), e.claim("b", "B")
+	e.settle(e.comes("a", "x", "", "r1", a, a))
+	other, err := open(t.Context(), e.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle := func(w view.ItemWrite) func() {
+		return func() {
+			if rs, err := other.Settle(context.Background(), e.target, []view.ItemWrite{w}); err != nil || rs[0] != (view.ItemResult{}) {
+				t.Error(rs, err)
+			}
+		}
+	}
+	faults.Next("Query", dynamotest.Meanwhile(settle(e.comes("b", "x", "r1", "r2", b, a))))
+	if seat := e.seat("x"); seat.Revision != "r2" || seat.Holder.Source != "a" || len(seat.Waiting) != 1 {
+		t.Errorf("while b came the seat is %+v", seat)
+	}
+	gone := e.leaves("b", "x", "r2")
+	gone.Seats[0].Revision, gone.Seats[0].Holder = "r3", a
+	faults.Next("Query", dynamotest.Meanwhile(settle(gone)), dynamotest.Meanwhile(settle(e.leaves("a", "x", "r3"))))
+	if seat := e.seat("x"); seat.Revision != "" || seat.Holder.Source != "" || seat.Waiting != nil {
+		t.Errorf("when all had left the seat is %+v", seat)
+	}
+}
+
+// A row that another view's, or nobody's, item has taken is not overwritten, and it is
+// said whose it is.
+func TestSettle_ForeignRow(t *testing.T) {
+	e := openEmails(t, nil)
+	a := e.claim("a", "A")
+	put := func(item statedynamo.Item) {
+		if _, err := e.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("views"), Item: item}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(statedynamo.Item{"PK": statedynamo.S("x"), "by": statedynamo.S("hand")})
+	if seat := e.seat("x"); seat.Foreign == "" {
+		t.Error("an item that no sink made may be claimed")
+	}
+	if r := e.settle(e.comes("a", "x", "", "r1", a, a))[0]; !r.Lost {
+		t.Errorf("claiming it: %+v", r)
+	}
+	e.settle(e.comes("a", "y", "", "r1", a, a))
+	put(statedynamo.Item{"PK": statedynamo.S("y"), "_tw": &types.AttributeValueMemberM{Value: statedynamo.Item{
+		"view": statedynamo.S("others"), "by": statedynamo.S("shop"),
+	}}})
+	r := e.settle(e.leaves("a", "y", "r1"))[0]
+	if _, again := pipeline.Retryable(r.Err); r.Lost || r.Err == nil || again || !strings.Contains(r.Err.Error(), "others") {
+		t.Errorf("leaving a row that another view took: %+v", r)
+	}
+}
+
+// A guard with a row never expires, and one without goes after the retention.
+func TestGuards_Expire(t *testing.T) {
+	e := openEmails(t, nil)
+	a := e.claim("a", "A")
+	expires := func() bool {
+		t.Helper()
+		ref := e.GuardRef(statedynamo.Target{Pipeline: "shop", View: "emails", Table: "views"}, "a")
+		items, err := e.Get(t.Context(), []statedynamo.Ref{ref})
+		if err != nil || items[0] == nil {
+			t.Fatal(items, err)
+		}
+		return statedynamo.Digits(items[0], "expires") != "" && statedynamo.Digits(items[0], "written") != ""
+	}
+	e.settle(e.comes("a", "x", "", "r1", a, a))
+	if expires() {
+		t.Error("a guard with a row expires")
+	}
+	e.settle(e.leaves("a", "x", "r1"))
+	if !expires() {
+		t.Error("a guard without a row never expires")
+	}
+	back := e.comes("a", "x", "", "r2", a, a)
+	back.Was, back.Guard.Version = e.version(2), e.version(3)
+	e.settle(back)
+	if expires() {
+		t.Error("a guard with a row again expires")
+	}
+}
