@@ -232,6 +232,31 @@ func (t *Template) OfTable() bool {
 	return true
 }
 
+// Placeholder tells what stands between two literals, for who has to say it in
+// another language.
+type Placeholder struct {
+	Name    string // the path as written and without ?, or @time and its like
+	Layout  string // of date, where the text is the value put through date and nothing else
+	Changed bool   // the value is put through other functions
+}
+
+// Placeholders are those of the template, in order: each stands between two of its
+// Literals.
+func (t *Template) Placeholders() []Placeholder {
+	ps := make([]Placeholder, len(t.holes))
+	for i, h := range t.holes {
+		ps[i].Name = h.name
+		switch {
+		case len(h.calls) == 0:
+		case len(h.calls) == 1 && h.calls[0].fn == fnDate:
+			ps[i].Layout = h.calls[0].text
+		default:
+			ps[i].Changed = true
+		}
+	}
+	return ps
+}
+
 // Literals are the texts around the placeholders, as results hold them: one more
 // than there are placeholders, some empty.
 func (t *Template) Literals() []string { return slices.Clone(t.literals) }

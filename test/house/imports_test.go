@@ -65,6 +65,7 @@ var allowed = map[string][]string{
 	"sinks/state/dynamo/dynamotest": {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb", "github.com/aws/smithy-go/middleware"},
 
 	"sinks/archive/internal/columnar": {"github.com/parquet-go/parquet-go"},
+	"sinks/archive/athena":            {"pipeline", "pipeline/template", "sinks/archive", "sinks/archive/internal/columnar"},
 
 	"test/model": {"sinks/sinktest", "pgregory.net/rapid"}, // it must not be wrong as the product may be
 }

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/archive/athena"
+)
+
+// athenaOptions are the flags of athena.
+type athenaOptions struct {
+	config   string
+	sink     string
+	database string
+	location string
+	from     string
+	format   format
+}
+
+func newAthena(s streams) *cobra.Command {
+	var o athenaOptions
+	c := &cobra.Command{
+		Use:   "athena -c FILE",
+		Short: "Print the SQL that makes an archive a table of Athena",
+		Long: `athena prints, for each archive of a configuration, the DDL of a table over its objects and
+of two views: one that reads each version of an item once, and one of the items as they are. The
+table's partitions follow from the template of the folders, so none has to be registered. It
+connects to nothing. Athena runs one statement at a time.`,
+		Example: `  tablewake athena -c tablewake.yaml --sink history --database lake
+  tablewake athena -c tablewake.yaml --sink history --location s3://copy/changes/`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return o.print(s.out) },
+	}
+	addConfig(c, &o.config)
+	f := c.Flags()
+	f.StringVar(&o.sink, "sink", "", "only this archive (default all)")
+	f.StringVar(&o.database, "database", "", "database of the table and the views (default the one that the query runs in)")
+	f.StringVar(&o.location, "location", "", "where the objects are, with the prefix: s3://BUCKET/PREFIX (default as configured)")
+	f.StringVar(&o.from, "from", "2020-01-01", "first day whose folders are read")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *athenaOptions) print(out io.Writer) error {
+	from, err := time.Parse(time.DateOnly, o.from)
+	if err != nil {
+		return usageError("--from %q is no day: write it as 2026-01-31", o.from)
+	}
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	var archives []config.Sink
+	var names []string
+	for _, s := range cfg.Sinks {
+		if s.Archive == nil {
+			continue
+		}
+		names = append(names, s.Name)
+		if o.sink == "" || o.sink == s.Name {
+			archives = append(archives, s)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return usageError("%s has no archive", cfg.File)
+	case len(archives) == 0:
+		return usageError("%s has no archive %q; it has %s", cfg.File, o.sink, strings.Join(names, ", "))
+	case o.location != "" && len(archives) > 1:
+		return usageError("--location is of one archive: name it with --sink: %s", strings.Join(names, ", "))
+	}
+	all := make([]athena.Statement, 0, 3*len(archives))
+	for _, s := range archives {
+		a, err := o.archive(cfg, s)
+		if err != nil {
+			return err
+		}
+		a.From = from
+		statements, err := athena.Statements(a)
+		if err != nil {
+			return fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
+		}
+		all = append(all, statements...)
+	}
+	for i, s := range all {
+		if o.format == formatJSON {
+			if err := writeJSON(out, s); err != nil {
+				return err
+			}
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		for _, note := range s.Notes {
+			fmt.Fprintln(out, "--", note)
+		}
+		fmt.Fprintln(out, s.SQL+";")
+	}
+	return nil
+}
+
+// archive describes an archive of the configuration to Athena.
+func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archive, error) {
+	c := s.Archive
+	a := athena.Archive{
+		Sink:      s.Name,
+		Database:  o.database,
+		Location:  o.location,
+		Layout:    archive.Log,
+		Format:    archive.Format(c.Format),
+		Images:    archive.Images(c.Images),
+		Partition: c.Partition,
+		Key:       c.Key,
+		Partial:   c.When != nil || len(s.Filters) > 0 || len(cfg.Filters) > 0,
+		Class:     c.StorageClass,
+	}
+	switch {
+	case o.location != "":
+	case c.Bucket != "":
+		a.Location = "s3://" + c.Bucket + "/" + c.Prefix
+	default:
+		return a, usageError("%s:%d: sinks.%s names no bucket: say where its objects are with --location", cfg.File, s.Line, s.Name)
+	}
+	if c.PerItem {
+		a.Layout = archive.PerItem
+	}
+	for _, k := range c.Kinds {
+		a.Kinds = append(a.Kinds, archive.Kind(k))
+	}
+	for _, column := range c.Columns {
+		a.Columns = append(a.Columns, archive.Column{Name: column.Name, Value: column.Template})
+	}
+	for _, t := range cfg.Source.Tables {
+		a.Tables = append(a.Tables, t.Name)
+	}
+	mask, err := sinks.Mask(cfg)
+	a.Mask = mask.Except(s.AllowSensitive)
+	return a, err
+}

@@ -1,0 +1,76 @@
+package athena
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
+)
+
+// column is a column of the table.
+type column struct{ name, hiveType string }
+
+// columns are those of the objects, without those of their folders.
+func (t *table) columns() []column {
+	switch {
+	case t.Format == archive.Parquet:
+		var cs []column
+		for f := range columnar.Field(columnar.Fields) {
+			cs = append(cs, column{f.Name(), f.HiveType()})
+		}
+		for _, c := range t.Columns {
+			cs = append(cs, column{c.Name, "string"})
+		}
+		return cs
+	case t.Images == archive.PlainJSON:
+		return plainLine
+	}
+	return recordLine
+}
+
+// plainLine are the members of a line of plain JSON.
+var plainLine = []column{
+	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "string"}, {"sequence", "string"},
+	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"}, {"identity", "struct<type:string,principal_id:string>"},
+	{"keys", "string"}, {"old", "string"}, {"new", "string"},
+}
+
+// recordLine are the members of a record of the stream. Lambda and the Streams API
+// spell the identity differently.
+var recordLine = []column{
+	{"eventid", "string"}, {"eventname", "string"}, {"awsregion", "string"}, {"eventsourcearn", "string"}, {"tablename", "string"},
+	{"useridentity", "struct<type:string,principalid:string,typeapi:string,principalidapi:string>"},
+	{"dynamodb", "struct<approximatecreationdatetime:string,keys:string,newimage:string,oldimage:string,sequencenumber:string,sizebytes:string,streamviewtype:string>"},
+}
+
+// spelled are the members that are not spelled as their columns.
+var spelled = []property{
+	{"eventid", "eventID"}, {"eventname", "eventName"}, {"awsregion", "awsRegion"}, {"eventsourcearn", "eventSourceARN"}, {"tablename", "tableName"},
+	{"useridentity", "userIdentity"}, {"principalid", "principalId"}, {"typeapi", "Type"}, {"principalidapi", "PrincipalId"},
+	{"approximatecreationdatetime", "ApproximateCreationDateTime"}, {"keys", "Keys"}, {"newimage", "NewImage"}, {"oldimage", "OldImage"},
+	{"sequencenumber", "SequenceNumber"}, {"sizebytes", "SizeBytes"}, {"streamviewtype", "StreamViewType"},
+}
+
+// form writes how the objects are written.
+func (t *table) form(b *strings.Builder) {
+	if t.Class != "" && slices.Contains([]string{"GLACIER", "DEEP_ARCHIVE"}, t.Class) {
+		t.note("Athena does not read objects of the storage class %s: restore them, and say 'read_restored_glacier_objects' = 'true' in TBLPROPERTIES.", t.Class)
+	}
+	if t.Format == archive.Parquet {
+		b.WriteString("STORED AS PARQUET\n")
+		return
+	}
+	if t.Format == archive.JSONLZstd {
+		t.note("Text compressed by zstd needs version 3 of Athena's engine.")
+	}
+	// Attributes whose names differ in case alone are different ones.
+	properties := []property{{"case.insensitive", "false"}}
+	if t.Images != archive.PlainJSON {
+		for _, s := range spelled {
+			properties = append(properties, property{"mapping." + s.key, s.value})
+		}
+	}
+	fmt.Fprintf(b, "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nWITH SERDEPROPERTIES (\n%s\n)\n", joined(properties))
+}

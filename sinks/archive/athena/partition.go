@@ -1,0 +1,171 @@
+package athena
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+// partition is a column of the partition template, and how Athena comes to its
+// values.
+type partition struct {
+	column string
+	kind   string // date, integer, enum or injected
+	more   []property
+}
+
+func (p partition) properties() []property {
+	ps := []property{{"projection." + p.column + ".type", p.kind}}
+	for _, m := range p.more {
+		ps = append(ps, property{"projection." + p.column + "." + m.key, m.value})
+	}
+	return ps
+}
+
+// project finds where the objects are, and the columns of their folders.
+func (t *table) project() error {
+	if t.Layout == archive.PerItem {
+		t.perItem()
+		return nil
+	}
+	t.folder = folderOf(t.Location)
+	if t.Partition == nil {
+		if t.folder != t.Location || strings.Count(t.Location, "/") == 3 {
+			t.note("The objects have no folder of their own: every object in %s must be one of this archive.", t.folder)
+		}
+		return nil
+	}
+	literals := t.Partition.Literals()
+	for _, l := range literals {
+		if strings.ContainsAny(l, "${}") {
+			return fmt.Errorf("athena: Partition %q holds $, { or }, which Athena takes for a column of its own", t.Partition)
+		}
+	}
+	t.template = t.Location
+	for i, h := range t.Partition.Placeholders() {
+		t.template += literals[i]
+		t.hole(h, nameOf(literals[i], i+1))
+	}
+	t.template += literals[len(literals)-1] + "/"
+	// The literals before the first column belong to every folder.
+	t.folder = folderOf(t.template[:strings.Index(t.template+"${", "${")])
+	return nil
+}
+
+// folderOf is the part of a location up to its last slash.
+func folderOf(location string) string { return location[:strings.LastIndexByte(location, '/')+1] }
+
+// perItem notes how objects of one change each are read.
+func (t *table) perItem() {
+	t.Format = "json"
+	t.folder = t.Location
+	if t.Key != nil {
+		prefix, _ := t.Key.Prefix()
+		t.folder += prefix
+	}
+	t.folder = folderOf(t.folder)
+	t.note("Each change is an object of its own, and every query reads all of them: for more than some thousands write layout: log.")
+	if strings.Count(t.folder, "/") == 3 {
+		t.note("The objects have no folder of their own: every object in %s must be one of this archive.", t.folder)
+	}
+}
+
+// named is a folder that names its value: "dt=" of "dt=2026-01-02".
+var named = regexp.MustCompile(`(?:^|/)([A-Za-z][A-Za-z0-9_]*)=$`)
+
+// nameOf is the column of the placeholder behind a literal: the n-th of the template.
+func nameOf(literal string, n int) string {
+	if m := named.FindStringSubmatch(literal); m != nil {
+		return strings.ToLower(m[1])
+	}
+	return "partition_" + strconv.Itoa(n)
+}
+
+// add adds a column, under another name where it is taken, and its place in the
+// template.
+func (t *table) add(p partition) string {
+	name := p.column
+	for n := 2; t.taken(p.column); n++ {
+		p.column = fmt.Sprintf("%s_%d", name, n)
+	}
+	t.partitions = append(t.partitions, p)
+	t.template += "${" + p.column + "}"
+	return p.column
+}
+
+// hole adds the columns of one placeholder.
+func (t *table) hole(h template.Placeholder, name string) {
+	hidden := h.Name[0] != '@' && t.Mask.Hides(h.Name)
+	switch l, dated := parseLayout(h.Layout); {
+	case h.Layout != "" && dated && !hidden:
+		t.dated(l, h, name)
+	case h.Name == "@op" && !h.Changed:
+		ops := make([]string, 0, 5)
+		for op := pipeline.Unknown; op <= pipeline.Snapshot; op++ {
+			ops = append(ops, op.String())
+		}
+		t.add(partition{name, "enum", []property{{"values", strings.Join(ops, ",")}}})
+	case h.Name == "@table" && !h.Changed && len(t.Tables) > 0 && !slices.Contains(t.Tables, ""):
+		names := make([]string, len(t.Tables))
+		for i, table := range t.Tables {
+			names[i] = string(pipeline.AppendEscaped(nil, table))
+		}
+		t.add(partition{name, "enum", []property{{"values", strings.Join(names, ",")}}})
+	default:
+		column := t.add(partition{name, "injected", nil})
+		t.note("Athena cannot list the values of %s (%s), which it takes from the query: every query has to say WHERE %s = '...', "+
+			"with the text of the folder: all but letters, digits, _, . and - percent-encoded, _none where the value misses.", column, what(h, hidden), column)
+	}
+}
+
+func what(h template.Placeholder, hidden bool) string {
+	switch {
+	case hidden:
+		return h.Name + ", masked"
+	case h.Layout != "":
+		return fmt.Sprintf("%s as %s, in which a projection cannot count", h.Name, h.Layout)
+	case h.Changed:
+		return h.Name + ", put through functions"
+	}
+	return h.Name
+}
+
+// dated adds the column of a date, or, where its units make none, a column of numbers
+// for each unit.
+func (t *table) dated(l layout, h template.Placeholder, name string) {
+	of, missing := h.Name, "Changes without "+h.Name
+	if h.Name == "@time" {
+		of, missing = "the change", "Backfilled changes that have no time"
+	}
+	t.note("%s stand in the folder _none, which no projection of dates reads.", missing)
+	if every, ok := l.date(); ok {
+		column := t.add(partition{name, "date", []property{
+			{"format", l.pattern()},
+			{"range", l.format(t.From) + ",NOW+1DAYS"},
+			{"interval", "1"},
+			{"interval.unit", every.every},
+		}})
+		t.note("%s is the time of %s, UTC. Folders before %s and after tomorrow are not read: widen projection.%s.range for others.", column, of, l.format(t.From), column)
+		return
+	}
+	t.template += l.literals[0]
+	for i, u := range l.units {
+		n := name
+		if len(l.units) > 1 {
+			n += "_" + u.name
+		}
+		from, to := u.from, u.to
+		if u.name == "year" {
+			from, to = t.From.Year(), t.From.Year()+100
+		}
+		column := t.add(partition{n, "integer", []property{{"range", fmt.Sprintf("%d,%d", from, to)}, {"digits", strconv.Itoa(len(u.layout))}}})
+		t.note("%s is the %s of %s, UTC, as text of %d digits.", column, u.name, of, len(u.layout))
+		t.template += l.literals[i+1]
+	}
+}

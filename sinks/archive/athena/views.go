@@ -1,0 +1,135 @@
+package athena
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+// common are the columns that views have of every archive, whatever its format.
+var common = []column{
+	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "timestamp"}, {"sequence", "string"},
+	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"}, {"keys", "string"}, {"old", "string"}, {"new", "string"},
+}
+
+// shown are the columns of a view.
+func (t *table) shown() []string {
+	var names []string
+	for _, c := range common {
+		names = append(names, identifier(c.name))
+	}
+	for _, c := range t.Columns {
+		names = append(names, identifier(c.Name))
+	}
+	return append(names, t.folders("")...)
+}
+
+// folders are the columns of the folders that Athena comes to in that way; "": of all.
+func (t *table) folders(kind string) []string {
+	var names []string
+	for _, p := range t.partitions {
+		if kind == "" || p.kind == kind {
+			names = append(names, identifier(p.column))
+		}
+	}
+	return names
+}
+
+// onceView reads each version of an item once.
+func (t *table) onceView() Statement {
+	by := append([]string{`"table"`, `"key"`, `"version"`}, t.folders("")...)
+	notes := []string{"Each version of an item once: objects repeat what was delivered again."}
+	if len(t.partitions) > 0 {
+		notes = append(notes, "A change is always in the same folder, so the folder's columns stand in PARTITION BY: a query's conditions on them then reach the table.")
+	}
+	return t.view("__once", notes, t.numbered(by, "", t.changes()), `"#" = 1`)
+}
+
+// currentView reads the last version of each item that is there; false where the
+// archive cannot tell.
+func (t *table) currentView() (Statement, bool) {
+	if len(t.Kinds) > 0 && !covers(t.Kinds) {
+		return Statement{}, false
+	}
+	by := append([]string{`"table"`, `"key"`}, t.folders("injected")...)
+	notes := []string{"The items as their last archived change left them. An item that was never changed since the archive began is not among them."}
+	if t.Partial {
+		notes = append(notes, "Filters keep changes from this archive: an item whose last change was not kept stands here as it was before.")
+	}
+	if injected := t.folders("injected"); len(injected) > 0 {
+		notes = append(notes, fmt.Sprintf("It is read folder by folder of %s: an item that has moved stands in both.", strings.Join(injected, ", ")))
+	}
+	return t.view("__current", notes, t.numbered(by, ` ORDER BY "version" DESC`, t.sqlName(t.name+"__once")), `"#" = 1 AND "kind" = `+text(string(archive.AnyChange))), true
+}
+
+func covers(kinds []archive.Kind) bool {
+	for _, k := range []archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete} {
+		if !slices.Contains(kinds, k) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *table) view(suffix string, notes []string, from, where string) Statement {
+	return Statement{
+		Name:  t.sqlName(t.name + suffix),
+		Notes: notes,
+		SQL: fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\nSELECT %s\nFROM (\n%s\n)\nWHERE %s",
+			t.sqlName(t.name+suffix), strings.Join(t.shown(), ", "), indent(from), where),
+	}
+}
+
+// numbered is a query of changes with "#", a name that no column has: their number
+// among those that are equal in by.
+func (t *table) numbered(by []string, order, changes string) string {
+	return fmt.Sprintf("SELECT %s,\n  ROW_NUMBER() OVER (PARTITION BY %s%s) AS \"#\"\nFROM %s",
+		strings.Join(t.shown(), ", "), strings.Join(by, ", "), order, changes)
+}
+
+func indent(sql string) string { return "  " + strings.ReplaceAll(sql, "\n", "\n  ") }
+
+// changes is the table, or a query that makes the common columns of it.
+func (t *table) changes() string {
+	var columns []string
+	switch {
+	case t.Format == archive.Parquet:
+		return t.sqlName(t.name)
+	case t.Images == archive.PlainJSON:
+		for _, c := range common {
+			if c.name == "time" {
+				columns = append(columns, moment(`from_iso8601_timestamp("time")`)+` AS "time"`)
+			} else {
+				columns = append(columns, identifier(c.name))
+			}
+		}
+	default:
+		columns = ofRecord
+	}
+	columns = append(slices.Clone(columns), t.folders("")...)
+	return fmt.Sprintf("(\n  SELECT\n    %s\n  FROM %s\n)", strings.Join(columns, ",\n    "), t.sqlName(t.name))
+}
+
+// moment is a time with its zone as a timestamp in UTC: a view has no zones.
+func moment(at string) string { return "CAST(" + at + " AT TIME ZONE 'UTC' AS timestamp)" }
+
+// ofRecord makes the common columns of a record: its item is its keys in a fixed order
+// of members, its version the time in the stream's label, in seconds, and the sequence
+// number, as the archive itself has it.
+var ofRecord = []string{
+	`json_format(json_parse("dynamodb"."keys")) AS "key"`,
+	`lpad(CAST(CAST(floor(coalesce(to_unixtime(from_iso8601_timestamp(regexp_extract("eventsourcearn", '/stream/(.+)$', 1) || 'Z')), 0)) AS bigint) AS varchar), 10, '0') || lpad("dynamodb"."sequencenumber", 40, '0') AS "version"`,
+	`CASE WHEN "eventname" IN ('INSERT', 'MODIFY', 'REMOVE', 'SNAPSHOT') THEN "eventname" ELSE 'UNKNOWN' END AS "op"`,
+	`CASE WHEN "eventname" = 'REMOVE' AND coalesce("useridentity"."type", "useridentity"."typeapi") = 'Service' AND coalesce("useridentity"."principalid", "useridentity"."principalidapi") = 'dynamodb.amazonaws.com' THEN 'ttl_delete' ` +
+		`WHEN "eventname" = 'REMOVE' OR "eventname" NOT IN ('INSERT', 'MODIFY', 'SNAPSHOT') AND "dynamodb"."oldimage" IS NOT NULL AND "dynamodb"."newimage" IS NULL THEN 'user_delete' ELSE 'change' END AS "kind"`,
+	moment(`coalesce(try(from_unixtime(CAST("dynamodb"."approximatecreationdatetime" AS double))), try(from_iso8601_timestamp("dynamodb"."approximatecreationdatetime")))`) + ` AS "time"`,
+	`"dynamodb"."sequencenumber" AS "sequence"`,
+	`"eventid" AS "event_id"`,
+	`"eventsourcearn" AS "stream_arn"`,
+	`coalesce(regexp_extract("eventsourcearn", ':table/([^/]+)/', 1), "tablename") AS "table"`,
+	`"dynamodb"."keys" AS "keys"`,
+	`"dynamodb"."oldimage" AS "old"`,
+	`"dynamodb"."newimage" AS "new"`,
+}
