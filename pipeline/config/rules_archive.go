@@ -1,9 +1,18 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxTags is how many tags an object of S3 may have.
 const maxTags = 10
+
+// fixedColumns are the names of the columns that every Parquet object has.
+var fixedColumns = []string{
+	"key", "version", "op", "kind", "time", "sequence", "event_id", "event_name", "stream_arn", "table", "region", "view_type",
+	"identity_type", "identity_principal_id", "size_bytes", "keys", "old", "new",
+}
 
 // archiveRules checks that a layout and a format have their own keys only.
 func (c *checker) archiveRules(a *Archive, v *value) {
@@ -12,6 +21,14 @@ func (c *checker) archiveRules(a *Archive, v *value) {
 	}
 	if e := v.get("columns"); e != nil && a.Format != Parquet {
 		c.fail(e, "write format: parquet, or remove it", "columns are of Parquet")
+	}
+	for _, e := range v.get("columns").all() {
+		switch {
+		case slices.Contains(fixedColumns, e.name):
+			c.fail(e, "take another name", "every Parquet object has a column %q", e.name)
+		case e.name == "" || strings.Trim(e.name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+			c.fail(e, "write lowercase letters, digits and _", "%s is no name of a column that query engines take as it is", quoted(e.name))
+		}
 	}
 	if a.PerItem {
 		c.perItemRules(a, v)

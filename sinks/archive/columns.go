@@ -20,8 +20,14 @@ type Column struct {
 	Value *template.Template
 }
 
-// IsFixedColumn tells whether every Parquet object has a column of that name.
-func IsFixedColumn(name string) bool { return columnar.Reserved(name) }
+// FixedColumns are the names of the columns that every Parquet object has, in order.
+func FixedColumns() []string {
+	names := make([]string, columnar.Fields)
+	for i := range names {
+		names[i] = columnar.Field(i).Name()
+	}
+	return names
+}
 
 // maxColumnName is how long a name may be in Athena.
 const maxColumnName = 255

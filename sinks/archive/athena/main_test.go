@@ -7,7 +7,7 @@ import (
 
 // checks is on how many streams a property runs, unless the command line says
 // otherwise: each writes objects of many columns.
-const checks = "20"
+const checks = "8"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
