@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -25,6 +26,10 @@ type memory struct {
 	mu      sync.Mutex
 	objects map[string][]byte
 	put     []archive.Object // as they were put
+	class   map[string]string
+	written map[string]time.Time
+	frozen  map[string]bool
+	gets    int
 	fail    error
 }
 
@@ -50,9 +55,13 @@ func (m *memory) Put(_ context.Context, o archive.Object) error {
 func (m *memory) Get(_ context.Context, name string) (io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.gets++
 	b, ok := m.objects[name]
 	if !ok {
 		return nil, archive.ErrNoObject
+	}
+	if m.frozen[name] {
+		return nil, &archive.FrozenError{Objects: []archive.Frozen{{Name: name, Class: m.class[name], Restore: "wake " + name}}}
 	}
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
@@ -60,11 +69,17 @@ func (m *memory) Get(_ context.Context, name string) (io.ReadCloser, error) {
 func (m *memory) List(_ context.Context, prefix string) iter.Seq2[archive.Info, error] {
 	return func(yield func(archive.Info, error) bool) {
 		for _, name := range m.names() {
-			if strings.HasPrefix(name, prefix) && !yield(archive.Info{Name: name, Size: int64(len(m.objects[name]))}, nil) {
+			if strings.HasPrefix(name, prefix) && !yield(m.info(name), nil) {
 				return
 			}
 		}
 	}
+}
+
+func (m *memory) info(name string) archive.Info {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return archive.Info{Name: name, Size: int64(len(m.objects[name])), Class: m.class[name], Modified: m.written[name]}
 }
 
 func (m *memory) names() []string { return slices.Sorted(maps.Keys(m.objects)) }

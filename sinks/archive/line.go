@@ -193,9 +193,24 @@ type Entry struct {
 	Line    []byte           // one JSON object
 }
 
+// isPlain tells a projection from a record.
+func isPlain(line []byte) bool { return bytes.HasPrefix(line, []byte(plainStart)) }
+
+// time is when the change was created; zero where the entry does not tell.
+func (e Entry) time() (time.Time, error) {
+	if e.Change != nil {
+		return e.Change.Time, nil
+	}
+	var plain struct{ Time time.Time }
+	if err := json.Unmarshal(e.Line, &plain); err != nil {
+		return time.Time{}, fmt.Errorf("archive: not an archived change: %w", err)
+	}
+	return plain.Time, nil
+}
+
 // parseLine reads what appendLine wrote.
 func parseLine(line []byte, tableInKey bool) (Entry, error) {
-	if bytes.HasPrefix(line, []byte(plainStart)) {
+	if isPlain(line) {
 		var plain struct{ Key, Version string }
 		if err := json.Unmarshal(line, &plain); err != nil {
 			return Entry{}, fmt.Errorf("not an archived change: %w", err)

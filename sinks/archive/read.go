@@ -1,53 +1,61 @@
 package archive
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
-	"strings"
-
-	"github.com/tablewake/tablewake/pipeline"
+	"time"
 )
 
 // ReadOptions say what of a store is read.
 type ReadOptions struct {
 	Prefix     string // of the object names. Default: all
 	TableInKey bool   // keys are prefixed by their table, as DecoderOptions.TableInKey made them
+
+	// From and To bound the creation times of the changes: from From on, before To. A
+	// change that tells no time is within any bounds. Objects written before From are not
+	// opened. Default (zero): no bound
+	From, To time.Time
+
+	TempDir  string             // folder of what does not fit into memory, removed in the end. Default: os.TempDir
+	Memory   int64              // bytes of changes that are held before they go to TempDir. Default: 32 MiB
+	Progress func(ReadProgress) // told after each object, one call at a time. Default: not told
 }
 
+// ReadProgress is how far a reading has come.
+type ReadProgress struct {
+	Objects, Bytes int64 // opened, and their sizes
+	Skipped        int64 // objects that cannot hold a change of the time asked for
+}
+
+// skew is how much the clocks of what stamps changes and what stamps objects may differ.
+const skew = 5 * time.Minute
+
 // Read yields every archived change once, the versions of an item in their
-// order, items in the order of their keys. It merges the objects of a log as
-// streams, about 1 MB of memory each; of objects per item it keeps the names,
-// keys and versions. A pulled error ends the sequence.
+// order, items in the order of their keys. A pulled error ends the sequence.
+//
+// It holds some 150 MB at most, however many objects there are and however large:
+// small objects are gathered, sorted, and written to TempDir when there are many; large
+// ones, which are sorted, are merged as streams; what is more than can be merged
+// at once is merged in rounds. Objects that have to be restored first are all named
+// by one [*FrozenError], before the first change.
+//
+// An object that is written or compacted away while it runs may be missed or end it
+// with an error: read what is at rest.
 func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		m, err := openMerge(ctx, l, o)
-		defer m.close()
-		if err != nil {
-			yield(Entry{}, err)
-			return
-		}
-		var last Entry
-		for {
-			e, err := m.next(ctx)
-			if errors.Is(err, io.EOF) {
-				return
+		for same, err := range readGroups(ctx, l, o, l.List(ctx, o.Prefix)) {
+			e := best(same)
+			if err == nil && e.Change == nil && !isPlain(e.Line) {
+				e, err = parseLine(e.Line, o.TableInKey)
 			}
 			if err != nil {
 				yield(Entry{}, err)
 				return
 			}
-			if last.Line != nil && compareEntries(last, e) == 0 {
-				continue
-			}
-			last = e
 			if !yield(e, nil) {
 				return
 			}
@@ -55,220 +63,78 @@ func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] 
 	}
 }
 
+// readGroups yields the entries of objects, those of one version of an item
+// together. A group is valid until the next.
+func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Info, error]) iter.Seq2[[]Entry, error] {
+	return func(yield func([]Entry, error) bool) {
+		g := &gathering{store: s, o: o, spills: &spills{dir: o.TempDir}}
+		g.o.Memory = cmp.Or(o.Memory, 32<<20)
+		m, err := g.all(ctx, infos)
+		defer func() { _ = g.spills.close() }()
+		if m != nil {
+			defer m.close()
+		}
+		var same []Entry
+		for err == nil {
+			var e Entry
+			if e, err = m.next(ctx); err != nil {
+				break
+			}
+			if len(same) > 0 && compareEntries(same[0], e) != 0 {
+				if !yield(same, nil) {
+					return
+				}
+				same = same[:0]
+			}
+			same = append(same, e)
+		}
+		switch {
+		case !errors.Is(err, io.EOF):
+			yield(nil, err)
+		case len(same) > 0:
+			yield(same, nil)
+		}
+	}
+}
+
+// best is the entry that tells most of a version: a record rather than a projection.
+func best(same []Entry) Entry {
+	for _, e := range same {
+		if !isPlain(e.Line) {
+			return e
+		}
+	}
+	if len(same) == 0 {
+		return Entry{}
+	}
+	return same[0]
+}
+
 func compareEntries(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), a.Version.Compare(b.Version))
 }
 
-// run is a sorted sequence of entries. next ends with io.EOF.
-type run interface {
-	next(ctx context.Context) (Entry, error)
-	close() error
-}
-
-// merge yields the entries of its runs in order. It is a heap of their heads.
-type merge struct {
-	heads []head
-}
-
-type head struct {
-	Entry
-	run run
-}
-
-func (m *merge) Len() int           { return len(m.heads) }
-func (m *merge) Less(i, j int) bool { return compareEntries(m.heads[i].Entry, m.heads[j].Entry) < 0 }
-func (m *merge) Swap(i, j int)      { m.heads[i], m.heads[j] = m.heads[j], m.heads[i] }
-func (m *merge) Push(x any)         { m.heads = append(m.heads, x.(head)) }
-func (m *merge) Pop() any {
-	x := m.heads[len(m.heads)-1]
-	m.heads = m.heads[:len(m.heads)-1]
-	return x
-}
-
-// openMerge opens every object under the prefix. The merge is to be closed also
-// after an error.
-func openMerge(ctx context.Context, l Lister, o ReadOptions) (*merge, error) {
-	m := &merge{}
-	items := &itemRun{store: l, tableInKey: o.TableInKey}
-	for info, err := range l.List(ctx, o.Prefix) {
-		if err != nil {
-			return m, err
-		}
-		if !isLog(info.Name) {
-			if err := items.add(ctx, info.Name); err != nil {
-				return m, err
-			}
-			continue
-		}
-		r, err := openRun(ctx, l, info.Name, o.TableInKey)
-		if err != nil {
-			return m, err
-		}
-		if err := m.add(ctx, r); err != nil {
-			return m, err
-		}
+// within tells whether an entry was created in the time asked for.
+func (o ReadOptions) within(e Entry) (bool, error) {
+	if o.From.IsZero() && o.To.IsZero() {
+		return true, nil
 	}
-	items.sort()
-	return m, m.add(ctx, items)
+	t, err := e.time()
+	if err != nil || t.IsZero() {
+		return true, err
+	}
+	return !t.Before(o.From) && (o.To.IsZero() || t.Before(o.To)), nil
 }
 
-// add takes a run, or closes it where it is empty or fails.
-func (m *merge) add(ctx context.Context, r run) error {
-	e, err := r.next(ctx)
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			return r.close()
-		}
-		return errors.Join(err, r.close())
+// tooOld tells whether an object was written before anything asked for was.
+func (o ReadOptions) tooOld(info Info) bool {
+	return !o.From.IsZero() && !info.Modified.IsZero() && info.Modified.Before(o.From.Add(-skew))
+}
+
+// check is an error where the bounds leave nothing.
+func (o ReadOptions) check() error {
+	if !o.From.IsZero() && !o.To.IsZero() && !o.From.Before(o.To) {
+		return fmt.Errorf("archive: From %s is not before To %s", o.From.Format(time.RFC3339), o.To.Format(time.RFC3339))
 	}
-	heap.Push(m, head{e, r})
 	return nil
 }
-
-func (m *merge) next(ctx context.Context) (Entry, error) {
-	if len(m.heads) == 0 {
-		return Entry{}, io.EOF
-	}
-	top := &m.heads[0]
-	out := top.Entry
-	e, err := top.run.next(ctx)
-	switch {
-	case errors.Is(err, io.EOF):
-		if err := heap.Pop(m).(head).run.close(); err != nil {
-			return Entry{}, err
-		}
-	case err != nil:
-		return Entry{}, err
-	default:
-		top.Entry = e
-		heap.Fix(m, 0)
-	}
-	return out, nil
-}
-
-func (m *merge) close() {
-	for _, h := range m.heads {
-		_ = h.run.close() // what was read is read
-	}
-}
-
-// openRun opens an object of a log.
-func openRun(ctx context.Context, s Store, name string, tableInKey bool) (run, error) {
-	if f, _ := formatOf(name); f == Parquet {
-		return openParquet(ctx, s, name, tableInKey)
-	}
-	return openLog(ctx, s, name, tableInKey)
-}
-
-// inOrder is an error where e cannot stand behind last, the zero Entry at first.
-func inOrder(last, e Entry) error {
-	if last.Line == nil || compareEntries(last, e) < 0 {
-		return nil
-	}
-	return errors.New("its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
-}
-
-// logRun reads one object of JSON lines.
-type logRun struct {
-	name       string
-	tableInKey bool
-	body       io.ReadCloser
-	plain      io.ReadCloser
-	lines      *bufio.Reader
-	last       Entry
-}
-
-func openLog(ctx context.Context, s Store, name string, tableInKey bool) (*logRun, error) {
-	body, err := s.Get(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	f, _ := formatOf(name)
-	plain, err := decompress(f, body)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("archive: %s: %w", name, err), body.Close())
-	}
-	return &logRun{name: name, tableInKey: tableInKey, body: body, plain: plain, lines: bufio.NewReader(plain)}, nil
-}
-
-func (r *logRun) next(ctx context.Context) (Entry, error) {
-	if err := ctx.Err(); err != nil {
-		return Entry{}, err
-	}
-	line, err := r.lines.ReadBytes('\n')
-	if errors.Is(err, io.EOF) && len(line) == 0 {
-		return Entry{}, io.EOF
-	}
-	if err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
-	}
-	e, err := parseLine(bytes.TrimSuffix(line, []byte("\n")), r.tableInKey)
-	if err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
-	}
-	if err := inOrder(r.last, e); err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
-	}
-	r.last = e
-	return e, nil
-}
-
-func (r *logRun) close() error {
-	return errors.Join(r.plain.Close(), r.body.Close())
-}
-
-// itemRun reads objects of one change each, in the order of their items.
-type itemRun struct {
-	store      Store
-	tableInKey bool
-	items      []item
-}
-
-type item struct {
-	key     pipeline.Key
-	version pipeline.Version
-	name    string
-}
-
-func (r *itemRun) add(ctx context.Context, name string) error {
-	e, err := r.read(ctx, name)
-	if err != nil {
-		return err
-	}
-	// The strings of a change keep its whole line alive.
-	r.items = append(r.items, item{pipeline.Key(strings.Clone(string(e.Key))), e.Version, name})
-	return nil
-}
-
-func (r *itemRun) sort() {
-	slices.SortFunc(r.items, func(a, b item) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), a.version.Compare(b.version))
-	})
-}
-
-func (r *itemRun) read(ctx context.Context, name string) (Entry, error) {
-	body, err := r.store.Get(ctx, name)
-	if err != nil {
-		return Entry{}, err
-	}
-	line, err := io.ReadAll(body)
-	if err := errors.Join(err, body.Close()); err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", name, err)
-	}
-	e, err := parseLine(bytes.TrimSpace(line), r.tableInKey)
-	if err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", name, err)
-	}
-	return e, nil
-}
-
-func (r *itemRun) next(ctx context.Context) (Entry, error) {
-	if len(r.items) == 0 {
-		return Entry{}, io.EOF
-	}
-	name := r.items[0].name
-	r.items = r.items[1:]
-	return r.read(ctx, name)
-}
-
-func (r *itemRun) close() error { return nil }

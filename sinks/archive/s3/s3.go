@@ -53,7 +53,8 @@ type Store struct {
 }
 
 var (
-	_ archive.Lister     = (*Store)(nil)
+	_ archive.Remover    = (*Store)(nil)
+	_ archive.Tagger     = (*Store)(nil)
 	_ archive.Ranger     = (*Store)(nil)
 	_ state.Fingerprints = (*Store)(nil)
 )

@@ -1,0 +1,110 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// openRun opens an object: of a log, or of one change.
+func openRun(ctx context.Context, s Store, name string, tableInKey bool) (run, error) {
+	f, log := formatOf(name)
+	switch {
+	case !log:
+		return openItem(ctx, s, name, tableInKey)
+	case f == Parquet:
+		return openParquet(ctx, s, name, tableInKey)
+	}
+	return openLog(ctx, s, name, f, tableInKey)
+}
+
+// inOrder is an error where e cannot stand behind last, the zero Entry at first.
+func inOrder(last, e Entry) error {
+	if last.Line == nil || compareEntries(last, e) <= 0 {
+		return nil
+	}
+	return errors.New("its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
+}
+
+// logRun reads one object of JSON lines.
+type logRun struct {
+	name       string
+	tableInKey bool
+	body       io.ReadCloser
+	plain      io.ReadCloser
+	lines      *bufio.Reader
+	last       Entry
+}
+
+func openLog(ctx context.Context, s Store, name string, f Format, tableInKey bool) (*logRun, error) {
+	body, err := s.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := decompress(f, body)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("archive: %s: %w", name, err), body.Close())
+	}
+	return &logRun{name: name, tableInKey: tableInKey, body: body, plain: plain, lines: bufio.NewReader(plain)}, nil
+}
+
+func (r *logRun) next(ctx context.Context) (Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return Entry{}, err
+	}
+	line, err := r.lines.ReadBytes('\n')
+	if errors.Is(err, io.EOF) && len(line) == 0 {
+		return Entry{}, io.EOF
+	}
+	if err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	e, err := parseLine(bytes.TrimSuffix(line, []byte("\n")), r.tableInKey)
+	if err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	if err := inOrder(r.last, e); err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	r.last = e
+	return e, nil
+}
+
+func (r *logRun) close() error {
+	return errors.Join(r.plain.Close(), r.body.Close())
+}
+
+// memoryRun is entries in order.
+type memoryRun struct{ entries []Entry }
+
+func (r *memoryRun) next(context.Context) (Entry, error) {
+	if len(r.entries) == 0 {
+		return Entry{}, io.EOF
+	}
+	e := r.entries[0]
+	r.entries[0] = Entry{}
+	r.entries = r.entries[1:]
+	return e, nil
+}
+
+func (r *memoryRun) close() error { return nil }
+
+// openItem reads an object of one change.
+func openItem(ctx context.Context, s Store, name string, tableInKey bool) (run, error) {
+	body, err := s.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	line, err := io.ReadAll(body)
+	if err := errors.Join(err, body.Close()); err != nil {
+		return nil, fmt.Errorf("archive: %s: %w", name, err)
+	}
+	e, err := parseLine(bytes.TrimSpace(line), tableInKey)
+	if err != nil {
+		return nil, fmt.Errorf("archive: %s: %w", name, err)
+	}
+	return &memoryRun{[]Entry{e}}, nil
+}

@@ -1,0 +1,163 @@
+package s3_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/archive/s3"
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// archived writes n changes of a few items as one object each, every third of them in
+// two, and tells them in the order in which they are to be read.
+func archived(t *testing.T, store archive.Store, n int, tags ...archive.TagTemplate) []string {
+	t.Helper()
+	sink, err := archive.New(archive.Options{Store: store, Prefix: "changes/", Tags: tags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	var wg sync.WaitGroup
+	free := make(chan struct{}, 16)
+	write := func(records string) {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines([]byte(records))
+			ds := make([]pipeline.Delivery, len(page.Changes))
+			for i := range ds {
+				ds[i].Change = &page.Changes[i]
+				if err := sink.Plan(&ds[i]); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := sink.Write(t.Context(), ds); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	record := func(i int) string {
+		return fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","Keys":{"PK":{"S":"k%d"}},"NewImage":{"PK":{"S":"k%[2]d"},"n":{"N":"%[1]d"}}},`+
+			`"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"}`+"\n", i, i%5)
+	}
+	for i := 1; i <= n; i++ {
+		want = append(want, fmt.Sprintf("k%d@%04d", i%5, i))
+		write(record(i))
+		if i%3 == 0 {
+			write(record(i-1) + record(i))
+		}
+	}
+	wg.Wait()
+	slices.Sort(want)
+	return want
+}
+
+// replayed is what a source brings.
+func replayed(t *testing.T, store archive.Lister) ([]string, error) {
+	t.Helper()
+	src, err := archive.NewSource(archive.SourceOptions{Store: store, Read: archive.ReadOptions{Memory: 10_000, TempDir: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	var got []string
+	for {
+		p, err := src.Read(t.Context())
+		if p != nil {
+			q, _ := p.Decode()
+			for _, c := range q.Changes {
+				got = append(got, fmt.Sprintf("%s@%04s", c.Key, c.Sequence))
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return got, nil
+		}
+		if err != nil {
+			return got, err
+		}
+	}
+}
+
+// What is read back is what was archived: each version of an item once, in order;
+// before objects are rolled up, and after.
+func TestReadBackAndCompact(t *testing.T) {
+	t.Parallel()
+	team, err := template.Parse("orders", template.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, endpoint := range servers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _, _ := fresh(t, endpoint)
+			want := archived(t, s, 45, archive.TagTemplate{Key: "team", Value: team})
+			if got, err := replayed(t, s); err != nil || !slices.Equal(got, want) {
+				t.Errorf("read back %d changes (%v), want %d:\n%q", len(got), err, len(want), got)
+			}
+			done, err := archive.Compact(t.Context(), archive.CompactOptions{Store: s})
+			if err != nil || done.Large != 1 || done.Objects != 60 {
+				t.Errorf("compacted: %+v (%v)", done, err)
+			}
+			left := names(t, s, "")
+			if len(left) != 1 {
+				t.Fatalf("%d objects are left", len(left))
+			}
+			if tags, err := s.Tags(t.Context(), left[0]); err != nil || !slices.Equal(tags, []archive.Tag{{Key: "team", Value: "orders"}}) {
+				t.Errorf("tags %v (%v)", tags, err)
+			}
+			if got, err := replayed(t, s); err != nil || !slices.Equal(got, want) {
+				t.Errorf("after that read back %d changes (%v), want %d", len(got), err, len(want))
+			}
+		})
+	}
+}
+
+// Objects in GLACIER are named all at once, are left alone by compaction, and are read
+// once they are restored.
+func TestReadBackFromGlacier(t *testing.T) {
+	t.Parallel()
+	client := clientOf(t, server.Moto().Endpoint(t), nil)
+	bucket := newBucket(t, client)
+	cold := open(t, s3.Options{Client: client, Bucket: bucket, StorageClass: "GLACIER"})
+	want := archived(t, cold, 9)
+	frozenNames := names(t, cold, "")
+	warm := open(t, s3.Options{Client: client, Bucket: bucket})
+	want = append(want, archived(t, warm, 15)...) // the first of them are there in GLACIER
+	slices.Sort(want)
+	want = slices.Compact(want)
+	_, err := replayed(t, warm)
+	frozen, ok := errors.AsType[*archive.FrozenError](err)
+	if !ok || len(frozen.Objects) != len(frozenNames) || !strings.Contains(err.Error(), "aws s3api restore-object --bucket "+bucket) {
+		t.Fatalf("error %v, want %d objects", err, len(frozenNames))
+	}
+	done, err := archive.Compact(t.Context(), archive.CompactOptions{Store: warm})
+	if err != nil || int(done.LeftInClass) != len(frozenNames) || done.Large != 1 {
+		t.Errorf("compacted: %+v (%v)", done, err)
+	}
+	for _, o := range frozen.Objects {
+		if !slices.Contains(frozenNames, o.Name) || o.Class != "GLACIER" {
+			t.Errorf("named: %+v", o)
+		}
+		_, err := client.RestoreObject(t.Context(), &awss3.RestoreObjectInput{Bucket: &bucket, Key: &o.Name, RestoreRequest: &types.RestoreRequest{
+			Days: aws.Int32(7), GlacierJobParameters: &types.GlacierJobParameters{Tier: types.TierStandard},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := replayed(t, warm); err != nil || !slices.Equal(got, want) {
+		t.Errorf("restored: %d changes (%v), want %d", len(got), err, len(want))
+	}
+}

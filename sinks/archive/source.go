@@ -1,0 +1,124 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"strconv"
+	"sync"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Partition is the one partition that an archive is as a source.
+const Partition = "archive"
+
+// SourceOptions say what is replayed.
+type SourceOptions struct {
+	Store     Lister                  // required
+	Read      ReadOptions             // what of it
+	Decoder   pipeline.DecoderOptions // how records become changes; TableInKey as in Read
+	PageBytes int                     // size of the pages. Default: 1 MiB
+}
+
+// Source replays an archive: each version of an item once, the versions of an
+// item in their order. Read is for one goroutine; Progress for any.
+type Source struct {
+	o       SourceOptions
+	decoder *pipeline.Decoder
+	cancel  context.CancelCauseFunc
+	next    func() ([]Entry, error, bool)
+	stop    func()
+	pages   int
+	ended   error // what ended it
+
+	mu       sync.Mutex
+	progress ReadProgress
+}
+
+var _ pipeline.Source = (*Source)(nil)
+
+// ErrPlain means that an archive holds projections, which tell too little to be replayed.
+var ErrPlain = errors.New("archive: it was written with images: plain_json, for people and query engines; only what is written with images: dynamodb_json replays")
+
+// NewSource is a source of what o names; nothing is read yet. Close it.
+func NewSource(o SourceOptions) (*Source, error) {
+	if o.Store == nil {
+		return nil, errors.New("archive: Store is nil: give the store that holds the objects")
+	}
+	if err := o.Read.check(); err != nil {
+		return nil, err
+	}
+	o.PageBytes = cmp.Or(o.PageBytes, 1<<20)
+	s := &Source{o: o, decoder: pipeline.NewDecoder(o.Decoder)}
+	told := o.Read.Progress
+	o.Read.Progress = func(p ReadProgress) {
+		s.mu.Lock()
+		s.progress = p
+		s.mu.Unlock()
+		if told != nil {
+			told(p)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s.cancel = cancel
+	s.next, s.stop = iter.Pull2(readGroups(ctx, o.Store, o.Read, o.Store.List(ctx, o.Read.Prefix)))
+	return s, nil
+}
+
+// Read returns the next page, undecoded, and io.EOF behind the last. The first takes
+// as long as it takes to sort what is small. Where ctx ends it, it ends for good.
+func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
+	if s.ended != nil {
+		return nil, s.ended
+	}
+	stop := context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })
+	defer stop()
+	lines := make([]byte, 0, s.o.PageBytes+s.o.PageBytes/8)
+	for len(lines) < s.o.PageBytes && s.ended == nil {
+		same, err, more := s.next()
+		switch {
+		case !more:
+			s.ended = io.EOF
+		case err != nil:
+			s.ended = err
+		default:
+			e := best(same)
+			if isPlain(e.Line) {
+				s.ended = ErrPlain
+				break
+			}
+			lines = append(append(lines, e.Line...), '\n')
+		}
+	}
+	if ctx.Err() != nil && !errors.Is(s.ended, io.EOF) {
+		s.ended = context.Cause(ctx)
+	}
+	if len(lines) == 0 {
+		return nil, s.ended
+	}
+	s.pages++
+	return &pipeline.Page{
+		Partition: Partition,
+		Position:  pipeline.Position(strconv.Itoa(s.pages)),
+		Bytes:     cap(lines),
+		Decode:    func() (*pipeline.Page, error) { return s.decoder.DecodeLines(lines), nil },
+	}, nil
+}
+
+// Progress is how far the reading of objects has come.
+func (s *Source) Progress() ReadProgress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.progress
+}
+
+// Close ends the reading and removes what it had on disk.
+func (s *Source) Close() error {
+	s.cancel(io.ErrClosedPipe)
+	s.stop()
+	s.ended = cmp.Or(s.ended, io.EOF)
+	return nil
+}

@@ -1,0 +1,193 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// spillFanIn is how many spills are merged at once: each takes about a megabyte.
+const spillFanIn = 32
+
+// spills are sorted runs on disk, for as long as a reading lasts. Those of a level are
+// merged into one of the next when they are many, so that an entry is written a few
+// times at most, whatever there is.
+type spills struct {
+	dir    string // where the folder is made
+	folder string // "": not made yet
+	levels [][]string
+	n      int
+}
+
+// add writes what is left of m, and lets go of it.
+func (s *spills) add(ctx context.Context, m *merge) error {
+	return s.put(ctx, m, 0)
+}
+
+func (s *spills) put(ctx context.Context, m *merge, level int) error {
+	path, err := s.write(ctx, m)
+	if err != nil || path == "" {
+		return err
+	}
+	if level == len(s.levels) {
+		s.levels = append(s.levels, nil)
+	}
+	s.levels[level] = append(s.levels[level], path)
+	if len(s.levels[level]) < spillFanIn {
+		return nil
+	}
+	full := s.levels[level]
+	s.levels[level] = nil
+	next := &merge{}
+	defer next.close()
+	for _, path := range full {
+		if err := s.openOne(ctx, next, path); err != nil {
+			return err
+		}
+	}
+	return s.put(ctx, next, level+1)
+}
+
+// open opens all that is left, at most a fan-in: the few of each level are merged first.
+func (s *spills) open(ctx context.Context, m *merge) error {
+	for level := 0; level < len(s.levels)-1; level++ {
+		if len(s.levels[level]) == 0 {
+			continue
+		}
+		up := &merge{}
+		for _, path := range s.levels[level] {
+			if err := s.openOne(ctx, up, path); err != nil {
+				up.close()
+				return err
+			}
+		}
+		s.levels[level] = nil
+		err := s.put(ctx, up, level+1)
+		up.close()
+		if err != nil {
+			return err
+		}
+	}
+	for _, paths := range s.levels {
+		for _, path := range paths {
+			if err := s.openOne(ctx, m, path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *spills) write(ctx context.Context, m *merge) (path string, err error) {
+	if m.Len() == 0 {
+		return "", nil
+	}
+	if s.folder == "" {
+		if s.folder, err = os.MkdirTemp(s.dir, "tablewake-archive-*"); err != nil { // for its owner alone
+			return "", fmt.Errorf("archive: make a folder for what does not fit into memory: %w", err)
+		}
+	}
+	s.n++
+	path = filepath.Join(s.folder, fmt.Sprint(s.n))
+	f, err := os.Create(path)
+	if err == nil {
+		err = errors.Join(writeSpill(ctx, f, m), f.Close())
+	}
+	if err != nil {
+		return "", fmt.Errorf("archive: merge by way of %s: %w", s.folder, err)
+	}
+	return path, nil
+}
+
+func writeSpill(ctx context.Context, w io.Writer, m *merge) error {
+	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(z)
+	var text []byte
+	for {
+		e, err := m.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return errors.Join(out.Flush(), z.Close())
+		}
+		if err != nil {
+			return errors.Join(err, z.Close())
+		}
+		text = e.Version.Append(text[:0])
+		for _, field := range [][]byte{[]byte(e.Key), text, e.Line} {
+			if _, err := out.Write(binary.AppendUvarint(nil, uint64(len(field)))); err != nil {
+				return errors.Join(err, z.Close())
+			}
+			if _, err := out.Write(field); err != nil {
+				return errors.Join(err, z.Close())
+			}
+		}
+	}
+}
+
+func (s *spills) openOne(ctx context.Context, m *merge, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return m.add(ctx, &spillRun{file: f, plain: z, in: bufio.NewReader(z)})
+}
+
+// close removes everything.
+func (s *spills) close() error {
+	if s.folder == "" {
+		return nil
+	}
+	return os.RemoveAll(s.folder)
+}
+
+// spillRun reads one spill. Its file goes when it is through.
+type spillRun struct {
+	file  *os.File
+	plain *zstd.Decoder
+	in    *bufio.Reader
+}
+
+func (r *spillRun) next(ctx context.Context) (Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return Entry{}, err
+	}
+	var fields [3][]byte
+	for i := range fields {
+		n, err := binary.ReadUvarint(r.in)
+		if i == 0 && errors.Is(err, io.EOF) {
+			return Entry{}, io.EOF
+		}
+		if err == nil {
+			fields[i] = make([]byte, n)
+			_, err = io.ReadFull(r.in, fields[i])
+		}
+		if err != nil {
+			return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)
+		}
+	}
+	v, err := pipeline.ParseVersion(string(fields[1]))
+	if err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)
+	}
+	return Entry{Key: pipeline.Key(fields[0]), Version: v, Line: fields[2]}, nil
+}
+
+func (r *spillRun) close() error {
+	r.plain.Close()
+	return errors.Join(r.file.Close(), os.Remove(r.file.Name()))
+}
