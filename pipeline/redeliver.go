@@ -21,13 +21,21 @@ type RouteInfo struct {
 	Name       string
 	Suppressed bool // it plans and writes nothing
 	Guarded    bool // versions decide: later changes may come before earlier ones; see Guarded
+
+	Wrote  time.Time // when a Write, of a Run or a Redeliver, last had a change that did not fail; zero: none had yet
+	Failed time.Time // when one last had a change that failed for now; zero: none had yet
 }
+
+// Well tells whether the sink takes what it is given, as far as is known: nothing has
+// failed for now since something succeeded.
+func (r RouteInfo) Well() bool { return r.Failed.IsZero() || r.Wrote.After(r.Failed) }
 
 // Routes are the pipeline's ways to its sinks, in their order.
 func (p *Pipeline) Routes() []RouteInfo {
 	infos := make([]RouteInfo, len(p.routes))
 	for i, r := range p.routes {
 		infos[i] = RouteInfo{Name: r.Name, Suppressed: r.Suppress != "", Guarded: r.guarded}
+		infos[i].Wrote, infos[i].Failed = r.health.times()
 	}
 	return infos
 }

@@ -24,6 +24,7 @@ type route struct {
 	letters    bool // permanent failures go to dead letters
 	ledger     SinkLedger
 	newest     newest
+	health     health
 	tel        *sinkTelemetry
 	slabs      slabs
 }
@@ -122,6 +123,7 @@ func (r *route) call(ctx context.Context, ds []Delivery, errs []error) (whole er
 		if v := recover(); v != nil {
 			whole = recovered(r.stage, v)
 		}
+		r.health.see(whole, errs)
 	}()
 	err := r.Sink.Write(ctx, ds)
 	partial, ok := errors.AsType[*BatchError](err)

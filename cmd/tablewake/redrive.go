@@ -26,7 +26,7 @@ type redriveOptions struct {
 	local   string
 	sink    string
 	key     string
-	class   string
+	classes []string
 	dryRun  bool
 	discard bool
 	notify  bool
@@ -67,7 +67,7 @@ sink, and what waited behind them comes with the next redrive.`,
 	f.StringVar(&o.local, "local", "", "the folder that a replay wrote (required)")
 	f.StringVar(&o.sink, "sink", "", "letters of this sink only")
 	f.StringVar(&o.key, "key", "", "letters of this item only, its key as query dead shows it")
-	f.StringVar(&o.class, "class", "", "letters of this class only: "+classes)
+	f.StringSliceVar(&o.classes, "class", nil, "letters of these classes only: "+classes)
 	f.BoolVar(&o.dryRun, "dry-run", false, "count, and deliver nothing")
 	f.BoolVar(&o.discard, "discard", false, "remove the letters, and deliver none; needs --sink, --key or --class")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
@@ -87,7 +87,7 @@ func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
 	switch {
 	case o.local == "":
 		return usageError("--local is missing: name the folder that a replay wrote")
-	case o.discard && o.sink == "" && o.key == "" && o.class == "":
+	case o.discard && o.sink == "" && o.key == "" && len(o.classes) == 0:
 		return usageError("--discard removes letters for good: say which, with --sink, --key or --class")
 	case o.sink != "" && !slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == o.sink }) && !o.discard:
 		return usageError("--sink %q: %s has no such sink", o.sink, cfg.File)
@@ -153,7 +153,7 @@ func (o *redriveOptions) redrive(ctx context.Context, cfg *config.Config, stores
 	}
 	return redrive.Run(ctx, redrive.Options{
 		Pipeline: p, Letters: letters, Quarantine: marks, Decoder: o.decoder(cfg),
-		Name: cfg.Name, Sink: o.sink, Key: pipeline.Key(o.key), Class: o.class,
+		Name: cfg.Name, Sink: o.sink, Key: pipeline.Key(o.key), Classes: o.classes,
 		DryRun: o.dryRun, Discard: o.discard, Mask: mask,
 		Progress: func(r redrive.Report) {
 			total := 0

@@ -7,6 +7,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
+// Releaser is implemented by stores that keep what they read from other readers, as a
+// queue does. Release gives it back; who reads through calls it when it is done, and may
+// read again after it.
+type Releaser interface {
+	Release(ctx context.Context) error
+}
+
 // Store is dead letters that can be worked through. All of it may be called by
 // several goroutines, also while a pipeline puts letters.
 type Store interface {

@@ -57,7 +57,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 		}
 		id := deadletter.ID(&l)
 		why := errors.New("it is not of the class that was asked for")
-		if r.Class == "" || r.Class == l.Class {
+		if r.asked(l.Class) {
 			if r.Discard && r.Sink == "" && !r.DryRun {
 				if err := r.Letters.Remove(ctx, []string{id}); err != nil {
 					return err

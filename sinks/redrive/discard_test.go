@@ -14,7 +14,7 @@ func TestRun_DiscardKeepsTheMarkOfWhatDoesNotDecode(t *testing.T) {
 	w.run(t, record("a", 1, text))
 	w.run(t, record("a", 2, "")) // alone: else it may hold the key before the first one fails
 	w.free.fail = nil
-	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Key, o.Class = true, "a", "write" })
+	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Key, o.Classes = true, "a", []string{"write"} })
 	if w.marks.list() != "free:a" {
 		t.Errorf("marks %q, letters %s", w.marks.list(), w.box.list())
 	}

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/deadletter"
@@ -43,10 +44,10 @@ type Options struct {
 	// that names its own are that letter's.
 	Decoder pipeline.DecoderOptions
 
-	Name  string       // letters of the pipeline of that name only. Default: of any
-	Sink  string       // letters of that sink only. Default: of all
-	Key   pipeline.Key // letters of that item only. Default: of all
-	Class string       // letters of that class only. Default: of all
+	Name    string       // letters of the pipeline of that name only. Default: of any
+	Sink    string       // letters of that sink only. Default: of all
+	Key     pipeline.Key // letters of that item only. Default: of all
+	Classes []string     // letters of these classes only. Default: of all
 
 	DryRun  bool // count, and deliver nothing
 	Discard bool // remove the letters and deliver none: what they say is lost
@@ -77,7 +78,9 @@ type run struct {
 // is in the report; the error is that the redrive itself could not go on, as when the
 // letters or the marks cannot be read, or ctx is done. The report is good beside an
 // error too.
-func Run(ctx context.Context, o Options) (Report, error) {
+//
+// It lets go of letters that the store keeps for it ([deadletter.Releaser]).
+func Run(ctx context.Context, o Options) (report Report, err error) {
 	switch {
 	case o.Pipeline == nil:
 		return Report{}, errors.New("redrive: Pipeline is nil: give the pipeline of the sinks")
@@ -98,13 +101,30 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if _, ok := r.routes[o.Sink]; o.Sink != "" && !ok {
 		return Report{}, fmt.Errorf("redrive: the pipeline has no sink %q", o.Sink)
 	}
+	defer func() {
+		if failed := release(ctx, o.Letters); failed != nil {
+			err = errors.Join(err, fmt.Errorf("redrive: %w", failed))
+		}
+	}()
 	for again := true; again; {
-		var err error
 		if again, err = r.pass(ctx); err != nil {
 			return r.report, fmt.Errorf("redrive: %w", err)
 		}
 	}
 	return r.report, nil
+}
+
+// release gives back what a store keeps for its reader, also when ctx is done.
+func release(ctx context.Context, letters deadletter.Store) error {
+	if l, ok := letters.(deadletter.Releaser); ok {
+		return l.Release(context.WithoutCancel(ctx))
+	}
+	return nil
+}
+
+// asked tells whether a class is one that was asked for.
+func (r *run) asked(class string) bool {
+	return len(r.Classes) == 0 || slices.Contains(r.Classes, class)
 }
 
 // pass works through what is there now. It is true when more may have come meanwhile.

@@ -115,7 +115,7 @@ func TestRun_WhatFailsAgainStays(t *testing.T) {
 	}
 
 	// What can never be delivered is given up on, by name; what is behind it comes.
-	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Class, o.Key = true, "write", "a" })
+	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Classes, o.Key = true, []string{"write"}, "a" })
 	if got := w.box.list(); sorted(got) != sorted("free:a4:quarantined free:a5:quarantined") || w.free.take() != "" {
 		t.Errorf("after the discard: %s", got)
 	}
@@ -171,7 +171,7 @@ func TestRun_Filters(t *testing.T) {
 	w.safe.take()
 	w.free.fail, w.safe.fail = nil, nil
 	// What is not asked for keeps what is behind it back.
-	if report := w.redrive(t, func(o *redrive.Options) { o.Class = "quarantined" }); report.Delivered() != 0 || report.Sinks["free"].Waiting != 1 {
+	if report := w.redrive(t, func(o *redrive.Options) { o.Classes = []string{"quarantined"} }); report.Delivered() != 0 || report.Sinks["free"].Waiting != 1 {
 		t.Errorf("of the class quarantined: %+v", report)
 	}
 	if w.redrive(t, func(o *redrive.Options) { o.Key = "b" }); w.safe.take() != "b2" || w.free.take() != "" {

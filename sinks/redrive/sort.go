@@ -102,7 +102,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 			continue // it came again long after it came first
 		}
 		seen[id] = true
-		one := ref{place: place{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)), chosen: r.Class == "" || r.Class == l.Class}
+		one := ref{place: place{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)), chosen: r.asked(l.Class)}
 		if r.failed[id] {
 			one.state = failed
 		}

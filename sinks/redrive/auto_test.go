@@ -1,0 +1,276 @@
+package redrive_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/redrive"
+)
+
+// outages is a world whose sink without versions is down while it is told to be, and
+// refuses changes for good that it is told to.
+type outages struct {
+	*world
+	down    atomic.Bool
+	refuses func(c *pipeline.Change) bool
+	tries   atomic.Int64
+	log     bytes.Buffer
+	stop    context.CancelFunc
+	err     chan error
+}
+
+// auto starts Auto beside the world, in a bubble.
+func auto(t *testing.T, change ...func(*redrive.AutoOptions)) *outages {
+	w := &outages{err: make(chan error, 1)}
+	w.world = newWorld(t, func(o *pipeline.Options) { o.MaxHold, o.Backoff = time.Hour, pipeline.Backoff{Max: time.Minute} })
+	w.free.fail = func(c *pipeline.Change) error {
+		w.tries.Add(1)
+		switch {
+		case w.down.Load():
+			return pipeline.Transient(errBad)
+		case w.refuses != nil && w.refuses(c):
+			return errBad
+		}
+		return nil
+	}
+	o := redrive.AutoOptions{
+		Options: redrive.Options{Pipeline: w, Letters: w.box, Quarantine: w.marks, Name: "shop"},
+		Logger:  slog.New(slog.NewTextHandler(&w.log, nil)),
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	w.stop = stop
+	go func() { w.err <- redrive.Auto(ctx, o) }()
+	return w
+}
+
+func (w *outages) end(t *testing.T) {
+	t.Helper()
+	w.stop()
+	if err := <-w.err; err != nil {
+		t.Errorf("Auto ended with %v", err)
+	}
+}
+
+// What an outage left is delivered in order once the sink is well, whoever notices that:
+// what is written to it meanwhile, or a try with the letters themselves.
+func TestAuto(t *testing.T) {
+	for _, traffic := range []bool{true, false} {
+		t.Run(fmt.Sprintf("traffic=%v", traffic), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := auto(t)
+				w.down.Store(true)
+				w.run(t, record("a", 1, text), record("b", 2, text), record("a", 3, text))
+				if got := w.box.list(); got != "free:a1:held free:a3:quarantined free:b2:held" && got != "free:a1:held free:b2:held free:a3:quarantined" && got != "free:b2:held free:a1:held free:a3:quarantined" {
+					t.Fatalf("letters %s", got)
+				}
+				time.Sleep(5 * time.Hour)
+				if got := w.free.take(); got != "" {
+					t.Errorf("the sink is down and got %s", got)
+				}
+				w.down.Store(false)
+				soon := 31 * time.Minute // Wait.Max, and what it takes to look
+				if traffic {
+					w.fails(t)
+					w.run(t, record("c", 4, text))
+					w.free.take()
+					soon = time.Minute
+				}
+				time.Sleep(soon)
+				synctest.Wait()
+				if got := w.free.take(); got != "a1 b2 a3" && got != "a1 a3 b2" {
+					t.Errorf("the sink got %s", got)
+				}
+				if w.box.list() != "" || w.marks.list() != "" {
+					t.Errorf("left: letters %s, marks %s", w.box.list(), w.marks.list())
+				}
+				w.end(t)
+				if log := w.log.String(); !strings.Contains(log, "level=INFO") || !strings.Contains(log, "delivered=3") || strings.Contains(log, "errorString:") {
+					t.Errorf("the log is %s", log)
+				}
+			})
+		})
+	}
+}
+
+// fails has one write fail for now, as traffic in an outage does.
+func (w *outages) fails(t *testing.T) {
+	t.Helper()
+	w.down.Store(true)
+	go func() {
+		time.Sleep(time.Second)
+		w.down.Store(false)
+	}()
+	w.run(t, record("d", 9, text))
+}
+
+// A sink that stays down is tried seldom: what lies there is no load on it.
+func TestAuto_StaysDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := auto(t)
+		w.down.Store(true)
+		w.run(t, record("a", 1, text), record("b", 2, text))
+		time.Sleep(2 * time.Hour)
+		before := w.tries.Load()
+		time.Sleep(24 * time.Hour)
+		if n := w.tries.Load() - before; n < 24 || n > 24*60/5*2 {
+			t.Errorf("two letters were tried %d times in a day", n)
+		}
+		w.end(t)
+		if got := w.marks.list(); got != "free:a free:b" {
+			t.Errorf("marks %s", got)
+		}
+	})
+}
+
+// What was refused for good stays, with what waits behind it: somebody has to mend it.
+// What an outage left before it is delivered.
+func TestAuto_LeavesWhatWasRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := auto(t)
+		w.refuses = func(c *pipeline.Change) bool { return nth(c) == 2 }
+		w.run(t, record("b", 2, text), record("b", 3, text))
+		w.down.Store(true)
+		w.run(t, record("a", 1, text))
+		w.down.Store(false)
+		w.refuses = nil
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if got := w.free.take(); got != "a1" {
+			t.Errorf("the sink got %s", got)
+		}
+		if got := w.box.list(); got != "free:b2:write free:b3:quarantined" || w.marks.list() != "free:b" {
+			t.Errorf("letters %s, marks %s", got, w.marks.list())
+		}
+		w.redrive(t)
+		if got := w.free.take(); got != "b2 b3" {
+			t.Errorf("redriven by hand the sink got %s", got)
+		}
+		w.end(t)
+	})
+}
+
+// A letter that is refused now fails again each time it is tried: seldom.
+func TestAuto_IsRefusedNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := auto(t)
+		w.down.Store(true)
+		w.run(t, record("a", 1, text))
+		w.refuses = func(*pipeline.Change) bool { return true }
+		w.down.Store(false)
+		before := w.tries.Load()
+		time.Sleep(24 * time.Hour)
+		if n := w.tries.Load() - before; n < 12 || n > 24*60/5 {
+			t.Errorf("it was tried %d times in a day", n)
+		}
+		w.end(t)
+		if w.box.list() != "free:a1:held" || w.marks.list() != "free:a" {
+			t.Errorf("letters %s, marks %s", w.box.list(), w.marks.list())
+		}
+	})
+}
+
+// Without marks the letters tell that there is something.
+func TestAuto_WithoutQuarantine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := auto(t, func(o *redrive.AutoOptions) { o.Quarantine = nil })
+		w.down.Store(true)
+		w.run(t, record("a", 1, text))
+		w.down.Store(false)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := w.free.take(); got != "a1" || w.box.list() != "" {
+			t.Errorf("the sink got %s; letters %s", got, w.box.list())
+		}
+		w.end(t)
+	})
+}
+
+// unreadable are letters that cannot be read for a while, and that are given back.
+type unreadable struct {
+	*box
+	fail     error
+	until    time.Time
+	released atomic.Int64
+}
+
+func (u *unreadable) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
+	if u.fail != nil && time.Now().Before(u.until) {
+		return func(yield func(pipeline.DeadLetter, error) bool) { yield(pipeline.DeadLetter{}, u.fail) }
+	}
+	return u.box.Read(ctx)
+}
+
+func (u *unreadable) Release(context.Context) error {
+	u.released.Add(1)
+	return nil
+}
+
+// An error of the letters is logged without its text and it comes again; what it read it gives back; one
+// that nothing survives ends it.
+func TestAuto_Errors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		letters := &unreadable{fail: errors.New("canary"), until: time.Now().Add(3 * time.Hour)}
+		w := auto(t, func(o *redrive.AutoOptions) { letters.box = o.Letters.(*box); o.Letters = letters })
+		w.down.Store(true)
+		w.run(t, record("a", 1, text))
+		w.down.Store(false)
+		time.Sleep(5 * time.Hour)
+		synctest.Wait()
+		if got := w.free.take(); got != "a1" {
+			t.Errorf("the sink got %s", got)
+		}
+		w.end(t)
+		if log := w.log.String(); !strings.Contains(log, "level=ERROR") || strings.Contains(log, "canary") {
+			t.Errorf("the log is %s", log)
+		}
+		if letters.released.Load() == 0 {
+			t.Error("what it read it never gave back")
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		gone := pipeline.Fatal(errors.New("no such bucket"))
+		w := auto(t, func(o *redrive.AutoOptions) {
+			o.Letters = &unreadable{box: o.Letters.(*box), fail: gone, until: time.Now().Add(time.Hour * 9)}
+		})
+		w.down.Store(true)
+		w.run(t, record("a", 1, text))
+		if err := <-w.err; !errors.Is(err, gone) || !strings.Contains(err.Error(), `sink "free"`) {
+			t.Errorf("Auto ended with %v", err)
+		}
+		w.stop()
+	})
+}
+
+func TestAuto_Options(t *testing.T) {
+	w := newWorld(t)
+	whole := redrive.Options{Pipeline: w, Letters: w.box}
+	with := func(change func(*redrive.Options)) redrive.AutoOptions {
+		o := whole
+		change(&o)
+		return redrive.AutoOptions{Options: o}
+	}
+	for want, o := range map[string]redrive.AutoOptions{
+		"Pipeline and Letters": {},
+		"leave out Sink":       with(func(o *redrive.Options) { o.Sink = "free" }),
+		"leave out Sink, Key":  with(func(o *redrive.Options) { o.Classes = []string{"held"} }),
+		"Discard":              with(func(o *redrive.Options) { o.Discard = true }),
+		"Every":                {Options: whole, Every: -1},
+	} {
+		if err := redrive.Auto(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one of %q", err, want)
+		}
+	}
+}
