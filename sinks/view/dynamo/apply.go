@@ -66,16 +66,17 @@ type writer struct {
 }
 
 func (w *writer) write(ctx context.Context, m *view.Mutation) view.Result {
-	if err := checkKey(w.target.Table, m.PK, m.SK); err != nil {
+	version := m.Version.String()
+	row := item(w.target, m, version, w.Expiry().Unix())
+	if err := checkKey(w.target.Table, row); err != nil {
 		return view.Result{Err: err}
 	}
-	if n := sizeOfRow(w.target, m); n > maxItem {
+	if n := sizeOfItem(row); n > maxItem {
 		return view.Result{Err: tooLarge("the row", n)}
 	}
-	version := m.Version.String()
 	err := w.Write(ctx, dynamo.Action{Put: &types.Put{
 		TableName:                &w.target.Name,
-		Item:                     item(w.target, m, version, w.Expiry().Unix()),
+		Item:                     row,
 		ConditionExpression:      aws.String(onlyOver),
 		ExpressionAttributeNames: w.names,
 		ExpressionAttributeValues: map[string]types.AttributeValue{

@@ -54,14 +54,14 @@ func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeli
 func (s *Store) contribution(of dynamo.Target, w *view.ContributionWrite) (dynamo.Action, error) {
 	ref := s.ContributionRef(of, w.Source)
 	shares := w.Now.AppendShares(nil)
-	if n := len(shares) + maxPartitionKey; n > maxItem {
-		return dynamo.Action{}, tooLarge("what the item counts for", n)
-	}
 	item := maps.Clone(ref.Key)
 	item[contributionVersion] = dynamo.S(w.Now.Version.String())
 	item[contributionShares] = &types.AttributeValueMemberB{Value: shares}
 	if len(w.Now.Shares) == 0 {
 		s.Stamp(item)
+	}
+	if n := sizeOfItem(item); n > maxItem {
+		return dynamo.Action{}, tooLarge("what the item counts for", n)
 	}
 	put := &types.Put{TableName: aws.String(ref.Table), Item: item}
 	if w.Was.IsZero() {

@@ -56,10 +56,11 @@ func refOf(t view.Table, row state.Row) (dynamo.Ref, error) {
 	if err != nil {
 		return dynamo.Ref{}, fmt.Errorf("dynamodb: a row is no key of table %s: %w", t.Name, err)
 	}
-	if err := checkKey(t, pk, sk); err != nil {
+	key := keyOf(t, pk, sk)
+	if err := checkKey(t, key); err != nil {
 		return dynamo.Ref{}, err
 	}
-	return dynamo.Ref{Table: t.Name, Key: keyOf(t, pk, sk)}, nil
+	return dynamo.Ref{Table: t.Name, Key: key}, nil
 }
 
 func keyOf(t view.Table, pk, sk pipeline.Value) dynamo.Item {

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -88,38 +88,15 @@ func item(t view.Target, m *view.Mutation, version string, expires int64) map[st
 	return it
 }
 
-// sizeOfRow is the size of the item that a mutation puts, in bytes.
-func sizeOfRow(t view.Target, m *view.Mutation) int {
-	n := len(t.PK) + sizeOf(m.PK) + sizeOfColumns(m.Attributes)
-	if t.SK != "" {
-		n += len(t.SK) + sizeOf(m.SK)
-	}
-	n += len(markAttribute) + sizeOfTexts(
-		markVersion, m.Version.String(), markPipeline, t.Pipeline, markView, t.View, markSource, string(m.Source))
-	if m.Tombstone {
-		n += len(expiresAttribute) + sizeOfNumber(pipeline.DecimalOf(time.Now().Unix()))
-	}
-	return n
-}
-
-// sizeOfTexts is what a map counts for whose values are S, given by name and text.
-func sizeOfTexts(texts ...string) int {
-	n := 3
-	for i := 0; i < len(texts); i += 2 {
-		n += 1 + sizeOfText(texts[i], texts[i+1])
-	}
-	return n
-}
-
 // checkKey is the error of a row's key that no item can have.
-func checkKey(t view.Table, pk, sk pipeline.Value) error {
-	if n := sizeOf(pk); n > maxPartitionKey || n == 0 {
+func checkKey(t view.Table, key dynamo.Item) error {
+	if n := sizeOf(key[t.PK]); n > maxPartitionKey || n == 0 {
 		return badKey("partition", t.PK, n, maxPartitionKey)
 	}
 	if t.SK == "" {
 		return nil
 	}
-	if n := sizeOf(sk); n > maxSortKey || n == 0 {
+	if n := sizeOf(key[t.SK]); n > maxSortKey || n == 0 {
 		return badKey("sort", t.SK, n, maxSortKey)
 	}
 	return nil

@@ -2,9 +2,11 @@ package dynamo
 
 import (
 	"fmt"
+	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
 // What DynamoDB takes, in bytes (Developer Guide, Constraints).
@@ -14,66 +16,72 @@ const (
 	maxSortKey      = 1024
 )
 
-// sizeOf is what a value counts for in the size of its item, in bytes (Developer
-// Guide, Item sizes and formats). Of a number DynamoDB says it approximately: a byte
-// for every two digits, and one more.
-func sizeOf(v pipeline.Value) int {
-	switch v.Kind() {
-	case pipeline.KindS:
-		text, _ := v.Text()
-		return len(text)
-	case pipeline.KindN:
-		d, _ := v.Number()
-		return sizeOfNumber(d)
-	case pipeline.KindB:
-		b, _ := v.Bytes()
-		return len(b)
-	case pipeline.KindBOOL, pipeline.KindNULL:
-		return 1
-	case pipeline.KindM:
-		n := 3
-		for name, e := range v.Members() {
-			n += 1 + len(name) + sizeOf(e)
-		}
-		return n
-	case pipeline.KindL:
-		n := 3
-		for _, e := range v.Elements() {
-			n += 1 + sizeOf(e)
-		}
-		return n
-	default: // sets
-		n := 0
-		for _, e := range v.Elements() {
-			n += sizeOf(e)
-		}
-		return n
-	}
-}
-
-func sizeOfNumber(d pipeline.Decimal) int {
-	digits, exponent := d.Digits()
-	n := len(digits) + exponent&1 // the pairs stand on both sides of the point
-	size := 1 + (n+1)/2
-	if d.Sign() < 0 {
-		size++
-	}
-	return size
-}
-
-// sizeOfColumns is what attributes count for, with their names.
-func sizeOfColumns(columns []view.Column) int {
+// sizeOfItem is the size of an item, by which DynamoDB limits and bills it, in bytes
+// (Developer Guide, Item sizes and formats).
+func sizeOfItem(item dynamo.Item) int {
 	n := 0
-	for _, c := range columns {
-		n += len(c.Name) + sizeOf(c.Value)
+	for name, v := range item {
+		n += len(name) + sizeOf(v)
 	}
 	return n
 }
 
-// sizeOfText is what an attribute that is an S counts for.
-func sizeOfText(name, text string) int { return len(name) + len(text) }
+// sizeOf is what a value counts for. Of a number DynamoDB tells it approximately: a
+// byte for every two digits, and one more.
+func sizeOf(av types.AttributeValue) int {
+	n := 0
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberN:
+		return sizeOfNumber(v.Value)
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	case *types.AttributeValueMemberBOOL, *types.AttributeValueMemberNULL:
+		return 1
+	case *types.AttributeValueMemberM:
+		n = 3 + len(v.Value) + sizeOfItem(v.Value)
+	case *types.AttributeValueMemberL:
+		n = 3 + len(v.Value)
+		for _, e := range v.Value {
+			n += sizeOf(e)
+		}
+	case *types.AttributeValueMemberSS:
+		for _, e := range v.Value {
+			n += len(e)
+		}
+	case *types.AttributeValueMemberNS:
+		for _, e := range v.Value {
+			n += sizeOfNumber(e)
+		}
+	case *types.AttributeValueMemberBS:
+		for _, e := range v.Value {
+			n += len(e)
+		}
+	}
+	return n
+}
 
-// tooLarge is the error of a row that no item can hold.
+// sizeOfNumber is that of a number as pipeline.Decimal writes it: in full, without an exponent.
+func sizeOfNumber(text string) int {
+	text, negative := strings.CutPrefix(text, "-")
+	whole, fraction, _ := strings.Cut(text, ".")
+	if whole = strings.TrimLeft(whole, "0"); whole == "" {
+		zeros := len(fraction) - len(strings.TrimLeft(fraction, "0"))
+		fraction = fraction[zeros&^1:] // digits stand in pairs on both sides of the point
+	}
+	if fraction == "" {
+		zeros := len(whole) - len(strings.TrimRight(whole, "0"))
+		whole = whole[:len(whole)-zeros&^1]
+	}
+	n := 1 + (len(whole)+1)/2 + (len(fraction)+1)/2
+	if negative {
+		n++
+	}
+	return n
+}
+
+// tooLarge is the error of what no item can hold.
 func tooLarge(what string, size int) error {
-	return fmt.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep fewer attributes in it", what, size, maxItem)
+	return fmt.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it", what, size, maxItem)
 }

@@ -1,0 +1,233 @@
+package dynamo_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
+)
+
+// metered is a client that asks what each call consumes. DynamoDB Local rounds what the
+// writes of a transaction to a table come to, and reads what is not there for nothing;
+// DynamoDB rounds each item, counts it twice in a transaction, and takes a unit to find
+// nothing (Developer Guide, Read and write operations). So transactions are taken apart here,
+// and what was not found is added.
+type metered struct {
+	*dynamodb.Client
+	mu            sync.Mutex
+	reads, writes float64
+}
+
+func (m *metered) reset() { m.reads, m.writes = 0, 0 }
+
+func (m *metered) count(into *float64, units float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	*into += units
+}
+
+func (m *metered) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.Client.PutItem(ctx, in, o...)
+	if err == nil {
+		m.count(&m.writes, *out.ConsumedCapacity.CapacityUnits)
+	}
+	return out, err
+}
+
+func (m *metered) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.Client.UpdateItem(ctx, in, o...)
+	if err == nil {
+		m.count(&m.writes, *out.ConsumedCapacity.CapacityUnits)
+	}
+	return out, err
+}
+
+func (m *metered) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	db, err := statedynamo.New(statedynamo.Options{Client: m, Table: "state"})
+	if err != nil {
+		return nil, err
+	}
+	before := m.writes
+	for _, a := range in.TransactItems {
+		if err := db.Write(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	m.writes += m.writes - before
+	return new(dynamodb.TransactWriteItemsOutput), nil
+}
+
+func (m *metered) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.Client.BatchGetItem(ctx, in, o...)
+	if err != nil {
+		return out, err
+	}
+	for _, cc := range out.ConsumedCapacity {
+		m.count(&m.reads, *cc.CapacityUnits)
+	}
+	for table, keys := range in.RequestItems {
+		m.count(&m.reads, float64(len(keys.Keys)-len(out.Responses[table])))
+	}
+	return out, nil
+}
+
+func (m *metered) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.Client.Query(ctx, in, o...)
+	if err == nil {
+		m.count(&m.reads, max(1, *out.ConsumedCapacity.CapacityUnits))
+	}
+	return out, err
+}
+
+func attribute(t testing.TB, name, text string) view.Attribute {
+	t.Helper()
+	tpl, err := template.Parse(text, template.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return view.Attribute{Name: name, Template: tpl}
+}
+
+// inserted are the first changes of items, whose key is id.
+func inserted(t testing.TB, items ...sinktest.Item) []*pipeline.Change {
+	t.Helper()
+	var rs []sinktest.Record
+	for i, it := range items {
+		it["id"] = sinktest.Attr{"S": fmt.Sprintf("item-%d", i)}
+		rs = append(rs, sinktest.Record{EventName: "INSERT", Keys: sinktest.Item{"id": it["id"]}, New: it})
+	}
+	s, err := sinktest.Build(rs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Changes
+}
+
+// What a change is said to cost is what DynamoDB says that it consumed.
+func TestCostOf(t *testing.T) {
+	letters := func(n int) sinktest.Attr { return sinktest.Attr{"S": strings.Repeat("x", n)} }
+	number := func(n string) sinktest.Attr { return sinktest.Attr{"N": n} }
+	rows := func(o view.Options) func(s *dynamo.Store) (pipeline.Sink, error) {
+		return func(s *dynamo.Store) (pipeline.Sink, error) {
+			o.Name, o.Pipeline, o.Table, o.Store = "v", "shop", "views", s
+			return view.New(o)
+		}
+	}
+	groups := func(values ...view.Value) func(s *dynamo.Store) (pipeline.Sink, error) {
+		return func(s *dynamo.Store) (pipeline.Sink, error) {
+			return view.NewAggregate(view.AggregateOptions{
+				Name: "v", Pipeline: "shop", Table: "views", PK: attribute(t, "PK", "G#{g}"), SK: attribute(t, "SK", "ALL"), Values: values, Store: s,
+			})
+		}
+	}
+	self := rows(view.Options{PK: attribute(t, "PK", "{@key}"), SK: attribute(t, "SK", "R"), Attributes: []view.Attribute{attribute(t, "a", "{a}"), attribute(t, "n", "{n?}")}})
+	claimed := rows(view.Options{PK: attribute(t, "PK", "G#{g}"), SK: attribute(t, "SK", "R"), Attributes: []view.Attribute{attribute(t, "a", "{a}")}})
+	for _, c := range []struct {
+		name   string
+		sink   func(s *dynamo.Store) (pipeline.Sink, error)
+		item   sinktest.Item
+		writes float64
+		reads  float64
+	}{
+		{"a small row", self, sinktest.Item{"a": letters(10)}, 1, 0},
+		{"a row of 3 KB", self, sinktest.Item{"a": letters(3 << 10), "n": number("-12345678901234567890.123")}, 4, 0},
+		{"a row of maps and lists", self, sinktest.Item{"a": {"M": sinktest.Item{"x": {"L": []sinktest.Attr{letters(500), number("0.001"), {"BOOL": true}, {"NULL": true}}}, "y": {"B": "AAEC"}, "z": letters(600)}}}, 2, 0},
+		{"a row that items claim", claimed, sinktest.Item{"a": letters(10), "g": letters(3)}, 8, 3},
+		{"a large row that items claim", claimed, sinktest.Item{"a": letters(2000), "g": letters(3)}, 16, 3},
+		{"a group", groups(view.Value{Name: "n", Of: "count"}, view.Value{Name: "s", Of: "sum", Path: "n"}), sinktest.Item{"n": number("1.5"), "g": letters(3)}, 4, 1},
+		{"a group with members", groups(view.Value{Name: "lo", Of: "min", Path: "n"}, view.Value{Name: "d", Of: "distinct", Path: "a"}), sinktest.Item{"a": letters(3), "n": number("1.5"), "g": letters(3)}, 8, 3},
+		{"an item that counts nowhere", groups(view.Value{Name: "n", Of: "count"}), sinktest.Item{"a": letters(3)}, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &metered{Client: dynamotest.Open(t).Client("", nil)}
+			s, err := open(t.Context(), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Create(t.Context(), view.Table{Name: "views", PK: "PK", SK: "SK"}, dynamo.KeyTypes{}); err != nil {
+				t.Fatal(err)
+			}
+			sink, err := c.sink(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The first change of all touches the target.
+			for i, change := range inserted(t, sinktest.Item{"a": letters(1), "n": number("1"), "g": letters(1)}, c.item) {
+				d := pipeline.Delivery{Change: change}
+				if err := sink.(pipeline.Planner).Plan(&d); err != nil {
+					t.Fatal(err)
+				}
+				cost, ok := dynamo.CostOf(change, d.Ops)
+				m.reset()
+				if err := sink.Write(t.Context(), []pipeline.Delivery{d}); err != nil {
+					t.Fatal(err)
+				}
+				if i == 0 {
+					continue
+				}
+				if !ok || cost.WriteUnits != c.writes || cost.ReadUnits != c.reads || cost.Why == "" {
+					t.Errorf("it is said to cost %+v (%t), want %v write and %v read units", cost, ok, c.writes, c.reads)
+				}
+				if m.writes != c.writes || m.reads != c.reads {
+					t.Errorf("it consumes %v write and %v read units, want %v and %v", m.writes, m.reads, c.writes, c.reads)
+				}
+			}
+		})
+	}
+	if c, ok := dynamo.CostOf(nil, nil); ok {
+		t.Errorf("nothing costs %+v", c)
+	}
+}
+
+// An item is as large as DynamoDB says: one byte more, and a write of it takes one more unit.
+func TestSizes(t *testing.T) {
+	m := &metered{Client: dynamotest.Open(t).Client("", nil)}
+	s, err := open(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "v", Pipeline: "shop"}
+	if err := s.Create(t.Context(), table.Table, dynamo.KeyTypes{}); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, s, table, put("first", 1))
+	for i, v := range []string{
+		`{"S":"é😀"}`, `{"B":"AAEC"}`, `{"BOOL":true}`, `{"NULL":true}`, `{"SS":["a","bcd"]}`, `{"BS":["AAEC"]}`, `{"NS":["12","3"]}`,
+		`{"M":{"a":{"S":"xyz"},"b":{"M":{}}}}`, `{"L":[{"S":"xyz"},{"L":[]},{"BOOL":false}]}`,
+		`{"N":"0"}`, `{"N":"1"}`, `{"N":"12"}`, `{"N":"123"}`, `{"N":"1200"}`, `{"N":"12000"}`, `{"N":"-12"}`, `{"N":"1.5"}`, `{"N":"0.05"}`, `{"N":"0.005"}`,
+		`{"N":"12345678901234567890123456789012345678"}`, `{"N":"-0.00000012345"}`, `{"N":"1000000000000000000000000000000000000"}`,
+	} {
+		m1 := put(fmt.Sprint(i), 1, column(t, "v", v), column(t, "fill", `{"S":""}`))
+		d := pipeline.Delivery{Change: &pipeline.Change{}, Ops: []pipeline.Op{&view.Op{Target: &table, Mutation: m1}}}
+		empty, _ := dynamo.CostOf(d.Change, d.Ops)
+		var bytes int
+		if _, err := fmt.Sscanf(empty.Why, "1 conditional put, %d bytes", &bytes); err != nil {
+			t.Fatal(empty.Why)
+		}
+		for _, over := range []int{0, 1} {
+			m1.Attributes[1].Value = pipeline.StringValue(strings.Repeat("x", 1024-bytes+over))
+			m1.Version = version(t, 2+over)
+			m.reset()
+			apply(t, s, table, m1)
+			if want := float64(1 + over); m.writes != want {
+				t.Errorf("%s, filled up to %d bytes: a write takes %v units, want %v", v, 1024+over, m.writes, want)
+			}
+		}
+	}
+}
