@@ -82,7 +82,7 @@ func (s *Server) made(table string) {
 }
 
 func (s *Server) clean() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	client := dynamodb.New(s.options(nil))
 	s.mu.Lock()
