@@ -24,6 +24,18 @@ var _ pipeline.Op = (*GroupOp)(nil)
 // Target is the aggregate that the op is of.
 func (o *GroupOp) Target() Target { return o.aggregate.target }
 
+// KeyText is the group's key as people are shown it, with what is hidden masked; ""
+// where the item counts nowhere.
+func (o *GroupOp) KeyText() string {
+	switch {
+	case o.Share.Group == "":
+		return ""
+	case o.shown != "":
+		return o.shown
+	}
+	return string(o.aggregate.target.appendRow(nil, o.Share.Group))
+}
+
 // Row is the row that the share counts in, with its shard; "" where the item counts nowhere.
 func (o *GroupOp) Row() state.Row {
 	if o.Share.Group == "" {
@@ -42,11 +54,7 @@ func (o *GroupOp) String() string {
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}
 	b := append(make([]byte, 0, 128), "count in group "...)
-	if o.shown != "" {
-		b = append(b, o.shown...)
-	} else {
-		b = o.aggregate.target.appendRow(b, o.Share.Group)
-	}
+	b = append(b, o.KeyText()...)
 	if n := o.aggregate.shards; n > 1 {
 		b = append(b, " shard "...)
 		b = strconv.AppendInt(b, int64(o.shard), 10)

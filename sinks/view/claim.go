@@ -34,7 +34,7 @@ func (o *ClaimOp) String() string {
 		b = append(b, "; "...)
 	} else {
 		b = append(b, "claim row "...)
-		b = append(b, o.rowText()...)
+		b = append(b, o.KeyText()...)
 		b = append(b, " ("...)
 	}
 	b = append(b, "guarded by item: "...)
@@ -42,8 +42,12 @@ func (o *ClaimOp) String() string {
 	return string(append(b, ')'))
 }
 
-// rowText is the key of the row as explain and errors show it.
-func (o *ClaimOp) rowText() string {
+// KeyText is the key of the row as people are shown it, with what is hidden masked;
+// "" where the item asks for none.
+func (o *ClaimOp) KeyText() string {
+	if o.Row == "" {
+		return ""
+	}
 	if o.shown != "" {
 		return o.shown
 	}

@@ -60,17 +60,22 @@ func (o *Op) String() string {
 	} else {
 		b = append(b, "put row "...)
 	}
-	if o.shown != "" {
-		b = append(b, o.shown...)
-	} else {
-		b = o.Target.appendKey(b, o.Mutation.PK, o.Mutation.SK)
-	}
+	b = append(b, o.KeyText()...)
 	b = append(b, " ("...)
 	b = append(b, o.Step.String()...)
 	if o.flaw != nil {
 		b = append(append(b, "; the change goes to dead letters: "...), o.flaw.Error()...)
 	}
 	return string(append(b, ')'))
+}
+
+// KeyText is the row's key as people are shown it, with what is hidden masked:
+// PK="STATUS#paid" SK="2026-01-02#...".
+func (o *Op) KeyText() string {
+	if o.shown != "" {
+		return o.shown
+	}
+	return string(o.Target.appendKey(nil, o.Mutation.PK, o.Mutation.SK))
 }
 
 func (o *Op) line() string              { return o.row }

@@ -113,7 +113,7 @@ func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, 
 	for _, i := range moving {
 		t := turns[i]
 		if seat := w.seats[t.op.Row]; t.op.Row != "" && seat.Foreign != "" {
-			w.batch.fail(t.line, &foreignError{w.sink.target.View, seat.Foreign, t.op.rowText()})
+			w.batch.fail(t.line, &foreignError{w.sink.target.View, seat.Foreign, t.op.KeyText()})
 			continue
 		}
 		ws = append(ws, t.op.move(guards[i], w.seats, w.sink.collision))
@@ -225,7 +225,7 @@ func (w *claims) read(ctx context.Context, rows []state.Row) error {
 // collides is the error of a claim that waits while another item has its row.
 func (s *Sink) collides(st standing, holder pipeline.Key) error {
 	op := st.turn.op
-	e := &CollisionError{View: s.target.View, Row: op.rowText(), Holder: holder, Source: op.source}
+	e := &CollisionError{View: s.target.View, Row: op.KeyText(), Holder: holder, Source: op.source}
 	if st.row != op.Row { // the guard's, of the same version
 		e.Row = s.mask.Text(string(s.target.appendRow(nil, st.row)))
 	}
