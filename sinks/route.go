@@ -148,28 +148,34 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 		Pipeline: a.cfg.Name,
 		Store:    store,
 		Index:    s.Search.Index,
-		Fields: search.Fields{
-			Include: s.Search.Include,
-			Exclude: s.Search.Exclude,
-			Rename:  s.Search.Rename,
-			Hash:    s.Search.Hash,
-			Numbers: make(map[string]search.Number, len(s.Search.Numbers)),
-		},
-		HMACKey: []byte(a.cfg.HMACKey),
-		HashID:  s.Search.HashID,
-		Routing: s.Search.Routing,
-		Mask:    a.mask(s),
+		Fields:   Fields(s.Search),
+		HMACKey:  []byte(a.cfg.HMACKey),
+		HashID:   s.Search.HashID,
+		Routing:  s.Search.Routing,
+		Mask:     a.mask(s),
 	}
 	if o.Retention, err = a.retentionOfIndex(ctx, store); err != nil {
 		return nil, err
-	}
-	for path, n := range s.Search.Numbers {
-		o.Fields.Numbers[path] = search.Number(n)
 	}
 	if s.Search.When != nil {
 		o.When = s.Search.When
 	}
 	return search.New(o)
+}
+
+// Fields are what a search sink takes of an item, as its store must map it.
+func Fields(s *config.Search) search.Fields {
+	f := search.Fields{
+		Include: s.Include,
+		Exclude: s.Exclude,
+		Rename:  s.Rename,
+		Hash:    s.Hash,
+		Numbers: make(map[string]search.Number, len(s.Numbers)),
+	}
+	for path, n := range s.Numbers {
+		f.Numbers[path] = search.Number(n)
+	}
+	return f
 }
 
 // archive makes the sink, whose objects are cut by the batches of its route.

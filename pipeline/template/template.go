@@ -270,6 +270,16 @@ func (t *Template) wholePath() (*placeholder, bool) {
 	return h, h.source <= fromEach && len(h.calls) == 0
 }
 
+// Path is the path whose value t makes as it is, with its type; false where t makes a
+// text.
+func (t *Template) Path() (string, bool) {
+	h, ok := t.wholePath()
+	if !ok {
+		return "", false
+	}
+	return h.name, true
+}
+
 // escaped tells whether the placeholder's text is percent-encoded by itself.
 func (h *placeholder) escaped() bool {
 	if len(h.calls) == 0 {

@@ -1,0 +1,78 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/archive/s3"
+	notifyaws "github.com/tablewake/tablewake/sinks/notify/aws"
+)
+
+// Archive opens the sink's bucket.
+func (b *Bundle) Archive(ctx context.Context, _ *config.Config, s config.Sink) (archive.Store, error) {
+	a := s.Archive
+	if a.Bucket == "" {
+		return nil, errors.New("no bucket is named: add bucket: NAME")
+	}
+	return open(b, "archive "+s.Name, func() (*s3.Store, error) {
+		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: folder(a), StorageClass: a.StorageClass, KMSKey: a.KMSKey})
+		if err != nil || !b.create {
+			return store, err
+		}
+		return store, store.Create(ctx)
+	})
+}
+
+// folder is the literal beginning of the names of an archive's objects, "" or ending in "/".
+func folder(a *config.Archive) string {
+	name := a.Prefix
+	if a.Key != nil {
+		literal, _ := a.Key.Prefix()
+		name += literal
+	}
+	dir, _ := path.Split(name)
+	return dir
+}
+
+// overflow is where the events go that are too large for a message: the bucket of the
+// first archive, else that of dead letters; nil where there is neither.
+func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
+	bucket, dir := "", ""
+	for _, s := range cfg.Sinks {
+		if s.Archive != nil && bucket == "" {
+			bucket, dir = s.Archive.Bucket, folder(s.Archive)
+		}
+	}
+	if d := cfg.DeadLetters; d != nil && bucket == "" {
+		bucket, dir = d.Bucket, d.Prefix
+	}
+	if bucket == "" {
+		return nil, nil
+	}
+	store, err := s3.New(s3.Options{Client: b.s3, Bucket: bucket, Folder: dir})
+	if err != nil {
+		return nil, err
+	}
+	return &overflow{store, "s3://" + bucket + "/", cmp.Or(dir, "") + archive.Fingerprints + "/"}, nil
+}
+
+// overflow puts events beside the objects of an archive.
+type overflow struct {
+	store  *s3.Store
+	bucket string // s3://BUCKET/
+	folder string
+}
+
+// Put writes the event, unless it is there.
+func (o *overflow) Put(ctx context.Context, name string, body []byte) (string, error) {
+	name = o.folder + name
+	err := o.store.Put(ctx, archive.Object{Name: name, Body: body, ContentType: "application/cloudevents+json"})
+	if err != nil && !errors.Is(err, archive.ErrExists) {
+		return "", err
+	}
+	return o.bucket + name, nil
+}

@@ -1,0 +1,52 @@
+package aws
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/notify"
+	notifyaws "github.com/tablewake/tablewake/sinks/notify/aws"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Notify finds the sink's queue, topic or bus.
+func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) (notify.Store, error) {
+	large, err := b.overflow(cfg)
+	if err != nil {
+		return nil, err
+	}
+	store, err := b.publisher(ctx, s.Notify, large)
+	if err != nil || cfg.State == nil {
+		return store, err
+	}
+	db, err := b.db(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return remembered{store, db}, nil
+}
+
+func (b *Bundle) publisher(ctx context.Context, n *config.Notify, large notifyaws.Overflow) (notify.Store, error) {
+	switch {
+	case n.Queue != "":
+		return notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: b.sqs, Queue: n.Queue, Overflow: large})
+	case n.Topic != "":
+		client := sns.NewFromConfig(b.sdk, func(o *sns.Options) { o.RetryMaxAttempts = attempts })
+		return notifyaws.NewTopic(ctx, notifyaws.TopicOptions{Client: client, Topic: n.Topic, Overflow: large})
+	case n.Bus != "":
+		client := eventbridge.NewFromConfig(b.sdk, func(o *eventbridge.Options) { o.RetryMaxAttempts = attempts })
+		return notifyaws.NewBus(ctx, notifyaws.BusOptions{Client: client, Bus: n.Bus, Overflow: large})
+	}
+	return nil, errors.New("nothing is named that takes the events: add queue, topic or bus")
+}
+
+// remembered is a publisher whose settings the state table remembers: a queue has no
+// place for them.
+type remembered struct {
+	notify.Store
+	state.Fingerprints
+}

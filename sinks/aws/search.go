@@ -1,0 +1,61 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+)
+
+// Search opens the sink's server, and makes its index where it is to be made on start.
+func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) (search.Store, error) {
+	o, err := b.connection(cfg, s.Search.Connection)
+	if err != nil {
+		return nil, err
+	}
+	if s.Search.Fast {
+		o.Mode = opensearch.Fast
+	}
+	o.Indexes = &opensearch.Indexes{
+		Pipeline: cfg.Name, Sink: s.Name, Name: s.Search.Index, Mapping: s.Search.Mapping, Fields: sinks.Fields(s.Search),
+		OnDemand: s.Search.OnDemand, Max: s.Search.MaxIndexes,
+	}
+	return open(b, "search "+s.Name, func() (*opensearch.Store, error) {
+		store, err := opensearch.New(o)
+		if err != nil {
+			return nil, err
+		}
+		return store, store.Open(ctx)
+	})
+}
+
+// connection is how the server of that name is reached.
+func (b *Bundle) connection(cfg *config.Config, name string) (opensearch.Options, error) {
+	if name == "" {
+		return opensearch.Options{}, errors.New("no server is named: add connection: NAME, one of connections")
+	}
+	for _, c := range cfg.Connections {
+		if c.Name != name {
+			continue
+		}
+		o := opensearch.Options{URL: c.OpenSearch, Auth: opensearch.Auth(c.Auth), User: c.User, Password: c.Password, CA: c.CA}
+		if o.Auth != opensearch.SigV4 {
+			return o, nil
+		}
+		o.Region, o.Credentials = cmp.Or(c.Region, b.sdk.Region), b.sdk.Credentials
+		if c.AssumeRole != "" {
+			o.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(b.sdk), c.AssumeRole))
+		}
+		return o, nil
+	}
+	return opensearch.Options{}, fmt.Errorf("no connection is named %q", name)
+}
