@@ -90,6 +90,7 @@ it: materialized views, a search index, an archive, notifications.`,
 		return usageError("%w; see `%s --help`", err, c.CommandPath())
 	})
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitCodes)
-	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newRecord(s), newQuery(s), newRedrive(s), newTest(s), newAthena(s))
+	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newTest(s), newRecord(s),
+		newQuery(s), newWhy(s), newRedrive(s), newAthena(s))
 	return root
 }

@@ -15,16 +15,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
-	"github.com/tablewake/tablewake/sinks/local"
 )
 
 // replayOptions are the flags of `replay`.
 type replayOptions struct {
 	input
-	local   string
+	target
 	fresh   bool
 	rebuild bool
-	live    bool
 	notify  bool
 	verbose bool
 	format  format
@@ -33,7 +31,7 @@ type replayOptions struct {
 func newReplay(s streams) *cobra.Command {
 	var o replayOptions
 	c := &cobra.Command{
-		Use:   "replay -c FILE --local DIR PATH...",
+		Use:   "replay -c FILE (--local DIR | --live) PATH...",
 		Short: "Run saved records through the pipeline",
 		Long: `replay runs saved stream records through the whole pipeline: JSON lines, arrays,
 Lambda events, the output of ` + "`aws dynamodbstreams get-records`" + `, and archives; plain, gzip
@@ -41,7 +39,11 @@ or zstd; files, folders (in the order of names), or - for standard input.
 
 With --local every sink has its embedded store in that folder. A folder that the same
 configuration wrote is gone on with: what was written stays, nothing is written twice.
-Notifications are held back unless --notify is given.`,
+Notifications are held back unless --notify is given.
+
+Real stores are written with --live alone, which says first which they are: tables,
+indexes and buckets of the account whose credentials this shell has. What is there already is
+compared by version: a replay never puts back what a newer change has written.`,
 		Example: `  tablewake replay -c tablewake.yaml --local out stream.jsonl
   tablewake replay -c tablewake.yaml --local out --fresh events/ more.jsonl.gz
   aws dynamodbstreams get-records --shard-iterator "$IT" | tablewake replay -c tablewake.yaml --local out --stream-arn "$ARN" -`,
@@ -53,15 +55,14 @@ Notifications are held back unless --notify is given.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
-	o.add(c)
+	o.input.add(c)
+	o.target.add(c, "give every sink its embedded store in this folder")
+	o.addCreate(c)
 	f := c.Flags()
-	f.StringVar(&o.local, "local", "", "give every sink its embedded store in this folder")
 	f.BoolVar(&o.fresh, "fresh", false, "empty the --local folder first")
 	f.BoolVar(&o.rebuild, "rebuild", false, "replay the whole history into empty views and aggregates: nothing is refused for its age")
-	f.BoolVar(&o.live, "live", false, "write to the real stores that the configuration names")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
-	_ = c.MarkFlagDirname("local")
 	addFormat(c, &o.format)
 	return c
 }
@@ -72,10 +73,13 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 		return err
 	}
 	switch {
-	case o.live:
-		return usageError(`real stores come with the "sinks" capability, which this version does not have; use --local DIR`)
-	case o.local == "":
-		return usageError("replay never touches real stores by itself: give --local DIR for embedded stores in a folder")
+	case o.local == "" && !o.live:
+		return usageError("replay never touches real stores by itself: give --local DIR for embedded stores in a folder, or --live for the real ones")
+	case o.fresh && o.live:
+		return usageError("--fresh empties a --local folder; real stores are not emptied")
+	}
+	if err := o.target.check(); err != nil {
+		return err
 	}
 	mask, err := sinks.Mask(cfg)
 	if err != nil {
@@ -86,15 +90,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 		return err
 	}
 	defer src.Close()
-	release, err := claimLocal(o.local, cfg, o.fresh)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if err := rememberSensitive(o.local, cfg); err != nil {
-		return err
-	}
-	stores, err := local.Open(o.local)
+	stores, err := o.open(ctx, cfg, s.err, o.fresh)
 	if err != nil {
 		return err
 	}
@@ -110,10 +106,8 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	}
 	p, err := sinks.Assemble(ctx, cfg, stores, opts...)
 	if err != nil {
-		if _, changed := errors.AsType[*sinks.ChangedError](err); changed || errors.Is(err, sinks.ErrNotEmpty) {
-			err = fmt.Errorf("%w (--fresh empties %s first)", err, o.local)
-		}
-		return err
+		_, changed := errors.AsType[*sinks.ChangedError](err)
+		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
 	in := &reporting{Source: src, w: bar, tables: cfg.Source.Tables, mask: mask}
 	sum, runErr := o.drive(ctx, cfg, p, in, bar)
@@ -168,8 +162,11 @@ func logger(w io.Writer, verbose bool) *slog.Logger {
 
 func (o *replayOptions) print(s streams, cfg *config.Config, sum summary) error {
 	if sum.refused() > 0 {
-		sum.DeadLetters = "tablewake query dead --local " + o.local
-		sum.Redrive = fmt.Sprintf("tablewake redrive -c %s --local %s", cfg.File, o.local)
+		sum.DeadLetters = fmt.Sprintf("tablewake redrive -c %s %s --list", cfg.File, o.flags())
+		if !o.live {
+			sum.DeadLetters = "tablewake query dead --local " + o.local
+		}
+		sum.Redrive = fmt.Sprintf("tablewake redrive -c %s %s", cfg.File, o.flags())
 	}
 	if o.format == formatJSON {
 		return writeJSON(s.out, sum)

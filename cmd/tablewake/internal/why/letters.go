@@ -1,0 +1,49 @@
+package why
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// marks are those of the item's key, by sink.
+func (q Question) marks(ctx context.Context) (map[string]state.Mark, error) {
+	s, err := q.Stores.State(ctx, q.Config)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	marks := make(map[string]state.Mark)
+	for m, err := range s.Marks(ctx, "") {
+		if err != nil {
+			return nil, fmt.Errorf("quarantine: %w", err)
+		}
+		if m.Key == q.Item.Key {
+			marks[m.Sink] = m
+		}
+	}
+	return marks, nil
+}
+
+// letters are the dead letters of the item.
+func (q Question) letters(ctx context.Context) ([]Letter, error) {
+	d, err := q.Stores.DeadLetters(ctx, q.Config)
+	if err != nil {
+		return nil, err
+	}
+	store, ok := d.(deadletter.Store)
+	if !ok {
+		return nil, nil
+	}
+	var ls []Letter
+	for l, err := range store.Read(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("dead letters: %w", err)
+		}
+		if l.Key == q.Item.Key {
+			ls = append(ls, Letter{l.Sink, l.Class, l.Error, l.Sequence, l.Version})
+		}
+	}
+	return ls, nil
+}

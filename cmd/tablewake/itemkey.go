@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+const keyUsage = `--key takes the item's key attributes, as in PK=USER#001,SK=PROFILE (a comma inside a value is written \,; PK:N=12 is a number, PK:B=AQI= a binary), or its canonical key, as explain prints it`
+
+// itemKey is the key of an item as --key names it.
+type itemKey struct {
+	attributes pipeline.Image // nothing where the canonical key was given, which has no names
+	canonical  pipeline.Key
+}
+
+// parseItemKey reads --key. Attributes whose type is neither written nor declared in
+// the configuration are strings.
+func parseItemKey(text string, cfg *config.Config, table string) (itemKey, error) {
+	first, _, _ := strings.Cut(text, ",")
+	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary
+		k := pipeline.Key(text)
+		if _, _, err := k.Decode(); err != nil {
+			return itemKey{}, usageError("--key %q: %w; %s", text, err, keyUsage)
+		}
+		return itemKey{canonical: k}, nil
+	}
+	var json strings.Builder
+	json.WriteByte('{')
+	for i, part := range splitEscaped(text) {
+		name, value, ok := strings.Cut(part, "=")
+		name, kind, typed := strings.Cut(name, ":")
+		if !ok || name == "" || value == "" {
+			return itemKey{}, usageError("--key: %q is no attribute with a value; %s", part, keyUsage)
+		}
+		if !typed {
+			kind = "S"
+			if k, declared := cfg.Attributes[name]; declared {
+				kind = k.String()
+			}
+		}
+		v, err := keyValue(kind, value)
+		if err != nil {
+			return itemKey{}, usageError("--key: %s: %w; %s", name, err, keyUsage)
+		}
+		if i > 0 {
+			json.WriteByte(',')
+		}
+		json.Write(pipeline.StringValue(name).AppendJSON(nil))
+		json.WriteByte(':')
+		json.Write(v.AppendDynamoDBJSON(nil))
+	}
+	json.WriteByte('}')
+	attributes, err := pipeline.ParseImage([]byte(json.String()))
+	if err != nil {
+		return itemKey{}, usageError("--key: %w; %s", err, keyUsage)
+	}
+	key, err := pipeline.MakeKey(table, attributes)
+	if err != nil {
+		return itemKey{}, usageError("--key: %w; %s", err, keyUsage)
+	}
+	return itemKey{attributes, key}, nil
+}
+
+// splitEscaped splits at commas that no backslash stands before.
+func splitEscaped(text string) []string {
+	var parts []string
+	var part strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && i+1 < len(text) && (text[i+1] == ',' || text[i+1] == '\\'):
+			i++
+			part.WriteByte(text[i])
+		case text[i] == ',':
+			parts = append(parts, part.String())
+			part.Reset()
+		default:
+			part.WriteByte(text[i])
+		}
+	}
+	return append(parts, part.String())
+}
+
+func keyValue(kind, text string) (pipeline.Value, error) {
+	switch kind {
+	case "S":
+		return pipeline.StringValue(text), nil
+	case "N":
+		d, err := pipeline.ParseDecimal(text)
+		return pipeline.NumberValue(d), err
+	case "B":
+		b, err := base64.StdEncoding.DecodeString(text)
+		return pipeline.BinaryValue(b), err
+	}
+	return pipeline.Value{}, fmt.Errorf("a key attribute is an S, an N or a B, not %q", kind)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
+)
+
+// target are the flags that say which stores a command works on: embedded ones in a
+// folder, or the real ones that the configuration names.
+type target struct {
+	local  string
+	live   bool
+	create bool // make tables, indexes and buckets that are missing
+}
+
+func (t *target) add(c *cobra.Command, folder string) {
+	f := c.Flags()
+	f.StringVar(&t.local, "local", "", folder)
+	f.BoolVar(&t.live, "live", false, "use the real stores that the configuration names, with the AWS credentials of this shell")
+	_ = c.MarkFlagDirname("local")
+}
+
+func (t *target) addCreate(c *cobra.Command) {
+	c.Flags().BoolVar(&t.create, "create", false, "with --live: make the tables, buckets and indexes that are missing")
+}
+
+// check is a usage error where not exactly one of the two is asked for.
+func (t *target) check() error {
+	switch {
+	case t.local != "" && t.live:
+		return usageError("--local and --live cannot stand together: embedded stores in a folder, or the real ones")
+	case t.local == "" && !t.live:
+		return usageError("say which stores: --local DIR for embedded ones in a folder, --live for the real ones that the configuration names")
+	case t.create && !t.live:
+		return usageError("--create is of --live: a --local folder is made by itself")
+	}
+	return nil
+}
+
+// flags are those that name the target again, for a command line that is shown.
+func (t *target) flags() string {
+	if t.live {
+		return "--live"
+	}
+	return "--local " + t.local
+}
+
+// stores are open stores of a pipeline.
+type stores struct {
+	sinks.Stores
+	close []func() error // what is to be closed, in the order in which it was opened
+}
+
+// Close closes the stores, and lets a folder go.
+func (s *stores) Close() error {
+	var errs []error
+	for i := len(s.close) - 1; i >= 0; i-- {
+		errs = append(errs, s.close[i]())
+	}
+	s.close = nil
+	return errors.Join(errs...)
+}
+
+// open opens the stores. Of real ones it first says on w which they are; a folder is
+// claimed for cfg, and emptied first where fresh says so.
+func (t *target) open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*stores, error) {
+	if t.live {
+		return openLive(ctx, cfg, w, t.create)
+	}
+	release, err := claimLocal(t.local, cfg, fresh)
+	if err != nil {
+		return nil, err
+	}
+	s := &stores{close: []func() error{func() error { release(); return nil }}}
+	if err := rememberSensitive(t.local, cfg); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	opened, err := local.Open(t.local)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.Stores = opened
+	s.close = append(s.close, opened.Close)
+	return s, nil
+}
+
+// openWritten opens the stores that a run wrote to: a folder must be there.
+func (t *target) openWritten(ctx context.Context, cfg *config.Config, w io.Writer) (*stores, error) {
+	if !t.live {
+		if err := wroteLocal(t.local); err != nil {
+			return nil, err
+		}
+	}
+	return t.open(ctx, cfg, w, false)
+}
+
+// hint adds to an error of assembly what this target can do about it.
+func (t *target) hint(err error, changed bool) error {
+	if err == nil || !changed || t.live {
+		return err
+	}
+	return fmt.Errorf("%w (--fresh empties %s first)", err, t.local)
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/replay"
+)
+
+// finder finds the item that `why` asks of.
+type finder struct {
+	o     *whyOptions
+	cfg   *config.Config
+	table string // the item's
+	key   itemKey
+}
+
+// found is the item, and where it was read.
+type found struct {
+	change pipeline.Change
+	from   string
+	known  bool // false: only its key is
+}
+
+func newFinder(o *whyOptions, cfg *config.Config) (*finder, error) {
+	f := &finder{o: o, cfg: cfg, table: o.table}
+	var names []string
+	for _, t := range cfg.Source.Tables {
+		names = append(names, t.Name)
+	}
+	switch {
+	case o.table == "" && len(names) > 1:
+		return nil, usageError("--table is missing: the source has several, %s", strings.Join(names, ", "))
+	case o.table == "" && len(names) == 1:
+		f.table = names[0]
+	case !slices.Contains(names, o.table):
+		return nil, usageError("--table %q: the source has %s", o.table, strings.Join(names, ", "))
+	}
+	prefix := ""
+	if len(names) > 1 {
+		prefix = f.table
+	}
+	var err error
+	f.key, err = parseItemKey(o.key, cfg, prefix)
+	return f, err
+}
+
+// item is the item as the records at paths, or the table, have it.
+func (f *finder) item(ctx context.Context, s streams, paths []string) (found, error) {
+	switch {
+	case len(paths) > 0:
+		return f.recorded(ctx, s, paths)
+	case f.o.live:
+		return f.stored(ctx)
+	}
+	c, err := f.change("REMOVE", pipeline.KeysOnly, pipeline.Image{})
+	return found{c, "no records were named", false}, err
+}
+
+// recorded is the last state of the item in saved records.
+func (f *finder) recorded(ctx context.Context, s streams, paths []string) (found, error) {
+	src, err := replay.Open(f.o.source(f.cfg, s, paths))
+	if err != nil {
+		return found{}, err
+	}
+	defer src.Close()
+	var last pipeline.Change
+	seen := false
+	for {
+		page, err := src.Read(ctx)
+		if page != nil && page.Decode != nil {
+			var decodeErr error
+			if page, decodeErr = page.Decode(); err == nil {
+				err = decodeErr
+			}
+		}
+		if page != nil {
+			for i := range page.Changes {
+				c := &page.Changes[i]
+				if c.Key == f.key.canonical && (!seen || c.Version.Compare(last.Version) > 0) {
+					last, seen = *c.Clone(), true
+				}
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF) && !seen:
+			return found{}, fmt.Errorf("no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.canonical)
+		case errors.Is(err, io.EOF):
+			if !last.Removed() {
+				last.Op, last.EventName, last.Old = pipeline.Snapshot, "SNAPSHOT", pipeline.Image{}
+			}
+			return found{last, "its last record", true}, nil
+		case err != nil:
+			return found{}, err
+		}
+	}
+}
+
+// stored is the item as the source table has it.
+func (f *finder) stored(ctx context.Context) (found, error) {
+	keys, item, err := readItem(ctx, f.table, f.key)
+	if err != nil {
+		return found{}, fmt.Errorf("read the item: %w", err)
+	}
+	f.key.attributes = keys
+	at := found{from: "table " + f.table, known: true}
+	if item.Exists() {
+		at.change, err = f.change("SNAPSHOT", pipeline.NewAndOldImages, item)
+	} else {
+		at.change, err = f.change("REMOVE", pipeline.KeysOnly, item)
+	}
+	return at, err
+}
+
+// change is the item as a record that no stream has sent.
+func (f *finder) change(event string, v pipeline.ViewType, item pipeline.Image) (pipeline.Change, error) {
+	keys := f.key.attributes
+	if !keys.Exists() {
+		var err error
+		if keys, err = namelessKeys(f.key.canonical); err != nil {
+			return pipeline.Change{}, err
+		}
+	}
+	b := fmt.Appendf(nil, `{"eventName":%q,"dynamodb":{"SequenceNumber":"0","StreamViewType":%q,"Keys":`, event, v)
+	b = keys.AppendDynamoDBJSON(b)
+	if item.Exists() {
+		b = item.AppendDynamoDBJSON(append(b, `,"NewImage":`...))
+	}
+	d := f.o.decoder(f.cfg)
+	d.Table, d.StreamARN, d.EpochZero = f.table, "", true
+	page, err := pipeline.NewDecoder(d).Decode(append(b, "}}"...))
+	switch {
+	case err != nil:
+		return pipeline.Change{}, err
+	case len(page.Errors) > 0:
+		return pipeline.Change{}, page.Errors[0]
+	case len(page.Changes) != 1:
+		return pipeline.Change{}, fmt.Errorf("the item %s makes %d records", f.key.canonical, len(page.Changes))
+	}
+	return page.Changes[0], nil
+}
+
+// namelessKeys are the values of a canonical key under names that keep their order:
+// which they have, only records and the table tell.
+func namelessKeys(k pipeline.Key) (pipeline.Image, error) {
+	_, values, err := k.Decode()
+	if err != nil {
+		return pipeline.Image{}, err
+	}
+	b := []byte("{")
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, `"key%d":`, i+1)
+		b = v.AppendDynamoDBJSON(b)
+	}
+	return pipeline.ParseImage(append(b, '}'))
+}
