@@ -11,7 +11,8 @@ import (
 var dynamoDBPOM []byte
 
 // DynamoDB is Amazon's DynamoDB Local, with streams and in memory: a restart forgets.
-// Each access key is a world of its own, so tests that take one each do not meet.
+// Each access key is a world of its own, and costs it some 30 threads to its end: a test
+// process takes one, and tells its tests apart by the names of their tables.
 func DynamoDB() *Kind {
 	return &Kind{
 		Name:   "dynamodb",

@@ -29,7 +29,7 @@ type Kind struct {
 	Name string // as `-only` takes it
 	Env  string // the variable that tells tests its endpoint
 
-	folder   string // in the cache; bears the version, as a new version is a new install
+	folder   string // in the cache; bears the version: another one, or another recipe, is another install
 	tools    []tool // what the machine must have
 	settings []string
 	install  func(ctx context.Context, dir string) error

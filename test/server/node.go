@@ -22,7 +22,7 @@ type Node struct {
 }
 
 const (
-	startLimit = 2 * time.Minute
+	startLimit = 5 * time.Minute // on a machine that is busy with tests; seconds on one that is not
 	stopGrace  = 20 * time.Second
 )
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +43,7 @@ func openSearch(name, env, heap string, settings ...string) *Kind {
 	return &Kind{
 		Name:     name,
 		Env:      env,
-		folder:   "opensearch-" + version,
+		folder:   fmt.Sprintf("opensearch-%s-%08x", version, crc32.Update(crc32.ChecksumIEEE(openSearchPOM), crc32.IEEETable, openSearchNode)),
 		tools:    []tool{jdk.tool("java", "-version"), jdk.tool("javac", "-version"), maven()},
 		settings: settings,
 		install: func(ctx context.Context, dir string) error {

@@ -24,6 +24,7 @@ public class OpenSearchNode {
         {"org.opensearch.painless.PainlessPlugin", "org.opensearch.painless.PainlessModulePlugin"},
         {"org.opensearch.index.reindex.ReindexPlugin", "org.opensearch.index.reindex.ReindexModulePlugin"},
         {"org.opensearch.analysis.common.CommonAnalysisPlugin", "org.opensearch.analysis.common.CommonAnalysisModulePlugin"},
+        {"org.opensearch.index.mapper.MapperExtrasPlugin", "org.opensearch.index.mapper.MapperExtrasModulePlugin"},
     };
 
     public static void main(String[] args) throws Exception {
