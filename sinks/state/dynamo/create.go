@@ -61,14 +61,16 @@ func (db *DB) CreateState(ctx context.Context) error {
 // enabled where it has none; nothing else of it is changed. Several processes may do so
 // at once.
 func (db *DB) Create(ctx context.Context, t TableSpec) error {
-	_, err := db.describe(ctx, t.Name)
+	d, err := db.describe(ctx, t.Name)
 	if errors.Is(err, ErrNoTable) {
-		err = db.create(ctx, t)
+		if err = db.create(ctx, t); err == nil {
+			d, err = db.describe(ctx, t.Name)
+		}
+	}
+	if err == nil {
+		err = db.check(ctx, t, d)
 	}
 	if err != nil {
-		return err
-	}
-	if err := db.Check(ctx, t); err != nil {
 		return err
 	}
 	return db.enableTTL(ctx, t)
@@ -102,11 +104,16 @@ func (t TableSpec) key() []KeyAttribute {
 // none, or where its key is another one. Of a key attribute without a Type only the
 // name is compared.
 func (db *DB) Check(ctx context.Context, t TableSpec) error {
+	d, err := db.describe(ctx, t.Name)
+	if err != nil {
+		return err
+	}
+	return db.check(ctx, t, d)
+}
+
+// check is Check of a table that was described.
+func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription) (err error) {
 	for try := 0; ; try++ {
-		d, err := db.describe(ctx, t.Name)
-		if err != nil {
-			return err
-		}
 		switch d.TableStatus {
 		case types.TableStatusActive, types.TableStatusUpdating, "":
 			return t.compare(d)
@@ -116,6 +123,9 @@ func (db *DB) Check(ctx context.Context, t TableSpec) error {
 		}
 		if !sleep(ctx, min(200*time.Millisecond<<min(try, 4), 2*time.Second)) {
 			return stopped(ctx)
+		}
+		if d, err = db.describe(ctx, t.Name); err != nil {
+			return err
 		}
 	}
 }

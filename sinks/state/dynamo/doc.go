@@ -35,13 +35,17 @@
 //
 // Guards, contributions, seats and members, which grow with the source table, have a
 // partition each or one for each row, so that no partition is hot that the rows' are not.
-// Where a key would be longer than DynamoDB takes, its last part is cut and ends in #
-// and the SHA-256 of the whole part; the whole key stands beside it as an attribute.
+// Where a key would be longer than DynamoDB takes, its last part is cut, and ends in #
+// and the SHA-256 of the whole part.
+//
+// A claim holds the row that its item would have, and a contribution what the item
+// counts for: the table holds data of the source, and is to be protected as the rows are.
 //
 // # What is forgotten
 //
 // A guard without a row and a contribution without a share carry expires, so that
 // DynamoDB deletes them once they are older than the retention. As soon as there is a row or
 // a share again, the item is written without it: what has one never expires. [DB.Purge]
-// does the same by hand, for tables without TTL.
+// does the same by hand, for tables without TTL: of all pipelines that share the table, so that the
+// one with the longest retention says what may go.
 package dynamo

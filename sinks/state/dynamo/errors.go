@@ -131,6 +131,14 @@ func failed(ctx context.Context, op, table string, err error) error {
 		e.Code = api.ErrorCode()
 		e.Kind, e.Detail = kindOf(e.Code, api.ErrorMessage())
 	}
+	// A signature that failed because of this machine's clock: the client has taken the
+	// server's time by now, and signs the next request by it.
+	if skew, ok := errors.AsType[interface {
+		error
+		RetryableError() bool
+	}](err); ok && skew.RetryableError() && e.Kind == ErrDenied {
+		e.Kind, e.Detail = ErrUnavailable, "the clock of this machine is not the server's"
+	}
 	st := status(err)
 	if e.Kind == nil {
 		switch {

@@ -123,6 +123,22 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
+// A machine whose clock is wrong signs by the server's once it has seen it.
+func TestWrongClock(t *testing.T) {
+	var faults dynamotest.Faults
+	db := offline(t, &faults)
+	early := func(r *dynamotest.Request) (*http.Response, error) {
+		resp, err := dynamotest.Refuse(http.StatusBadRequest, "InvalidSignatureException", "SECRET")(r)
+		resp.Header.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+		return resp, err
+	}
+	faults.Next("PutItem", early, dynamotest.Refuse(http.StatusBadRequest, "ConditionalCheckFailedException", ""))
+	err := db.Write(t.Context(), put("a", ""))
+	if _, answered := errors.AsType[*dynamo.ConditionError](err); !answered {
+		t.Errorf("behind the first signature, which came too late: %v", err)
+	}
+}
+
 // The server's own words for what is too much, as DynamoDB Local has them.
 func TestServersWords(t *testing.T) {
 	db := open(t, nil)

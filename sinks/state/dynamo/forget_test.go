@@ -102,3 +102,27 @@ func TestPurge_Unchanged(t *testing.T) {
 		t.Errorf("there are %v", got)
 	}
 }
+
+// DynamoDB takes away by itself what has expired, and nothing else.
+func TestTTL(t *testing.T) {
+	client := dynamotest.Open(t).Client("", nil)
+	longAgo := at(t, client, time.Now().Add(-72*time.Hour))
+	if err := longAgo.CreateState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stamped(t, longAgo, "kept", false)
+	stamped(t, longAgo, "gone", true)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(2 * time.Minute)
+	for items(t, longAgo, "gone")[0] != nil {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("what has expired is still there")
+		}
+	}
+	if items(t, longAgo, "kept")[0] == nil {
+		t.Error("what does not expire is gone")
+	}
+}

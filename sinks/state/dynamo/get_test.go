@@ -13,9 +13,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// Fact 24 of reads: what comes back unprocessed is asked for again, and answers are in
-// the order of the questions.
-func TestGet(t *testing.T) {
+// Fact 24: a batch returns what it did not process: it is asked for again, and answers
+// are in the order of the questions. BatchWriteItem, whose puts have no conditions, is
+// not among the calls of a Client.
+func TestFact24_Unprocessed(t *testing.T) {
 	var faults dynamotest.Faults
 	db := open(t, &faults)
 	numbers := dynamo.TableSpec{Name: "numbers", PK: dynamo.KeyAttribute{Name: "n", Type: types.ScalarAttributeTypeN}}

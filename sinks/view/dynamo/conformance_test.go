@@ -15,8 +15,9 @@ func few(subjects ...string) (checks int, only []string) {
 	return 2, subjects
 }
 
+// TestConformance runs where nothing fails; SharedLast runs on a network that does.
 func TestConformance(t *testing.T) {
-	checks, only := few("MovesByNumber", "SharedDeadLetter", "SharedLast")
+	checks, only := few("MovesByNumber", "SharedDeadLetter")
 	viewtest.Run(t, viewtest.Suite{Checks: checks, Only: only, TypedKeys: true, Open: opener[viewtest.Store](t)})
 }
 

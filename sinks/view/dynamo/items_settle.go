@@ -23,7 +23,8 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) 
 	}
 	rs := make([]view.ItemResult, len(ws))
 	groups := together(ws)
-	s.Each(len(groups), func(i int) { s.settle(ctx, t, ws, groups[i], rs) })
+	var outage outage
+	s.Each(len(groups), func(i int) { s.settle(ctx, t, ws, groups[i], rs, &outage) })
 	for _, r := range rs {
 		if pipeline.IsFatal(r.Err) {
 			return nil, r.Err
@@ -32,9 +33,15 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) 
 	return rs, nil
 }
 
-// settle writes those of ws that group names, in order.
-func (s *Store) settle(ctx context.Context, t view.Target, ws []view.ItemWrite, group []int, rs []view.ItemResult) {
+// settle writes those of ws that group names, in order, unless it is known by now that
+// DynamoDB does not answer.
+func (s *Store) settle(ctx context.Context, t view.Target, ws []view.ItemWrite, group []int, rs []view.ItemResult, outage *outage) {
 	for len(group) > 0 {
+		if err := outage.error(); err != nil {
+			rs[group[0]].Err = err
+			group = group[1:]
+			continue
+		}
 		m := newMerger(s.DB, t)
 		n := 0
 		for n < len(group) && m.add(&ws[group[n]]) {
@@ -46,6 +53,7 @@ func (s *Store) settle(ctx context.Context, t view.Target, ws []view.ItemWrite, 
 			continue
 		}
 		r := s.commit(ctx, m)
+		outage.note(r.Err)
 		_, again := pipeline.Retryable(r.Err)
 		if n > 1 && (r.Lost || r.Err != nil && !again) {
 			for _, i := range group[:n] {

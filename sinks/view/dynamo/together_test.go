@@ -1,0 +1,39 @@
+package dynamo
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Writes that have an item or a row in common are in one group, in order, also where a
+// third one ties them together.
+func TestTogether(t *testing.T) {
+	for writes, want := range map[string]string{
+		"":                    "[]",
+		"a:x":                 "[[0]]",
+		"a:x b:y c:z":         "[[0] [1] [2]]",
+		"a:x b:x c:y":         "[[0 1] [2]]",
+		"a:x a:y b:y":         "[[0 1 2]]",
+		"a:x b:y c:xy d:z":    "[[0 1 2] [3]]",
+		"a:x b:y c:z d:yz a:": "[[0 4] [1 2 3]]",
+		"x:a a:b b:x":         "[[0] [1] [2]]", // an item and a row of one name are two
+	} {
+		var ws []view.ItemWrite
+		for _, w := range strings.Fields(writes) {
+			item, rows, _ := strings.Cut(w, ":")
+			iw := view.ItemWrite{Source: pipeline.Key(item)}
+			for _, r := range rows {
+				iw.Seats = append(iw.Seats, view.SeatWrite{Row: state.Row(r)})
+			}
+			ws = append(ws, iw)
+		}
+		if got := fmt.Sprint(together(ws)); got != want {
+			t.Errorf("%s: %s, want %s", writes, got, want)
+		}
+	}
+}
