@@ -111,6 +111,23 @@ func TestRowsAreReadBack(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
+		sum := NewDigest(extra, plain)
+		for _, row := range got {
+			sum.Add(row)
+			b := row.Append(nil)
+			parsed, err := ParseRow(b, len(extra))
+			if err != nil || !equalRows(parsed, row) {
+				t.Fatalf("%v is parsed as %v (%v)", row, parsed, err)
+			}
+			for _, bad := range [][]byte{b[:len(b)-1], append(b[:len(b):len(b)], 0)} {
+				if parsed, err := ParseRow(bad, len(extra)); err == nil {
+					t.Fatalf("bytes that are no row are parsed as %v", parsed)
+				}
+			}
+		}
+		if !bytes.Equal(sum.Sum(), digest) {
+			t.Fatal("rows that are read back have another digest")
+		}
 	})
 }
 

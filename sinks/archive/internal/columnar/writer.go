@@ -1,10 +1,7 @@
 package columnar
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"hash"
 	"io"
 	"reflect"
 
@@ -28,20 +25,15 @@ const (
 type Writer struct {
 	w       *parquet.Writer
 	columns []column
-	digest  hash.Hash
+	digest  *Digest
 	pending int // bytes of values in the row group
 	row     [1]parquet.Row
-	scratch []byte
 }
 
 // NewWriter writes an object that has columns beside the fixed ones to out. plain
 // tells that images are plain JSON.
 func NewWriter(out io.Writer, extra []string, plain bool) *Writer {
-	w := &Writer{columns: columns(extra), digest: sha256.New()}
-	images := typedJSON
-	if plain {
-		images = plainJSON
-	}
+	w := &Writer{columns: columns(extra), digest: NewDigest(extra, plain)}
 	options := []parquet.WriterOption{
 		schema(w.columns),
 		parquet.Compression(&parquet.Zstd),
@@ -52,15 +44,13 @@ func NewWriter(out io.Writer, extra []string, plain bool) *Writer {
 		parquet.ColumnIndexSizeLimit(func([]string) int { return boundBytes }),
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending(Key.Name()), parquet.Ascending(Version.Name()))),
 		parquet.KeyValueMetadata(formatKey, formatOne),
-		parquet.KeyValueMetadata(imagesKey, images),
+		parquet.KeyValueMetadata(imagesKey, imagesOf(plain)),
 	}
 	for _, c := range w.columns {
 		if c.form == image {
 			options = append(options, parquet.SkipPageBounds(c.name))
 		}
-		w.note([]byte(c.name))
 	}
-	w.note([]byte(images))
 	w.w = parquet.NewWriter(out, options...)
 	return w
 }
@@ -79,19 +69,16 @@ func (w *Writer) Write(r Row) error {
 			return fmt.Errorf("a change has no %s", c.name)
 		case !cell.Set:
 			row = append(row, parquet.NullValue().Level(0, 0, i))
-			w.digest.Write([]byte{0})
-			continue
 		case c.form == timestamp || c.form == number:
 			row = append(row, parquet.Int64Value(cell.Int).Level(0, level, i))
-			w.note(binary.BigEndian.AppendUint64(w.scratch[:0], uint64(cell.Int)))
 			w.pending += 8
 		default:
 			row = append(row, parquet.ByteArrayValue(cell.Text).Level(0, level, i))
-			w.note(cell.Text)
 			w.pending += len(cell.Text)
 		}
 	}
 	w.row[0] = row
+	w.digest.Add(r)
 	if _, err := w.w.WriteRows(w.row[:]); err != nil {
 		return err
 	}
@@ -102,18 +89,18 @@ func (w *Writer) Write(r Row) error {
 	return w.w.Flush()
 }
 
-// note adds a value to the digest, injectively.
-func (w *Writer) note(b []byte) {
-	w.scratch = binary.AppendUvarint(append(w.scratch[:0], 1), uint64(len(b)))
-	w.digest.Write(w.scratch)
-	w.digest.Write(b)
+func imagesOf(plain bool) string {
+	if plain {
+		return plainJSON
+	}
+	return typedJSON
 }
 
 // Close writes what is left, and the footer.
 func (w *Writer) Close() error { return w.w.Close() }
 
-// Digest is the SHA-256 of what the object holds, whatever its encoding.
-func (w *Writer) Digest() []byte { return w.digest.Sum(nil) }
+// Digest is the SHA-256 of what was written.
+func (w *Writer) Digest() []byte { return w.digest.Sum() }
 
 // field is a node with its name in a group.
 type field struct {
