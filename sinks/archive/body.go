@@ -53,6 +53,9 @@ func newBody(packers *compressors) (*body, error) {
 	return b, nil
 }
 
+// sum is the digest of the lines until now.
+func (b *body) sum() []byte { return b.digest.Sum(nil) }
+
 func (b *body) free() { b.packers.put(b.packer) }
 
 var newline = []byte{'\n'}

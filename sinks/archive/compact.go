@@ -11,7 +11,10 @@ import (
 	"iter"
 	"path"
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // Remover is a store whose objects can be removed.
@@ -57,8 +60,8 @@ const groupCount = 10_000
 // format, and keeps every line. A large object is written and read back
 // before the small ones it is made of are removed, so a crash in between leaves
 // changes twice, which [Read] gives once; the next run goes on. Objects of other storage
-// classes, of other tags than their neighbours', and those of one change each stay as they are, and
-// so does Parquet: a query engine reads its objects by row groups anyway.
+// classes, of other tags or columns than their neighbours', and those of one change each stay as
+// they are.
 //
 // Objects that are listed by a reader while they are rolled up may be missed by it:
 // compact an archive that nobody reads just then. Whoever writes to it may go on.
@@ -100,7 +103,7 @@ type group struct {
 
 func (c *compaction) take(ctx context.Context, info Info) error {
 	f, log := formatOf(info.Name)
-	if !log || f == Parquet {
+	if !log {
 		return nil
 	}
 	c.done.Looked++
@@ -145,7 +148,7 @@ func (c *compaction) flushAll(ctx context.Context) error {
 	return nil
 }
 
-// flush rolls up the objects that were gathered, those of the same tags together.
+// flush rolls up the objects that were gathered, those that are alike together.
 func (c *compaction) flush(ctx context.Context, g *group) error {
 	infos := g.infos
 	g.infos, g.size = nil, 0
@@ -153,11 +156,11 @@ func (c *compaction) flush(ctx context.Context, g *group) error {
 		c.done.Left += int64(len(infos))
 		return nil
 	}
-	byTags, err := c.byTags(ctx, infos)
+	alike, err := c.alike(ctx, infos)
 	if err != nil {
 		return err
 	}
-	for _, same := range byTags {
+	for _, same := range alike {
 		if len(same.infos) < 2 {
 			c.done.Left += int64(len(same.infos))
 			continue
@@ -172,36 +175,43 @@ func (c *compaction) flush(ctx context.Context, g *group) error {
 	return nil
 }
 
-// tagged are objects of the same tags.
-type tagged struct {
+// like are objects of one folder and format, of the same tags, and of the same columns
+// where they are Parquet.
+type like struct {
 	tags  []Tag
+	form  form
 	infos []Info
 }
 
-func (c *compaction) byTags(ctx context.Context, infos []Info) ([]*tagged, error) {
-	t, ok := c.o.Store.(Tagger)
-	if !ok {
-		return []*tagged{{infos: infos}}, nil
-	}
-	tags, errs := make([][]Tag, len(infos)), make([]error, len(infos))
+func (c *compaction) alike(ctx context.Context, infos []Info) ([]*like, error) {
+	tagger, tagged := c.o.Store.(Tagger)
+	f, _ := formatOf(infos[0].Name)
+	tags, forms, errs := make([][]Tag, len(infos)), make([]form, len(infos)), make([]error, len(infos))
 	var wg sync.WaitGroup
 	free := make(chan struct{}, loaders)
 	for i := range infos {
 		free <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-free }()
-			tags[i], errs[i] = t.Tags(ctx, infos[i].Name)
+			var tagErr, formErr error
+			if tagged {
+				tags[i], tagErr = tagger.Tags(ctx, infos[i].Name)
+			}
+			if f == Parquet {
+				forms[i], formErr = formOf(ctx, c.o.Store, infos[i].Name)
+			}
+			errs[i] = errors.Join(tagErr, formErr)
 		})
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	var all []*tagged
+	var all []*like
 	for i, info := range infos {
-		at := slices.IndexFunc(all, func(t *tagged) bool { return slices.Equal(t.tags, tags[i]) })
+		at := slices.IndexFunc(all, func(l *like) bool { return slices.Equal(l.tags, tags[i]) && l.form.equal(forms[i]) })
 		if at < 0 {
-			all = append(all, &tagged{tags: tags[i]})
+			all = append(all, &like{tags: tags[i], form: forms[i]})
 			at = len(all) - 1
 		}
 		all[at].infos = append(all[at].infos, info)
@@ -210,7 +220,7 @@ func (c *compaction) byTags(ctx context.Context, infos []Info) ([]*tagged, error
 }
 
 // roll makes one object of several.
-func (c *compaction) roll(ctx context.Context, group *tagged) error {
+func (c *compaction) roll(ctx context.Context, group *like) error {
 	c.done.Large++
 	c.done.Objects += int64(len(group.infos))
 	names := make([]string, 0, len(group.infos))
@@ -229,17 +239,36 @@ func (c *compaction) roll(ctx context.Context, group *tagged) error {
 	if err := c.o.Store.Put(ctx, large); err != nil && !errors.Is(err, ErrExists) {
 		return err
 	}
-	if err := c.verify(ctx, large.Name, digest); err != nil {
+	verify := c.verify
+	if strings.HasSuffix(large.Name, Parquet.suffix()) {
+		verify = c.verifyRows
+	}
+	if err := verify(ctx, large.Name, digest); err != nil {
 		return err
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == large.Name }) // one of them held everything
 	return c.o.Store.Remove(ctx, names)
 }
 
+// growingLines is an object that is made of lines: of JSON, or of rows as bytes.
+type growingLines interface {
+	add(line []byte, v pipeline.Version) error
+	finish(o *Object, folder string) error
+	sum() []byte
+	free()
+}
+
+func (l *like) newBody() (growingLines, error) {
+	f, _ := formatOf(l.infos[0].Name)
+	if f == Parquet {
+		return newRowsBody(l.form), nil
+	}
+	return newBody(&compressors{format: f})
+}
+
 // merged is the object that holds every line of the group once, and the digest of its lines.
-func (c *compaction) merged(ctx context.Context, group *tagged) (o Object, digest []byte, err error) {
-	f, _ := formatOf(group.infos[0].Name)
-	b, err := newBody(&compressors{format: f})
+func (c *compaction) merged(ctx context.Context, group *like) (o Object, digest []byte, err error) {
+	b, err := group.newBody()
 	if err != nil {
 		return Object{}, nil, err
 	}
@@ -251,7 +280,7 @@ func (c *compaction) merged(ctx context.Context, group *tagged) (o Object, diges
 			}
 		}
 	}
-	read := ReadOptions{TableInKey: c.o.TableInKey, TempDir: c.o.TempDir}
+	read := ReadOptions{TableInKey: c.o.TableInKey, TempDir: c.o.TempDir, rows: true}
 	for same, err := range readGroups(ctx, c.o.Store, read, iter.Seq2[Info, error](infos)) {
 		if err != nil {
 			return Object{}, nil, err
@@ -270,7 +299,7 @@ func (c *compaction) merged(ctx context.Context, group *tagged) (o Object, diges
 	}
 	o.Tags = group.tags
 	err = b.finish(&o, c.folder)
-	return o, b.digest.Sum(nil), err
+	return o, b.sum(), err
 }
 
 // verify reads an object back and compares its lines with what was written.

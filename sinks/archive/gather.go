@@ -136,6 +136,9 @@ func (g *gathering) openLarge(ctx context.Context, m *merge) error {
 }
 
 func (g *gathering) open(ctx context.Context, info Info) (run, error) {
+	if f, _ := formatOf(info.Name); g.o.rows && f == Parquet {
+		return openRows(ctx, g.store, info.Name)
+	}
 	r, err := openRun(ctx, g.store, info.Name, g.o.TableInKey)
 	if err != nil {
 		return nil, err

@@ -54,13 +54,19 @@ func ranges(ctx context.Context, s Store, name string) (tail []byte, size int64,
 	}, nil
 }
 
-func (r *parquetRun) next(ctx context.Context) (Entry, error) {
+// row is the next row, valid until the one after it.
+func (r *parquetRun) row(ctx context.Context) (columnar.Row, error) {
 	row, err := r.rows.Next(ctx)
-	switch {
-	case errors.Is(err, io.EOF):
-		return Entry{}, io.EOF
-	case err != nil:
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	return row, err
+}
+
+func (r *parquetRun) next(ctx context.Context) (Entry, error) {
+	row, err := r.row(ctx)
+	if err != nil {
+		return Entry{}, err
 	}
 	var line []byte
 	if r.rows.Plain() {

@@ -23,6 +23,8 @@ type ReadOptions struct {
 	TempDir  string             // folder of what does not fit into memory, removed in the end. Default: os.TempDir
 	Memory   int64              // bytes of changes that are held before they go to TempDir. Default: 32 MiB
 	Progress func(ReadProgress) // told after each object, one call at a time. Default: not told
+
+	rows bool // the lines of Parquet objects are rows as bytes
 }
 
 // ReadProgress is how far a reading has come.

@@ -180,6 +180,9 @@ func (r *Reader) load(ctx context.Context, g parquet.RowGroup) error {
 	if from < 0 || to > r.file.Size() || from > to {
 		return errForeign
 	}
+	if w := r.window; w.offset <= from && to <= w.offset+int64(len(w.b)) {
+		return nil
+	}
 	b, err := r.fetch(ctx, from, to-from)
 	if err != nil {
 		return err

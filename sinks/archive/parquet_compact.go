@@ -1,0 +1,110 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
+)
+
+// Parquet objects are rolled up row by row: a row goes through the reading as bytes, as
+// a line does.
+
+// form is what Parquet objects that are rolled up into one have in common.
+type form struct {
+	columns []string // of the configuration
+	plain   bool
+}
+
+func (f form) equal(g form) bool { return f.plain == g.plain && slices.Equal(f.columns, g.columns) }
+
+func formOf(ctx context.Context, s Store, name string) (form, error) {
+	r, err := openParquet(ctx, s, name, false)
+	if err != nil {
+		return form{}, err
+	}
+	return form{r.rows.Extra(), r.rows.Plain()}, r.close()
+}
+
+// rowRun reads the rows of a Parquet object as bytes.
+type rowRun struct{ *parquetRun }
+
+func openRows(ctx context.Context, s Store, name string) (run, error) {
+	r, err := openParquet(ctx, s, name, false)
+	if err != nil {
+		return nil, err
+	}
+	return rowRun{r}, nil
+}
+
+func (r rowRun) next(ctx context.Context) (Entry, error) {
+	row, err := r.row(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	v, err := pipeline.ParseVersion(string(row[columnar.Version].Text))
+	if err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	e := Entry{Key: pipeline.Key(row[columnar.Key].Text), Version: v, Line: row.Append(nil)}
+	if err := inOrder(r.last, e); err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	r.last = e
+	return e, nil
+}
+
+// rowsBody is a Parquet object that is made of rows as bytes.
+type rowsBody struct {
+	*parquetBody
+	columns int
+}
+
+func newRowsBody(f form) *rowsBody {
+	b := &parquetBody{}
+	b.writer = columnar.NewWriter(&b.out, f.columns, f.plain)
+	return &rowsBody{b, len(f.columns)}
+}
+
+func (b *rowsBody) add(line []byte, v pipeline.Version) error {
+	row, err := columnar.ParseRow(line, b.columns)
+	if err == nil {
+		err = b.writer.Write(row)
+	}
+	if err != nil {
+		return fmt.Errorf("archive: write Parquet: %w", err)
+	}
+	b.span.note(v)
+	return nil
+}
+
+func (b *rowsBody) sum() []byte { return b.writer.Digest() }
+
+// verifyRows reads an object back and compares its rows with what was written.
+func (c *compaction) verifyRows(ctx context.Context, name string, digest []byte) (err error) {
+	r, err := openParquet(ctx, c.o.Store, name, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	sum := columnar.NewDigest(r.rows.Extra(), r.rows.Plain())
+	for {
+		row, err := r.row(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		sum.Add(row)
+	}
+	if !bytes.Equal(sum.Sum(), digest) {
+		return fmt.Errorf("archive: %s is not read back as it was written: nothing was removed", name)
+	}
+	return nil
+}
