@@ -39,6 +39,7 @@ type Put struct {
 	Kind   Kind
 
 	Columns []pipeline.Value // of Options.Columns, as the mask shows them
+	names   []Column         // of Columns
 }
 
 // String is a line of `explain`.
@@ -46,7 +47,21 @@ func (p *Put) String() string {
 	if p.Name != "" {
 		return fmt.Sprintf("create object %s (%s)", p.Name, p.Kind)
 	}
-	return fmt.Sprintf("append to the next object of %s (%s)", displayFolder(p.Folder), p.Kind)
+	b := fmt.Appendf(nil, "append to the next object of %s (%s)", displayFolder(p.Folder), p.Kind)
+	for i, v := range p.Columns {
+		if i == 0 {
+			b = append(b, ": "...)
+		} else {
+			b = append(b, ", "...)
+		}
+		b = append(b, p.names[i].Name...)
+		if !v.Exists() {
+			b = append(b, " absent"...)
+			continue
+		}
+		b = pipeline.StringValue(string(appendCell(nil, v))).AppendJSON(append(b, '='))
+	}
+	return string(b)
 }
 
 func displayFolder(folder string) string {
@@ -88,6 +103,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if p.Columns, err = s.columnsOf(scope); err != nil {
 		return err
 	}
+	p.names = s.columns
 	d.Ops = append(d.Ops, p)
 	return nil
 }
