@@ -14,31 +14,32 @@ import (
 // An index that takes no writes, as when somebody closed it to them or the disk ran
 // full, passes: the error says what to do, and other indexes go on.
 func TestBlockedIndex(t *testing.T) {
-	for i, block := range []string{"index.blocks.write", "index.blocks.read_only_allow_delete"} {
-		status := []string{"(403)", "(429)"}[i]
-		t.Run(block, func(t *testing.T) {
-			s, ix, other := open(t, opensearch.Options{Mode: modes[i]}), index(t, roomy, ""), index(t, roomy, "")
-			set := func(v string) {
-				ask(t, roomy, http.MethodPut, "/"+ix+"/_settings", fmt.Sprintf(`{%q:%s}`, block, v))
-			}
-			set("true")
-			ms := []search.Mutation{mutation(ix, "a", 1), mutation(other, "a", 1)}
-			rs, err := s.Apply(t.Context(), ms)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = rs[0].Err
-			if _, passes := pipeline.Retryable(err); !passes || !strings.Contains(err.Error(), "cluster_block_exception "+status) || !strings.Contains(err.Error(), "index.blocks") {
-				t.Errorf("in the blocked index: %v", err)
-			}
-			if rs[1].Err != nil {
-				t.Errorf("in the other: %v", rs[1].Err)
-			}
-			set("null")
-			if failed, _ := insist(t, s, ms); len(failed) > 0 {
-				t.Errorf("without the block: %v", failed)
-			}
-		})
+	t.Parallel()
+	s := open(t, opensearch.Options{})
+	sound := index(t, roomy, "")
+	ms := []search.Mutation{mutation(sound, "a", 1)}
+	blocks := []string{"index.blocks.write", "index.blocks.read_only_allow_delete"}
+	for _, block := range blocks {
+		ix := index(t, roomy, "")
+		ask(t, roomy, http.MethodPut, "/"+ix+"/_settings", fmt.Sprintf(`{%q:true}`, block))
+		ms = append(ms, mutation(ix, "a", 1))
+	}
+	rs, err := s.Apply(t.Context(), ms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rs[0].Err != nil {
+		t.Errorf("in the index that takes writes: %v", rs[0].Err)
+	}
+	for i, status := range []string{"(403)", "(429)"} {
+		err := rs[i+1].Err
+		if _, passes := pipeline.Retryable(err); !passes || !strings.Contains(err.Error(), "cluster_block_exception "+status) || !strings.Contains(err.Error(), "index.blocks") {
+			t.Errorf("%s: %v", blocks[i], err)
+		}
+		ask(t, roomy, http.MethodPut, "/"+ms[i+1].Index+"/_settings", fmt.Sprintf(`{%q:null}`, blocks[i]))
+	}
+	if failed, _ := insist(t, s, ms); len(failed) > 0 {
+		t.Errorf("without the blocks: %v", failed)
 	}
 }
 

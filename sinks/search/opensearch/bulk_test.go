@@ -15,6 +15,7 @@ var modes = []opensearch.Mode{opensearch.Exact, opensearch.Fast}
 func TestNewestStays(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			s, ix := open(t, opensearch.Options{Mode: mode}), index(t, roomy, "")
 			for _, step := range []struct {
 				version int
@@ -42,6 +43,7 @@ func TestNewestStays(t *testing.T) {
 func TestSeveralOfOneDocument(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			s, ix := open(t, opensearch.Options{Mode: mode}), index(t, roomy, "")
 			got := apply(t, s, mutation(ix, "a", 1), mutation(ix, "b", 1), mutation(ix, "a", 3), mutation(ix, "a", 3), mutation(ix, "a", 2))
 			want := []pipeline.Outcome{pipeline.Coalesced, pipeline.Written, pipeline.Written, pipeline.Coalesced, pipeline.Superseded}

@@ -34,6 +34,7 @@ func with(m search.Mutation, id, doc string) search.Mutation {
 func TestPoison(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			ix := index(t, roomy, strict)
 			s, w := watched(t, roomy, opensearch.Options{Mode: mode})
 			apply(t, s, mutation(ix, "stale", 9))

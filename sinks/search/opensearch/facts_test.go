@@ -1,0 +1,146 @@
+package opensearch_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+)
+
+// in is a mutation whose change was made in a second of the test's choice.
+func in(second int, m search.Mutation) search.Mutation {
+	m.Time = time.Unix(base+int64(second), 0)
+	return m
+}
+
+// Fact 20: a version made of second + counter restarts at 0 after a restart or on a
+// child shard: a newer write can lose silently. Here each write comes from a worker that
+// has just begun, all in one second, and none is lost.
+func TestFact20_ManyWorkersInOneSecond(t *testing.T) {
+	t.Parallel()
+	for _, mode := range modes {
+		ix := index(t, roomy, "")
+		for version := 1; version <= 5; version++ {
+			s := open(t, opensearch.Options{Mode: mode})
+			if got := apply(t, s, in(0, mutation(ix, "a", version))); got[0] != pipeline.Written {
+				t.Errorf("%s: version %d is %s", mode, version, got[0])
+			}
+		}
+		if n := fmt.Sprint(source(t, roomy, ix, "a")["n"]); n != "5" {
+			t.Errorf("%s: stands %s, want 5", mode, n)
+		}
+	}
+}
+
+// What mode fast leaves outside of its contract, as the package's documentation says:
+// within one second the write that comes last stays, be it the older, where it comes from
+// another worker. In the next second all is well again. Mode exact has no such case.
+func TestWithinOneSecond(t *testing.T) {
+	t.Parallel()
+	for mode, stays := range map[opensearch.Mode]string{opensearch.Exact: "2", opensearch.Fast: "1"} {
+		ix := index(t, roomy, "")
+		ahead, lags := open(t, opensearch.Options{Mode: mode}), open(t, opensearch.Options{Mode: mode})
+		apply(t, ahead, in(0, mutation(ix, "a", 2)))
+		apply(t, lags, in(0, mutation(ix, "a", 1)))
+		if n := fmt.Sprint(source(t, roomy, ix, "a")["n"]); n != stays {
+			t.Errorf("%s: of one second stays version %s, want %s", mode, n, stays)
+		}
+		apply(t, ahead, in(1, mutation(ix, "a", 3)))
+		apply(t, lags, in(0, mutation(ix, "a", 2)))
+		if n := fmt.Sprint(source(t, roomy, ix, "a")["n"]); n != "3" {
+			t.Errorf("%s: after the second stands version %s, want 3", mode, n)
+		}
+	}
+}
+
+// Fact 21: delete then re-insert of one key in one batch must end with the document
+// present; and the other way round with a tombstone.
+func TestFact21_DeleteThenInsertInOneBatch(t *testing.T) {
+	t.Parallel()
+	for _, mode := range modes {
+		ix, s := index(t, roomy, ""), open(t, opensearch.Options{Mode: mode})
+		apply(t, s, in(0, mutation(ix, "a", 1)), in(0, mutation(ix, "b", 1)))
+		got := apply(t, s, in(0, tombstone(ix, "a", 2)), in(0, mutation(ix, "b", 2)), in(0, mutation(ix, "a", 3)), in(0, tombstone(ix, "b", 3)))
+		if want := "[coalesced coalesced written written]"; fmt.Sprint(got) != want {
+			t.Errorf("%s: outcomes %s, want %s", mode, got, want)
+		}
+		a, b := source(t, roomy, ix, "a"), source(t, roomy, ix, "b")
+		if fmt.Sprint(a["n"]) != "3" || b["n"] != nil || b["_tw"].(map[string]any)["deleted"] != true {
+			t.Errorf("%s: there stand %v and %v", mode, a, b)
+		}
+	}
+}
+
+// Fact 22: pk|sk unescaped collides; binary keys need an encoding; an id is at most
+// 512 bytes. Each of these items has a document of its own.
+func TestFact22_EachItemHasItsDocument(t *testing.T) {
+	t.Parallel()
+	ix, s := index(t, roomy, ""), open(t, opensearch.Options{})
+	long := strings.Repeat("é", 600)
+	var ms []search.Mutation
+	for i, keys := range []string{
+		`{"PK":{"S":"a|b"},"SK":{"S":"c"}}`, `{"PK":{"S":"a"},"SK":{"S":"b|c"}}`,
+		`{"PK":{"S":"a,b"},"SK":{"S":"c"}}`, `{"PK":{"S":"a"},"SK":{"S":"b,c"}}`, `{"PK":{"S":"a%2Cb"},"SK":{"S":"c"}}`,
+		`{"PK":{"B":"AP8="},"SK":{"S":"c"}}`, `{"PK":{"S":"AP8="},"SK":{"S":"c"}}`, `{"PK":{"S":"\u0000\""},"SK":{"N":"1"}}`,
+		`{"PK":{"S":"` + long + `a"},"SK":{"S":"c"}}`, `{"PK":{"S":"` + long + `b"},"SK":{"S":"c"}}`,
+	} {
+		image, err := pipeline.ParseImage([]byte(keys))
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := pipeline.MakeKey("", image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ms = append(ms, mutation(ix, search.DocumentID(key), i+1))
+	}
+	apply(t, s, ms...)
+	for i, m := range ms {
+		if n := fmt.Sprint(source(t, roomy, ix, url.PathEscape(m.ID))["n"]); n != fmt.Sprint(i+1) {
+			t.Errorf("at the id of item %d stands item %s", i+1, n)
+		}
+	}
+}
+
+// Fact 25: numbers over 2^53 lose digits in JavaScript and in OpenSearch doubles:
+// integers keep all of theirs, and decimals of 15 digits too. A longer decimal that is
+// written as a JSON number, which is numbers: scaled_float, keeps those of a double where
+// a script puts it: the server reads the document anew.
+func TestFact25_NumbersKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	const integer, decimal, longest = "9007199254740993", "12345678901.2345", "12345678901234567890123456789012345678"
+	const long = "1234567890123456789.25"
+	for mode, scaled := range map[opensearch.Mode]string{opensearch.Exact: "1.23456789012345677E18", opensearch.Fast: long} {
+		ix, s := index(t, roomy, `{"settings":{"index":{"number_of_replicas":0}},"mappings":{"dynamic":false}}`), open(t, opensearch.Options{Mode: mode})
+		apply(t, s, mutation(ix, "a", 1, fmt.Sprintf(`"I":%s,"J":-%s,"D":%s,"L":%s,"S":%s`, integer, integer, decimal, longest, long)))
+		doc := source(t, roomy, ix, "a")
+		for name, want := range map[string]string{"I": integer, "J": "-" + integer, "D": decimal, "L": longest, "S": scaled} {
+			if got := fmt.Sprint(doc[name]); got != want && !(name == "D" && got == "1.23456789012345E10") {
+				t.Errorf("%s: %s is %s, want %s", mode, name, got, want)
+			}
+		}
+	}
+}
+
+// Fact 23: a delete of what is not there is a success, as of a tombstone that somebody
+// purges twice.
+func TestFact23_DeleteOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	ix := index(t, roomy, "")
+	items := ask(t, roomy, http.MethodPost, "/_bulk", `{"delete":{"_index":"`+ix+`","_id":"a"}}`+"\n")
+	if !strings.Contains(fmt.Sprint(items), "status:404") || items["errors"] != false {
+		t.Errorf("the server says %v", items)
+	}
+	for _, mode := range modes {
+		s := open(t, opensearch.Options{Mode: mode})
+		if got := apply(t, s, tombstone(ix, "never-"+string(mode), 1)); got[0] != pipeline.Written {
+			t.Errorf("%s: a delete of what never was is %s", mode, got[0])
+		}
+	}
+}
