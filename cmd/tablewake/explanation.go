@@ -56,6 +56,7 @@ type sinkWould struct {
 	Sink    string       `json:"sink"`
 	Filters []filterSaid `json:"filters,omitempty"`
 	Do      []string     `json:"do,omitempty"`
+	Cost    *unitCost    `json:"cost,omitempty"`    // on DynamoDB
 	Outcome string       `json:"outcome,omitempty"` // where nothing is written
 	Reason  string       `json:"reason,omitempty"`
 	Error   string       `json:"error,omitempty"`
@@ -89,6 +90,9 @@ func explanationOf(n int64, e pipeline.Explanation) explanation {
 		w := sinkWould{Sink: r.Name, Filters: filtersOf(r.Filters), Reason: r.Reason, Error: textOf(r.Err)}
 		for _, op := range r.Ops {
 			w.Do = append(w.Do, op.String())
+		}
+		if r.Err == nil {
+			w.Cost = costOf(c, r.Ops)
 		}
 		switch {
 		case !r.Taken:
@@ -200,6 +204,9 @@ func (s sinkWould) lines() []string {
 		ls = append(ls, "fails, goes to dead letters: "+s.Error)
 	case len(s.Do) > 0:
 		ls = append(ls, s.Do...)
+		if s.Cost != nil {
+			ls = append(ls, s.Cost.String())
+		}
 	case s.Outcome != "" && s.Reason != "":
 		ls = append(ls, s.Outcome+" ("+s.Reason+")")
 	case s.Outcome == notRouted: // the filter that dropped it has said so

@@ -54,6 +54,10 @@ func (o *ClaimOp) KeyText() string {
 	return string(o.Target.appendKey(nil, o.PK, o.SK))
 }
 
+// Idle tells whether the item asks for no row and, as the change shows it, asked for
+// none before: nothing is written of it, unless something is known of it.
+func (o *ClaimOp) Idle() bool { return o.idle }
+
 func (o *ClaimOp) why() string {
 	switch o.none {
 	case ReasonSparse:

@@ -59,6 +59,9 @@ const someTime = 1_767_323_045
 
 // costOfClaim is that of a row that is guarded by item.
 func costOfClaim(op *view.ClaimOp) Cost {
+	if op.Idle() {
+		return Cost{ReadUnits: 1, Why: "the guard is read; nothing is written unless the item had a row"}
+	}
 	w := view.ItemWrite{Source: op.Claim.Source, Guard: state.Guard{Version: op.Claim.Version, Row: op.Row}}
 	if op.Row != "" {
 		w.Seats = []view.SeatWrite{{Row: op.Row, Revision: op.Claim.Version.String(), Claim: op.Claim, Holder: op.Claim}}

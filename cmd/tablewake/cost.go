@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// costOptions are the flags of `cost`.
+type costOptions struct {
+	input
+	format format
+}
+
+func newCost(s streams) *cobra.Command {
+	var o costOptions
+	c := &cobra.Command{
+		Use:   "cost -c FILE [PATH...]",
+		Short: "What each rule costs in DynamoDB's write and read units",
+		Long: `cost says what each view and each aggregate of a configuration takes of DynamoDB for one
+change, and, where records are named, adds up what they would take: every change planned by
+the code that the pipeline runs, and priced by DynamoDB's rules for the size of an item. It
+writes nothing.
+
+It is what a change costs when it is written by itself and tried once. Batches of aggregates
+take less, since a group's row is written once for all of a batch; indexes of a table, and
+tries that were in vain, take more.`,
+		Example: `  tablewake cost -c tablewake.yaml
+  tablewake cost -c tablewake.yaml stream.jsonl
+  tablewake cost -c tablewake.yaml -o json stream.jsonl | jq '.sinks[] | {sink, write_units}'`,
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
+	}
+	o.add(c)
+	addFormat(c, &o.format)
+	return c
+}
+
+// costs is what `cost -o json` prints.
+type costs struct {
+	Changes int64      `json:"changes"`
+	Sinks   []sinkCost `json:"sinks"`
+}
+
+// sinkCost is one rule's part.
+type sinkCost struct {
+	Sink       string  `json:"sink"`
+	Rule       string  `json:"rule"`        // in words
+	Changes    int64   `json:"changes"`     // that cost anything
+	WriteUnits float64 `json:"write_units"` // of all of them
+	ReadUnits  float64 `json:"read_units"`
+	Most       float64 `json:"most_write_units"` // of one change
+}
+
+func (o *costOptions) run(ctx context.Context, s streams, paths []string) error {
+	cfg, err := o.load()
+	if err != nil {
+		return err
+	}
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.Suppressed("replay"))
+	if err != nil {
+		return err
+	}
+	sum := costs{Sinks: []sinkCost{}}
+	at := make(map[string]int)
+	for _, sink := range cfg.Sinks {
+		if rule := costRule(sink); rule != "" {
+			at[sink.Name] = len(sum.Sinks)
+			sum.Sinks = append(sum.Sinks, sinkCost{Sink: sink.Name, Rule: rule})
+		}
+	}
+	if len(paths) > 0 {
+		if err := o.count(ctx, s, cfg, p, paths, &sum, at); err != nil {
+			return err
+		}
+	}
+	if o.format == formatJSON {
+		return writeJSON(s.out, sum)
+	}
+	sum.write(s.out, len(paths) > 0)
+	return nil
+}
+
+// count adds what each change of the records costs.
+func (o *costOptions) count(ctx context.Context, s streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs, at map[string]int) error {
+	src, err := replay.Open(o.source(cfg, s, paths))
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	undecodable := 0
+	for {
+		page, readErr := src.Read(ctx)
+		if page != nil && page.Decode != nil {
+			decoded, err := page.Decode()
+			if readErr == nil {
+				readErr = err
+			}
+			page = decoded
+		}
+		if page != nil {
+			undecodable += len(page.Errors)
+			for i := range page.Changes {
+				sum.Changes++
+				sum.add(p.Explain(&page.Changes[i]), at)
+			}
+		}
+		switch {
+		case errors.Is(readErr, io.EOF) && undecodable > 0:
+			fmt.Fprintf(s.err, "%d records cannot be decoded and cost nothing here; tablewake explain names them\n", undecodable)
+			return nil
+		case errors.Is(readErr, io.EOF):
+			return nil
+		case readErr != nil:
+			return readErr
+		}
+	}
+}
+
+func (c *costs) add(x pipeline.Explanation, at map[string]int) {
+	for _, r := range x.Routes {
+		i, ok := at[r.Name]
+		if !ok || r.Err != nil {
+			continue
+		}
+		if cost := costOf(x.Change, r.Ops); cost != nil {
+			s := &c.Sinks[i]
+			s.Changes++
+			s.WriteUnits += cost.WriteUnits
+			s.ReadUnits += cost.ReadUnits
+			s.Most = max(s.Most, cost.WriteUnits)
+		}
+	}
+}
+
+// costRule is what a sink takes of DynamoDB for one change, in words; "" where it takes
+// nothing.
+func costRule(s config.Sink) string {
+	switch {
+	case s.View != nil && guardsItself(s):
+		return "1 write unit for each KB of the row; a row that moves is two writes, one of them a tombstone"
+	case s.View != nil:
+		return "guarded by item: 2 write units for each KB of the row and of its claim, 4 for guard and seat, 3 read units; 6 write units more where the item leaves another row"
+	case s.Aggregate != nil:
+		rule := "2 write units for each KB of what the item counts for, 2 for each group row that changes, 1 read unit"
+		for _, v := range s.Aggregate.Values {
+			if v.Of == "min" || v.Of == "max" || v.Of == "distinct" {
+				return rule + "; 2 write units and 1 to 2 read units more for each min, max and distinct"
+			}
+		}
+		return rule
+	}
+	return ""
+}
+
+// guardsItself tells whether the rows of a view name their items, as far as their key
+// tells without an item.
+func guardsItself(s config.Sink) bool {
+	if s.View.Apart {
+		return false
+	}
+	for _, c := range s.View.Key {
+		if c.Template.HasKey() || len(c.Template.EscPaths()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (c costs) write(w io.Writer, counted bool) {
+	if len(c.Sinks) == 0 {
+		fmt.Fprintln(w, "no view and no aggregate: nothing is written to DynamoDB")
+		return
+	}
+	for _, s := range c.Sinks {
+		fmt.Fprintf(w, "%s: %s\n", s.Sink, s.Rule)
+	}
+	if !counted {
+		return
+	}
+	fmt.Fprintf(w, "\nof %s changes:\n", thousands(c.Changes))
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "sink\tchanges\twrite units\tread units\twrite units a change\tmost\t")
+	var all sinkCost
+	for _, s := range c.Sinks {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t\n", s.Sink, thousands(s.Changes), thousands(int64(s.WriteUnits)), thousands(int64(s.ReadUnits)), s.WriteUnits/max(float64(s.Changes), 1), units(s.Most))
+		all.WriteUnits += s.WriteUnits
+		all.ReadUnits += s.ReadUnits
+	}
+	fmt.Fprintf(tw, "all\t\t%s\t%s\t\t\t\n", thousands(int64(all.WriteUnits)), thousands(int64(all.ReadUnits)))
+	_ = tw.Flush()
+}
