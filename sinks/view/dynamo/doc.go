@@ -2,8 +2,9 @@
 //
 // Nothing is written without a condition. A row that guards itself is one conditional
 // PutItem, over a lower version alone, so that any number of processes may write a table at
-// once, late or twice. Rows of aggregates change in one transaction with what is remembered
-// of the items, which is in the state table (package sinks/state/dynamo).
+// once, late or twice. Rows that several items may claim, and rows of aggregates, change in
+// one transaction with what is remembered of the items, which is in the state table (package
+// sinks/state/dynamo).
 //
 // # What a row has besides its attributes
 //
@@ -17,6 +18,31 @@
 //     goes when it is older than the retention. A newer row at that key replaces it. Whoever
 //     reads the table without a [Reader] leaves such items out, as with the filter
 //     attribute_not_exists(#e).
+//
+// # Aggregates
+//
+// One transaction writes what items count for now, each on condition of the version that was
+// read (package sinks/state says why that counts once), and the rows of their groups:
+//
+//   - An amount is added where it stands, without reading the row, where that is exact for
+//     certain: DynamoDB keeps 38 digits of a sum. All else is read, reckoned, and written back
+//     on condition that nobody wrote the row meanwhile. A sum is an N as long as one can hold
+//     it, and its text beyond that, as in every store of views.
+//   - What a min, a max or a distinct is made of are items of the state table, in the order of
+//     their values. What they come to stands in the row, which is written with them, and on
+//     condition that it is the row that was read.
+//   - A row goes in the transaction that takes its last share.
+//
+// Writers of one process take turns at a row; those of others meet it in conflicts, which
+// are tried again. A group that many items change at once is best spread over shards. Besides
+// _tw, where rev names the last write and v is the version of one of its changes, such a row
+// has _tw_shares, how many shares count in it, and where it has members _tw_epoch, which tells
+// them from those of a row that was there before.
+//
+// # What is looked at
+//
+// [Reader] leaves out tombstones and the names that begin with _tw; [Reader.Stands] shows what
+// it leaves out. [CostOf] tells in DynamoDB's units what a planned change costs.
 //
 // # What DynamoDB does not hold
 //

@@ -33,16 +33,6 @@ func open(ctx context.Context, c statedynamo.Client) (*dynamo.Store, error) {
 	return dynamo.New(db)
 }
 
-// must opens a store in a new world.
-func must(t testing.TB, faults *dynamotest.Faults) *dynamo.Store {
-	t.Helper()
-	s, err := open(t.Context(), dynamotest.Open(t).Client("", faults))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // anyTable is a store for the suites, which name tables as no DynamoDB table may be
 // named, and write to them without making them.
 type anyTable struct {
