@@ -43,7 +43,7 @@ func (c *counting) groupRow(g *groupWrite) (*groupRow, error) {
 		r.wide = slices.Sorted(slices.Values(wide.Value))
 	}
 	var err error
-	if r.shares, err = strconv.ParseInt(dynamo.Digits(g.row, sharesAttribute), 10, 64); err != nil || r.revision == "" {
+	if r.shares, err = whole(dynamo.Digits(g.row, sharesAttribute)); err != nil || r.revision == "" {
 		return nil, c.Damaged("a group's row in table "+c.target.Name, errors.New("it has no shares or no revision"))
 	}
 	for name, v := range unmarked(maps.Clone(g.row)) {

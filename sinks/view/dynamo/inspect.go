@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 	"strings"
 	"time"
 
@@ -82,7 +81,7 @@ func standing(item dynamo.Item) (view.Standing, error) {
 		s.Source, s.View, s.Pipeline = pipeline.Key(m.source), m.view, m.pipeline
 	}
 	if expires := dynamo.Digits(item, expiresAttribute); expires != "" {
-		seconds, err := strconv.ParseInt(expires, 10, 64)
+		seconds, err := whole(expires)
 		if err != nil {
 			return s, errors.New("its " + expiresAttribute + " is no time")
 		}

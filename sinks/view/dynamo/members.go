@@ -262,7 +262,7 @@ func (m *membersOf) count(ctx context.Context, columns dynamo.Item, name string)
 	total := int64(0)
 	if digits := dynamo.Digits(columns, name); digits != "" {
 		var err error
-		if total, err = strconv.ParseInt(digits, 10, 64); err != nil {
+		if total, err = whole(digits); err != nil {
 			return m.Damaged("a group's row in table "+m.target.Name, errors.New("a distinct is no count"))
 		}
 	}

@@ -51,6 +51,19 @@ func textOf(av types.AttributeValue) string {
 	return ""
 }
 
+// whole is an N that is an integer, however it is spelled.
+func whole(digits string) (int64, error) {
+	d, err := pipeline.ParseDecimal(digits)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := d.Int64()
+	if !ok {
+		return 0, errors.New("no integer")
+	}
+	return n, nil
+}
+
 // markOf is the mark of an item; false where it has none, and no sink made it.
 func markOf(item map[string]types.AttributeValue) (mark, bool) {
 	m, ok := item[markAttribute].(*types.AttributeValueMemberM)
