@@ -22,5 +22,13 @@
 //     lags, or a replay from the middle of a second, may leave an item's document as it
 //     was earlier in that second, until the item changes again.
 //
-// An application names an index by the alias; the store writes behind it.
+// An application names an index by the alias; the store writes behind it. An index is
+// made of the configuration ([Indexes]), on start or with its first document, and
+// never altered: what is there is compared with what the configuration asks for, and a
+// difference is an error. The store keeps one record of each sink, in the hidden index
+// tablewake.
+//
+// Tombstones stay until [Store.Purge] removes those that were written long enough ago;
+// a change from before that is refused by the sink (state.Retention). The sequence is
+// then New, Open, Apply, and Purge from time to time.
 package opensearch

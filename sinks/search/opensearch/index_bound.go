@@ -22,6 +22,16 @@ const pendingFor = 10 * time.Minute
 // fullFor is how long nothing is counted again where the bound was reached.
 const fullFor = 10 * time.Second
 
+// pending tells whether an index is in the making.
+func (r *record) pending(now time.Time) bool {
+	for _, since := range r.Pending {
+		if now.Sub(since) <= pendingFor {
+			return true
+		}
+	}
+	return false
+}
+
 // full tells that the cluster has no room for the shards of another index.
 func (f *failure) full() bool {
 	return bytes.Contains(f.reason, []byte("maximum shards open")) || bytes.Contains(f.reason, []byte("maximum normal shards open"))

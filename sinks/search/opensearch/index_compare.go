@@ -21,6 +21,9 @@ func flattenSettings(to map[string]string, prefix string, settings map[string]an
 		if name != "index" && !strings.HasPrefix(name, "index.") {
 			name = "index." + name
 		}
+		if list, ok := v.([]any); ok && len(list) == 1 {
+			v = list[0] // the server has a list where there may be one
+		}
 		to["settings."+name] = canonicalJSON(v)
 	}
 }

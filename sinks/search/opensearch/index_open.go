@@ -51,7 +51,7 @@ func (s *Store) begin(ctx context.Context) (there map[string]*standing, err erro
 		}
 		asked := x.blueprint.leaves
 		switch {
-		case !found || len(there) == 0 && len(r.Pending) == 0:
+		case !found || len(there) == 0 && !r.pending(s.clock()):
 			*r = record{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked}
 			for _, index := range there {
 				r.Born = index.made(r.Born)

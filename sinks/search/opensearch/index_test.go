@@ -132,6 +132,28 @@ func TestIndexIsNeverAltered(t *testing.T) {
 	}
 }
 
+// Whatever a mapping is made of is recognised again, however the server spells it.
+func TestIndexIsRecognised(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.options("", `{
+		"settings":{"number_of_shards":"1","number_of_replicas":0,"index.max_result_window":20000,"sort.field":"num","sort.order":["asc"],
+			"query":{"default_field":["a","b"]},"similarity":{"x":{"type":"BM25","b":0.50}},"codec":"best_compression","refresh_interval":-1},
+		"mappings":{"date_detection":false,"numeric_detection":false,"dynamic":true,
+			"dynamic_templates":[{"s":{"match_mapping_type":"string","mapping":{"type":"keyword"}}}],
+			"properties":{
+				"a":{"type":"text","index_options":"positions","norms":true,"similarity":"x","fields":{"k":{"type":"keyword","ignore_above":256}}},
+				"d":{"type":"date","format":"epoch_second||strict_date_optional_time"},"g":{"type":"geo_point"},"e":{"type":"object","enabled":false},
+				"dyn":{"type":"object","dynamic":"strict"},"sub":{"properties":{"ne":{"type":"keyword","null_value":"none"},"o.p":{"type":"ip"}}},
+				"u":{"type":"unsigned_long"},"f":{"type":"flat_object"},"al":{"type":"alias","path":"a"},
+				"num":{"type":"double","index":false,"doc_values":true},"copy":{"type":"text","copy_to":["a"],"boost":1.0},"properties":{"type":"keyword"}}}}`)
+	s := w.begin(o)
+	apply(t, s, mutation(w.pipeline, "a", 1, `"num":1.5`, `"new":{"properties":"x"}`))
+	w.begin(o)
+	ask(t, roomy, http.MethodDelete, "/tablewake/_doc/"+w.pipeline+",docs", "")
+	w.begin(o)
+}
+
 // An index that the sink did not make is never touched.
 func TestNamesThatAreTaken(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,9 @@ func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Do
 		page := map[string]any{"size": readPage, "sort": []any{map[string]string{"_id": "asc"}}, "track_total_hits": false}
 		for first := true; ; first = false {
 			found, err := s.search(ctx, index, page, first)
+			if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusBadRequest {
+				e.Hint = "documents are read in the order of _id: allow that by the cluster setting indices.id_field_data.enabled"
+			}
 			if err != nil {
 				yield(search.Document{}, err)
 				return

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
-	testserver "github.com/tablewake/tablewake/test/server"
 )
 
 // scripted is a server that answers requests about scripts, by their method.
@@ -46,34 +45,5 @@ func TestScriptIsVerified(t *testing.T) {
 		if _, again := pipeline.Retryable(err); again != test.again || pipeline.IsFatal(err) == test.again {
 			t.Errorf("%s: %v, to be tried again is %v", name, err, again)
 		}
-	}
-}
-
-// Where a server forbids scripts the sink says what to use, and that works.
-func TestScriptsThatAreForbidden(t *testing.T) {
-	t.Parallel()
-	node := testserver.OpenSearch().StartFor(t, "script.allowed_types=none")
-	index := "docs"
-	o := opensearch.Options{URL: node.Endpoint(), Indexes: &opensearch.Indexes{Pipeline: "shop", Sink: "docs", Name: parse(t, index)}}
-	s := open(t, o)
-	err := s.Open(t.Context())
-	if err == nil {
-		rs, failed := s.Apply(t.Context(), muts(index, 1))
-		if failed != nil {
-			t.Fatal(failed)
-		}
-		err = rs[0].Err
-	}
-	if err == nil || !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "use mode: fast") {
-		t.Errorf("without scripts: %v", err)
-	}
-	o.Mode = opensearch.Fast
-	s = open(t, o)
-	if err := s.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	apply(t, s, muts(index, 1)...)
-	if docs := documents(t, s, index); len(docs) != 1 {
-		t.Errorf("there are %v", docs)
 	}
 }
