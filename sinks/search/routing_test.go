@@ -48,6 +48,9 @@ func TestRouting(t *testing.T) {
 			t.Fatalf("%s: planned %v", test.routing, d.Ops)
 		}
 		for _, op := range d.Ops {
+			if shown := strings.Contains(op.String(), ", routing "+test.want+")"); shown != (test.want != "") {
+				t.Errorf("%s: explain shows %q", test.routing, op)
+			}
 			if got := op.(*search.Mutation).Routing; got != test.want {
 				t.Errorf("%s: %s is routed by %q, want %q", test.routing, op, got, test.want)
 			}

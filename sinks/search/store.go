@@ -62,10 +62,14 @@ const (
 
 // String is a line of `explain`: put document products/PRODUCT%23p1,DETAIL (enter, 312 bytes).
 func (m *Mutation) String() string {
-	if m.Tombstone {
-		return fmt.Sprintf("delete document %s/%s (%s, leaves a tombstone)", m.Index, m.ID, m.Why)
+	routing := ""
+	if m.Routing != "" {
+		routing = ", routing " + m.Routing
 	}
-	return fmt.Sprintf("put document %s/%s (%s, %d bytes)", m.Index, m.ID, m.Why, len(m.Doc))
+	if m.Tombstone {
+		return fmt.Sprintf("delete document %s/%s (%s, leaves a tombstone%s)", m.Index, m.ID, m.Why, routing)
+	}
+	return fmt.Sprintf("put document %s/%s (%s, %d bytes%s)", m.Index, m.ID, m.Why, len(m.Doc), routing)
 }
 
 // Reader reads documents back. Tombstones are never shown.

@@ -228,21 +228,30 @@ func (s *Store) same(name string, there *standing) error {
 	if a, ok := there.Aliases[name]; !ok || !a.hides() || !a.Writes {
 		return s.foreign(fmt.Errorf("opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
 	}
-	is := make(map[string]string)
-	flattenSettings(is, "", there.Settings)
-	mappings := make(map[string]any, len(there.Mappings))
-	for part, raw := range there.Mappings {
-		v, err := decodeJSON(raw)
-		if err != nil {
-			return fmt.Errorf("opensearch: the mapping of index %s: %w", name, err)
-		}
-		mappings[part] = v
+	is, err := there.leaves()
+	if err != nil {
+		return fmt.Errorf("opensearch: the mapping of index %s: %w", name, err)
 	}
-	flattenMapping(is, "mappings", mappings)
 	if d := difference(s.indexes.blueprint.leaves, is); d != "" {
 		return pipeline.Fatal(errDiffers(name, d))
 	}
 	return nil
+}
+
+// leaves are what the index is, by path.
+func (st *standing) leaves() (map[string]string, error) {
+	is := make(map[string]string)
+	flattenSettings(is, "", st.Settings)
+	mappings := make(map[string]any, len(st.Mappings))
+	for part, raw := range st.Mappings {
+		v, err := decodeJSON(raw)
+		if err != nil {
+			return nil, err
+		}
+		mappings[part] = v
+	}
+	flattenMapping(is, "mappings", mappings)
+	return is, nil
 }
 
 // errDiffers says in what an index is not what the file asks for, and what to do.

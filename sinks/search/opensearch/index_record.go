@@ -16,10 +16,12 @@ import (
 // stateIndex holds one record for each sink that writes to the server, beside its indexes.
 const stateIndex = "tablewake"
 
-// stateBody makes stateIndex: small, on every node that may be asked, and left out where
-// somebody reads all indexes.
-const stateBody = `{"settings":{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1","hidden":true}},` +
-	`"mappings":{"dynamic":false,"properties":{"pipeline":{"type":"keyword"},"sink":{"type":"keyword"}}}}`
+// stateSettings and stateMapping are what stateIndex is made of: small, on every node that
+// may be asked, and left out where somebody reads all indexes.
+const (
+	stateSettings = `{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1","hidden":true}}`
+	stateMapping  = `{"dynamic":false,"properties":{"pipeline":{"type":"keyword"},"sink":{"type":"keyword"}}}`
+)
 
 // record is what the server remembers of a sink.
 type record struct {
@@ -103,7 +105,7 @@ func (s *Store) amend(ctx context.Context, pipelineName, sink string, change fun
 		if err != nil {
 			return err
 		}
-		a, err := s.client.do(ctx, http.MethodPut, recordPath(pipelineName, sink)+"?refresh=true&"+at, body)
+		a, err := s.client.do(ctx, http.MethodPut, recordPath(pipelineName, sink)+"?"+at, body)
 		if err != nil {
 			return err
 		}
@@ -117,19 +119,46 @@ func (s *Store) amend(ctx context.Context, pipelineName, sink string, change fun
 	return pipeline.Transient(errors.New("opensearch: the record of the sink is changed by others all the time"))
 }
 
-// ensureState makes stateIndex where it is missing.
+// ensureState makes stateIndex where it is missing. An index of that name that is
+// somebody else's is left alone.
 func (s *Store) ensureState(ctx context.Context) error {
-	a, err := s.client.do(ctx, http.MethodHead, "/"+stateIndex, nil)
-	if err != nil || a.ok() {
+	found, err := s.list(ctx, stateIndex)
+	if err != nil {
 		return err
 	}
-	if a.status != http.StatusNotFound {
-		return a.failure("look for an index", stateIndex)
+	if len(found) > 0 {
+		there := found[stateIndex]
+		return there.keepsRecords()
 	}
-	if a, err = s.client.do(ctx, http.MethodPut, "/"+stateIndex, []byte(stateBody)); err != nil || a.ok() || a.existed() {
+	body := `{"mappings":` + stateMapping + `}`
+	if !s.serverless { // which has no shards and replicas to speak of
+		body = `{"settings":` + stateSettings + `,"mappings":` + stateMapping + `}`
+	}
+	a, err := s.client.do(ctx, http.MethodPut, "/"+stateIndex, []byte(body))
+	if err != nil || a.ok() || a.existed() {
 		return err
 	}
 	return a.failure("make an index", stateIndex)
+}
+
+// keepsRecords is nil where the index is what stateIndex is made of.
+func (st *standing) keepsRecords() error {
+	want, err := decodeJSON([]byte(stateMapping))
+	if err != nil {
+		return err
+	}
+	asked := make(map[string]string)
+	if mapping, ok := want.(map[string]any); ok {
+		flattenMapping(asked, "mappings", mapping)
+	}
+	is, err := st.leaves()
+	if err == nil && difference(asked, is) != "" {
+		err = errors.New("it is not what is made for that")
+	}
+	if err != nil {
+		return pipeline.Fatal(fmt.Errorf("opensearch: sinks keep their records in index %s, and there is another index or an alias of that name: %w; rename it", stateIndex, err))
+	}
+	return nil
 }
 
 // existed tells that an index could not be made because it is there.

@@ -1,0 +1,37 @@
+package opensearch_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+)
+
+// someone is a server on which indexes are what their answers say, by path.
+type someone map[string]string
+
+func (s someone) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, ok := s[r.URL.Path]
+	status := http.StatusOK
+	if !ok {
+		status, body = http.StatusNotFound, `{"error":{"type":"index_not_found_exception"},"status":404}`
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+// Where the name of the index of records is somebody else's, nothing is written there.
+func TestRecords_NameIsTaken(t *testing.T) {
+	for _, taken := range []string{
+		`{"tablewake":{"mappings":{"properties":{"pipeline":{"type":"text"}}},"settings":{}}}`,
+		`{"tables":{"aliases":{"tablewake":{}},"mappings":{},"settings":{}}}`,
+	} {
+		s := open(t, opensearch.Options{URL: "http://127.0.0.1:1", Mode: opensearch.Fast, Transport: someone{"/tablewake": taken},
+			Indexes: &opensearch.Indexes{Pipeline: "shop", Sink: "docs", Name: parse(t, "docs")}})
+		if err := s.Open(t.Context()); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "index tablewake") || !strings.Contains(err.Error(), "rename it") {
+			t.Errorf("%s: %v", taken, err)
+		}
+	}
+}
