@@ -1,0 +1,103 @@
+// Package searchtest reckons what must be in search indexes after a clean pass over the
+// generator's records (sinktest), without a planner's help, and reads back what is.
+package searchtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/sinktest"
+)
+
+// Model is what must stand in the indexes of the items whose Type is kind ("": of all
+// that have one), by the key of the item, as State reports it.
+func Model(s *sinktest.Stream, kind string) map[string]string {
+	want := make(map[string]string)
+	for _, item := range s.Items() {
+		if typ := item.Text("Type"); typ != "" && (kind == "" || typ == kind) {
+			doc, _ := plain(map[string]any{"M": item}).(map[string]any)
+			want[keyOf(doc)] = show(doc)
+		}
+	}
+	return want
+}
+
+// show is plain JSON as text that is equal for equal documents: numbers by what
+// they are worth.
+func show(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		parts := make(map[string]string)
+		for name, m := range v {
+			parts[name] = show(m)
+		}
+		return fmt.Sprintf("%q", parts) // fmt prints maps by key
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = show(v[i])
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case json.Number:
+		r, ok := new(big.Rat).SetString(v.String())
+		if !ok {
+			return "no number: " + v.String()
+		}
+		return "number " + r.RatString()
+	default:
+		return fmt.Sprintf("%T %v", v, v)
+	}
+}
+
+// plain is a DynamoDB value as plain JSON, as the documentation of search.NumberExact
+// says it: made of the generator's maps, without a planner's help.
+func plain(attr map[string]any) any {
+	for tag, v := range attr {
+		switch v := v.(type) {
+		case sinktest.Item:
+			doc := make(map[string]any)
+			for name, a := range maps.All(v) {
+				doc[name] = plain(a)
+			}
+			return doc
+		case []sinktest.Attr:
+			list := make([]any, len(v))
+			for i, a := range v {
+				list[i] = plain(a)
+			}
+			return list
+		case []string:
+			list := make([]any, len(v))
+			for i, s := range v {
+				list[i] = s
+				if tag == "NS" {
+					list[i] = number(s)
+				}
+			}
+			return list
+		case string:
+			if tag == "N" {
+				return number(v)
+			}
+			return v
+		case bool:
+			if tag == "NULL" {
+				return nil
+			}
+			return v
+		}
+	}
+	return "no value"
+}
+
+func number(n string) any {
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(n, "-"), ".")
+	digits := strings.TrimLeft(whole+strings.TrimRight(fraction, "0"), "0")
+	if strings.Trim(fraction, "0") != "" && len(digits) > 15 {
+		return strings.TrimRight(n, "0")
+	}
+	return json.Number(n)
+}

@@ -1,0 +1,59 @@
+package searchtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// State is every document of every index that a sink of pipeline test wrote, by the key
+// of its item. Two documents of one item are an error, and so is one that does not say
+// which change it is of.
+func State(ctx context.Context, store search.Reader) (map[string]string, error) {
+	names, err := store.Indexes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	got := make(map[string]string)
+	for _, name := range names {
+		for d, err := range store.Documents(ctx, name) {
+			if err != nil {
+				return nil, err
+			}
+			var doc map[string]any
+			decoder := json.NewDecoder(bytes.NewReader(d.Doc))
+			decoder.UseNumber()
+			if err := decoder.Decode(&doc); err != nil {
+				return nil, fmt.Errorf("%w in %s", err, d.Doc)
+			}
+			own, _ := doc["_tw"].(map[string]any)
+			if version, _ := own["version"].(string); len(version) != 50 || own["by"] != "test" || len(own) != 2 {
+				return nil, fmt.Errorf("document %s says %v of itself", d.ID, own)
+			}
+			delete(doc, "_tw")
+			if other, twice := got[keyOf(doc)]; twice {
+				return nil, fmt.Errorf("two documents of one item: %s and %s", other, d.Doc)
+			}
+			got[keyOf(doc)] = show(doc)
+		}
+	}
+	return got, nil
+}
+
+func keyOf(doc map[string]any) string { return fmt.Sprintf("%q %q", doc["PK"], doc["SK"]) }
+
+// OfType takes the items whose Type is kind; nil, which takes all, where kind is "".
+func OfType(kind string) pipeline.ItemCondition {
+	if kind == "" {
+		return nil
+	}
+	return pipeline.ItemConditionFunc(func(item pipeline.Image) (bool, error) {
+		v, _ := item.Get("Type")
+		text, _ := v.Text()
+		return text == kind, nil
+	})
+}
