@@ -62,7 +62,7 @@ func (in *input) decoder(cfg *config.Config) pipeline.DecoderOptions {
 // reporting names what could not be decoded as it passes, and remembers how the
 // input ended.
 type reporting struct {
-	*replay.Source
+	records
 	w      io.Writer
 	tables []config.Table
 	mask   *pipeline.Mask
@@ -77,7 +77,7 @@ type reporting struct {
 // Read reports what the page, once it is decoded, could not decode. Input that is
 // broken has an end like any other: what could be read of it is finished first.
 func (r *reporting) Read(ctx context.Context) (*pipeline.Page, error) {
-	p, err := r.Source.Read(ctx)
+	p, err := r.records.Read(ctx)
 	if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
 		r.broken, err = broken, io.EOF
 	}

@@ -21,6 +21,7 @@ import (
 type replayOptions struct {
 	input
 	target
+	period
 	fresh   bool
 	rebuild bool
 	notify  bool
@@ -37,6 +38,11 @@ func newReplay(s streams) *cobra.Command {
 Lambda events, the output of ` + "`aws dynamodbstreams get-records`" + `, and archives; plain, gzip
 or zstd; files, folders (in the order of names), or - for standard input.
 
+Archives in S3 are named as s3://BUCKET/PREFIX. Each version of an item comes once, the
+versions of an item in their order, in bounded memory; --from and --to read part of them. Objects
+that must be restored first are all named, each with the command that restores it. Credentials,
+Region and endpoint are those of the AWS SDK (AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_S3).
+
 With --local every sink has its embedded store in that folder. A folder that the same
 configuration wrote is gone on with: what was written stays, nothing is written twice.
 Notifications are held back unless --notify is given.
@@ -46,10 +52,11 @@ indexes and buckets of the account whose credentials this shell has. What is the
 compared by version: a replay never puts back what a newer change has written.`,
 		Example: `  tablewake replay -c tablewake.yaml --local out stream.jsonl
   tablewake replay -c tablewake.yaml --local out --fresh events/ more.jsonl.gz
+  tablewake replay -c tablewake.yaml --local out s3://audit/changes/ --from 2026-01-01 --to 2026-02-01
   aws dynamodbstreams get-records --shard-iterator "$IT" | tablewake replay -c tablewake.yaml --local out --stream-arn "$ARN" -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError("name what to replay: files, folders, or - for standard input")
+				return usageError("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input")
 			}
 			return nil
 		},
@@ -58,6 +65,7 @@ compared by version: a replay never puts back what a newer change has written.`,
 	o.input.add(c)
 	o.target.add(c, "give every sink its embedded store in this folder")
 	o.addCreate(c)
+	o.period.add(c)
 	f := c.Flags()
 	f.BoolVar(&o.fresh, "fresh", false, "empty the --local folder first")
 	f.BoolVar(&o.rebuild, "rebuild", false, "replay the whole history into empty views and aggregates: nothing is refused for its age")
@@ -85,7 +93,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	if err != nil {
 		return err
 	}
-	src, err := replay.Open(o.source(cfg, s, paths))
+	src, err := openRecords(ctx, o.source(cfg, s, paths), o.period)
 	if err != nil {
 		return err
 	}
@@ -109,7 +117,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 		_, changed := errors.AsType[*sinks.ChangedError](err)
 		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
-	in := &reporting{Source: src, w: bar, tables: cfg.Source.Tables, mask: mask}
+	in := &reporting{records: src, w: bar, tables: cfg.Source.Tables, mask: mask}
 	sum, runErr := o.drive(ctx, cfg, p, in, bar)
 	if err := o.print(s, cfg, sum); err != nil {
 		return err

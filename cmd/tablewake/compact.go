@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/sinks/archive"
+	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
+)
+
+// compactOptions are the flags of compact.
+type compactOptions struct {
+	dryRun  bool
+	small   byteSize
+	target  byteSize
+	class   string
+	key     string
+	several bool
+	format  format
+}
+
+func newCompact(s streams) *cobra.Command {
+	o := compactOptions{target: 64e6}
+	c := &cobra.Command{
+		Use:   "compact (s3://BUCKET/PREFIX | DIR)",
+		Short: "Roll small objects of an archive's log into large ones",
+		Long: `compact rolls the small objects of an archive's log (JSON lines) into large ones, folder by
+folder, in S3 or in a folder of this machine. A large object is written and read back before
+the small ones are removed. Interrupted in between, changes stand there twice, and are read
+once; the same command goes on.
+
+Objects of other storage classes are left alone, as are Parquet and objects of one change. Tags
+are kept: objects of different tags stay apart. Run it while nobody reads the archive; whoever
+writes to it may go on. Lifecycle rules count the age of a large object from when it was made.
+
+It needs s3:ListBucket, s3:GetObject, s3:GetObjectTagging, s3:PutObject, s3:PutObjectTagging
+and s3:DeleteObject.`,
+		Example: `  tablewake compact s3://audit/changes/ --dry-run
+  tablewake compact s3://audit/changes/dt=2026-01-31/ --target 128MB
+  tablewake compact out/archive/shop-archive`,
+		Args: exactly(1, 1, "(s3://BUCKET/PREFIX | DIR)"),
+		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args[0]) },
+	}
+	f := c.Flags()
+	f.BoolVar(&o.dryRun, "dry-run", false, "tell what would be done, and do nothing")
+	f.Var(&o.small, "min-bytes", "objects below this size are rolled up (default a quarter of --target)")
+	f.Var(&o.target, "target", "size of the large objects, about")
+	f.StringVar(&o.class, "storage-class", "STANDARD", "class of the objects that are rolled up, and of the large ones")
+	f.StringVar(&o.key, "kms-key", "", "key that encrypts the large objects (default the bucket's encryption)")
+	f.BoolVar(&o.several, "several-tables", false, "the archive was written from several source tables")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *compactOptions) run(ctx context.Context, s streams, place string) error {
+	if o.small > o.target {
+		return usageError("--min-bytes %s is above --target %s", &o.small, &o.target)
+	}
+	store, prefix, err := o.open(ctx, place)
+	if err != nil {
+		return err
+	}
+	bar := newCount(s.err, "rolled up")
+	done, err := archive.Compact(ctx, archive.CompactOptions{
+		Store: store, Prefix: prefix, Class: o.class, Small: int64(o.small), Target: int64(o.target), DryRun: o.dryRun, TableInKey: o.several,
+		Progress: func(p archive.CompactProgress) { bar.of(p.Objects, 0) },
+	})
+	bar.end()
+	if printErr := o.print(s, done); err == nil {
+		err = printErr
+	}
+	if err != nil && ctx.Err() != nil {
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command goes on: %w", err)}
+	}
+	return err
+}
+
+func (o *compactOptions) open(ctx context.Context, place string) (archive.Remover, string, error) {
+	if isS3(place) {
+		store, prefix, err := openS3(ctx, place, s3Options{class: o.class, key: o.key})
+		return store, prefix, err
+	}
+	if _, err := os.Stat(place); err != nil {
+		return nil, "", err
+	}
+	store, err := archivedir.New(archivedir.Options{Dir: place})
+	return store, "", err
+}
+
+// compacted is what compact tells programs.
+type compacted struct {
+	DryRun     bool  `json:"dry_run"`
+	Objects    int64 `json:"objects"`
+	Bytes      int64 `json:"bytes"`
+	Large      int64 `json:"large"`
+	LargeBytes int64 `json:"large_bytes"`
+	Left       int64 `json:"left"`
+	LeftClass  int64 `json:"left_in_class"`
+}
+
+func (o *compactOptions) print(s streams, p archive.CompactProgress) error {
+	if o.format == formatJSON {
+		return writeJSON(s.out, compacted{o.dryRun, p.Objects, p.Bytes, p.Large, p.LargeBytes, p.Left, p.LeftInClass})
+	}
+	verb, size := "rolled", fmt.Sprintf(" (%s bytes)", thousands(p.LargeBytes))
+	if o.dryRun {
+		verb, size = "would roll", ""
+	}
+	fmt.Fprintf(s.out, "%s %s objects (%s bytes) into %s%s\n", verb, thousands(p.Objects), thousands(p.Bytes), thousands(p.Large), size)
+	fmt.Fprintf(s.out, "left alone: %s large enough or alone, %s of another storage class\n", thousands(p.Left), thousands(p.LeftInClass))
+	return nil
+}
+
+// byteSize is a flag: 64MB is 64 x 10^6 bytes, 64MiB 64 x 2^20.
+type byteSize int64
+
+var (
+	sizes     = regexp.MustCompile(`^([0-9]{1,9})(B|KB|MB|GB|KiB|MiB|GiB)?$`)
+	sizeUnits = map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+)
+
+// String is the size in bytes, "" of none.
+func (b *byteSize) String() string {
+	if *b == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*b), 10)
+}
+
+// Type names the flag's value in help.
+func (b *byteSize) Type() string { return "size" }
+
+// Set parses 64MB and the like.
+func (b *byteSize) Set(s string) error {
+	m := sizes.FindStringSubmatch(s)
+	if m == nil {
+		return fmt.Errorf("%q is no size: write it as 64MB, 64MiB or in bytes", s)
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	*b = byteSize(n * sizeUnits[m[2]])
+	if err == nil && *b == 0 {
+		err = fmt.Errorf("it must be above 0")
+	}
+	return err
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+// records are what a command reads: one input, or several one behind the other.
+type records interface {
+	pipeline.Source
+	Progress() replay.Progress
+	Close() error
+}
+
+// period are the flags that bound archives in time.
+type period struct{ from, to string }
+
+func (p *period) add(c *cobra.Command) {
+	c.Flags().StringVar(&p.from, "from", "", "of archives in S3, only changes created at this time or later: 2026-01-31, or 2026-01-31T12:00:00Z")
+	c.Flags().StringVar(&p.to, "to", "", "of archives in S3, only changes created before this time")
+}
+
+// bounds are the times of the flags, zero where one is not given.
+func (p *period) bounds() (from, to time.Time, err error) {
+	if from, err = parseTime("--from", p.from); err == nil {
+		to, err = parseTime("--to", p.to)
+	}
+	if err == nil && !from.IsZero() && !to.IsZero() && !from.Before(to) {
+		err = usageError("--from %s is not before --to %s", p.from, p.to)
+	}
+	return from, to, err
+}
+
+func parseTime(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usageError("%s %q is no time: write it as 2026-01-31 (UTC), or as 2026-01-31T12:00:00Z", flag, text)
+}
+
+// openRecords opens what o.Paths name, in their order: files and folders, and archives
+// in S3 (s3://BUCKET/PREFIX), of which the period is read.
+func openRecords(ctx context.Context, o replay.Options, p period) (records, error) {
+	from, to, err := p.bounds()
+	if err != nil {
+		return nil, err
+	}
+	var parts []records
+	fail := func(err error) (records, error) {
+		return nil, errors.Join(err, (&chain{left: parts}).Close())
+	}
+	inS3 := false
+	for paths := o.Paths; len(paths) > 0; {
+		if isS3(paths[0]) {
+			src, err := openArchive(ctx, paths[0], o.Decoder, from, to)
+			if err != nil {
+				return fail(err)
+			}
+			parts, paths, inS3 = append(parts, src), paths[1:], true
+			continue
+		}
+		n := 0
+		for n < len(paths) && !isS3(paths[n]) {
+			n++
+		}
+		o.Paths, paths = paths[:n], paths[n:]
+		src, err := replay.Open(o)
+		if err != nil {
+			return fail(err)
+		}
+		parts = append(parts, src)
+	}
+	if !inS3 && (p.from != "" || p.to != "") {
+		return fail(usageError("--from and --to are of archives in S3: name one as s3://BUCKET/PREFIX"))
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	return &chain{left: parts, open: inS3}, nil
+}
+
+// archiveRecords are those of an archive in S3.
+type archiveRecords struct{ *archive.Source }
+
+// Progress is in the sizes of the objects that were opened; how many there are to
+// come is not known.
+func (r archiveRecords) Progress() replay.Progress {
+	p := r.Source.Progress()
+	return replay.Progress{Bytes: p.Bytes, Files: int(p.Objects)}
+}
+
+// openArchive opens an archive in S3 as a source.
+func openArchive(ctx context.Context, url string, d pipeline.DecoderOptions, from, to time.Time) (records, error) {
+	store, prefix, err := openS3(ctx, url, s3Options{})
+	if err != nil {
+		return nil, err
+	}
+	src, err := archive.NewSource(archive.SourceOptions{
+		Store:   store,
+		Decoder: d,
+		Read:    archive.ReadOptions{Prefix: prefix, TableInKey: d.TableInKey, From: from, To: to},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return archiveRecords{src}, nil
+}
+
+// chain reads one input behind the other.
+type chain struct {
+	open   bool // the size of some input is not known
+	broken []*replay.FileError
+
+	mu   sync.Mutex // Progress is asked for while Read goes on
+	left []records
+	done replay.Progress // of those that are through
+}
+
+// Read reads on in the next input where one ends. What was broken is told in the end.
+func (c *chain) Read(ctx context.Context) (*pipeline.Page, error) {
+	for len(c.left) > 0 {
+		page, err := c.left[0].Read(ctx)
+		broken, isBroken := errors.AsType[*replay.BrokenError](err)
+		if !isBroken && !errors.Is(err, io.EOF) {
+			return page, err
+		}
+		if isBroken {
+			c.broken = append(c.broken, broken.Files...)
+		}
+		if err := c.next(); err != nil {
+			return page, err
+		}
+		if page != nil {
+			return page, nil
+		}
+	}
+	if len(c.broken) > 0 {
+		return nil, &replay.BrokenError{Files: c.broken}
+	}
+	return nil, io.EOF
+}
+
+// next takes leave of the first input.
+func (c *chain) next() error {
+	first := c.left[0]
+	c.mu.Lock()
+	c.done = sum(c.done, first.Progress())
+	c.left = c.left[1:]
+	c.mu.Unlock()
+	return first.Close()
+}
+
+// Progress is that of all inputs together; their total is not known where that of one is not.
+func (c *chain) Progress() replay.Progress {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.done
+	for _, r := range c.left {
+		all = sum(all, r.Progress())
+	}
+	if c.open {
+		all.TotalBytes = 0
+	}
+	return all
+}
+
+func sum(a, b replay.Progress) replay.Progress {
+	return replay.Progress{Bytes: a.Bytes + b.Bytes, TotalBytes: a.TotalBytes + b.TotalBytes, Files: a.Files + b.Files, TotalFiles: a.TotalFiles + b.TotalFiles}
+}
+
+// Close closes what is left.
+func (c *chain) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for _, r := range c.left {
+		errs = append(errs, r.Close())
+	}
+	c.left = nil
+	return errors.Join(errs...)
+}

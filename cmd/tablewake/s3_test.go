@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/sinks/archive"
+	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
+	"github.com/tablewake/tablewake/sinks/archive/s3"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/test/server"
+)
+
+const shopConfig = "../../test/fixtures/shop/tablewake.yaml"
+
+// command runs a command line, wants its exit code, and returns what it printed.
+func command(t *testing.T, code int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if got := run(args, streams{strings.NewReader(""), &out, &errs}); got != code {
+		t.Fatalf("tablewake %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), errs.String())
+	}
+	return out.String(), errs.String()
+}
+
+// inBucket copies the log of a --local folder into a new bucket of a server, which the
+// environment names from now on.
+func inBucket(t *testing.T, endpoint, dir, class string) (bucket string, client *awss3.Client) {
+	t.Helper()
+	t.Setenv("AWS_ENDPOINT_URL_S3", endpoint)
+	t.Setenv("AWS_ACCESS_KEY_ID", server.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", server.SecretKey)
+	t.Setenv("AWS_REGION", server.Region)
+	client = awss3.New(awss3.Options{
+		BaseEndpoint: &endpoint, Region: server.Region, UsePathStyle: true,
+		Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
+	})
+	bucket = "cli-" + strings.ToLower(rand.Text())
+	if _, err := client.CreateBucket(t.Context(), &awss3.CreateBucketInput{Bucket: &bucket}); err != nil {
+		t.Fatal(err)
+	}
+	from, err := archivedir.New(archivedir.Options{Dir: local.Dir(dir).Archive("shop-archive")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := s3.New(s3.Options{Client: client, Bucket: bucket, StorageClass: class})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for info, err := range from.List(t.Context(), "changes/") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := from.Get(t.Context(), info.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = in.Close()
+		if err := to.Put(t.Context(), archive.Object{Name: info.Name, Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bucket, client
+}
+
+// stands is what a --local folder holds: rows, groups, documents, changes.
+func stands(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, query := range [][]string{{"view", "shop-views"}, {"search", "products"}, {"archive", "shop-archive", "--prefix", "changes/"}} {
+		out, _ := command(t, exitOK, append(append([]string{"query"}, query...), "--local", dir, "-o", "json")...)
+		all.WriteString(out)
+	}
+	return all.String()
+}
+
+// An archive in S3 replays as the stream did that it came from: before it is compacted, and
+// after.
+func TestReplayFromS3(t *testing.T) {
+	stream := filepath.Join("../../test/fixtures/shop", "stream.jsonl")
+	first := filepath.Join(t.TempDir(), "first")
+	command(t, exitOK, "replay", "-c", shopConfig, "--local", first, stream)
+	want := stands(t, first)
+	bucket, _ := inBucket(t, server.S3().Endpoint(t), first, "")
+	url := "s3://" + bucket + "/changes/"
+	for i, step := range []func(){
+		func() {},
+		func() {
+			out, _ := command(t, exitOK, "compact", url, "--dry-run")
+			if !strings.HasPrefix(out, "would roll ") {
+				t.Errorf("a dry run prints %s", out)
+			}
+			out, _ = command(t, exitOK, "compact", url, "-o", "json")
+			var done compacted
+			if err := json.Unmarshal([]byte(out), &done); err != nil || done.DryRun {
+				t.Errorf("compacted %s (%v)", out, err)
+			}
+		},
+	} {
+		step()
+		dir := filepath.Join(t.TempDir(), "again")
+		command(t, exitOK, "replay", "-c", shopConfig, "--local", dir, url)
+		if got := stands(t, dir); got != want {
+			t.Errorf("step %d: there stands\n%.2000s\nwant\n%.2000s", i, got, want)
+		}
+	}
+
+	read := func(args ...string) int64 {
+		t.Helper()
+		out, _ := command(t, exitOK, append([]string{"replay", "-c", shopConfig, "--local", filepath.Join(t.TempDir(), "part"), "-o", "json"}, args...)...)
+		var sum struct {
+			Ledger struct{ Source struct{ Read int64 } }
+		}
+		if err := json.Unmarshal([]byte(out), &sum); err != nil {
+			t.Fatal(err)
+		}
+		return sum.Ledger.Source.Read
+	}
+	all := read(url)
+	none, before := read(url, "--to", "2026-11-21T09:53:00Z"), read(url, "--from", "2020-01-01", "--to", "2026-11-21T09:53:01Z") // all are of one minute
+	if all == 0 || none != 0 || before != all {
+		t.Errorf("of %d changes %d are before their time, and %d in it", all, none, before)
+	}
+	if both := read(stream, url); both < 2*all {
+		t.Errorf("a file and an archive of %d changes bring %d", all, both)
+	}
+
+	_, errs := command(t, exitFailure, "replay", "-c", shopConfig, "--local", t.TempDir(), "s3://"+bucket+"-none/x/")
+	if !strings.Contains(errs, "NoSuchBucket") || !strings.Contains(errs, "check its name") {
+		t.Errorf("of a bucket that is not there: %s", errs)
+	}
+	for _, args := range [][]string{
+		{url, "--from", "noon"},
+		{url, "--from", "2026-02-01", "--to", "2026-01-01"},
+		{stream, "--from", "2026-02-01"},
+		{"s3:///x"},
+	} {
+		command(t, exitUsage, append([]string{"replay", "-c", shopConfig, "--local", t.TempDir()}, args...)...)
+	}
+	for _, args := range [][]string{{}, {url, "--target", "1X"}, {url, "--min-bytes", "2MB", "--target", "1MiB"}, {"s3:///x"}} {
+		command(t, exitUsage, append([]string{"compact"}, args...)...)
+	}
+}
+
+// What sleeps in GLACIER is named with the command that restores it.
+func TestReplayFromGlacier(t *testing.T) {
+	first := filepath.Join(t.TempDir(), "first")
+	command(t, exitOK, "replay", "-c", shopConfig, "--local", first, "../../test/fixtures/shop/stream.jsonl")
+	bucket, client := inBucket(t, server.Moto().Endpoint(t), first, "GLACIER")
+	_, errs := command(t, exitFailure, "replay", "-c", shopConfig, "--local", t.TempDir(), "s3://"+bucket+"/changes/")
+	list, err := client.ListObjectsV2(t.Context(), &awss3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String("changes/")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := min(20, len(list.Contents)); n == 0 || strings.Count(errs, "aws s3api restore-object --bucket "+bucket+" --key ") != n {
+		t.Errorf("%d objects, and the error is %s", len(list.Contents), errs)
+	}
+}

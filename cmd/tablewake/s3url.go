@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/sinks/archive/s3"
+)
+
+// isS3 tells whether an argument names objects in S3.
+func isS3(arg string) bool { return strings.HasPrefix(arg, "s3://") }
+
+// s3Options are what objects are written with.
+type s3Options struct{ class, key string }
+
+// openS3 opens the bucket of s3://BUCKET/PREFIX, with what the SDK's variables and
+// files say. Servers other than AWS (AWS_ENDPOINT_URL_S3) have no host names for buckets.
+func openS3(ctx context.Context, url string, o s3Options) (store *s3.Store, prefix string, err error) {
+	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "/")
+	if bucket == "" {
+		return nil, "", usageError("%q names no bucket: write s3://BUCKET/PREFIX", url)
+	}
+	sdk, err := loadAWS(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	client := awss3.NewFromConfig(sdk, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+	folder, _ := path.Split(prefix)
+	store, err = s3.New(s3.Options{Client: client, Bucket: bucket, Folder: folder, StorageClass: o.class, KMSKey: o.key})
+	return store, prefix, err
+}
