@@ -20,6 +20,7 @@ type Object struct {
 	Body        []byte // the store's to read until Put returns
 	ContentType string // a media type: "application/zstd"
 	Tags        []Tag  // at most 10, in S3's alphabet; a store without tags leaves them out
+	Of          string // of a PerItem object: a digest of its item and version, which an [Identifier] tells; "" of others
 }
 
 // Tag is one label of an object.
@@ -37,6 +38,12 @@ type Tag struct{ Key, Value string }
 type Store interface {
 	Put(ctx context.Context, o Object) error
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
+}
+
+// Identifier is a store that tells what an object is of, also where the object cannot
+// be read at once, as in GLACIER. It answers "" where that was not put with it.
+type Identifier interface {
+	Of(ctx context.Context, name string) (string, error)
 }
 
 // Info is what a listing tells of an object.

@@ -167,7 +167,7 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags})
+	err = s.store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags, Of: identity(d.Change)})
 	if !errors.Is(err, ErrExists) {
 		return err
 	}
@@ -177,6 +177,15 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 // checkSame is nil where the object is the change, though perhaps in other bytes:
 // one record is written differently by the Streams API and by Lambda.
 func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) error {
+	if store, ok := s.store.(Identifier); ok {
+		of, err := store.Of(ctx, name)
+		if err != nil || of == identity(c) {
+			return err
+		}
+		if of != "" {
+			return fmt.Errorf("archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
+		}
+	}
 	r, err := s.store.Get(ctx, name)
 	if err != nil {
 		return err
@@ -195,3 +204,6 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) e
 	}
 	return nil
 }
+
+// identity tells an item's version from any other, and nothing else of it.
+func identity(c *pipeline.Change) string { return digest(string(c.Key) + "\x00" + c.Version.String()) }

@@ -10,6 +10,8 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -78,6 +80,39 @@ func TestGlacier(t *testing.T) {
 	}
 	if got := get(t, s, name); got != "frozen" {
 		t.Errorf("restored it holds %q", got)
+	}
+}
+
+// A change that comes again finds its object, also one that sleeps and cannot be read; an
+// object of another change is told from it.
+func TestGlacierMeetsARedelivery(t *testing.T) {
+	t.Parallel()
+	client := clientOf(t, server.Moto().Endpoint(t), nil)
+	s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client), StorageClass: "GLACIER"})
+	key, err := template.Parse("deleted/{Type}/{@version}.json", template.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink, err := archive.New(archive.Options{Store: s, Layout: archive.PerItem, Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(pk string) error {
+		d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true}).DecodeLines([]byte(
+			`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"1","Keys":{"PK":{"S":"` + pk + `"}}}}`))
+		ds := []pipeline.Delivery{{Change: &d.Changes[0]}}
+		if err := sink.Plan(&ds[0]); err != nil {
+			t.Fatal(err)
+		}
+		return sink.Write(t.Context(), ds)
+	}
+	for range 2 {
+		if err := write("a"); err != nil {
+			t.Errorf("the same change: %v", err)
+		}
+	}
+	if err := write("b"); err == nil || !strings.Contains(err.Error(), "{@version}") {
+		t.Errorf("another change of the same name: %v", err)
 	}
 }
 

@@ -26,6 +26,7 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 		ContentType:          optional(o.ContentType),
 		ChecksumAlgorithm:    types.ChecksumAlgorithmCrc32c,
 		Tagging:              tagging(o.Tags),
+		Metadata:             metadata(o),
 		StorageClass:         types.StorageClass(s.o.StorageClass),
 		ServerSideEncryption: s.encryption(),
 		SSEKMSKeyId:          optional(s.o.KMSKey),

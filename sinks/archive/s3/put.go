@@ -37,6 +37,7 @@ func (s *Store) putWhole(ctx context.Context, o archive.Object) error {
 		IfNoneMatch:          aws.String("*"),
 		ChecksumCRC32C:       checksum(o.Body),
 		Tagging:              tagging(o.Tags),
+		Metadata:             metadata(o),
 		StorageClass:         types.StorageClass(s.o.StorageClass),
 		ServerSideEncryption: s.encryption(),
 		SSEKMSKeyId:          optional(s.o.KMSKey),
@@ -76,6 +77,25 @@ func tagging(tags []archive.Tag) *string {
 		v.Set(t.Key, t.Value)
 	}
 	return aws.String(v.Encode())
+}
+
+// identity is the metadata of what an object is of.
+const identity = "tablewake-of"
+
+func metadata(o archive.Object) map[string]string {
+	if o.Of == "" {
+		return nil
+	}
+	return map[string]string{identity: o.Of}
+}
+
+// Of tells what an object was put as, also of one that sleeps in GLACIER.
+func (s *Store) Of(ctx context.Context, name string) (string, error) {
+	head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name})
+	if err != nil {
+		return "", s.unread(ctx, name, err)
+	}
+	return head.Metadata[identity], nil
 }
 
 func (s *Store) encryption() types.ServerSideEncryption {

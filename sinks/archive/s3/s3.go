@@ -55,6 +55,7 @@ type Store struct {
 var (
 	_ archive.Remover    = (*Store)(nil)
 	_ archive.Tagger     = (*Store)(nil)
+	_ archive.Identifier = (*Store)(nil)
 	_ archive.Ranger     = (*Store)(nil)
 	_ state.Fingerprints = (*Store)(nil)
 )
