@@ -29,12 +29,12 @@ func newCompact(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compact (s3://BUCKET/PREFIX | DIR)",
 		Short: "Roll small objects of an archive's log into large ones",
-		Long: `compact rolls the small objects of an archive's log (JSON lines) into large ones, folder by
+		Long: `compact rolls the small objects of an archive's log into large ones, folder by
 folder, in S3 or in a folder of this machine. A large object is written and read back before
 the small ones are removed. Interrupted in between, changes stand there twice, and are read
 once; the same command goes on.
 
-Objects of other storage classes are left alone, as are Parquet and objects of one change. Tags
+Objects of other storage classes and objects of one change are left alone. Tags
 are kept: objects of different tags stay apart. Run it while nobody reads the archive; whoever
 writes to it may go on. Lifecycle rules count the age of a large object from when it was made.
 
