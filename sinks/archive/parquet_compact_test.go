@@ -29,7 +29,7 @@ func allRows(t interface{ Fatal(...any) }, m *memory) []string {
 // However objects are cut, whatever columns they have, and whenever a run crashes: no
 // row is lost, with nothing of it, and those of other columns stay apart.
 func TestCompactKeepsEveryRow(t *testing.T) {
-	streams := sinktest.Streams(sinktest.StreamOptions{Snapshots: true})
+	streams := sinktest.Streams(sinktest.StreamOptions{Snapshots: true, Records: 12})
 	columns := [][]archive.Column{nil, {{Name: "status", Value: parse(t, "{Status?}")}}, {{Name: "rank", Value: parse(t, "{Rank}")}, {Name: "status", Value: parse(t, "{Status?}")}}}
 	crash := errors.New("crash")
 	rapid.Check(t, func(rt *rapid.T) {

@@ -166,7 +166,7 @@ func TestMaskedColumns(t *testing.T) {
 // Of whatever changes, however they are cut into batches, Parquet objects tell what
 // lines tell: the same changes once, in the same order.
 func TestParquetTellsWhatLinesTell(t *testing.T) {
-	streams := sinktest.Streams(sinktest.StreamOptions{Keys: map[string]string{"PK": "B", "SK": "N"}, Snapshots: true})
+	streams := sinktest.Streams(sinktest.StreamOptions{Keys: map[string]string{"PK": "B", "SK": "N"}, Snapshots: true, Records: 15})
 	columns := []archive.Column{{Name: "status", Value: parse(t, "{Status?}")}, {Name: "anything", Value: parse(t, "{Any}")}}
 	rapid.Check(t, func(rt *rapid.T) {
 		stream := streams.Draw(rt, "stream")
