@@ -1,0 +1,80 @@
+package servers
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const numbered = `
+version: 1
+name: '${NAME}'
+source: {table: shop}
+connections:
+  os: {opensearch: '${OS_URL}', auth: none}
+sinks:
+  items:
+    search: {connection: os, index: '${INDEX}', mode: %s, mapping: mapping.json, batch: {count: 100, linger: 1s}}
+dead_letters: {dir: '${DEAD}'}
+`
+
+// A bulk with one poison document, one oversize id, one mapping error and one stale
+// document delivers all the others.
+func TestABulkDeliversAllThatItCan(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mapping.json"), []byte(`{"properties": {"n": {"type": "integer"}}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const secret = "no-number-7319"
+	for _, mode := range []string{"exact", "fast"} {
+		t.Run(mode, func(t *testing.T) {
+			w := newWorld(t, running(t))
+			cfg := w.config(t, dir, fmt.Sprintf(numbered, mode), w.to)
+			stale := record(1, "INSERT", "stale", "", `"n":{"N":"1"}`)
+			pass(t, w.worker(t, cfg, w.to), [][]byte{record(2, "MODIFY", "stale", `"n":{"N":"1"}`, `"n":{"N":"2"}`)})
+
+			oversize := strings.Repeat("k", 2000)
+			records := [][]byte{
+				stale,
+				record(50, "INSERT", "mapping", "", `"n":{"S":"`+secret+`"}`),
+				record(51, "INSERT", oversize, "", `"n":{"N":"51"}`),
+				record(52, "INSERT", "poison", "", `"n":{"N":"52"},"a..b":{"S":"`+secret+`"}`), // a name that no field can have
+			}
+			for i := range 40 {
+				records = append(records, record(100+i, "INSERT", fmt.Sprint("good", i), "", fmt.Sprintf(`"n":{"N":"%d"}`, i)))
+			}
+			l := pass(t, w.worker(t, cfg, w.to), records)
+			if s := l.Sinks["items"]; s.Written != 41 || s.Superseded != 1 || s.DeadLettered != 2 {
+				t.Errorf("%+v; want 41 written, 1 superseded, 2 in dead letters", s)
+			}
+			got := newState()
+			w.readIndex(t, got)
+			if len(got[documents]) != 42 {
+				t.Errorf("%d documents, want 42", len(got[documents]))
+			}
+			for i := range 40 {
+				if doc := got[documents][fmt.Sprint("good", i)]; !strings.Contains(doc, fmt.Sprintf(`"n":%d`, i)) {
+					t.Errorf("good%d: %q", i, doc)
+				}
+			}
+			if doc := got[documents]["stale"]; !strings.Contains(doc, `"n":2`) {
+				t.Errorf("stale: %q", doc)
+			}
+			w.readLetters(t, got, cfg)
+			if len(got[letters]) != 2 {
+				t.Errorf("letters %v", got[letters])
+			}
+			for name, why := range got[letters] {
+				if strings.Contains(why, secret) {
+					t.Errorf("%s shows a value: %s", name, why)
+				}
+				if strings.Contains(name, " mapping ") && !strings.Contains(why, "n") {
+					t.Errorf("%s does not name the field: %s", name, why)
+				}
+			}
+		})
+	}
+}

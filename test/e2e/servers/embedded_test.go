@@ -1,0 +1,110 @@
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks"
+	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/notify/jsonl"
+	"github.com/tablewake/tablewake/sinks/search/bleve"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/sqlite"
+)
+
+// embedded is what one clean pass leaves in the embedded stores.
+func embedded(t *testing.T, cfg *config.Config, n names, records [][]byte) state {
+	t.Helper()
+	dir := t.TempDir()
+	stores, err := local.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Finite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass(t, p, records)
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return readEmbedded(t, local.Dir(dir), n)
+}
+
+func readEmbedded(t *testing.T, dir local.Dir, n names) state {
+	t.Helper()
+	s := newState()
+	views, err := sqlite.Open(t.Context(), dir.Views(), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range views.Rows(t.Context(), view.Table{Name: n.table}, view.Query{}) {
+		if errors.Is(err, view.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.row(sdkvalue.Item(row.Item))
+	}
+	index, err := bleve.New(bleve.Options{Dir: dir.Search(), ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, err := range index.Documents(t.Context(), n.index) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.document(t, d.ID, d.Doc)
+	}
+	dead, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l, err := range dead.Read(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		s[letters][fmt.Sprint(l.Sink, " ", l.Key, " ", l.Version)] = ""
+	}
+	for line, err := range jsonl.Read(dir.Events("on_completed")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.event(t, line)
+	}
+	root := dir.Archive(n.bucket)
+	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path == root {
+			return nil // nothing is archived
+		}
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			if strings.HasPrefix(e.Name(), ".") {
+				return fs.SkipDir // the store's own
+			}
+			return nil
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		s.object(t, filepath.ToSlash(name), body)
+		return err
+	})
+	if err := errors.Join(err, views.Close(), index.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,200 @@
+package servers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/aws"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+)
+
+// read is what readers find on the servers, by the servers' own interfaces.
+func (w *world) read(t *testing.T, cfg *config.Config) state {
+	t.Helper()
+	s := newState()
+	w.readTable(t, s)
+	w.readIndex(t, s)
+	w.readBucket(t, s)
+	w.readQueue(t, s)
+	w.readLetters(t, s, cfg)
+	return s
+}
+
+// readTable leaves out what a filter on attribute_not_exists(_tw_expires) leaves out: tombstones.
+func (w *world) readTable(t *testing.T, s state) {
+	t.Helper()
+	consistent, filter := true, "attribute_not_exists(#e)"
+	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.sdk), &dynamodb.ScanInput{
+		TableName: &w.table, ConsistentRead: &consistent, FilterExpression: &filter, ExpressionAttributeNames: map[string]string{"#e": "_tw_expires"},
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range page.Items {
+			s.row(it)
+		}
+	}
+}
+
+// readIndex reads what the alias shows.
+func (w *world) readIndex(t *testing.T, s state) {
+	t.Helper()
+	w.search(t, http.MethodPost, "/"+w.index+"/_refresh", "")
+	var found struct {
+		Hits struct {
+			Hits []struct {
+				ID     string          `json:"_id"`
+				Source json.RawMessage `json:"_source"`
+			}
+		}
+	}
+	body := w.search(t, http.MethodPost, "/"+w.index+"/_search", `{"size": 10000, "query": {"match_all": {}}}`)
+	if err := json.Unmarshal(body, &found); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range found.Hits.Hits {
+		s.document(t, h.ID, h.Source)
+	}
+}
+
+// search asks OpenSearch; an answer that is no success fails the test.
+func (w *world) search(t *testing.T, method, path, body string) []byte {
+	t.Helper()
+	code, answer := w.ask(t, method, path, body)
+	if code/100 != 2 {
+		t.Fatalf("%s %s: status %d: %.500s", method, path, code, answer)
+	}
+	return answer
+}
+
+func (w *world) ask(t *testing.T, method, path, body string) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, w.to.openSearch+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := w.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, answer
+}
+
+func (w *world) readBucket(t *testing.T, s state) {
+	t.Helper()
+	store := s3.NewFromConfig(w.sdk)
+	for _, prefix := range []string{"archive/", "changes/"} {
+		pages := s3.NewListObjectsV2Paginator(store, &s3.ListObjectsV2Input{Bucket: &w.bucket, Prefix: &prefix})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range page.Contents {
+				if strings.Contains(*o.Key, "/.") {
+					continue // the store's own
+				}
+				got, err := store.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &w.bucket, Key: o.Key})
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(got.Body)
+				_ = got.Body.Close()
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.object(t, *o.Key, body)
+			}
+		}
+	}
+}
+
+// readQueue takes what is in the queue.
+func (w *world) readQueue(t *testing.T, s state) {
+	t.Helper()
+	q := sqs.NewFromConfig(w.sdk)
+	url, err := q.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &w.queue})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		got, err := q.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: url.QueueUrl, MaxNumberOfMessages: 10, VisibilityTimeout: 600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Messages) == 0 {
+			return
+		}
+		var done []types.DeleteMessageBatchRequestEntry
+		for _, m := range got.Messages {
+			s.event(t, []byte(*m.Body))
+			done = append(done, types.DeleteMessageBatchRequestEntry{Id: m.MessageId, ReceiptHandle: m.ReceiptHandle})
+		}
+		if _, err := q.DeleteMessageBatch(t.Context(), &sqs.DeleteMessageBatchInput{QueueUrl: url.QueueUrl, Entries: done}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (w *world) readLetters(t *testing.T, s state, cfg *config.Config) {
+	t.Helper()
+	stores := aws.Stores(w.sdk, aws.Create())
+	defer stores.Close()
+	d, err := stores.DeadLetters(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d == nil {
+		return
+	}
+	for l, err := range d.(deadletter.Store).Read(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		s[letters][fmt.Sprint(l.Sink, " ", l.Key, " ", l.Version)] = fmt.Sprint(l.Error)
+	}
+}
+
+// indexes are the physical indexes behind the world's alias.
+func (w *world) indexes(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	code, body := w.ask(t, http.MethodGet, "/_cat/indices/"+w.index+"*?h=index&expand_wildcards=all", "")
+	if code == http.StatusOK {
+		for _, name := range bytes.Fields(body) {
+			names = append(names, string(name))
+		}
+	}
+	return names
+}
+
+// forget takes away what would cost the servers memory to their end.
+func (w *world) forget(t *testing.T) {
+	tables := dynamodb.NewFromConfig(w.sdk)
+	for _, name := range []string{w.table, w.state} {
+		_, _ = tables.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &name}) // not every world has it
+	}
+	for _, index := range w.indexes(t) {
+		w.search(t, http.MethodDelete, "/"+index, "")
+	}
+}

@@ -1,0 +1,29 @@
+package servers
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// at is when the first of the records that a test makes was created.
+var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// record is a stream record of an item with the key PK, the n-th of the stream and made in
+// the n-th second. images are attributes in DynamoDB JSON, "" where there is none.
+func record(n int, op, pk, old, new string) []byte {
+	key := fmt.Sprintf(`{"PK":{"S":%q}}`, pk)
+	images := ""
+	for name, attributes := range map[string]string{"OldImage": old, "NewImage": new} {
+		if attributes != "" {
+			images += fmt.Sprintf(`,%q:{"PK":{"S":%q},%s}`, name, pk, attributes)
+		}
+	}
+	line := fmt.Appendf(nil, `{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:000000000000:table/shop/stream/2026-03-01T00:00:00.000",`+
+		`"eventID":"%d","eventName":%q,"dynamodb":{"ApproximateCreationDateTime":%d,"Keys":%s%s,"SequenceNumber":"%021d","StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
+		n, op, at.Unix()+int64(n), key, images, n)
+	if !json.Valid(line) {
+		panic(string(line))
+	}
+	return line
+}

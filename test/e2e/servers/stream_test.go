@@ -1,0 +1,62 @@
+package servers
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/replay"
+)
+
+const fixture = "../../fixtures/shop/"
+
+// shopStream are the records of the fixture.
+func shopStream(t *testing.T) [][]byte {
+	t.Helper()
+	b, err := os.ReadFile(fixture + "stream.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+}
+
+// begun are the first n records of the fixture; fewer with -short.
+func begun(t *testing.T, n int) [][]byte {
+	t.Helper()
+	if testing.Short() {
+		n /= 5
+	}
+	return shopStream(t)[:n]
+}
+
+// pass runs the pipeline over the records; both ledgers must balance, with nothing pending.
+func pass(t *testing.T, p *pipeline.Pipeline, records [][]byte) pipeline.Ledger {
+	t.Helper()
+	before := p.Ledger().Source.Read
+	src, err := replay.Open(replay.Options{
+		Paths: []string{"-"}, Stdin: bytes.NewReader(bytes.Join(records, []byte("\n"))),
+		Decoder: pipeline.DecoderOptions{Table: "shop", EpochZero: true}, BlockBytes: 64 << 10,
+	})
+	if err != nil {
+		t.Error(err)
+		return pipeline.Ledger{}
+	}
+	defer src.Close()
+	if err := p.Run(t.Context(), src, nil); err != nil {
+		t.Error(err)
+	}
+	l := p.Ledger()
+	if err := l.Check(); err != nil {
+		t.Error(err)
+	}
+	if read := l.Source.Read - before; read != int64(len(records)) {
+		t.Errorf("read %d records of %d", read, len(records))
+	}
+	for name, s := range l.Sinks {
+		if s.Pending != 0 {
+			t.Errorf("%s: %d are pending after the run", name, s.Pending)
+		}
+	}
+	return l
+}
