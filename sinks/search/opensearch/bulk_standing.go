@@ -2,9 +2,11 @@ package opensearch
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
 )
 
 // versionsPath asks for the versions of documents.
@@ -33,20 +35,29 @@ func (b *bulk) tell(ctx context.Context, at []int) {
 	}
 	if err == nil && !parseVersions(a.body, len(at), func(n int, version []byte) {
 		var buf [80]byte
-		if i := at[n]; string(b.ms[i].Version.Append(buf[:0])) != string(version) {
+		switch i := at[n]; string(version) {
+		case string(b.ms[i].Version.Append(buf[:0])):
+		case "":
+			b.rs[i].Err = errVanished
+		default:
 			b.rs[i].Outcome = pipeline.Superseded
 		}
 	}) {
 		err = errShort
 	}
-	for _, i := range at {
-		b.rs[i].Err = err // it will find the same, or be superseded, when it comes again
+	if err != nil {
+		for _, i := range at {
+			b.rs[i] = search.Result{Err: err} // when it comes again it finds the same, or what is newer
+		}
 	}
 	b.store.buffers.put(a.body)
 	if p.free() {
 		b.store.buffers.put(p.bytes)
 	}
 }
+
+// errVanished means that a document was deleted between two looks at it.
+var errVanished = pipeline.Transient(errors.New("opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
 
 // parseVersions reads the answer to a request for the versions of n documents, and
 // calls each with every one in order: nil where there is none.

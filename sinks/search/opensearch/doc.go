@@ -12,7 +12,9 @@
 // write, in one of two ways:
 //
 //   - [Exact], the default, compares the whole versions, by a stored script. Its
-//     result never depends on who wrote, when or in which order.
+//     result never depends on who wrote, when or in which order. The server reads the
+//     document anew for it: integers keep their digits, and a decimal that is written as
+//     a JSON number (numbers: scaled_float) those of a double.
 //   - [Fast] lets the server compare the creation seconds of the changes, by its own
 //     external versions (external_gte). It needs no script, and is for servers that
 //     forbid scripts, for OpenSearch Serverless, which stores none, and for

@@ -23,9 +23,13 @@ const (
 	tight = "TABLEWAKE_TEST_OPENSEARCH_TIGHT" // one write thread and a queue of one, 64 KB of indexing pressure, bodies of 1 MB
 )
 
-// server is the address of a real server.
+// server is the address of a real server: of that which an environment variable names, or
+// the address itself.
 func server(tb testing.TB, env string) string {
 	tb.Helper()
+	if strings.HasPrefix(env, "http") {
+		return env
+	}
 	url := os.Getenv(env)
 	if url == "" {
 		tb.Fatalf("%s is not set: run `go run ./test/servers -- go test ./...`", env)
