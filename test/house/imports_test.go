@@ -53,6 +53,7 @@ var allowed = map[string][]string{
 	"sinks/notify/aws":           {"pipeline", "sinks/notify", "github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sns", "github.com/aws/aws-sdk-go-v2/service/sqs"},
 	"sinks/deadletter":           {"pipeline"},
 	"sinks/deadletter/dir":       {"pipeline", "sinks/deadletter"},
+	"sinks/deadletter/s3":        {"pipeline", "sinks/deadletter", "github.com/aws/aws-sdk-go-v2/service/s3"},
 	"sinks/redrive":              {"pipeline", "sinks/deadletter", "sinks/state"},
 	"sinks/state":                {"pipeline"},
 	"sinks/state/sqlite":         {"pipeline", "sinks/state", "modernc.org/sqlite"},
