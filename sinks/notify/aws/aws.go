@@ -20,6 +20,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/internal/awserr"
@@ -66,4 +67,12 @@ func hints(place, action string) map[awserr.Kind]string {
 		awserr.Denied:  fmt.Sprintf("check the credentials, and that they and the policy of the %s allow %s, and the use of its KMS key where it has one", place, action),
 		awserr.Missing: fmt.Sprintf("check name, Region and account of the %s; it is never made by the pipeline", place),
 	}
+}
+
+// regionOf is the Region that an ARN names, "" of anything else.
+func regionOf(arn string) string {
+	if p := strings.SplitN(arn, ":", 6); len(p) == 6 && p[0] == "arn" {
+		return p[3]
+	}
+	return ""
 }

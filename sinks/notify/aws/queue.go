@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/tablewake/tablewake/sinks/internal/awserr"
+	"github.com/tablewake/tablewake/sinks/internal/queue"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
@@ -26,7 +27,7 @@ type QueueOptions struct {
 type Queue struct {
 	publisher
 	client *sqs.Client
-	place  queuePlace
+	place  queue.Place
 	url    string
 	fifo   bool
 }
@@ -44,13 +45,13 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	case o.MaxBytes < 0:
 		return nil, fmt.Errorf("notify: MaxBytes is %d: give a size in bytes", o.MaxBytes)
 	}
-	q := &Queue{client: o.Client, place: placeOf(o.Queue)}
-	q.fifo = strings.HasSuffix(q.place.name, ".fifo")
-	q.publisher = publisher{target: q, name: "queue " + q.place.name, maxBytes: o.MaxBytes, overflow: o.Overflow}
-	if q.url = q.place.url; q.url == "" {
-		in := &sqs.GetQueueUrlInput{QueueName: &q.place.name}
-		if q.place.account != "" {
-			in.QueueOwnerAWSAccountId = &q.place.account
+	q := &Queue{client: o.Client, place: queue.PlaceOf(o.Queue)}
+	q.fifo = strings.HasSuffix(q.place.Name, ".fifo")
+	q.publisher = publisher{target: q, name: "queue " + q.place.Name, maxBytes: o.MaxBytes, overflow: o.Overflow}
+	if q.url = q.place.URL; q.url == "" {
+		in := &sqs.GetQueueUrlInput{QueueName: &q.place.Name}
+		if q.place.Account != "" {
+			in.QueueOwnerAWSAccountId = &q.place.Account
 		}
 		out, err := q.client.GetQueueUrl(ctx, in, q.region)
 		if err != nil {
@@ -72,8 +73,8 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 }
 
 func (q *Queue) region(o *sqs.Options) {
-	if q.place.region != "" {
-		o.Region = q.place.region
+	if q.place.Region != "" {
+		o.Region = q.place.Region
 	}
 }
 

@@ -1,0 +1,116 @@
+package sqs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/internal/awserr"
+)
+
+// Put sends letters, and blocks until the queue has them. After an error some may be
+// there; the next attempt does not send them again. A letter that nothing can keep
+// is found before any is sent.
+func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
+	var large []pipeline.DeadLetter
+	var batch []types.SendMessageBatchRequestEntry
+	var of []string // what each is remembered by
+	var batches [][]types.SendMessageBatchRequestEntry
+	var names [][]string
+	size := 0
+	for i := range letters {
+		l := &letters[i]
+		name := sentName(l)
+		if s.wasSent(name) {
+			continue
+		}
+		body, err := encode(l, s.MaxBytes)
+		if err != nil {
+			return err
+		}
+		if len(body) > s.MaxBytes {
+			if s.Large == nil {
+				return fmt.Errorf("deadletter: a letter has %d bytes, and the queue %s takes %d: give its dead letters a bucket", len(body), s.place.Name, s.MaxBytes)
+			}
+			large = append(large, *l)
+			continue
+		}
+		if len(batch) == entries || len(batch) > 0 && size+len(body) > s.MaxBytes {
+			batches, names = append(batches, batch), append(names, of)
+			batch, of, size = nil, nil, 0
+		}
+		batch = append(batch, types.SendMessageBatchRequestEntry{Id: new(entryID(len(batch))), MessageBody: &body})
+		of, size = append(of, name), size+len(body)
+	}
+	if len(batch) > 0 {
+		batches, names = append(batches, batch), append(names, of)
+	}
+	if len(large) > 0 {
+		if err := s.Large.Put(ctx, large); err != nil {
+			return err
+		}
+	}
+	for i, b := range batches {
+		if err := s.send(ctx, b, names[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends one batch, and remembers what the queue took of it.
+func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestEntry, names []string) error {
+	out, err := s.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &s.url, Entries: batch}, s.region)
+	if err != nil {
+		return s.failed(ctx, "SendMessageBatch", err)
+	}
+	s.mu.Lock()
+	for _, ok := range out.Successful {
+		if i := entryOf(ok.Id); i >= 0 && i < len(names) {
+			s.sent.Add(names[i])
+		}
+	}
+	s.mu.Unlock()
+	if len(out.Failed) > 0 {
+		f := out.Failed[0]
+		return awserr.Entry(s.op("SendMessageBatch"), text(f.Code), !f.SenderFault, s.hints("SendMessage"))
+	}
+	if len(out.Successful) < len(batch) {
+		return pipeline.Transient(fmt.Errorf("%s: it did not say what became of %d letters", s.op("SendMessageBatch"), len(batch)-len(out.Successful)))
+	}
+	return nil
+}
+
+// sentName is what a letter is remembered by: one that is given up anew has another time,
+// and is another.
+func sentName(l *pipeline.DeadLetter) string {
+	return fmt.Sprintf("%s@%d", deadletter.ID(l), l.Time.UnixNano())
+}
+
+func (s *Store) wasSent(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent.Has(name)
+}
+
+// entryID names an entry of a call by its place.
+func entryID(i int) string { return "e" + string(rune('0'+i)) }
+
+// entryOf is the place again, -1 of any other name.
+func entryOf(id *string) int {
+	if id == nil || len(*id) != 2 {
+		return -1
+	}
+	return int((*id)[1]) - '0'
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,415 @@
+package sqs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/deadletter/dir"
+	"github.com/tablewake/tablewake/sinks/deadletter/sqs"
+	"github.com/tablewake/tablewake/sinks/internal/awstest"
+)
+
+func client(t testing.TB, tap awstest.Tap) *awssqs.Client {
+	t.Helper()
+	return awssqs.NewFromConfig(awstest.Config(t, awstest.SQS, tap))
+}
+
+// newQueue makes a queue of the test's own, and answers its URL.
+func newQueue(t testing.TB, attributes map[string]string) string {
+	t.Helper()
+	c, name := client(t, nil), awstest.Name("dead")
+	if attributes["FifoQueue"] != "" {
+		name += ".fifo"
+	}
+	out, err := c.CreateQueue(t.Context(), &awssqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := c.DeleteQueue(context.Background(), &awssqs.DeleteQueueInput{QueueUrl: out.QueueUrl}); err != nil {
+			t.Error(err)
+		}
+	})
+	return *out.QueueUrl
+}
+
+func open(t testing.TB, queue string, tap awstest.Tap, change ...func(*sqs.Options)) *sqs.Store {
+	t.Helper()
+	o := sqs.Options{Client: client(t, tap), Queue: queue, Pipeline: "shop", Poll: time.Millisecond, Settle: 50 * time.Millisecond}
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := sqs.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func letters(ids ...int) []pipeline.DeadLetter {
+	var ls []pipeline.DeadLetter
+	for _, id := range ids {
+		ls = append(ls, pipeline.DeadLetter{Pipeline: "shop", Class: "undecodable", Error: "cut", Index: id, Raw: fmt.Appendf(nil, `{"n":%d`, id), Time: time.Unix(int64(id), 0).UTC()})
+	}
+	return ls
+}
+
+func ids(of ...int) []string {
+	var out []string
+	for _, l := range letters(of...) {
+		out = append(out, deadletter.ID(&l))
+	}
+	return out
+}
+
+func put(t testing.TB, s *sqs.Store, of ...int) {
+	t.Helper()
+	if err := s.Put(t.Context(), letters(of...)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read is the numbers of all letters, sorted.
+func read(t testing.TB, s deadletter.Store) string {
+	t.Helper()
+	var all []int
+	for l, err := range s.Read(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, l.Index)
+	}
+	slices.Sort(all)
+	return strings.Trim(fmt.Sprint(all), "[]")
+}
+
+func release(t testing.TB, s *sqs.Store) {
+	t.Helper()
+	if err := s.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t testing.TB, s *sqs.Store, of ...int) {
+	t.Helper()
+	if err := s.Remove(t.Context(), ids(of...)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLetters(t *testing.T) {
+	queue := newQueue(t, nil)
+	s, other := open(t, queue, nil), open(t, queue, nil)
+	if got := read(t, s); got != "" {
+		t.Errorf("a new queue holds %s", got)
+	}
+	put(t, s)
+	var all []int
+	for i := 1; i <= 25; i++ {
+		all = append(all, i)
+	}
+	put(t, s, all...)
+	put(t, s, all...) // the attempt before had succeeded after all
+	put(t, other, 3)  // another process gave the same up
+	for range 2 {
+		if got := read(t, s); got != strings.Trim(fmt.Sprint(all), "[]") {
+			t.Errorf("letters %s", got)
+		}
+	}
+	remove(t, s, all[3:]...)
+	remove(t, s)
+	put(t, s, 30)
+	if got := read(t, s); got != "1 2 3 30" {
+		t.Errorf("letters %s", got)
+	}
+	release(t, s)
+	if got := read(t, other); got != "1 2 3 30" {
+		t.Errorf("released, the letters are %s", got)
+	}
+	remove(t, other, 3, 99)
+	release(t, other)
+	remove(t, s, 1) // without having read it
+	if got := read(t, s); got != "2 30" {
+		t.Errorf("letters %s: the message that came twice was to go as a whole", got)
+	}
+	remove(t, s, 2)
+	again := letters(2)
+	again[0].Time = time.Now()
+	if err := s.Put(t.Context(), again); err != nil || read(t, s) != "2 30" {
+		t.Errorf("letters %s (%v): one was given up again", read(t, s), err)
+	}
+}
+
+// A letter comes back whole, whatever characters it has, and as large as it is.
+func TestLetters_Whole(t *testing.T) {
+	folder, err := dir.New(dir.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	s := open(t, newQueue(t, nil), nil, func(o *sqs.Options) { o.Large = folder })
+	noise := make([]byte, 400<<10)
+	for i := range noise {
+		noise[i] = byte(rand.Uint32())
+	}
+	raws := map[string][]byte{
+		"plain": []byte(`{"a":"x"}`), "characters": []byte("{\"a\":\"\ufffe\uffff\u0080\x7f\"}"), "no JSON": {0, 0xff, '{'},
+		"compresses": []byte(`{"a":"` + strings.Repeat("lorem ipsum ", 50_000) + `"}`), "does not": noise,
+	}
+	var ls []pipeline.DeadLetter
+	for name, raw := range raws {
+		ls = append(ls, pipeline.DeadLetter{Pipeline: "shop", Sink: name, Class: "write", Error: "e", Raw: raw, Time: time.Unix(1, 2).UTC()})
+	}
+	if err := s.Put(t.Context(), ls); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{}
+	for range 2 {
+		seen := map[string]bool{}
+		for l, err := range s.Read(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(l.Raw) != string(raws[l.Sink]) {
+				t.Errorf("%s: it comes back as %d bytes of %d", l.Sink, len(l.Raw), len(raws[l.Sink]))
+			}
+			seen[l.Sink] = true
+			all = append(all, deadletter.ID(&l))
+		}
+		if len(seen) != len(raws) {
+			t.Errorf("letters %v", seen)
+		}
+	}
+	inFolder := 0
+	for range folder.Read(t.Context()) {
+		inFolder++
+	}
+	if inFolder != 1 {
+		t.Errorf("%d letters are too large for a message, want 1", inFolder)
+	}
+	if err := s.Remove(t.Context(), all); err != nil || read(t, s) != "" {
+		t.Errorf("left: %q (%v)", read(t, s), err)
+	}
+}
+
+// A letter that nothing can keep is an error before any other is sent: the attempts that
+// follow do not fill the queue.
+func TestPut_NothingKeepsIt(t *testing.T) {
+	s := open(t, newQueue(t, nil), nil)
+	noise := make([]byte, 400<<10)
+	for i := range noise {
+		noise[i] = byte(rand.Uint32())
+	}
+	ls := append(letters(1), pipeline.DeadLetter{Pipeline: "shop", Class: "write", Raw: noise})
+	if err := s.Put(t.Context(), ls); err == nil || !strings.Contains(err.Error(), "give its dead letters a bucket") {
+		t.Errorf("error %v", err)
+	}
+	if got := read(t, s); got != "" {
+		t.Errorf("letters %s", got)
+	}
+}
+
+// Two redrives at once: neither takes the part of the letters that it got for all.
+func TestRead_TwoAtOnce(t *testing.T) {
+	queue := newQueue(t, nil)
+	s, other := open(t, queue, nil), open(t, queue, nil)
+	put(t, s, 1, 2, 3)
+	for range s.Read(t.Context()) {
+		break // it has some, at least
+	}
+	var failed error
+	for _, err := range other.Read(t.Context()) {
+		failed = err
+	}
+	if _, retry := pipeline.Retryable(failed); !retry || !strings.Contains(failed.Error(), "another redrive is at work") {
+		t.Errorf("a second reader is told %v", failed)
+	}
+	release(t, s)
+	if got := read(t, other); got != "1 2 3" {
+		t.Errorf("when the other is done it reads %s", got)
+	}
+}
+
+// What a process that died was reading comes again, also to one that waits for it.
+func TestRead_TheOtherDies(t *testing.T) {
+	queue := newQueue(t, nil)
+	dead := client(t, nil)
+	s := open(t, queue, nil, func(o *sqs.Options) { o.Settle = time.Minute })
+	put(t, s, 1, 2, 3)
+	if _, err := dead.ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &queue, MaxNumberOfMessages: 2, VisibilityTimeout: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, s); got != "1 2 3" {
+		t.Errorf("letters %s", got)
+	}
+}
+
+// What is read stays with its reader for as long as that works with it.
+func TestRead_Renews(t *testing.T) {
+	queue := newQueue(t, nil)
+	renewed := make(chan struct{}, 100)
+	s := open(t, queue, func(op string, _ *http.Request, body []byte, send func([]byte) (*http.Response, error)) (*http.Response, error) {
+		resp, err := send(body)
+		if op == "ChangeMessageVisibilityBatch" {
+			renewed <- struct{}{}
+		}
+		return resp, err
+	}, func(o *sqs.Options) { o.Visibility = time.Second })
+	put(t, s, 1, 2)
+	if got := read(t, s); got != "1 2" {
+		t.Fatal(got)
+	}
+	for range 6 { // each a third of what it was kept for
+		<-renewed
+	}
+	out, err := client(t, nil).ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &queue})
+	if err != nil || len(out.Messages) > 0 {
+		t.Errorf("another reads %d of them (%v)", len(out.Messages), err)
+	}
+	remove(t, s, 1, 2)
+	if got := read(t, s); got != "" {
+		t.Errorf("letters %s", got)
+	}
+}
+
+// What fails for now is tried again; a letter that was sent is not sent twice for it, and none is lost.
+func TestFaults(t *testing.T) {
+	var mu sync.Mutex
+	fail := map[string]int{}
+	refuse := ""
+	queue := newQueue(t, nil)
+	s := open(t, queue, func(op string, r *http.Request, body []byte, send func([]byte) (*http.Response, error)) (*http.Response, error) {
+		mu.Lock()
+		fails := fail[op] > 0
+		fail[op]--
+		code := refuse
+		mu.Unlock()
+		switch {
+		case fails && code == "":
+			return awstest.Refuse(r, http.StatusServiceUnavailable, "ServiceUnavailable"), nil
+		case fails: // of each entry
+			return awstest.Answer(r, 200, "application/x-amz-json-1.0", `{"Successful":[],"Failed":[{"Id":"e0","Code":"`+code+`","SenderFault":false,"Message":"canary"}]}`), nil
+		}
+		return send(body)
+	})
+	must := func(do func() error) {
+		t.Helper()
+		tries := 0
+		for err := do(); err != nil; err = do() {
+			if _, retry := pipeline.Retryable(err); !retry || strings.Contains(err.Error(), "canary") || tries > 5 {
+				t.Fatal(err)
+			}
+			tries++
+		}
+		if tries == 0 {
+			t.Error("it did not fail")
+		}
+	}
+	set := func(op string, n int, code string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fail[op], refuse = n, code
+	}
+	all := letters(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+	for _, code := range []string{"", "InternalError"} {
+		set("SendMessageBatch", 1, code)
+		must(func() error { return s.Put(t.Context(), all) })
+		set("ReceiveMessage", 1, "")
+		must(func() error {
+			for _, err := range s.Read(t.Context()) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if got := read(t, s); got != "1 2 3 4 5 6 7 8 9 10 11 12" {
+			t.Errorf("letters %s", got)
+		}
+		set("DeleteMessageBatch", 1, code)
+		must(func() error { return s.Remove(t.Context(), ids(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)) })
+		if got := read(t, s); got != "" {
+			t.Errorf("letters %s", got)
+		}
+		for i := range all {
+			all[i].Time = all[i].Time.Add(time.Hour) // given up anew
+		}
+	}
+	out, err := client(t, nil).GetQueueAttributes(t.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{"All"}})
+	if err != nil || out.Attributes["ApproximateNumberOfMessages"] != "0" || out.Attributes["ApproximateNumberOfMessagesNotVisible"] != "0" {
+		t.Errorf("the queue has %v (%v)", out, err)
+	}
+}
+
+// Letters of other pipelines stay where they are; what is no letter is named.
+func TestRead_Foreign(t *testing.T) {
+	queue := newQueue(t, nil)
+	s, other := open(t, queue, nil), open(t, queue, nil, func(o *sqs.Options) { o.Pipeline = "other" })
+	put(t, s, 1)
+	if got := read(t, other); got != "" {
+		t.Errorf("another pipeline reads %s", got)
+	}
+	release(t, other)
+	if got := read(t, s); got != "1" {
+		t.Errorf("letters %s", got)
+	}
+	release(t, s)
+	if _, err := client(t, nil).SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &queue, MessageBody: new("hello canary")}); err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	for _, err := range s.Read(t.Context()) {
+		failed = err
+	}
+	if failed == nil || !strings.Contains(failed.Error(), "the message ") || strings.Contains(failed.Error(), "canary") {
+		t.Errorf("a message that is no letter: %v", failed)
+	}
+}
+
+// A queue that would lose letters is refused, with what to do.
+func TestNew(t *testing.T) {
+	queue := newQueue(t, nil)
+	refused := func(attributes string) *awssqs.Client {
+		return awssqs.NewFromConfig(awstest.Offline(func(_ string, r *http.Request, _ []byte, _ func([]byte) (*http.Response, error)) (*http.Response, error) {
+			return awstest.Answer(r, 200, "application/x-amz-json-1.0", `{"QueueUrl":"https://sqs.us-east-1.amazonaws.com/1/q","Attributes":{`+attributes+`}}`), nil
+		}))
+	}
+	for _, test := range []struct {
+		o    sqs.Options
+		want string
+	}{
+		{sqs.Options{Queue: queue, Pipeline: "p"}, "Client is nil"},
+		{sqs.Options{Client: client(t, nil), Pipeline: "p"}, "Queue is empty"},
+		{sqs.Options{Client: client(t, nil), Queue: queue}, "Pipeline is empty"},
+		{sqs.Options{Client: client(t, nil), Queue: queue, Pipeline: "p", Poll: time.Minute}, "out of range"},
+		{sqs.Options{Client: client(t, nil), Queue: awstest.Name("none"), Pipeline: "p"}, "check the queue's name"},
+		{sqs.Options{Client: client(t, nil), Queue: newQueue(t, map[string]string{"FifoQueue": "true"}), Pipeline: "p"}, "give a standard queue"},
+		{sqs.Options{Client: refused(`"MessageRetentionPeriod":"345600"`), Queue: "q", Pipeline: "p"}, "throws letters away after 96h0m0s"},
+		{sqs.Options{Client: refused(`"RedrivePolicy":"{}"`), Queue: "q", Pipeline: "p"}, "take its RedrivePolicy away"},
+	} {
+		if _, err := sqs.New(t.Context(), test.o); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want one of %q", err, test.want)
+		}
+	}
+	if _, err := sqs.New(t.Context(), sqs.Options{Client: refused(`"MessageRetentionPeriod":"1209600"`), Queue: "q", Pipeline: "p"}); err != nil {
+		t.Errorf("a queue that is safe: %v", err)
+	}
+}
