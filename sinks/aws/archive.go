@@ -67,10 +67,10 @@ type overflow struct {
 	folder string
 }
 
-// Put writes the event, unless it is there.
+// Put writes the data of an event, unless it is there.
 func (o *overflow) Put(ctx context.Context, name string, body []byte) (string, error) {
 	name = o.folder + name
-	err := o.store.Put(ctx, archive.Object{Name: name, Body: body, ContentType: "application/cloudevents+json"})
+	err := o.store.Put(ctx, archive.Object{Name: name, Body: body, ContentType: "application/json"})
 	if err != nil && !errors.Is(err, archive.ErrExists) {
 		return "", err
 	}

@@ -64,7 +64,7 @@ var allowed = map[string][]string{
 	"sinks/local": {"pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/bleve",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},
 	"sinks/aws": {"pipeline", "pipeline/config", "pipeline/template", "sinks", "sinks/view", "sinks/view/dynamo", "sinks/search", "sinks/search/opensearch",
-		"sinks/archive", "sinks/archive/s3", "sinks/notify", "sinks/notify/aws", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2"},
+		"sinks/archive", "sinks/archive/s3", "sinks/notify", "sinks/notify/aws", "sinks/deadletter", "sinks/deadletter/dir", "sinks/deadletter/s3", "sinks/deadletter/sqs", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2"},
 	"sinks/sinktest": {"pipeline", "pgregory.net/rapid", "sinks/deadletter", "sinks/redrive", "sinks/state"},
 
 	"sinks/view/dynamo":             {"pipeline", "pipeline/sdkvalue", "sinks/view", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},

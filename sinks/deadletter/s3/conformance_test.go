@@ -13,6 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/deadletter/s3"
 	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
@@ -60,6 +62,19 @@ func TestQuarantineAcrossRestarts(t *testing.T) {
 			return sinktest.Memory{}, err
 		}
 		return sinktest.Memory{Letters: at(dir), Quarantine: db.State("test"), Close: db.Close}, nil
+	})
+}
+
+// The same with marks in a state table.
+func TestQuarantineWithMarksInDynamoDB(t *testing.T) {
+	at := prefixed(t, newBucket(t))
+	server := dynamotest.Open(t)
+	sinktest.RunQuarantine(t, 2, func(folder string) (sinktest.Memory, error) {
+		db, err := dynamo.New(dynamo.Options{Client: server.Client(folder, nil), Table: "state"})
+		if err != nil {
+			return sinktest.Memory{}, err
+		}
+		return sinktest.Memory{Letters: at(folder), Quarantine: db.State("test")}, db.CreateState(t.Context())
 	})
 }
 

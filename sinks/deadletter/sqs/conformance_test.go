@@ -14,6 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/deadletter/sqs"
 	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
@@ -65,6 +67,20 @@ func TestQuarantineAcrossRestarts(t *testing.T) {
 		}
 		letters := at(dir)
 		return sinktest.Memory{Letters: letters, Quarantine: db.State("test"), Close: func() error { return errors.Join(letters.Close(), db.Close()) }}, nil
+	})
+}
+
+// The same with marks in a state table.
+func TestQuarantineWithMarksInDynamoDB(t *testing.T) {
+	at := queues(t)
+	server := dynamotest.Open(t)
+	sinktest.RunQuarantine(t, 2, func(folder string) (sinktest.Memory, error) {
+		db, err := dynamo.New(dynamo.Options{Client: server.Client(folder, nil), Table: "state"})
+		if err != nil {
+			return sinktest.Memory{}, err
+		}
+		letters := at(folder)
+		return sinktest.Memory{Letters: letters, Quarantine: db.State("test"), Close: letters.Close}, db.CreateState(t.Context())
 	})
 }
 

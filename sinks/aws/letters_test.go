@@ -1,0 +1,74 @@
+package aws_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/aws"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// Dead letters lie where the file says, whole, also those that no message holds.
+func TestDeadLetters(t *testing.T) {
+	cfg := sdk(server.Moto().Endpoint(t))
+	name := fmt.Sprintf("dead%d", rand.Uint64())
+	queues := sqs.NewFromConfig(cfg)
+	queue, err := queues.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: map[string]string{"MessageRetentionPeriod": "1209600"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 2<<20)
+	for i := range noise {
+		noise[i] = byte(rand.Uint32())
+	}
+	letters := []pipeline.DeadLetter{
+		{Pipeline: "shop", Sink: "small", Class: "write", Error: "refused", Raw: []byte(`{"n":1}`), Time: time.Unix(1, 0).UTC()},
+		{Pipeline: "shop", Sink: "large", Class: "write", Error: "refused", Raw: noise, Time: time.Unix(2, 0).UTC()},
+	}
+	for place, objects := range map[string]int32{"bucket: " + name + "-letters, prefix: dead/": 2, "queue: '" + *queue.QueueUrl + "'": 1} {
+		file := parse(t, fmt.Sprintf("sinks:\n  log: {archive: {bucket: %s-archive, prefix: changes/}}\ndead_letters: {%s}\n", name, place))
+		stores := aws.Stores(cfg, aws.Create())
+		kept, err := stores.DeadLetters(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := kept.Put(t.Context(), letters); err != nil {
+			t.Fatalf("%s: %v", place, err)
+		}
+		bucket := name + "-archive"
+		if objects == 2 {
+			bucket = name + "-letters"
+		}
+		listed, err := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }).ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &bucket})
+		if err != nil || *listed.KeyCount != objects {
+			t.Errorf("%s: %s has %v objects (%v), want %d", place, bucket, listed, err, objects)
+		}
+		var ids []string
+		store := kept.(deadletter.Store)
+		for l, err := range store.Read(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, deadletter.ID(&l))
+		}
+		if len(ids) != 2 {
+			t.Errorf("%s: %d letters, want 2", place, len(ids))
+		}
+		if err := store.Remove(t.Context(), ids); err != nil {
+			t.Error(err)
+		}
+		for l := range store.Read(t.Context()) {
+			t.Errorf("%s: the letter of %s is left", place, l.Sink)
+		}
+		if err := stores.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
