@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -47,8 +48,11 @@ each with what was the first to fail: that is to be mended before tablewake redr
 					return quarantined(c.Context(), dir, mask, out)
 				}
 				return eachLetter(c.Context(), dir, func(l pipeline.DeadLetter) error {
+					id := deadletter.ID(&l)
 					l = maskLetter(mask, l)
-					return out.add(letterOf(l), func() string {
+					one := letterOf(l)
+					one.ID = id // the masked letter's own is another
+					return out.add(one, func() string {
 						sink := l.Sink
 						if sink == "" {
 							sink = "(every sink)"
@@ -66,6 +70,7 @@ each with what was the first to fail: that is to be mended before tablewake redr
 
 // letter is a dead letter as `query dead -o json` prints it.
 type letter struct {
+	ID       string          `json:"id"`
 	Sink     string          `json:"sink,omitempty"`
 	Class    string          `json:"class"`
 	Error    string          `json:"error"`

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +12,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
-	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/redrive"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -23,10 +19,13 @@ import (
 // redriveOptions are the flags of `redrive`.
 type redriveOptions struct {
 	input
-	local   string
+	target
 	sink    string
 	key     string
 	classes []string
+	list    bool
+	show    string // ID of a letter
+	bare    bool   // show sensitive attributes
 	dryRun  bool
 	discard bool
 	notify  bool
@@ -37,19 +36,23 @@ type redriveOptions struct {
 func newRedrive(s streams) *cobra.Command {
 	var o redriveOptions
 	c := &cobra.Command{
-		Use:   "redrive -c FILE --local DIR",
-		Short: "Deliver dead letters, each to the sink that it is of",
+		Use:   "redrive -c FILE --local DIR | --live",
+		Short: "List, show and deliver dead letters, each to the sink that it is of",
 		Long: `redrive delivers what lies in dead letters to the sink that failed, and to no other: the
 changes of an item in their order. What the sink has is removed, and a key that was
 quarantined behind its letters is let go when none is left. A letter that fails again
 stays, with what waits behind it, and is named. Records that could not be decoded are
 tried again, and go to the sinks that are meant.
 
+--list shows what lies there and --show the whole of one letter; what is sensitive is
+masked. --dry-run counts what would be delivered.
+
 Notifications are held back unless --notify is given. --discard removes letters
 without delivering them, for what can never be delivered: their changes are lost to that
 sink, and what waited behind them comes with the next redrive.`,
-		Example: `  # What is there, and what would be delivered
-  tablewake query dead --local out
+		Example: `  # What is there, one of it, and what would be delivered
+  tablewake redrive -c tablewake.yaml --local out --list
+  tablewake redrive -c tablewake.yaml --local out --show 0f343b0931126a20f133d67c2b018a3b
   tablewake redrive -c tablewake.yaml --local out --dry-run
 
   # All of it; one sink; one item
@@ -62,17 +65,19 @@ sink, and what waited behind them comes with the next redrive.`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
-	o.add(c)
+	o.input.add(c)
 	f := c.Flags()
-	f.StringVar(&o.local, "local", "", "the folder that a replay wrote (required)")
+	o.target.add(c, "the folder that a replay wrote")
 	f.StringVar(&o.sink, "sink", "", "letters of this sink only")
-	f.StringVar(&o.key, "key", "", "letters of this item only, its key as query dead shows it")
+	f.StringVar(&o.key, "key", "", "letters of this item only, its key as --list shows it")
 	f.StringSliceVar(&o.classes, "class", nil, "letters of these classes only: "+classes)
+	f.BoolVar(&o.list, "list", false, "show the letters, and deliver none")
+	f.StringVar(&o.show, "show", "", "show the whole of the letter with this ID, and deliver none")
+	f.BoolVar(&o.bare, "unmasked", false, "with --list or --show: sensitive attributes as they are")
 	f.BoolVar(&o.dryRun, "dry-run", false, "count, and deliver nothing")
 	f.BoolVar(&o.discard, "discard", false, "remove the letters, and deliver none; needs --sink, --key or --class")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
-	_ = c.MarkFlagDirname("local")
 	addFormat(c, &o.format)
 	return c
 }
@@ -84,34 +89,69 @@ func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := o.check(cfg); err != nil {
+		return err
+	}
+	opened, err := o.openWritten(ctx, cfg, s.err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	letters, err := lettersOf(ctx, cfg, opened)
+	if err != nil {
+		return err
+	}
+	if o.list || o.show != "" {
+		return o.look(ctx, cfg, letters, s)
+	}
+	return o.deliver(ctx, cfg, opened, letters, s)
+}
+
+// check is a usage error where the flags contradict each other.
+func (o *redriveOptions) check(cfg *config.Config) error {
+	looks := 0
+	for _, asked := range []bool{o.list, o.show != "", o.dryRun, o.discard} {
+		if asked {
+			looks++
+		}
+	}
 	switch {
-	case o.local == "":
-		return usageError("--local is missing: name the folder that a replay wrote")
+	case looks > 1 && !(looks == 2 && o.dryRun && o.discard):
+		return usageError("--list, --show, --dry-run and --discard are each a thing to do: choose one")
+	case o.bare && !o.list && o.show == "":
+		return usageError("--unmasked is of --list and --show")
 	case o.discard && o.sink == "" && o.key == "" && len(o.classes) == 0:
 		return usageError("--discard removes letters for good: say which, with --sink, --key or --class")
-	case o.sink != "" && !slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == o.sink }) && !o.discard:
+	case o.sink != "" && !slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == o.sink }) && !o.discard && !o.list:
 		return usageError("--sink %q: %s has no such sink", o.sink, cfg.File)
 	}
-	if err := wroteLocal(o.local); err != nil {
-		return err
-	}
-	release, err := claimLocal(o.local, cfg, false)
-	if err != nil {
-		return err
-	}
-	defer release()
-	stores, err := local.Open(o.local)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stores.Close()) }()
+	return o.target.check()
+}
 
+// lettersOf are the dead letters among stores, as a redrive works on them.
+func lettersOf(ctx context.Context, cfg *config.Config, opened sinks.Stores) (deadletter.Store, error) {
+	kept, err := opened.DeadLetters(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if kept == nil {
+		return nil, fmt.Errorf("%s names no dead letters: add dead_letters", cfg.File)
+	}
+	letters, ok := kept.(deadletter.Store)
+	if !ok {
+		return nil, errors.New("these dead letters cannot be worked through")
+	}
+	return letters, nil
+}
+
+// deliver redrives, and reports.
+func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, letters deadletter.Store, s streams) error {
 	bar := newCount(s.err, "redriving")
 	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose))}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
 	}
-	p, err := sinks.Assemble(ctx, cfg, stores, opts...)
+	p, err := sinks.Assemble(ctx, cfg, opened, opts...)
 	if err != nil {
 		return err
 	}
@@ -119,7 +159,28 @@ func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
 	if err != nil {
 		return err
 	}
-	report, err := o.redrive(ctx, cfg, stores, p, mask, bar)
+	var marks state.Quarantine
+	if d := cfg.DeadLetters; d == nil || !d.NoHold {
+		kept, err := opened.State(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		if kept != nil {
+			marks = kept
+		}
+	}
+	report, err := redrive.Run(ctx, redrive.Options{
+		Pipeline: p, Letters: letters, Quarantine: marks, Decoder: o.decoder(cfg),
+		Name: cfg.Name, Sink: o.sink, Key: pipeline.Key(o.key), Classes: o.classes,
+		DryRun: o.dryRun, Discard: o.discard, Mask: mask,
+		Progress: func(r redrive.Report) {
+			total := 0
+			for _, sink := range r.Sinks {
+				total += sink.Letters
+			}
+			bar.of(int64(r.Delivered()), int64(total))
+		},
+	})
 	bar.end()
 	if err := o.print(s, report); err != nil {
 		return err
@@ -133,120 +194,4 @@ func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
 		return &exitError{code: exitDeadLetters}
 	}
 	return nil
-}
-
-// redrive runs the redrive over the stores of the folder.
-func (o *redriveOptions) redrive(ctx context.Context, cfg *config.Config, stores *local.Stores, p *pipeline.Pipeline, mask *pipeline.Mask, bar *progress) (redrive.Report, error) {
-	kept, err := stores.DeadLetters(ctx, cfg)
-	if err != nil {
-		return redrive.Report{}, err
-	}
-	letters, ok := kept.(deadletter.Store)
-	if !ok {
-		return redrive.Report{}, fmt.Errorf("the dead letters of %s cannot be worked through", o.local)
-	}
-	var marks state.Quarantine
-	if d := cfg.DeadLetters; d == nil || !d.NoHold {
-		if marks, err = stores.State(ctx, cfg); err != nil {
-			return redrive.Report{}, err
-		}
-	}
-	return redrive.Run(ctx, redrive.Options{
-		Pipeline: p, Letters: letters, Quarantine: marks, Decoder: o.decoder(cfg),
-		Name: cfg.Name, Sink: o.sink, Key: pipeline.Key(o.key), Classes: o.classes,
-		DryRun: o.dryRun, Discard: o.discard, Mask: mask,
-		Progress: func(r redrive.Report) {
-			total := 0
-			for _, sink := range r.Sinks {
-				total += sink.Letters
-			}
-			bar.of(int64(r.Delivered()), int64(total))
-		},
-	})
-}
-
-// redriven is what `redrive -o json` prints.
-type redriven struct {
-	redrive.Report
-	DryRun bool `json:"dry_run"`
-	Left   int  `json:"left"`
-}
-
-func (o *redriveOptions) print(s streams, r redrive.Report) error {
-	if o.format == formatJSON {
-		if r.Failures == nil {
-			r.Failures = []redrive.Failure{}
-		}
-		if r.Sinks == nil {
-			r.Sinks = map[string]redrive.SinkReport{}
-		}
-		return writeJSON(s.out, redriven{r, o.dryRun, r.Left()})
-	}
-	o.write(s.out, r)
-	return nil
-}
-
-// write prints the report for people. Columns that are zero everywhere are left out.
-func (o *redriveOptions) write(w io.Writer, r redrive.Report) {
-	if len(r.Sinks) == 0 && r.Decoded+r.Undecodable+r.Discarded == 0 {
-		fmt.Fprintln(w, "there are no such dead letters")
-		return
-	}
-	columns := []struct {
-		title string
-		of    func(redrive.SinkReport) int
-	}{
-		{"letters", func(s redrive.SinkReport) int { return s.Letters }},
-		{"delivered", func(s redrive.SinkReport) int { return s.Delivered }},
-		{"discarded", func(s redrive.SinkReport) int { return s.Discarded }},
-		{"failed", func(s redrive.SinkReport) int { return s.Failed }},
-		{"waiting", func(s redrive.SinkReport) int { return s.Waiting }},
-		{"keys let go", func(s redrive.SinkReport) int { return s.Released }},
-		{"keys quarantined", func(s redrive.SinkReport) int { return s.Held }},
-	}
-	shown := columns[:0:0]
-	for i, c := range columns {
-		any := i == 0
-		for _, k := range r.Sinks {
-			any = any || c.of(k) != 0
-		}
-		if any {
-			shown = append(shown, c)
-		}
-	}
-	if len(r.Sinks) > 0 {
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprint(tw, "sink\t")
-		for _, c := range shown {
-			fmt.Fprint(tw, c.title+"\t")
-		}
-		fmt.Fprintln(tw)
-		for _, name := range slices.Sorted(maps.Keys(r.Sinks)) {
-			fmt.Fprint(tw, name+"\t")
-			for _, c := range shown {
-				fmt.Fprint(tw, thousands(int64(c.of(r.Sinks[name])))+"\t")
-			}
-			fmt.Fprintln(tw)
-		}
-		_ = tw.Flush()
-	}
-	for _, line := range []struct {
-		n    int
-		what string
-	}{
-		{r.Decoded, "could not be decoded before and can now"},
-		{r.Undecodable, "still cannot be decoded"},
-		{r.Discarded, "that could not be decoded discarded"},
-	} {
-		if line.n > 0 {
-			fmt.Fprintf(w, "%s %s\n", thousands(int64(line.n)), line.what)
-		}
-	}
-	for _, f := range r.Failures {
-		sink := f.Sink
-		if sink == "" {
-			sink = "(every sink)"
-		}
-		fmt.Fprintf(w, "stays: %s  %s  %s: %s\n", sink, f.Key, f.Class, f.Error)
-	}
 }
