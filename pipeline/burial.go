@@ -91,7 +91,11 @@ func (s *scheduler) keep(items []item, of []*lane) bool {
 			s.own(&s.buried.items[i])
 			s.ownQueue(s.buried.of[i])
 		}
-		copy(letters, s.letters(items)) // of the clones: a letter is a range of the page too
+		clones := s.letters(items) // a letter is a range of the page too
+		for i := range clones {
+			clones[i].Time = letters[i].Time // what a store that was given some of them knows them by
+		}
+		copy(letters, clones)
 	}
 	if !s.run.putLetters(letters, waiting) {
 		return false
