@@ -13,7 +13,6 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/redrive"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // redriveOptions are the flags of `redrive`.
@@ -144,6 +143,25 @@ func lettersOf(ctx context.Context, cfg *config.Config, opened sinks.Stores) (de
 	return letters, nil
 }
 
+// redrive is how the letters of a pipeline go back to its sinks: all of them.
+func (in *input) redrive(ctx context.Context, cfg *config.Config, opened sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
+	o := redrive.Options{Pipeline: p, Letters: letters, Decoder: in.decoder(cfg), Name: cfg.Name}
+	var err error
+	if o.Mask, err = sinks.Mask(cfg); err != nil {
+		return o, err
+	}
+	if d := cfg.DeadLetters; d == nil || !d.NoHold {
+		kept, err := opened.State(ctx, cfg)
+		if err != nil {
+			return o, err
+		}
+		if kept != nil {
+			o.Quarantine = kept
+		}
+	}
+	return o, nil
+}
+
 // deliver redrives, and reports.
 func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, letters deadletter.Store, s streams) error {
 	bar := newCount(s.err, "redriving")
@@ -155,32 +173,19 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 	if err != nil {
 		return err
 	}
-	mask, err := sinks.Mask(cfg)
+	ro, err := o.redrive(ctx, cfg, opened, letters, p)
 	if err != nil {
 		return err
 	}
-	var marks state.Quarantine
-	if d := cfg.DeadLetters; d == nil || !d.NoHold {
-		kept, err := opened.State(ctx, cfg)
-		if err != nil {
-			return err
+	ro.Sink, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, pipeline.Key(o.key), o.classes, o.dryRun, o.discard
+	ro.Progress = func(r redrive.Report) {
+		total := 0
+		for _, sink := range r.Sinks {
+			total += sink.Letters
 		}
-		if kept != nil {
-			marks = kept
-		}
+		bar.of(int64(r.Delivered()), int64(total))
 	}
-	report, err := redrive.Run(ctx, redrive.Options{
-		Pipeline: p, Letters: letters, Quarantine: marks, Decoder: o.decoder(cfg),
-		Name: cfg.Name, Sink: o.sink, Key: pipeline.Key(o.key), Classes: o.classes,
-		DryRun: o.dryRun, Discard: o.discard, Mask: mask,
-		Progress: func(r redrive.Report) {
-			total := 0
-			for _, sink := range r.Sinks {
-				total += sink.Letters
-			}
-			bar.of(int64(r.Delivered()), int64(total))
-		},
-	})
+	report, err := redrive.Run(ctx, ro)
 	bar.end()
 	if err := o.print(s, report); err != nil {
 		return err

@@ -117,8 +117,15 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 		_, changed := errors.AsType[*sinks.ChangedError](err)
 		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
+	auto, err := o.startAutoRedrive(ctx, cfg, stores, p, bar, o.verbose)
+	if err != nil {
+		return err
+	}
 	in := &reporting{records: src, w: bar, tables: cfg.Source.Tables, mask: mask}
 	sum, runErr := o.drive(ctx, cfg, p, in, bar)
+	if err := auto.finish(ctx); err != nil && runErr == nil {
+		runErr = err
+	}
 	if err := o.print(s, cfg, sum); err != nil {
 		return err
 	}

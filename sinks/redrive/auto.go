@@ -17,6 +17,10 @@ import (
 // work, and of those behind them. The others need somebody to mend something first.
 var outage = []string{"held", "quarantined"}
 
+// Outage are the classes of letters that an outage leaves: those that were given up
+// for max_hold, and those that follow them in their key's quarantine.
+func Outage() []string { return slices.Clone(outage) }
+
 // AutoOptions describe what [Auto] does.
 type AutoOptions struct {
 	// Options are those of each redrive. Sink, Key, Classes, DryRun and Discard are

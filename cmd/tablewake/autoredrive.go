@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/redrive"
+)
+
+// autoRedrive delivers, beside a run, what an outage sent to dead letters
+// (dead_letters.redrive: auto), and once more behind it.
+type autoRedrive struct {
+	options redrive.Options
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	err     error // that ended it beside the run
+}
+
+// startAutoRedrive starts beside a run of p; nil where the file does not ask for it.
+func (in *input) startAutoRedrive(ctx context.Context, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer, verbose bool) (*autoRedrive, error) {
+	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
+		return nil, nil
+	}
+	letters, err := lettersOf(ctx, cfg, opened)
+	if err != nil {
+		return nil, err
+	}
+	a := &autoRedrive{}
+	if a.options, err = in.redrive(ctx, cfg, opened, letters, p); err != nil {
+		return nil, err
+	}
+	beside, stop := context.WithCancel(ctx)
+	a.stop = stop
+	a.running.Go(func() {
+		a.err = redrive.Auto(beside, redrive.AutoOptions{Options: a.options, Logger: logger(log, verbose)})
+	})
+	return a, nil
+}
+
+// finish stops what runs beside, and redrives what is left of an outage that is over. A
+// letter that fails again stays, for the next run or for tablewake redrive.
+func (a *autoRedrive) finish(ctx context.Context) error {
+	if a == nil {
+		return nil
+	}
+	a.stop()
+	a.running.Wait()
+	if a.err != nil || ctx.Err() != nil {
+		return a.err
+	}
+	o := a.options
+	o.Classes, o.Attempts = redrive.Outage(), 1
+	_, err := redrive.Run(ctx, o)
+	return err
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/local"
+)
+
+const autoShop = `version: 1
+name: shop
+source: {table: shop}
+sinks:
+  orders: {view: {table: orders, key: {PK: '{@key}'}, attributes: {status: '{Status}'}}}
+dead_letters: {dir: dead, redrive: auto}
+`
+
+func orderRecord(key, sequence string) string {
+	return `{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":"INSERT","dynamodb":{"SequenceNumber":"` +
+		sequence + `","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"` + key + `"}},"NewImage":{"PK":{"S":"` + key + `"},"Status":{"S":"paid"}}}}` + "\n"
+}
+
+// What an outage left in dead letters is delivered by the next run whose sinks are well;
+// what was refused for good stays for somebody to look at.
+func TestAutoRedrive(t *testing.T) {
+	dir := t.TempDir()
+	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
+	for name, text := range map[string]string{file: autoShop, stream: orderRecord("a", "1")} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := func(want int, args ...string) string {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		if code := run(args, streams{strings.NewReader(""), &stdout, &stderr}); code != want {
+			t.Fatalf("%s: exit code %d, want %d: %s", args, code, want, stderr.String())
+		}
+		return stdout.String()
+	}
+	command(exitOK, "replay", "-c", file, "--local", out, stream)
+
+	stores, err := local.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters, err := stores.DeadLetters(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := func(sequence string) pipeline.Version {
+		page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(orderRecord("a", sequence)))
+		if err != nil || len(page.Changes) != 1 {
+			t.Fatal(err)
+		}
+		return page.Changes[0].Version
+	}
+	letter := func(key, sequence, class string) pipeline.DeadLetter {
+		return pipeline.DeadLetter{
+			Pipeline: "shop", Sink: "orders", Key: pipeline.Key(key), Version: version(sequence), Sequence: sequence, Table: "shop",
+			Class: class, Error: "the server was away", Raw: []byte(strings.TrimSpace(orderRecord(key, sequence))), Time: time.Unix(1767323045, 0),
+		}
+	}
+	if err := letters.Put(t.Context(), []pipeline.DeadLetter{letter("b", "2", "held"), letter("c", "3", "write")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	command(exitOK, "replay", "-c", file, "--local", out, stream)
+	if rows := command(exitOK, "query", "view", "--local", out); !strings.Contains(rows, "b") || strings.Contains(rows, "c ") {
+		t.Errorf("the rows are\n%swant b, which an outage kept back, and not c, which was refused", rows)
+	}
+	if dead := command(exitOK, "query", "dead", "--local", out); strings.Count(dead, "\n") != 1 || !strings.Contains(dead, "orders  c  write") {
+		t.Errorf("dead letters are\n%swant that of c alone", dead)
+	}
+}
