@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -37,7 +38,8 @@ func openLive(ctx context.Context, cfg *config.Config, w io.Writer, create bool)
 
 // loadAWS is the SDK's configuration as the standard variables and files have it.
 func loadAWS(ctx context.Context) (awssdk.Config, error) {
-	sdk, err := awsconfig.LoadDefaultConfig(ctx)
+	// What the SDK would log are connections that it tries again.
+	sdk, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 	switch {
 	case err != nil:
 		return sdk, fmt.Errorf("AWS configuration: %w", err)

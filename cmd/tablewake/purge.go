@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// purgeOptions are the flags of `purge`.
+type purgeOptions struct {
+	input
+	format format
+}
+
+func newPurge(s streams) *cobra.Command {
+	var o purgeOptions
+	c := &cobra.Command{
+		Use:   "purge -c FILE",
+		Short: "Remove tombstones of documents that are of no more use",
+		Long: `purge removes from the real search indexes of a configuration the tombstones of documents that
+were deleted longer ago than guard_retention (30 days by default), each on condition that it is
+unchanged. A change that is older than that is refused for its age, so that nothing comes
+back. DynamoDB's tombstones go by their TTL, and embedded stores keep theirs. Run it now and
+then, as once a day; it may run beside a pipeline.`,
+		Example: "  tablewake purge -c tablewake.yaml",
+		Args:    noArguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+	}
+	addConfig(c, &o.config)
+	addFormat(c, &o.format)
+	return c
+}
+
+// purged is what `purge -o json` prints.
+type purged struct {
+	Before time.Time      `json:"before"`
+	Sinks  map[string]int `json:"sinks"` // tombstones that were removed
+}
+
+func (o *purgeOptions) run(ctx context.Context, s streams) (err error) {
+	cfg, err := o.load()
+	if err != nil {
+		return err
+	}
+	keep := state.DefaultRetention
+	if cfg.State != nil {
+		keep = cfg.State.GuardRetention
+	}
+	t := target{live: true}
+	opened, err := t.open(ctx, cfg, s.err, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	done := purged{Before: time.Now().Add(-keep).UTC().Truncate(time.Second), Sinks: map[string]int{}}
+	for _, sink := range cfg.Sinks {
+		if sink.Search == nil {
+			continue
+		}
+		store, err := opened.Search(ctx, cfg, sink)
+		if err != nil {
+			return fmt.Errorf("%s: %w", sink.Name, err)
+		}
+		p, ok := store.(state.Purger)
+		if !ok {
+			continue
+		}
+		if done.Sinks[sink.Name], err = p.Purge(ctx, done.Before); err != nil {
+			return fmt.Errorf("%s: %w", sink.Name, err)
+		}
+		if o.format == formatText {
+			fmt.Fprintf(s.out, "%s: %s tombstones from before %s removed\n", sink.Name, thousands(int64(done.Sinks[sink.Name])), done.Before.Format(time.RFC3339))
+		}
+	}
+	if o.format == formatJSON {
+		return writeJSON(s.out, done)
+	}
+	if len(done.Sinks) == 0 {
+		fmt.Fprintln(s.out, "no sink keeps tombstones that a purge removes")
+	}
+	return nil
+}
