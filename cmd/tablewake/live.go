@@ -22,16 +22,12 @@ import (
 )
 
 // openLive opens the real stores that cfg names, once it has said which they are.
-func openLive(ctx context.Context, cfg *config.Config, w io.Writer, create bool) (*stores, error) {
+func openLive(ctx context.Context, cfg *config.Config, w io.Writer, opts ...aws.Option) (*stores, error) {
 	sdk, err := loadAWS(ctx)
 	if err != nil {
 		return nil, err
 	}
 	announce(ctx, sdk, cfg, w)
-	var opts []aws.Option
-	if create {
-		opts = append(opts, aws.Create())
-	}
 	opened := aws.Stores(sdk, opts...)
 	return &stores{Stores: opened, close: []func() error{opened.Close}}, nil
 }

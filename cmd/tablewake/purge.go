@@ -36,6 +36,10 @@ then, as once a day; it may run beside a pipeline.`,
 	return c
 }
 
+// slack is how much longer a tombstone stays than changes are taken that it refuses: one
+// that is on its way, and clocks that differ.
+const slack = time.Hour
+
 // purged is what `purge -o json` prints.
 type purged struct {
 	Before time.Time      `json:"before"`
@@ -57,7 +61,7 @@ func (o *purgeOptions) run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	done := purged{Before: time.Now().Add(-keep).UTC().Truncate(time.Second), Sinks: map[string]int{}}
+	done := purged{Before: time.Now().Add(-keep - slack).UTC().Truncate(time.Second), Sinks: map[string]int{}}
 	for _, sink := range cfg.Sinks {
 		if sink.Search == nil {
 			continue

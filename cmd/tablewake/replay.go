@@ -86,7 +86,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	case o.fresh && o.live:
 		return usageError("--fresh empties a --local folder; real stores are not emptied")
 	}
-	if err := o.target.check(); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
 	mask, err := sinks.Mask(cfg)

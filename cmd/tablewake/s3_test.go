@@ -165,7 +165,7 @@ func TestReplayFromGlacier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := min(20, len(list.Contents)); n == 0 || strings.Count(errs, "aws s3api restore-object --bucket "+bucket+" --key ") != n {
+	if n := len(list.Contents); n == 0 || strings.Count(errs, "aws s3api restore-object --bucket "+bucket+" --key ") != n {
 		t.Errorf("%d objects, and the error is %s", len(list.Contents), errs)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/aws"
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
@@ -19,6 +20,8 @@ type target struct {
 	local  string
 	live   bool
 	create bool // make tables, indexes and buckets that are missing
+
+	lookOnly bool // nothing is made that a run would make
 }
 
 func (t *target) add(c *cobra.Command, folder string) {
@@ -73,7 +76,7 @@ func (s *stores) Close() error {
 // claimed for cfg, and emptied first where fresh says so.
 func (t *target) open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*stores, error) {
 	if t.live {
-		return openLive(ctx, cfg, w, t.create)
+		return openLive(ctx, cfg, w, t.options()...)
 	}
 	release, err := claimLocal(t.local, cfg, fresh)
 	if err != nil {
@@ -90,6 +93,17 @@ func (t *target) open(ctx context.Context, cfg *config.Config, w io.Writer, fres
 	s.Stores = opened
 	s.close = append(s.close, opened.Close)
 	return s, nil
+}
+
+// options are what is asked of real stores.
+func (t *target) options() (opts []aws.Option) {
+	if t.create {
+		opts = append(opts, aws.Create())
+	}
+	if t.lookOnly {
+		opts = append(opts, aws.LookOnly())
+	}
+	return opts
 }
 
 // openWritten opens the stores that a run wrote to: a folder must be there.

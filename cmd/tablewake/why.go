@@ -57,7 +57,7 @@ func (o *whyOptions) run(ctx context.Context, s streams, paths []string) (err er
 	if err != nil {
 		return err
 	}
-	if err := o.target.check(); err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
 	if o.key == "" {
@@ -67,6 +67,7 @@ func (o *whyOptions) run(ctx context.Context, s streams, paths []string) (err er
 	if err != nil {
 		return err
 	}
+	o.lookOnly = true
 	opened, err := o.openWritten(ctx, cfg, s.err)
 	if err != nil {
 		return err
@@ -80,6 +81,9 @@ func (o *whyOptions) run(ctx context.Context, s streams, paths []string) (err er
 	if err != nil {
 		return err
 	}
+	if mask != nil && !find.key.attributes.Exists() && len(paths) == 0 && !o.live {
+		return usageError("what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
+	}
 	a, err := why.Ask(ctx, why.Question{Config: cfg, Stores: opened, Mask: mask, Item: item.change})
 	if err != nil {
 		return err
@@ -88,13 +92,16 @@ func (o *whyOptions) run(ctx context.Context, s streams, paths []string) (err er
 	if item.change.Sequence != "0" {
 		seen.version = item.change.Version
 	}
+	for i := range a.Letters {
+		a.Letters[i] = maskLetter(mask, a.Letters[i])
+	}
 	if o.format == formatJSON {
 		err = writeJSON(s.out, answerOf(seen, a))
 	} else {
 		writeAnswer(s.out, seen, a)
 	}
 	if n := a.Differing(); err == nil && n > 0 && item.known {
-		return &exitError{exitFailure, fmt.Errorf("%d of the places above are not as the item says that they should be; a letter among them: tablewake redrive", n)}
+		return &exitError{exitFailure, fmt.Errorf("%d places are not as the item says that they should be; where dead letters of it are listed, mend their cause and run tablewake redrive", n)}
 	}
 	return err
 }
@@ -120,7 +127,7 @@ func writeAnswer(w io.Writer, it seenItem, a why.Answer) {
 		fmt.Fprintf(w, "  %s: %d attributes%s\n", it.from, it.attributes, at(it.version))
 	}
 	if a.Dropped != "" {
-		fmt.Fprintf(w, "  the filter %s drops it: no sink has it\n", a.Dropped)
+		fmt.Fprintf(w, "  the filter %s drops its changes: the sinks are not looked into\n", a.Dropped)
 	}
 	for _, s := range a.Sinks {
 		fmt.Fprintf(w, "%s (%s)\n", s.Name, s.Kind)
@@ -154,7 +161,7 @@ func verdictText(it seenItem, p why.Place) string {
 	}
 	text := map[why.Verdict]string{
 		why.Same: "as it should be", why.Missing: "MISSING", why.Differs: "DIFFERS", why.Leftover: "LEFT OVER",
-		why.Taken: "TAKEN, this item waits", why.Gone: "rightly",
+		why.Taken: "TAKEN, this item waits", why.Gone: "rightly gone",
 	}[p.Verdict]
 	return "  [" + text + "]"
 }

@@ -60,7 +60,7 @@ func answerOf(it seenItem, a why.Answer) answer {
 		out.Sinks = append(out.Sinks, h)
 	}
 	for _, l := range a.Letters {
-		out.Letters = append(out.Letters, letter{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: it.key, Sequence: l.Sequence})
+		out.Letters = append(out.Letters, letterOf(l))
 	}
 	return out
 }

@@ -62,7 +62,7 @@ var newline = []byte{'\n'}
 
 // add takes a line without its line feed.
 func (b *body) add(line []byte, v pipeline.Version) error {
-	b.span.note(v)
+	b.note(v)
 	_, err := b.lines.Write(line)
 	if err == nil {
 		_, err = b.lines.Write(newline)
@@ -80,7 +80,7 @@ func (b *body) finish(o *Object, folder string) error {
 		return fmt.Errorf("archive: compress: %w", err)
 	}
 	f := b.packers.format
-	o.Name = b.span.name(folder, b.digest.Sum(nil), f)
+	o.Name = b.name(folder, b.digest.Sum(nil), f)
 	o.Body, o.ContentType = b.out.Bytes(), f.contentType()
 	return nil
 }

@@ -18,19 +18,11 @@ type Frozen struct {
 	Restore string // the command line that restores it for some days
 }
 
-// shownFrozen is how many objects an error spells out.
-const shownFrozen = 20
-
-// Error names the objects, each with the command that restores it: up to 20, and
-// how many more there are. All are in Objects.
+// Error names the objects, a line each, with the command that restores it.
 func (e *FrozenError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "archive: %d objects must be restored before they can be read; restore them, wait until that is done (hours), and start again:", len(e.Objects))
-	for i, o := range e.Objects {
-		if i == shownFrozen {
-			fmt.Fprintf(&b, "\n  and %d more", len(e.Objects)-i)
-			break
-		}
+	for _, o := range e.Objects {
 		fmt.Fprintf(&b, "\n  %s (%s): %s", o.Name, o.Class, o.Restore)
 	}
 	return b.String()

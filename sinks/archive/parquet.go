@@ -33,7 +33,7 @@ func newParquetBody(columns []Column, images Images) *parquetBody {
 func (b *parquetBody) free() {}
 
 func (b *parquetBody) add(c *pipeline.Change, columns []pipeline.Value) error {
-	b.span.note(c.Version)
+	b.note(c.Version)
 	b.fill(c)
 	for i, v := range columns {
 		if v.Exists() {

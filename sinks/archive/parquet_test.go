@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -30,7 +31,7 @@ func rows(t interface{ Fatal(...any) }, object []byte) []map[string]string {
 		r := g.Rows()
 		buf := make([]parquet.Row, g.NumRows())
 		n, err := r.ReadRows(buf)
-		if err != nil && err != io.EOF || int64(n) != g.NumRows() {
+		if err != nil && !errors.Is(err, io.EOF) || int64(n) != g.NumRows() {
 			t.Fatal(n, err)
 		}
 		for _, row := range buf {

@@ -1,10 +1,10 @@
 package aws
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/archive"
@@ -49,6 +49,9 @@ func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
 	}
 	if d := cfg.DeadLetters; d != nil && bucket == "" {
 		bucket, dir = d.Bucket, d.Prefix
+		if dir != "" && !strings.HasSuffix(dir, "/") {
+			dir += "/"
+		}
 	}
 	if bucket == "" {
 		return nil, nil
@@ -57,7 +60,7 @@ func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &overflow{store, "s3://" + bucket + "/", cmp.Or(dir, "") + archive.Fingerprints + "/"}, nil
+	return &overflow{store, "s3://" + bucket + "/", dir + archive.Fingerprints + "/"}, nil
 }
 
 // overflow puts events beside the objects of an archive.

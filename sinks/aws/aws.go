@@ -18,8 +18,10 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -35,11 +37,16 @@ type Option func(*Bundle)
 // case, and queues, topics and buses never.
 func Create() Option { return func(b *Bundle) { b.create = true } }
 
+// LookOnly opens search stores as they are: no index, script or record is made. A
+// pipeline over them would fail where one is missing.
+func LookOnly() Option { return func(b *Bundle) { b.lookOnly = true } }
+
 // Bundle opens the stores of a pipeline when its sinks ask for them. Sinks share what
 // they can. It is safe for concurrent use.
 type Bundle struct {
-	sdk    aws.Config
-	create bool
+	sdk      aws.Config
+	create   bool
+	lookOnly bool
 
 	dynamodb *dynamodb.Client
 	s3       *s3.Client
@@ -56,14 +63,22 @@ var _ sinks.Stores = (*Bundle)(nil)
 // pipeline does about that knows of keys and batches; this bridges a cut connection.
 const attempts = 2
 
+// patience is how long one request may take. The SDK has no bound of its own: an answer
+// that never comes would hold its keys for ever.
+const patience = time.Minute
+
 // Stores is the stores that sdk reaches. It calls nothing yet.
 func Stores(sdk aws.Config, opts ...Option) *Bundle {
+	if sdk.HTTPClient == nil {
+		sdk.HTTPClient = http.NewBuildableClient().WithTimeout(patience)
+	}
 	b := &Bundle{
 		sdk:      sdk,
 		dynamodb: dynamodb.NewFromConfig(sdk, func(o *dynamodb.Options) { o.RetryMaxAttempts = attempts }),
 		s3: s3.NewFromConfig(sdk, func(o *s3.Options) {
 			o.RetryMaxAttempts = attempts
-			o.UsePathStyle = o.BaseEndpoint != nil // other servers have no host names for buckets
+			o.HTTPClient = http.NewBuildableClient() // bodies of any size are read; the store watches over them
+			o.UsePathStyle = o.BaseEndpoint != nil   // other servers have no host names for buckets
 		}),
 		sqs:    sqs.NewFromConfig(sdk, func(o *sqs.Options) { o.RetryMaxAttempts = attempts }),
 		opened: make(map[string]any),

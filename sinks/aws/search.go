@@ -31,10 +31,13 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	}
 	return open(b, "search "+s.Name, func() (*opensearch.Store, error) {
 		store, err := opensearch.New(o)
-		if err != nil {
-			return nil, err
+		if err != nil || b.lookOnly {
+			return store, err
 		}
-		return store, store.Open(ctx)
+		if err := store.Open(ctx); err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		return store, nil
 	})
 }
 

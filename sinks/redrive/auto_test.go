@@ -22,7 +22,7 @@ import (
 type outages struct {
 	*world
 	down    atomic.Bool
-	refuses func(c *pipeline.Change) bool
+	refuses atomic.Pointer[func(*pipeline.Change) bool]
 	tries   atomic.Int64
 	log     bytes.Buffer
 	stop    context.CancelFunc
@@ -38,7 +38,7 @@ func auto(t *testing.T, change ...func(*redrive.AutoOptions)) *outages {
 		switch {
 		case w.down.Load():
 			return pipeline.Transient(errBad)
-		case w.refuses != nil && w.refuses(c):
+		case refused(&w.refuses, c):
 			return errBad
 		}
 		return nil
@@ -54,6 +54,14 @@ func auto(t *testing.T, change ...func(*redrive.AutoOptions)) *outages {
 	w.stop = stop
 	go func() { w.err <- redrive.Auto(ctx, o) }()
 	return w
+}
+
+// refuse has the sink refuse what f says, from now on.
+func (w *outages) refuse(f func(*pipeline.Change) bool) { w.refuses.Store(&f) }
+
+func refused(refuses *atomic.Pointer[func(*pipeline.Change) bool], c *pipeline.Change) bool {
+	f := refuses.Load()
+	return f != nil && (*f)(c)
 }
 
 func (w *outages) end(t *testing.T) {
@@ -140,12 +148,12 @@ func TestAuto_StaysDown(t *testing.T) {
 func TestAuto_LeavesWhatWasRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t)
-		w.refuses = func(c *pipeline.Change) bool { return nth(c) == 2 }
+		w.refuse(func(c *pipeline.Change) bool { return nth(c) == 2 })
 		w.run(t, record("b", 2, text), record("b", 3, text))
 		w.down.Store(true)
 		w.run(t, record("a", 1, text))
 		w.down.Store(false)
-		w.refuses = nil
+		w.refuses.Store(nil)
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		if got := w.free.take(); got != "a1" {
@@ -168,7 +176,7 @@ func TestAuto_IsRefusedNow(t *testing.T) {
 		w := auto(t)
 		w.down.Store(true)
 		w.run(t, record("a", 1, text))
-		w.refuses = func(*pipeline.Change) bool { return true }
+		w.refuse(func(*pipeline.Change) bool { return true })
 		w.down.Store(false)
 		before := w.tries.Load()
 		time.Sleep(24 * time.Hour)

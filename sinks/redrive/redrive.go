@@ -98,7 +98,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	for _, info := range o.Pipeline.Routes() {
 		r.routes[info.Name] = info
 	}
-	if _, ok := r.routes[o.Sink]; o.Sink != "" && !ok {
+	if _, ok := r.routes[o.Sink]; o.Sink != "" && !ok && !o.Discard { // letters of a sink that is gone can only be discarded
 		return Report{}, fmt.Errorf("redrive: the pipeline has no sink %q", o.Sink)
 	}
 	defer func() {

@@ -23,5 +23,5 @@ func FirstWrite(c *pipeline.Change, ops []pipeline.Op) (GroupWrite, bool) {
 	if !l.writes() || p.post(&l) != nil { // Plan made the shares
 		return GroupWrite{}, false
 	}
-	return GroupWrite{Items: []ContributionWrite{l.write()}, Groups: p.tally.changes()}, true
+	return GroupWrite{Items: []ContributionWrite{l.write()}, Groups: p.changes()}, true
 }

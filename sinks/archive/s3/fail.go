@@ -20,7 +20,7 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 	}
 	return awserr.Call(ctx, op, err, map[awserr.Kind]string{
 		awserr.Denied:  "allow s3:PutObject, s3:GetObject and s3:ListBucket on it, s3:PutObjectTagging for tags, s3:AbortMultipartUpload, and kms:GenerateDataKey and kms:Decrypt for a kms_key; check credentials and region",
-		awserr.Missing: "make the bucket, start with --create, or check its name and the region",
+		awserr.Missing: "make the bucket, have `tablewake replay --live --create` make it (in Go, aws.Create), or check its name and the region",
 	})
 }
 

@@ -90,8 +90,8 @@ func (s *Store) alone(ctx context.Context, r *reader) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := strconv.Atoi(attributes["ApproximateNumberOfMessagesNotVisible"])
-	return err != nil || n <= r.count(), nil
+	n, unknown := strconv.Atoi(attributes["ApproximateNumberOfMessagesNotVisible"])
+	return unknown != nil || n <= r.count(), nil
 }
 
 // receive takes what one call gives into the reader; more is false where there is

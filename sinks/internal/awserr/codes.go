@@ -15,7 +15,8 @@ var codes = map[Kind][]string{
 	},
 	Denied: {
 		"AccessDenied", "AccessDeniedException", "AuthorizationError", "AuthorizationErrorException", "NotAuthorized", "NotAuthorizedForSource",
-		"UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId", "InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature",
+		"UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId", "XAdminUserNotFound", // the last of versitygw: no such access key
+		"InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature",
 		"MissingAuthenticationToken", "MissingAuthenticationTokenException", "ExpiredToken", "ExpiredTokenException", "InvalidToken", "OptInRequired",
 		"InvalidSecurity", "InvalidSecurityException", "AllAccessDisabled", "AccountProblem",
 	},

@@ -74,7 +74,10 @@ var fakes = map[string]func(t testing.TB, f *fake) notify.Store{
 				return awstest.Answer(r, 200, "application/x-amz-json-1.0", "{}"), nil
 			}
 			var in struct {
-				Entries []struct{ Id, MessageBody string }
+				Entries []struct {
+					ID          string `json:"Id"`
+					MessageBody string
+				}
 			}
 			if err := json.Unmarshal(body, &in); err != nil {
 				return nil, err
@@ -91,10 +94,10 @@ var fakes = map[string]func(t testing.TB, f *fake) notify.Store{
 			for i, v := range vs {
 				switch v.code {
 				case "":
-					out["Successful"] = append(out["Successful"], map[string]any{"Id": in.Entries[i].Id, "MessageId": "m"})
+					out["Successful"] = append(out["Successful"], map[string]any{"Id": in.Entries[i].ID, "MessageId": "m"})
 				case "-":
 				default:
-					out["Failed"] = append(out["Failed"], map[string]any{"Id": in.Entries[i].Id, "Code": v.code, "SenderFault": v.sender, "Message": "canary"})
+					out["Failed"] = append(out["Failed"], map[string]any{"Id": in.Entries[i].ID, "Code": v.code, "SenderFault": v.sender, "Message": "canary"})
 				}
 			}
 			b, err := json.Marshal(out)
@@ -120,7 +123,8 @@ var fakes = map[string]func(t testing.TB, f *fake) notify.Store{
 				return awstest.Answer(r, 400, "text/xml", "<ErrorResponse><Error><Code>"+code+"</Code><Message>canary</Message></Error></ErrorResponse>"), nil
 			}
 			type member struct {
-				Id, Code    string
+				ID          string `xml:"Id"`
+				Code        string
 				SenderFault bool
 			}
 			var out struct {

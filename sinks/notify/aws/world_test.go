@@ -3,6 +3,7 @@ package aws_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -142,7 +143,7 @@ func outcome(ms []notify.Message, err error) string {
 	var out []string
 	for i, m := range ms {
 		failure := err
-		if batch, ok := err.(*pipeline.BatchError); ok {
+		if batch, ok := errors.AsType[*pipeline.BatchError](err); ok {
 			failure = batch.Failed[i]
 		}
 		_, retry := pipeline.Retryable(failure)

@@ -26,7 +26,7 @@ func (b *bulk) tell(ctx context.Context, at []int) {
 		if n > 0 {
 			body = append(body, ',')
 		}
-		body = append(appendAddress(append(body, '{'), b.index[i], &b.ms[i]), '}')
+		body = append(appendAddress(append(body, '{'), b.standsIn(i), &b.ms[i]), '}')
 	}
 	p := &payload{bytes: append(body, "]}"...)}
 	a, err := b.store.client.send(ctx, http.MethodPost, versionsPath, "application/json", p, b.store.buffers.get())
@@ -54,6 +54,15 @@ func (b *bulk) tell(ctx context.Context, at []int) {
 	if p.free() {
 		b.store.buffers.put(p.bytes)
 	}
+}
+
+// standsIn is the index that mutation i is read back from: the one that is written to,
+// since a server reads no document through an alias of several.
+func (b *bulk) standsIn(i int) string {
+	if b.store.indexes == nil {
+		return b.index[i]
+	}
+	return physical(b.index[i])
 }
 
 // errVanished means that a document was deleted between two looks at it.

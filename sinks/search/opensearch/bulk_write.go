@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -143,7 +144,7 @@ func (b *bulk) divide(ctx context.Context, r *request) (again []int) {
 func (b *bulk) alone(r *request, f *failure) error {
 	i := r.at[0]
 	err := f.err(opWrite, b.ms[i].Index)
-	if e, ok := err.(*Error); ok && f.class() == tooLarge {
+	if e, ok := errors.AsType[*Error](err); ok && f.class() == tooLarge {
 		e.Hint = fmt.Sprintf("the document has %d bytes, its request %d: %s", len(b.ms[i].Doc), len(r.bytes()), e.Hint)
 	}
 	return err

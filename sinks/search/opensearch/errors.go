@@ -122,7 +122,7 @@ func (f *failure) class() class {
 		return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.why, []byte(part))
 	}
 	switch {
-	case is("cluster_block_exception"):
+	case is("cluster_block_exception", "index_closed_exception"): // a closed index is opened again
 		return blocked
 	case f.status == http.StatusTooManyRequests,
 		is("circuit_breaking_exception", "rejected_execution_exception", "opensearch_rejected_execution_exception"):

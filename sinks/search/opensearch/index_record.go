@@ -193,6 +193,9 @@ func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 // Memory is since when the store remembers every document that went. Tombstones are
 // purged, so that it forgets.
 func (s *Store) Memory(ctx context.Context) (state.Memory, error) {
+	if s.indexes == nil {
+		return state.Memory{}, errors.New("opensearch: Memory: the store has no Indexes: give them in Options")
+	}
 	r, _, _, err := s.record(ctx, s.indexes.Pipeline, s.indexes.Sink)
 	return state.Memory{Born: r.Born, Forgets: true}, err
 }

@@ -118,7 +118,7 @@ func TestWhatIsNotSentWouldFailAll(t *testing.T) {
 		if err := resp.Body.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if resp.StatusCode != 400 || source(t, roomy, ix, "b") != nil {
+		if resp.StatusCode != http.StatusBadRequest || source(t, roomy, ix, "b") != nil {
 			t.Errorf("%s: status %d", name, resp.StatusCode)
 		}
 	}

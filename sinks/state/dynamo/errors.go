@@ -129,14 +129,14 @@ func failed(ctx context.Context, op, table string, err error) error {
 	e := &Error{Op: op, Table: table, Action: -1, Err: err}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		e.Code = api.ErrorCode()
-		e.Kind, e.Detail = kindOf(e.Code, api.ErrorMessage())
+		e.Detail, e.Kind = kindOf(e.Code, api.ErrorMessage())
 	}
 	// A signature that failed because of this machine's clock: the client has taken the
 	// server's time by now, and signs the next request by it.
 	if skew, ok := errors.AsType[interface {
 		error
 		RetryableError() bool
-	}](err); ok && skew.RetryableError() && e.Kind == ErrDenied {
+	}](err); ok && skew.RetryableError() && errors.Is(e.Kind, ErrDenied) {
 		e.Kind, e.Detail = ErrUnavailable, "the clock of this machine is not the server's"
 	}
 	st := status(err)
@@ -163,11 +163,11 @@ func failed(ctx context.Context, op, table string, err error) error {
 
 // marked gives e its hint, and says what a pipeline makes of it.
 func (e *Error) marked(after time.Duration) error {
-	switch e.Kind {
+	switch e.Kind { //nolint:errorlint // a Kind is one of these and never wrapped
 	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable, ErrInUse:
 		return pipeline.RetryAfter(e, after)
 	case ErrNoTable:
-		e.Hint = "make it, or have it made by --create; check name, Region and account"
+		e.Hint = "make it, or have `tablewake replay --live --create` make it (in Go, aws.Create); check name, Region and account"
 		return pipeline.Fatal(e)
 	case ErrDenied:
 		e.Hint = "check the credentials, and that they allow dynamodb:" + e.Op
@@ -184,35 +184,35 @@ func (e *Error) marked(after time.Duration) error {
 
 // kindOf is what a code of the API, or of the reason that an action was cancelled for,
 // stands for, and what is said of it.
-func kindOf(code, message string) (kind error, detail string) {
+func kindOf(code, message string) (detail string, kind error) {
 	switch code {
 	case "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "ThrottlingException", "ThrottlingError",
 		"Throttling", "TooManyRequestsException", "RequestThrottled", "SlowDown", "LimitExceededException":
-		return ErrThrottled, ""
+		return "", ErrThrottled
 	case "RequestLimitExceeded":
-		return ErrRequestLimit, ""
+		return "", ErrRequestLimit
 	case "TransactionConflictException", "TransactionConflict", "ReplicatedWriteConflictException":
-		return ErrConflict, ""
+		return "", ErrConflict
 	case "TransactionInProgressException":
-		return ErrInProgress, ""
+		return "", ErrInProgress
 	case "IdempotentParameterMismatchException":
-		return ErrTokenReused, ""
+		return "", ErrTokenReused
 	case "InternalServerError", "InternalServerErrorException", "ServiceUnavailable", "ServiceUnavailableException", "RequestTimeout", "RequestTimeoutException":
-		return ErrUnavailable, ""
+		return "", ErrUnavailable
 	case "ItemCollectionSizeLimitExceededException", "ItemCollectionSizeLimitExceeded":
-		return ErrCollectionFull, ""
+		return "", ErrCollectionFull
 	case "ValidationException", "ValidationError", "SerializationException":
 		return invalid(message)
 	case "ResourceNotFoundException", "TableNotFoundException":
-		return ErrNoTable, ""
+		return "", ErrNoTable
 	case "ResourceInUseException", "TableInUseException":
-		return ErrInUse, ""
+		return "", ErrInUse
 	case "AccessDeniedException", "AccessDenied", "UnrecognizedClientException", "InvalidSignatureException",
 		"MissingAuthenticationTokenException", "MissingAuthenticationToken", "IncompleteSignature", "IncompleteSignatureException",
 		"InvalidClientTokenId", "ExpiredTokenException", "NotAuthorized", "OptInRequired", "SignatureDoesNotMatch":
-		return ErrDenied, ""
+		return "", ErrDenied
 	}
-	return nil, ""
+	return "", nil
 }
 
 // transient is the SDK's own judgement, and beside it: an answer that breaks off

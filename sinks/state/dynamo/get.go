@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -124,7 +125,8 @@ func keyText(table string, item, key Item) string {
 		b = append(append(append(b, 0), name...), 0)
 		switch v := item[name].(type) {
 		case *types.AttributeValueMemberS:
-			b = append(append(b, 'S'), v.Value...)
+			b = append(strconv.AppendInt(append(b, 'S'), int64(len(v.Value)), 10), ':') // a text may hold anything
+			b = append(b, v.Value...)
 		case *types.AttributeValueMemberN: // 1.0 comes back as 1
 			b = append(b, 'N')
 			if d, err := pipeline.ParseDecimal(v.Value); err == nil {

@@ -32,11 +32,11 @@ var wordings = []wording{
 
 // invalid tells apart what a validation error may be. Of what is not recognised nothing
 // is shown, since it may quote values.
-func invalid(message string) (kind error, detail string) {
+func invalid(message string) (detail string, kind error) {
 	for _, w := range wordings {
 		if m := w.text.FindStringSubmatchIndex(message); m != nil {
-			return w.kind, string(w.text.ExpandString(nil, w.detail, message, m))
+			return string(w.text.ExpandString(nil, w.detail, message, m)), w.kind
 		}
 	}
-	return ErrInvalid, ""
+	return "", ErrInvalid
 }

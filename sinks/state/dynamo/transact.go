@@ -142,7 +142,7 @@ func cancelled(op string, c *types.TransactionCanceledException) error {
 			continue
 		}
 		e := &Error{Op: op, Action: i, Code: code, Err: c}
-		e.Kind, e.Detail = kindOf(code, aws.ToString(r.Message))
+		e.Detail, e.Kind = kindOf(code, aws.ToString(r.Message))
 		err := e.marked(0)
 		if _, again := pipeline.Retryable(err); !again {
 			return err

@@ -101,7 +101,7 @@ func (w *world) shop(t *testing.T, to endpoints) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := strings.NewReplacer("name: shop", "name: "+w.names.pipeline, "shop-views", w.table, "tablewake-state", w.state, "index: products", "index: "+w.index, "shop-archive", w.bucket)
+	own := strings.NewReplacer("name: shop", "name: "+w.pipeline, "shop-views", w.table, "tablewake-state", w.state, "index: products", "index: "+w.index, "shop-archive", w.bucket)
 	return w.config(t, fixture, own.Replace(string(b)), to)
 }
 
@@ -109,7 +109,7 @@ func (w *world) shop(t *testing.T, to endpoints) *config.Config {
 // ${INDEX}, ${BUCKET} and ${NAME} are the world's.
 func (w *world) config(t *testing.T, folder, text string, to endpoints) *config.Config {
 	t.Helper()
-	env := map[string]string{"OS_URL": to.openSearch, "COMPLETED_QUEUE": w.queue, "INDEX": w.index, "BUCKET": w.bucket, "NAME": w.names.pipeline, "DEAD": w.dead}
+	env := map[string]string{"OS_URL": to.openSearch, "COMPLETED_QUEUE": w.queue, "INDEX": w.index, "BUCKET": w.bucket, "NAME": w.pipeline, "DEAD": w.dead}
 	cfg, err := config.Parse(filepath.Join(folder, "tablewake.yaml"), []byte(text), func(name string) (string, bool) {
 		v, ok := env[name]
 		return v, ok

@@ -14,14 +14,10 @@ import (
 
 // aggregate compares what the item counts for with what is stored of it.
 func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
-	if l.plan.Err != nil || !l.plan.Taken {
-		l.plans() // says why
-		return nil
-	}
 	var target view.Target
 	var want []state.Share
 	rows := make(map[state.Row]string) // as they are shown
-	for _, op := range l.plan.Ops {
+	for _, op := range l.plans() {
 		o, ok := op.(*view.GroupOp)
 		if !ok {
 			continue
@@ -31,6 +27,9 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 			want = append(want, o.Share)
 			rows[row] = o.KeyText()
 		}
+	}
+	if target.View == "" {
+		return nil // plans has said why
 	}
 	cs, err := store.Contributions(ctx, target, []pipeline.Key{l.Item.Key})
 	if err != nil {
@@ -62,7 +61,7 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 			return err
 		}
 		g := Place{Kind: "group", Where: rows[row], Version: found[0].Version, Verdict: Missing, Found: "nothing"}
-		if found[0].There && found[0].View == l.spec.Name {
+		if st := found[0]; st.There && !st.Tombstone && st.View == l.spec.Name && st.Pipeline == l.Config.Name {
 			g.Verdict, g.Found = Same, "a row"
 		}
 		l.out.Places = append(l.out.Places, g)

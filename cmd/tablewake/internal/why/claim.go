@@ -26,7 +26,7 @@ func (l *look) claim(ctx context.Context, store view.Store, in view.Inspector, o
 		p.Verdict, p.Found = Gone, "nothing"
 	case g.Version.IsZero():
 		p.Verdict, p.Found = Missing, "nothing"
-	case g.Row == o.Row && g.Row == "":
+	case o.Row == "" && g.Row == "":
 		p.Verdict, p.Found = Gone, "asks for no row"
 	case g.Row == o.Row:
 		p.Verdict, p.Found = Same, "asks for that row"

@@ -42,7 +42,7 @@ func (l *look) search(ctx context.Context, store search.Store) error {
 		default:
 			p.Found = "a document"
 			if p.Differs, err = differingFields(st.Doc, m.Doc); err != nil {
-				return fmt.Errorf("document %s/%s: %w", m.Index, m.ID, err)
+				return fmt.Errorf("document %s: %w", l.document(i, m), err)
 			}
 			p.Verdict = sameUnless(p.Differs)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -27,7 +28,7 @@ func (q Question) marks(ctx context.Context) (map[string]state.Mark, error) {
 }
 
 // letters are the dead letters of the item.
-func (q Question) letters(ctx context.Context) ([]Letter, error) {
+func (q Question) letters(ctx context.Context) ([]pipeline.DeadLetter, error) {
 	d, err := q.Stores.DeadLetters(ctx, q.Config)
 	if err != nil {
 		return nil, err
@@ -36,13 +37,13 @@ func (q Question) letters(ctx context.Context) ([]Letter, error) {
 	if !ok {
 		return nil, nil
 	}
-	var ls []Letter
+	var ls []pipeline.DeadLetter
 	for l, err := range store.Read(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("dead letters: %w", err)
 		}
-		if l.Key == q.Item.Key {
-			ls = append(ls, Letter{l.Sink, l.Class, l.Error, l.Sequence, l.Version})
+		if l.Key == q.Item.Key && (l.Pipeline == "" || l.Pipeline == q.Config.Name) {
+			ls = append(ls, l)
 		}
 	}
 	return ls, nil

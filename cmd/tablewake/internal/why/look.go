@@ -114,6 +114,8 @@ func (l *look) row(ctx context.Context, in view.Inspector, t view.Table, row sta
 	st := found[0]
 	p := Place{Kind: "row", Where: where, Version: st.Version}
 	switch stands := st.There && !st.Tombstone; {
+	case !there && stands && (st.View != l.spec.Name || st.Pipeline != l.Config.Name):
+		p.Verdict, p.Found = Gone, "a row of another sink"
 	case st.There && (st.View != l.spec.Name || st.Pipeline != l.Config.Name):
 		p.Verdict, p.Found = Differs, fmt.Sprintf("a row of %s of the pipeline %s", cmp.Or(st.View, "nothing that tablewake wrote"), cmp.Or(st.Pipeline, "none"))
 	case !there && stands && st.Source == l.Item.Key:

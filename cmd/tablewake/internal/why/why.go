@@ -29,7 +29,7 @@ type Question struct {
 type Answer struct {
 	Dropped string // the source filter that drops the item; "": none does
 	Sinks   []Sink
-	Letters []Letter // of the item, in the order in which they came
+	Letters []pipeline.DeadLetter // of the item, in the order in which they came
 }
 
 // Differing is how many places are not as they should be.
@@ -56,7 +56,7 @@ type Sink struct {
 
 // Place is one place that has, or should have, something of the item.
 type Place struct {
-	Kind    string // row, guard, contribution, group or document
+	Kind    string // row, guard, claim, contribution, group or document
 	Where   string // key of the row, or index and id of the document
 	Version pipeline.Version
 	Verdict Verdict
@@ -79,15 +79,6 @@ const (
 )
 
 func (v Verdict) wrong() bool { return v == Missing || v == Differs || v == Leftover || v == Taken }
-
-// Letter is a dead letter of the item.
-type Letter struct {
-	Sink     string
-	Class    string
-	Error    string
-	Sequence string
-	Version  pipeline.Version
-}
 
 // Ask looks at every sink. An error names the sink that could not be looked at.
 func Ask(ctx context.Context, q Question) (Answer, error) {

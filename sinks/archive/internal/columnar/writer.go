@@ -23,7 +23,7 @@ const (
 
 // Writer writes one object. It is for one goroutine.
 type Writer struct {
-	w       *parquet.Writer
+	w       *parquet.Writer //nolint:staticcheck // the generic one wants a Go type; these rows have the columns of a file
 	columns []column
 	digest  *Digest
 	pending int // bytes of values in the row group
