@@ -200,17 +200,9 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	if t.TTL == "" {
 		return nil
 	}
-	out, err := call(ctx, db, "DescribeTimeToLive", t.Name, func(o func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error) {
-		return db.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(t.Name)}, o)
-	})
-	if err != nil {
+	enabled, err := db.hasTTL(ctx, t)
+	if err != nil || enabled {
 		return err
-	}
-	if d := out.TimeToLiveDescription; d != nil && d.TimeToLiveStatus != types.TimeToLiveStatusDisabled && d.TimeToLiveStatus != "" {
-		if is := aws.ToString(d.AttributeName); is != t.TTL && d.TimeToLiveStatus != types.TimeToLiveStatusDisabling {
-			return pipeline.Fatal(&Error{Op: "DescribeTimeToLive", Table: t.Name, Action: -1, Detail: "its TTL attribute is " + is + ", and " + t.TTL + " is needed", Hint: "change the table's TTL, or name another table"})
-		}
-		return nil
 	}
 	_, err = call(ctx, db, "UpdateTimeToLive", t.Name, func(o func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
 		return db.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
@@ -218,8 +210,34 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(t.TTL), Enabled: aws.Bool(true)},
 		}, o)
 	})
-	if errors.Is(err, ErrInvalid) { // another process was first: it is enabled already
-		return nil
+	if !errors.Is(err, ErrInvalid) {
+		return err
 	}
-	return err
+	enabled, again := db.hasTTL(ctx, t) // another process may have been first
+	switch {
+	case again != nil:
+		return again
+	case !enabled:
+		return pipeline.Fatal(&Error{Op: "UpdateTimeToLive", Table: t.Name, Action: -1, Detail: "its TTL was changed within the last hour, and cannot be yet", Hint: "enable TTL on " + t.TTL + " later, or start again then"})
+	}
+	return nil
+}
+
+// hasTTL tells whether the table's TTL is on the attribute that it should be on; an
+// error where it is on another one.
+func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
+	out, err := call(ctx, db, "DescribeTimeToLive", t.Name, func(o func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error) {
+		return db.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(t.Name)}, o)
+	})
+	if err != nil {
+		return false, err
+	}
+	d := out.TimeToLiveDescription
+	if d == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+		return false, nil
+	}
+	if is := aws.ToString(d.AttributeName); is != t.TTL {
+		return false, pipeline.Fatal(&Error{Op: "DescribeTimeToLive", Table: t.Name, Action: -1, Detail: "its TTL attribute is " + is + ", and " + t.TTL + " is needed", Hint: "change the table's TTL, or name another table"})
+	}
+	return true, nil
 }
