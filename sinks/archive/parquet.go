@@ -104,7 +104,7 @@ func (b *parquetBody) finish(o *Object, folder string) error {
 	if err := b.writer.Close(); err != nil {
 		return fmt.Errorf("archive: write Parquet: %w", err)
 	}
-	o.Name = b.span.name(folder, b.writer.Digest(), Parquet)
+	o.Name = b.name(folder, b.writer.Digest(), Parquet)
 	o.Body, o.ContentType = b.out.Bytes(), Parquet.contentType()
 	return nil
 }

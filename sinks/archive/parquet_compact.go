@@ -79,7 +79,7 @@ func (b *rowsBody) add(line []byte, v pipeline.Version) error {
 	if err != nil {
 		return fmt.Errorf("archive: write Parquet: %w", err)
 	}
-	b.span.note(v)
+	b.note(v)
 	return nil
 }
 

@@ -110,9 +110,10 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 		some, err = a.redrive(ctx, info.Name)
 		s.ended = time.Now()
 	}
+	if ctx.Err() != nil {
+		err = nil // it was told to stop
+	}
 	switch {
-	case ctx.Err() != nil:
-		return nil
 	case pipeline.IsFatal(err):
 		return err
 	case err != nil:

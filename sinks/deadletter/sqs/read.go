@@ -90,8 +90,9 @@ func (s *Store) alone(ctx context.Context, r *reader) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, unknown := strconv.Atoi(attributes["ApproximateNumberOfMessagesNotVisible"])
-	return unknown != nil || n <= r.count(), nil
+	n, err := strconv.Atoi(attributes["ApproximateNumberOfMessagesNotVisible"])
+	known := err == nil
+	return !known || n <= r.count(), nil
 }
 
 // receive takes what one call gives into the reader; more is false where there is

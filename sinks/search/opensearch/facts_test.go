@@ -67,7 +67,7 @@ func TestFact21_DeleteThenInsertInOneBatch(t *testing.T) {
 		ix, s := index(t, roomy, ""), open(t, opensearch.Options{Mode: mode})
 		apply(t, s, in(0, mutation(ix, "a", 1)), in(0, mutation(ix, "b", 1)))
 		got := apply(t, s, in(0, tombstone(ix, "a", 2)), in(0, mutation(ix, "b", 2)), in(0, mutation(ix, "a", 3)), in(0, tombstone(ix, "b", 3)))
-		if want, is := "[coalesced coalesced written written]", fmt.Sprint(got); is != want {
+		if want, is := "coalesced coalesced written written", outcomes(got); is != want {
 			t.Errorf("%s: outcomes %s, want %s", mode, is, want)
 		}
 		a, b := source(t, roomy, ix, "a"), source(t, roomy, ix, "b")

@@ -44,7 +44,7 @@ type ownNode struct{ url string }
 func (n ownNode) lateWrite(t *testing.T) {
 	s := open(t, opensearch.Options{URL: n.url})
 	got := apply(t, s, mutation("one", "gone", 2), mutation("one", "there", 2))
-	if want, is := "[superseded written]", fmt.Sprint(got); is != want {
+	if want, is := "superseded written", outcomes(got); is != want {
 		t.Errorf("after the restart outcomes are %s, want %s", is, want)
 	}
 	if doc := source(t, n.url, "one", "gone"); doc == nil || doc["n"] != nil {

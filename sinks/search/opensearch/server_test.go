@@ -131,6 +131,15 @@ func tombstone(index, id string, version int) search.Mutation {
 	return m
 }
 
+// outcomes are texts, in order.
+func outcomes(os []pipeline.Outcome) string {
+	texts := make([]string, len(os))
+	for i, o := range os {
+		texts[i] = o.String()
+	}
+	return strings.Join(texts, " ")
+}
+
 // apply writes mutations, none of which may fail, and returns their outcomes.
 func apply(tb testing.TB, s *opensearch.Store, ms ...search.Mutation) []pipeline.Outcome {
 	tb.Helper()

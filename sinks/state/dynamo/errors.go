@@ -163,8 +163,8 @@ func failed(ctx context.Context, op, table string, err error) error {
 
 // marked gives e its hint, and says what a pipeline makes of it.
 func (e *Error) marked(after time.Duration) error {
-	switch e.Kind { //nolint:errorlint // a Kind is one of these and never wrapped
-	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable, ErrInUse:
+	switch e.Kind {
+	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable, ErrInUse: //nolint:errorlint // a Kind is one of these, never wrapped
 		return pipeline.RetryAfter(e, after)
 	case ErrNoTable:
 		e.Hint = "make it, or have `tablewake replay --live --create` make it (in Go, aws.Create); check name, Region and account"
