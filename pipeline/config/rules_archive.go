@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/template"
 )
 
 // maxTags is how many tags an object of S3 may have.
@@ -38,7 +40,7 @@ func (c *checker) archiveRules(a *Archive, v *value) {
 		c.fail(e, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
 	}
 	for _, e := range v.get("tags").all() {
-		if t := tag(a, e.name); t != nil && !t.Template.OfTable() {
+		if t := as[*template.Template](e); t != nil && !t.OfTable() {
 			c.fail(e, "write text and {@table} only, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
 		}
 	}
@@ -59,13 +61,4 @@ func (c *checker) perItemRules(a *Archive, v *value) {
 	if a.Key != nil && a.Key.AmbiguousObjectKey() {
 		c.warnAmbiguous(v.get("key"), "different items may come to the same text")
 	}
-}
-
-func tag(a *Archive, name string) *Column {
-	for i := range a.Tags {
-		if a.Tags[i].Name == name {
-			return &a.Tags[i]
-		}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -51,48 +52,16 @@ func (c *checker) indexTemplateRules(s *Search, index, v *value) {
 	if s.MaxIndexes == 0 {
 		c.warn(index, "write max_indexes: 500", "a new value makes a new index, and nothing bounds how many")
 	}
-	literal, names := indexText(s.Index)
 	switch {
-	case !indexName.MatchString(literal):
+	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // whatever stands between
 		c.fail(index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder", "%s makes no names of indexes", quoted(index.source))
-	case !names:
+	case !makesIndexNames(s.Index):
 		c.warn(index, "end each placeholder with |index_name", "a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
 	}
 }
 
-// indexText is the name with x in place of each placeholder, and whether all of these
-// make names of indexes.
-func indexText(t *template.Template) (text string, names bool) {
-	src, names := t.String(), true
-	var b strings.Builder
-	for src != "" {
-		switch {
-		case strings.HasPrefix(src, "{{"), strings.HasPrefix(src, "}}"):
-			b.WriteByte(src[0])
-			src = src[2:]
-		case src[0] == '{':
-			end := placeholderEnd(src)
-			names = names && strings.HasSuffix(src[:end], "|index_name}")
-			b.WriteByte('x')
-			src = src[end:]
-		default:
-			b.WriteByte(src[0])
-			src = src[1:]
-		}
-	}
-	return b.String(), names
-}
-
-// placeholderEnd is where the placeholder that src begins with ends. Braces in its
-// arguments are escaped.
-func placeholderEnd(src string) int {
-	for i := 0; i < len(src); i++ {
-		switch src[i] {
-		case '\\':
-			i++
-		case '}':
-			return i + 1
-		}
-	}
-	return len(src)
+// makesIndexNames tells whether each placeholder of t makes a part of an index's name,
+// whatever the item holds.
+func makesIndexNames(t *template.Template) bool {
+	return !slices.ContainsFunc(t.Placeholders(), func(p template.Placeholder) bool { return !p.IndexName })
 }

@@ -238,6 +238,8 @@ type Placeholder struct {
 	Name    string // the path as written and without ?, or @time and its like
 	Layout  string // of date, where the text is the value put through date and nothing else
 	Changed bool   // the value is put through other functions
+
+	IndexName bool // the last of them is index_name: the text can be a part of an index's name
 }
 
 // Placeholders are those of the template, in order: each stands between two of its
@@ -246,6 +248,7 @@ func (t *Template) Placeholders() []Placeholder {
 	ps := make([]Placeholder, len(t.holes))
 	for i, h := range t.holes {
 		ps[i].Name = h.name
+		ps[i].IndexName = len(h.calls) > 0 && h.calls[len(h.calls)-1].fn == fnIndexName
 		switch {
 		case len(h.calls) == 0:
 		case len(h.calls) == 1 && h.calls[0].fn == fnDate:
