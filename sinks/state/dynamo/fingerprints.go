@@ -31,7 +31,7 @@ func (db *DB) Fingerprint(ctx context.Context, pipe, sink string) (state.Fingerp
 		err = json.Unmarshal([]byte(Text(items[0], "settings")), &f.Settings)
 	}
 	if err != nil {
-		return state.Fingerprint{}, false, db.damaged("a fingerprint of the sink "+sink, err)
+		return state.Fingerprint{}, false, db.Damaged("a fingerprint of the sink "+sink, err)
 	}
 	return f, true, nil
 }

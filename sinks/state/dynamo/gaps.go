@@ -78,7 +78,7 @@ func (s *State) gap(item Item) (g state.Gap, err error) {
 		g.Found, err = timeAt(item, "found")
 	}
 	if err != nil {
-		err = s.db.damaged("a gap of the shard "+g.Shard, err)
+		err = s.db.Damaged("a gap of the shard "+g.Shard, err)
 	}
 	return g, err
 }

@@ -154,7 +154,7 @@ func (s *State) mark(item Item) (state.Mark, error) {
 		m.Since, err = timeAt(item, attrSince)
 	}
 	if err != nil {
-		return m, s.db.damaged("a mark of the sink "+m.Sink, err)
+		return m, s.db.Damaged("a mark of the sink "+m.Sink, err)
 	}
 	return m, nil
 }

@@ -28,7 +28,7 @@ func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
 		if items[0] != nil {
 			born, err := timeAt(items[0], attrBorn)
 			if err != nil {
-				return state.Memory{}, db.damaged("since when it remembers", err)
+				return state.Memory{}, db.Damaged("since when it remembers", err)
 			}
 			return state.Memory{Born: born, Forgets: true}, nil
 		}
