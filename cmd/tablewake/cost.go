@@ -98,14 +98,7 @@ func (o *costOptions) count(ctx context.Context, s streams, cfg *config.Config, 
 	defer src.Close()
 	undecodable := 0
 	for {
-		page, readErr := src.Read(ctx)
-		if page != nil && page.Decode != nil {
-			decoded, err := page.Decode()
-			if readErr == nil {
-				readErr = err
-			}
-			page = decoded
-		}
+		page, readErr := readPage(ctx, src)
 		if page != nil {
 			undecodable += len(page.Errors)
 			for i := range page.Changes {

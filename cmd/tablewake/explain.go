@@ -109,14 +109,7 @@ func (e explainer) explain(c *pipeline.Change) pipeline.Explanation {
 func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p explainer, out io.Writer) (printed int64, err error) {
 	var records, undecodable int64
 	for {
-		page, readErr := src.Read(ctx)
-		if page != nil && page.Decode != nil {
-			decoded, err := page.Decode()
-			if readErr == nil {
-				readErr = err
-			}
-			page = decoded
-		}
+		page, readErr := readPage(ctx, src)
 		for x := range o.explanations(p, page, records) {
 			if x.Error != nil {
 				undecodable++

@@ -59,6 +59,20 @@ func (in *input) decoder(cfg *config.Config) pipeline.DecoderOptions {
 	return d
 }
 
+// readPage is the next page of a source, decoded, for who runs no pipeline over it. As
+// with Read, there may be a page together with an error.
+func readPage(ctx context.Context, src pipeline.Source) (*pipeline.Page, error) {
+	page, err := src.Read(ctx)
+	if page == nil || page.Decode == nil {
+		return page, err
+	}
+	decoded, decodeErr := page.Decode()
+	if err == nil {
+		err = decodeErr
+	}
+	return decoded, err
+}
+
 // reporting names what could not be decoded as it passes, and remembers how the
 // input ended.
 type reporting struct {

@@ -73,13 +73,7 @@ func (f *finder) recorded(ctx context.Context, s streams, paths []string) (found
 	var last pipeline.Change
 	seen := false
 	for {
-		page, err := src.Read(ctx)
-		if page != nil && page.Decode != nil {
-			var decodeErr error
-			if page, decodeErr = page.Decode(); err == nil {
-				err = decodeErr
-			}
-		}
+		page, err := readPage(ctx, src)
 		if page != nil {
 			for i := range page.Changes {
 				c := &page.Changes[i]
