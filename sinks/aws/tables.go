@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -46,10 +47,6 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, table string, key
 	if err != nil {
 		return nil, err
 	}
-	store, err := dynamo.New(db)
-	if err != nil {
-		return nil, err
-	}
 	t := view.Table{Name: table, PK: key[0].Name}
 	k := dynamo.KeyTypes{PK: keyType(cfg, key[0].Template)}
 	if len(key) > 1 {
@@ -61,9 +58,15 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, table string, key
 	if k, err = typed(ctx, db, table, k, len(key)); err != nil {
 		return nil, err
 	}
-	return store, b.made(ctx,
-		func(ctx context.Context) error { return store.Create(ctx, t, k) },
-		func(ctx context.Context) error { return store.Check(ctx, t, k) })
+	return open(b, fmt.Sprint("rows ", t, k), func() (*dynamo.Store, error) { // sinks of a table look at it once
+		store, err := dynamo.New(db)
+		if err != nil {
+			return nil, err
+		}
+		return store, b.made(ctx,
+			func(ctx context.Context) error { return store.Create(ctx, t, k) },
+			func(ctx context.Context) error { return store.Check(ctx, t, k) })
+	})
 }
 
 // anyType is the type of a key attribute that only the items tell.
