@@ -30,6 +30,8 @@ var allowed = map[string][]string{
 	"shardreader/sdk":        {"pipeline", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"shardreader/streamtest": {"pipeline", "shardreader"},
 	"shardreader/replay":     {"pipeline", "github.com/klauspost/compress"},
+	"shardreader/leases":     {"pipeline"},
+	"shardreader/worker":     {"pipeline", "shardreader", "shardreader/leases"},
 
 	"sinks":                           {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
 	"sinks/view":                      {"pipeline", "pipeline/template", "sinks/state"},

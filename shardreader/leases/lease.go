@@ -1,0 +1,82 @@
+package leases
+
+import (
+	"slices"
+	"time"
+)
+
+// Lease is the right to read a shard, and how far it was read.
+//
+// Beside what Amazon's KCL keeps of a lease it has fields of our own, marked so.
+// They are zero in rows that another application made.
+type Lease struct {
+	Shard  string // shard id
+	Stream string // ARN of its stream; own. "" where the row does not say: the stream's listing does
+
+	Owner   string // the worker that reads it; "": nobody
+	Counter int64  // rises with every change of Owner and Checkpoint: what a Swap is conditional on, with Owner
+
+	Checkpoint Checkpoint
+	Parents    []string // shard ids
+	Children   []string // shard ids; set when the checkpoint says ShardEnd
+	Switches   int64    // changes of owner since the last checkpoint
+
+	First string    // sequence number at which the shard starts, as it was listed; own
+	From  time.Time // records created before it are passed over, while the checkpoint is Latest or AtTime; own
+	Time  time.Time // creation time of the record at the checkpoint, to the second; own
+
+	Wanted string  // the worker that asks the owner to hand the lease over; own
+	Pinned string  // name of the workers that should read it, whatever the balance; own
+	Load   float64 // bytes a second read of late, by the owner's last checkpoint
+
+	// Opaque is what a Table keeps of a row for its own use, such as the row's key
+	// where that is not the shard id. It is handed back unchanged.
+	Opaque string
+}
+
+// Clone is a lease that shares nothing with l.
+func (l Lease) Clone() Lease {
+	l.Parents, l.Children = slices.Clone(l.Parents), slices.Clone(l.Children)
+	return l
+}
+
+// Ended tells whether the shard was read to its end, and all of it is durable.
+func (l Lease) Ended() bool { return l.Checkpoint.Kind == ShardEnd }
+
+// Kind says what a checkpoint is.
+type Kind uint8
+
+// The kinds of checkpoints.
+const (
+	TrimHorizon Kind = iota // nothing is read: from the oldest record
+	Latest                  // nothing is read: from the newest record, or from Lease.From where that is set
+	AtTime                  // nothing is read: from the oldest record, passing over those before Lease.From
+	Sequence                // read up to Checkpoint.Sequence
+	ShardEnd                // read to the end
+)
+
+// Checkpoint is how far a shard was read, durable in every sink.
+type Checkpoint struct {
+	Kind     Kind
+	Sequence string // sequence number of the last record, of Sequence
+	Sub      int64  // subsequence number, as KCL has it; 0 here always
+}
+
+// After is the checkpoint behind a record.
+func After(sequence string) Checkpoint { return Checkpoint{Kind: Sequence, Sequence: sequence} }
+
+// String is the checkpoint as KCL writes it: TRIM_HORIZON, LATEST, AT_TIMESTAMP,
+// SHARD_END or the sequence number.
+func (c Checkpoint) String() string {
+	switch c.Kind {
+	case Latest:
+		return "LATEST"
+	case AtTime:
+		return "AT_TIMESTAMP"
+	case Sequence:
+		return c.Sequence
+	case ShardEnd:
+		return "SHARD_END"
+	}
+	return "TRIM_HORIZON"
+}

@@ -1,0 +1,149 @@
+package worker
+
+import (
+	"log/slog"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// Action is what a worker wants done. Those with a Call are calls, which may run side
+// by side: a worker has never two of one lease under way.
+type Action interface{ action() }
+
+// Calls of the Streams API.
+type (
+	// ListStreams asks for a page of a table's streams.
+	ListStreams struct {
+		Call
+		Table, After string
+	}
+
+	// DescribeStream asks for a page of a stream's shards.
+	DescribeStream struct {
+		Call
+		Query shardreader.DescribeQuery
+	}
+
+	// GetShardIterator asks for an iterator.
+	GetShardIterator struct {
+		Call
+		At shardreader.ShardPosition
+	}
+
+	// GetRecords asks for a page of records.
+	GetRecords struct {
+		Call
+		Query shardreader.RecordsQuery
+	}
+)
+
+// Calls of the lease table.
+type (
+	// ReadTable reads all leases and members.
+	ReadTable struct{ Call }
+
+	// Create adds a lease.
+	Create struct {
+		Call
+		Lease leases.Lease
+	}
+
+	// Swap changes a lease.
+	Swap struct {
+		Call
+		Old, Next leases.Lease
+	}
+
+	// Delete removes a lease.
+	Delete struct {
+		Call
+		Old leases.Lease
+	}
+
+	// Beat writes the worker's own row.
+	Beat struct {
+		Call
+		Member leases.Member
+	}
+
+	// Leave removes it.
+	Leave struct{ Call }
+
+	// Reserve takes the right to make one DescribeStream call.
+	Reserve struct {
+		Call
+		Seen int64
+	}
+
+	// NoteGap makes a gap durable. The same stream, shard and After again replaces what is noted.
+	NoteGap struct {
+		Call
+		Gap Gap
+	}
+)
+
+// What the pipeline is given and told. A partition is one incarnation of a lease:
+// when a shard is taken again later, its partition has another name.
+type (
+	// Deliver hands a page to the pipeline, behind those that it was handed before.
+	Deliver struct{ Page *pipeline.Page }
+
+	// Drain asks that what is read of a partition is written without waiting for more.
+	Drain struct{ Partition string }
+
+	// Revoke takes a partition away: pages of it that were not taken are dropped, and
+	// what is under way is given up, with Cause. Nothing of it is acknowledged any more.
+	Revoke struct {
+		Partition string
+		Cause     error
+	}
+)
+
+// Told to people and to the shell.
+type (
+	// Tell is a line for people.
+	Tell struct {
+		Level   slog.Level
+		Message string
+		Attrs   []slog.Attr
+	}
+
+	// Stopped says that a soft stop is complete: nothing is owned, nothing is under way
+	// that matters.
+	Stopped struct{}
+)
+
+// Gap is a part of a shard that nobody read, and nobody can.
+type Gap struct {
+	Stream string // ARN
+	Shard  string
+	After  string // sequence number of the last record before it; "" where it is the shard's start
+	Before string // sequence number of the first record behind it; "" while that is not known
+	Whole  bool   // the rest of the shard is gone, not only its oldest part
+
+	// UnknownExtent: nobody knows whether there was anything to lose. A shard is
+	// there whose parent is gone and was never read to its end by this fleet.
+	UnknownExtent bool
+
+	From, To int64 // creation times of the records beside it, Unix seconds; 0 where they are not known
+}
+
+func (ListStreams) action()      {}
+func (DescribeStream) action()   {}
+func (GetShardIterator) action() {}
+func (GetRecords) action()       {}
+func (ReadTable) action()        {}
+func (Create) action()           {}
+func (Swap) action()             {}
+func (Delete) action()           {}
+func (Beat) action()             {}
+func (Leave) action()            {}
+func (Reserve) action()          {}
+func (NoteGap) action()          {}
+func (Deliver) action()          {}
+func (Drain) action()            {}
+func (Revoke) action()           {}
+func (Tell) action()             {}
+func (Stopped) action()          {}
