@@ -68,13 +68,18 @@ type (
 		Member leases.Member
 	}
 
-	// Leave removes it.
-	Leave struct{ Call }
+	// Leave removes the row of a worker: its own, or one that is long gone.
+	Leave struct {
+		Call
+		Worker string
+	}
 
-	// Reserve takes the right to make one DescribeStream call.
+	// Reserve takes the right to make one call of a quota. The name of the quota of
+	// DescribeStream calls is [DescribeQuota]; others count what happens once.
 	Reserve struct {
 		Call
-		Seen int64
+		Quota string
+		Seen  int64
 	}
 
 	// NoteGap makes a gap durable. The same stream, shard and After again replaces what is noted.
@@ -84,11 +89,17 @@ type (
 	}
 )
 
+// DescribeQuota is the quota of DescribeStream calls, which the whole account shares.
+const DescribeQuota = "describe-stream"
+
 // What the pipeline is given and told. A partition is one incarnation of a lease:
 // when a shard is taken again later, its partition has another name.
 type (
 	// Deliver hands a page to the pipeline, behind those that it was handed before.
 	Deliver struct{ Page *pipeline.Page }
+
+	// Drop takes back the pages of a partition that were not taken. They are as never delivered.
+	Drop struct{ Partition string }
 
 	// Drain asks that what is read of a partition is written without waiting for more.
 	Drain struct{ Partition string }
@@ -143,6 +154,7 @@ func (Leave) action()            {}
 func (Reserve) action()          {}
 func (NoteGap) action()          {}
 func (Deliver) action()          {}
+func (Drop) action()             {}
 func (Drain) action()            {}
 func (Revoke) action()           {}
 func (Tell) action()             {}
