@@ -12,7 +12,7 @@ import (
 // something wrong, so that the rules can be asked of the rest.
 func (c *checker) build(cfg *Config, root *value) {
 	cfg.Name = root.get("name").text()
-	cfg.Source = buildSource(root.get("source"))
+	cfg.Source = c.buildSource(root.get("source"))
 	cfg.Attributes = kinds(root.get("attributes"))
 	cfg.Filters = c.buildFilters(root.get("filters"), cfg.Source)
 	for _, v := range root.get("detect").all() {
@@ -23,6 +23,7 @@ func (c *checker) build(cfg *Config, root *value) {
 	}
 	cfg.DeadLetters = buildDeadLetters(root.get("dead_letters"))
 	cfg.State = buildState(root.get("state"))
+	cfg.Leases = buildLeases(root.get("leases"))
 	for _, v := range root.get("connections").all() {
 		cfg.Connections = append(cfg.Connections, buildConnection(v))
 	}
@@ -30,11 +31,17 @@ func (c *checker) build(cfg *Config, root *value) {
 	cfg.Sensitive = patterns(root.get("sensitive"))
 }
 
-func buildSource(v *value) Source {
+func (c *checker) buildSource(v *value) Source {
 	s := Source{
 		Line:          v.line(),
 		TTLAttribute:  v.get("ttl_attribute").text(),
 		DynamoDBLocal: v.get("emulator").text() == "dynamodb-local",
+		Start:         c.buildStart(v.get("start")),
+		ContinueOnGap: v.get("on_gap").text() == "continue",
+		Polling: Polling{
+			MaxIdle:       cmp.Or(v.get("polling").get("max_idle").duration(), 5*time.Second),
+			CallsPerMonth: v.get("polling").get("calls_per_month").integer(),
+		},
 	}
 	for _, t := range append(v.get("tables").texts(), v.get("table").text(), v.get("stream").text()) {
 		if t != "" {
@@ -42,6 +49,22 @@ func buildSource(v *value) Source {
 		}
 	}
 	return s
+}
+
+// buildStart reads the word or the time at which a stream is begun.
+func (c *checker) buildStart(v *value) Start {
+	switch text := v.text(); text {
+	case "", "trim_horizon":
+		return Start{}
+	case "latest":
+		return Start{Latest: true}
+	default:
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			c.fail(v, "write it as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00", "%s is no time", quoted(text))
+		}
+		return Start{Time: at.UTC()}
+	}
 }
 
 // tableOf reads a table's name, its ARN, or its stream's.
@@ -109,6 +132,18 @@ func buildState(v *value) *State {
 		Line:           v.line(),
 		Table:          tableName(v.get("table").text()),
 		GuardRetention: cmp.Or(v.get("guard_retention").duration(), 30*24*time.Hour),
+	}
+}
+
+func buildLeases(v *value) *Leases {
+	if v == nil {
+		return nil
+	}
+	return &Leases{
+		Line:     v.line(),
+		Table:    tableName(v.get("table").text()),
+		File:     v.get("file").text(),
+		Duration: cmp.Or(v.get("duration").duration(), 6*time.Second),
 	}
 }
 

@@ -20,6 +20,7 @@ type Config struct {
 	Sinks       []Sink                   // in the order of the file; at least one
 	DeadLetters *DeadLetters             // nil where the file has none
 	State       *State                   // nil where the file has none
+	Leases      *Leases                  // nil where the file has none
 	Connections []Connection             // in the order of the file
 	HMACKey     string                   // secret behind masks, hashed fields and hashed ids, 16 bytes at least; "" where the file has none
 	Sensitive   []pipeline.Pattern       // attributes that are masked and reach no sink unless it says so; none without HMACKey
@@ -32,6 +33,29 @@ type Source struct {
 	Tables        []Table // one, or several under source.tables
 	TTLAttribute  string  // top-level attribute that holds the expiry, epoch seconds; "" where not said
 	DynamoDBLocal bool    // records come from DynamoDB Local, which writes {} for the empty map
+	Start         Start   // of a stream that nobody has read before
+	ContinueOnGap bool    // a shard that lost records is read on behind them; else it stops
+	Polling       Polling
+}
+
+// Start says where a stream is begun. The zero Start is its oldest record.
+type Start struct {
+	Latest bool      // at the newest records
+	Time   time.Time // at the first record created then or later, UTC; zero where not said
+}
+
+// Polling says how often shards are read.
+type Polling struct {
+	MaxIdle       time.Duration // longest pause between two polls of an idle shard, by default 5s
+	CallsPerMonth int64         // budget of GetRecords calls of all consumers, in 30 days; 0: none
+}
+
+// Leases is where consumers agree on who reads which shard: a table or a file.
+type Leases struct {
+	Line     int
+	Table    string        // its name, also where the file gives the ARN; "" where there is a file
+	File     string        // as it is written; "" where there is a table
+	Duration time.Duration // how long a consumer may be silent; 3s to 5m, by default 6s
 }
 
 // State is where sinks remember what they must of items, on AWS.

@@ -8,9 +8,8 @@ type capability string
 
 // The capabilities, in the order in which they come.
 const (
-	core             capability = "" // this version
-	shardReaderStage capability = "shard reader"
-	deployStage      capability = "deploy"
+	core        capability = "" // this version
+	deployStage capability = "deploy"
 )
 
 // shape is what may stand at a place of the file.

@@ -9,13 +9,9 @@ func grammar() *rule {
 		key{name: "source", rule: source(), required: true, doc: "The table whose changes are carried."},
 		key{name: "attributes", rule: mapOf(nil, words("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS")), doc: "Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded."},
 		key{name: "connections", tuning: true, rule: mapOf(name(), connection()), doc: "Servers that sinks write to; secrets by ${ENV} or by reference."},
-		key{name: "leases", by: shardReaderStage, tuning: true, what: "leases", rule: object(
-			key{name: "table", rule: table(), doc: "DynamoDB table of leases."},
-			key{name: "duration", rule: duration(), doc: "How long a lease lives without renewal."},
-			key{name: "file", rule: text(), doc: "File of leases, for one process."},
-		).one("table", "file"), doc: "Where workers agree on who reads which shard."},
+		key{name: "leases", tuning: true, rule: leases(), doc: "Where consumers agree on who reads which shard, and keep how far they came."},
 		key{name: "state", tuning: true, rule: object(
-			key{name: "table", rule: table(), required: true, doc: "DynamoDB table of guards, contributions and quarantine. Not used by --local, whose folder holds them."},
+			key{name: "table", rule: table(), required: true, doc: "DynamoDB table of guards, contributions and quarantine, of consumers and gaps. Not used by --local, whose folder holds them."},
 			key{name: "guard_retention", rule: duration(), def: "30d", doc: "How long the guard of a row that is gone lives; 24h at least."},
 		), doc: "What sinks remember of items."},
 		key{name: "hmac_key", rule: secret(), doc: "Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."},
@@ -52,14 +48,22 @@ func source() *rule {
 		key{name: "tables", rule: list(table()), doc: "Several tables; canonical keys then hold the table's name."},
 		key{name: "ttl_attribute", rule: text(), doc: "Attribute of the table's TTL, epoch seconds."},
 		key{name: "emulator", tuning: true, rule: words("dynamodb-local"), doc: "Records come from DynamoDB Local: {} is the empty map."},
-		key{name: "start", by: shardReaderStage, tuning: true, rule: textLike(`trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z"), def: "trim_horizon", doc: "Where a new reader starts."},
-		key{name: "on_gap", by: shardReaderStage, tuning: true, rule: words("stop", "continue"), def: "stop", doc: "What to do when records were lost before they were read."},
-		key{name: "polling", by: shardReaderStage, tuning: true, rule: object(
-			key{name: "max_idle", rule: duration(), def: "5s", doc: "Longest pause between two polls of an idle shard."},
-			key{name: "calls_per_month", rule: integer(1), doc: "Budget of GetRecords calls."},
+		key{name: "start", tuning: true, rule: textLike(`trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z"), def: "trim_horizon", doc: "Where a stream is begun that nobody has read before."},
+		key{name: "on_gap", tuning: true, rule: words("stop", "continue"), def: "stop", doc: "What becomes of a shard that lost records before they were read."},
+		key{name: "polling", tuning: true, rule: object(
+			key{name: "max_idle", rule: duration(), def: "5s", doc: "Longest pause between two polls of an idle shard; 5m at most."},
+			key{name: "calls_per_month", rule: integer(1), doc: "Budget of GetRecords calls of all consumers together, in 30 days. Default: none."},
 		), doc: "How often shards are read."},
 		key{name: "kinesis", by: deployStage, what: "Kinesis sources", rule: textLike(`arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN"), doc: "ARN of the Kinesis stream that the table writes to."},
 	).one("table", "stream", "tables", "kinesis")
+}
+
+func leases() *rule {
+	return object(
+		key{name: "table", rule: table(), doc: "DynamoDB table of leases, which Amazon's KCL can take over. Not used by --local, whose folder holds them."},
+		key{name: "file", rule: text(), doc: "File of leases, for one process."},
+		key{name: "duration", rule: duration(), def: "6s", doc: "How long a consumer may be silent before others take its shards; 3s to 5m."},
+	).one("table", "file")
 }
 
 func connection() *rule {

@@ -19,15 +19,15 @@ source.stream
 source.tables
 source.ttl_attribute
 source.emulator
-source.start | trim_horizon | shard reader
-source.on_gap | stop | shard reader
-source.polling | | shard reader
+source.start | trim_horizon
+source.on_gap | stop
+source.polling
 source.polling.max_idle | 5s
 source.polling.calls_per_month
 source.kinesis | | deploy
-leases | | shard reader
+leases
 leases.table
-leases.duration
+leases.duration | 6s
 leases.file
 state
 state.table

@@ -95,6 +95,9 @@ func (c *checker) rowRules(cfg *Config, i int, v *value, others []*value) {
 	if cfg.State != nil && cfg.State.Table == r.table {
 		c.fail(v.get("table"), "give the rows a table of their own", "%s is the table of state", quoted(r.table))
 	}
+	if cfg.Leases != nil && cfg.Leases.Table == r.table && r.table != "" {
+		c.fail(v.get("table"), "give the rows a table of their own", "%s is the table of leases", quoted(r.table))
+	}
 	c.ownTable(cfg, r, v)
 }
 

@@ -1,0 +1,46 @@
+package config_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+func TestReaderSpecs(t *testing.T) {
+	cfg, err := load(t, "testdata/good/reader.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := config.Source{
+		Line: 3, Tables: []config.Table{{Name: "shop"}, {Name: "orders"}}, ContinueOnGap: true,
+		Start:   config.Start{Time: time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)},
+		Polling: config.Polling{MaxIdle: 250 * time.Millisecond, CallsPerMonth: 1e6},
+	}
+	leases := &config.Leases{Line: 4, Table: "leases", Duration: 30 * time.Second}
+	if diff := cmp.Diff(source, cfg.Source) + cmp.Diff(leases, cfg.Leases); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What the file does not say is what most want.
+func TestReaderDefaults(t *testing.T) {
+	cfg, err := load(t, "testdata/good/lease_file.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := config.Source{
+		Line: 3, Tables: []config.Table{{Name: "shop"}},
+		Start:   config.Start{Latest: true},
+		Polling: config.Polling{MaxIdle: 5 * time.Second},
+	}
+	leases := &config.Leases{Line: 4, File: "leases.json", Duration: 6 * time.Second}
+	if diff := cmp.Diff(source, cfg.Source) + cmp.Diff(leases, cfg.Leases); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if cfg, err = load(t, "testdata/good/state.yaml"); err != nil || cfg.Leases != nil || cfg.Source.Start != (config.Start{}) {
+		t.Errorf("leases %+v, start %+v, %v", cfg.Leases, cfg.Source.Start, err)
+	}
+}
