@@ -17,9 +17,9 @@ type Lease struct {
 	Counter int64  // rises with every change of Owner and Checkpoint: what a Swap is conditional on, with Owner
 
 	Checkpoint Checkpoint
-	Parents    []string // shard ids
-	Children   []string // shard ids; set when the checkpoint says ShardEnd
-	Switches   int64    // changes of owner since the last checkpoint
+	Parents    []string // shard ids; a set, sorted as it is read
+	Children   []string // shard ids; a set, sorted as it is read. Set when the checkpoint says ShardEnd
+	Switches   int64    // changes of owner since the last checkpoint: kept by the Table, not looked at in a Swap
 
 	First string    // sequence number at which the shard starts, as it was listed; own
 	From  time.Time // records created before it are passed over, while the checkpoint is Latest or AtTime; own
@@ -38,6 +38,42 @@ type Lease struct {
 func (l Lease) Clone() Lease {
 	l.Parents, l.Children = slices.Clone(l.Parents), slices.Clone(l.Children)
 	return l
+}
+
+// Equal tells whether l and m are the same, times to the second, Parents and Children as sets.
+func (l Lease) Equal(m Lease) bool {
+	l, m = l.stored(), m.stored()
+	parents := slices.Equal(l.Parents, m.Parents)
+	children := slices.Equal(l.Children, m.Children)
+	from, at := l.From.Equal(m.From), l.Time.Equal(m.Time)
+	return parents && children && from && at &&
+		l.Shard == m.Shard && l.Stream == m.Stream && l.Owner == m.Owner && l.Counter == m.Counter &&
+		l.Checkpoint == m.Checkpoint && l.Switches == m.Switches && l.First == m.First &&
+		l.Wanted == m.Wanted && l.Pinned == m.Pinned && l.Load == m.Load && l.Opaque == m.Opaque
+}
+
+// stored is l as a table keeps it.
+func (l Lease) stored() Lease {
+	l.Parents, l.Children = set(l.Parents), set(l.Children)
+	l.From, l.Time = second(l.From), second(l.Time)
+	return l
+}
+
+// set is a sorted copy without what comes twice; nil where it is empty.
+func set(names []string) []string {
+	if len(names) == 0 {
+		return nil
+	}
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func second(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return time.Unix(t.Unix(), 0).UTC()
 }
 
 // Ended tells whether the shard was read to its end, and all of it is durable.

@@ -1,6 +1,9 @@
 package leases
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Member is a worker, as it tells the others of itself.
 type Member struct {
@@ -21,4 +24,33 @@ type Member struct {
 
 	// Stopped are shards that it reads no further, with why.
 	Stopped map[string]string
+}
+
+// Clone is a member that shares nothing with m.
+func (m Member) Clone() Member {
+	m.Behind, m.Stopped = maps.Clone(m.Behind), maps.Clone(m.Stopped)
+	return m
+}
+
+// Equal tells whether m and n are the same, times to the second.
+func (m Member) Equal(n Member) bool {
+	behind := maps.EqualFunc(m.Behind, n.Behind, func(a, b time.Time) bool { return second(a).Equal(second(b)) })
+	return behind && maps.Equal(m.Stopped, n.Stopped) &&
+		m.Worker == n.Worker && m.Name == n.Name && m.Beat == n.Beat && m.Leaving == n.Leaving &&
+		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending
+}
+
+// stored is m as a table keeps it.
+func (m Member) stored() Member {
+	m = m.Clone()
+	for shard, t := range m.Behind {
+		m.Behind[shard] = second(t)
+	}
+	if len(m.Behind) == 0 {
+		m.Behind = nil
+	}
+	if len(m.Stopped) == 0 {
+		m.Stopped = nil
+	}
+	return m
 }

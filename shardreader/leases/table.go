@@ -21,7 +21,8 @@ type Table interface {
 	// old's Owner and Counter; else the error is a *Conflict with what is there. The
 	// caller sets next.Counter: above old's where owner or checkpoint change. Only what
 	// differs between old and next is written, so that other attributes of the
-	// row stay, unknown ones too. Shard and Opaque do not change.
+	// row stay, unknown ones too. Shard and Opaque do not change, and Switches
+	// is counted by the Table.
 	Swap(ctx context.Context, old, next Lease) error
 
 	// Delete removes a lease that has old's Owner and Counter; else the error is a
@@ -63,6 +64,12 @@ func (c *Conflict) Error() string {
 		return "the lease of shard " + c.Now.Shard + " was changed by another worker"
 	}
 	return "the lease of shard " + c.Now.Shard + " is owned by " + c.Now.Owner
+}
+
+// Did tells whether the row is as next made it: the same Swap, or Create, was sent
+// before, and its answer was lost.
+func (c *Conflict) Did(next Lease) bool {
+	return !c.Gone && c.Now.Owner == next.Owner && c.Now.Counter == next.Counter && c.Now.Checkpoint == next.Checkpoint
 }
 
 // AsConflict finds the conflict in an error.

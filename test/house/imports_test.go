@@ -33,6 +33,8 @@ var allowed = map[string][]string{
 	"shardreader/leases":     {"pipeline"},
 	"shardreader/worker":     {"pipeline", "shardreader", "shardreader/leases"},
 
+	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
+
 	"sinks":                           {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
 	"sinks/view":                      {"pipeline", "pipeline/template", "sinks/state"},
 	"sinks/view/viewtest":             {"pipeline", "pipeline/template", "sinks/sinktest", "sinks/view", "sinks/state", "pgregory.net/rapid"},

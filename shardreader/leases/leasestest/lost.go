@@ -1,0 +1,77 @@
+package leasestest
+
+import (
+	"testing"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// A Swap whose answer was lost is recognised when it is sent again: the row is as it made it.
+func lostSwap(t *testing.T, table leases.Table, lose func()) {
+	l := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 1})
+	next := l
+	next.Checkpoint, next.Counter, next.Load = leases.After("10"), 2, 3
+	lose()
+	transient(t, table.Swap(t.Context(), l, next))
+	c := conflict(t, table.Swap(t.Context(), l, next))
+	same(t, "what is in the way", c.Now, next)
+	if !c.Did(next) {
+		t.Errorf("%+v is not recognised", c.Now)
+	}
+	// Where another one was faster, it is not as the writer made it.
+	taken := next
+	taken.Owner, taken.Counter = "b", 2
+	if c.Did(taken) {
+		t.Errorf("%+v is taken for %+v", c.Now, taken)
+	}
+	// What changes neither owner nor checkpoint can be sent again as it is.
+	wanted := c.Now
+	wanted.Wanted = "b"
+	lose()
+	transient(t, table.Swap(t.Context(), c.Now, wanted))
+	same(t, "a lease that is wanted", swap(t, table, c.Now, wanted), wanted)
+}
+
+func lostCreate(t *testing.T, table leases.Table, lose func()) {
+	l := full("s")
+	lose()
+	transient(t, table.Create(t.Context(), l))
+	if c := conflict(t, table.Create(t.Context(), l)); !c.Did(l) {
+		t.Errorf("%+v is not recognised", c.Now)
+	}
+}
+
+func lostDelete(t *testing.T, table leases.Table, lose func()) {
+	l := create(t, table, full("s"))
+	lose()
+	transient(t, table.Delete(t.Context(), l))
+	if err := table.Delete(t.Context(), l); err != nil {
+		t.Error(err)
+	}
+}
+
+func lostBeat(t *testing.T, table leases.Table, lose func()) {
+	m := leases.Member{Worker: "a", Beat: 1}
+	lose()
+	transient(t, table.Beat(t.Context(), m))
+	if err := table.Beat(t.Context(), m); err != nil {
+		t.Error(err)
+	}
+	if s := read(t, table); len(s.Members) != 1 || !s.Members[0].Equal(m) {
+		t.Errorf("members %+v", s.Members)
+	}
+}
+
+// A count whose answer was lost is one that somebody took: nobody has it twice.
+func lostReserve(t *testing.T, table leases.Table, lose func()) {
+	lose()
+	_, ok, err := table.Reserve(t.Context(), "q", 0)
+	transient(t, err)
+	if ok {
+		t.Error("a reservation without an answer")
+	}
+	count, ok, err := table.Reserve(t.Context(), "q", 0)
+	if count != 1 || ok || err != nil {
+		t.Errorf("%d %v (%v), want 1 false", count, ok, err)
+	}
+}

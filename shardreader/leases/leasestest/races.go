@@ -1,0 +1,140 @@
+package leasestest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+const (
+	racers = 6
+	rounds = 8
+)
+
+// race runs f in several goroutines at once.
+func race(f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range racers {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
+
+// Of those who take a lease from the same state, exactly one has it, and the others are told who.
+func oneSwapWins(t *testing.T, table leases.Table) {
+	l := create(t, table, leases.Lease{Shard: "s"})
+	for range rounds {
+		var winner atomic.Int64
+		var wins atomic.Int32
+		conflicts := make([]*leases.Conflict, racers)
+		race(func(i int) {
+			next := l
+			next.Owner, next.Counter = fmt.Sprint("w", i), l.Counter+1
+			err := table.Swap(t.Context(), l, next)
+			if err == nil {
+				wins.Add(1)
+				winner.Store(int64(i))
+				return
+			}
+			var ok bool
+			if conflicts[i], ok = leases.AsConflict(err); !ok {
+				t.Error(err)
+			}
+		})
+		got := lease(t, table, "s")
+		if wins.Load() != 1 || got.Owner != fmt.Sprint("w", winner.Load()) || got.Counter != l.Counter+1 {
+			t.Fatalf("%d won, the last of them w%d, and the lease is %+v", wins.Load(), winner.Load(), got)
+		}
+		for _, c := range conflicts {
+			if c != nil && !c.Now.Equal(got) {
+				t.Errorf("the conflict shows\n%+v, want\n%+v", c.Now, got)
+			}
+		}
+		l = got
+	}
+}
+
+func oneReserveWins(t *testing.T, table leases.Table) {
+	for seen := range int64(rounds) {
+		var wins atomic.Int32
+		race(func(int) {
+			count, ok, err := table.Reserve(t.Context(), "q", seen)
+			if err != nil || count != seen+1 {
+				t.Errorf("from %d: %d (%v)", seen, count, err)
+			}
+			if ok {
+				wins.Add(1)
+			}
+		})
+		if wins.Load() != 1 {
+			t.Fatalf("%d calls took %d", wins.Load(), seen+1)
+		}
+	}
+}
+
+func oneCreateWins(t *testing.T, table leases.Table) {
+	for round := range rounds {
+		var wins atomic.Int32
+		race(func(i int) {
+			err := table.Create(t.Context(), leases.Lease{Shard: fmt.Sprint("s", round), Owner: fmt.Sprint("w", i)})
+			if err == nil {
+				wins.Add(1)
+			} else if _, ok := leases.AsConflict(err); !ok {
+				t.Error(err)
+			}
+		})
+		if wins.Load() != 1 {
+			t.Fatalf("%d created the lease", wins.Load())
+		}
+	}
+	if s := read(t, table); len(s.Leases) != rounds {
+		t.Errorf("%d leases", len(s.Leases))
+	}
+}
+
+// Writers of different leases are not in each other's way, and readers are in nobody's.
+func besideEachOther(t *testing.T, table leases.Table) {
+	race(func(i int) {
+		name := fmt.Sprint("s", i)
+		l := leases.Lease{Shard: name, Owner: name}
+		if err := table.Create(t.Context(), l); err != nil {
+			t.Error(err)
+			return
+		}
+		for range rounds {
+			s, err := table.Read(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, seen := range s.Leases {
+				if seen.Shard == name {
+					l = seen
+				}
+			}
+			next := l
+			next.Counter, next.Checkpoint = l.Counter+1, leases.After(fmt.Sprint(l.Counter+1))
+			if err := table.Swap(t.Context(), l, next); err != nil {
+				t.Error(err)
+				return
+			}
+			if err := table.Beat(t.Context(), leases.Member{Worker: name, Beat: next.Counter}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	s := read(t, table)
+	if len(s.Leases) != racers || len(s.Members) != racers {
+		t.Fatalf("%+v", s)
+	}
+	for i, l := range s.Leases {
+		want := leases.Lease{Shard: l.Shard, Owner: l.Shard, Counter: rounds, Checkpoint: leases.After(fmt.Sprint(rounds))}
+		same(t, "the lease", l, want)
+		if m := s.Members[i]; m.Beat != rounds {
+			t.Errorf("the member is %+v", m)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package leasestest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+func emptyTable(t *testing.T, table leases.Table) {
+	if s := read(t, table); len(s.Leases) != 0 || len(s.Members) != 0 {
+		t.Errorf("a new table holds %+v", s)
+	}
+}
+
+func leasesComeBack(t *testing.T, table leases.Table) {
+	want := full("shard-1")
+	same(t, "a full lease", create(t, table, want), want)
+	want = leases.Lease{Shard: "shard-2"}
+	same(t, "an empty lease", create(t, table, want), want)
+
+	// What is finer than a second, or twice in a set, may go; the rest may not.
+	want = full("shard-3")
+	want.From = want.From.Add(987654321 * time.Nanosecond).In(time.FixedZone("", 3600))
+	slices.Reverse(want.Parents)
+	want.Parents = append(want.Parents, want.Parents[0])
+	got := create(t, table, want)
+	same(t, "a lease in disorder", got, want)
+	if got.From.Nanosecond() != 0 || got.From.Location() != time.UTC || !slices.IsSorted(got.Parents) {
+		t.Errorf("a lease is read as %+v", got)
+	}
+}
+
+func kindsComeBack(t *testing.T, table leases.Table) {
+	for i, c := range []leases.Checkpoint{
+		{},
+		{Kind: leases.Latest},
+		{Kind: leases.AtTime},
+		leases.After("0"),
+		leases.After("4800000000012345678901"),
+		{Kind: leases.Sequence, Sequence: "1234567890123456789012345678901234567890", Sub: 1 << 40},
+		{Kind: leases.ShardEnd},
+	} {
+		want := leases.Lease{Shard: fmt.Sprint("shard-", i), Counter: 1, Checkpoint: c}
+		got := create(t, table, want)
+		same(t, "a lease at "+c.String(), got, want)
+		// And from there to the end.
+		next := got
+		next.Checkpoint, next.Counter = leases.Checkpoint{Kind: leases.ShardEnd}, 2
+		same(t, "a lease that ended", swap(t, table, got, next), next)
+		// And back.
+		end := next
+		next.Checkpoint, next.Counter = c, 3
+		same(t, "a lease that was reset", swap(t, table, end, next), next)
+	}
+}
+
+func snapshotsAreInOrder(t *testing.T, table leases.Table) {
+	var want []string
+	for i := range 30 {
+		name := fmt.Sprintf("shard-%d", (i*7)%30)
+		want = append(want, name)
+		if err := table.Create(t.Context(), leases.Lease{Shard: name}); err != nil {
+			t.Fatal(err)
+		}
+		if err := table.Beat(t.Context(), leases.Member{Worker: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(want)
+	s := read(t, table)
+	var shards, workers []string
+	for _, l := range s.Leases {
+		shards = append(shards, l.Shard)
+	}
+	for _, m := range s.Members {
+		workers = append(workers, m.Worker)
+	}
+	if !slices.Equal(shards, want) || !slices.Equal(workers, want) {
+		t.Errorf("a snapshot has the leases %v and the members %v", shards, workers)
+	}
+}
+
+// Only what differs is written: what others wrote meanwhile stays.
+func swapWritesDifference(t *testing.T, table leases.Table) {
+	a := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 3, First: "1"})
+	wanted := a
+	wanted.Wanted, wanted.Pinned = "b", "p"
+	swap(t, table, a, wanted) // the counter is as it was: a's next checkpoint holds
+	moved := a
+	moved.Checkpoint, moved.Counter, moved.Load = leases.After("10"), 4, 5
+	got := swap(t, table, a, moved)
+	want := moved
+	want.Wanted, want.Pinned = "b", "p"
+	same(t, "after two writers", got, want)
+}
+
+func swapClears(t *testing.T, table leases.Table) {
+	old := create(t, table, full("s"))
+	next := leases.Lease{Shard: "s", Opaque: old.Opaque, Counter: old.Counter + 1}
+	got := swap(t, table, old, next)
+	same(t, "a lease that was emptied", got, next)
+	back := full("s")
+	back.Opaque, back.Counter = old.Opaque, got.Counter+1
+	back.Children = []string{"s-2", "s-1"}
+	same(t, "a lease that was filled", swap(t, table, got, back), back)
+}
+
+func switchesAreCounted(t *testing.T, table leases.Table) {
+	l := create(t, table, leases.Lease{Shard: "s"})
+	for _, step := range []struct {
+		owner    string
+		sequence string
+		want     int64
+	}{
+		{"a", "", 0}, // from nobody
+		{"b", "", 1},
+		{"c", "", 2},
+		{"c", "1", 0},
+		{"a", "1", 1},
+		{"", "1", 1},
+		{"b", "1", 1},
+		{"b", "2", 0},
+	} {
+		next := l
+		next.Owner, next.Counter, next.Switches = step.owner, l.Counter+1, 99
+		if step.sequence != "" {
+			next.Checkpoint = leases.After(step.sequence)
+		}
+		got := swap(t, table, l, next)
+		next.Switches = step.want
+		same(t, "after "+step.owner+" "+step.sequence, got, next)
+		l = got
+	}
+}
+
+func membersComeBack(t *testing.T, table leases.Table) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 891, time.FixedZone("", 7200))
+	want := leases.Member{
+		Worker: "host/1#~%é", Name: "host 1", Beat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678, Calls: 2.63e6, Pending: 1 << 50,
+		Behind:  map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
+		Stopped: map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},
+	}
+	for _, m := range []leases.Member{want, {Worker: "idle"}} {
+		if err := table.Beat(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := read(t, table)
+	if len(s.Members) != 2 || !s.Members[0].Equal(want) || !s.Members[1].Equal(leases.Member{Worker: "idle"}) {
+		t.Errorf("members come back as\n%+v, want\n%+v", s.Members, want)
+	}
+}
+
+// A beat replaces all of a member's row, and no other row.
+func membersAreWhole(t *testing.T, table leases.Table) {
+	beat := func(m leases.Member) {
+		t.Helper()
+		if err := table.Beat(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave := func(worker string) {
+		t.Helper()
+		if err := table.Leave(t.Context(), worker); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(want ...leases.Member) {
+		t.Helper()
+		if got := read(t, table).Members; !slices.EqualFunc(got, want, leases.Member.Equal) {
+			t.Errorf("members %+v, want %+v", got, want)
+		}
+	}
+	a := leases.Member{Worker: "a", Name: "n", Beat: 1, Leaving: true, Leases: 2, Stopped: map[string]string{"s": "why"}}
+	b := leases.Member{Worker: "b", Beat: 1}
+	beat(a)
+	beat(b)
+	expect(a, b)
+	a = leases.Member{Worker: "a", Beat: 2}
+	beat(a)
+	expect(a, b)
+	leave("a")
+	expect(b)
+	leave("a")
+	leave("nobody")
+	beat(a) // one that was believed dead
+	expect(a, b)
+}

@@ -1,0 +1,132 @@
+package leasestest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// Run checks a table. open makes an empty one, and closes it when its test ends.
+func Run(t *testing.T, open func(t *testing.T) leases.Table) {
+	for name, check := range map[string]func(*testing.T, leases.Table){
+		"Empty":                emptyTable,
+		"LeasesComeBack":       leasesComeBack,
+		"Kinds":                kindsComeBack,
+		"Order":                snapshotsAreInOrder,
+		"CreateOnce":           createOnce,
+		"SwapIsConditional":    swapIsConditional,
+		"SwapWritesDifference": swapWritesDifference,
+		"SwapClears":           swapClears,
+		"Switches":             switchesAreCounted,
+		"Delete":               deleteIsConditional,
+		"Members":              membersComeBack,
+		"MembersAreWhole":      membersAreWhole,
+		"Reserve":              reserveOnce,
+		"OneSwapWins":          oneSwapWins,
+		"OneReserveWins":       oneReserveWins,
+		"OneCreateWins":        oneCreateWins,
+		"BesideEachOther":      besideEachOther,
+		"CallersKeepTheirs":    callersKeepTheirs,
+		"Cancelled":            cancelledCallSaysSo,
+	} {
+		t.Run(name, func(t *testing.T) { check(t, open(t)) })
+	}
+}
+
+// RunLost checks what a caller can know when an answer is lost. lose has the next write
+// executed, and its answer lost.
+func RunLost(t *testing.T, open func(t *testing.T) (table leases.Table, lose func())) {
+	for name, check := range map[string]func(*testing.T, leases.Table, func()){
+		"Swap":    lostSwap,
+		"Create":  lostCreate,
+		"Delete":  lostDelete,
+		"Beat":    lostBeat,
+		"Reserve": lostReserve,
+	} {
+		t.Run(name, func(t *testing.T) {
+			table, lose := open(t)
+			check(t, table, lose)
+		})
+	}
+}
+
+// full is a lease with all that a lease can have.
+func full(shard string) leases.Lease {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	return leases.Lease{
+		Shard: shard, Stream: "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.000",
+		Owner: "a", Counter: 7, Checkpoint: leases.Checkpoint{Kind: leases.Sequence, Sequence: "4800000000012345678901", Sub: 3},
+		Parents: []string{"shardId-00000001767323045000-0000000a", "shardId-00000001767323045000-0000000b"},
+		First:   "4700000000012345678901", From: at, Time: at.Add(-time.Hour),
+		Wanted: "b", Pinned: "c", Load: 1234.5678,
+	}
+}
+
+func read(t *testing.T, table leases.Table) leases.Snapshot {
+	t.Helper()
+	s, err := table.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// lease is what the table has of a shard.
+func lease(t *testing.T, table leases.Table, shard string) leases.Lease {
+	t.Helper()
+	for _, l := range read(t, table).Leases {
+		if l.Shard == shard {
+			return l
+		}
+	}
+	t.Fatalf("there is no lease of %s", shard)
+	return leases.Lease{}
+}
+
+func create(t *testing.T, table leases.Table, l leases.Lease) leases.Lease {
+	t.Helper()
+	if err := table.Create(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	return lease(t, table, l.Shard)
+}
+
+func swap(t *testing.T, table leases.Table, old, next leases.Lease) leases.Lease {
+	t.Helper()
+	if err := table.Swap(t.Context(), old, next); err != nil {
+		t.Fatal(err)
+	}
+	return lease(t, table, old.Shard)
+}
+
+// same expects a lease as it is kept: Opaque is the table's own affair.
+func same(t *testing.T, what string, got, want leases.Lease) {
+	t.Helper()
+	want.Opaque = got.Opaque
+	if !got.Equal(want) {
+		t.Errorf("%s is\n%+v, want\n%+v", what, got, want)
+	}
+}
+
+// conflict expects an error to be one, and returns it.
+func conflict(t *testing.T, err error) *leases.Conflict {
+	t.Helper()
+	c, ok := leases.AsConflict(err)
+	if !ok {
+		t.Fatalf("%v, want a conflict", err)
+	}
+	if _, again := pipeline.Retryable(err); again || pipeline.IsFatal(err) {
+		t.Errorf("the conflict %v is transient or fatal", err)
+	}
+	return c
+}
+
+// transient expects an error that says to try again.
+func transient(t *testing.T, err error) {
+	t.Helper()
+	if _, again := pipeline.Retryable(err); !again {
+		t.Fatalf("%v, want a transient error", err)
+	}
+}

@@ -1,0 +1,124 @@
+package leasestest
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// Call is a call of a [Table].
+type Call struct {
+	Op     string // Read, Create, Swap, Delete, Beat, Leave or Reserve
+	Shard  string // of Create, Swap and Delete
+	Worker string // of Beat and Leave, and Owner of the lease as its writer knows it
+}
+
+// Table is a lease table in memory whose calls may fail. Hooks run within the call, and
+// may sleep or call the table's Memory. Set them before the table is used.
+// It starts no goroutines: it does what it is told, in the order in which it is told.
+type Table struct {
+	*leases.Memory
+
+	// Before runs before a call is executed. An error of it is the call's, and nothing is
+	// executed: [Throttled]. A conditional failure comes of a Before that
+	// changes the lease.
+	Before func(ctx context.Context, c Call) error
+
+	// After runs when a call was executed, which succeeded. An error of it is the call's: [Lost].
+	After func(ctx context.Context, c Call) error
+}
+
+var _ leases.Table = (*Table)(nil)
+
+// NewTable is an empty table without hooks.
+func NewTable() *Table { return &Table{Memory: leases.NewMemory(leases.Snapshot{})} }
+
+// Throttled is the error of a call that a table over its throughput refuses.
+func Throttled() error { return pipeline.Transient(errors.New("leasestest: throttled")) }
+
+// Lost is the error of a call whose answer did not come.
+func Lost() error { return pipeline.Transient(errors.New("leasestest: the answer was lost")) }
+
+// Read implements [leases.Table].
+func (t *Table) Read(ctx context.Context) (s leases.Snapshot, err error) {
+	err = t.do(ctx, Call{Op: "Read"}, func() error {
+		s, err = t.Memory.Read(ctx)
+		return err
+	})
+	if err != nil {
+		return leases.Snapshot{}, err
+	}
+	return s, nil
+}
+
+// Create implements [leases.Table].
+func (t *Table) Create(ctx context.Context, l leases.Lease) error {
+	return t.do(ctx, Call{"Create", l.Shard, l.Owner}, func() error { return t.Memory.Create(ctx, l) })
+}
+
+// Swap implements [leases.Table].
+func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
+	return t.do(ctx, Call{"Swap", old.Shard, old.Owner}, func() error { return t.Memory.Swap(ctx, old, next) })
+}
+
+// Delete implements [leases.Table].
+func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
+	return t.do(ctx, Call{"Delete", old.Shard, old.Owner}, func() error { return t.Memory.Delete(ctx, old) })
+}
+
+// Beat implements [leases.Table].
+func (t *Table) Beat(ctx context.Context, m leases.Member) error {
+	return t.do(ctx, Call{Op: "Beat", Worker: m.Worker}, func() error { return t.Memory.Beat(ctx, m) })
+}
+
+// Leave implements [leases.Table].
+func (t *Table) Leave(ctx context.Context, worker string) error {
+	return t.do(ctx, Call{Op: "Leave", Worker: worker}, func() error { return t.Memory.Leave(ctx, worker) })
+}
+
+// Reserve implements [leases.Table].
+func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
+	err = t.do(ctx, Call{Op: "Reserve"}, func() error {
+		count, ok, err = t.Memory.Reserve(ctx, quota, seen)
+		return err
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	return count, ok, nil
+}
+
+func (t *Table) do(ctx context.Context, c Call, f func() error) error {
+	if t.Before != nil {
+		if err := t.Before(ctx, c); err != nil {
+			return err
+		}
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	if t.After != nil {
+		return t.After(ctx, c)
+	}
+	return nil
+}
+
+// Torn is a Read that began at before and ended at after: of each lease it has what after
+// has where late says so, and else what before has. Tables do not read at one instant.
+func Torn(before, after leases.Snapshot, late func(shard string) bool) leases.Snapshot {
+	s := leases.Snapshot{Members: after.Members}
+	for _, l := range before.Leases {
+		if !late(l.Shard) {
+			s.Leases = append(s.Leases, l)
+		}
+	}
+	for _, l := range after.Leases {
+		if late(l.Shard) {
+			s.Leases = append(s.Leases, l)
+		}
+	}
+	s.Sort()
+	return s
+}

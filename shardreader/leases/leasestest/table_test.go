@@ -1,0 +1,99 @@
+package leasestest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestTable(t *testing.T) {
+	leasestest.Run(t, func(*testing.T) leases.Table { return leasestest.NewTable() })
+}
+
+func TestMemory(t *testing.T) {
+	leasestest.Run(t, func(*testing.T) leases.Table { return leases.NewMemory(leases.Snapshot{}) })
+}
+
+func TestTable_Lost(t *testing.T) {
+	leasestest.RunLost(t, func(*testing.T) (leases.Table, func()) {
+		table, lose := leasestest.NewTable(), false
+		table.After = func(context.Context, leasestest.Call) error {
+			if !lose {
+				return nil
+			}
+			lose = false
+			return leasestest.Lost()
+		}
+		return table, func() { lose = true }
+	})
+}
+
+// Hooks see every call, stand before its execution and behind it, and may be another writer.
+func TestTable_Hooks(t *testing.T) {
+	table := leasestest.NewTable()
+	var story []string
+	table.Before = func(ctx context.Context, c leasestest.Call) error {
+		story = append(story, strings.Join(strings.Fields(c.Op+" "+c.Shard+" "+c.Worker), " "))
+		switch c.Op {
+		case "Beat":
+			return leasestest.Throttled()
+		case "Swap":
+			return table.Memory.Swap(ctx, leases.Lease{Shard: c.Shard, Owner: c.Worker}, leases.Lease{Shard: c.Shard, Owner: "faster", Counter: 1})
+		}
+		return nil
+	}
+	table.After = func(_ context.Context, c leasestest.Call) error {
+		story = append(story, "did "+c.Op)
+		return nil
+	}
+	l := leases.Lease{Shard: "s", Owner: "a"}
+	if err := table.Create(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	next := l
+	next.Counter = 1
+	c, ok := leases.AsConflict(table.Swap(t.Context(), l, next))
+	if !ok || c.Now.Owner != "faster" || c.Did(next) {
+		t.Errorf("%+v", c)
+	}
+	if _, again := pipeline.Retryable(table.Beat(t.Context(), leases.Member{Worker: "a"})); !again {
+		t.Error("a throttle is not transient")
+	}
+	if s, err := table.Read(t.Context()); err != nil || len(s.Members) != 0 {
+		t.Errorf("a refused beat was written: %+v (%v)", s, err)
+	}
+	want := []string{"Create s a", "did Create", "Swap s a", "Beat a", "Read", "did Read"}
+	if !slices.Equal(story, want) {
+		t.Errorf("%q, want %q", story, want)
+	}
+}
+
+// A read that takes its time sees leases at different times: a child's that was not there yet,
+// while its parent's has ended.
+func TestTorn(t *testing.T) {
+	before := leases.Snapshot{Leases: []leases.Lease{{Shard: "gone"}, {Shard: "parent"}}}
+	after := leases.Snapshot{Leases: []leases.Lease{{Shard: "child"}, {Shard: "parent", Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}}}
+	for _, test := range []struct{ late, want string }{
+		{"", "gone TRIM_HORIZON parent TRIM_HORIZON "},
+		{"parent", "gone TRIM_HORIZON parent SHARD_END "},
+		{"child", "child TRIM_HORIZON gone TRIM_HORIZON parent TRIM_HORIZON "},
+		{"child parent gone", "child TRIM_HORIZON parent SHARD_END "},
+	} {
+		got := ""
+		for _, l := range leasestest.Torn(before, after, func(shard string) bool { return strings.Contains(test.late, shard) }).Leases {
+			got += l.Shard + " " + l.Checkpoint.String() + " "
+		}
+		if got != test.want {
+			t.Errorf("late %q: %q, want %q", test.late, got, test.want)
+		}
+	}
+}
