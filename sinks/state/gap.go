@@ -14,6 +14,9 @@ type Gap struct {
 	Before    string    // sequence number of the first record behind it; "" where it is not known
 	From, To  time.Time // creation times beside it; zero where they are not known
 	Found     time.Time
+
+	Whole         bool // the rest of the shard is lost, not only what was its oldest part
+	UnknownExtent bool // nobody knows whether there was anything to lose
 }
 
 // Gaps keeps the gaps of one pipeline.

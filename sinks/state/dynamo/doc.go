@@ -29,7 +29,7 @@
 //	member          member#PIPELINE#VIEW#TABLE#ROW#VALUE sort key by value
 //	target          targets#PIPELINE                     VIEW#TABLE      there once anything was written to it
 //	mark            marks#PIPELINE                       SINK#ITEM       letters, since, key
-//	gap             gaps#PIPELINE                        a digest        stream, shard, after, before, from, to, found
+//	gap             gaps#PIPELINE                        a digest        stream, shard, after, before, from, to, found, whole, unknown
 //	fingerprint     fingerprints                         PIPELINE#SINK   generation, settings
 //	memory          memory                               -               born
 //

@@ -27,6 +27,12 @@ func (s *State) AddGap(ctx context.Context, g state.Gap) error {
 	item := with(s.db.ref(s.gapPartition(), hex.EncodeToString(sum[:])).Key, Item{
 		"stream": S(g.StreamARN), "shard": S(g.Shard), "after": S(g.After), "before": S(g.Before),
 	})
+	if g.Whole {
+		item["whole"] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	if g.UnknownExtent {
+		item["unknown"] = &types.AttributeValueMemberBOOL{Value: true}
+	}
 	if !g.From.IsZero() {
 		item["from"] = nanoseconds(g.From)
 	}
@@ -71,6 +77,7 @@ func (s *State) Gaps(ctx context.Context) iter.Seq2[state.Gap, error] {
 
 func (s *State) gap(item Item) (g state.Gap, err error) {
 	g = state.Gap{StreamARN: Text(item, "stream"), Shard: Text(item, "shard"), After: Text(item, "after"), Before: Text(item, "before")}
+	g.Whole, g.UnknownExtent = holds(item, "whole"), holds(item, "unknown")
 	if g.From, err = timeAt(item, "from"); err == nil {
 		g.To, err = timeAt(item, "to")
 	}
@@ -81,4 +88,10 @@ func (s *State) gap(item Item) (g state.Gap, err error) {
 		err = s.db.Damaged("a gap of the shard "+g.Shard, err)
 	}
 	return g, err
+}
+
+// holds tells whether an attribute is there and true.
+func holds(item Item, name string) bool {
+	b, ok := item[name].(*types.AttributeValueMemberBOOL)
+	return ok && b.Value
 }

@@ -10,24 +10,27 @@ import (
 )
 
 const (
-	writeGap = `INSERT OR REPLACE INTO "_tws_gaps" (pipeline, stream, shard, after, before, "from", "to", found) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	writeGap = `INSERT OR REPLACE INTO "_tws_gaps" (pipeline, stream, shard, after, before, "from", "to", found, whole, unknown) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	allGaps = `SELECT stream, shard, after, before, "from", "to", found FROM "_tws_gaps" WHERE pipeline = ? ORDER BY found, stream, shard, after`
+	allGaps = `SELECT stream, shard, after, before, "from", "to", found, whole, unknown FROM "_tws_gaps" WHERE pipeline = ? ORDER BY found, stream, shard, after`
 )
 
 // AddGap notes a gap, and replaces what was noted of it before.
 func (s *State) AddGap(ctx context.Context, g state.Gap) error {
 	return s.db.Write(ctx, func(w *Writer) error {
 		return w.Exec(context.WithoutCancel(ctx), writeGap,
-			s.pipeline, g.StreamARN, g.Shard, g.After, g.Before, nanoseconds(g.From), nanoseconds(g.To), nanoseconds(g.Found))
+			s.pipeline, g.StreamARN, g.Shard, g.After, g.Before, nanoseconds(g.From), nanoseconds(g.To), nanoseconds(g.Found), g.Whole, g.UnknownExtent)
 	})
 }
 
 // Gaps reads the gaps as they are when the reading begins.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[state.Gap, error] {
+	if s.db.layout < gapsFormat {
+		return func(func(state.Gap, error) bool) {}
+	}
 	return read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g state.Gap, err error) {
 		var from, to, found sql.NullInt64
-		err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found)
+		err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found, &g.Whole, &g.UnknownExtent)
 		g.From, g.To, g.Found = timeOf(from), timeOf(to), timeOf(found)
 		return g, err
 	})

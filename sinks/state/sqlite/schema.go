@@ -10,10 +10,13 @@ import (
 
 // format is the layout of the file, in its user_version. The tables of views are
 // laid out by the package that writes them; this number counts their layouts too.
-const format = 2
+const format = 3
 
 // stateFormat is the first layout that has tables of state.
 const stateFormat = 2
+
+// gapsFormat is the first layout that says all of a gap. None was noted before it.
+const gapsFormat = 3
 
 // Prefix is how the names of the tables of state begin. Tables of views have others.
 const Prefix = "_tws_"
@@ -120,6 +123,10 @@ var layouts = [format][]string{
 	settings TEXT NOT NULL, -- JSON
 	PRIMARY KEY (pipeline, sink)
 ) STRICT, WITHOUT ROWID`,
+	},
+	{
+		`ALTER TABLE "_tws_gaps" ADD COLUMN whole INTEGER NOT NULL DEFAULT 0`,
+		`ALTER TABLE "_tws_gaps" ADD COLUMN unknown INTEGER NOT NULL DEFAULT 0`,
 	},
 }
 

@@ -11,9 +11,9 @@ import (
 func gapsComeBack(t *testing.T, w *world) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	known := state.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: at, To: at.Add(time.Hour), Found: at.Add(2 * time.Hour)}
-	unknown := state.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: at.Add(3 * time.Hour)}
+	unknown := state.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: at.Add(3 * time.Hour), UnknownExtent: true}
 	wider := known
-	wider.Before = "300"
+	wider.Before, wider.Whole = "300", true
 	for _, g := range []state.Gap{unknown, known, wider} {
 		if err := w.state.AddGap(t.Context(), g); err != nil {
 			t.Fatal(err)

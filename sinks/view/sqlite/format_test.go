@@ -71,7 +71,7 @@ func TestFileOfLayout1(t *testing.T) {
 	if m, err := s.Memory(t.Context()); err != nil || m.Born.IsZero() || m.Forgets {
 		t.Errorf("the memory is %+v, %v", m, err)
 	}
-	if got, want := query(t, path, "PRAGMA user_version"), "user_version\n2"; got != want {
+	if got, want := query(t, path, "PRAGMA user_version"), "user_version\n3"; got != want {
 		t.Errorf("the layout is %s, want %s", got, want)
 	}
 	open(t, path, sqlite.Options{}) // and again
@@ -99,6 +99,9 @@ func TestFileOfLayout1IsRead(t *testing.T) {
 	}
 	for m, err := range s.State("shop").Marks(t.Context(), "") {
 		t.Errorf("a mark %v, %v", m, err)
+	}
+	for g, err := range s.State("shop").Gaps(t.Context()) {
+		t.Errorf("a gap %v, %v", g, err)
 	}
 	if held, err := s.State("shop").Held(t.Context(), "crm", []pipeline.Key{"a"}); err != nil || held[0] {
 		t.Errorf("held %v, %v", held, err)
