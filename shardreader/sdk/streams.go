@@ -11,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/internal/awshttp"
 )
 
 // Streams is the Streams API through the AWS SDK. It is safe for concurrent use.
@@ -144,3 +145,6 @@ func viewType(t types.StreamViewType) pipeline.ViewType {
 	}
 	return pipeline.ViewUnknown
 }
+
+// keepRequestBody gives a call's HTTP client a request body that nobody can close.
+func keepRequestBody(o *dynamodbstreams.Options) { o.HTTPClient = awshttp.KeepBody(o.HTTPClient) }

@@ -34,6 +34,8 @@ var allowed = map[string][]string{
 	"shardreader/worker":     {"pipeline", "shardreader", "shardreader/leases"},
 
 	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
+	"shardreader/internal/awserr":   {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go"},
+	"shardreader/internal/awshttp":  {},
 
 	"sinks":                           {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
 	"sinks/view":                      {"pipeline", "pipeline/template", "sinks/state"},

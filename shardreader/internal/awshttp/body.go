@@ -1,25 +1,27 @@
-package sdk
+// Package awshttp stands between the AWS SDK and its HTTP client.
+package awshttp
 
 import (
 	"bytes"
 	"fmt"
 	"io"
 	"net/http"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
-// keepRequestBody gives a call's HTTP client a request body that nobody can close.
+// Doer is an HTTP client, as the SDK's packages have it.
+type Doer interface {
+	Do(req *http.Request) (*http.Response, error)
+}
+
+// KeepBody gives a client request bodies that nobody can close.
 //
 // The SDK closes the body as soon as the client returns, and net/http may still be
 // writing it then: an answer can come before the request is fully sent. The
 // write fails, the connection closes while the answer is being read, and a long
 // run sees a cut answer now and then.
-func keepRequestBody(o *dynamodbstreams.Options) {
-	o.HTTPClient = bodyKeeper{o.HTTPClient}
-}
+func KeepBody(client Doer) Doer { return bodyKeeper{client} }
 
-type bodyKeeper struct{ client dynamodbstreams.HTTPClient }
+type bodyKeeper struct{ client Doer }
 
 // Do sends a copy of the request, its body a buffer of its own.
 func (k bodyKeeper) Do(req *http.Request) (*http.Response, error) {
