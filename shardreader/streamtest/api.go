@@ -2,6 +2,7 @@ package streamtest
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
@@ -11,73 +12,134 @@ var _ shardreader.API = (*Server)(nil)
 
 // ListStreams implements [shardreader.API].
 func (s *Server) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
-	return call(ctx, s, "ListStreams", "of table "+table, func(Fault) (shardreader.StreamPage, *failure) {
-		return s.listStreams(table, after), nil
-	})
+	return s.As("").ListStreams(ctx, table, after)
 }
 
 // DescribeStream implements [shardreader.API].
 func (s *Server) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
-	return call(ctx, s, "DescribeStream", q.StreamARN, func(Fault) (shardreader.StreamDescription, *failure) {
-		return s.describeStream(q)
-	})
+	return s.As("").DescribeStream(ctx, q)
 }
 
 // GetShardIterator implements [shardreader.API].
 func (s *Server) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
-	return call(ctx, s, "GetShardIterator", "shard "+at.Shard, func(Fault) (string, *failure) {
-		return s.getShardIterator(at)
-	})
+	return s.As("").GetShardIterator(ctx, at)
 }
 
 // GetRecords implements [shardreader.API].
 func (s *Server) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
-	subject := "shard " + q.Shard
-	var fault Fault
-	body, err := call(ctx, s, "GetRecords", subject, func(f Fault) ([]byte, *failure) {
-		fault = f
-		return s.getRecords(q)
+	return s.As("").GetRecords(ctx, q)
+}
+
+// ListStreams implements [shardreader.API].
+func (r *Reader) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
+	c := called{Call{Op: "ListStreams", Reader: r.name}, "of table " + table}
+	return call(ctx, r.server, c, wireStreams, func() (shardreader.StreamPage, *failure) {
+		return r.server.listStreams(table, after, r.server.o.PageShards)
+	})
+}
+
+// DescribeStream implements [shardreader.API].
+func (r *Reader) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
+	c := called{Call{Op: "DescribeStream", Reader: r.name, Stream: q.StreamARN, Shard: q.ChildrenOf}, q.StreamARN}
+	return call(ctx, r.server, c, wireDescription, func() (shardreader.StreamDescription, *failure) {
+		return r.server.describeStream(q, r.server.o.PageShards)
+	})
+}
+
+// GetShardIterator implements [shardreader.API].
+func (r *Reader) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
+	c := called{Call{Op: "GetShardIterator", Reader: r.name, Stream: at.StreamARN, Shard: at.Shard}, "shard " + at.Shard}
+	return call(ctx, r.server, c, wireIterator, func() (string, *failure) {
+		return r.server.getShardIterator(at)
+	})
+}
+
+// GetRecords implements [shardreader.API].
+func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+	s := r.server
+	it, wrong := parseIterator(q.Iterator)
+	c := called{Call{Op: "GetRecords", Reader: r.name, Stream: it.stream, Shard: it.shard}, "shard " + q.Shard}
+	b, fault, err := begin(ctx, s, c, func() (body, *failure) {
+		if wrong != nil {
+			return nil, wrong
+		}
+		limit := s.o.PageRecords
+		if q.Limit > 0 {
+			limit = min(limit, q.Limit)
+		}
+		return s.getRecords(it, limit)
 	})
 	if err != nil {
 		return pipeline.Answer{}, err
 	}
-	if fault.Body != nil {
-		body = fault.Body(body)
-	}
 	if fault.Cut != nil {
-		return pipeline.Answer{}, &shardreader.Error{Op: "GetRecords", Subject: subject, Err: pipeline.Transient(fault.Cut)}
+		return pipeline.Answer{}, c.failed(pipeline.Transient(fault.Cut))
 	}
 	o := s.o.Decoder
 	o.StreamARN, o.Shard = q.StreamARN, q.Shard
-	answer, err := pipeline.NewDecoder(o).DecodeAnswer(body)
+	answer, err := pipeline.NewDecoder(o).DecodeAnswer(fault.change(b).bytes())
 	if err != nil {
 		answer.NextIterator, answer.Ended = "", false
-		return answer, &shardreader.Error{Op: "GetRecords", Subject: subject, Err: pipeline.Transient(err)}
+		return answer, c.failed(pipeline.Transient(err))
 	}
 	return answer, nil
 }
 
-// call runs an operation, or the fault that waits for it.
-func call[T any](ctx context.Context, s *Server, op, subject string, do func(Fault) (T, *failure)) (T, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// called is a call with what it is about, for people.
+type called struct {
+	Call
+	subject string
+}
+
+func (c called) failed(err error) *shardreader.Error {
+	return &shardreader.Error{Op: c.Op, Subject: c.subject, Err: err}
+}
+
+// call runs an operation whose answer is T, which a fault may break on its way.
+func call[T any](ctx context.Context, s *Server, c called, wire func(T) map[string]any, do func() (T, *failure)) (T, error) {
 	var none T
-	fault := s.begin(op)
+	out, fault, err := begin(ctx, s, c, do)
+	switch {
+	case err != nil:
+		return none, err
+	case fault.Cut != nil:
+		return none, c.failed(pipeline.Transient(fault.Cut))
+	case fault.Body != nil:
+		// What the SDK would make of a changed answer is its own matter: it is broken.
+		whole := bodyOf(wire(out)).bytes()
+		if string(fault.Body(whole)) != string(bodyOf(wire(out)).bytes()) {
+			return none, c.failed(pipeline.Transient(errBroken))
+		}
+	}
+	return out, nil
+}
+
+// begin runs an operation, or the fault that is to meet it.
+func begin[T any](ctx context.Context, s *Server, c called, do func() (T, *failure)) (out T, fault Fault, err error) {
+	var f *failure
 	if ctx.Err() != nil {
-		return none, &shardreader.Error{Op: op, Subject: subject, Err: context.Cause(ctx)}
+		return out, fault, c.failed(context.Cause(ctx))
 	}
-	if fault.Err != nil {
-		return none, &shardreader.Error{Op: op, Subject: subject, Err: pipeline.Transient(fault.Err)}
+	func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		fault = s.begin(c.Call)
+		if f = fault.failure(); f == nil && fault.Err == nil {
+			out, f = do()
+		}
+	}()
+	if fault.Delay > 0 {
+		if err := s.o.Sleep(ctx, fault.Delay); err != nil {
+			return out, fault, c.failed(err)
+		}
 	}
-	f := fault.failure()
-	var out T
-	if f == nil {
-		out, f = do(fault)
+	switch {
+	case fault.Err != nil:
+		return out, fault, c.failed(pipeline.Transient(fault.Err))
+	case f == nil:
+		return out, fault, nil
 	}
-	if f == nil {
-		return out, nil
-	}
-	e := &shardreader.Error{Op: op, Subject: subject, Err: f}
+	e := c.failed(f)
 	switch f.code {
 	case "ExpiredIteratorException":
 		e.Kind = shardreader.ErrExpiredIterator
@@ -91,5 +153,8 @@ func call[T any](ctx context.Context, s *Server, op, subject string, do func(Fau
 	default:
 		e.Err = pipeline.Transient(f)
 	}
-	return none, e
+	if fault.Cut != nil || fault.Body != nil && !json.Valid(fault.change(bodyOf(wireFailure(f))).bytes()) {
+		e.Kind, e.Err = nil, pipeline.Transient(errBroken) // nobody can read which error it was
+	}
+	return out, fault, e
 }

@@ -1,10 +1,9 @@
 package streamtest
 
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -20,6 +19,10 @@ var (
 
 // RoundTrip answers a request of the AWS SDK in process.
 func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
+	return s.roundTrip(req, "")
+}
+
+func (s *Server) roundTrip(req *http.Request, name string) (*http.Response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
@@ -31,10 +34,14 @@ func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		_ = req.Body.Close()
 	}
-	status, body, fault := s.answer(req.Header.Get("X-Amz-Target"), in)
+	status, b, fault := s.answer(req, name, in)
+	if err := s.delay(req.Context(), fault); err != nil {
+		return nil, err
+	}
 	if fault.Err != nil {
 		return nil, fault.Err
 	}
+	b = fault.change(b)
 	resp := &http.Response{
 		Status:        strconv.Itoa(status) + " " + http.StatusText(status),
 		StatusCode:    status,
@@ -42,12 +49,11 @@ func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
 		ProtoMajor:    1,
 		ProtoMinor:    1,
 		Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Requestid": {"TEST"}},
-		Body:          io.NopCloser(bytes.NewReader(body)),
-		ContentLength: int64(len(body)),
+		Body:          &reader{parts: b, err: fault.Cut},
+		ContentLength: int64(b.size()),
 		Request:       req,
 	}
 	if fault.Cut != nil {
-		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{fault.Cut}))
 		resp.ContentLength = -1
 	}
 	return resp, nil
@@ -59,140 +65,110 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	status, body, fault := s.answer(req.Header.Get("X-Amz-Target"), in)
-	if fault.Err != nil {
+	status, b, fault := s.answer(req, accessKey(req), in)
+	if err := s.delay(req.Context(), fault); err != nil || fault.Err != nil {
 		panic(http.ErrAbortHandler)
 	}
+	b = fault.change(b)
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.Header().Set("X-Amzn-Requestid", "TEST")
+	length := b.size()
 	if fault.Cut != nil {
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+		length++
 	}
+	w.Header().Set("Content-Length", strconv.Itoa(length))
 	w.WriteHeader(status)
-	if _, err := w.Write(body); err != nil || fault.Cut != nil {
+	for _, part := range b {
+		if _, err := w.Write(part); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if fault.Cut != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-type failing struct{ err error }
+// accessKey is the key that a request is signed with, "" where it is not.
+func accessKey(req *http.Request) string {
+	_, credential, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
+	key, _, _ := strings.Cut(credential, "/")
+	return key
+}
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
-
-// failure is the error answer that a fault asks for, if it does.
-func (f Fault) failure() *failure {
-	if f.Code == "" {
+func (s *Server) delay(ctx context.Context, f Fault) error {
+	if f.Delay <= 0 {
 		return nil
 	}
-	status := f.Status
-	if status == 0 {
-		status = http.StatusBadRequest
-		if f.Code == "InternalServerError" {
-			status = http.StatusInternalServerError
-		}
-	}
-	return &failure{code: f.Code, message: "injected", status: status}
+	return s.o.Sleep(ctx, f.Delay)
 }
 
-// answer is the status and body of one call.
-func (s *Server) answer(target string, in []byte) (int, []byte, Fault) {
-	op := strings.TrimPrefix(target, "DynamoDBStreams_20120810.")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fault := s.begin(op)
-	body, f := []byte(nil), fault.failure()
-	if f == nil {
-		body, f = s.dispatch(op, in)
-	}
-	if f != nil {
-		b, err := json.Marshal(map[string]string{"__type": "com.amazonaws.dynamodb.v20120810#" + f.code, "message": f.message})
-		if err != nil {
-			panic(err) // strings
-		}
-		return f.status, b, fault
-	}
-	if fault.Body != nil {
-		body = fault.Body(body)
-	}
-	return http.StatusOK, body, fault
-}
-
-// request holds the members of all requests; their names are matched without case.
-type request struct {
-	TableName, ExclusiveStartStreamArn string
-	StreamArn, ExclusiveStartShardID   string
-	ShardFilter                        struct{ ShardID string }
-	ShardID, SequenceNumber            string
-	ShardIteratorType                  shardreader.IteratorType
-	ShardIterator                      string
-	Limit                              int
-}
-
-func (s *Server) dispatch(op string, in []byte) ([]byte, *failure) {
+// answer is the status and body of one call, and the fault that it meets.
+func (s *Server) answer(req *http.Request, name string, in []byte) (status int, b body, fault Fault) {
+	c := Call{Op: strings.TrimPrefix(req.Header.Get("X-Amz-Target"), "DynamoDBStreams_20120810."), Reader: name}
 	var r request
+	var wrong *failure
 	if err := json.Unmarshal(in, &r); err != nil {
-		return nil, &failure{code: "SerializationException", message: err.Error(), status: http.StatusBadRequest}
+		wrong = &failure{code: "SerializationException", message: "the request is no JSON that belongs to this operation"}
 	}
-	var out any
-	var f *failure
+	c.Stream, c.Shard = r.StreamArn, r.ShardID
+	if wrong == nil && c.Op == "GetRecords" {
+		r.iterator, wrong = parseIterator(r.ShardIterator)
+		c.Stream, c.Shard = r.iterator.stream, r.iterator.shard
+	}
+	var encode func() body
+	f := func() (f *failure) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		fault = s.begin(c)
+		switch f = fault.failure(); {
+		case f != nil || fault.Err != nil:
+		case wrong != nil:
+			f = wrong
+		default:
+			encode, f = s.run(c.Op, r)
+		}
+		return f
+	}()
+	switch {
+	case f != nil:
+		return cmp.Or(f.status, http.StatusBadRequest), bodyOf(wireFailure(f)), fault
+	case encode != nil:
+		b = encode()
+	}
+	return http.StatusOK, b, fault
+}
+
+// run runs an operation. What it returns encodes the answer, which needs no lock.
+func (s *Server) run(op string, r request) (encode func() body, f *failure) {
 	switch op {
 	case "ListStreams":
-		out = wireStreams(s.listStreams(r.TableName, r.ExclusiveStartStreamArn))
+		limit, f := r.limit(s.o.PageShards, 100)
+		if f != nil {
+			return nil, f
+		}
+		page, f := s.listStreams(r.TableName, r.ExclusiveStartStreamArn, limit)
+		return func() body { return bodyOf(wireStreams(page)) }, f
 	case "DescribeStream":
-		var d shardreader.StreamDescription
-		d, f = s.describeStream(shardreader.DescribeQuery{StreamARN: r.StreamArn, After: r.ExclusiveStartShardID, ChildrenOf: r.ShardFilter.ShardID})
-		out = wireDescription(d)
+		limit, f := r.limit(s.o.PageShards, 100)
+		if f != nil {
+			return nil, f
+		}
+		q := shardreader.DescribeQuery{StreamARN: r.StreamArn, After: r.ExclusiveStartShardID}
+		if r.ShardFilter != nil {
+			q.ChildrenOf = r.ShardFilter.ShardID
+		}
+		d, f := s.describeStream(q, limit)
+		return func() body { return bodyOf(wireDescription(d)) }, f
 	case "GetShardIterator":
-		var it string
-		it, f = s.getShardIterator(shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType, Sequence: r.SequenceNumber})
-		out = map[string]string{"ShardIterator": it}
+		it, f := s.getShardIterator(shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType, Sequence: r.SequenceNumber})
+		return func() body { return bodyOf(wireIterator(it)) }, f
 	case "GetRecords":
-		return s.getRecords(shardreader.RecordsQuery{Iterator: r.ShardIterator, Limit: r.Limit})
-	default:
-		f = &failure{code: "UnknownOperationException", message: op, status: http.StatusBadRequest}
-	}
-	if f != nil {
-		return nil, f
-	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		return nil, &failure{code: "InternalServerError", message: err.Error(), status: http.StatusInternalServerError}
-	}
-	return b, nil
-}
-
-func wireStreams(p shardreader.StreamPage) map[string]any {
-	streams := []map[string]string{}
-	for _, st := range p.Streams {
-		streams = append(streams, map[string]string{"StreamArn": st.ARN, "TableName": st.Table, "StreamLabel": st.Label})
-	}
-	out := map[string]any{"Streams": streams}
-	if p.After != "" {
-		out["LastEvaluatedStreamArn"] = p.After
-	}
-	return out
-}
-
-func wireDescription(d shardreader.StreamDescription) map[string]any {
-	shards := []map[string]any{}
-	for _, sh := range d.Shards {
-		r := map[string]string{"StartingSequenceNumber": sh.First}
-		if sh.Last != "" {
-			r["EndingSequenceNumber"] = sh.Last
+		limit, f := r.limit(s.o.PageRecords, 1000)
+		if f != nil {
+			return nil, f
 		}
-		shard := map[string]any{"ShardId": sh.ID, "SequenceNumberRange": r}
-		if sh.Parent != "" {
-			shard["ParentShardId"] = sh.Parent
-		}
-		shards = append(shards, shard)
+		b, f := s.getRecords(r.iterator, limit)
+		return func() body { return b }, f
 	}
-	desc := map[string]any{
-		"StreamArn": d.ARN, "TableName": d.Table, "StreamLabel": d.Label, "StreamStatus": d.Status,
-		"StreamViewType": d.ViewType.String(), "CreationRequestDateTime": d.Created.Unix(), "Shards": shards,
-	}
-	if d.After != "" {
-		desc["LastEvaluatedShardId"] = d.After
-	}
-	return map[string]any{"StreamDescription": desc}
+	return nil, &failure{code: "UnknownOperationException", message: op}
 }
-
-// ErrReset is a connection that breaks, for [Fault.Err] and [Fault.Cut].
-var ErrReset = fmt.Errorf("read: %w", errors.New("connection reset by peer"))

@@ -1,19 +1,19 @@
 package streamtest
 
 import (
-	"encoding/json"
-	"fmt"
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
 // listStreams is one page. The lock is held, here and below.
-func (s *Server) listStreams(table, after string) shardreader.StreamPage {
+func (s *Server) listStreams(table, after string, limit int) (shardreader.StreamPage, *failure) {
 	var page shardreader.StreamPage
+	s.forget()
 	skip := after != ""
 	for _, st := range s.streams {
 		if skip {
@@ -23,66 +23,59 @@ func (s *Server) listStreams(table, after string) shardreader.StreamPage {
 		if table != "" && st.ref.Table != table {
 			continue
 		}
-		if len(page.Streams) == s.o.PageShards {
+		if len(page.Streams) == limit {
 			page.After = page.Streams[len(page.Streams)-1].ARN
 			break
 		}
 		page.Streams = append(page.Streams, st.ref)
 	}
-	return page
+	return page, nil
 }
 
-func (s *Server) describeStream(q shardreader.DescribeQuery) (shardreader.StreamDescription, *failure) {
+func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardreader.StreamDescription, *failure) {
 	st, f := s.stream(q.StreamARN)
 	if f != nil {
 		return shardreader.StreamDescription{}, f
 	}
-	d := shardreader.StreamDescription{StreamRef: st.ref, Status: st.status, ViewType: pipeline.NewAndOldImages, Created: st.enabled}
-	skip := q.After != ""
-	for _, sh := range st.shards {
-		if skip {
-			skip = sh.id != q.After
+	d := shardreader.StreamDescription{StreamRef: st.ref, Status: st.status, ViewType: st.view, Created: st.enabled}
+	from := st.shards
+	if q.ChildrenOf != "" {
+		switch s.o.ChildFilter {
+		case FilterHonoured:
+			from = st.children[q.ChildrenOf]
+		case FilterEmpty:
+			from = nil
+		case FilterRefused:
+			return shardreader.StreamDescription{}, invalid("Unsupported parameter: ShardFilter")
+		}
+	}
+	at, step := 0, 1
+	if s.o.NewestFirst {
+		at, step = len(from)-1, -1
+	}
+	if q.After != "" {
+		order, ok := st.order[q.After]
+		if !ok {
+			return shardreader.StreamDescription{}, invalid("Invalid ExclusiveStartShardId")
+		}
+		var there bool
+		at, there = slices.BinarySearchFunc(from, order, func(sh *shard, order int) int { return cmp.Compare(sh.order, order) })
+		if there || step < 0 {
+			at += step
+		}
+	}
+	for now := s.o.Now(); at >= 0 && at < len(from); at += step {
+		sh, ok := from[at].listing(&s.o, now)
+		if !ok {
 			continue
 		}
-		if q.ChildrenOf != "" && sh.parent != q.ChildrenOf {
-			continue
-		}
-		if len(d.Shards) == s.o.PageShards {
+		if len(d.Shards) == limit {
 			d.After = d.Shards[len(d.Shards)-1].ID
 			break
 		}
-		d.Shards = append(d.Shards, shardreader.Shard{ID: sh.id, Parent: sh.parent, First: sh.first, Last: sh.last()})
+		d.Shards = append(d.Shards, sh)
 	}
 	return d, nil
-}
-
-// iterator is a position that GetRecords takes. As text its fields are joined by |.
-type iterator struct {
-	stream, shard string
-	index         int // of the next record, trimmed ones counted
-	empty         int // pages given empty here so far
-	made          time.Time
-}
-
-func (i iterator) String() string {
-	return fmt.Sprintf("%s|%s|%d|%d|%d", i.stream, i.shard, i.index, i.empty, i.made.UnixMilli())
-}
-
-func parseIterator(text string) (iterator, *failure) {
-	wrong := &failure{code: "ValidationException", message: "Invalid ShardIterator", status: 400}
-	f := strings.Split(text, "|")
-	if len(f) != 5 {
-		return iterator{}, wrong
-	}
-	var n [3]int64
-	for k := range n {
-		v, err := strconv.ParseInt(f[k+2], 10, 64)
-		if err != nil {
-			return iterator{}, wrong
-		}
-		n[k] = v
-	}
-	return iterator{f[0], f[1], int(n[0]), int(n[1]), time.UnixMilli(n[2])}, nil
 }
 
 func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failure) {
@@ -94,36 +87,36 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	if f != nil {
 		return "", f
 	}
-	it := iterator{stream: at.StreamARN, shard: at.Shard, made: time.Now()}
+	it := iterator{stream: at.StreamARN, shard: at.Shard, made: s.o.Now()}
 	switch at.Type {
 	case shardreader.TrimHorizon:
-		it.index = sh.trimmed
+		it.index = sh.horizon
 	case shardreader.Latest:
 		it.index = len(sh.records)
 	case shardreader.AtSequence, shardreader.AfterSequence:
-		for it.index < len(sh.records) {
-			c := pipeline.CompareSequence(sh.records[it.index].sequence, at.Sequence)
-			if c > 0 || c == 0 && at.Type == shardreader.AtSequence {
-				break
-			}
+		n, ok := parseSequence(at.Sequence)
+		if !ok {
+			return "", invalid("Invalid SequenceNumber")
+		}
+		if n < sh.first || n > max(sh.last(), sh.first) {
+			return "", invalid("Invalid SequenceNumber: it is not of shard %s", at.Shard)
+		}
+		it.index = sh.behind(n)
+		held := it.index // what the number stands for has to be there, in the strict way
+		if at.Type == shardreader.AfterSequence && it.index < len(sh.records) && sh.records[it.index].number == n {
 			it.index++
 		}
-		// Behind the last of the trimmed records nothing is missing.
-		if it.index < sh.trimmed {
-			return "", &failure{code: "TrimmedDataAccessException", message: "the sequence number is older than the trim horizon", status: 400}
+		if it.index < sh.horizon || s.o.StrictTrim && held < sh.horizon {
+			return "", trimmed("the sequence number")
 		}
 	default:
-		return "", &failure{code: "ValidationException", message: fmt.Sprintf("unknown shard iterator type %q", at.Type), status: 400}
+		return "", invalid("Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, TRIM_HORIZON]", at.Type)
 	}
 	return it.String(), nil
 }
 
 // getRecords is the body of an answer.
-func (s *Server) getRecords(q shardreader.RecordsQuery) ([]byte, *failure) {
-	it, f := parseIterator(q.Iterator)
-	if f != nil {
-		return nil, f
-	}
+func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	st, f := s.stream(it.stream)
 	if f != nil {
 		return nil, f
@@ -132,33 +125,66 @@ func (s *Server) getRecords(q shardreader.RecordsQuery) ([]byte, *failure) {
 	if f != nil {
 		return nil, f
 	}
+	now := s.o.Now()
 	switch {
-	case time.Since(it.made) > s.o.IteratorLife:
-		return nil, &failure{code: "ExpiredIteratorException", message: "Iterator expired", status: 400}
-	case it.index < sh.trimmed:
-		return nil, &failure{code: "TrimmedDataAccessException", message: "the iterator is older than the trim horizon", status: 400}
+	case now.Sub(it.made) > s.o.IteratorLife:
+		return nil, &failure{code: "ExpiredIteratorException", message: "Iterator expired: it is too old"}
+	case it.index < sh.horizon:
+		return nil, trimmed("the iterator")
 	}
-	var raws []string
-	next := iterator{stream: it.stream, shard: it.shard, index: it.index, made: time.Now()}
+	next := iterator{stream: it.stream, shard: it.shard, index: it.index, made: now}
+	var room [2][]byte
+	parts := room[:0]
 	if it.empty < s.o.EmptyPages && it.index < len(sh.records) {
 		next.empty = it.empty + 1
 	} else {
-		limit := s.o.PageRecords
-		if q.Limit > 0 {
-			limit = min(limit, q.Limit)
-		}
-		for _, r := range sh.records[it.index:min(it.index+limit, len(sh.records))] {
-			raws = append(raws, r.raw)
-			next.index++
-		}
+		parts, next.index = sh.page(parts, it.index, limit, s.o.PageBytes)
 	}
-	body := `{"Records":[` + strings.Join(raws, ",") + `]`
-	if !sh.closed || next.index < len(sh.records) {
-		text, err := json.Marshal(next.String())
-		if err != nil {
-			panic(err) // a string
+	b := make(body, 0, 2*len(parts)+2)
+	b = append(b, []byte(`{"Records":[`))
+	for i, part := range parts {
+		if i > 0 {
+			b = append(b, []byte{','})
 		}
-		body += `,"NextShardIterator":` + string(text)
+		b = append(b, part)
 	}
-	return []byte(body + "}"), nil
+	if sh.closed() && next.index == len(sh.records) && (!s.o.EmptyEnd || next.index == it.index) {
+		return append(b, []byte(`]}`)), nil
+	}
+	end := make([]byte, 0, 192)
+	end = append(end, `],"NextShardIterator":"`...)
+	return append(b, append(next.append(end), `"}`...)), nil
+}
+
+// iterator is a position that GetRecords takes. As text its fields are joined by |;
+// no character of it needs escapes in JSON.
+type iterator struct {
+	stream, shard string
+	index         int // of the next record, trimmed ones counted
+	empty         int // pages given empty here so far
+	made          time.Time
+}
+
+func (i iterator) String() string { return string(i.append(make([]byte, 0, 160))) }
+
+func (i iterator) append(dst []byte) []byte {
+	dst = append(append(dst, i.stream...), "|1|"...)
+	dst = append(append(dst, i.shard...), '|')
+	dst = append(strconv.AppendInt(dst, int64(i.index), 10), '|')
+	dst = append(strconv.AppendInt(dst, int64(i.empty), 10), '|')
+	return strconv.AppendInt(dst, i.made.UnixNano(), 10)
+}
+
+func parseIterator(text string) (iterator, *failure) {
+	f := strings.Split(text, "|")
+	if len(f) != 6 || f[1] != "1" {
+		return iterator{}, invalid("Invalid ShardIterator")
+	}
+	index, err1 := strconv.Atoi(f[3])
+	empty, err2 := strconv.Atoi(f[4])
+	made, err3 := strconv.ParseInt(f[5], 10, 64)
+	if err1 != nil || err2 != nil || err3 != nil || index < 0 {
+		return iterator{}, invalid("Invalid ShardIterator")
+	}
+	return iterator{stream: f[0], shard: f[2], index: index, empty: empty, made: time.Unix(0, made)}, nil
 }

@@ -2,6 +2,8 @@ package streamtest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -9,112 +11,147 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Options shape a server.
-type Options struct {
-	Decoder      pipeline.DecoderOptions // of the pages that GetRecords returns
-	PageRecords  int                     // records a page. Default: 1000
-	PageShards   int                     // shards and streams a page. Default: 100
-	EmptyPages   int                     // pages that come empty before each page with records. Default: 0
-	IteratorLife time.Duration           // Default: 15m
-}
-
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
-	o       Options
-	mu      sync.Mutex // guards all below, and the streams
-	streams []*Stream
-	faults  map[string][]Fault
-	calls   map[string]int
-	records int // ever put, for sequence numbers
+	o Options
+
+	mu      sync.Mutex // guards all below, and the streams and tables
+	streams []*Stream  // oldest first
+	byARN   map[string]*Stream
+	labels  map[string]time.Time // of the newest stream ever, by table
+	tables  map[string]*Table
+	minted  sequence
+	shards  int // ever made, for their ids
+	calls   map[string]*operation
+	failing func(Call) Fault
+	most    int    // readers of one shard in one second
+	where   string // that shard
 }
 
 // New makes a server without streams.
 func New(o Options) *Server {
-	if o.PageRecords <= 0 {
-		o.PageRecords = 1000
+	return &Server{
+		o:      o.withDefaults(),
+		byARN:  make(map[string]*Stream),
+		labels: make(map[string]time.Time),
+		tables: make(map[string]*Table),
+		calls:  make(map[string]*operation),
+		minted: firstSequence,
 	}
-	if o.PageShards <= 0 {
-		o.PageShards = 100
-	}
-	if o.IteratorLife <= 0 {
-		o.IteratorLife = 15 * time.Minute
-	}
-	return &Server{o: o, faults: make(map[string][]Fault), calls: make(map[string]int)}
 }
 
-// Fault is one call that goes wrong.
-type Fault struct {
-	Code   string              // the answer is this error: ThrottlingException, ...
-	Status int                 // HTTP status of that error. Default: 500 for InternalServerError, else 400
-	Err    error               // there is no answer, the connection fails
-	Body   func([]byte) []byte // the answer's body is changed on its way
-	Cut    error               // reading the body ends with this error behind what Body leaves
+// StreamOptions shape a stream.
+type StreamOptions struct {
+	Shards int               // that it starts with. Default: 1
+	View   pipeline.ViewType // Default: NewAndOldImages
 }
 
-// Fail makes the next calls of an operation (GetRecords, ...) go wrong, one a fault.
-func (s *Server) Fail(op string, faults ...Fault) {
+// AddStream enables a stream, with one open shard and both images, on a table.
+func (s *Server) AddStream(table string) *Stream { return s.Enable(table, StreamOptions{}) }
+
+// Enable enables a stream on a table. Its label is the time, or a second after the
+// label of the stream before it. Streams that the table has already stay as they
+// are: [Stream.Disable] ends them, as a table has one enabled stream only.
+func (s *Server) Enable(table string, o StreamOptions) *Stream {
+	if table == "" || strings.Trim(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" {
+		panic(fmt.Sprintf("streamtest: %q cannot be a table's name", table))
+	}
+	if o.View == pipeline.ViewUnknown {
+		o.View = pipeline.NewAndOldImages
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults[op] = append(s.faults[op], faults...)
-}
-
-// Calls counts the calls of an operation so far, failed ones too.
-func (s *Server) Calls(op string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.calls[op]
-}
-
-// begin counts a call and takes its fault, if one waits. The lock is held.
-func (s *Server) begin(op string) Fault {
-	s.calls[op]++
-	waiting := s.faults[op]
-	if len(waiting) == 0 {
-		return Fault{}
+	enabled := s.o.Now().UTC().Truncate(time.Millisecond)
+	if before, ok := s.labels[table]; ok && before.Add(time.Second).After(enabled) {
+		enabled = before.Add(time.Second)
 	}
-	s.faults[op] = waiting[1:]
-	return waiting[0]
-}
-
-// AddStream enables a stream, with one open shard, on a table. A stream added
-// later is newer.
-func (s *Server) AddStream(table string) *Stream {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	enabled := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(len(s.streams)) * time.Hour)
 	label := enabled.Format("2006-01-02T15:04:05.000")
 	st := &Stream{
-		server:  s,
-		status:  shardreader.Enabled,
-		enabled: enabled,
+		server: s,
 		ref: shardreader.StreamRef{
-			ARN:   fmt.Sprintf("arn:aws:dynamodb:eu-central-1:123456789012:table/%s/stream/%s", table, label),
+			ARN:   "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table + "/stream/" + label,
 			Table: table,
 			Label: label,
 		},
+		status:   shardreader.Enabled,
+		view:     o.View,
+		enabled:  enabled,
+		byID:     make(map[string]*shard),
+		order:    make(map[string]int),
+		children: make(map[string][]*shard),
 	}
 	s.streams = append(s.streams, st)
-	st.addShard("")
+	s.byARN[st.ref.ARN] = st
+	s.labels[table] = enabled
+	for _, r := range whole.split(max(o.Shards, 1)) {
+		st.writable = append(st.writable, st.addShard("", r))
+	}
+	if t := s.tables[table]; t != nil {
+		t.stream = st
+	}
 	return st
+}
+
+// Streams are the streams that are listed, oldest first.
+func (s *Server) Streams() []*Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget()
+	return slices.Clone(s.streams)
+}
+
+// stream finds a stream. The lock is held, here and below.
+func (s *Server) stream(arn string) (*Stream, *failure) {
+	st := s.byARN[arn]
+	if st != nil && s.expired(st.disabled) {
+		s.forget()
+		st = nil
+	}
+	if st == nil {
+		return nil, notFound("Requested resource not found: Stream: %s not found", arn)
+	}
+	st.age()
+	return st, nil
+}
+
+// forget drops the streams that were disabled too long ago.
+func (s *Server) forget() {
+	s.streams = slices.DeleteFunc(s.streams, func(st *Stream) bool {
+		gone := s.expired(st.disabled)
+		if gone {
+			delete(s.byARN, st.ref.ARN)
+		}
+		return gone
+	})
+}
+
+// expired tells whether what ended at that time is kept no longer; zero has not ended.
+func (s *Server) expired(ended time.Time) bool {
+	return !ended.IsZero() && s.o.Now().Sub(ended) > s.o.Retention
+}
+
+// next mints a sequence number.
+func (s *Server) next() sequence {
+	s.minted += sequenceStep
+	return s.minted
 }
 
 // failure is an error answer.
 type failure struct {
 	code, message string
-	status        int
+	status        int // Default: 400
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.message }
 
 func notFound(format string, args ...any) *failure {
-	return &failure{code: "ResourceNotFoundException", message: fmt.Sprintf(format, args...), status: 400}
+	return &failure{code: "ResourceNotFoundException", message: fmt.Sprintf(format, args...)}
 }
 
-func (s *Server) stream(arn string) (*Stream, *failure) {
-	for _, st := range s.streams {
-		if st.ref.ARN == arn {
-			return st, nil
-		}
-	}
-	return nil, notFound("Requested resource not found: Stream: %s not found", arn)
+func invalid(format string, args ...any) *failure {
+	return &failure{code: "ValidationException", message: fmt.Sprintf(format, args...)}
+}
+
+func trimmed(what string) *failure {
+	return &failure{code: "TrimmedDataAccessException", message: what + " is older than the trim horizon"}
 }

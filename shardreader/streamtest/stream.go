@@ -1,140 +1,178 @@
 package streamtest
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Stream is one stream of a [Server].
+// Stream is one stream of a [Server]. Its methods panic when they are given a shard
+// that it does not have.
 type Stream struct {
-	server  *Server
+	server  *Server // whose lock guards all below
 	ref     shardreader.StreamRef
 	status  shardreader.StreamStatus
+	view    pipeline.ViewType
 	enabled time.Time
-	shards  []*shard
-	made    int
-}
 
-type shard struct {
-	id, parent string
-	first      string // sequence number at which it starts
-	closed     bool
-	trimmed    int // records gone from its start
-	records    []stored
-}
-
-type stored struct{ sequence, raw string }
-
-// Record is a record to put. Images and keys are DynamoDB JSON.
-type Record struct {
-	Event     string // Default: INSERT where there is no Old, MODIFY with both images, REMOVE without New
-	Keys      string // required, unless Raw is set
-	Old, New  string // Default: none
-	Principal string // of a service's userIdentity. Default: none
-	Raw       string // the whole record as it is to be sent; Sequence numbers are then Raw's own matter
+	disabled time.Time           // zero while it is enabled
+	shards   []*shard            // that are there, in the order of their making
+	byID     map[string]*shard   // the same
+	children map[string][]*shard // the same, by their parent
+	order    map[string]int      // of all shards ever made, by id
+	writable []*shard            // the open ones, by the keys that they own
+	closing  []*shard            // in the order of their closing: the next to age
+	last     int64               // creation time of the newest shard, Unix milliseconds
 }
 
 // ARN is the stream's ARN.
 func (st *Stream) ARN() string { return st.ref.ARN }
 
-// Shards are the ids of the shards that are listed, oldest first.
-func (st *Stream) Shards() []string {
-	st.server.mu.Lock()
-	defer st.server.mu.Unlock()
-	var ids []string
-	for _, sh := range st.shards {
-		ids = append(ids, sh.id)
-	}
-	return ids
-}
+// Table is the name of the stream's table.
+func (st *Stream) Table() string { return st.ref.Table }
 
 // Put appends records to an open shard and returns their sequence numbers.
 func (st *Stream) Put(shardID string, records ...Record) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	sh := st.must(shardID)
-	if sh.closed {
+	if sh.closed() {
 		panic("streamtest: Put into the closed shard " + shardID)
 	}
-	var sequences []string
-	for _, r := range records {
-		seq := st.server.nextSequence()
-		raw := r.Raw
-		if raw == "" {
-			raw = r.render(seq)
-		}
-		sh.records = append(sh.records, stored{seq, raw})
-		sequences = append(sequences, seq)
+	sequences := make([]string, len(records))
+	for i, r := range records {
+		sequences[i] = st.append(sh, r).text()
 	}
 	return sequences
 }
 
-// Split closes a shard and opens n children of it; their ids are returned.
+// append writes a record. The lock is held, here and below.
+func (st *Stream) append(sh *shard, r Record) sequence {
+	n, now := sh.next(st.server), st.server.o.Now()
+	sh.append(n, now.UnixNano(), func(dst []byte) []byte { return r.append(dst, n, now.Unix(), st.view) })
+	return n
+}
+
+// Split closes a shard and opens n children of it, which share its keys; their
+// ids are returned.
 func (st *Stream) Split(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	st.must(shardID).closed = true
-	var ids []string
-	for range n {
-		ids = append(ids, st.addShard(shardID).id)
+	return names(st.split(st.must(shardID), n))
+}
+
+// Rollover closes a shard and opens one child of it, as the service does to each
+// shard every few hours.
+func (st *Stream) Rollover(shardID string) string { return st.Split(shardID, 1)[0] }
+
+// SplitBelow is Split into children whose sequence numbers start below the
+// parent's. The service never does that, and versions rest on it: a reader has to
+// notice, and to stop.
+func (st *Stream) SplitBelow(shardID string, n int) []string {
+	st.server.mu.Lock()
+	defer st.server.mu.Unlock()
+	parent := st.must(shardID)
+	children := st.split(parent, n)
+	for _, sh := range children {
+		sh.back = sh.first - parent.first + 100*sequenceStep
+		sh.first -= sh.back
 	}
-	return ids
+	return names(children)
 }
 
-// Trim drops the oldest n records of a shard.
-func (st *Stream) Trim(shardID string, n int) {
-	st.server.mu.Lock()
-	defer st.server.mu.Unlock()
-	sh := st.must(shardID)
-	sh.trimmed = min(sh.trimmed+n, len(sh.records))
+func (st *Stream) split(parent *shard, n int) []*shard {
+	if parent.closed() {
+		panic("streamtest: Split of the closed shard " + parent.id)
+	}
+	at := st.place(parent)
+	st.close(parent)
+	var made []*shard
+	for _, r := range parent.keys.split(n) {
+		made = append(made, st.addShard(parent.id, r))
+	}
+	st.writable = slices.Insert(st.writable, at, made...)
+	return made
 }
 
-// Drop makes a shard disappear.
-func (st *Stream) Drop(shardID string) {
-	st.server.mu.Lock()
-	defer st.server.mu.Unlock()
-	st.must(shardID)
-	st.shards = slices.DeleteFunc(st.shards, func(sh *shard) bool { return sh.id == shardID })
+// close closes an open shard.
+func (st *Stream) close(sh *shard) {
+	at := st.place(sh)
+	st.writable = slices.Delete(st.writable, at, at+1)
+	sh.ended = st.server.o.Now()
+	st.closing = append(st.closing, sh)
 }
 
-// Disable closes the stream and its shards, which stay readable.
+// Disable closes the stream and its shards, which stay readable until they are
+// too old.
 func (st *Stream) Disable() {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	st.status = shardreader.Disabled
-	for _, sh := range st.shards {
-		sh.closed = true
+	if !st.disabled.IsZero() {
+		return
+	}
+	st.status, st.disabled = shardreader.Disabled, st.server.o.Now()
+	for _, sh := range st.writable {
+		sh.ended = st.disabled
+	}
+	st.closing = append(st.closing, st.writable...)
+	st.writable = nil
+	if t := st.server.tables[st.ref.Table]; t != nil && t.stream == st {
+		t.stream = nil
 	}
 }
 
-func (st *Stream) addShard(parent string) *shard {
-	st.made++
+// SetStatus changes the status that is told, and nothing else: a stream is
+// ENABLING before it has records, and DISABLING while its shards are still open.
+func (st *Stream) SetStatus(status shardreader.StreamStatus) {
+	st.server.mu.Lock()
+	defer st.server.mu.Unlock()
+	st.status = status
+}
+
+// Delete makes the stream disappear, as it does 24 hours after it was disabled.
+func (st *Stream) Delete() {
+	st.Disable()
+	st.server.mu.Lock()
+	defer st.server.mu.Unlock()
+	st.server.streams = slices.DeleteFunc(st.server.streams, func(other *Stream) bool { return other == st })
+	delete(st.server.byARN, st.ref.ARN)
+}
+
+func (st *Stream) addShard(parent string, keys keyRange) *shard {
+	now := st.server.o.Now()
+	st.server.shards++
+	st.last = max(st.last+1, now.UnixMilli())
 	sh := &shard{
-		id:     fmt.Sprintf("shardId-%020d-%08x", st.enabled.UnixMilli()+int64(st.made), st.made),
+		id:     fmt.Sprintf("shardId-%020d-%08x", st.last, st.server.shards),
 		parent: parent,
-		first:  st.server.nextSequence(),
+		keys:   keys,
+		order:  len(st.order),
+		first:  st.server.next(),
+	}
+	if parent != "" && st.server.o.ListDelay > 0 {
+		sh.listed = now.Add(st.server.o.ListDelay)
 	}
 	st.shards = append(st.shards, sh)
+	st.byID[sh.id] = sh
+	st.order[sh.id] = sh.order
+	st.children[parent] = append(st.children[parent], sh)
 	return sh
 }
 
 func (st *Stream) find(shardID string) (*shard, *failure) {
-	for _, sh := range st.shards {
-		if sh.id == shardID {
-			return sh, nil
-		}
+	if sh := st.byID[shardID]; sh != nil {
+		sh.age(st.server.o.Now().Add(-st.server.o.Retention).UnixNano())
+		return sh, nil
 	}
 	return nil, notFound("Requested resource not found: Shard: %s in Stream: %s not found", shardID, st.ref.ARN)
 }
 
 // must finds a shard for a test that should know it.
 func (st *Stream) must(shardID string) *shard {
+	st.age()
 	sh, f := st.find(shardID)
 	if f != nil {
 		panic("streamtest: " + f.Error())
@@ -142,51 +180,10 @@ func (st *Stream) must(shardID string) *shard {
 	return sh
 }
 
-func (s *Server) nextSequence() string {
-	s.records++
-	return fmt.Sprintf("1%020d", s.records*100)
-}
-
-// last is the sequence number at which a closed shard ended.
-func (sh *shard) last() string {
-	switch {
-	case !sh.closed:
-		return ""
-	case len(sh.records) == 0:
-		return sh.first
+func names(shards []*shard) []string {
+	ids := make([]string, len(shards))
+	for i, sh := range shards {
+		ids[i] = sh.id
 	}
-	return sh.records[len(sh.records)-1].sequence
-}
-
-func (r Record) render(seq string) string {
-	event := r.Event
-	if event == "" {
-		switch {
-		case r.Old == "":
-			event = "INSERT"
-		case r.New == "":
-			event = "REMOVE"
-		default:
-			event = "MODIFY"
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `{"awsRegion":"eu-central-1","eventID":"event-%s","eventName":%q,"eventSource":"aws:dynamodb","eventVersion":"1.1","dynamodb":{"ApproximateCreationDateTime":%d,"Keys":%s`,
-		seq, event, time.Now().Unix(), cmp.Or(r.Keys, "{}"))
-	if r.New != "" {
-		b.WriteString(`,"NewImage":` + r.New)
-	}
-	if r.Old != "" {
-		b.WriteString(`,"OldImage":` + r.Old)
-	}
-	fmt.Fprintf(&b, `,"SequenceNumber":%q,"SizeBytes":%d,"StreamViewType":"NEW_AND_OLD_IMAGES"}`, seq, len(r.Keys)+len(r.New)+len(r.Old))
-	if r.Principal != "" {
-		p, err := json.Marshal(r.Principal)
-		if err != nil {
-			panic(err) // a string
-		}
-		fmt.Fprintf(&b, `,"userIdentity":{"PrincipalId":%s,"Type":"Service"}`, p)
-	}
-	b.WriteByte('}')
-	return b.String()
+	return ids
 }

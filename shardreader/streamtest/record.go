@@ -1,0 +1,76 @@
+package streamtest
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Record is a record to put. Images and keys are DynamoDB JSON. Images that the
+// stream's view type lacks are left out.
+type Record struct {
+	Event     string // Default: INSERT where there is no Old, MODIFY with both images, REMOVE without New
+	Keys      string // required, unless Raw is set
+	Old, New  string // Default: none
+	Principal string // of a service's userIdentity. Default: none
+	Raw       string // the whole record as it is to be sent; Sequence numbers are then Raw's own matter
+}
+
+// append writes the record as GetRecords gives it.
+func (r Record) append(dst []byte, n sequence, second int64, view pipeline.ViewType) []byte {
+	if r.Raw != "" {
+		return append(dst, r.Raw...)
+	}
+	event := r.Event
+	if event == "" {
+		switch {
+		case r.Old == "":
+			event = "INSERT"
+		case r.New == "":
+			event = "REMOVE"
+		default:
+			event = "MODIFY"
+		}
+	}
+	dst = append(dst, `{"awsRegion":"eu-central-1","eventID":"`...)
+	dst = appendID(dst, n)
+	dst = append(dst, `","eventName":`...)
+	dst = quote(dst, event)
+	dst = append(dst, `,"eventSource":"aws:dynamodb","eventVersion":"1.1","dynamodb":{"ApproximateCreationDateTime":`...)
+	dst = strconv.AppendInt(dst, second, 10)
+	dst = append(append(dst, `,"Keys":`...), cmp.Or(r.Keys, "{}")...)
+	size := len(r.Keys)
+	if r.New != "" && view.HasNew() {
+		dst = append(append(dst, `,"NewImage":`...), r.New...)
+		size += len(r.New)
+	}
+	if r.Old != "" && view.HasOld() {
+		dst = append(append(dst, `,"OldImage":`...), r.Old...)
+		size += len(r.Old)
+	}
+	dst = append(dst, `,"SequenceNumber":"`...)
+	dst = n.append(dst)
+	dst = append(dst, `","SizeBytes":`...)
+	dst = strconv.AppendInt(dst, int64(size), 10)
+	dst = append(append(dst, `,"StreamViewType":"`...), view.String()...)
+	dst = append(dst, `"}`...)
+	if r.Principal != "" {
+		dst = append(dst, `,"userIdentity":{"PrincipalId":`...)
+		dst = quote(dst, r.Principal)
+		dst = append(dst, `,"Type":"Service"}`...)
+	}
+	return append(dst, '}')
+}
+
+// appendID is an event id: 32 hexadecimal digits that no other record has.
+func appendID(dst []byte, n sequence) []byte {
+	x := uint64(n)
+	for range 2 {
+		x = (x ^ x>>31) * 0x9e3779b97f4a7c15 // odd: no two become one
+		for shift := 60; shift >= 0; shift -= 4 {
+			dst = append(dst, "0123456789abcdef"[x>>shift&15])
+		}
+	}
+	return dst
+}

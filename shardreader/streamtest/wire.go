@@ -1,0 +1,130 @@
+package streamtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// request holds the members of all requests; their names are matched without case.
+type request struct {
+	TableName, ExclusiveStartStreamArn string
+	StreamArn, ExclusiveStartShardID   string
+	ShardFilter                        *struct{ ShardID, Type string }
+	ShardID, SequenceNumber            string
+	ShardIteratorType                  shardreader.IteratorType
+	ShardIterator                      string
+	Limit                              *int
+
+	iterator iterator // ShardIterator, taken apart
+}
+
+// limit is the request's own, or what the server has. bound is the service's.
+func (r request) limit(has, bound int) (int, *failure) {
+	switch {
+	case r.Limit == nil:
+		return has, nil
+	case *r.Limit < 1 || *r.Limit > bound:
+		return 0, invalid("1 validation error detected: Value '%d' at 'limit' failed to satisfy constraint: Member must be between 1 and %d", *r.Limit, bound)
+	}
+	return min(has, *r.Limit), nil
+}
+
+func wireStreams(p shardreader.StreamPage) map[string]any {
+	streams := []map[string]string{}
+	for _, st := range p.Streams {
+		streams = append(streams, map[string]string{"StreamArn": st.ARN, "TableName": st.Table, "StreamLabel": st.Label})
+	}
+	out := map[string]any{"Streams": streams}
+	if p.After != "" {
+		out["LastEvaluatedStreamArn"] = p.After
+	}
+	return out
+}
+
+func wireIterator(it string) map[string]any { return map[string]any{"ShardIterator": it} }
+
+func wireFailure(f *failure) map[string]any {
+	return map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + f.code, "message": f.message}
+}
+
+func wireDescription(d shardreader.StreamDescription) map[string]any {
+	shards := []map[string]any{}
+	for _, sh := range d.Shards {
+		r := map[string]string{"StartingSequenceNumber": sh.First}
+		if sh.Last != "" {
+			r["EndingSequenceNumber"] = sh.Last
+		}
+		shard := map[string]any{"ShardId": sh.ID, "SequenceNumberRange": r}
+		if sh.Parent != "" {
+			shard["ParentShardId"] = sh.Parent
+		}
+		shards = append(shards, shard)
+	}
+	desc := map[string]any{
+		"StreamArn": d.ARN, "TableName": d.Table, "StreamLabel": d.Label, "StreamStatus": d.Status,
+		"StreamViewType": d.ViewType.String(), "CreationRequestDateTime": float64(d.Created.UnixMilli()) / 1000, "Shards": shards,
+	}
+	if d.After != "" {
+		desc["LastEvaluatedShardId"] = d.After
+	}
+	return map[string]any{"StreamDescription": desc}
+}
+
+// body is a body in parts, which are read where they stand.
+type body [][]byte
+
+func bodyOf(v any) body {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // texts and numbers
+	}
+	return body{b}
+}
+
+func (b body) size() int {
+	n := 0
+	for _, part := range b {
+		n += len(part)
+	}
+	return n
+}
+
+// bytes is the body in one piece of its own.
+func (b body) bytes() []byte { return bytes.Join(b, nil) }
+
+// reader reads a body, and ends with an error where there is one.
+type reader struct {
+	parts body
+	err   error
+}
+
+func (r *reader) Read(p []byte) (n int, err error) {
+	for len(r.parts) > 0 && n < len(p) {
+		k := copy(p[n:], r.parts[0])
+		n += k
+		if r.parts[0] = r.parts[0][k:]; len(r.parts[0]) == 0 {
+			r.parts = r.parts[1:]
+		}
+	}
+	switch {
+	case len(r.parts) > 0:
+		return n, nil
+	case r.err != nil:
+		return n, r.err
+	}
+	return n, io.EOF
+}
+
+func (r *reader) Close() error { return nil }
+
+// quote writes a text as JSON.
+func quote(dst []byte, text string) []byte {
+	b, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a text
+	}
+	return append(dst, b...)
+}
