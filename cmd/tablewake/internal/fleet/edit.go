@@ -1,0 +1,187 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Edit is a change of a lease by hand: what it becomes, and what follows from it.
+type Edit struct {
+	Old, Next leases.Lease
+	Effects   []string   // in words
+	Skips     *state.Gap // what is passed over unread; nil where nothing is. It is to be noted before the lease is written
+}
+
+// Changes tells whether anything is to be written.
+func (e Edit) Changes() bool { return !e.Old.Equal(e.Next) }
+
+// Release lets a lease go, whoever owns it: any consumer may take it.
+func Release(l leases.Lease) (Edit, error) {
+	switch {
+	case l.Ended():
+		return Edit{}, fmt.Errorf("shard %s is read to its end: there is nothing to release", l.Shard)
+	case l.Owner == "":
+		return Edit{}, fmt.Errorf("nobody owns shard %s: it is free already", l.Shard)
+	}
+	e := fence(l)
+	e.Effects = []string{
+		fmt.Sprintf("%s loses it: what it has under way is given up, and its writes are stopped", l.Owner),
+		"the next owner reads on " + readingOn(l) + "; what was read since is read again",
+	}
+	if l.Pinned != "" {
+		e.Effects = append(e.Effects, "it is pinned to "+l.Pinned+", who takes it while alive")
+	}
+	return e, nil
+}
+
+// fence is a lease without owner, whose owner can write it no more.
+func fence(l leases.Lease) Edit {
+	e := Edit{Old: l, Next: l.Clone()}
+	e.Next.Owner, e.Next.Wanted = "", ""
+	e.Next.Counter++
+	return e
+}
+
+// readingOn is where an owner of the lease begins.
+func readingOn(l leases.Lease) string {
+	switch l.Checkpoint.Kind {
+	case leases.TrimHorizon:
+		return "from the oldest record"
+	case leases.Latest:
+		if !l.From.IsZero() {
+			return "from the first record of " + l.From.UTC().Format(time.RFC3339) + " or later"
+		}
+		return "from the newest record"
+	case leases.AtTime:
+		return "from the first record of " + l.From.UTC().Format(time.RFC3339) + " or later"
+	case leases.ShardEnd:
+		return "nowhere: the shard is at its end"
+	}
+	return "behind " + l.Checkpoint.Sequence
+}
+
+// Pin has a lease read by the consumers of that name, whatever the balance, as long as
+// one of them lives. Its owner hands it over softly. "" unpins it.
+func Pin(l leases.Lease, name string) (Edit, error) {
+	switch {
+	case l.Ended():
+		return Edit{}, fmt.Errorf("shard %s is read to its end: there is nothing to pin", l.Shard)
+	case l.Pinned == name && name == "":
+		return Edit{}, fmt.Errorf("shard %s is not pinned", l.Shard)
+	}
+	e := Edit{Old: l, Next: l.Clone()}
+	e.Next.Pinned = name
+	switch name {
+	case "":
+		e.Effects = []string{"it is balanced as the others are"}
+	default:
+		e.Effects = []string{
+			"consumers named " + name + " read it, as long as one of them lives; else any other does",
+			"an owner of another name hands it over: drained and checkpointed, nothing is read twice",
+		}
+	}
+	return e, nil
+}
+
+// Position is where a shard is to be read from.
+type Position struct {
+	Oldest   bool
+	Latest   bool
+	Time     time.Time
+	Sequence string // behind it
+}
+
+// ParsePosition reads trim_horizon, latest, a time or a sequence number.
+func ParsePosition(text string) (Position, error) {
+	switch text {
+	case "trim_horizon":
+		return Position{Oldest: true}, nil
+	case "latest":
+		return Position{Latest: true}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return Position{Time: at.UTC()}, nil
+	}
+	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
+		return Position{}, errors.New("it is none of trim_horizon, latest, a time as 2026-01-31T12:00:00Z, and a sequence number")
+	}
+	return Position{Sequence: text}, nil
+}
+
+// Reset has a lease read from another position, whoever owns it. skip allows a position
+// before which there are, or may be, records that nobody read. now is when.
+func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) {
+	if l.Ended() {
+		return Edit{}, fmt.Errorf("shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them", l.Shard)
+	}
+	e := fence(l)
+	e.Next.From, e.Next.Time = time.Time{}, time.Time{}
+	var again string
+	switch {
+	case to.Oldest:
+		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.TrimHorizon}
+		again = "all that the stream still has of it is read again"
+	case to.Latest:
+		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.Latest}, now.UTC().Truncate(time.Second)
+		e.skips(e.Next.From, "", now)
+	case to.Sequence != "":
+		if l.First != "" && pipeline.CompareSequence(to.Sequence, l.First) < 0 {
+			return Edit{}, fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
+		}
+		e.Next.Checkpoint = leases.After(to.Sequence)
+		if l.Checkpoint.Kind == leases.Sequence && pipeline.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0 {
+			again = "what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence + " is read again"
+		} else {
+			e.skips(time.Time{}, to.Sequence, now)
+		}
+	default:
+		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.AtTime}, to.Time.Truncate(time.Second)
+		if !l.Time.IsZero() && !e.Next.From.After(l.Time) {
+			again = "what was written since " + e.Next.From.Format(time.RFC3339) + " is read again"
+		} else {
+			e.skips(e.Next.From, "", now)
+		}
+	}
+	if e.Skips != nil && !skip {
+		return e, &SkipError{Shard: l.Shard, What: e.Effects[0]}
+	}
+	if again != "" {
+		e.Effects = append(e.Effects, again+"; views, aggregates and indexes take it at no harm, archives and notifications get it once more")
+	}
+	if l.Owner != "" {
+		e.Effects = append(e.Effects, l.Owner+" loses it: what it has under way is given up, and its writes are stopped")
+	}
+	return e, nil
+}
+
+// SkipError is a reset that would pass over records that nobody read.
+type SkipError struct{ Shard, What string }
+
+// Error says what would be passed over.
+func (e *SkipError) Error() string {
+	return fmt.Sprintf("shard %s: %s; --skip says that this is meant", e.Shard, e.What)
+}
+
+// skips notes what is passed over between the old checkpoint and a time, or a
+// sequence number.
+func (e *Edit) skips(until time.Time, before string, now time.Time) {
+	l := e.Old
+	g := &state.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time, To: until, Found: now.UTC()}
+	e.Skips = g
+	text := "what was not read of it is passed over"
+	switch {
+	case !g.From.IsZero() && !g.To.IsZero():
+		text = fmt.Sprintf("%s of writes are passed over, between %s and %s", Age(g.To.Sub(g.From)), g.From.UTC().Format(time.RFC3339), g.To.Format(time.RFC3339))
+	case !g.From.IsZero():
+		text = fmt.Sprintf("what was written since %s is passed over, up to %s", g.From.UTC().Format(time.RFC3339), before)
+	case !g.To.IsZero():
+		text = "what was written before " + g.To.Format(time.RFC3339) + " and not read is passed over"
+	}
+	e.Effects = append(e.Effects, text+"; it is noted as a gap")
+}

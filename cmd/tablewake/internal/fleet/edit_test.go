@@ -1,0 +1,147 @@
+package fleet_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+func held() leases.Lease {
+	return leases.Lease{
+		Shard: "s", Stream: arn, Owner: "task-1-x", Counter: 7, Checkpoint: leases.After("700"), First: "600",
+		Time: ago(time.Hour), Wanted: "task-2-y", Load: 5, Opaque: "row",
+	}
+}
+
+// What is released or reset has no owner and another counter, so that the owner's next
+// write fails; all else of it stays.
+func TestEdits_FenceTheOwner(t *testing.T) {
+	free := held()
+	free.Owner, free.Wanted, free.Counter = "", "", 8
+	at := func(c leases.Checkpoint, from time.Time) leases.Lease {
+		l := free
+		l.Checkpoint, l.From, l.Time = c, from, time.Time{}
+		return l
+	}
+	early := ago(2 * time.Hour)
+	for name, tt := range map[string]struct {
+		edit func(leases.Lease) (fleet.Edit, error)
+		want leases.Lease
+	}{
+		"release": {fleet.Release, free},
+		"oldest":  {reset(fleet.Position{Oldest: true}, false), at(leases.Checkpoint{Kind: leases.TrimHorizon}, time.Time{})},
+		"latest":  {reset(fleet.Position{Latest: true}, true), at(leases.Checkpoint{Kind: leases.Latest}, now)},
+		"behind":  {reset(fleet.Position{Sequence: "650"}, false), at(leases.After("650"), time.Time{})},
+		"ahead":   {reset(fleet.Position{Sequence: "1000"}, true), at(leases.After("1000"), time.Time{})},
+		"a time":  {reset(fleet.Position{Time: early}, false), at(leases.Checkpoint{Kind: leases.AtTime}, early)},
+	} {
+		e, err := tt.edit(held())
+		if err != nil || !e.Changes() || len(e.Effects) == 0 {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+		if diff := cmp.Diff(tt.want, e.Next) + cmp.Diff(held(), e.Old); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func reset(to fleet.Position, skip bool) func(leases.Lease) (fleet.Edit, error) {
+	return func(l leases.Lease) (fleet.Edit, error) { return fleet.Reset(l, to, skip, now) }
+}
+
+// Nothing is passed over unless that is asked for, and then it is a gap.
+func TestReset_NeverSkipsUnasked(t *testing.T) {
+	nothingRead := held()
+	nothingRead.Checkpoint, nothingRead.Time = leases.Checkpoint{}, time.Time{}
+	for name, tt := range map[string]struct {
+		lease leases.Lease
+		to    fleet.Position
+		gap   state.Gap
+		says  string
+	}{
+		"to the newest":           {held(), fleet.Position{Latest: true}, state.Gap{After: "700", From: ago(time.Hour), To: now}, "1h0m of writes are passed over"},
+		"to a later record":       {held(), fleet.Position{Sequence: "701"}, state.Gap{After: "700", Before: "701", From: ago(time.Hour)}, "what was written since 2026-03-04T11:00:00Z is passed over, up to 701"},
+		"to a later time":         {held(), fleet.Position{Time: ago(30 * time.Minute)}, state.Gap{After: "700", From: ago(time.Hour), To: ago(30 * time.Minute)}, "30m0s of writes"},
+		"of a shard never read":   {nothingRead, fleet.Position{Time: ago(time.Hour)}, state.Gap{To: ago(time.Hour)}, "before 2026-03-04T11:00:00Z and not read"},
+		"of one, to a record":     {nothingRead, fleet.Position{Sequence: "650"}, state.Gap{Before: "650"}, "what was not read of it"},
+		"of one, to the newest":   {nothingRead, fleet.Position{Latest: true}, state.Gap{To: now}, "before 2026-03-04T12:00:00Z"},
+		"numbers, and not texts":  {held(), fleet.Position{Sequence: "1000"}, state.Gap{After: "700", Before: "1000", From: ago(time.Hour)}, "up to 1000"},
+		"a time that is the same": {held(), fleet.Position{Time: ago(time.Hour - time.Second)}, state.Gap{After: "700", From: ago(time.Hour), To: ago(time.Hour - time.Second)}, "1s of writes"},
+	} {
+		_, err := fleet.Reset(tt.lease, tt.to, false, now)
+		if skip, ok := errors.AsType[*fleet.SkipError](err); !ok || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "--skip") || skip.Shard != "s" {
+			t.Errorf("%s: %v, want one that says %q", name, err, tt.says)
+		}
+		e, err := fleet.Reset(tt.lease, tt.to, true, now)
+		if err != nil || e.Skips == nil {
+			t.Fatalf("%s: %+v, %v", name, e, err)
+		}
+		tt.gap.StreamARN, tt.gap.Shard, tt.gap.Found = arn, "s", now
+		if diff := cmp.Diff(tt.gap, *e.Skips); diff != "" {
+			t.Errorf("%s: the gap (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestEdits_Refused(t *testing.T) {
+	ended, free := held(), held()
+	ended.Checkpoint, free.Owner = leases.Checkpoint{Kind: leases.ShardEnd}, ""
+	for name, tt := range map[string]struct {
+		edit  func(leases.Lease) (fleet.Edit, error)
+		lease leases.Lease
+		says  string
+	}{
+		"release of an ended one": {fleet.Release, ended, "read to its end"},
+		"release of a free one":   {fleet.Release, free, "free already"},
+		"reset of an ended one":   {reset(fleet.Position{Oldest: true}, true), ended, "record and replay"},
+		"reset before the start":  {reset(fleet.Position{Sequence: "599"}, true), held(), "starts at 600"},
+		"pin of an ended one":     {func(l leases.Lease) (fleet.Edit, error) { return fleet.Pin(l, "a") }, ended, "nothing to pin"},
+		"unpin of one without":    {func(l leases.Lease) (fleet.Edit, error) { return fleet.Pin(l, "") }, held(), "is not pinned"},
+	} {
+		if _, err := tt.edit(tt.lease); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", name, err, tt.says)
+		}
+	}
+}
+
+// A pin leaves the owner its lease: it hands over softly.
+func TestPin(t *testing.T) {
+	e, err := fleet.Pin(held(), "task-2")
+	want := held()
+	want.Pinned = "task-2"
+	if diff := cmp.Diff(want, e.Next); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if same, err := fleet.Pin(e.Next, "task-2"); err != nil || same.Changes() {
+		t.Errorf("the same pin again: %+v, %v", same, err)
+	}
+	off, err := fleet.Pin(e.Next, "")
+	if diff := cmp.Diff(held(), off.Next); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestParsePosition(t *testing.T) {
+	for text, want := range map[string]fleet.Position{
+		"trim_horizon":              {Oldest: true},
+		"latest":                    {Latest: true},
+		"2026-03-04T14:00:00+02:00": {Time: now},
+		"000000000000000000700":     {Sequence: "000000000000000000700"},
+	} {
+		if got, err := fleet.ParsePosition(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "oldest", "12a", "-5", "2026-03-04", strings.Repeat("1", 41)} {
+		if got, err := fleet.ParsePosition(text); err == nil {
+			t.Errorf("%q is %+v", text, got)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Look is what is seen of a fleet of consumers.
+type Look struct {
+	Pipeline string
+	At       time.Time // of this machine's clock, which ages are told by
+	Leases   leases.Snapshot
+	Silent   map[string]time.Duration // by worker: how long its beat was seen to stand still, where that is a whole lease
+	Streams  []Stream
+	Gaps     []state.Gap
+
+	Retention time.Duration // how long the stream keeps a record. Default: 24h
+	Urgent    time.Duration // records that are lost within it are a problem. Default: 4h
+}
+
+// Stream is a stream as it is listed.
+type Stream struct {
+	ARN    string
+	Status shardreader.StreamStatus
+	Shards []shardreader.Shard
+	Err    error // why it could not be listed; the tree is then made of leases alone
+}
+
+// Report is how a fleet stands.
+type Report struct {
+	Pipeline  string     `json:"pipeline"`
+	At        time.Time  `json:"at"`
+	Healthy   bool       `json:"healthy"` // there are no problems
+	Problems  []Problem  `json:"problems"`
+	Consumers []Consumer `json:"consumers"`
+	Streams   []Listing  `json:"streams"`
+	Shards    []Shard    `json:"shards"` // each behind its parents
+	Gaps      []Gap      `json:"gaps"`
+}
+
+// Problem is something that somebody has to look at.
+type Problem struct {
+	Kind    ProblemKind `json:"kind"`
+	Subject string      `json:"subject"` // a shard or a consumer
+	Text    string      `json:"text"`
+	Hint    string      `json:"hint"`
+}
+
+// ProblemKind tells what a problem is about.
+type ProblemKind string
+
+// The kinds of problems.
+const (
+	StoppedShard ProblemKind = "stopped_shard"  // a shard is read no further
+	SilentMember ProblemKind = "silent_member"  // a consumer shows no sign of life
+	NoOwner      ProblemKind = "no_owner"       // a shard that could be read is read by nobody
+	LossNear     ProblemKind = "loss_near"      // what is unread will be lost soon
+	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
+	NoConsumers  ProblemKind = "no_consumers"   // nobody reads
+	Breach       ProblemKind = "lineage_breach" // a lease stands above one of its descendants
+)
+
+// Consumer is a worker, by its own row.
+type Consumer struct {
+	Worker        string  `json:"worker"`
+	Name          string  `json:"name"`
+	Alive         bool    `json:"alive"`
+	SilentSeconds float64 `json:"silent_seconds,omitempty"` // how long its beat was seen to stand still
+	Leaving       bool    `json:"leaving"`
+	Shards        int     `json:"shards"`
+	Behind        int     `json:"behind"` // shards whose newest record it has not read yet; 200 at most
+	Pending       int64   `json:"pending"`
+	BytesASecond  float64 `json:"bytes_a_second"`
+	CallsAMonth   float64 `json:"calls_a_month"`
+}
+
+// Listing is what became of listing a stream.
+type Listing struct {
+	ARN    string                   `json:"arn"`
+	Status shardreader.StreamStatus `json:"status,omitempty"`
+	Shards int                      `json:"shards"`
+	Error  string                   `json:"error,omitempty"`
+}
+
+// Gap is a part of a stream that was lost before it was read.
+type Gap struct {
+	Stream        string     `json:"stream"`
+	Shard         string     `json:"shard"`
+	After         string     `json:"after,omitempty"`  // sequence number of the last record before it
+	Before        string     `json:"before,omitempty"` // sequence number of the first record behind it
+	Whole         bool       `json:"whole"`            // the rest of the shard is lost
+	UnknownExtent bool       `json:"unknown_extent"`   // nobody knows whether there was anything to lose
+	From          *time.Time `json:"from,omitempty"`
+	To            *time.Time `json:"to,omitempty"`
+	Found         *time.Time `json:"found,omitempty"`
+	LostSeconds   *int64     `json:"lost_seconds_at_least,omitempty"` // of writes, at least; absent where nothing tells
+}
+
+// State is what becomes of a shard.
+type State string
+
+// The states of shards.
+const (
+	Done      State = "done"      // read to its end, all of it durable
+	Reading   State = "reading"   // a consumer that lives reads it
+	Waiting   State = "waiting"   // for its parents' ends
+	Stopped   State = "stopped"   // read no further; Why says for what
+	Unowned   State = "unowned"   // nobody who lives owns it
+	Unclaimed State = "unclaimed" // there is no lease of it, and it waits for nothing
+)
+
+// Shard is a shard in the tree.
+type Shard struct {
+	ID       string   `json:"shard"`
+	Stream   string   `json:"stream,omitempty"`
+	Parents  []string `json:"parents"`
+	Children []string `json:"children"`
+	Listed   bool     `json:"listed"`
+	Open     bool     `json:"open"` // listed as open
+	State    State    `json:"state"`
+	Why      string   `json:"why,omitempty"`
+
+	Owner      string     `json:"owner,omitempty"`
+	Name       string     `json:"name,omitempty"` // of the owner, the same over restarts
+	Pinned     string     `json:"pinned,omitempty"`
+	Wanted     string     `json:"wanted,omitempty"`
+	Checkpoint string     `json:"checkpoint,omitempty"` // "" where there is no lease
+	Counter    int64      `json:"counter,omitempty"`
+	LastRecord *time.Time `json:"last_record,omitempty"`             // creation time of the last one that is durable everywhere
+	AgeSeconds *float64   `json:"last_record_age_seconds,omitempty"` // of it
+	Behind     *bool      `json:"behind,omitempty"`                  // there are records that it has not read; absent where nobody says
+	Records    *int64     `json:"records_behind,omitempty"`          // how many; absent where nobody knows
+	LossIn     *float64   `json:"seconds_until_loss,omitempty"`      // at the earliest; absent where nothing is at stake, or nothing tells
+}

@@ -1,0 +1,214 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Report judges what is seen.
+func (l Look) Report() Report {
+	l.Retention = cmp.Or(l.Retention, 24*time.Hour)
+	l.Urgent = cmp.Or(l.Urgent, 4*time.Hour)
+	r := Report{Pipeline: l.Pipeline, At: l.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}}
+	for _, m := range l.Leases.Members {
+		r.consumer(&l, m)
+	}
+	for _, s := range l.Streams {
+		r.listing(s)
+	}
+	t := treeOf(&l)
+	unread := false
+	for _, n := range t.sorted() {
+		s := r.shard(&l, t, n)
+		unread = unread || s.State != Done
+		r.Shards = append(r.Shards, s)
+	}
+	for _, g := range l.Gaps {
+		r.Gaps = append(r.Gaps, gapOf(g, l.Retention))
+	}
+	if unread && !slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive }) {
+		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner }) // all of them are
+		r.problem(NoConsumers, l.Pipeline, "start `tablewake consume`, or look why it stopped", "no consumer reads: %d shards wait", r.waiting())
+	}
+	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(rank(a.Kind), rank(b.Kind)) })
+	r.Healthy = len(r.Problems) == 0
+	return r
+}
+
+// rank orders problems: what costs records first.
+func rank(k ProblemKind) int {
+	return slices.Index([]ProblemKind{Breach, LossNear, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
+}
+
+func (r *Report) problem(kind ProblemKind, subject, hint, format string, args ...any) {
+	r.Problems = append(r.Problems, Problem{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// waiting counts shards that could be read.
+func (r *Report) waiting() (n int) {
+	for _, s := range r.Shards {
+		if s.State == Unowned || s.State == Unclaimed {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Report) consumer(l *Look, m leases.Member) {
+	silent, is := l.Silent[m.Worker]
+	r.Consumers = append(r.Consumers, Consumer{
+		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !is, SilentSeconds: silent.Seconds(), Leaving: m.Leaving,
+		Shards: m.Leases, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.Calls,
+	})
+	if is {
+		r.problem(SilentMember, m.Worker, "others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
+			"consumer %s shows no sign of life: its beat stood still for %s", m.Worker, Age(silent))
+	}
+}
+
+func (r *Report) listing(s Stream) {
+	of := Listing{ARN: s.ARN, Status: s.Status, Shards: len(s.Shards)}
+	if s.Err != nil {
+		of.Error = s.Err.Error()
+		r.problem(NotListed, s.ARN, "what follows is made of the leases alone", "the stream cannot be listed: %v", s.Err)
+	}
+	r.Streams = append(r.Streams, of)
+}
+
+// shard judges one shard, and notes what is wrong with it.
+func (r *Report) shard(l *Look, t tree, n *node) Shard {
+	s := Shard{ID: n.id, Stream: n.stream, Parents: append([]string{}, n.parents...), Children: append([]string{}, n.children...), Listed: n.listed != nil}
+	s.Open = n.listed != nil && n.listed.Open() && len(n.children) == 0
+	if n.lease != nil {
+		s.Owner, s.Pinned, s.Wanted = n.lease.Owner, n.lease.Pinned, n.lease.Wanted
+		s.Checkpoint, s.Counter = n.lease.Checkpoint.String(), n.lease.Counter
+		if !n.lease.Time.IsZero() {
+			at, age := n.lease.Time.UTC(), max(l.At.Sub(n.lease.Time), 0).Seconds()
+			s.LastRecord, s.AgeSeconds = &at, &age
+		}
+	}
+	owner, member := l.member(s.Owner)
+	if member {
+		s.Name = cmp.Or(owner.Name, owner.Worker)
+	}
+	s.State, s.Why = l.state(t, n)
+	if s.State == Reading {
+		last, behind := owner.Behind[n.id]
+		s.Behind = &behind
+		if behind {
+			s.lossIn(l, last)
+		} else {
+			none := int64(0)
+			s.Records = &none
+		}
+	} else if s.State != Done && s.State != Waiting && n.lease != nil && !n.readWhole() {
+		s.lossIn(l, later(n.lease.Time, n.lease.From))
+	}
+	r.judge(l, t, n, &s)
+	return s
+}
+
+// judge notes what is wrong with a shard.
+func (r *Report) judge(l *Look, t tree, n *node, s *Shard) {
+	if below := t.breach(n); below != nil {
+		r.problem(Breach, n.id, "stop the consumers and reset the lease that is wrong: tablewake leases list",
+			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
+	}
+	switch s.State {
+	case Stopped:
+		r.problem(StoppedShard, n.id, "tablewake leases reset "+n.id+" --to trim_horizon goes on behind what is lost", "shard %s is read no further: %s", n.id, s.Why)
+	case Unowned, Unclaimed:
+		r.problem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs", "shard %s is read by nobody: %s", n.id, s.Why)
+	}
+	if s.LossIn == nil || *s.LossIn >= l.Urgent.Seconds() {
+		return
+	}
+	left := "records of shard %s that are not read yet are lost in %s, at the earliest"
+	if *s.LossIn <= 0 {
+		left = "records of shard %s may be lost already: the last one read is %s older than what the stream keeps"
+	}
+	in := time.Duration(*s.LossIn * float64(time.Second)).Abs()
+	r.problem(LossNear, n.id, "add consumers, or find what holds the sinks up", left, n.id, Age(in))
+}
+
+// state is what becomes of a shard, and why.
+func (l *Look) state(t tree, n *node) (State, string) {
+	if t.done(n) {
+		return Done, ""
+	}
+	for _, m := range l.Leases.Members {
+		if why, ok := m.Stopped[n.id]; ok {
+			return Stopped, why
+		}
+	}
+	if p := t.waitsFor(n); p != nil {
+		return Waiting, "for the end of " + p.id
+	}
+	if n.lease == nil {
+		return Unclaimed, "there is no lease of it"
+	}
+	_, member := l.member(n.lease.Owner)
+	silent, is := l.Silent[n.lease.Owner]
+	switch {
+	case n.lease.Owner == "":
+		return Unowned, "its lease is free"
+	case !member:
+		return Unowned, "its owner " + n.lease.Owner + " is no consumer of this pipeline, or is gone"
+	case is:
+		return Unowned, fmt.Sprintf("its owner %s shows no sign of life since %s", n.lease.Owner, Age(silent))
+	}
+	return Reading, ""
+}
+
+func (l *Look) member(worker string) (leases.Member, bool) {
+	for _, m := range l.Leases.Members {
+		if m.Worker == worker && worker != "" {
+			return m, true
+		}
+	}
+	return leases.Member{}, false
+}
+
+// lossIn notes when what was written behind last is lost.
+func (s *Shard) lossIn(l *Look, last time.Time) {
+	if last.IsZero() {
+		return
+	}
+	in := (l.Retention - l.At.Sub(last)).Seconds()
+	s.LossIn = &in
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// gapOf is a gap with how much is missing. Creation times are rounded down to seconds.
+func gapOf(g state.Gap, retention time.Duration) Gap {
+	out := Gap{Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent}
+	for _, at := range []struct {
+		from time.Time
+		to   **time.Time
+	}{{g.From, &out.From}, {g.To, &out.To}, {g.Found, &out.Found}} {
+		if !at.from.IsZero() {
+			t := at.from.UTC()
+			*at.to = &t
+		}
+	}
+	until := g.To
+	if until.IsZero() && !g.Found.IsZero() { // what is younger than the retention was there yet
+		until = g.Found.Add(-retention)
+	}
+	if !g.From.IsZero() && !until.IsZero() && !g.UnknownExtent {
+		lost := max(int64(until.Sub(g.From)/time.Second)-1, 0)
+		out.LostSeconds = &lost
+	}
+	return out
+}

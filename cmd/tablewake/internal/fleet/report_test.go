@@ -1,0 +1,180 @@
+package fleet_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
+
+var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) time.Time { return now.Add(-d) }
+
+// healthy is a fleet of two consumers over a stream that split and rolled over: a is
+// read to its end, c is begun, b is read, and d waits for b.
+func healthy() fleet.Look {
+	return fleet.Look{
+		Pipeline: "shop", At: now,
+		Leases: leases.Snapshot{
+			Leases: []leases.Lease{
+				{Shard: "shard-a", Stream: arn, Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}, Children: []string{"shard-c"}, Counter: 40, Time: ago(5 * time.Hour)},
+				{Shard: "shard-b", Stream: arn, Owner: "task-1-x", Counter: 7, Checkpoint: leases.After("700"), Time: ago(90 * time.Second)},
+				{Shard: "shard-c", Stream: arn, Owner: "task-2-y", Counter: 9, Checkpoint: leases.After("900"), Parents: []string{"shard-a"}, Time: ago(10 * time.Minute), Pinned: "task-2"},
+			},
+			Members: []leases.Member{
+				{Worker: "task-1-x", Name: "task-1", Beat: 5, Leases: 1, Load: 123456, Calls: 1.2e6, Pending: 1200, Behind: map[string]time.Time{"shard-b": ago(time.Minute)}},
+				{Worker: "task-2-y", Name: "task-2", Beat: 9, Leases: 1},
+			},
+		},
+		Streams: []fleet.Stream{{ARN: arn, Status: shardreader.Enabled, Shards: []shardreader.Shard{
+			{ID: "shard-a", First: "100", Last: "500"},
+			{ID: "shard-b", First: "200", Last: "800"},
+			{ID: "shard-c", Parent: "shard-a", First: "600"},
+			{ID: "shard-d", Parent: "shard-b", First: "801"},
+		}}},
+	}
+}
+
+// ill is the same fleet on a bad day.
+func ill() fleet.Look {
+	l := healthy()
+	l.Silent = map[string]time.Duration{"task-1-x": 7 * time.Second}
+	l.Leases.Leases[1].Time = ago(22 * time.Hour)
+	l.Leases.Members[1].Stopped = map[string]string{"shard-c": "records behind 900 were lost"}
+	l.Streams[0].Shards = append(l.Streams[0].Shards, shardreader.Shard{ID: "shard-e", First: "850"})
+	l.Gaps = []state.Gap{
+		{StreamARN: arn, Shard: "shard-c", After: "900", Before: "950", From: ago(30 * time.Hour), To: ago(24 * time.Hour), Found: ago(5 * time.Minute)},
+		{StreamARN: arn, Shard: "shard-9", After: "90", From: ago(30 * time.Hour), Found: ago(5 * time.Minute), Whole: true},
+		{StreamARN: arn, Shard: "shard-8", Found: ago(4 * time.Minute), UnknownExtent: true},
+	}
+	return l
+}
+
+func TestReport_Text(t *testing.T) {
+	unlisted := healthy()
+	unlisted.Streams[0] = fleet.Stream{ARN: arn, Err: errors.New("access denied")}
+	unlisted.Leases.Members = nil
+	for name, look := range map[string]fleet.Look{"healthy": healthy(), "ill": ill(), "unlisted": unlisted, "nothing": {Pipeline: "shop", At: now}} {
+		t.Run(name, func(t *testing.T) {
+			var text bytes.Buffer
+			r := look.Report()
+			if err := r.Write(&text, name == "healthy"); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".txt", text.Bytes())
+			j, err := json.MarshalIndent(r, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".json", append(j, '\n'))
+		})
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// Each thing that may go wrong is a problem of its kind, and of no other.
+func TestReport_Problems(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*fleet.Look)
+		want   string
+	}{
+		"nothing is wrong":                {func(*fleet.Look) {}, ""},
+		"a consumer is silent":            {func(l *fleet.Look) { l.Silent = map[string]time.Duration{"task-2-y": time.Minute} }, "silent_member task-2-y, no_owner shard-c"},
+		"a lease is free":                 {func(l *fleet.Look) { l.Leases.Leases[2].Owner = "" }, "no_owner shard-c"},
+		"an owner is another application": {func(l *fleet.Look) { l.Leases.Leases[2].Owner = "kcl" }, "no_owner shard-c"},
+		"a free lease is about to lose":   {func(l *fleet.Look) { l.Leases.Leases[2].Owner, l.Leases.Leases[2].Time = "", ago(23*time.Hour) }, "loss_near shard-c, no_owner shard-c"},
+		"an idle shard loses nothing":     {func(l *fleet.Look) { l.Leases.Leases[2].Time = ago(100 * time.Hour) }, ""},
+		"a shard is far behind":           {func(l *fleet.Look) { l.Leases.Members[0].Behind["shard-b"] = ago(21 * time.Hour) }, "loss_near shard-b"},
+		"a shard lost records, it seems":  {func(l *fleet.Look) { l.Leases.Members[0].Behind["shard-b"] = ago(25 * time.Hour) }, "loss_near shard-b"},
+		"a shard is stopped":              {func(l *fleet.Look) { l.Leases.Members[0].Stopped = map[string]string{"shard-b": "a gap"} }, "stopped_shard shard-b"},
+		"a shard has no lease":            {func(l *fleet.Look) { l.Streams[0].Shards[3].Parent = "" }, "no_owner shard-d"},
+		"no consumer is there":            {func(l *fleet.Look) { l.Leases.Members = nil }, "no_consumers shop"},
+		"the stream is not listed":        {func(l *fleet.Look) { l.Streams[0] = fleet.Stream{ARN: arn, Err: errors.New("denied")} }, "not_listed " + arn},
+		"a child was begun too soon":      {func(l *fleet.Look) { l.Leases.Leases[0].Checkpoint = leases.After("400") }, "lineage_breach shard-a, no_owner shard-a"},
+		"a free lease is at the last": {func(l *fleet.Look) {
+			l.Leases.Leases[1] = leases.Lease{Shard: "shard-b", Checkpoint: leases.After("800"), Time: ago(23 * time.Hour)}
+		}, "no_owner shard-b"},
+		"the parent's lease is deleted":    {func(l *fleet.Look) { l.Leases.Leases = l.Leases.Leases[1:] }, ""},
+		"the parent is listed no more":     {func(l *fleet.Look) { l.Streams[0].Shards = l.Streams[0].Shards[1:] }, ""},
+		"shards stand in a circle":         {func(l *fleet.Look) { l.Streams[0].Shards[0].Parent = "shard-c" }, "lineage_breach shard-c"},
+		"urgent is what the caller thinks": {func(l *fleet.Look) { l.Urgent = 24 * time.Hour }, "loss_near shard-b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			look := healthy()
+			tt.change(&look)
+			r := look.Report()
+			var got []string
+			for _, p := range r.Problems {
+				got = append(got, string(p.Kind)+" "+p.Subject)
+			}
+			if is := strings.Join(got, ", "); is != tt.want || r.Healthy != (tt.want == "") {
+				t.Errorf("problems %q, want %q; healthy %v", is, tt.want, r.Healthy)
+			}
+		})
+	}
+}
+
+// Every shard stands behind its parents, however the listing is ordered.
+func TestReport_ParentsFirst(t *testing.T) {
+	look := healthy()
+	slices.Reverse(look.Streams[0].Shards)
+	slices.Reverse(look.Leases.Leases)
+	seen := map[string]bool{}
+	shards := look.Report().Shards
+	for _, s := range shards {
+		for _, p := range s.Parents {
+			if !seen[p] {
+				t.Errorf("%s stands before its parent %s", s.ID, p)
+			}
+		}
+		seen[s.ID] = true
+	}
+	if len(shards) != 4 {
+		t.Errorf("%d shards, want 4", len(shards))
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0s", 0: "0s", 850 * time.Millisecond: "850ms", 12 * time.Second: "12s", 250 * time.Second: "4m10s",
+		3*time.Hour + 5*time.Minute: "3h5m", 52 * time.Hour: "2d4h",
+	} {
+		if got := fleet.Age(d); got != want {
+			t.Errorf("%v is %s, want %s", d, got, want)
+		}
+	}
+}

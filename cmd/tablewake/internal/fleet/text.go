@@ -1,0 +1,226 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Write prints a report for people: consumers, the tree of shards without those that
+// are read to their end (with all, them too), gaps, and at the end what is wrong.
+func (r Report) Write(w io.Writer, all bool) error {
+	out := &printer{w: w}
+	out.line("%s at %s", r.Pipeline, r.At.Format(time.RFC3339))
+	r.writeConsumers(out)
+	for _, stream := range r.streams() {
+		r.writeStream(out, stream, all)
+	}
+	r.writeGaps(out)
+	out.line("")
+	if r.Healthy {
+		out.line("all is well")
+	}
+	for _, p := range r.Problems {
+		out.line("PROBLEM %s (%s)", p.Text, p.Hint)
+	}
+	return out.err
+}
+
+// printer remembers the first error of a writer.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// table prints rows with their columns below each other.
+func (p *printer) table(rows [][]string) {
+	if p.err != nil {
+		return
+	}
+	tw := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(tw, strings.TrimRight("  "+strings.Join(row, "\t"), "\t"))
+	}
+	p.err = tw.Flush()
+}
+
+func (r Report) writeConsumers(out *printer) {
+	out.line("")
+	if len(r.Consumers) == 0 {
+		out.line("consumers: none")
+		return
+	}
+	rows := [][]string{{"CONSUMER", "SHARDS", "BEHIND", "PENDING", "BYTES/S", "CALLS/MONTH", "STATE"}}
+	for _, c := range r.Consumers {
+		state := "alive"
+		switch {
+		case !c.Alive:
+			state = "SILENT for " + Age(time.Duration(c.SilentSeconds*float64(time.Second)))
+		case c.Leaving:
+			state = "leaving"
+		}
+		rows = append(rows, []string{c.Worker, count(int64(c.Shards)), count(int64(c.Behind)), count(c.Pending), count(int64(c.BytesASecond)), count(int64(c.CallsAMonth)), state})
+	}
+	out.table(rows)
+}
+
+// streams are those that were listed, and those that leases name besides.
+func (r Report) streams() []Listing {
+	all := slices.Clone(r.Streams)
+	for _, s := range r.Shards {
+		if !slices.ContainsFunc(all, func(l Listing) bool { return l.ARN == s.Stream }) {
+			all = append(all, Listing{ARN: s.Stream})
+		}
+	}
+	return all
+}
+
+func (r Report) writeStream(out *printer, of Listing, all bool) {
+	n := make(map[State]int)
+	rows := [][]string{{"SHARD", "STATE", "OWNER", "READ UP TO", "LAST RECORD", "BEHIND", "LOST IN"}}
+	depth := make(map[string]int)
+	for _, s := range r.Shards {
+		if s.Stream != of.ARN {
+			continue
+		}
+		n[s.State]++
+		if s.State == Done && !all {
+			continue
+		}
+		for _, p := range s.Parents {
+			if d, shown := depth[p]; shown {
+				depth[s.ID] = max(depth[s.ID], d+1)
+			}
+		}
+		depth[s.ID] += 0
+		rows = append(rows, s.row(depth[s.ID]))
+	}
+	var counts []string
+	for _, c := range []struct {
+		state State
+		text  string
+	}{{Reading, "being read"}, {Waiting, "waiting for their parents"}, {Stopped, "STOPPED"}, {Unowned, "WITHOUT OWNER"}, {Unclaimed, "WITHOUT LEASE"}, {Done, "read to their end"}} {
+		if n[c.state] > 0 {
+			counts = append(counts, count(int64(n[c.state]))+" "+c.text)
+		}
+	}
+	out.line("")
+	out.line("%s%s: %s", cmp.Or(of.ARN, "(a stream that the leases do not name)"), spaced(string(of.Status)), cmp.Or(strings.Join(counts, ", "), "no shards"))
+	if of.Error != "" {
+		out.line("  not listed: %s", of.Error)
+	}
+	if len(rows) > 1 {
+		out.table(rows)
+	}
+}
+
+func spaced(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " " + s
+}
+
+// row is a shard's line, deeper than the shards that it waits for.
+func (s Shard) row(depth int) []string {
+	owner, behind, last, loss := cmp.Or(s.Owner, "-"), "-", "-", "-"
+	if s.Pinned != "" {
+		owner += " (pinned to " + s.Pinned + ")"
+	}
+	if s.Behind != nil {
+		behind = "no"
+		if *s.Behind {
+			behind = "yes"
+		}
+	}
+	if s.AgeSeconds != nil {
+		last = Age(seconds(*s.AgeSeconds)) + " ago"
+	}
+	if s.LossIn != nil {
+		loss = "NOW"
+		if *s.LossIn > 0 {
+			loss = Age(seconds(*s.LossIn))
+		}
+	}
+	state := string(s.State)
+	switch s.State {
+	case Waiting:
+		state += " " + s.Why
+	case Stopped, Unowned, Unclaimed:
+		state = strings.ToUpper(state)
+	}
+	return []string{strings.Repeat("  ", depth) + s.ID, state, owner, cmp.Or(s.Checkpoint, "-"), last, behind, loss}
+}
+
+func (r Report) writeGaps(out *printer) {
+	if len(r.Gaps) == 0 {
+		return
+	}
+	out.line("")
+	out.line("records that were lost before they were read:")
+	for _, g := range r.Gaps {
+		out.line("  %s", g)
+	}
+}
+
+// String is a gap in one line.
+func (g Gap) String() string {
+	var b strings.Builder
+	b.WriteString("shard " + g.Shard + ": ")
+	if g.UnknownExtent {
+		b.WriteString("its parent is gone and was never read to its end here; nobody knows whether it held more")
+	} else {
+		b.WriteString(g.between())
+	}
+	switch {
+	case g.LostSeconds != nil:
+		fmt.Fprintf(&b, ", %s of writes at least", Age(time.Duration(*g.LostSeconds)*time.Second))
+	case !g.UnknownExtent:
+		b.WriteString(", how much is not known")
+	}
+	if g.Found != nil {
+		b.WriteString(" (found " + g.Found.Format(time.RFC3339) + ")")
+	}
+	return b.String()
+}
+
+func (g Gap) between() string {
+	from, to := "from its start", "to its oldest record"
+	if g.After != "" {
+		from = "behind " + g.After
+	}
+	if g.From != nil {
+		from += " of " + g.From.Format(time.RFC3339)
+	}
+	switch {
+	case g.Whole:
+		to = "to its end"
+	case g.Before != "":
+		to = "to " + g.Before
+	}
+	if g.To != nil {
+		to += " of " + g.To.Format(time.RFC3339)
+	}
+	return from + " " + to
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// count is a number with separators: 1,234,567.
+func count(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,176 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// node is a shard by all that is known of it.
+type node struct {
+	id       string
+	stream   string
+	listed   *shardreader.Shard
+	lease    *leases.Lease
+	parents  []string // those that are known too
+	children []string
+
+	depth   int // below the highest shard that is known
+	begun   bool
+	judging bool
+}
+
+// tree is the shards by id.
+type tree map[string]*node
+
+// treeOf joins listing and leases.
+func treeOf(l *Look) tree {
+	t := make(tree)
+	for _, s := range l.Streams {
+		for i := range s.Shards {
+			n := t.at(s.Shards[i].ID)
+			n.listed, n.stream = &s.Shards[i], s.ARN
+			t.link(s.Shards[i].Parent, n)
+		}
+	}
+	for i := range l.Leases.Leases {
+		lease := &l.Leases.Leases[i]
+		n := t.at(lease.Shard)
+		n.lease, n.stream = lease, cmp.Or(n.stream, lease.Stream)
+		for _, p := range lease.Parents {
+			t.link(p, n)
+		}
+	}
+	for id, n := range t { // a parent that is neither listed nor leased is over
+		if n.listed == nil && n.lease == nil {
+			for _, c := range n.children {
+				t[c].parents = slices.DeleteFunc(t[c].parents, func(p string) bool { return p == id })
+			}
+			delete(t, id)
+		}
+	}
+	for _, n := range t {
+		slices.Sort(n.parents)
+		slices.Sort(n.children)
+		n.depth = t.depthOf(n)
+	}
+	return t
+}
+
+func (t tree) at(id string) *node {
+	n, ok := t[id]
+	if !ok {
+		n = &node{id: id, depth: -1}
+		t[id] = n
+	}
+	return n
+}
+
+func (t tree) link(parent string, n *node) {
+	if parent == "" || parent == n.id || slices.Contains(n.parents, parent) {
+		return
+	}
+	n.parents = append(n.parents, parent)
+	p := t.at(parent)
+	p.children = append(p.children, n.id)
+}
+
+// depthOf counts the generations above a shard, however the listing lies.
+func (t tree) depthOf(n *node) int {
+	if n.depth >= 0 || n.judging {
+		return max(n.depth, 0)
+	}
+	n.judging = true
+	depth := 0
+	for _, p := range n.parents {
+		depth = max(depth, t.depthOf(t[p])+1)
+	}
+	n.judging, n.depth = false, depth
+	return depth
+}
+
+// sorted is the nodes, each behind its parents: by stream, then tree by tree.
+func (t tree) sorted() []*node {
+	all := make([]*node, 0, len(t))
+	for _, n := range t {
+		all = append(all, n)
+	}
+	slices.SortFunc(all, func(a, b *node) int {
+		return cmp.Or(strings.Compare(a.stream, b.stream), a.depth-b.depth, strings.Compare(a.id, b.id))
+	})
+	placed := make(map[string]bool, len(all))
+	ordered := make([]*node, 0, len(all))
+	var place func(n *node)
+	place = func(n *node) {
+		if placed[n.id] || slices.ContainsFunc(n.parents, func(p string) bool { return !placed[p] }) {
+			return
+		}
+		placed[n.id] = true
+		ordered = append(ordered, n)
+		for _, c := range n.children {
+			place(t[c])
+		}
+	}
+	for _, n := range all {
+		place(n)
+	}
+	for _, n := range all { // parents in a circle: the listing is broken, and still shown
+		if !placed[n.id] {
+			ordered = append(ordered, n)
+		}
+	}
+	return ordered
+}
+
+// done tells whether all of a shard was read: its lease says so, or it has none any
+// more because a shard below it was begun.
+func (t tree) done(n *node) bool {
+	if n.lease != nil {
+		return n.lease.Ended()
+	}
+	return t.begunBelow(n)
+}
+
+// begunBelow tells whether a shard below n has a lease.
+func (t tree) begunBelow(n *node) bool {
+	if n.begun || n.judging {
+		return n.begun
+	}
+	n.judging = true
+	n.begun = slices.ContainsFunc(n.children, func(c string) bool { return t[c].lease != nil || t.begunBelow(t[c]) })
+	n.judging = false
+	return n.begun
+}
+
+// waitsFor is the first parent that is not done; nil where there is none.
+func (t tree) waitsFor(n *node) *node {
+	for _, p := range n.parents {
+		if !t.done(t[p]) {
+			return t[p]
+		}
+	}
+	return nil
+}
+
+// breach is the first child that was read although n is not done; nil where there is none.
+func (t tree) breach(n *node) *node {
+	if n.lease == nil || n.lease.Ended() {
+		return nil
+	}
+	for _, c := range n.children {
+		if l := t[c].lease; l != nil && (l.Checkpoint.Kind == leases.Sequence || l.Ended()) {
+			return t[c]
+		}
+	}
+	return nil
+}
+
+// readWhole tells whether the checkpoint stands at the last record of a closed shard.
+func (n *node) readWhole() bool {
+	return n.lease != nil && n.listed != nil && n.listed.Last != "" && n.lease.Checkpoint.Kind == leases.Sequence &&
+		pipeline.CompareSequence(n.lease.Checkpoint.Sequence, n.listed.Last) >= 0
+}
