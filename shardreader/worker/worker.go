@@ -1,13 +1,68 @@
 package worker
 
 import (
+	"cmp"
 	"errors"
+	"log/slog"
+	"math/rand/v2"
 	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
 // Worker is one worker of a fleet. It is no more than its state: one goroutine at a time.
 type Worker struct {
-	o Options
+	o      Options
+	now    time.Duration
+	acts   []Action
+	timers timers
+	calls  map[Call]func(Event) // what is to be done with each answer
+	last   Call
+
+	begun   bool
+	leaving bool // Shutdown came
+	stopped bool
+
+	// The fleet, as it was last seen.
+	peers    map[string]*peer
+	left     map[string]bool // workers that were seen, and have no row any more
+	rows     map[string]*row // by shard
+	order    []*row          // by shard
+	sent     time.Duration   // when the last read that succeeded was sent
+	seenOnce bool
+	looking  bool
+	lookNo   int // of the timer of the next look
+
+	// Its own life.
+	beat      int64
+	beating   bool
+	beatSent  time.Duration // of the last beat that succeeded
+	beatOnce  bool
+	suspended bool // it cannot show that it lives
+
+	// Writes of leases.
+	takes   []*row // to be taken
+	writing int    // takes and creates under way
+
+	// Partitions.
+	parts    map[string]*part // by partition
+	opened   int
+	ready    []*part // waiting for a call, the first first
+	reading  int     // calls under way
+	reserved int64   // bytes that pages under way are expected to bring
+	untaken  int64   // bytes delivered and not taken
+	budget   budget
+
+	// The stream.
+	quota     quota
+	sources   []*source
+	lists     map[string]*lister // by stream
+	syncing   bool
+	syncNo    int
+	synced    bool // since this worker leads
+	childless int  // leases that ended without children, when it last looked
+	told      map[string]bool
+	moved     time.Duration // when leases were last moved for their load
 }
 
 // New checks the options and makes a worker, which does nothing before its first Step.
@@ -17,14 +72,149 @@ func New(o Options) (*Worker, error) {
 		return nil, errors.New("worker: Options.Worker is empty")
 	case len(o.Sources) == 0:
 		return nil, errors.New("worker: Options.Sources is empty: name a table or a stream")
+	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 || o.SyncEvery < 0 || o.MaxIdle < 0:
+		return nil, errors.New("worker: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery and MaxIdle must not be negative")
+	case o.CallsPerMonth < 0 || o.MaxCalls < 0 || o.Prefetch < 0 || o.DescribeRate < 0:
+		return nil, errors.New("worker: Options.CallsPerMonth, MaxCalls, Prefetch and DescribeRate must not be negative")
 	}
-	return &Worker{o: o}, nil
+	o.Name = cmp.Or(o.Name, o.Worker)
+	o.Lease = cmp.Or(o.Lease, 6*time.Second)
+	o.Takeover = cmp.Or(o.Takeover, 30*time.Second)
+	o.Handover = cmp.Or(o.Handover, 30*time.Second)
+	o.Retention = cmp.Or(o.Retention, 24*time.Hour)
+	o.Checkpoint = cmp.Or(o.Checkpoint, time.Second)
+	o.ReadEvery = cmp.Or(o.ReadEvery, 500*time.Millisecond)
+	o.SyncEvery = cmp.Or(o.SyncEvery, 5*time.Minute)
+	o.MaxIdle = cmp.Or(o.MaxIdle, 5*time.Second)
+	o.MaxCalls = cmp.Or(o.MaxCalls, 64)
+	o.Prefetch = cmp.Or(o.Prefetch, 64<<20)
+	o.DescribeRate = cmp.Or(o.DescribeRate, 8)
+	if o.Rand == nil {
+		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	w := &Worker{
+		o:     o,
+		calls: make(map[Call]func(Event)),
+		peers: make(map[string]*peer),
+		left:  make(map[string]bool),
+		rows:  make(map[string]*row),
+		parts: make(map[string]*part),
+		lists: make(map[string]*lister),
+		told:  make(map[string]bool),
+	}
+	w.quota.seen = -1
+	for _, s := range o.Sources {
+		if (s.Table == "") == (s.Stream == "") {
+			return nil, errors.New("worker: each of Options.Sources names either a table or a stream")
+		}
+		w.sources = append(w.sources, newSource(s))
+	}
+	return w, nil
 }
 
 // Step takes in an event that happened at now, and returns what follows. now is a
 // clock of the worker's own that never goes back: the time since it was made. The
 // slice is valid until the next Step.
-func (w *Worker) Step(now time.Duration, e Event) []Action { return nil }
+func (w *Worker) Step(now time.Duration, e Event) []Action {
+	w.now = max(w.now, now)
+	clear(w.acts)
+	w.acts = w.acts[:0]
+	if !w.begun {
+		w.begun = true
+		w.sendBeat()
+	}
+	// A worker that was held up for long must stop before it does anything else.
+	w.checkContact()
+	w.handle(e)
+	w.timers.run(w.now)
+	w.dispatch()
+	w.pumpDescribe()
+	w.checkStopped()
+	return w.acts
+}
 
 // Wake is when the next Tick is due, at the latest.
-func (w *Worker) Wake() time.Duration { return 0 }
+func (w *Worker) Wake() time.Duration {
+	if len(w.timers.due) == 0 {
+		return w.now + w.o.Lease
+	}
+	return w.timers.due[0].at
+}
+
+func (w *Worker) handle(e Event) {
+	var c Call
+	switch e := e.(type) {
+	case Tick:
+		return
+	case Shutdown:
+		w.shutdown()
+		return
+	case Acked:
+		w.acked(e)
+		return
+	case Taken:
+		w.taken(e)
+		return
+	case Paused:
+		if p := w.parts[e.Partition]; p != nil {
+			p.paused = e.Paused
+			w.want(p)
+		}
+		return
+	case Listed:
+		c = e.Call
+	case Described:
+		c = e.Call
+	case Positioned:
+		c = e.Call
+	case Read:
+		c = e.Call
+	case Seen:
+		c = e.Call
+	case Done:
+		c = e.Call
+	case Reserved:
+		c = e.Call
+	}
+	if then := w.calls[c]; then != nil {
+		delete(w.calls, c)
+		then(e)
+	}
+}
+
+// on makes a call whose answer is given to then.
+func on[E Event](w *Worker, then func(E)) Call {
+	w.last++
+	w.calls[w.last] = func(e Event) {
+		if e, ok := e.(E); ok {
+			then(e)
+		}
+	}
+	return w.last
+}
+
+func (w *Worker) do(a Action) { w.acts = append(w.acts, a) }
+
+func (w *Worker) tell(level slog.Level, message string, attrs ...slog.Attr) {
+	w.do(Tell{level, message, attrs})
+}
+
+// tellOnce says something once, until it is forgotten.
+func (w *Worker) tellOnce(topic string, level slog.Level, message string, attrs ...slog.Attr) {
+	if !w.told[topic] {
+		w.told[topic] = true
+		w.tell(level, message, attrs...)
+	}
+}
+
+// row is a lease as this worker knows it.
+type row struct {
+	leases.Lease
+	still time.Duration // since when its owner and counter are seen to stand still
+	wrote time.Duration // when a write of it by this worker was last answered
+	busy  bool          // a write of it is under way
+	fresh bool          // this worker created it, and has not opened it yet
+	part  *part         // its partition, where this worker reads it
+}
+
+func (w *Worker) mine(r *row) bool { return r.Owner == w.o.Worker }

@@ -1,0 +1,252 @@
+package worker
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// childless is how long a shard that ended is asked for children before it counts
+// as having none. The service lists them when it closes the shard, or soon after;
+// one that is listed later still is found by the listing of the whole stream.
+const childless = 2 * time.Minute
+
+// family is what a shard that ended knows of its children.
+type family struct {
+	looking  bool
+	known    bool
+	children []shardreader.Shard
+	attempt  int
+	since    time.Duration
+	creating bool
+	created  bool
+}
+
+// reachedEnd is called with the last page of a shard.
+func (w *Worker) reachedEnd(p *part) {
+	// Children wait for this shard: its records should not wait for a batch to fill.
+	w.do(Drain{p.name})
+	p.family.since = w.now
+	w.findChildren(p)
+}
+
+// findChildren asks for the children of a shard that ended.
+func (w *Worker) findChildren(p *part) {
+	f := &p.family
+	if f.known || f.looking {
+		return
+	}
+	f.looking = true
+	q := shardreader.DescribeQuery{StreamARN: p.row.Stream, ChildrenOf: p.row.Shard}
+	w.describe(q, func() bool { return w.current(p) }, func(d shardreader.StreamDescription, err error) {
+		if !w.current(p) {
+			return
+		}
+		switch found := childrenIn(d.Shards, p.row.Shard); {
+		case err == nil && len(found) > 0 && d.After == "":
+			w.childrenAre(p, found)
+		case errors.Is(err, shardreader.ErrNotFound):
+			w.childrenAre(p, nil) // the stream is gone
+		case err != nil && transient(err):
+			w.findChildrenIn(p, err)
+		default:
+			w.listForChildren(p)
+		}
+	})
+}
+
+// listForChildren looks through the whole stream: not every server finds children by their
+// parent.
+func (w *Worker) listForChildren(p *part) {
+	w.list(p.row.Stream, func() bool { return w.current(p) }, func(l *listing, err error) {
+		if !w.current(p) {
+			return
+		}
+		if err != nil {
+			if errors.Is(err, shardreader.ErrNotFound) {
+				w.childrenAre(p, nil)
+				return
+			}
+			w.findChildrenIn(p, err)
+			return
+		}
+		found := l.children[p.row.Shard]
+		switch {
+		case len(found) > 0:
+			w.childrenAre(p, found)
+		case l.status == shardreader.Disabled || l.status == shardreader.Disabling:
+			w.childrenAre(p, nil)
+		case w.now-p.family.since > childless:
+			w.tell(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(p.row.Shard))
+			w.childrenAre(p, nil)
+		default:
+			w.findChildrenIn(p, nil)
+		}
+	})
+}
+
+func (w *Worker) findChildrenIn(p *part, err error) {
+	f := &p.family
+	f.looking = false
+	after, _ := pipeline.Retryable(err)
+	w.after(w.backoff(f.attempt, maxRetry, after), func() {
+		if w.current(p) && !p.draining {
+			w.findChildren(p)
+		}
+	})
+	f.attempt++
+}
+
+func (w *Worker) childrenAre(p *part, children []shardreader.Shard) {
+	p.family.known, p.family.children = true, children
+	w.save(p)
+}
+
+func childrenIn(shards []shardreader.Shard, parent string) []shardreader.Shard {
+	var found []shardreader.Shard
+	for _, s := range shards {
+		if s.Parent == parent {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// finish ends a shard of which everything is acknowledged: first its children
+// have leases, then its own says that it ended. So whoever crashes in between
+// leaves nothing that nobody reads.
+func (w *Worker) finish(p *part) {
+	f := &p.family
+	switch {
+	case !f.known || p.halted != "":
+		return
+	case !f.created:
+		if !f.creating && w.aboveParent(p) {
+			f.creating = true
+			w.createChildren(p)
+		}
+		return
+	}
+	r := p.row
+	next := p.checkpointed(r.Clone())
+	next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
+	next.Children = nil
+	for _, c := range f.children {
+		next.Children = append(next.Children, c.ID)
+	}
+	slices.Sort(next.Children)
+	next.Owner, next.Wanted, next.Load, next.Switches = "", "", 0, 0
+	next.Counter++
+	w.swap(r, next, func() bool { return w.current(p) }, func(err error) {
+		if err != nil {
+			w.refused(r, err)
+			return
+		}
+		if w.current(p) {
+			w.close(p)
+		}
+		w.tell(slog.LevelInfo, "read a shard to its end", shardAttr(r.Shard), slog.Int("children", len(f.children)))
+		for _, id := range next.Children {
+			if c := w.rows[id]; c != nil {
+				w.tryOpen(c)
+			}
+		}
+		if len(f.children) == 0 {
+			w.syncSoon()
+		}
+	})
+}
+
+// aboveParent checks at the hand-over what versions rest on: the sequence numbers of a
+// child are above those of its parent.
+func (w *Worker) aboveParent(p *part) bool {
+	if p.pos.Kind != leases.Sequence {
+		return true
+	}
+	for _, c := range p.family.children {
+		if c.First != "" && pipeline.CompareSequence(c.First, p.pos.Sequence) <= 0 {
+			w.halt(p, "a child shard starts at a sequence number that is not above its parent's last: newer records would pass for older ones, so the child is not read",
+				slog.String("child", c.ID), slog.String("start", c.First), slog.String("last", p.pos.Sequence))
+			return false
+		}
+	}
+	return true
+}
+
+func (w *Worker) createChildren(p *part) {
+	insist := func() bool { return w.current(p) && !p.draining }
+	above := w.ancestors(nil)
+	left := 1
+	one := func(err error) {
+		left--
+		if left == 0 && err == nil && w.current(p) {
+			p.family.created = true
+			w.save(p)
+		}
+	}
+	for _, c := range p.family.children {
+		if above[c.ID] {
+			continue // a descendant of it has a lease: it was read
+		}
+		l := leases.Lease{Shard: c.ID, Stream: p.row.Stream, Parents: []string{p.row.Shard}, First: c.First}
+		if !p.started {
+			l.From = p.row.From
+		}
+		if insist() && w.contact() {
+			l.Owner = w.o.Worker
+		}
+		left++
+		w.create(l, insist, one)
+	}
+	one(nil)
+}
+
+// ancestors are the shards that have a descendant with a lease, by the parents that
+// leases and listings name.
+func (w *Worker) ancestors(l *listing) map[string]bool {
+	above := make(map[string]bool)
+	var up func(shard string)
+	up = func(shard string) {
+		for shard != "" && !above[shard] {
+			above[shard] = true
+			if r := w.rows[shard]; r != nil {
+				for _, parent := range r.Parents {
+					up(parent)
+				}
+			}
+			if l == nil {
+				return
+			}
+			shard = l.parent(shard)
+		}
+	}
+	for _, r := range w.order {
+		for _, parent := range r.Parents {
+			up(parent)
+		}
+		if l != nil {
+			up(l.parent(r.Shard))
+		}
+	}
+	return above
+}
+
+// descendantPast tells whether the lease of a descendant of a shard has moved past
+// its start, which happens only when the shard itself was read to its end.
+func (w *Worker) descendantPast(shard string) bool {
+	for _, r := range w.order {
+		if past(r) && slices.Contains(r.Parents, shard) {
+			return true
+		}
+	}
+	return false
+}
+
+func past(r *row) bool {
+	return r.Checkpoint.Kind == leases.Sequence || r.Checkpoint.Kind == leases.ShardEnd
+}

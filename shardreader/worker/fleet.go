@@ -1,0 +1,280 @@
+package worker
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// peer is another worker, as it was last seen.
+type peer struct {
+	leases.Member
+	since time.Duration // when this beat of it was first seen
+}
+
+// alive tells whether a worker is believed to live. One of others is gone when its
+// beat stood still, between two looks, for the whole of a lease.
+func (w *Worker) alive(worker string) bool {
+	if worker == w.o.Worker {
+		return w.contact()
+	}
+	p := w.peers[worker]
+	return p != nil && w.sent-p.since <= w.o.Lease
+}
+
+// contact tells whether this worker may believe that the others take it for alive.
+func (w *Worker) contact() bool {
+	return w.beatOnce && w.now-w.beatSent <= w.o.Lease*2/3
+}
+
+// live are the workers that take leases, by name of the process.
+func (w *Worker) live() []string {
+	var live []string
+	if w.contact() && !w.leaving {
+		live = append(live, w.o.Worker)
+	}
+	for id, p := range w.peers {
+		if id != w.o.Worker && !p.Leaving && w.alive(id) {
+			live = append(live, id)
+		}
+	}
+	slices.Sort(live)
+	return live
+}
+
+// leads tells whether it is this worker that lists the streams.
+func (w *Worker) leads() bool {
+	live := w.live()
+	return w.seenOnce && len(live) > 0 && live[0] == w.o.Worker
+}
+
+// sendBeat shows that this worker lives.
+func (w *Worker) sendBeat() {
+	if w.beating || w.stopped {
+		return
+	}
+	w.beating = true
+	w.beat++
+	sent := w.now
+	w.do(Beat{on(w, func(e Done) {
+		w.beating = false
+		if e.Err != nil {
+			w.tellOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
+			w.after(w.jitter(w.o.Lease/8), w.sendBeat)
+			return
+		}
+		delete(w.told, "beat")
+		first := !w.beatOnce
+		w.beatSent, w.beatOnce = sent, true
+		w.after(max(0, sent+w.o.Lease/3-w.now), w.sendBeat)
+		w.after(max(0, sent+w.o.Lease*2/3-w.now)+1, w.checkContact)
+		if w.contact() && w.suspended {
+			w.suspended = false
+			w.tell(slog.LevelInfo, "the worker is in contact again")
+		}
+		if first {
+			w.look()
+		}
+	}), w.member()})
+}
+
+// checkContact gives everything up once the others may soon take this worker for gone.
+func (w *Worker) checkContact() {
+	if !w.beatOnce || w.contact() || w.suspended {
+		return
+	}
+	w.suspended = true
+	w.tell(slog.LevelError, "the worker could not say for two thirds of a lease that it lives: it reads and writes no more until it can",
+		slog.Int("partitions", len(w.parts)))
+	w.takes = nil
+	for _, r := range w.order {
+		if r.part != nil {
+			w.revoke(r.part, ErrOutOfContact)
+		}
+	}
+}
+
+// What a partition was revoked for.
+var (
+	ErrOutOfContact = errors.New("the worker could not say that it lives: others may take its leases")
+	ErrLeaseLost    = errors.New("the lease was taken by another worker")
+	ErrHandedOver   = errors.New("the lease was asked for, and was not drained in time")
+)
+
+// look reads the table, now or as soon as the look under way is over.
+func (w *Worker) look() {
+	w.lookNo++
+	if w.looking || w.stopped {
+		return
+	}
+	w.looking = true
+	sent, no := w.now, w.lookNo
+	w.do(ReadTable{on(w, func(e Seen) {
+		w.looking = false
+		next := w.lookEvery()
+		if e.Err != nil {
+			w.tellOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
+			after, _ := pipeline.Retryable(e.Err)
+			next = max(next, after)
+		} else {
+			delete(w.told, "look")
+			w.seen(sent, e.Snapshot)
+		}
+		if w.lookNo > no {
+			next = min(next, w.o.ReadEvery/4)
+		}
+		w.lookIn(next)
+	})})
+}
+
+func (w *Worker) lookIn(d time.Duration) {
+	w.lookNo++
+	no := w.lookNo
+	w.after(w.jitter(d), func() {
+		if w.lookNo == no {
+			w.look()
+		}
+	})
+}
+
+// lookEvery is the time between two looks: longer where there is much to read.
+func (w *Worker) lookEvery() time.Duration {
+	return max(w.o.ReadEvery, min(10*time.Second, time.Duration(len(w.order))*time.Millisecond))
+}
+
+// seen takes in what a read that was sent at that time brought.
+func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
+	w.sent, w.seenOnce = sent, true
+	w.seePeers(s.Members)
+	w.seeLeases(sent, s.Leases)
+	if w.leaving {
+		w.letGo()
+		return
+	}
+	w.adopt()
+	w.handOver()
+	w.refreshLoad()
+	w.balance()
+	if w.leads() {
+		w.forgetDead()
+		childless := 0
+		for _, r := range w.order {
+			if r.Ended() && len(r.Children) == 0 {
+				childless++
+			}
+		}
+		switch {
+		case !w.synced:
+			w.sync()
+		case childless > w.childless:
+			w.syncSoon() // a stream may have come to its end
+		}
+		w.childless = childless
+	}
+}
+
+func (w *Worker) seePeers(members []leases.Member) {
+	seen := make(map[string]bool, len(members))
+	for _, m := range members {
+		seen[m.Worker] = true
+		p := w.peers[m.Worker]
+		if p == nil || p.Beat != m.Beat {
+			p = &peer{since: w.now}
+			w.peers[m.Worker] = p
+		}
+		p.Member = m
+		delete(w.left, m.Worker)
+	}
+	for id := range w.peers {
+		if !seen[id] {
+			delete(w.peers, id)
+			w.left[id] = true
+		}
+	}
+}
+
+// seeLeases takes in leases, but for those that this worker wrote since: of these it
+// knows more.
+func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
+	i := 0
+	var gone []*row
+	for _, r := range w.order {
+		for i < len(ls) && ls[i].Shard < r.Shard {
+			i++
+		}
+		if (i == len(ls) || ls[i].Shard != r.Shard) && !r.busy && sent >= r.wrote {
+			gone = append(gone, r)
+		}
+	}
+	for _, r := range gone {
+		w.forget(r)
+	}
+	for _, l := range ls {
+		r := w.rows[l.Shard]
+		if r == nil {
+			w.know(l)
+			continue
+		}
+		if !r.busy && sent >= r.wrote {
+			w.learn(r, l)
+		}
+	}
+}
+
+// know adds a lease.
+func (w *Worker) know(l leases.Lease) *row {
+	r := &row{Lease: l, still: w.now}
+	w.rows[l.Shard] = r
+	i, _ := slices.BinarySearchFunc(w.order, l.Shard, func(r *row, shard string) int { return strings.Compare(r.Shard, shard) })
+	w.order = slices.Insert(w.order, i, r)
+	return r
+}
+
+// learn takes over what a lease is now.
+func (w *Worker) learn(r *row, l leases.Lease) {
+	changed := r.Owner != l.Owner || r.Counter != l.Counter
+	if changed {
+		r.still = w.now
+	}
+	r.Lease = l
+	if changed && r.part != nil {
+		w.lose(r.part)
+	}
+}
+
+// forget drops a lease that is gone.
+func (w *Worker) forget(r *row) {
+	if r.part != nil {
+		w.lose(r.part)
+	}
+	delete(w.rows, r.Shard)
+	i, _ := slices.BinarySearchFunc(w.order, r.Shard, func(r *row, shard string) int { return strings.Compare(r.Shard, shard) })
+	w.order = slices.Delete(w.order, i, i+1)
+}
+
+// forgetDead removes the members that are long gone and own nothing.
+func (w *Worker) forgetDead() {
+	owners := make(map[string]bool)
+	for _, r := range w.order {
+		owners[r.Owner] = true
+	}
+	var dead []string
+	for id, p := range w.peers {
+		if id != w.o.Worker && !owners[id] && w.sent-p.since > 10*w.o.Lease {
+			dead = append(dead, id)
+		}
+	}
+	slices.Sort(dead)
+	for _, id := range dead {
+		p := w.peers[id]
+		p.since = w.now // not asked for again before long
+		w.do(Leave{on(w, func(Done) {}), id})
+	}
+}
+
+func errAttr(err error) slog.Attr { return slog.String("error", err.Error()) }

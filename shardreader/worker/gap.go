@@ -1,0 +1,133 @@
+package worker
+
+import (
+	"log/slog"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// What is said of a shard that stops at a gap.
+const (
+	stoppedAtGap = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
+	stoppedGone  = "a shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
+)
+
+// trimmed notes that the stream dropped records before they were read.
+func (w *Worker) trimmed(p *part) {
+	if p.gap != nil || p.pos.Kind != leases.Sequence && p.row.First == "" {
+		// Nothing was read yet, or a gap is noted here already: the oldest record that is left will do.
+		w.wantIn(p, w.backoff(p.attempt, maxRetry, 0))
+		p.attempt++
+		return
+	}
+	g := w.gapOf(p)
+	w.noteGap(p, g, func() {
+		p.gap = &g
+		p.peek = w.o.OnGap == Stop
+		w.want(p)
+	})
+}
+
+// vanished notes that a shard is gone of which not all was read.
+func (w *Worker) vanished(p *part) {
+	if w.descendantPast(p.row.Shard) {
+		w.endsHere(p) // whoever read its descendants had read it
+		return
+	}
+	g := w.gapOf(p)
+	g.Whole = true
+	w.noteGap(p, g, func() {
+		w.tell(slog.LevelError, "records were lost: a shard disappeared before it was read to its end", gapAttrs(g)...)
+		if w.o.OnGap == Stop {
+			w.halt(p, stoppedGone)
+			return
+		}
+		w.endsHere(p)
+	})
+}
+
+func (w *Worker) gapOf(p *part) Gap {
+	g := Gap{Stream: p.row.Stream, Shard: p.row.Shard, From: p.time}
+	if p.pos.Kind == leases.Sequence {
+		g.After = p.pos.Sequence
+	}
+	return g
+}
+
+// endsHere ends a shard without a last page of the stream's.
+func (w *Worker) endsHere(p *part) {
+	w.deliver(p, &pipeline.Page{}, true)
+	w.reachedEnd(p)
+}
+
+// passedGap completes a gap with the first record behind it.
+func (w *Worker) passedGap(p *part, page *pipeline.Page) {
+	g := *p.gap
+	p.gap = nil
+	g.Before = firstSequence(page)
+	if len(page.Changes) > 0 && !page.Changes[0].Time.IsZero() {
+		g.To = page.Changes[0].Time.Unix()
+	}
+	w.tell(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
+	// That there is one is durable already. A peeked page is dropped, so the shard stands still meanwhile.
+	w.noteGap(p, g, func() {
+		if p.peek {
+			w.halt(p, stoppedAtGap)
+			return
+		}
+		w.want(p)
+	})
+}
+
+// noteGap makes a gap durable, however long that takes; nothing more is read of the
+// shard until then.
+func (w *Worker) noteGap(p *part, g Gap, then func()) {
+	p.noting = true
+	w.note(g, func() bool { return w.current(p) }, func() {
+		p.noting = false
+		then()
+	})
+}
+
+// note makes a gap durable, for as long as insist says so.
+func (w *Worker) note(g Gap, insist func() bool, then func()) {
+	attempt := 0
+	var send func()
+	send = func() {
+		w.do(NoteGap{on(w, func(e Done) {
+			switch {
+			case !insist():
+			case e.Err == nil:
+				then()
+			default:
+				w.tellOnce("gap "+g.Shard, slog.LevelError, "a gap cannot be noted: nothing behind it is read until it is", shardAttr(g.Shard), errAttr(e.Err))
+				after, _ := pipeline.Retryable(e.Err)
+				w.after(w.backoff(attempt, maxRetry, after), func() {
+					if insist() {
+						send()
+					}
+				})
+				attempt++
+			}
+		}), g})
+	}
+	send()
+}
+
+// Seconds is how long the lost records were written for, at least: 0 where that is
+// not known.
+func (g Gap) Seconds() int64 {
+	if g.From == 0 || g.To <= g.From {
+		return 0
+	}
+	return g.To - g.From
+}
+
+func gapAttrs(g Gap) []slog.Attr {
+	attrs := []slog.Attr{slog.String("stream", g.Stream), shardAttr(g.Shard), slog.String("after", g.After), slog.String("before", g.Before)}
+	if s := g.Seconds(); s > 0 {
+		attrs = append(attrs, slog.Int64("seconds_at_least", s))
+	}
+	return attrs
+}

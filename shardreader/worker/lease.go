@@ -1,0 +1,353 @@
+package worker
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// maxWrites is how many leases are created or taken at once.
+const maxWrites = 32
+
+// swap writes a lease, and calls done when it is known what became of it: nil for
+// written, a *leases.Conflict for refused, another error where nobody knows.
+//
+// An answer that was lost leaves open whether the write happened. With insist the
+// same write is sent again until that is known, for as long as insist says so; a
+// conflict with the very thing that was to be written means that it had happened.
+func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(error)) {
+	r.busy = true
+	old := r.Lease
+	attempt := 0
+	var send func()
+	send = func() {
+		w.do(Swap{on(w, func(e Done) {
+			err := e.Err
+			if c, ok := leases.AsConflict(err); ok && !c.Gone && sameWrite(c.Now, next) {
+				err = nil
+			}
+			if _, ok := leases.AsConflict(err); err != nil && !ok && insist != nil && insist() {
+				after, _ := pipeline.Retryable(err)
+				w.tellOnce("swap "+r.Shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(r.Shard), errAttr(err))
+				w.after(w.backoff(attempt, 2*time.Second, after), func() {
+					if insist() {
+						send()
+						return
+					}
+					w.wrote(r, done, err)
+				})
+				attempt++
+				return
+			}
+			if err == nil {
+				delete(w.told, "swap "+r.Shard)
+				r.Lease, r.still = next, w.now
+			}
+			w.wrote(r, done, err)
+		}), old, next})
+	}
+	send()
+}
+
+// sameWrite tells whether what is there is what a write wanted there. Whoever wants
+// a lease may have said so since.
+func sameWrite(now, next leases.Lease) bool {
+	return now.Owner == next.Owner && now.Counter == next.Counter && now.Checkpoint == next.Checkpoint
+}
+
+// wrote ends a write of a lease, and does what waited for that.
+func (w *Worker) wrote(r *row, done func(error), err error) {
+	r.busy, r.wrote = false, w.now
+	done(err)
+	switch {
+	case r.part != nil:
+		w.save(r.part)
+	case w.leaving:
+		w.letGo()
+	}
+}
+
+// known tells whether a row is still the one that the worker knows of its shard.
+func (w *Worker) known(r *row) bool { return w.rows[r.Shard] == r }
+
+// refused takes in the conflict of a write.
+func (w *Worker) refused(r *row, err error) {
+	c, ok := leases.AsConflict(err)
+	if !ok || !w.known(r) {
+		return
+	}
+	if c.Gone {
+		w.forget(r)
+		return
+	}
+	w.learn(r, c.Now)
+	if r.part != nil {
+		w.lose(r.part)
+	}
+}
+
+// takeNext takes the leases that were chosen, some at a time.
+func (w *Worker) takeNext() {
+	for len(w.takes) > 0 && w.writing < maxWrites && w.contact() && !w.leaving {
+		r := w.takes[0]
+		w.takes = w.takes[1:]
+		if !w.known(r) || r.busy || !w.free(r) {
+			continue
+		}
+		next := r.Clone()
+		next.Owner = w.o.Worker
+		next.Counter++
+		next.Switches++
+		next.Wanted = ""
+		w.writing++
+		w.swap(r, next, nil, func(err error) {
+			w.writing--
+			if err == nil {
+				w.tell(slog.LevelInfo, "took a lease", shardAttr(r.Shard), slog.String("checkpoint", r.Checkpoint.String()))
+				w.tryOpen(r)
+			} else {
+				w.refused(r, err)
+			}
+			w.takeNext()
+		})
+	}
+}
+
+// create adds a lease that is missing. done is told once it is there, whoever made it.
+func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)) {
+	if r := w.rows[l.Shard]; r != nil {
+		done(nil)
+		return
+	}
+	attempt := 0
+	var send func()
+	send = func() {
+		w.writing++
+		w.do(Create{on(w, func(e Done) {
+			w.writing--
+			c, conflict := leases.AsConflict(e.Err)
+			switch {
+			case e.Err == nil, conflict && !c.Gone:
+				r := w.rows[l.Shard]
+				now := l
+				if conflict {
+					now = c.Now
+				}
+				if r == nil {
+					r = w.know(now)
+					r.wrote = w.now
+					if e.Err == nil {
+						r.fresh = true
+						w.after(5*time.Second, func() { r.fresh = false })
+					}
+				}
+				done(nil)
+				w.tryOpen(r)
+			case insist():
+				after, _ := pipeline.Retryable(e.Err)
+				w.tellOnce("create "+l.Shard, slog.LevelWarn, "a lease cannot be made and is tried again", shardAttr(l.Shard), errAttr(e.Err))
+				w.after(w.backoff(attempt, 2*time.Second, after), func() {
+					if insist() {
+						send()
+						return
+					}
+					done(e.Err)
+				})
+				attempt++
+			default:
+				done(e.Err)
+			}
+		}), l})
+	}
+	send()
+}
+
+// parentsDone tells whether every parent of a shard was read to its end: its lease
+// says so, or it was removed, which is done only then.
+func (w *Worker) parentsDone(r *row) bool {
+	for _, id := range r.Parents {
+		if p := w.rows[id]; p != nil && !p.Ended() {
+			return false
+		}
+	}
+	return true
+}
+
+// active tells whether a lease is to be read by somebody now.
+func (w *Worker) active(r *row) bool {
+	return !r.Ended() && r.Stream != "" && w.parentsDone(r)
+}
+
+// free tells whether a lease may be taken: nobody has it, or whoever has it is gone.
+func (w *Worker) free(r *row) bool {
+	if !w.active(r) || r.busy {
+		return false
+	}
+	switch {
+	case r.Owner == "":
+		return true
+	case w.mine(r):
+		return false // opened when it is seen
+	case w.peers[r.Owner] != nil:
+		return !w.alive(r.Owner)
+	case w.left[r.Owner]:
+		return true
+	}
+	// No worker of ours: another application's, which moves its counter while it lives.
+	if w.now-r.still <= w.o.Takeover {
+		w.tellOnce("foreign "+r.Owner, slog.LevelWarn,
+			"leases belong to a worker that this application does not know: they are taken only once they stand still; stop the other application",
+			slog.String("owner", r.Owner), slog.Duration("after", w.o.Takeover))
+		return false
+	}
+	return true
+}
+
+// adopt opens the leases that are this worker's by the table, and that it does not read.
+func (w *Worker) adopt() {
+	for _, r := range w.order {
+		w.tryOpen(r)
+	}
+}
+
+func (w *Worker) tryOpen(r *row) {
+	if w.known(r) && w.mine(r) && r.part == nil && !r.busy && w.active(r) && w.contact() && !w.suspended && !w.leaving {
+		w.open(r)
+	}
+}
+
+// lose gives up a partition whose lease is someone else's now.
+func (w *Worker) lose(p *part) {
+	w.tell(slog.LevelWarn, "lost a lease", shardAttr(p.row.Shard), slog.String("owner", p.row.Owner))
+	w.revoke(p, ErrLeaseLost)
+}
+
+// revoke takes a partition from the pipeline.
+func (w *Worker) revoke(p *part, cause error) {
+	w.close(p)
+	w.do(Revoke{p.name, cause})
+}
+
+// handOver begins to drain the leases that others ask for.
+func (w *Worker) handOver() {
+	for _, r := range w.order {
+		if r.part == nil || r.part.draining || r.busy || r.Wanted == "" && r.Pinned == "" {
+			continue
+		}
+		to := w.heir(r)
+		switch {
+		case to != "":
+			w.drain(r.part, to)
+		case r.Wanted != "":
+			next := r.Clone()
+			next.Wanted = ""
+			w.swap(r, next, nil, func(err error) { w.refused(r, err) })
+		}
+	}
+}
+
+// heir is the worker that a lease of this one should go to; "" for none.
+func (w *Worker) heir(r *row) string {
+	live := w.live()
+	if r.Pinned != "" && r.Pinned != w.o.Name {
+		for _, id := range live {
+			if p := w.peers[id]; p != nil && id != w.o.Worker && p.Name == r.Pinned {
+				return id
+			}
+		}
+	}
+	if r.Wanted != "" && r.Wanted != w.o.Worker && slices.Contains(live, r.Wanted) && !w.pinnedHere(r) {
+		return r.Wanted
+	}
+	return ""
+}
+
+func (w *Worker) pinnedHere(r *row) bool { return r.Pinned != "" && r.Pinned == w.o.Name }
+
+// pinnedElsewhere tells whether a live worker of another name should have a lease.
+func (w *Worker) pinnedElsewhere(r *row) bool {
+	if r.Pinned == "" || r.Pinned == w.o.Name {
+		return false
+	}
+	for id, p := range w.peers {
+		if p.Name == r.Pinned && !p.Leaving && w.alive(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// drain lets a partition come to rest, to be handed over: it is read no further, and
+// what the pipeline has of it is written.
+func (w *Worker) drain(p *part, to string) {
+	if p.draining {
+		return
+	}
+	p.draining, p.heir = true, to
+	w.takeBack(p)
+	w.do(Drain{p.name})
+	w.after(w.o.Handover, func() {
+		if w.parts[p.name] == p && !w.leaving {
+			w.tell(slog.LevelWarn, "a lease that was asked for is handed over before all that was read of it is written", shardAttr(p.row.Shard))
+			w.revokeAndRelease(p)
+		}
+	})
+	w.save(p)
+}
+
+// takeBack drops the pages that the pipeline did not take.
+func (w *Worker) takeBack(p *part) {
+	if len(p.sizes) == 0 {
+		return
+	}
+	for _, n := range p.sizes {
+		w.untaken -= n
+	}
+	kept := len(p.marks) - len(p.sizes)
+	for _, m := range p.marks[kept:] {
+		p.pending -= m.records
+	}
+	p.marks = p.marks[:kept]
+	p.sizes = nil
+	p.ended = p.ended && kept > 0 && p.marks[kept-1].end
+	w.do(Drop{p.name})
+}
+
+// revokeAndRelease hands a lease over as it is.
+func (w *Worker) revokeAndRelease(p *part) {
+	r, to := p.row, p.heir
+	next := p.checkpointed(r.Clone())
+	w.revoke(p, ErrHandedOver)
+	if r.busy {
+		return // the write under way goes first; the lease is adopted again or found lost
+	}
+	w.release(r, next, to)
+}
+
+// release gives a lease away: to a live worker, or to whoever takes it.
+func (w *Worker) release(r *row, next leases.Lease, to string) {
+	next.Owner = ""
+	if to != "" && w.alive(to) && !w.leavingPeer(to) {
+		next.Owner = to
+		next.Switches++
+	}
+	next.Wanted = ""
+	next.Counter++
+	w.swap(r, next, func() bool { return w.known(r) && w.contact() }, func(err error) {
+		if err == nil {
+			w.tell(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", next.Owner), slog.String("checkpoint", next.Checkpoint.String()))
+			return
+		}
+		w.refused(r, err)
+	})
+}
+
+func (w *Worker) leavingPeer(id string) bool {
+	p := w.peers[id]
+	return p != nil && p.Leaving
+}
+
+func shardAttr(shard string) slog.Attr { return slog.String("shard", shard) }

@@ -1,0 +1,131 @@
+package worker
+
+import (
+	"errors"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// listing is all shards of a stream, as DescribeStream listed them.
+type listing struct {
+	status   shardreader.StreamStatus
+	shards   []shardreader.Shard
+	byID     map[string]int
+	children map[string][]shardreader.Shard
+}
+
+func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *listing {
+	l := &listing{status: status, shards: shards, byID: make(map[string]int, len(shards)), children: make(map[string][]shardreader.Shard)}
+	for i, s := range shards {
+		l.byID[s.ID] = i
+		if s.Parent != "" {
+			l.children[s.Parent] = append(l.children[s.Parent], s)
+		}
+	}
+	return l
+}
+
+// parent is the parent that a shard is listed with; "" where there is none, or no such shard.
+func (l *listing) parent(shard string) string {
+	if i, ok := l.byID[shard]; ok {
+		return l.shards[i].Parent
+	}
+	return ""
+}
+
+func (l *listing) has(shard string) bool {
+	_, ok := l.byID[shard]
+	return ok
+}
+
+// lister lists one stream, for all who ask meanwhile.
+type lister struct {
+	running bool
+	waiting []asking // for the listing under way
+	later   []asking // for the next one: it must begin after they asked
+}
+
+type asking struct {
+	wanted func() bool
+	then   func(*listing, error)
+}
+
+// listTries is how often a page of a listing is asked for before the listing fails.
+const listTries = 6
+
+// list reads all shards of a stream, beginning after this call.
+func (w *Worker) list(stream string, wanted func() bool, then func(*listing, error)) {
+	l := w.lists[stream]
+	if l == nil {
+		l = &lister{}
+		w.lists[stream] = l
+	}
+	l.later = append(l.later, asking{wanted, then})
+	if !l.running {
+		w.runList(stream, l)
+	}
+}
+
+func (w *Worker) runList(stream string, l *lister) {
+	l.running = true
+	l.waiting, l.later = l.later, nil
+	wanted := func() bool {
+		for _, a := range l.waiting {
+			if a.wanted() {
+				return true
+			}
+		}
+		// Nobody wants it any more: whoever asks next begins anew.
+		l.running, l.waiting = false, nil
+		if len(l.later) > 0 {
+			w.runList(stream, l)
+		}
+		return false
+	}
+	finish := func(got *listing, err error) {
+		waiting := l.waiting
+		l.running, l.waiting = false, nil
+		if len(l.later) > 0 {
+			w.runList(stream, l)
+		}
+		for _, a := range waiting {
+			if a.wanted() {
+				a.then(got, err)
+			}
+		}
+	}
+	var shards []shardreader.Shard
+	seen := make(map[string]bool)
+	tries := 0
+	var page func(after string)
+	page = func(after string) {
+		w.describe(shardreader.DescribeQuery{StreamARN: stream, After: after}, wanted, func(d shardreader.StreamDescription, err error) {
+			if err == nil && d.After != "" && seen[d.After] {
+				err = errors.New("DescribeStream names the same page of shards twice")
+			}
+			if server, again := pipeline.Retryable(err); err != nil && again && tries < listTries {
+				tries++
+				w.after(w.backoff(tries, maxRetry, server), func() {
+					if wanted() {
+						page(after)
+					}
+				})
+				return
+			}
+			if err != nil {
+				finish(nil, err)
+				return
+			}
+			tries = 0
+			shards = append(shards, d.Shards...)
+			if d.After != "" {
+				seen[d.After] = true
+				page(d.After)
+				return
+			}
+			finish(newListing(d.Status, shards), nil)
+		})
+	}
+	page("")
+}

@@ -1,0 +1,150 @@
+package worker
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// arrived takes in a whole answer.
+func (w *Worker) arrived(p *part, a pipeline.Answer) {
+	page := a.Page
+	if page == nil {
+		page = &pipeline.Page{}
+	}
+	p.iterator = a.NextIterator
+	p.bytes += int64(page.Bytes)
+	p.expect = max(leastPage, int64(page.Bytes))
+	if n := len(page.Changes) + len(page.Errors); n > 0 && !w.inOrder(p, page) {
+		return
+	}
+	records := len(page.Changes) + len(page.Errors)
+	if p.gap != nil && (records > 0 || a.Ended) {
+		w.passedGap(p, page)
+		if p.peek {
+			return
+		}
+	}
+	p.advance(page)
+	p.passOver(page)
+	if a.Ended {
+		w.deliver(p, page, true)
+		w.reachedEnd(p)
+		return
+	}
+	if records > 0 {
+		w.deliver(p, page, false)
+	}
+	w.next(p, records)
+}
+
+// inOrder holds a page against what was read before. A record that was read already
+// is left out; one below the shard's start breaks what versions rest on.
+func (w *Worker) inOrder(p *part, page *pipeline.Page) bool {
+	first := firstSequence(page)
+	switch {
+	case first == "":
+	case p.pos.Kind == leases.Sequence && pipeline.CompareSequence(first, p.pos.Sequence) <= 0:
+		w.dropKnown(p, page)
+	case p.row.First != "" && pipeline.CompareSequence(first, p.row.First) < 0:
+		w.halt(p, "a shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further",
+			slog.String("sequence", first), slog.String("start", p.row.First))
+		return false
+	}
+	return true
+}
+
+func (w *Worker) dropKnown(p *part, page *pipeline.Page) {
+	known := func(seq string) bool {
+		return seq != "" && pipeline.CompareSequence(seq, p.pos.Sequence) <= 0
+	}
+	before := len(page.Changes) + len(page.Errors)
+	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return known(c.Sequence) })
+	page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return known(e.Sequence) })
+	page.Duplicates += before - len(page.Changes) - len(page.Errors)
+}
+
+// passOver leaves out what was created before the time that reading starts at.
+func (p *part) passOver(page *pipeline.Page) {
+	from := p.row.From
+	if from.IsZero() || p.newest {
+		return
+	}
+	from = from.Truncate(time.Second) // as precise as records are
+	before := len(page.Changes)
+	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool {
+		return !c.Time.IsZero() && c.Time.Before(from)
+	})
+	p.started = p.started || len(page.Changes) > 0 || before == 0
+}
+
+// advance moves reading behind a page.
+func (p *part) advance(page *pipeline.Page) {
+	if last := lastSequence(page); last != "" {
+		p.pos = leases.After(last)
+	}
+	for i := len(page.Changes) - 1; i >= 0; i-- {
+		if t := page.Changes[i].Time; !t.IsZero() {
+			p.time = t.Unix()
+			break
+		}
+	}
+}
+
+// deliver hands a page to the pipeline.
+func (w *Worker) deliver(p *part, page *pipeline.Page, end bool) {
+	page.Partition = p.name
+	page.End = end
+	page.Position = pipeline.Position(p.pos.String())
+	if page.Position == p.lastPos {
+		page.Position += "+" // of a page whose records have no sequence number
+	}
+	if end {
+		page.Position = endPosition
+		p.ended = true
+	}
+	p.lastPos = page.Position
+	records := int64(len(page.Changes) + len(page.Errors))
+	p.marks = append(p.marks, mark{page.Position, p.pos, p.time, records, end})
+	p.sizes = append(p.sizes, int64(page.Bytes))
+	p.pending += records
+	w.untaken += int64(page.Bytes)
+	w.do(Deliver{page})
+}
+
+// firstSequence and lastSequence are those of a page's records, decoded or not; "" where
+// none is known.
+func firstSequence(page *pipeline.Page) string {
+	var first string
+	see := func(seq string) {
+		if seq != "" && (first == "" || pipeline.CompareSequence(seq, first) < 0) {
+			first = seq
+		}
+	}
+	if len(page.Changes) > 0 {
+		see(page.Changes[0].Sequence)
+	}
+	for _, e := range page.Errors {
+		see(e.Sequence)
+	}
+	return first
+}
+
+func lastSequence(page *pipeline.Page) string {
+	var last string
+	see := func(seq string) {
+		if seq != "" && (last == "" || pipeline.CompareSequence(seq, last) > 0) {
+			last = seq
+		}
+	}
+	if n := len(page.Changes); n > 0 {
+		see(page.Changes[n-1].Sequence)
+	}
+	for _, e := range page.Errors {
+		see(e.Sequence)
+	}
+	return last
+}

@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// part is one incarnation of a lease of this worker: a shard that it reads.
+type part struct {
+	name string
+	row  *row
+
+	// Where reading stands.
+	iterator string
+	pos      leases.Checkpoint // behind the last record delivered
+	time     int64             // creation time of that record, Unix seconds; 0 where none is known
+	opened   bool              // a page was had
+	plain    bool              // the shard's first sequence number is of no use: the server refuses it
+	polling  bool              // a call is under way
+	expect   int64             // bytes that a page is expected to bring
+	queued   bool              // in Worker.ready
+	waiting  bool              // a timer will want it
+	empties  int               // empty pages in a row
+	anything bool              // a record was read
+	attempt  int               // failures in a row
+	notFound int               // of which say that there is no such shard
+	paused   bool
+	halted   string // why it is read no further; "" while it is
+	gap      *Gap   // that is to be completed with the first record behind it
+	noting   bool   // that gap is not durable yet
+	peek     bool   // the record behind it is looked at only: the shard stops here
+	newest   bool   // reading began at the newest record, with nothing to pass over
+	started  bool   // a record was read that was not passed over for its age
+
+	// What the pipeline has.
+	marks   []mark // delivered and not acknowledged
+	lastPos pipeline.Position
+	sizes   []int64 // bytes of the last of these pages, which were not taken yet
+	pending int64   // records of marks
+	ended   bool    // the last page is delivered
+
+	// What is durable.
+	acked     leases.Checkpoint
+	ackedTime int64
+	endAcked  bool // the last page is acknowledged
+	savedAt   time.Duration
+	saveTimer bool
+	draining  bool
+	heir      string
+
+	family family
+
+	// Load, in bytes since the last time it was measured.
+	bytes      int64
+	measuredAt time.Duration
+	load       float64
+	lastRecord time.Duration
+	behindFrom time.Duration // since when it is behind; 0 while it is not
+}
+
+// mark is a page on its way through the pipeline.
+type mark struct {
+	pos     pipeline.Position
+	at      leases.Checkpoint
+	time    int64
+	records int64
+	end     bool
+}
+
+// endPosition is the position of a shard's last page.
+const endPosition pipeline.Position = "END"
+
+// open begins to read a shard from its checkpoint.
+func (w *Worker) open(r *row) {
+	w.opened++
+	p := &part{
+		name:       fmt.Sprintf("%s~%d", r.Shard, w.opened),
+		row:        r,
+		pos:        r.Checkpoint,
+		acked:      r.Checkpoint,
+		expect:     1 << 20,
+		savedAt:    w.now,
+		measuredAt: w.now,
+		load:       r.Load,
+	}
+	if !r.Time.IsZero() {
+		p.time, p.ackedTime = r.Time.Unix(), r.Time.Unix()
+	}
+	r.part = p
+	w.parts[p.name] = p
+	if r.Ended() {
+		panic("worker: the lease of a shard that has ended is opened")
+	}
+	w.want(p)
+}
+
+// close ends a partition, for whatever reason.
+func (w *Worker) close(p *part) {
+	for _, n := range p.sizes {
+		w.untaken -= n
+	}
+	p.sizes, p.marks, p.pending = nil, nil, 0
+	p.row.part = nil
+	p.row.fresh = false
+	delete(w.parts, p.name)
+}
+
+// current tells whether a partition is still read by this worker.
+func (w *Worker) current(p *part) bool { return w.parts[p.name] == p }
+
+// halt reads a shard no further, and says why.
+func (w *Worker) halt(p *part, why string, attrs ...slog.Attr) {
+	if p.halted == why {
+		return
+	}
+	p.halted = why
+	w.tell(slog.LevelError, why, append([]slog.Attr{shardAttr(p.row.Shard)}, attrs...)...)
+}
+
+// taken notes that the pipeline took a page.
+func (w *Worker) taken(e Taken) {
+	p := w.parts[e.Partition]
+	if p == nil || len(p.sizes) == 0 {
+		return
+	}
+	w.untaken -= p.sizes[0]
+	p.sizes = p.sizes[1:]
+	w.want(p)
+}
+
+// acked notes how far the pipeline came.
+func (w *Worker) acked(e Acked) {
+	p := w.parts[e.Partition]
+	if p == nil {
+		return
+	}
+	n := 0
+	for i, m := range p.marks {
+		if m.pos == e.Position {
+			n = i + 1
+			break
+		}
+	}
+	if n == 0 {
+		return
+	}
+	for _, m := range p.marks[:n] {
+		p.pending -= m.records
+		if m.time > 0 {
+			p.ackedTime = m.time
+		}
+		p.acked = m.at
+		p.endAcked = p.endAcked || m.end
+	}
+	p.marks = p.marks[n:]
+	w.save(p)
+}

@@ -1,0 +1,124 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// plan is what a listing of a stream calls for.
+type plan struct {
+	create  []leases.Lease // missing, and nothing lost
+	unknown []leases.Lease // missing, and nobody knows whether something before them was lost
+	remove  []*row         // ended, and of no more use
+	drained bool           // every shard of the stream was read to its end, and no more will come
+}
+
+// planOf holds the leases against what is listed.
+//
+// A lease is made for a shard whose parent was read to its end, and for the oldest
+// shards of what nobody has read; never above a lease that exists. begin tells that the
+// stream has not been begun, so that a shard without a parent, or with one that is
+// listed no more, starts the reading; else such a shard without a lease is one of which
+// nobody knows whether something before it was lost.
+func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
+	var p plan
+	above := w.ancestors(l)
+	for _, s := range l.shards {
+		if w.rows[s.ID] != nil || above[s.ID] {
+			continue
+		}
+		lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
+		if s.Parent != "" {
+			lease.Parents = []string{s.Parent}
+		}
+		parent := w.rows[s.Parent]
+		switch {
+		case begin && start.Latest:
+			if len(l.children[s.ID]) == 0 && (parent == nil || parent.Ended()) {
+				p.create = append(p.create, w.beginning(lease, parent, start))
+			}
+		case parent != nil:
+			if parent.Ended() {
+				p.create = append(p.create, inherited(lease, parent))
+			} // else its owner makes it
+		case s.Parent != "" && l.has(s.Parent):
+			if above[s.Parent] {
+				p.create = append(p.create, lease) // the parent is done and its lease removed: a child that came late
+			} // else the parent comes first
+		case begin:
+			p.create = append(p.create, w.beginning(lease, nil, start))
+		case s.Parent == "":
+			p.create = append(p.create, lease)
+		default:
+			p.unknown = append(p.unknown, lease)
+		}
+	}
+	p.drained = l.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0
+	for _, s := range l.shards {
+		r := w.rows[s.ID]
+		p.drained = p.drained && (above[s.ID] || r != nil && r.Ended())
+	}
+	for _, r := range w.order {
+		if r.Stream != arn {
+			continue
+		}
+		p.drained = p.drained && r.Ended()
+		if r.Ended() && r.Owner == "" && !r.busy && w.useless(r, l, above) {
+			p.remove = append(p.remove, r)
+		}
+	}
+	return p
+}
+
+// beginning is the lease of a shard that the reading of a stream starts with. Where
+// its oldest records were dropped before that, nothing of ours is lost.
+func (w *Worker) beginning(l leases.Lease, parent *row, start Start) leases.Lease {
+	if parent != nil {
+		return inherited(l, parent)
+	}
+	l.First = ""
+	switch {
+	case start.Latest:
+		l.Checkpoint.Kind = leases.Latest
+		l.From = second(start.Time)
+	case !start.Time.IsZero():
+		l.Checkpoint.Kind = leases.AtTime
+		l.From = second(start.Time)
+	}
+	return l
+}
+
+// inherited is a lease that passes over what its parent's passed over to its end.
+func inherited(l leases.Lease, parent *row) leases.Lease {
+	if !parent.From.IsZero() && (parent.Time.IsZero() || parent.Time.Before(parent.From)) {
+		l.From = parent.From
+	}
+	return l
+}
+
+func second(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Second)
+}
+
+// useless tells whether an ended lease may go: each child of it has moved past its
+// start, or nothing is left that could ask for it.
+func (w *Worker) useless(r *row, l *listing, above map[string]bool) bool {
+	kids := append([]string(nil), r.Children...)
+	for _, c := range l.children[r.Shard] {
+		kids = append(kids, c.ID)
+	}
+	if len(kids) == 0 {
+		return !l.has(r.Shard)
+	}
+	for _, id := range kids {
+		if c := w.rows[id]; c != nil && !past(c) || c == nil && !above[id] && l.has(id) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,206 @@
+package worker
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+const (
+	firstPause = 50 * time.Millisecond // behind the first empty page
+	eagerPages = 20                    // empty pages at the start of reading, which do not mean that there is nothing
+	maxRetry   = 20 * time.Second      // longest pause between two tries of a call that fails
+	leastPage  = 16 << 10              // bytes that a page is expected to bring at least
+	aheadPages = 2                     // pages of a shard that were read and not taken
+)
+
+// want asks for the next page of a partition as soon as there is room for a call.
+func (w *Worker) want(p *part) {
+	if p.queued || p.waiting || !w.readable(p) {
+		return
+	}
+	p.queued = true
+	w.ready = append(w.ready, p)
+}
+
+func (w *Worker) readable(p *part) bool {
+	return w.current(p) && !p.polling && !p.paused && !p.draining && !p.ended && !p.noting && p.halted == "" && len(p.sizes) < aheadPages
+}
+
+// wantIn does so in a while.
+func (w *Worker) wantIn(p *part, d time.Duration) {
+	if p.waiting {
+		return
+	}
+	p.waiting = true
+	w.after(d, func() {
+		p.waiting = false
+		w.want(p)
+	})
+}
+
+// dispatch makes the calls that there is room for, of the partition that waits
+// longest first.
+func (w *Worker) dispatch() {
+	for len(w.ready) > 0 && w.reading < w.o.MaxCalls && w.contact() && !w.suspended {
+		p := w.ready[0]
+		if !w.readable(p) {
+			p.queued = false
+			w.ready = w.ready[1:]
+			continue
+		}
+		busy := w.untaken + w.reserved
+		if busy > 0 && busy+p.expect > w.o.Prefetch {
+			return // the next page that is taken, or call that is answered, makes room
+		}
+		if p.iterator != "" && !w.mayCall(p) {
+			return
+		}
+		p.queued = false
+		w.ready = w.ready[1:]
+		if p.iterator == "" {
+			w.position(p)
+		} else {
+			w.read(p)
+		}
+	}
+	if len(w.ready) == 0 {
+		w.ready = nil
+	}
+}
+
+// position asks for an iterator where reading goes on.
+func (w *Worker) position(p *part) {
+	at := shardreader.ShardPosition{StreamARN: p.row.Stream, Shard: p.row.Shard}
+	checked := false
+	p.newest = false
+	switch {
+	case p.gap != nil:
+		at.Type = shardreader.TrimHorizon
+	case p.pos.Kind == leases.Sequence:
+		at.Type, at.Sequence = shardreader.AfterSequence, p.pos.Sequence
+	case p.pos.Kind == leases.Latest && (p.row.fresh || p.row.From.IsZero()):
+		at.Type, p.newest = shardreader.Latest, true
+	case p.row.First != "" && p.row.From.IsZero() && !p.plain:
+		// From the oldest record that is left, TRIM_HORIZON would not say that older ones are gone.
+		at.Type, at.Sequence, checked = shardreader.AtSequence, p.row.First, true
+	default:
+		at.Type = shardreader.TrimHorizon
+	}
+	p.polling = true
+	w.reading++
+	w.do(GetShardIterator{on(w, func(e Positioned) {
+		w.reading--
+		if p.polling = false; !w.current(p) {
+			return
+		}
+		if e.Err == nil && e.Iterator == "" {
+			e.Err = pipeline.Transient(errNoIterator)
+		}
+		if e.Err == nil {
+			p.iterator = e.Iterator
+			w.want(p)
+			return
+		}
+		if checked && !errors.Is(e.Err, shardreader.ErrTrimmed) && !errors.Is(e.Err, shardreader.ErrNotFound) && !transient(e.Err) {
+			p.plain = true
+			w.want(p)
+			return
+		}
+		w.readFailed(p, e.Err)
+	}), at})
+}
+
+var errNoIterator = errors.New("the answer holds no iterator")
+
+// read asks for the next page.
+func (w *Worker) read(p *part) {
+	p.polling = true
+	w.reading++
+	w.reserved += p.expect
+	expected := p.expect
+	w.budget.called(w)
+	w.do(GetRecords{on(w, func(e Read) {
+		w.reading--
+		w.reserved -= expected
+		if p.polling = false; !w.current(p) || p.draining || p.halted != "" {
+			return
+		}
+		if e.Err != nil {
+			w.readFailed(p, e.Err)
+			return
+		}
+		p.attempt, p.notFound, p.opened = 0, 0, true
+		delete(w.told, "read "+p.name)
+		w.arrived(p, e.Answer)
+	}), shardreader.RecordsQuery{Iterator: p.iterator, StreamARN: p.row.Stream, Shard: p.row.Shard}})
+}
+
+// readFailed sees what the failure of a call means.
+func (w *Worker) readFailed(p *part, err error) {
+	switch {
+	case p.draining || p.halted != "":
+		return
+	case errors.Is(err, shardreader.ErrExpiredIterator):
+		p.iterator = ""
+		p.attempt++
+		if p.attempt == 1 {
+			w.want(p)
+			return
+		}
+		w.wantIn(p, w.backoff(p.attempt, maxRetry, 0))
+		return
+	case errors.Is(err, shardreader.ErrTrimmed):
+		p.iterator = ""
+		w.trimmed(p)
+		return
+	case errors.Is(err, shardreader.ErrNotFound):
+		// What was listed a moment ago may not be found everywhere yet.
+		p.iterator = ""
+		if p.notFound++; p.notFound >= 4 {
+			w.vanished(p)
+			return
+		}
+	}
+	after, ok := pipeline.Retryable(err)
+	if !ok {
+		w.tellOnce("read "+p.name, slog.LevelError, "a shard cannot be read and is tried again", shardAttr(p.row.Shard), errAttr(err))
+	}
+	w.wantIn(p, w.backoff(p.attempt+2, maxRetry, after))
+	p.attempt++
+}
+
+func transient(err error) bool {
+	_, ok := pipeline.Retryable(err)
+	return ok
+}
+
+// next plans the call behind an answer: at once while there is something to read,
+// later and later while there is not.
+func (w *Worker) next(p *part, records int) {
+	if records > 0 {
+		p.empties, p.anything, p.lastRecord = 0, true, w.now
+		if p.behindFrom == 0 {
+			p.behindFrom = max(1, w.now)
+		}
+		w.want(p)
+		return
+	}
+	p.empties++
+	if p.anything || p.empties > eagerPages {
+		p.behindFrom = 0
+	}
+	most := w.o.MaxIdle
+	if !p.anything && p.empties <= eagerPages {
+		most = min(most, 2*firstPause)
+	}
+	d := most
+	if p.empties < 16 {
+		d = min(most, firstPause<<(p.empties-1))
+	}
+	w.wantIn(p, w.jitter(d))
+}

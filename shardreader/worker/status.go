@@ -1,0 +1,100 @@
+package worker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// mostBehind is how many shards a member says to be behind.
+const mostBehind = 200
+
+// member is what this worker tells of itself.
+func (w *Worker) member() leases.Member {
+	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.parts), Calls: w.budget.perMonth(w.now)}
+	var behind []*part
+	for _, r := range w.order {
+		p := r.part
+		if p == nil {
+			continue
+		}
+		m.Load += p.load
+		m.Pending += p.pending
+		if p.halted != "" {
+			if m.Stopped == nil {
+				m.Stopped = make(map[string]string)
+			}
+			m.Stopped[r.Shard] = p.halted
+		}
+		if p.behindFrom > 0 || p.halted != "" || !p.opened {
+			behind = append(behind, p)
+		}
+	}
+	slices.SortStableFunc(behind, func(a, b *part) int { return cmp.Compare(a.time, b.time) })
+	for _, p := range behind[:min(len(behind), mostBehind)] {
+		if m.Behind == nil {
+			m.Behind = make(map[string]time.Time)
+		}
+		m.Behind[p.row.Shard] = unix(p.time)
+	}
+	return m
+}
+
+func unix(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}
+
+// Partition is what a worker says of a shard that it reads.
+type Partition struct {
+	Name       string // of the partition
+	Shard      string
+	Stream     string
+	Checkpoint string    // durable
+	Last       time.Time // creation time of the last record delivered; zero where there was none
+	Acked      time.Time // of the last one that is durable everywhere
+	Behind     bool      // there may be records that it has not read yet
+	Pending    int64     // records delivered and not acknowledged
+	Failures   int       // calls that failed in a row
+	Paused     bool      // the pipeline is full of it
+	Ended      bool      // it was read to its end
+	Draining   bool      // it is being handed over
+	Stopped    string    // why it is read no further; "" while it is
+	Load       float64   // bytes a second
+}
+
+// Status is what a worker knows of itself and the fleet.
+type Status struct {
+	Member     leases.Member
+	Contact    bool // its beats succeed
+	Leads      bool // it lists the streams
+	Seen       bool // it has read the table
+	SeenAt     time.Duration
+	Live       int         // workers that take leases
+	Active     int         // leases that somebody should read now
+	Partitions []Partition // by shard
+}
+
+// Status is that of now, which is the worker's own clock. It changes nothing.
+func (w *Worker) Status() Status {
+	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live())}
+	for _, r := range w.order {
+		if w.active(r) {
+			s.Active++
+		}
+		p := r.part
+		if p == nil {
+			continue
+		}
+		s.Partitions = append(s.Partitions, Partition{
+			Name: p.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
+			Last: unix(p.time), Acked: unix(p.ackedTime), Behind: p.behindFrom > 0 || !p.opened, Pending: p.pending, Failures: p.attempt,
+			Paused: p.paused, Ended: p.ended, Draining: p.draining, Stopped: p.halted, Load: p.load,
+		})
+	}
+	return s
+}

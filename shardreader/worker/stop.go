@@ -1,0 +1,48 @@
+package worker
+
+import "log/slog"
+
+// shutdown begins a soft stop: nothing more is read or taken, and each lease is let
+// go as soon as what was read of it is durable.
+func (w *Worker) shutdown() {
+	if w.leaving {
+		return
+	}
+	w.leaving = true
+	w.takes = nil
+	w.tell(slog.LevelInfo, "leaving: leases are let go as they drain", slog.Int("partitions", len(w.parts)))
+	for _, r := range w.order {
+		if r.part != nil {
+			r.part.heir = ""
+			w.drain(r.part, "")
+		}
+	}
+	w.letGo()
+	w.sendBeat()
+	w.look()
+}
+
+// letGo releases the leases that are this worker's by the table and have no partition.
+func (w *Worker) letGo() {
+	for _, r := range w.order {
+		if w.mine(r) && r.part == nil && !r.busy && w.contact() {
+			w.release(r, r.Clone(), "")
+		}
+	}
+}
+
+// checkStopped sees when a soft stop is complete.
+func (w *Worker) checkStopped() {
+	if !w.leaving || w.stopped || len(w.parts) > 0 {
+		return
+	}
+	if w.contact() {
+		for _, r := range w.order {
+			if r.busy || w.mine(r) {
+				return
+			}
+		}
+	}
+	w.stopped = true
+	w.do(Leave{on(w, func(Done) { w.do(Stopped{}) }), w.o.Worker})
+}

@@ -1,0 +1,124 @@
+package worker_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+func TestWorker_ReadsAStreamThatSplits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		first := st.Put(root, put(5)...)
+		a := wo.start("a", worker.Options{})
+		wo.run(time.Second)
+		wo.readAll(root, first...)
+		kids := st.Split(root, 2)
+		left, right := st.Put(kids[0], put(3)...), st.Put(kids[1], put(4)...)
+		wo.run(10 * time.Second)
+		wo.readAll(root, first...)
+		wo.readAll(kids[0], left...)
+		wo.readAll(kids[1], right...)
+		if l := wo.leases()[kids[0]]; l.Owner != "a" || l.Checkpoint.Sequence != left[2] {
+			t.Errorf("the lease of a child is %+v", l)
+		}
+		a.send(worker.Shutdown{})
+		wo.run(2 * time.Second)
+		if !a.stopped || wo.owned("a") != 0 {
+			t.Errorf("stopped: %v, with %d leases\n%s", a.stopped, wo.owned("a"), wo.story.String())
+		}
+	})
+}
+
+func TestWorker_SharesLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		for range 2 {
+			for _, id := range st.Shards() {
+				if len(wo.leases()) == 0 {
+					st.Split(id, 3)
+				}
+			}
+		}
+		wo.start("a", worker.Options{})
+		wo.run(5 * time.Second)
+		all := wo.owned("a")
+		wo.start("b", worker.Options{})
+		wo.run(10 * time.Second)
+		if a, b := wo.owned("a"), wo.owned("b"); a+b != all || a-b > 1 || b-a > 1 {
+			t.Errorf("%d leases are shared as %d and %d\n%s", all, a, b, wo.story.String())
+		}
+		wo.workers[0].dead = true
+		wo.run(10 * time.Second)
+		if b := wo.owned("b"); b != all {
+			t.Errorf("the worker that is left has %d leases of %d\n%s", b, all, wo.story.String())
+		}
+	})
+}
+
+func TestWorker_GivesUpOutOfContact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		a := wo.start("a", worker.Options{})
+		wo.run(time.Second)
+		b := wo.start("b", worker.Options{})
+		wo.run(time.Second)
+		a.deaf = true
+		wo.run(5 * time.Second)
+		polls := a.calls["GetRecords"]
+		wo.run(5 * time.Second)
+		if got := a.calls["GetRecords"]; got != polls {
+			t.Errorf("a worker out of contact made %d more calls", got-polls)
+		}
+		if wo.owned("b") != 1 {
+			t.Errorf("its lease was not taken over\n%s", wo.story.String())
+		}
+		a.deaf = false
+		seqs := st.Put(root, put(3)...)
+		wo.run(5 * time.Second)
+		wo.readAll(root, seqs...)
+		if b.calls["Revoke"] > 0 {
+			t.Errorf("the worker that took over lost it again\n%s", wo.story.String())
+		}
+	})
+}
+
+// Fact 9: TrimmedDataAccess is a gap, recorded and reported as data loss, then
+// TRIM_HORIZON, or a stop, as configured.
+func TestFact9_Gap(t *testing.T) {
+	for _, policy := range []worker.Policy{worker.Stop, worker.Continue} {
+		synctest.Test(t, func(t *testing.T) {
+			wo := newWorld(t)
+			st := wo.server.AddStream("shop")
+			root := st.Shards()[0]
+			first := st.Put(root, put(2)...)
+			a := wo.start("a", worker.Options{OnGap: policy})
+			wo.run(3 * time.Second)
+			a.dead = true
+			time.Sleep(30 * time.Second)
+			rest := st.Put(root, put(6)...)
+			st.Trim(root, 4)
+			b := wo.start("b", worker.Options{OnGap: policy})
+			wo.run(12 * time.Second)
+			want := append(first, rest[2:]...)
+			if policy == worker.Stop {
+				want = first
+			}
+			wo.readAll(root, want...)
+			last := wo.gaps[len(wo.gaps)-1]
+			if last.After != first[1] || last.Before != rest[2] || last.Seconds() < 29 || last.UnknownExtent {
+				t.Errorf("gap %+v", last)
+			}
+			if got := b.w.Status(); (got.Partitions[0].Stopped != "") != (policy == worker.Stop) {
+				t.Errorf("status %+v", got.Partitions[0])
+			}
+		})
+	}
+}

@@ -1,0 +1,258 @@
+package worker_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// world is a fleet of workers over a stream and a lease table in memory, in a
+// bubble of testing/synctest: calls are answered at once, and time passes when
+// nothing is left to do.
+type world struct {
+	t       *testing.T
+	api     shardreader.API
+	server  *streamtest.Server
+	table   *leasestest.Table
+	workers []*node
+	gaps    []worker.Gap
+	read    map[string][]string // by shard: sequence numbers that were acknowledged, in order
+	story   strings.Builder
+}
+
+// node is one worker with a pipeline that acknowledges at once, or when it is told to.
+type node struct {
+	*world
+	id      string
+	w       *worker.Worker
+	began   time.Time
+	events  []worker.Event
+	queue   []*pipeline.Page // delivered, not taken
+	held    []*pipeline.Page // taken, not acknowledged
+	holding bool             // pages are held
+	deaf    bool             // the table does not answer
+	dead    bool             // crashed
+	stopped bool
+	told    []string
+	calls   map[string]int
+}
+
+func newWorld(t *testing.T) *world {
+	server := streamtest.New(streamtest.Options{})
+	return &world{t: t, api: server, server: server, table: leasestest.NewTable(), read: make(map[string][]string)}
+}
+
+// start adds a worker.
+func (wo *world) start(id string, o worker.Options) *node {
+	wo.t.Helper()
+	o.Worker = id
+	if o.Sources == nil {
+		o.Sources = []worker.Source{{Table: "shop"}}
+	}
+	o.Rand = rand.New(rand.NewPCG(1, uint64(len(wo.workers))))
+	w, err := worker.New(o)
+	if err != nil {
+		wo.t.Fatal(err)
+	}
+	n := &node{world: wo, id: id, w: w, began: time.Now(), calls: make(map[string]int)}
+	wo.workers = append(wo.workers, n)
+	n.send(worker.Tick{})
+	return n
+}
+
+func (n *node) send(e worker.Event) { n.events = append(n.events, e) }
+
+// run lets time pass.
+func (wo *world) run(d time.Duration) {
+	wo.t.Helper()
+	end := time.Now().Add(d)
+	for steps := 0; ; steps++ {
+		if steps > 1_000_000 {
+			wo.t.Fatal("the world does not come to rest")
+		}
+		busy := false
+		for _, n := range wo.workers {
+			busy = n.step() || busy
+		}
+		if busy {
+			continue
+		}
+		next := end
+		for _, n := range wo.workers {
+			if at := n.began.Add(n.w.Wake()); !n.dead && at.Before(next) {
+				next = at
+			}
+		}
+		time.Sleep(max(time.Millisecond, time.Until(next)))
+		if !time.Now().Before(end) {
+			return
+		}
+		for _, n := range wo.workers {
+			if !n.dead && !n.began.Add(n.w.Wake()).After(time.Now()) {
+				n.send(worker.Tick{})
+			}
+		}
+	}
+}
+
+// step handles one event; false where none waits.
+func (n *node) step() bool {
+	if n.dead {
+		n.events = nil
+		return false
+	}
+	n.take()
+	if len(n.events) == 0 {
+		return false
+	}
+	e := n.events[0]
+	n.events = n.events[1:]
+	for _, a := range n.w.Step(time.Since(n.began), e) {
+		n.act(a)
+	}
+	return true
+}
+
+// take is the pipeline: it takes pages and acknowledges them.
+func (n *node) take() {
+	for _, page := range n.queue {
+		n.send(worker.Taken{Partition: page.Partition})
+		n.held = append(n.held, page)
+	}
+	n.queue = nil
+	if n.holding {
+		return
+	}
+	for _, page := range n.held {
+		shard, _, _ := strings.Cut(page.Partition, "~")
+		for _, c := range page.Changes {
+			n.read[shard] = append(n.read[shard], c.Sequence)
+		}
+		n.send(worker.Acked{Partition: page.Partition, Position: page.Position})
+	}
+	n.held = nil
+}
+
+func (n *node) act(a worker.Action) {
+	ctx := n.t.Context()
+	name := strings.TrimPrefix(fmt.Sprintf("%T", a), "worker.")
+	n.calls[name]++
+	switch a := a.(type) {
+	case worker.ListStreams:
+		page, err := n.api.ListStreams(ctx, a.Table, a.After)
+		n.send(worker.Listed{Call: a.Call, Page: page, Err: err})
+	case worker.DescribeStream:
+		d, err := n.api.DescribeStream(ctx, a.Query)
+		n.send(worker.Described{Call: a.Call, Description: d, Err: err})
+	case worker.GetShardIterator:
+		it, err := n.api.GetShardIterator(ctx, a.At)
+		n.send(worker.Positioned{Call: a.Call, Iterator: it, Err: err})
+	case worker.GetRecords:
+		got, err := n.api.GetRecords(ctx, a.Query)
+		n.send(worker.Read{Call: a.Call, Answer: got, Err: err})
+	case worker.ReadTable:
+		s, err := n.table.Read(ctx)
+		n.send(worker.Seen{Call: a.Call, Snapshot: s, Err: n.lost(err)})
+	case worker.Create:
+		n.done(a.Call, n.table.Create(ctx, a.Lease))
+	case worker.Swap:
+		n.done(a.Call, n.table.Swap(ctx, a.Old, a.Next))
+	case worker.Delete:
+		n.done(a.Call, n.table.Delete(ctx, a.Old))
+	case worker.Beat:
+		if n.deaf {
+			n.done(a.Call, leasestest.Throttled())
+			return
+		}
+		n.done(a.Call, n.table.Beat(ctx, a.Member))
+	case worker.Leave:
+		n.done(a.Call, n.table.Leave(ctx, a.Worker))
+	case worker.Reserve:
+		count, ok, err := n.table.Reserve(ctx, a.Quota, a.Seen)
+		n.send(worker.Reserved{Call: a.Call, Count: count, OK: ok, Err: err})
+	case worker.NoteGap:
+		n.gaps = append(n.gaps, a.Gap)
+		n.done(a.Call, nil)
+	case worker.Deliver:
+		n.queue = append(n.queue, a.Page)
+	case worker.Drop:
+		n.queue = without(n.queue, a.Partition)
+	case worker.Revoke:
+		n.queue, n.held = without(n.queue, a.Partition), without(n.held, a.Partition)
+	case worker.Tell:
+		n.told = append(n.told, a.Message)
+		fmt.Fprintf(&n.story, "%s %s %s: %s %v\n", time.Since(n.began), n.id, a.Level, a.Message, a.Attrs)
+		if a.Level > slog.LevelWarn {
+			n.t.Logf("%s: %s %v", n.id, a.Message, a.Attrs)
+		}
+	case worker.Stopped:
+		n.stopped = true
+	}
+}
+
+func without(pages []*pipeline.Page, partition string) []*pipeline.Page {
+	return slices.DeleteFunc(pages, func(p *pipeline.Page) bool { return p.Partition == partition })
+}
+
+func (n *node) done(c worker.Call, err error) { n.send(worker.Done{Call: c, Err: n.lost(err)}) }
+
+// lost is the answer of a table that cannot be reached any more.
+func (n *node) lost(err error) error {
+	if n.deaf {
+		return leasestest.Lost()
+	}
+	return err
+}
+
+// leases are those of the table, by shard.
+func (wo *world) leases() map[string]leases.Lease {
+	wo.t.Helper()
+	s, err := wo.table.Read(wo.t.Context())
+	if err != nil {
+		wo.t.Fatal(err)
+	}
+	ls := make(map[string]leases.Lease)
+	for _, l := range s.Leases {
+		ls[l.Shard] = l
+	}
+	return ls
+}
+
+// owned counts the leases that a worker reads.
+func (wo *world) owned(id string) int {
+	n := 0
+	for _, l := range wo.leases() {
+		if l.Owner == id && !l.Ended() {
+			n++
+		}
+	}
+	return n
+}
+
+// readAll holds what was acknowledged of a shard against what was put.
+func (wo *world) readAll(shard string, want ...string) {
+	wo.t.Helper()
+	if got := wo.read[shard]; !slices.Equal(got, want) {
+		wo.t.Errorf("of shard %s %d records were read, want %d: %v, want %v\n%s", shard, len(got), len(want), got, want, wo.story.String())
+	}
+}
+
+func put(n int) []streamtest.Record {
+	var rs []streamtest.Record
+	for i := range n {
+		key := fmt.Sprintf(`{"PK":{"S":"k%d"}}`, i)
+		rs = append(rs, streamtest.Record{Keys: key, New: key})
+	}
+	return rs
+}
