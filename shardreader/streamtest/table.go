@@ -15,7 +15,7 @@ import (
 // concurrent use.
 type Table struct {
 	server *Server // whose lock guards the rest
-	name   string
+	name   string  // for ever, as the key attributes
 	keys   []string
 	stream *Stream           // nil while none is enabled
 	items  map[string]string // by their key
@@ -41,6 +41,9 @@ func (s *Server) Table(name string, keys ...string) *Table {
 	}
 	return t
 }
+
+// Name is the table's name.
+func (t *Table) Name() string { return t.name }
 
 // Written is the record that a write made. It is zero where there is none: the
 // write changed nothing, or no stream is enabled.

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+)
+
+// writes counts what was written.
+type writes struct{ records, number atomic.Int64 }
+
+// load is a lot of writes.
+type load struct {
+	Records int     // to be made
+	Keys    int     // items that they are about. Default: 100
+	Seed    uint64  // Default: 1
+	Rate    float64 // records a second. Default: as fast as it can
+	Deletes float64 // how many of the writes are deletes. Default: 0
+	Bytes   int     // of the attribute Text. Default: 100
+	Prefix  string  // of the items' PK. Default: item
+}
+
+func (a *admin) write(l load) (any, error) {
+	if l.Records < 1 || l.Deletes < 0 || l.Deletes > 0.9 || l.Rate < 0 {
+		return nil, errors.New("records must be above 0, deletes from 0 to 0.9, rate not below 0")
+	}
+	l.Keys, l.Seed = cmp.Or(l.Keys, 100), cmp.Or(l.Seed, 1)
+	l.Bytes, l.Prefix = cmp.Or(l.Bytes, 100), cmp.Or(l.Prefix, "item")
+	r := rand.New(rand.NewPCG(l.Seed, 0))
+	text := strings.Repeat("x", l.Bytes)
+	if l.Rate == 0 {
+		for range l.Records {
+			if err := a.writeOne(r, l, text); err != nil {
+				return nil, err
+			}
+		}
+		return map[string]int{"written": l.Records}, nil
+	}
+	a.start(func(ctx context.Context) error {
+		began, done := time.Now(), 0
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for done < l.Records {
+			for due := min(l.Records, int(time.Since(began).Seconds()*l.Rate)); done < due; done++ {
+				if err := a.writeOne(r, l, text); err != nil {
+					return err
+				}
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		return nil
+	})
+	return nil, nil
+}
+
+// writeOne makes one record.
+func (a *admin) writeOne(r *rand.Rand, l load, text string) error {
+	for {
+		key := fmt.Sprintf(`"PK":{"S":"%s#%06d"},"SK":{"S":"order"}`, l.Prefix, r.IntN(l.Keys))
+		var w streamtest.Written
+		var err error
+		if r.Float64() < l.Deletes {
+			w, err = a.table.Delete("{" + key + "}")
+			if err == nil && w.Event == "" && a.table.Stream() != nil {
+				continue // there was no such item
+			}
+		} else {
+			w, err = a.table.Put(fmt.Sprintf(`{%s,"Type":{"S":"Order"},"Status":{"S":%q},"Customer":{"S":"c%d"},"Total":{"N":"%d.%02d"},"Write":{"N":"%d"},"At":{"N":"%d"},"Text":{"S":"%s"}}`,
+				key, []string{"open", "paid", "shipped", "returned"}[r.IntN(4)], r.IntN(20), r.IntN(1000), r.IntN(100), a.writes.number.Add(1), time.Now().UnixNano(), text))
+		}
+		if w.Event != "" {
+			a.writes.records.Add(1)
+		}
+		return err
+	}
+}
+
+type one struct {
+	Item   json.RawMessage
+	Expire bool
+}
+
+func (a *admin) put(in one) (any, error) {
+	w, err := a.table.Put(string(in.Item))
+	return a.wrote(w), err
+}
+
+func (a *admin) remove(in one) (any, error) {
+	do := a.table.Delete
+	if in.Expire {
+		do = a.table.Expire
+	}
+	w, err := do(string(in.Item))
+	return a.wrote(w), err
+}
+
+func (a *admin) wrote(w streamtest.Written) map[string]string {
+	if w.Event != "" {
+		a.writes.records.Add(1)
+	}
+	return map[string]string{"shard": w.Shard, "sequence": w.Sequence, "event": w.Event}
+}
