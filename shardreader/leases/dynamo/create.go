@@ -1,0 +1,155 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/internal/awserr"
+)
+
+// spec is a table as it is made and as it must be. All of its key is S.
+type spec struct {
+	name string
+	key  []string
+	ttl  string
+}
+
+func (t *Table) specs() []spec {
+	return []spec{
+		{name: t.o.Table, key: []string{attrKey}},
+		{name: t.o.State, key: []string{attrPK, attrSK}, ttl: attrExpires},
+	}
+}
+
+// CreateTables makes the lease table and the state table where there are none, billed on demand, and
+// waits until they are active. What is there is checked, and not changed but for the
+// state table's TTL, which is enabled. Several processes may do so at once.
+func (t *Table) CreateTables(ctx context.Context) error {
+	for _, s := range t.specs() {
+		if err := t.create(ctx, s); err != nil {
+			return err
+		}
+	}
+	return t.Check(ctx)
+}
+
+// Check waits until both tables are active. The error is fatal where one is missing or
+// has another key.
+func (t *Table) Check(ctx context.Context) error {
+	for _, s := range t.specs() {
+		if err := t.check(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Table) create(ctx context.Context, s spec) error {
+	if _, err := t.describe(ctx, s); err == nil || !missing(err) {
+		return errors.Join(err, t.expire(ctx, s, err))
+	}
+	in := &dynamodb.CreateTableInput{TableName: &s.name, BillingMode: types.BillingModePayPerRequest}
+	for i, k := range s.key {
+		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(k), AttributeType: types.ScalarAttributeTypeS})
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k), KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
+	}
+	_, err := t.o.Client.CreateTable(ctx, in, patient)
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists { // another process was first, or the answer was lost
+		return t.failed(ctx, "CreateTable", s.name, err)
+	}
+	err = t.check(ctx, s)
+	return errors.Join(err, t.expire(ctx, s, err))
+}
+
+func missing(err error) bool {
+	_, ok := errors.AsType[*types.ResourceNotFoundException](err)
+	return ok
+}
+
+func (t *Table) describe(ctx context.Context, s spec) (*types.TableDescription, error) {
+	out, err := t.o.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.name}, patient)
+	if err != nil {
+		return nil, t.failed(ctx, "DescribeTable", s.name, err)
+	}
+	return out.Table, nil
+}
+
+func (t *Table) check(ctx context.Context, s spec) error {
+	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		d, err := t.describe(ctx, s)
+		if err != nil {
+			return err
+		}
+		switch d.TableStatus {
+		case types.TableStatusActive, types.TableStatusUpdating, "":
+			return s.compare(d)
+		case types.TableStatusCreating:
+		default:
+			return pipeline.Fatal(&Error{Op: "DescribeTable", Table: s.name, Detail: "the table is " + string(d.TableStatus), Hint: "wait until it is ACTIVE, or use another one"})
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return t.failed(ctx, "DescribeTable", s.name, ctx.Err())
+		}
+	}
+}
+
+// compare is the error of a table whose key is another one.
+func (s spec) compare(d *types.TableDescription) error {
+	var is []string
+	for _, typ := range []types.KeyType{types.KeyTypeHash, types.KeyTypeRange} {
+		for _, k := range d.KeySchema {
+			if k.KeyType != typ {
+				continue
+			}
+			name := aws.ToString(k.AttributeName)
+			i := slices.IndexFunc(d.AttributeDefinitions, func(d types.AttributeDefinition) bool { return aws.ToString(d.AttributeName) == name })
+			if i >= 0 && d.AttributeDefinitions[i].AttributeType != types.ScalarAttributeTypeS {
+				name += " (" + string(d.AttributeDefinitions[i].AttributeType) + ")"
+			}
+			is = append(is, name)
+		}
+	}
+	if slices.Equal(is, s.key) {
+		return nil
+	}
+	return pipeline.Fatal(&Error{
+		Op: "DescribeTable", Table: s.name,
+		Detail: fmt.Sprintf("its key is %s, and %s is needed", strings.Join(is, ", "), strings.Join(s.key, ", ")),
+		Hint:   "name another table",
+	})
+}
+
+// expire enables the TTL of a table that needs one and has none. One on another attribute
+// is left: what should go stays, and does no harm.
+func (t *Table) expire(ctx context.Context, s spec, failed error) error {
+	if s.ttl == "" || failed != nil {
+		return nil
+	}
+	out, err := t.o.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &s.name}, patient)
+	if err != nil {
+		return t.failed(ctx, "DescribeTimeToLive", s.name, err)
+	}
+	if d := out.TimeToLiveDescription; d != nil && d.TimeToLiveStatus != types.TimeToLiveStatusDisabled && d.TimeToLiveStatus != "" {
+		return nil
+	}
+	_, err = t.o.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName: &s.name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &s.ttl, Enabled: aws.Bool(true)},
+	}, patient)
+	if awserr.Code(err) == "ValidationException" { // another process was first, or it was changed within the hour
+		return nil
+	}
+	return t.failed(ctx, "UpdateTimeToLive", s.name, err)
+}

@@ -1,0 +1,84 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/internal/awserr"
+)
+
+// Error is a call that failed, marked as transient or fatal. Its text shows what the server's
+// error is called, and nothing that it says.
+type Error struct {
+	Op     string // as the API has it: UpdateItem
+	Table  string
+	Code   string // as the server has it; "" where it did not answer
+	Detail string // what is known beside it
+	Hint   string // what to do, where there is something to do
+	Err    error  // the cause; nil where there is none
+}
+
+var _ pipeline.Redacted = (*Error)(nil)
+
+// Error reads "leases: UpdateItem on T: AccessDeniedException: what to do".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("leases: " + e.Op + " on " + e.Table)
+	for _, part := range []string{e.Code, e.Detail, e.Hint} {
+		if part != "" {
+			b.WriteString(": " + part)
+		}
+	}
+	return b.String()
+}
+
+// Redacted is Error: it shows no values.
+func (e *Error) Redacted() string { return e.Error() }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// failed says what an error of a call means; nil stays nil.
+func (t *Table) failed(ctx context.Context, op, table string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return pipeline.Transient(fmt.Errorf("leases: %s on %s was given up: %w", op, table, context.Cause(ctx)))
+	}
+	e := &Error{Op: op, Table: table, Code: awserr.Code(err), Err: err}
+	switch {
+	case e.Code == (&types.ResourceNotFoundException{}).ErrorCode():
+		e.Detail = "there is no such table"
+		e.Hint = "make it with `tablewake consume --create`, or check name, Region and account"
+	case awserr.Denied(err):
+		e.Hint = "check the credentials, and that they allow dynamodb:" + op + " on this table"
+	case awserr.Transient(err):
+		if e.Code == "" {
+			e.Detail = cause(err)
+		}
+		return pipeline.RetryAfter(e, awserr.Wait(err))
+	case e.Code == "":
+		e.Detail = cause(err)
+	}
+	return pipeline.Fatal(e)
+}
+
+// cause is why there was no answer, without what a server may have said.
+func cause(err error) string {
+	if st := awserr.Status(err); st != 0 {
+		return fmt.Sprintf("an answer with status %d that is none of the service's", st)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time"
+	}
+	for inner := err; inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err.Error()
+}

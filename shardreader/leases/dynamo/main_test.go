@@ -1,0 +1,44 @@
+package dynamo_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"go.uber.org/goleak"
+
+	"github.com/tablewake/tablewake/shardreader/leases/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is an empty lease table and a state table, which no other test sees.
+type world struct {
+	*dynamo.Table
+	client *dynamodb.Client // without faults
+}
+
+// open makes a world's tables. Calls of its Table suffer faults; nil: none do.
+func open(t *testing.T, server *dynamotest.Server, faults *dynamotest.Faults) world {
+	t.Helper()
+	w := world{client: server.Client(t.Name(), nil)}
+	w.Table = w.another(t, dynamo.Options{Client: server.Client(t.Name(), faults)})
+	if err := w.CreateTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// another is a Table as another process has it.
+func (w world) another(t *testing.T, o dynamo.Options) *dynamo.Table {
+	t.Helper()
+	if o.Client == nil {
+		o.Client = w.client
+	}
+	o.Table, o.State, o.Pipeline = "leases", "state", "shop"
+	table, err := dynamo.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}

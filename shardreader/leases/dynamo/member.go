@@ -1,0 +1,214 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// Attributes of the state table. Its key and its TTL attribute are those of all its rows.
+const (
+	attrPK      = "pk"
+	attrSK      = "sk"
+	attrExpires = "expires" // Unix seconds
+
+	attrName    = "name"
+	attrBeat    = "beat"
+	attrLeaving = "leaving"
+	attrLeases  = "leases"
+	attrLoad    = "load"
+	attrCalls   = "calls"
+	attrReading = "pending"
+	attrBehind  = "behind"  // by shard: Unix seconds; NULL where nothing was read
+	attrStopped = "stopped" // by shard: why
+
+	attrCount = "count"
+)
+
+// maxStopped bounds a member's row: an item is at most 400 KB. Of more shards the first are told.
+const (
+	maxStopped = 1000
+	maxWhy     = 200 // bytes
+)
+
+// members are the rows of this pipeline.
+func (t *Table) members(ctx context.Context) ([]leases.Member, error) {
+	in := &dynamodb.QueryInput{
+		TableName: &t.o.State, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression:    aws.String(attrPK + " = :pk"),
+		ExpressionAttributeValues: Item{":pk": text(t.fleet())},
+	}
+	var all []leases.Member
+	for {
+		var out *dynamodb.QueryOutput
+		err := t.within(ctx, func(ctx context.Context) (err error) {
+			out, err = t.o.Client.Query(ctx, in, patient)
+			return err
+		})
+		if err != nil {
+			return nil, t.failed(ctx, "Query", t.o.State, err)
+		}
+		for _, row := range out.Items {
+			all = append(all, decodeMember(row))
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// Beat implements [leases.Table].
+func (t *Table) Beat(ctx context.Context, m leases.Member) error {
+	key, err := t.member(m.Worker)
+	if err != nil {
+		return err
+	}
+	row := encodeMember(m)
+	maps.Copy(row, key)
+	row[attrExpires] = number(time.Now().Add(t.o.Keep).Unix())
+	err = t.within(ctx, func(ctx context.Context) error {
+		_, err := t.o.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, once)
+		return err
+	})
+	return t.failed(ctx, "PutItem", t.o.State, err)
+}
+
+// Leave implements [leases.Table].
+func (t *Table) Leave(ctx context.Context, worker string) error {
+	key, err := t.member(worker)
+	if err != nil {
+		return err
+	}
+	err = t.within(ctx, func(ctx context.Context) error {
+		_, err := t.o.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.o.State, Key: key}, once)
+		return err
+	})
+	return t.failed(ctx, "DeleteItem", t.o.State, err)
+}
+
+// Reserve implements [leases.Table].
+func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
+	if quota == "" {
+		return 0, false, pipeline.Permanent(errors.New("leases/dynamo: a quota without a name"))
+	}
+	key := Item{attrPK: text("quotas"), attrSK: text(escaped(quota))}
+	e := new(expression)
+	name := e.name(attrCount)
+	condition := name + " = " + e.value(number(seen))
+	if seen == 0 {
+		condition = "(attribute_not_exists(" + name + ") OR " + condition + ")"
+	}
+	e.put(attrCount, number(seen+1))
+	e.put(attrExpires, number(time.Now().Add(t.o.Keep).Unix()))
+	in := &dynamodb.UpdateItemInput{
+		TableName: &t.o.State, Key: key,
+		UpdateExpression:                    aws.String(e.changes()),
+		ConditionExpression:                 &condition,
+		ExpressionAttributeNames:            e.names,
+		ExpressionAttributeValues:           e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	err = t.within(ctx, func(ctx context.Context) error {
+		_, err := t.o.Client.UpdateItem(ctx, in, once)
+		return err
+	})
+	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	if !refused {
+		if err = t.failed(ctx, "UpdateItem", t.o.State, err); err != nil {
+			return 0, false, err
+		}
+		return seen + 1, true, nil
+	}
+	row := unmet.Item
+	if len(row) == 0 {
+		if row, err = t.get(ctx, t.o.State, key); err != nil {
+			return 0, false, err
+		}
+	}
+	r := reader{row: row}
+	return r.integer(attrCount), false, nil
+}
+
+func (t *Table) fleet() string { return "workers#" + escaped(t.o.Pipeline) }
+
+// member is the key of a worker's row.
+func (t *Table) member(worker string) (Item, error) {
+	sk := escaped(worker)
+	if sk == "" || len(sk) > 1024 {
+		return nil, pipeline.Permanent(errors.New("leases/dynamo: a worker's name is 1 to 1,024 bytes"))
+	}
+	return Item{attrPK: text(t.fleet()), attrSK: text(sk)}, nil
+}
+
+func escaped(name string) string { return string(pipeline.AppendEscaped(nil, name)) }
+
+func encodeMember(m leases.Member) Item {
+	row := Item{
+		attrName: text(m.Name), attrBeat: number(m.Beat), attrLeaving: &types.AttributeValueMemberBOOL{Value: m.Leaving},
+		attrLeases: number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls), attrReading: number(m.Pending),
+	}
+	if len(m.Behind) > 0 {
+		behind := make(Item, len(m.Behind))
+		for shard, at := range m.Behind {
+			behind[shard] = &types.AttributeValueMemberNULL{Value: true}
+			if !at.IsZero() {
+				behind[shard] = number(at.Unix())
+			}
+		}
+		row[attrBehind] = &types.AttributeValueMemberM{Value: behind}
+	}
+	if len(m.Stopped) > 0 {
+		stopped := make(Item, len(m.Stopped))
+		shards := slices.Sorted(maps.Keys(m.Stopped))
+		for _, shard := range shards[:min(len(shards), maxStopped)] {
+			why := m.Stopped[shard]
+			stopped[shard] = text(why[:min(len(why), maxWhy)])
+		}
+		row[attrStopped] = &types.AttributeValueMemberM{Value: stopped}
+	}
+	return row
+}
+
+// decodeMember is the member of a row. What is not as it should be is left out: nothing depends on more
+// than the beat.
+func decodeMember(row Item) leases.Member {
+	r := reader{row: row}
+	worker, err := pipeline.Unescape(r.text(attrSK))
+	if err != nil {
+		worker = r.text(attrSK)
+	}
+	m := leases.Member{
+		Worker: worker, Name: r.text(attrName), Beat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
+		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrReading),
+	}
+	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {
+		m.Leaving = leaving.Value
+	}
+	if behind, ok := row[attrBehind].(*types.AttributeValueMemberM); ok {
+		m.Behind = make(map[string]time.Time, len(behind.Value))
+		for shard, at := range behind.Value {
+			m.Behind[shard] = time.Time{}
+			if _, read := at.(*types.AttributeValueMemberN); read {
+				r := reader{row: behind.Value}
+				m.Behind[shard] = r.time(shard)
+			}
+		}
+	}
+	if stopped, ok := row[attrStopped].(*types.AttributeValueMemberM); ok {
+		m.Stopped = make(map[string]string, len(stopped.Value))
+		r := reader{row: stopped.Value}
+		for shard := range stopped.Value {
+			m.Stopped[shard] = r.text(shard)
+		}
+	}
+	return m
+}

@@ -1,0 +1,222 @@
+package dynamo
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// Item is a row, as the SDK has it.
+type Item = map[string]types.AttributeValue
+
+// KCL's attributes.
+const (
+	attrKey             = "leaseKey"
+	attrOwner           = "leaseOwner"
+	attrCheckpointOwner = "checkpointOwner"
+	attrCounter         = "leaseCounter"
+	attrCheckpoint      = "checkpoint"
+	attrSub             = "checkpointSubSequenceNumber"
+	attrSwitches        = "ownerSwitchesSinceCheckpoint"
+	attrParents         = "parentShardId"
+	attrChildren        = "childShardIds"
+	attrPending         = "pendingCheckpoint"
+	attrPendingSub      = "pendingCheckpointSubSequenceNumber"
+	attrPendingState    = "pendingCheckpointState"
+	attrThroughput      = "throughputKBps"
+	attrHashFirst       = "startingHashKey"
+	attrHashLast        = "endingHashKey"
+	attrEntity          = "entityType"
+	attrStreamName      = "streamName"
+	attrShard           = "shardId"
+
+	entityLease = "LEASE"
+)
+
+// Our own.
+const (
+	attrStream = "tw_stream" // ARN
+	attrFirst  = "tw_first"
+	attrFrom   = "tw_from" // Unix seconds
+	attrTime   = "tw_time" // Unix seconds, a space, and the checkpoint that it is of: KCL moves that one and leaves this
+	attrWanted = "tw_wanted"
+	attrPinned = "tw_pinned"
+)
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func decimal(f float64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
+}
+
+// encode is what a lease sets in its row, beside its key and what is counted there.
+func encode(l leases.Lease) Item {
+	row := Item{
+		attrCounter:    number(l.Counter),
+		attrCheckpoint: text(l.Checkpoint.String()),
+		attrSub:        number(l.Checkpoint.Sub),
+	}
+	for name, s := range map[string]string{attrOwner: l.Owner, attrStream: l.Stream, attrFirst: l.First, attrWanted: l.Wanted, attrPinned: l.Pinned} {
+		if s != "" {
+			row[name] = text(s)
+		}
+	}
+	for name, ids := range map[string][]string{attrParents: l.Parents, attrChildren: l.Children} {
+		if len(ids) > 0 {
+			ids = slices.Sorted(slices.Values(ids))
+			row[name] = &types.AttributeValueMemberSS{Value: slices.Compact(ids)}
+		}
+	}
+	if l.Load != 0 {
+		row[attrThroughput] = decimal(l.Load / 1024)
+	}
+	if !l.From.IsZero() {
+		row[attrFrom] = number(l.From.Unix())
+	}
+	if !l.Time.IsZero() {
+		row[attrTime] = text(strconv.FormatInt(l.Time.Unix(), 10) + " " + l.Checkpoint.String())
+	}
+	return row
+}
+
+// decode is the lease of a row.
+func decode(row Item) (leases.Lease, error) {
+	r := reader{row: row}
+	l := leases.Lease{
+		Shard:      r.text(attrKey),
+		Stream:     r.text(attrStream),
+		Owner:      r.text(attrOwner),
+		Counter:    r.integer(attrCounter),
+		Checkpoint: leases.Checkpoint{Sub: r.integer(attrSub)},
+		Parents:    r.set(attrParents),
+		Children:   r.set(attrChildren),
+		Switches:   r.integer(attrSwitches),
+		First:      r.text(attrFirst),
+		From:       r.time(attrFrom),
+		Wanted:     r.text(attrWanted),
+		Pinned:     r.text(attrPinned),
+		Load:       r.decimal(attrThroughput) * 1024,
+	}
+	if id := r.text(attrStreamName); id != "" {
+		l.Opaque, l.Shard = l.Shard, r.text(attrShard)
+		if l.Shard == "" {
+			l.Shard = strings.TrimPrefix(l.Opaque, id+":")
+		}
+		if l.Stream == "" {
+			l.Stream = arnOf(id)
+		}
+	}
+	if owner := r.text(attrCheckpointOwner); owner != "" {
+		l.Owner = owner
+	}
+	l.Checkpoint.Kind, l.Checkpoint.Sequence = r.checkpoint()
+	if seconds, at, ok := strings.Cut(r.text(attrTime), " "); ok && at == l.Checkpoint.String() {
+		if s, err := strconv.ParseInt(seconds, 10, 64); err == nil {
+			l.Time = time.Unix(s, 0).UTC()
+		}
+	}
+	return l, r.err
+}
+
+// reader reads attributes of a row. Absent ones are zero; the first that is of another type
+// than it must be is the error.
+type reader struct {
+	row Item
+	err error
+}
+
+func (r *reader) wrong(name, must string) {
+	if r.err == nil {
+		key, _ := r.row[attrKey].(*types.AttributeValueMemberS)
+		what := "a row without a leaseKey"
+		if key != nil {
+			what = "the row " + key.Value
+		}
+		r.err = fmt.Errorf("%s: %s is not %s", what, name, must)
+	}
+}
+
+func (r *reader) text(name string) string {
+	v, ok := r.row[name]
+	if !ok {
+		return ""
+	}
+	s, ok := v.(*types.AttributeValueMemberS)
+	if !ok {
+		r.wrong(name, "a string")
+		return ""
+	}
+	return s.Value
+}
+
+func (r *reader) digits(name string) string {
+	v, ok := r.row[name]
+	if !ok {
+		return "0"
+	}
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		r.wrong(name, "a number")
+		return "0"
+	}
+	return n.Value
+}
+
+func (r *reader) integer(name string) int64 {
+	n, err := strconv.ParseInt(r.digits(name), 10, 64)
+	if err != nil {
+		r.wrong(name, "an integer")
+	}
+	return n
+}
+
+func (r *reader) decimal(name string) float64 {
+	f, err := strconv.ParseFloat(r.digits(name), 64)
+	if err != nil {
+		r.wrong(name, "a number")
+	}
+	return f
+}
+
+func (r *reader) time(name string) time.Time {
+	if _, ok := r.row[name]; !ok {
+		return time.Time{}
+	}
+	return time.Unix(r.integer(name), 0).UTC()
+}
+
+func (r *reader) set(name string) []string {
+	v, ok := r.row[name]
+	if !ok {
+		return nil
+	}
+	ss, ok := v.(*types.AttributeValueMemberSS)
+	if !ok {
+		r.wrong(name, "a set of strings")
+		return nil
+	}
+	return slices.Sorted(slices.Values(ss.Value))
+}
+
+func (r *reader) checkpoint() (leases.Kind, string) {
+	s := r.text(attrCheckpoint)
+	for _, k := range []leases.Kind{leases.TrimHorizon, leases.Latest, leases.AtTime, leases.ShardEnd} {
+		if s == (leases.Checkpoint{Kind: k}).String() {
+			return k, ""
+		}
+	}
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		r.wrong(attrCheckpoint, "a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
+	}
+	return leases.Sequence, s
+}

@@ -1,0 +1,49 @@
+package dynamo
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// identifier is how KCL's multi-stream mode names a stream of a table: of
+// arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/stream/LABEL it is
+// ACCOUNT:REGION$ACCOUNT$TABLE$LABEL:1. See KinesisMapperUtil of the adapter.
+func identifier(arn string) (string, error) {
+	parts := strings.SplitN(arn, ":", 6)
+	if len(parts) == 6 && parts[2] == "dynamodb" {
+		rest, isTable := strings.CutPrefix(parts[5], "table/")
+		table, label, ok := strings.Cut(rest, "/stream/")
+		if region, account := parts[3], parts[4]; isTable && ok {
+			return account + ":" + region + "$" + account + "$" + table + "$" + strings.ReplaceAll(label, ":", "_") + ":1", nil
+		}
+	}
+	return "", pipeline.Permanent(errors.New("leases/dynamo: the leases of this table name their streams, and " + arn + " is no ARN of a table's stream"))
+}
+
+// arnOf undoes identifier; "" where id is none.
+func arnOf(id string) string {
+	parts := strings.Split(id, ":")
+	if len(parts) != 3 {
+		return ""
+	}
+	name := strings.SplitN(parts[1], "$", 4) // no table's name has a $
+	if len(name) != 4 {
+		return ""
+	}
+	region := name[0]
+	return "arn:" + partition(region) + ":dynamodb:" + region + ":" + name[1] + ":table/" + name[2] + "/stream/" + strings.ReplaceAll(name[3], "_", ":")
+}
+
+// partition is the first part of a Region's ARNs.
+func partition(region string) string {
+	for _, p := range [][2]string{
+		{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"}, {"eu-isoe-", "aws-iso-e"}, {"us-iso-", "aws-iso"}, {"eusc-", "aws-eusc"},
+	} {
+		if strings.HasPrefix(region, p[0]) {
+			return p[1]
+		}
+	}
+	return "aws"
+}

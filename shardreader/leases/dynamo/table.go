@@ -1,0 +1,222 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/internal/awshttp"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// Options shape a Table.
+type Options struct {
+	Client   Client        // Required.
+	Table    string        // name of the lease table. Required.
+	State    string        // name of the state table. Required.
+	Pipeline string        // whose members these are. Required.
+	Streams  bool          // leases of a table that has none yet say which stream they are of. Default: they are all of one
+	Timeout  time.Duration // of one call. Default: 2s
+	Keep     time.Duration // how long the row of a member that is gone stays. Default: 7 days
+}
+
+// Table is a lease table and what is beside it in the state table. It is safe for
+// concurrent use. Writes are tried once: what became of one is the caller's to find out.
+type Table struct {
+	o Options
+
+	mu   sync.Mutex
+	form Form
+	rows int  // at the last Read
+	seen bool // form is known
+}
+
+var _ leases.Table = (*Table)(nil)
+
+// New makes a Table. It calls nothing: see [Table.Check] and [Table.CreateTables].
+func New(o Options) (*Table, error) {
+	switch {
+	case o.Client == nil:
+		return nil, errors.New("leases/dynamo: Options.Client is nil")
+	case o.Table == "":
+		return nil, errors.New("leases/dynamo: Options.Table is empty")
+	case o.State == "":
+		return nil, errors.New("leases/dynamo: Options.State is empty")
+	case o.State == o.Table:
+		return nil, errors.New("leases/dynamo: Options.State is the lease table: KCL would take its rows for leases")
+	case o.Pipeline == "":
+		return nil, errors.New("leases/dynamo: Options.Pipeline is empty")
+	}
+	o.Timeout = cmp.Or(o.Timeout, 2*time.Second)
+	o.Keep = cmp.Or(o.Keep, 7*24*time.Hour)
+	return &Table{o: o, form: Form{Streams: o.Streams}}, nil
+}
+
+// Form is how new rows are written, by the last Read.
+func (t *Table) Form() Form {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.form
+}
+
+// Create implements [leases.Table].
+func (t *Table) Create(ctx context.Context, l leases.Lease) error {
+	form, err := t.known(ctx)
+	if err != nil {
+		return err
+	}
+	row, err := form.fresh(l)
+	if err != nil {
+		return err
+	}
+	l.Opaque = row[attrKey].(*types.AttributeValueMemberS).Value
+	in := &dynamodb.PutItemInput{
+		TableName: &t.o.Table, Item: row,
+		ConditionExpression:                 aws.String("attribute_not_exists(" + attrKey + ")"),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	err = t.within(ctx, func(ctx context.Context) error {
+		_, err := t.o.Client.PutItem(ctx, in, once)
+		return err
+	})
+	return t.answer(ctx, "PutItem", l, err)
+}
+
+// Swap implements [leases.Table].
+func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
+	key, err := t.key(ctx, old)
+	if err != nil {
+		return err
+	}
+	e := update(old, next)
+	changes, condition := e.changes(), e.condition(old)
+	in := &dynamodb.UpdateItemInput{
+		TableName: &t.o.Table, Key: Item{attrKey: text(key)},
+		UpdateExpression:                    &changes,
+		ConditionExpression:                 &condition,
+		ExpressionAttributeNames:            e.names,
+		ExpressionAttributeValues:           e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	err = t.within(ctx, func(ctx context.Context) error {
+		_, err := t.o.Client.UpdateItem(ctx, in, once)
+		return err
+	})
+	old.Opaque = key
+	return t.answer(ctx, "UpdateItem", old, err)
+}
+
+// Delete implements [leases.Table].
+func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
+	key, err := t.key(ctx, old)
+	if err != nil {
+		return err
+	}
+	e := new(expression)
+	condition := e.condition(old)
+	in := &dynamodb.DeleteItemInput{
+		TableName: &t.o.Table, Key: Item{attrKey: text(key)},
+		ConditionExpression:                 &condition,
+		ExpressionAttributeNames:            e.names,
+		ExpressionAttributeValues:           e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	err = t.within(ctx, func(ctx context.Context) error {
+		_, err := t.o.Client.DeleteItem(ctx, in, once)
+		return err
+	})
+	old.Opaque = key
+	err = t.answer(ctx, "DeleteItem", old, err)
+	if c, ok := leases.AsConflict(err); ok && c.Gone {
+		return nil
+	}
+	return err
+}
+
+// key is the leaseKey of a lease that its caller may have made without reading it.
+func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
+	if l.Opaque != "" {
+		return l.Opaque, nil
+	}
+	form, err := t.known(ctx)
+	if err != nil {
+		return "", err
+	}
+	return form.key(l)
+}
+
+// known is the table's form, which its rows tell.
+func (t *Table) known(ctx context.Context) (Form, error) {
+	t.mu.Lock()
+	form, seen := t.form, t.seen
+	t.mu.Unlock()
+	if seen {
+		return form, nil
+	}
+	_, err := t.leases(ctx)
+	return t.Form(), err
+}
+
+// answer is the error of a write of a lease, whose Opaque is its leaseKey: a conflict where its condition was not met.
+func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error) error {
+	unmet, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
+	if !ok {
+		return t.failed(ctx, op, t.o.Table, err)
+	}
+	row := unmet.Item
+	if len(row) == 0 { // there is none, or whoever answered does not tell
+		row, err = t.get(ctx, t.o.Table, Item{attrKey: text(l.Opaque)})
+		if err != nil {
+			return err
+		}
+	}
+	if len(row) == 0 {
+		return &leases.Conflict{Gone: true}
+	}
+	now, err := decode(row)
+	if err != nil {
+		return t.broken(op, err)
+	}
+	return &leases.Conflict{Now: now}
+}
+
+// get reads a row as it is now; nil where there is none.
+func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
+	var out *dynamodb.GetItemOutput
+	err := t.within(ctx, func(ctx context.Context) (err error) {
+		out, err = t.o.Client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}, patient)
+		return err
+	})
+	if err != nil {
+		return nil, t.failed(ctx, "GetItem", table, err)
+	}
+	return out.Item, nil
+}
+
+// within does a call within its time.
+func (t *Table) within(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
+	defer cancel()
+	return call(ctx)
+}
+
+// once keeps the SDK from trying again by itself.
+func once(o *dynamodb.Options) {
+	o.RetryMaxAttempts = 1
+	patient(o)
+}
+
+// patient leaves trying again to the client.
+func patient(o *dynamodb.Options) { o.HTTPClient = awshttp.KeepBody(o.HTTPClient) }
+
+// broken is the error of a row that cannot be read.
+func (t *Table) broken(op string, err error) error {
+	return pipeline.Fatal(&Error{Op: op, Table: t.o.Table, Detail: err.Error(), Hint: "repair the row, or delete it so that its shard is begun anew"})
+}
