@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"log/slog"
 	"time"
 )
@@ -97,7 +98,7 @@ func (s *scheduler) keep(items []item, of []*lane) bool {
 		}
 		copy(letters, clones)
 	}
-	if !s.run.putLetters(letters, waiting) {
+	if !s.run.putLetters(s.run.hard, letters, waiting) {
 		return false
 	}
 	var keys []Key
@@ -106,7 +107,7 @@ func (s *scheduler) keep(items []item, of []*lane) bool {
 			keys = append(keys, letters[i].Key)
 		}
 	}
-	if !s.run.hold(s.route.Name, keys, waiting) {
+	if !s.run.hold(s.run.hard, s.route.Name, keys, waiting) {
 		return false
 	}
 	s.buried.told.tell(s, items)
@@ -130,15 +131,15 @@ func (s *scheduler) letters(items []item) []DeadLetter {
 	return letters
 }
 
-// putLetters keeps letters, trying until they are durable; false after a hard stop.
-func (r *run) putLetters(letters []DeadLetter, waiting func()) bool {
-	return r.insist("dead letters are not kept: what waits for them is blocked", len(letters), func() error { return r.put(letters) }, waiting)
+// putLetters keeps letters, trying until they are durable; false when ctx is done before.
+func (r *run) putLetters(ctx context.Context, letters []DeadLetter, waiting func()) bool {
+	return r.insist(ctx, "dead letters are not kept: what waits for them is blocked", len(letters), func() error { return r.put(ctx, letters) }, waiting)
 }
 
-// insist tries until do works; false after a hard stop. It counts as moving up to
+// insist tries until do works; false when ctx is done before. It counts as moving up to
 // the first failure, of which waiting is told; blocked says for the log what
 // n letters or keys are then.
-func (r *run) insist(blocked string, n int, do func() error, waiting func()) bool {
+func (r *run) insist(ctx context.Context, blocked string, n int, do func() error, waiting func()) bool {
 	for attempt := 0; ; attempt++ {
 		err := do()
 		if err == nil {
@@ -157,18 +158,18 @@ func (r *run) insist(blocked string, n int, do func() error, waiting func()) boo
 		if IsFatal(err) {
 			r.fail(err)
 		}
-		if !sleep(r.hard, r.p.o.Backoff.delay(attempt, after)) {
+		if !sleep(ctx, r.p.o.Backoff.delay(attempt, after)) {
 			r.bounds.move(+1)
 			return false
 		}
 	}
 }
 
-func (r *run) put(letters []DeadLetter) (err error) {
+func (r *run) put(ctx context.Context, letters []DeadLetter) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = recovered("dead letters", v)
 		}
 	}()
-	return r.p.o.DeadLetters.Put(r.hard, letters)
+	return r.p.o.DeadLetters.Put(ctx, letters)
 }

@@ -12,7 +12,11 @@ const commitTimeout = 10 * time.Second
 
 // partition is what the run knows of one partition. Pipeline.mu guards it.
 type partition struct {
-	name       string
+	name    string
+	ctx     context.Context // done: it was revoked, or the run stops hard
+	cancel  context.CancelCauseFunc
+	revoked bool // set with Pipeline.mu and all schedulers' locks held, so that each of them guards it
+
 	waiting    []*inflight // prepared, in order, behind one whose letters are not durable
 	wm         Watermark
 	pos        Position // to commit
@@ -20,6 +24,7 @@ type partition struct {
 	committing bool     // a committer is at work
 	broken     bool     // nothing behind the page that broke is delivered
 	ended      bool
+	drain      bool // nothing of it waits for a batch to fill
 }
 
 // advance takes over a new watermark. Pipeline.mu is held.
@@ -55,7 +60,7 @@ func (r *run) commit(part *partition) {
 			continue
 		}
 		r.p.mu.Lock()
-		part.dirty = true
+		part.dirty = !part.revoked
 		r.p.mu.Unlock()
 		r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
 			slog.String("partition", part.name), slog.Int("attempt", attempt+1),
@@ -87,9 +92,15 @@ func (r *run) callCommit(partition string, pos Position) (err error) {
 	return r.committer.Commit(ctx, partition, pos)
 }
 
-// forget drops a partition that has ended and is finished. Pipeline.mu is held.
+// forget drops a partition that has ended and is finished. Pipeline.mu is held. The
+// name of one that was revoked stays.
 func (r *run) forget(part *partition) {
+	if part.revoked {
+		r.bounds.forget(part.name)
+		return
+	}
 	if part.ended && part.wm.Open() == 0 && len(part.waiting) == 0 && !part.dirty && !part.committing && r.parts[part.name] == part {
+		part.cancel(nil)
 		delete(r.parts, part.name)
 		r.bounds.forget(part.name)
 	}

@@ -26,6 +26,7 @@ type plan struct {
 	workers  int
 	stop     time.Duration // 0: at the end of the source
 	hardness time.Duration // StopTimeout
+	revokes  []revocation
 	seed     uint64
 }
 
@@ -57,6 +58,15 @@ func drawPlan(t *rapid.T) plan {
 	if rapid.Bool().Draw(t, "stops") {
 		p.stop = time.Duration(rapid.IntRange(1, 20_000).Draw(t, "stop")) * time.Millisecond
 	}
+	if rapid.Bool().Draw(t, "revokes") {
+		for range rapid.IntRange(1, 6).Draw(t, "revokes") {
+			p.revokes = append(p.revokes, revocation{
+				after: time.Duration(rapid.IntRange(0, 5_000).Draw(t, "after")) * time.Millisecond,
+				of:    rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "of"),
+				drain: rapid.Bool().Draw(t, "drain"),
+			})
+		}
+	}
 	for range rapid.IntRange(0, 25).Draw(t, "pages") {
 		keys := rapid.SliceOfN(key, 0, 12).Draw(t, "keys")
 		for i := range keys { // a page is of one partition
@@ -84,9 +94,9 @@ func drawPlan(t *rapid.T) plan {
 	return p
 }
 
-// TestContract runs random pipelines with random faults and stops, and checks
-// order per key, both ledgers, commits only after durability, that nothing is lost,
-// and that nothing goes past a letter which holds its key.
+// TestContract runs random pipelines with random faults, revoked partitions and stops,
+// and checks order per key, both ledgers, commits only after durability, that nothing is
+// lost, and that nothing goes past a letter which holds its key.
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
@@ -99,7 +109,7 @@ func TestContract(t *testing.T) {
 }
 
 func (p plan) run(t *testing.T) []string {
-	w := &witness{rand: rand.New(rand.NewPCG(p.seed, 1)), pages: map[string][][]string{}, commit: map[string]int{}, fails: 5}
+	w := &witness{rand: rand.New(rand.NewPCG(p.seed, 1)), pages: map[string][][]string{}, commit: map[string]int{}, late: map[string]bool{}, fails: 5}
 	o := Options{
 		Name: "contract", Workers: p.workers, MaxChanges: p.bounds, StopTimeout: p.hardness,
 		Backoff: Backoff{Base: 10 * time.Millisecond, Max: 2 * time.Second},
@@ -142,7 +152,11 @@ func (p plan) run(t *testing.T) []string {
 			}
 		}
 	})
-	runErr := pl.Run(ctx, w.source(p), w)
+	src := w.source(p)
+	if len(p.revokes) > 0 {
+		src = &revokedSource{witness: w, plain: src, plan: p, incarnation: map[string]int{}}
+	}
+	runErr := pl.Run(ctx, src, w)
 	close(ended)
 	snapshots.Wait()
 	w.final(p, pl.Ledger(), runErr)

@@ -1,6 +1,10 @@
 package pipeline
 
-import "time"
+import (
+	"context"
+	"slices"
+	"time"
+)
 
 // batch is one Write.
 type batch struct {
@@ -8,7 +12,11 @@ type batch struct {
 	of    []*lane // of each item
 	lanes []*lane // each once
 	bytes int64
-	at    time.Time // when it was formed
+	at    time.Time               // when it was formed
+	ctx   context.Context         // of the Write
+	parts []*partition            // of the items, each once; nil where no partition can be revoked
+	end   context.CancelCauseFunc // ends ctx; nil where no partition can be revoked
+	cut   bool                    // ctx was cancelled because a partition was revoked
 	ds    []Delivery
 	errs  []error
 
@@ -26,6 +34,8 @@ func (b *batch) reset() {
 	clear(b.keys)
 	clear(b.held)
 	clear(b.heldOf)
+	clear(b.parts)
+	b.ctx, b.parts, b.end, b.cut = nil, b.parts[:0], nil, false
 	b.keys, b.held, b.heldOf = b.keys[:0], b.held[:0], b.heldOf[:0]
 	b.items, b.of, b.lanes, b.ds, b.errs, b.bytes = b.items[:0], b.of[:0], b.lanes[:0], b.ds[:0], b.errs[:0], 0
 }
@@ -62,11 +72,30 @@ func (s *scheduler) form(now time.Time) *batch {
 		s.spare = append(s.spare, b)
 		return nil
 	}
-	b.at = now
+	b.at, b.ctx = now, s.run.hard
+	if s.run.controlled != nil {
+		b.ctx, b.end = context.WithCancelCause(s.run.hard)
+		for i := range b.items {
+			if part := b.items[i].page.part; !slices.Contains(b.parts, part) {
+				b.parts = append(b.parts, part)
+			}
+		}
+		s.flying = append(s.flying, b)
+	}
 	if rate := s.route.Rate; rate > 0 {
 		s.next = later(s.next, now).Add(time.Duration(float64(len(b.items)) / rate * float64(time.Second)))
 	}
 	return b
+}
+
+// land ends what form began of a batch that is written.
+func (s *scheduler) land(b *batch) {
+	if b.end == nil {
+		return
+	}
+	b.end(nil)
+	i := slices.Index(s.flying, b)
+	s.flying = slices.Delete(s.flying, i, i+1)
 }
 
 func (s *scheduler) newBatch() *batch {

@@ -5,15 +5,14 @@ import "time"
 // handOver gives the schedulers what is ready of a partition, in order. Pipeline.mu is held.
 func (r *run) handOver(part *partition) {
 	now := time.Now()
-	for len(part.waiting) > 0 && part.waiting[0].ready {
+	for len(part.waiting) > 0 && (part.waiting[0].ready || part.revoked) {
 		in := part.waiting[0]
 		part.waiting[0] = nil
 		part.waiting = part.waiting[1:]
 		r.unplaced--
-		if part.broken {
-			r.open--
-			r.bounds.release(part.name, in.bytes, in.changes)
-			in.span.End()
+		if part.broken || part.revoked {
+			r.unpin(in)
+			r.finished(in)
 		} else {
 			r.place(in, now)
 		}
@@ -44,7 +43,7 @@ func (r *run) place(in *inflight, now time.Time) {
 		r.advance(part, in.page.Position)
 	}
 	for i, s := range r.scheds {
-		s.accept(&prep.routes[i], now)
+		s.accept(&prep.routes[i], now, part.drain)
 	}
 	if in.left == 0 {
 		r.unpin(in)
@@ -56,6 +55,11 @@ func (r *run) place(in *inflight, now time.Time) {
 func (r *run) progressed(done []progress) {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
+	r.progress(done)
+}
+
+// progress is progressed with Pipeline.mu held.
+func (r *run) progress(done []progress) {
 	for _, d := range done {
 		in := d.page
 		if d.unpinned > 0 {

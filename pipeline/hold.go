@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -71,18 +72,18 @@ func (r *run) callHeld(sink string, keys []Key) (held []bool, err error) {
 	return r.p.o.Quarantine.Held(r.hard, sink, keys)
 }
 
-// hold marks keys as held, trying until that is durable; false after a hard stop.
-func (r *run) hold(sink string, keys []Key, waiting func()) bool {
+// hold marks keys as held, trying until that is durable; false when ctx is done before.
+func (r *run) hold(ctx context.Context, sink string, keys []Key, waiting func()) bool {
 	if len(keys) == 0 {
 		return true
 	}
-	return r.insist("the quarantine of keys is not kept: what waits for it is blocked", len(keys), func() (err error) {
+	return r.insist(ctx, "the quarantine of keys is not kept: what waits for it is blocked", len(keys), func() (err error) {
 		defer func() {
 			if v := recover(); v != nil {
 				err = recovered("quarantine", v)
 			}
 		}()
-		return r.p.o.Quarantine.Hold(r.hard, sink, keys)
+		return r.p.o.Quarantine.Hold(ctx, sink, keys)
 	}, waiting)
 }
 

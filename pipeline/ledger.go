@@ -25,7 +25,7 @@ type SourceLedger struct {
 }
 
 // SinkLedger balances: Routed = Written + Superseded + sum(NoEffect) + Coalesced +
-// Suppressed + DeadLettered + Quarantined + Pending.
+// Suppressed + DeadLettered + Quarantined + Revoked + Pending.
 type SinkLedger struct {
 	Routed       int64            `json:"routed"`
 	Written      int64            `json:"written"`
@@ -35,6 +35,7 @@ type SinkLedger struct {
 	Suppressed   int64            `json:"suppressed"`
 	DeadLettered int64            `json:"dead_lettered"`
 	Quarantined  int64            `json:"quarantined"`
+	Revoked      int64            `json:"revoked"` // given up because another reader delivers them; see Control
 	Pending      int64            `json:"pending"`
 	Dropped      map[string]int64 `json:"dropped"` // by the route's own filters, by reason: never routed here, so outside the balance
 }
@@ -50,11 +51,11 @@ func (l Ledger) Check() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
 		k := l.Sinks[name]
-		sum := k.Written + k.Superseded + total(k.NoEffect) + k.Coalesced + k.Suppressed + k.DeadLettered + k.Quarantined + k.Pending
+		sum := k.Written + k.Superseded + total(k.NoEffect) + k.Coalesced + k.Suppressed + k.DeadLettered + k.Quarantined + k.Revoked + k.Pending
 		if sum != k.Routed {
 			wrong = append(wrong, fmt.Sprintf(
-				"sink %s: routed %d, but written %d + superseded %d + no_effect %d + coalesced %d + suppressed %d + dead_lettered %d + quarantined %d + pending %d = %d",
-				name, k.Routed, k.Written, k.Superseded, total(k.NoEffect), k.Coalesced, k.Suppressed, k.DeadLettered, k.Quarantined, k.Pending, sum))
+				"sink %s: routed %d, but written %d + superseded %d + no_effect %d + coalesced %d + suppressed %d + dead_lettered %d + quarantined %d + revoked %d + pending %d = %d",
+				name, k.Routed, k.Written, k.Superseded, total(k.NoEffect), k.Coalesced, k.Suppressed, k.DeadLettered, k.Quarantined, k.Revoked, k.Pending, sum))
 		}
 	}
 	if len(wrong) > 0 {
@@ -100,6 +101,8 @@ func (l *SinkLedger) count(o Outcome, reason string, n int64) {
 		l.DeadLettered += n
 	case Quarantined:
 		l.Quarantined += n
+	case Revoked:
+		l.Revoked += n
 	}
 }
 

@@ -64,7 +64,7 @@ func (r *route) write(n *run, b *batch) {
 		b.ds = append(b.ds, b.items[i].d)
 	}
 	b.errs = slices.Grow(b.errs, len(b.ds))[:len(b.ds)]
-	ctx, done := r.tel.write(n.hard, b)
+	ctx, done := r.tel.write(b.ctx, b)
 	start := time.Now()
 	whole := r.call(ctx, b.ds, b.errs)
 	if whole != nil {
@@ -101,6 +101,10 @@ func (r *route) isolate(ctx context.Context, n *run, b *batch, whole error) {
 			b.errs[i] = errHeldBack
 			continue
 		}
+		if ctx.Err() != nil {
+			b.errs[i] = errHeldBack
+			continue
+		}
 		b.ds[i] = b.items[i].d
 		if err := r.call(ctx, b.ds[i:i+1:i+1], b.errs[i:i+1]); err != nil {
 			b.errs[i] = err
@@ -123,7 +127,9 @@ func (r *route) call(ctx context.Context, ds []Delivery, errs []error) (whole er
 		if v := recover(); v != nil {
 			whole = recovered(r.stage, v)
 		}
-		r.health.see(whole, errs)
+		if ctx.Err() == nil { // a Write that was cut short says nothing of the sink
+			r.health.see(whole, errs)
+		}
 	}()
 	err := r.Sink.Write(ctx, ds)
 	partial, ok := errors.AsType[*BatchError](err)

@@ -26,6 +26,7 @@ type run struct {
 	cancelSoft context.CancelCauseFunc
 	hard       context.Context // done: stop hard
 	cancelHard context.CancelCauseFunc
+	controlled Controlled // nil where the source is not
 
 	bounds  *bounds
 	scheds  []*scheduler
@@ -80,6 +81,7 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r.soft, r.cancelSoft = context.WithCancelCause(ctx)
 	r.reading, r.stopRead = context.WithCancel(r.soft)
 	r.hard, r.cancelHard = context.WithCancelCause(context.WithoutCancel(ctx))
+	r.controlled, _ = src.(Controlled)
 	for _, rt := range p.routes {
 		r.scheds = append(r.scheds, newScheduler(r, rt))
 	}
@@ -88,6 +90,9 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 
 // do runs it all and returns when every goroutine has ended.
 func (r *run) do() error {
+	if r.controlled != nil {
+		r.controlled.Control(r)
+	}
 	returned := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() { r.watch(returned) })
@@ -115,6 +120,9 @@ func (r *run) do() error {
 	}
 	close(returned)
 	watch.Wait()
+	if r.controlled != nil {
+		r.controlled.Control(nil)
+	}
 	err := r.result(flushErr)
 	r.stopRead()
 	r.cancelSoft(nil)
@@ -196,17 +204,26 @@ func (r *run) callRead() (page *Page, err error) {
 func (r *run) enter(seq uint64, page *Page) *inflight {
 	in := &inflight{seq: seq, page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes))}
 	r.p.mu.Lock()
-	in.part = r.parts[page.Partition]
-	if in.part == nil {
-		in.part = &partition{name: page.Partition}
-		r.parts[page.Partition] = in.part
-	}
+	in.part = r.part(page.Partition)
 	r.unplaced++
 	r.open++
 	r.p.mu.Unlock()
 	r.bounds.move(+1)
 	r.bounds.take(page.Partition, in.bytes, in.changes)
 	return in
+}
+
+// part is the partition of that name. Pipeline.mu is held.
+func (r *run) part(name string) *partition {
+	part := r.parts[name]
+	if part == nil {
+		part = &partition{name: name, ctx: r.hard, cancel: func(error) {}}
+		if r.controlled != nil {
+			part.ctx, part.cancel = context.WithCancelCause(r.hard)
+		}
+		r.parts[name] = part
+	}
+	return part
 }
 
 func (r *run) worker() {
@@ -221,6 +238,12 @@ func (r *run) worker() {
 func (r *run) prepare(in *inflight) {
 	in.span = r.p.tel.page(r.hard, in.part.name)
 	start := time.Now()
+	r.p.mu.Lock()
+	revoked := in.part.revoked
+	r.p.mu.Unlock()
+	if revoked {
+		in.page = &Page{Partition: in.page.Partition} // what it holds is neither decoded nor judged
+	}
 	if in.page.Decode != nil {
 		in.page, in.err = decode(in.page)
 		more, n := pinnedBytes(in.page)-in.bytes, int64(len(in.page.Changes))-in.changes

@@ -29,6 +29,7 @@ type scheduler struct {
 	next    time.Time // before it the rate allows no Write
 	timer   *time.Timer
 	done    []progress // what unlock reports
+	flying  []*batch   // being written
 	spare   []*batch
 	idle    []*lane
 	retries retryLog
@@ -49,8 +50,8 @@ func newScheduler(r *run, rt *route) *scheduler {
 }
 
 // accept takes the deliveries of the next page. Pipeline.mu is held, so that a
-// ledger never shows half a page.
-func (s *scheduler) accept(p *preparedRoute, at time.Time) {
+// ledger never shows half a page. due says that they wait for no batch to fill.
+func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := &s.route.ledger
@@ -61,6 +62,9 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time) {
 	l.Pending += int64(len(p.items))
 	if len(p.items) > 0 {
 		s.ready.push(p.items, at)
+		if due {
+			s.flush = s.ready.n
+		}
 	}
 	s.dispatch(at)
 }

@@ -8,10 +8,14 @@ import (
 // settle books what became of a batch and sends each of its lanes on.
 func (s *scheduler) settle(b *batch, now time.Time) {
 	hard := s.run.hard.Err() != nil
+	s.land(b)
 	for i := range b.held {
-		if !hard {
-			b.held[i].fail = behindLetters
-			s.bury(b.heldOf[i], b.held[i])
+		switch it := &b.held[i]; {
+		case it.page.part.revoked:
+			s.finish(it, Revoked, "")
+		case !hard:
+			it.fail = behindLetters
+			s.bury(b.heldOf[i], *it)
 		}
 	}
 	for i := range b.items {
@@ -23,8 +27,15 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 			if len(l.retry) == 0 {
 				l.giveUp = time.Time{}
 			}
+		case it.page.part.revoked:
+			s.finish(it, Revoked, "")
+			if len(l.retry) == 0 {
+				l.attempt, l.giveUp = 0, time.Time{} // what stands behind it has not failed
+			}
 		case hard:
 			// It stays pending: the next run delivers it.
+		case b.cut:
+			l.retry = append(l.retry, *it)
 		case s.route.retried(err) || len(l.retry) > 0:
 			after, _ := Retryable(err)
 			l.server = max(l.server, after)
@@ -44,17 +55,19 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 		if len(l.retry) > 0 {
 			l.queue = append(l.retry, l.queue...)
 			l.retry = nil
-			l.giveUp = s.deadline(l, b.at)
-			d := &delays[min(l.attempt, maxSharedDelays-1)]
-			if *d == 0 {
-				*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
+			if !b.cut { // what was cut short by a revoke is tried again at once
+				l.giveUp = s.deadline(l, b.at)
+				d := &delays[min(l.attempt, maxSharedDelays-1)]
+				if *d == 0 {
+					*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
+				}
+				l.wake = now.Add(max(*d, l.server))
+				if !l.giveUp.IsZero() && l.giveUp.Before(l.wake) {
+					l.wake = l.giveUp
+				}
+				l.attempt++
+				l.server = 0
 			}
-			l.wake = now.Add(max(*d, l.server))
-			if !l.giveUp.IsZero() && l.giveUp.Before(l.wake) {
-				l.wake = l.giveUp
-			}
-			l.attempt++
-			l.server = 0
 		}
 		s.followLetter(l)
 		s.release(l, now)
@@ -104,7 +117,9 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 	l := &s.route.ledger
 	l.Pending--
 	l.count(o, reason, 1)
-	s.route.newest.see(it.d.Change.Time)
+	if o != Revoked {
+		s.route.newest.see(it.d.Change.Time)
+	}
 	if it.owned {
 		s.run.bounds.release(it.page.part.name, ownBytes(it), 1)
 		s.report(it.page, 1, 0)

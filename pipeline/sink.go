@@ -18,9 +18,10 @@ const (
 	Suppressed                  // held back on purpose, as notify is in a replay
 	DeadLettered                // set by the pipeline
 	Quarantined                 // set by the pipeline
+	Revoked                     // set by the pipeline: its partition was taken away; see Control
 )
 
-// String is written, superseded, no_effect, coalesced, suppressed, dead_lettered or quarantined.
+// String is written, superseded, no_effect, coalesced, suppressed, dead_lettered, quarantined or revoked.
 func (o Outcome) String() string {
 	if int(o) >= len(outcomeNames) {
 		return "unknown"
@@ -28,7 +29,7 @@ func (o Outcome) String() string {
 	return outcomeNames[o]
 }
 
-var outcomeNames = [...]string{"written", "superseded", "no_effect", "coalesced", "suppressed", "dead_lettered", "quarantined"}
+var outcomeNames = [...]string{"written", "superseded", "no_effect", "coalesced", "suppressed", "dead_lettered", "quarantined", "revoked"}
 
 // Delivery is one change on its way to one sink.
 type Delivery struct {

@@ -103,6 +103,7 @@ func (t *telemetry) observeLedger(p *Pipeline, m metric.Meter) error {
 			o.ObserveInt64(deliveries, s.Suppressed, with("sink", sink, "outcome", Suppressed.String()))
 			o.ObserveInt64(deliveries, s.DeadLettered, with("sink", sink, "outcome", DeadLettered.String()))
 			o.ObserveInt64(deliveries, s.Quarantined, with("sink", sink, "outcome", Quarantined.String()))
+			o.ObserveInt64(deliveries, s.Revoked, with("sink", sink, "outcome", Revoked.String()))
 			for reason, n := range s.NoEffect {
 				o.ObserveInt64(deliveries, n, with("sink", sink, "outcome", NoEffect.String(), "reason", reason))
 			}

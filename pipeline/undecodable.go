@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"log/slog"
 	"time"
 )
@@ -29,7 +30,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		r.stopped()
 		return
 	}
-	if r.putLetters(letters, func() {}) && r.holdUndecodable(records) {
+	if r.putLetters(in.part.ctx, letters, func() {}) && r.holdUndecodable(in.part.ctx, records) {
 		r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
 		r.p.mu.Lock()
 		in.ready = true
@@ -44,7 +45,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 // where versions do not decide, each of which might have been meant. Earlier changes of
 // the key that are still on their way follow into dead letters too, and are redriven
 // before it.
-func (r *run) holdUndecodable(records []*RecordError) bool {
+func (r *run) holdUndecodable(ctx context.Context, records []*RecordError) bool {
 	var keys []Key
 	for _, e := range records {
 		if e.Key != "" {
@@ -52,7 +53,7 @@ func (r *run) holdUndecodable(records []*RecordError) bool {
 		}
 	}
 	for _, rt := range r.p.routes {
-		if r.holds(rt, classUndecodable) && !r.hold(rt.Name, keys, func() {}) {
+		if r.holds(rt, classUndecodable) && !r.hold(ctx, rt.Name, keys, func() {}) {
 			return false
 		}
 	}

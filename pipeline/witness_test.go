@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -19,7 +20,8 @@ type witness struct {
 	sinks  []*witnessSink
 	pages  map[string][][]string // by partition and page: the changes, as key and number
 	commit map[string]int
-	fails  int // commits and letters that may still fail
+	late   map[string]bool // partitions that were revoked: whether a Commit came after that
+	fails  int             // commits and letters that may still fail
 }
 
 func (w *witness) errorf(format string, args ...any) {
@@ -204,7 +206,8 @@ func (w *witness) Put(_ context.Context, letters []DeadLetter) error {
 				if !s.holds(l.Class) {
 					continue
 				}
-				if n <= s.lettered[l.Key] {
+				again := w.revoked(string(l.Key[:1]))
+				if n <= s.lettered[l.Key] && !again {
 					w.errorf("%s: the letter of %s came after that of number %d", s.name, id, s.lettered[l.Key])
 				}
 				s.lettered[l.Key] = n
@@ -212,7 +215,7 @@ func (w *witness) Put(_ context.Context, letters []DeadLetter) error {
 					s.behind[l.Key] = n
 				}
 				for later := n + 1; later <= s.tried[l.Key]; later++ {
-					if c := change(string(l.Key), later); s.durable[name(&c)] > 0 {
+					if c := change(string(l.Key), later); s.durable[name(&c)] > 0 && !again {
 						w.errorf("%s: %s was delivered before %s went to dead letters", s.name, name(&c), id)
 					}
 				}
@@ -270,11 +273,18 @@ func (w *witness) Commit(_ context.Context, partition string, p Position) error 
 		return errDown
 	}
 	at, _ := strconv.Atoi(string(p))
+	if late, revoked := w.late[partition]; revoked {
+		if late {
+			w.errorf("commit of %s at %d: it was revoked, and one Commit at most was under way then", partition, at)
+		}
+		w.late[partition] = true
+	}
 	if at <= w.commit[partition] {
 		w.errorf("commit of %s went from %d to %d", partition, w.commit[partition], at)
 	}
 	w.commit[partition] = at
-	for i, changes := range w.pages[partition][:at] {
+	base, _, _ := strings.Cut(partition, "~")
+	for i, changes := range w.pages[base][:at] {
 		for _, id := range changes {
 			c := change(id[:2], 0)
 			c.Sequence = id[2:]
@@ -289,6 +299,12 @@ func (w *witness) Commit(_ context.Context, partition string, p Position) error 
 		}
 	}
 	return nil
+}
+
+// revoked tells whether the partition, in any of its incarnations, was revoked.
+func (w *witness) revoked(base string) bool {
+	_, first := w.late[base]
+	return first
 }
 
 // source reads the plan's pages.
@@ -359,6 +375,10 @@ func (w *witness) final(p plan, l Ledger, runErr error) {
 				}
 			}
 		}
+		if len(p.revokes) > 0 {
+			w.finalRevoked(s, k, hard || p.stop > 0)
+			continue
+		}
 		// After a hard stop, pages that no sink was given are not in the ledger,
 		// and what turned out durable while it stopped may stand as pending.
 		if !hard && (k.Routed != given || k.Written != written || k.DeadLettered+k.Quarantined != letters || k.Quarantined != s.quarantined || k.Pending != 0) {
@@ -371,7 +391,7 @@ func (w *witness) final(p plan, l Ledger, runErr error) {
 	if hard && stop.Pending != pending {
 		w.errorf("the error says %d pending, the ledger %d", stop.Pending, pending)
 	}
-	if !hard {
+	if !hard && len(p.revokes) == 0 {
 		for partition, pages := range w.pages {
 			if len(pages) > 0 && w.commit[partition] != len(pages) {
 				w.errorf("%s: committed %d of %d pages", partition, w.commit[partition], len(pages))

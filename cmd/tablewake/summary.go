@@ -90,6 +90,7 @@ func (s summary) writeSinks(w io.Writer) {
 		{"suppressed", func(l pipeline.SinkLedger) int64 { return l.Suppressed }},
 		{"dead letters", func(l pipeline.SinkLedger) int64 { return l.DeadLettered }},
 		{"quarantined", func(l pipeline.SinkLedger) int64 { return l.Quarantined }},
+		{"revoked", func(l pipeline.SinkLedger) int64 { return l.Revoked }},
 		{"pending", func(l pipeline.SinkLedger) int64 { return l.Pending }},
 	}
 	names := slices.Sorted(maps.Keys(s.Ledger.Sinks))

@@ -1,0 +1,167 @@
+package pipeline
+
+import (
+	"container/heap"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+var _ Control = (*run)(nil)
+
+// Drain implements [Control].
+func (r *run) Drain(partition string) {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	part := r.part(partition)
+	if part.drain {
+		return
+	}
+	part.drain = true
+	for _, s := range r.scheds {
+		s.drain(part)
+	}
+}
+
+// drain makes what is ready due up to the partition's last delivery.
+func (s *scheduler) drain(part *partition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for i := range s.ready.chunks {
+		c := &s.ready.chunks[i]
+		n += len(c.items)
+		if c.items[0].page.part == part {
+			s.flush = max(s.flush, n)
+		}
+	}
+	s.dispatch(time.Now())
+}
+
+// Revoke implements [Control]. All locks are held at once: nothing is given up while
+// something behind it in its key's order could still start.
+func (r *run) Revoke(partition string, cause error) {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	part := r.part(partition)
+	if part.revoked {
+		return
+	}
+	for _, s := range r.scheds {
+		s.mu.Lock()
+	}
+	part.revoked = true
+	part.cancel(cause)
+	part.wm, part.dirty = Watermark{}, false
+	var done []progress
+	var n int64
+	for _, s := range r.scheds {
+		n -= s.route.ledger.Revoked
+		s.revoke(part, cause)
+		n += s.route.ledger.Revoked
+		done, s.done = append(done, s.done...), nil
+	}
+	for _, s := range r.scheds {
+		s.mu.Unlock()
+	}
+	r.handOver(part)
+	r.progress(done)
+	r.p.log.LogAttrs(r.hard, slog.LevelInfo, "a partition was taken away: what is queued of it is given up",
+		slog.String("partition", partition), slog.Int64("deliveries", n), slog.String("cause", logText(cause)))
+}
+
+// revoke gives up what is queued of a partition, and cancels the Writes that hold
+// some of it. The lock is held, here and below.
+func (s *scheduler) revoke(part *partition, cause error) {
+	if s.closed {
+		return // what is left stays pending
+	}
+	now := time.Now()
+	for _, b := range s.flying {
+		if slices.Contains(b.parts, part) {
+			b.cut = true
+			b.end(cause)
+		}
+	}
+	s.revokeReady(part)
+	s.revokeBuried(part, now)
+	s.revokeLanes(part)
+	s.dispatch(now)
+}
+
+// revokeReady gives up what no lane holds yet.
+func (s *scheduler) revokeReady(part *partition) {
+	q, n := &s.ready, 0
+	due := s.flush
+	q.chunks = slices.DeleteFunc(q.chunks, func(c chunk) bool {
+		n += len(c.items)
+		if c.items[0].page.part != part {
+			return false
+		}
+		s.flush -= max(0, min(len(c.items), due-(n-len(c.items))))
+		q.n -= len(c.items)
+		for i := range c.items {
+			q.bytes -= c.items[i].size
+			s.finish(&c.items[i], Revoked, "")
+		}
+		clear(c.items)
+		s.route.slabs.put(c.slab)
+		return true
+	})
+}
+
+// revokeBuried gives up what waits for a Put of dead letters; one that is under way may finish.
+func (s *scheduler) revokeBuried(part *partition, now time.Time) {
+	items, of := s.buried.items, s.buried.of
+	s.buried.items, s.buried.of = nil, nil
+	for i := range items {
+		if items[i].page.part != part {
+			s.buried.items, s.buried.of = append(s.buried.items, items[i]), append(s.buried.of, of[i])
+			continue
+		}
+		s.finish(&items[i], Revoked, "")
+		if of[i].dead--; of[i].dead == 0 {
+			s.release(of[i], now)
+		}
+	}
+}
+
+// revokeLanes gives up what waits for its turn in its key's order. What stood
+// behind that has not failed, and waits no longer.
+func (s *scheduler) revokeLanes(part *partition) {
+	for _, l := range s.lanes {
+		if len(l.queue) == 0 {
+			continue
+		}
+		if l.queue[0].page.part == part && l.batch == nil {
+			l.attempt, l.wake, l.giveUp, l.err = 0, time.Time{}, time.Time{}, nil
+		}
+		l.queue = slices.DeleteFunc(l.queue, func(it item) bool {
+			gone := it.page.part == part
+			if gone {
+				s.finish(&it, Revoked, "")
+			}
+			return gone
+		})
+	}
+	s.awake = slices.DeleteFunc(s.awake, s.dropEmpty)
+	s.parked = slices.DeleteFunc(s.parked, func(l *lane) bool {
+		if s.dropEmpty(l) {
+			return true
+		}
+		if l.parked = !l.wake.IsZero(); !l.parked {
+			s.awake = append(s.awake, l)
+		}
+		return !l.parked
+	})
+	heap.Init(&s.parked)
+}
+
+// dropEmpty drops a lane that waits for nothing any more.
+func (s *scheduler) dropEmpty(l *lane) bool {
+	if len(l.queue) > 0 {
+		return false
+	}
+	s.dropLane(l)
+	return true
+}

@@ -1,0 +1,267 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var errTaken = errors.New("taken by another")
+
+// controlled is an endless source that keeps its control.
+type controlled struct {
+	Source
+	control Control
+	ended   bool
+}
+
+var _ Controlled = (*controlled)(nil)
+
+func (s *controlled) Control(c Control) {
+	if c == nil {
+		s.ended = true
+		return
+	}
+	s.control = c
+}
+
+// running starts a pipeline over pages and waits until nothing moves. stop ends it
+// and returns what Run did.
+func running(t *testing.T, sink Sink, ps []*Page, set ...func(*Options)) (p *Pipeline, src *controlled, c *commits, stop func() error) {
+	t.Helper()
+	p, c = newPipeline(t, sink, set...), &commits{}
+	src = &controlled{Source: endless(ps...)}
+	done := make(chan error, 1)
+	go func() { done <- p.Run(t.Context(), src, c) }()
+	synctest.Wait()
+	return p, src, c, func() error {
+		p.Stop(t.Context())
+		return <-done
+	}
+}
+
+func holdsNothing(t *testing.T, p *Pipeline) {
+	t.Helper()
+	if bytes, changes := p.run.bounds.held(); bytes != 0 || changes != 0 {
+		t.Errorf("%d bytes and %d changes are held", bytes, changes)
+	}
+}
+
+func TestRevoke_WhatIsQueuedIsGivenUp(t *testing.T) {
+	for name, set := range map[string]func(*Options){
+		"ready":     func(o *Options) { o.Routes[0].Batch = Batch{Fill: true} },
+		"parked":    func(o *Options) { o.Routes[0].Sink = &recorder{fail: alwaysDown} },
+		"no letter": func(o *Options) { o.Routes[0].Filters = []Filter{failingFilter{}} },
+		"behind a letter": func(o *Options) {
+			o.Routes[0].Filters = []Filter{failingFilter{}}
+			o.DeadLetters = &graveyard{fail: func() error { return errDown }}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := map[string]int{}
+				ps := []*Page{pageOf(n, "p", 1, "a", "b"), pageOf(n, "p", 2, "a", "c")}
+				p, src, c, stop := running(t, &recorder{}, ps, set)
+				src.control.Revoke("p", errTaken)
+				synctest.Wait()
+				l := p.Ledger().Sinks["s"]
+				under := l.Pending // a Put that is under way may finish
+				if l.Revoked+under != 4 || under > 1 && name != "behind a letter" {
+					t.Errorf("ledger %+v", l)
+				}
+				if err := p.Ledger().Check(); err != nil {
+					t.Error(err)
+				}
+				if under == 0 {
+					holdsNothing(t, p)
+					if err := stop(); err != nil {
+						t.Error(err)
+					}
+				} else if err := stop(); err == nil {
+					t.Error("no StopError with letters under way that are never kept")
+				}
+				if c.at("p") != "" {
+					t.Errorf("committed %q of a partition that was revoked", c.at("p"))
+				}
+			})
+		})
+	}
+}
+
+func alwaysDown(context.Context, []Delivery) error { return Transient(errDown) }
+
+type failingFilter struct{}
+
+func (failingFilter) Check(*Change) (Verdict, error) { return Verdict{}, errBad }
+
+func TestRevoke_CancelsWritesAndTriesTheOthersAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		var causes []error
+		first := true
+		s := &recorder{fail: func(ctx context.Context, _ []Delivery) error {
+			if first {
+				first = false
+				<-ctx.Done()
+				causes = append(causes, context.Cause(ctx))
+				return ctx.Err()
+			}
+			return nil
+		}}
+		// A Count of 4 and Fill: both partitions are in one batch.
+		p, src, c, stop := running(t, s, []*Page{pageOf(n, "p", 1, "a", "b"), pageOf(n, "q", 1, "c", "d"), pageOf(n, "p", 2, "a")}, func(o *Options) {
+			o.DeadLetters = &graveyard{}
+			o.Routes[0].Batch, o.Routes[0].Concurrency = Batch{Count: 4, Fill: true}, 1
+		})
+		start := time.Now()
+		src.control.Revoke("p", errTaken)
+		synctest.Wait()
+		if len(causes) != 1 || !errors.Is(causes[0], errTaken) {
+			t.Errorf("the Write's context ended with %v", causes)
+		}
+		if got := s.all(); !slices.Equal(got, []string{"c1", "d1"}) || time.Since(start) != 0 {
+			t.Errorf("written %v after %v: what is of other partitions is tried again at once", got, time.Since(start))
+		}
+		if r := p.Routes()[0]; !r.Failed.IsZero() {
+			t.Error("a Write that was cut short counts as a failure of the sink")
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 5, Written: 2, Revoked: 3}))
+		holdsNothing(t, p)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if c.at("p") != "" || c.at("q") != "1" || !src.ended {
+			t.Errorf("committed %q and %q; told of the end: %v", c.at("p"), c.at("q"), src.ended)
+		}
+	})
+}
+
+// The next incarnation of a partition may bring a key while a Write of it is still
+// under way: it waits, and is written when that one ended.
+func TestRevoke_NextIncarnationWaitsForTheWriteUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tries atomic.Int64
+		s := &recorder{fail: func(context.Context, []Delivery) error {
+			if tries.Add(1) == 1 {
+				time.Sleep(time.Minute) // deaf to its context
+				return errDown
+			}
+			return nil
+		}}
+		next := make(chan *Page, 1)
+		n := map[string]int{}
+		src := &controlled{Source: SourceFunc(func(ctx context.Context) (*Page, error) {
+			select {
+			case page := <-next:
+				return page, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		})}
+		p, c := newPipeline(t, s), &commits{}
+		done := make(chan error, 1)
+		go func() { done <- p.Run(t.Context(), src, c) }()
+		next <- pageOf(n, "p", 1, "a", "a")
+		synctest.Wait()
+		src.control.Revoke("p", errTaken)
+		late := pageOf(n, "p", 2, "a")
+		next <- late
+		synctest.Wait()
+		next <- pageOf(map[string]int{}, "p~1", 1, "a", "a")
+		synctest.Wait()
+		if n := tries.Load(); n != 1 {
+			t.Errorf("%d Writes of one key at once", n)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := s.all(); !slices.Equal(got, []string{"a1", "a2"}) || c.at("p~1") != "1" || c.at("p") != "" {
+			t.Errorf("written %v, committed %q and %q", got, c.at("p"), c.at("p~1"))
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 4, Written: 2, Revoked: 2}))
+		p.Stop(t.Context())
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Pages that no sink was given are not counted as read, and their records that
+// cannot be decoded are given up with them.
+func TestRevoke_PageThatIsBlockedByItsUndecodableRecords(t *testing.T) {
+	for name, g := range map[string]DeadLetters{"no dead letters": nil, "dead letters are down": &graveyard{fail: func() error { return errDown }}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := map[string]int{}
+				p, src, _, stop := running(t, &recorder{}, []*Page{withBad(pageOf(n, "p", 1, "a")), pageOf(n, "p", 2, "a"), pageOf(n, "q", 1, "b")},
+					func(o *Options) { o.DeadLetters = g })
+				src.control.Revoke("p", errTaken)
+				synctest.Wait()
+				holdsNothing(t, p)
+				if l := p.Ledger(); l.Source.Read != 1 || l.Check() != nil {
+					t.Errorf("%+v, %v", l.Source, l.Check())
+				}
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestRevoke_AfterTheEndAndOfUnknownPartitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, src, _, stop := running(t, &recorder{fail: hanging("a")}, []*Page{pageOf(map[string]int{}, "p", 1, "a")}, func(o *Options) { o.StopTimeout = time.Second })
+		src.control.Revoke("nobody", errTaken)
+		src.control.Drain("nobody")
+		if err := stop(); err == nil {
+			t.Error("no StopError")
+		}
+		src.control.Revoke("p", errTaken)
+		checkLedger(t, p, none(SinkLedger{Routed: 1, Pending: 1}))
+	})
+}
+
+func TestDrain_BatchesThatWaitAreWrittenUpToThePartition(t *testing.T) {
+	for name, batch := range map[string]Batch{"fill": {Fill: true}, "linger": {Linger: time.Hour}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := map[string]int{}
+				s := &recorder{}
+				next := make(chan *Page, 8)
+				src := &controlled{Source: SourceFunc(func(ctx context.Context) (*Page, error) {
+					select {
+					case page := <-next:
+						return page, nil
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				})}
+				p, c := newPipeline(t, s, func(o *Options) { o.Routes[0].Batch = batch }), &commits{}
+				done := make(chan error, 1)
+				go func() { done <- p.Run(t.Context(), src, c) }()
+				next <- pageOf(n, "q", 1, "a")
+				next <- pageOf(n, "p", 1, "b")
+				next <- pageOf(n, "q", 2, "c")
+				synctest.Wait()
+				start := time.Now()
+				src.control.Drain("p")
+				synctest.Wait()
+				if got := s.all(); !slices.Equal(got, []string{"a1", "b1"}) || c.at("p") != "1" || time.Since(start) != 0 {
+					t.Errorf("written %v, committed %q after %v", got, c.at("p"), time.Since(start))
+				}
+				next <- pageOf(n, "p", 2, "d")
+				synctest.Wait()
+				if got := s.all(); !slices.Equal(got, []string{"a1", "b1", "c1", "d1"}) {
+					t.Errorf("written %v: what comes of a drained partition waits for nothing either", got)
+				}
+				p.Stop(t.Context())
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
