@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,13 +39,7 @@ func TestWorker_SharesLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)
 		st := wo.server.AddStream("shop")
-		for range 2 {
-			for _, id := range st.Shards() {
-				if len(wo.leases()) == 0 {
-					st.Split(id, 3)
-				}
-			}
-		}
+		st.Split(st.Shards()[0], 7)
 		wo.start("a", worker.Options{})
 		wo.run(5 * time.Second)
 		all := wo.owned("a")
@@ -107,7 +102,7 @@ func TestFact9_Gap(t *testing.T) {
 			st.Trim(root, 4)
 			b := wo.start("b", worker.Options{OnGap: policy})
 			wo.run(12 * time.Second)
-			want := append(first, rest[2:]...)
+			want := slices.Concat(first, rest[2:])
 			if policy == worker.Stop {
 				want = first
 			}
