@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,6 +100,12 @@ func TestFact9_Errors(t *testing.T) {
 		{"too many requests, of a proxy", answer{status: 429, body: "slow down"}, nil, true, 0},
 		{"connection reset", answer{err: streamtest.ErrReset}, nil, true, 3},
 		{"timeout", answer{err: timeout{}}, nil, true, 3},
+		{"an error answer, cut", answer{status: 400, body: `{"__type":"com.amazonaws.dynamodb.v20120810#Expired`}, nil, true, 1},
+		{"an error answer without its last byte", answer{status: 400, body: strings.TrimSuffix(failing(400, "ExpiredIteratorException").body, "}")}, nil, true, 1},
+		{"an error answer whose connection is reset", answer{status: 400, body: `{"__type":"com`, cut: streamtest.ErrReset}, nil, true, 3},
+		{"an error answer shorter than announced", answer{status: 400, body: `{"__type":"com`, cut: io.ErrUnexpectedEOF}, nil, true, 0},
+		{"an empty error answer", answer{status: 400}, nil, true, 1},
+		{"an error answer and garbage", answer{status: 400, body: failing(400, "ExpiredIteratorException").body + "}"}, shardreader.ErrExpiredIterator, false, 1},
 		{"invalid request", failing(400, "ValidationException"), nil, false, 1},
 		{"not found by a proxy", answer{status: 404, body: "nothing here"}, nil, false, 1},
 	}

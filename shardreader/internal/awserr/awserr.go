@@ -5,6 +5,7 @@ package awserr
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -47,6 +48,8 @@ func Transient(err error) bool {
 	switch Code(err) {
 	case "ReplicatedWriteConflictException", "TransactionConflictException", "ResourceInUseException", "InternalServerError", "ServiceUnavailable":
 		return true
+	case "UnknownError": // an error answer that says nothing
+		return Status(err) == http.StatusBadRequest || Status(err) >= 500 || Status(err) == http.StatusTooManyRequests
 	case "":
 	default:
 		return Status(err) >= 500 || Status(err) == http.StatusTooManyRequests
@@ -55,7 +58,9 @@ func Transient(err error) bool {
 	if st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 {
 		return true
 	}
-	if _, cut := errors.AsType[*smithy.DeserializationError](err); cut && st < 300 {
+	// Of an error answer that breaks off nobody can say which error it was; one that
+	// comes whole and is not the service's is a proxy's, and stays what it is.
+	if _, unread := errors.AsType[*smithy.DeserializationError](err); unread && (st < 300 || errors.Is(err, io.ErrUnexpectedEOF)) {
 		return true
 	}
 	_, broken := errors.AsType[net.Error](err)
