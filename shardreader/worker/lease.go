@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -9,8 +10,31 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// maxWrites is how many leases are created or taken at once.
-const maxWrites = 32
+// maxWrites is how many leases are written at once.
+const maxWrites = 64
+
+// gated writes a lease, or has it wait for others that are being written.
+func (w *Worker) gated(write func()) {
+	if w.writing == maxWrites {
+		w.gate = append(w.gate, write)
+		return
+	}
+	w.writing++
+	write()
+}
+
+// passed ends what gated began: with the answer, or without a write.
+func (w *Worker) passed() {
+	w.writing--
+	if len(w.gate) > 0 {
+		write := w.gate[0]
+		if w.gate = w.gate[1:]; len(w.gate) == 0 {
+			w.gate = nil
+		}
+		w.writing++
+		write()
+	}
+}
 
 // swap writes a lease, and calls done when it is known what became of it: nil for
 // written, a *leases.Conflict for refused, another error where nobody knows.
@@ -25,6 +49,7 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 	var send func()
 	send = func() {
 		w.do(Swap{on(w, func(e Done) {
+			w.passed()
 			err := e.Err
 			if c, ok := leases.AsConflict(err); ok && !c.Gone && sameWrite(c.Now, next) {
 				err = nil
@@ -34,7 +59,7 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 				w.tellOnce("swap "+r.Shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(r.Shard), errAttr(err))
 				w.after(w.backoff(attempt, 2*time.Second, after), func() {
 					if insist() {
-						send()
+						w.gated(send)
 						return
 					}
 					w.wrote(r, done, err)
@@ -49,7 +74,7 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 			w.wrote(r, done, err)
 		}), old, next})
 	}
-	send()
+	w.gated(send)
 }
 
 // sameWrite tells whether what is there is what a write wanted there. Whoever wants
@@ -91,7 +116,7 @@ func (w *Worker) refused(r *row, err error) {
 
 // takeNext takes the leases that were chosen, some at a time.
 func (w *Worker) takeNext() {
-	for len(w.takes) > 0 && w.writing < maxWrites && w.contact() && !w.leaving {
+	for len(w.takes) > 0 && w.taking < maxWrites && w.contact() && !w.leaving {
 		r := w.takes[0]
 		w.takes = w.takes[1:]
 		if !w.known(r) || r.busy || !w.free(r) {
@@ -102,9 +127,9 @@ func (w *Worker) takeNext() {
 		next.Counter++
 		next.Switches++
 		next.Wanted = ""
-		w.writing++
+		w.taking++
 		w.swap(r, next, nil, func(err error) {
-			w.writing--
+			w.taking--
 			if err == nil {
 				w.tell(slog.LevelInfo, "took a lease", shardAttr(r.Shard), slog.String("checkpoint", r.Checkpoint.String()))
 				w.tryOpen(r)
@@ -125,9 +150,13 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 	attempt := 0
 	var send func()
 	send = func() {
-		w.writing++
+		if !insist() {
+			w.passed()
+			done(errNotWanted)
+			return
+		}
 		w.do(Create{on(w, func(e Done) {
-			w.writing--
+			w.passed()
 			c, conflict := leases.AsConflict(e.Err)
 			switch {
 			case e.Err == nil, conflict && !c.Gone:
@@ -149,21 +178,17 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 			case insist():
 				after, _ := pipeline.Retryable(e.Err)
 				w.tellOnce("create "+l.Shard, slog.LevelWarn, "a lease cannot be made and is tried again", shardAttr(l.Shard), errAttr(e.Err))
-				w.after(w.backoff(attempt, 2*time.Second, after), func() {
-					if insist() {
-						send()
-						return
-					}
-					done(e.Err)
-				})
+				w.after(w.backoff(attempt, 2*time.Second, after), func() { w.gated(send) })
 				attempt++
 			default:
 				done(e.Err)
 			}
 		}), l})
 	}
-	send()
+	w.gated(send)
 }
+
+var errNotWanted = errors.New("the lease is not wanted any more")
 
 // parentsDone tells whether every parent of a shard was read to its end: its lease
 // says so, or it was removed, which is done only then.

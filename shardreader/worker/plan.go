@@ -15,6 +15,10 @@ type plan struct {
 	drained bool           // every shard of the stream was read to its end, and no more will come
 }
 
+// keepEnded is how many times the duration of a lease an ended one stays at least:
+// longer than any call that would make it again can be under way.
+const keepEnded = 10
+
 // planOf holds the leases against what is listed.
 //
 // A lease is made for a shard whose parent was read to its end, and for the oldest
@@ -65,7 +69,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 			continue
 		}
 		p.drained = p.drained && r.Ended()
-		if r.Ended() && r.Owner == "" && !r.busy && w.useless(r, l, above) {
+		if r.Ended() && r.Owner == "" && !r.busy && w.now-r.still > keepEnded*w.o.Lease && w.useless(r, l, above) {
 			p.remove = append(p.remove, r)
 		}
 	}

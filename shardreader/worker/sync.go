@@ -372,7 +372,7 @@ func (w *Worker) markBegun(st *stream, done func(error)) {
 
 // applyPlan makes what is missing, and removes what is of no more use.
 func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error)) {
-	wanted := w.staying
+	wanted := func() bool { return w.staying() && w.contact() }
 	alone := len(w.live()) == 1
 	for _, r := range p.remove {
 		w.remove(r)
@@ -403,7 +403,7 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 	for _, l := range p.unknown {
 		g := Gap{Stream: st.arn, Shard: l.Shard, UnknownExtent: true}
 		left++
-		w.note(g, wanted, func() {
+		w.note(g, w.staying, func() {
 			w.tellOnce("unknown "+l.Shard, slog.LevelError,
 				"a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost",
 				slog.String("stream", st.arn), shardAttr(l.Shard))
@@ -420,7 +420,12 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 // remove deletes a lease that is of no more use.
 func (w *Worker) remove(r *row) {
 	r.busy = true
+	w.gated(func() { w.sendDelete(r) })
+}
+
+func (w *Worker) sendDelete(r *row) {
 	w.do(Delete{on(w, func(e Done) {
+		w.passed()
 		r.busy, r.wrote = false, w.now
 		if !w.known(r) {
 			return

@@ -41,8 +41,10 @@ type Worker struct {
 	suspended bool // it cannot show that it lives
 
 	// Writes of leases.
-	takes   []*row // to be taken
-	writing int    // takes and creates under way
+	takes   []*row   // to be taken
+	taking  int      // takes under way
+	writing int      // writes under way
+	gate    []func() // writes that wait for these
 
 	// Partitions.
 	parts    map[string]*part // by partition

@@ -117,3 +117,47 @@ func TestFact9_Gap(t *testing.T) {
 		})
 	}
 }
+
+// A worker that is in contact again goes on with the leases that nobody took.
+func TestWorker_InContactAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		a := wo.start("a", worker.Options{})
+		wo.run(time.Second)
+		a.deaf = true
+		wo.run(time.Minute)
+		if a.calls["Revoke"] != 1 || a.w.Status().Contact {
+			t.Errorf("%d partitions were revoked; status %+v", a.calls["Revoke"], a.w.Status())
+		}
+		want := st.Put(root, put(3)...)
+		a.deaf = false
+		wo.run(5 * time.Second)
+		wo.readAll(root, want...)
+		if !a.w.Status().Contact {
+			t.Error("the worker does not know that it is in contact again")
+		}
+	})
+}
+
+// A worker that was held up for longer than its lease stops before it does anything else.
+func TestWorker_HeldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		wo.server.AddStream("shop")
+		a := wo.start("a", worker.Options{})
+		wo.run(time.Second)
+		time.Sleep(time.Minute)
+		for i, act := range a.w.Step(time.Since(a.began), worker.Tick{}) {
+			switch act.(type) {
+			case worker.Tell:
+			case worker.Revoke:
+				return
+			default:
+				t.Fatalf("action %d is %T", i, act)
+			}
+		}
+		t.Fatal("nothing was revoked")
+	})
+}

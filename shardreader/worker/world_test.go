@@ -27,7 +27,8 @@ type world struct {
 	table   *leasestest.Table
 	workers []*node
 	gaps    []worker.Gap
-	read    map[string][]string // by shard: sequence numbers that were acknowledged, in order
+	lose    func(op string) bool // whether the answer of the table is lost. Default: never
+	read    map[string][]string  // by shard: sequence numbers that were acknowledged, in order
 	story   strings.Builder
 }
 
@@ -165,9 +166,9 @@ func (n *node) act(a worker.Action) {
 		s, err := n.table.Read(ctx)
 		n.send(worker.Seen{Call: a.Call, Snapshot: s, Err: n.lost(err)})
 	case worker.Create:
-		n.done(a.Call, n.table.Create(ctx, a.Lease))
+		n.done(a.Call, n.answer(name, n.table.Create(ctx, a.Lease)))
 	case worker.Swap:
-		n.done(a.Call, n.table.Swap(ctx, a.Old, a.Next))
+		n.done(a.Call, n.answer(name, n.table.Swap(ctx, a.Old, a.Next)))
 	case worker.Delete:
 		n.done(a.Call, n.table.Delete(ctx, a.Old))
 	case worker.Beat:
@@ -210,6 +211,14 @@ func (n *node) done(c worker.Call, err error) { n.send(worker.Done{Call: c, Err:
 // lost is the answer of a table that cannot be reached any more.
 func (n *node) lost(err error) error {
 	if n.deaf {
+		return leasestest.Lost()
+	}
+	return err
+}
+
+// answer is a write's answer, unless it is lost.
+func (n *node) answer(op string, err error) error {
+	if n.lose != nil && n.lose(op) {
 		return leasestest.Lost()
 	}
 	return err
