@@ -1,7 +1,9 @@
 package leases
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -115,4 +117,17 @@ func (c Checkpoint) String() string {
 		return "SHARD_END"
 	}
 	return "TRIM_HORIZON"
+}
+
+// ParseCheckpoint undoes [Checkpoint.String].
+func ParseCheckpoint(s string) (Checkpoint, error) {
+	for _, k := range []Kind{TrimHorizon, Latest, AtTime, ShardEnd} {
+		if c := (Checkpoint{Kind: k}); c.String() == s {
+			return c, nil
+		}
+	}
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return Checkpoint{}, errors.New("a checkpoint is a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
+	}
+	return After(s), nil
 }

@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"shardreader/worker":     {"pipeline", "shardreader", "shardreader/leases"},
 
 	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
+	"shardreader/leases/file":       {"pipeline", "shardreader/leases", "shardreader/worker"},
 	"shardreader/leases/dynamo":     {"pipeline", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 	"shardreader/internal/awserr":   {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go"},
 	"shardreader/internal/awshttp":  {},

@@ -97,7 +97,7 @@ func decode(row Item) (leases.Lease, error) {
 		Stream:     r.text(attrStream),
 		Owner:      r.text(attrOwner),
 		Counter:    r.integer(attrCounter),
-		Checkpoint: leases.Checkpoint{Sub: r.integer(attrSub)},
+		Checkpoint: r.checkpoint(),
 		Parents:    r.set(attrParents),
 		Children:   r.set(attrChildren),
 		Switches:   r.integer(attrSwitches),
@@ -119,7 +119,6 @@ func decode(row Item) (leases.Lease, error) {
 	if owner := r.text(attrCheckpointOwner); owner != "" {
 		l.Owner = owner
 	}
-	l.Checkpoint.Kind, l.Checkpoint.Sequence = r.checkpoint()
 	if seconds, at, ok := strings.Cut(r.text(attrTime), " "); ok && at == l.Checkpoint.String() {
 		if s, err := strconv.ParseInt(seconds, 10, 64); err == nil {
 			l.Time = time.Unix(s, 0).UTC()
@@ -208,15 +207,11 @@ func (r *reader) set(name string) []string {
 	return slices.Sorted(slices.Values(ss.Value))
 }
 
-func (r *reader) checkpoint() (leases.Kind, string) {
-	s := r.text(attrCheckpoint)
-	for _, k := range []leases.Kind{leases.TrimHorizon, leases.Latest, leases.AtTime, leases.ShardEnd} {
-		if s == (leases.Checkpoint{Kind: k}).String() {
-			return k, ""
-		}
-	}
-	if s == "" || strings.Trim(s, "0123456789") != "" {
+func (r *reader) checkpoint() leases.Checkpoint {
+	c, err := leases.ParseCheckpoint(r.text(attrCheckpoint))
+	if err != nil {
 		r.wrong(attrCheckpoint, "a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
 	}
-	return leases.Sequence, s
+	c.Sub = r.integer(attrSub)
+	return c
 }

@@ -1,0 +1,33 @@
+package file_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open opens the file at path, which is closed when the test ends.
+func open(t *testing.T, path string) *file.Table {
+	t.Helper()
+	table, err := file.Open(path, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := table.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return table
+}
+
+func TestConformance(t *testing.T) {
+	leasestest.Run(t, func(t *testing.T) leases.Table { return open(t, filepath.Join(t.TempDir(), "new", "leases.json")) })
+}

@@ -1,0 +1,148 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// version is that of the file's form.
+const version = 1
+
+// document is the file.
+type document struct {
+	Version  int         `json:"version"`
+	Pipeline string      `json:"pipeline"`
+	Leases   []leaseRow  `json:"leases"`
+	Members  []memberRow `json:"members"`
+	Gaps     []gapRow    `json:"gaps"`
+}
+
+// lines are leases as they were written last: few of many change between two writes.
+type lines map[string]line
+
+type line struct {
+	lease leases.Lease
+	json  []byte
+}
+
+// content is the file as it is to be written: a lease, member or gap a line.
+func (t *Table) content() ([]byte, error) {
+	s, err := t.rows.Read(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	name, err := json.Marshal(t.pipeline)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": %s,\n\"leases\": [", version, name)
+	next := make(lines, len(s.Leases))
+	for i, l := range s.Leases {
+		was, known := t.lines[l.Shard]
+		if !known || !was.lease.Equal(l) {
+			was.lease = l
+			if was.json, err = json.Marshal(rowOf(l)); err != nil {
+				return nil, err
+			}
+		}
+		next[l.Shard] = was
+		item(&b, i, was.json)
+	}
+	t.lines = next
+	b.WriteString("\n],\n\"members\": [")
+	for i, m := range s.Members {
+		row, err := json.Marshal(memberOf(m))
+		if err != nil {
+			return nil, err
+		}
+		item(&b, i, row)
+	}
+	b.WriteString("\n],\n\"gaps\": [")
+	for i, g := range t.gaps {
+		row, err := json.Marshal(gapRow(g))
+		if err != nil {
+			return nil, err
+		}
+		item(&b, i, row)
+	}
+	b.WriteString("\n]\n}\n")
+	return b.Bytes(), nil
+}
+
+func item(b *bytes.Buffer, i int, json []byte) {
+	if i > 0 {
+		b.WriteByte(',')
+	}
+	b.WriteByte('\n')
+	b.Write(json)
+}
+
+// contents is what a file holds.
+type contents struct {
+	pipeline string
+	snapshot leases.Snapshot
+	gaps     []worker.Gap
+}
+
+// load reads a file; one that is not there is empty.
+func load(path string) (contents, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return contents{}, nil
+	}
+	if err != nil {
+		return contents{}, err
+	}
+	c, err := parse(b)
+	if err != nil {
+		return contents{}, fmt.Errorf("%s is no file of leases: %w: restore it from a copy, or move it away to begin anew at source.start", path, err)
+	}
+	return c, nil
+}
+
+func parse(b []byte) (contents, error) {
+	var d document
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&d); err != nil {
+		return contents{}, err
+	}
+	if dec.More() {
+		return contents{}, fmt.Errorf("there is more behind byte %d", dec.InputOffset())
+	}
+	if d.Version != version {
+		return contents{}, fmt.Errorf("its version is %d, and this program reads %d", d.Version, version)
+	}
+	c := contents{pipeline: d.Pipeline}
+	shards := make(map[string]bool)
+	for _, row := range d.Leases {
+		l, err := row.lease()
+		if err != nil {
+			return contents{}, err
+		}
+		if shards[l.Shard] {
+			return contents{}, fmt.Errorf("the shard %q has two leases", l.Shard)
+		}
+		shards[l.Shard] = true
+		c.snapshot.Leases = append(c.snapshot.Leases, l)
+	}
+	for _, row := range d.Members {
+		c.snapshot.Members = append(c.snapshot.Members, row.member())
+	}
+	for _, row := range d.Gaps {
+		c.gaps = append(c.gaps, worker.Gap(row))
+	}
+	c.snapshot.Sort()
+	slices.SortFunc(c.gaps, compareGaps)
+	return c, nil
+}

@@ -1,0 +1,196 @@
+package file_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+func full() leases.Lease {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	return leases.Lease{
+		Shard: "shard-1", Stream: "arn", Owner: "w1", Counter: 7, Checkpoint: leases.Checkpoint{Kind: leases.Sequence, Sequence: "42", Sub: 1},
+		Parents: []string{"p"}, Children: []string{"c", "d"}, Switches: 2, First: "10", From: at, Time: at.Add(time.Second),
+		Wanted: "w2", Pinned: "host", Load: 1.5, Opaque: "key",
+	}
+}
+
+// What a process did is there for the next one, whose leases are all nobody's: so it
+// need not wait until the old owner is gone.
+func TestReopened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.json")
+	first, err := file.Open(path, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gaps := []worker.Gap{
+		{Stream: "a", Shard: "s", After: "1", Before: "5", From: 10, To: 20},
+		{Stream: "a", Shard: "s", After: "7", Whole: true},
+		{Stream: "b", Shard: "s", UnknownExtent: true},
+	}
+	for _, err := range []error{
+		first.Create(t.Context(), full()),
+		first.Create(t.Context(), leases.Lease{Shard: "shard-2", Counter: 3}),
+		first.Beat(t.Context(), leases.Member{Worker: "w1", Beat: 1, Behind: map[string]time.Time{"shard-1": {}}}),
+		first.AddGap(t.Context(), gaps[2]), first.AddGap(t.Context(), worker.Gap{Stream: "a", Shard: "s", After: "1", Before: "3"}),
+		first.AddGap(t.Context(), gaps[1]), first.AddGap(t.Context(), gaps[0]),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	look, noted, err := file.Look(path) // while it is in use
+	if err != nil || len(look.Leases) != 2 || !look.Leases[0].Equal(full()) || len(look.Members) != 1 || !reflect.DeepEqual(noted, gaps) {
+		t.Errorf("a look shows\n%+v\n%+v (%v)", look, noted, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	second := open(t, path)
+	s, err := second.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := full()
+	want.Owner, want.Wanted, want.Counter = "", "", 8
+	if len(s.Leases) != 2 || !s.Leases[0].Equal(want) || !s.Leases[1].Equal(leases.Lease{Shard: "shard-2", Counter: 3}) || len(s.Members) != 0 {
+		t.Errorf("reopened it holds\n%+v", s)
+	}
+	if again, err := second.Gaps(t.Context()); err != nil || !reflect.DeepEqual(again, gaps) {
+		t.Errorf("gaps %+v (%v)", again, err)
+	}
+	// The process that is gone cannot write any more, should it still be there.
+	if _, ok := leases.AsConflict(second.Swap(t.Context(), full(), full())); !ok {
+		t.Error("an owner of old wrote")
+	}
+}
+
+func TestLook_Nothing(t *testing.T) {
+	s, gaps, err := file.Look(filepath.Join(t.TempDir(), "none.json"))
+	if err != nil || len(s.Leases)+len(s.Members)+len(gaps) != 0 {
+		t.Errorf("%+v %v (%v)", s, gaps, err)
+	}
+}
+
+// A second process, and a second Open in this one, is refused, and told why.
+func TestLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.json")
+	first := open(t, path)
+	if _, err := file.Open(path, "shop"); err == nil || !strings.Contains(err.Error(), path+" is in use by another process") {
+		t.Errorf("a second Open: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path)
+}
+
+func TestClosed(t *testing.T) {
+	table := open(t, filepath.Join(t.TempDir(), "leases.json"))
+	for range 2 {
+		if err := table.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := table.Create(t.Context(), full()); !pipeline.IsFatal(err) {
+		t.Errorf("a closed table: %v", err)
+	}
+}
+
+func TestAnotherPipeline(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.json")
+	table, err := file.Open(path, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Create(t.Context(), full()); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.Open(path, "shop"); err == nil || !strings.Contains(err.Error(), "of the pipeline other, not of shop") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A damaged file is never taken for an empty one: that would begin all shards anew.
+func TestDamaged(t *testing.T) {
+	whole := `{"version": 1, "pipeline": "shop", "leases": [{"shard": "s", "checkpoint": "42", "counter": 1}], "members": [], "gaps": []}`
+	for name, content := range map[string]string{
+		"empty":                "",
+		"cut":                  whole[:len(whole)/2],
+		"more":                 whole + whole,
+		"another file":         "name: shop\n",
+		"newer":                strings.Replace(whole, `"version": 1`, `"version": 2`, 1),
+		"unknown":              strings.Replace(whole, `"counter"`, `"contour"`, 1),
+		"no shard":             strings.Replace(whole, `"shard": "s"`, `"shard": ""`, 1),
+		"no checkpoint":        strings.Replace(whole, `"42"`, `""`, 1),
+		"an impossible one":    strings.Replace(whole, `"42"`, `"-42"`, 1),
+		"two leases of a kind": strings.Replace(whole, `[{`, `[{"shard": "s", "checkpoint": "LATEST", "counter": 1}, {`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "leases.json")
+			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // and it stays as it is, and is not locked
+				_, err := file.Open(path, "shop")
+				if err == nil || !strings.Contains(err.Error(), path+" is no file of leases: ") || !strings.Contains(err.Error(), "restore it") {
+					t.Errorf("%v", err)
+				}
+			}
+			if b, err := os.ReadFile(path); string(b) != content {
+				t.Errorf("it holds %q now (%v)", b, err)
+			}
+		})
+	}
+	path := filepath.Join(t.TempDir(), "leases.json")
+	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := open(t, path).Read(t.Context()); err != nil || len(s.Leases) != 1 || s.Leases[0].Checkpoint != leases.After("42") {
+		t.Errorf("the whole one: %+v (%v)", s, err)
+	}
+}
+
+// People can read it, and a change of one lease is a change of one line.
+func TestReadable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.json")
+	table := open(t, path)
+	for _, l := range []leases.Lease{full(), {Shard: "shard-2"}} {
+		if err := table.Create(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{
+"version": 1,
+"pipeline": "shop",
+"leases": [
+{"shard":"shard-1","checkpoint":"42","sub":1,"owner":"w1","counter":7,"stream":"arn","parents":["p"],"children":["c","d"],"switches":2,` +
+		`"first":"10","from":"2026-03-04T05:06:07Z","time":"2026-03-04T05:06:08Z","wanted":"w2","pinned":"host","load":1.5,"opaque":"key"},
+{"shard":"shard-2","checkpoint":"TRIM_HORIZON","counter":0}
+],
+"members": [
+],
+"gaps": [
+]
+}
+`
+	if string(b) != want {
+		t.Errorf("the file is\n%s\nwant\n%s", b, want)
+	}
+}

@@ -1,0 +1,221 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// beatEvery is how old the file may be when a beat is all that there is to write.
+const beatEvery = 10 * time.Second
+
+// Table is a lease table in a file. It is safe for concurrent use, and starts no goroutines.
+type Table struct {
+	path     string
+	pipeline string
+	save     func(path string, content []byte) error
+	unlock   func() error
+	rows     *leases.Memory // locks itself; is changed under mu
+
+	mu      sync.Mutex
+	gaps    []worker.Gap // by stream, shard and After
+	lines   lines
+	changed int64 // changes that are to be on disk
+	saved   int64 // of them, those that are
+	written time.Time
+	took    time.Duration // to write it last
+	batch   *batch        // that is under way; nil: none
+	closed  bool
+}
+
+var _ leases.Table = (*Table)(nil)
+
+// batch is one writing of the file.
+type batch struct {
+	done chan struct{} // closed when it ended; then:
+	upTo int64         // which changes it was to write
+	err  error
+}
+
+// Open opens the file at path, or makes it with its folder at the first write, and locks it against other processes.
+// The leases that it holds are nobody's, as the process that owned them has ended. The
+// error says what to do where another process has it, where another pipeline
+// wrote it, and where it is damaged.
+func Open(path, pipeline string) (*Table, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lock(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := open(path, pipeline)
+	if err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	t.unlock = unlock
+	return t, nil
+}
+
+func open(path, name string) (*Table, error) {
+	c, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	if c.pipeline != "" && c.pipeline != name {
+		return nil, fmt.Errorf("%s holds the leases of the pipeline %s, not of %s: give leases.file another name", path, c.pipeline, name)
+	}
+	for i := range c.snapshot.Leases {
+		if l := &c.snapshot.Leases[i]; l.Owner != "" {
+			l.Owner, l.Wanted = "", ""
+			l.Counter++
+		}
+	}
+	c.snapshot.Members = nil
+	return &Table{path: path, pipeline: name, save: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps, lines: make(lines)}, nil
+}
+
+// Look reads the file of a pipeline as it is, without a lock: also while a process works with it. One that does not exist
+// is empty.
+func Look(path string) (leases.Snapshot, []worker.Gap, error) {
+	c, err := load(path)
+	return c.snapshot, c.gaps, err
+}
+
+// Read implements [leases.Table].
+func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
+	var s leases.Snapshot
+	err := t.do(ctx, false, func() (err error) {
+		s, err = t.rows.Read(ctx)
+		return err
+	})
+	if err != nil {
+		return leases.Snapshot{}, err
+	}
+	return s, nil
+}
+
+// Create implements [leases.Table].
+func (t *Table) Create(ctx context.Context, l leases.Lease) error {
+	return t.do(ctx, true, func() error { return t.rows.Create(ctx, l) })
+}
+
+// Swap implements [leases.Table].
+func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
+	return t.do(ctx, true, func() error { return t.rows.Swap(ctx, old, next) })
+}
+
+// Delete implements [leases.Table].
+func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
+	return t.do(ctx, true, func() error { return t.rows.Delete(ctx, old) })
+}
+
+// Beat implements [leases.Table].
+func (t *Table) Beat(ctx context.Context, m leases.Member) error {
+	t.mu.Lock()
+	due := time.Since(t.written) >= beatEvery
+	t.mu.Unlock()
+	return t.do(ctx, due, func() error { return t.rows.Beat(ctx, m) })
+}
+
+// Leave implements [leases.Table].
+func (t *Table) Leave(ctx context.Context, worker string) error {
+	return t.do(ctx, true, func() error { return t.rows.Leave(ctx, worker) })
+}
+
+// Reserve implements [leases.Table].
+func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
+	err = t.do(ctx, false, func() error {
+		count, ok, err = t.rows.Reserve(ctx, quota, seen)
+		return err
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	return count, ok, nil
+}
+
+// AddGap notes a gap. Of the same stream, shard and After, it replaces the one that is noted.
+func (t *Table) AddGap(ctx context.Context, g worker.Gap) error {
+	return t.do(ctx, true, func() error {
+		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
+		if found {
+			t.gaps[i] = g
+		} else {
+			t.gaps = slices.Insert(t.gaps, i, g)
+		}
+		return nil
+	})
+}
+
+// Gaps are the gaps that are noted, by stream, shard and After.
+func (t *Table) Gaps(ctx context.Context) ([]worker.Gap, error) {
+	var gaps []worker.Gap
+	err := t.do(ctx, false, func() error {
+		gaps = slices.Clone(t.gaps)
+		return nil
+	})
+	return gaps, err
+}
+
+func compareGaps(a, b worker.Gap) int {
+	if c := strings.Compare(a.Stream, b.Stream); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Shard, b.Shard); c != 0 {
+		return c
+	}
+	return strings.Compare(a.After, b.After)
+}
+
+// Close waits for what is being written, lets go of the lock, and makes every other call fail. A second
+// Close does nothing.
+func (t *Table) Close() error {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return nil
+	}
+	t.closed = true
+	b := t.batch
+	t.mu.Unlock()
+	if b != nil {
+		<-b.done
+	}
+	return t.unlock()
+}
+
+// do executes f, and returns when all that f could see is on disk: an answer that a crash
+// takes back is none. A change is one more thing to write.
+func (t *Table) do(ctx context.Context, change bool, f func() error) error {
+	if ctx.Err() != nil {
+		return pipeline.Transient(context.Cause(ctx))
+	}
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return t.isClosed()
+	}
+	err := f()
+	if change && err == nil {
+		t.changed++
+	}
+	want := t.changed
+	t.mu.Unlock()
+	if failed := t.durable(ctx, want); failed != nil {
+		return failed
+	}
+	return err
+}
+
+func (t *Table) isClosed() error { return pipeline.Fatal(errors.New(t.path + " is closed")) }

@@ -1,0 +1,172 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// The pace of writing: after a write that took d the next one begins idle * d later, at most maxIdle.
+const (
+	idle    = 4
+	maxIdle = 500 * time.Millisecond
+)
+
+// durable returns when the first changes are on disk. Of those who wait for a change, one
+// writes for all; what comes meanwhile is the next one's.
+func (t *Table) durable(ctx context.Context, changes int64) error {
+	for {
+		t.mu.Lock()
+		if t.saved >= changes {
+			t.mu.Unlock()
+			return nil
+		}
+		b := t.batch
+		mine := b == nil
+		if mine && t.closed {
+			t.mu.Unlock()
+			return t.isClosed()
+		}
+		if mine {
+			b = &batch{done: make(chan struct{})}
+			t.batch = b
+		}
+		rest := time.Until(t.written.Add(min(idle*t.took, maxIdle)))
+		t.mu.Unlock()
+		if mine {
+			if pause(ctx, rest) {
+				t.write(b)
+			}
+			t.mu.Lock()
+			t.batch = nil
+			t.mu.Unlock()
+			close(b.done)
+		}
+		select {
+		case <-b.done:
+		case <-ctx.Done():
+		}
+		switch {
+		case ctx.Err() != nil && !finished(b, changes):
+			return pipeline.Transient(context.Cause(ctx))
+		case finished(b, changes):
+			return b.err
+		}
+	}
+}
+
+// finished tells whether b has ended, and was to write these changes.
+func finished(b *batch, changes int64) bool {
+	select {
+	case <-b.done:
+		return b.upTo >= changes
+	default:
+		return false
+	}
+}
+
+// write writes the file as it is now.
+func (t *Table) write(b *batch) {
+	t.mu.Lock()
+	begun := time.Now()
+	b.upTo = t.changed
+	content, err := t.content()
+	t.mu.Unlock()
+	if err == nil {
+		err = t.save(t.path, content)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.written = time.Now()
+	t.took = t.written.Sub(begun)
+	if err == nil {
+		t.saved = b.upTo
+	}
+	b.err = failed(t.path, err)
+}
+
+// pause tells whether ctx is still good after d.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// replace makes content all that the file at path holds, in one step.
+func replace(path string, content []byte) error {
+	dir, name := filepath.Split(path)
+	next := filepath.Join(dir, "."+name+".new")
+	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(next, path); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// failed marks the error of a write: fatal where no later try can do better.
+func failed(path string, err error) error {
+	hint := ""
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		hint = "the disk is full: free space and start again, it goes on where it stopped"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrNotExist):
+		hint = "check that the folder is there and may be written, and start again"
+	default:
+		return pipeline.Transient(&Error{path, err, ""})
+	}
+	return pipeline.Fatal(&Error{path, err, hint})
+}
+
+// Error is a file that could not be written.
+type Error struct {
+	Path string
+	Err  error
+	Hint string // what to do; "" where another try may do
+}
+
+var _ pipeline.Redacted = (*Error)(nil)
+
+// Error reads "writing PATH: cause: hint".
+func (e *Error) Error() string {
+	s := "writing " + e.Path + ": " + e.Err.Error()
+	if e.Hint != "" {
+		s += ": " + e.Hint
+	}
+	return s
+}
+
+// Redacted is Error: paths and errors of the system are no values of items.
+func (e *Error) Redacted() string { return e.Error() }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
