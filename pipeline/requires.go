@@ -58,6 +58,12 @@ func (r *requirements) add(stage string, s any) {
 	}
 }
 
+// CheckView is a *ViewTypeError when a stream of that view type leaves out an image
+// that a stage cannot work without: known before the first record comes.
+func (p *Pipeline) CheckView(t ViewType, streamARN string) error {
+	return p.needs.check(&Change{ViewType: t, StreamARN: streamARN})
+}
+
 // check is nil when c's stream shows all that is needed, or does not say what it shows.
 func (r *requirements) check(c *Change) error {
 	if int(c.ViewType) >= len(r) || r[c.ViewType] == nil {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -70,4 +71,19 @@ func endlessUnless(stops bool, page *Page) Source {
 		return endless(page)
 	}
 	return pages(nil, page)
+}
+
+// Fact 13: a stage that needs an image which the view type lacks is a clear error when
+// it starts, not a nil later.
+func TestFact13_ViewIsCheckedBeforeTheFirstRecord(t *testing.T) {
+	p, err := New(Options{Name: "shop", Filters: []Filter{needy{needs: Needs{Old: true}}}, Routes: []Route{{Name: "all", Sink: SinkFunc(func(context.Context, []Delivery) error { return nil })}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CheckView(NewAndOldImages, "arn"); err != nil {
+		t.Error(err)
+	}
+	if e, ok := errors.AsType[*ViewTypeError](p.CheckView(KeysOnly, "arn")); !ok || e.StreamARN != "arn" {
+		t.Errorf("KEYS_ONLY gives %v", e)
+	}
 }
