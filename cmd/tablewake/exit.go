@@ -14,6 +14,7 @@ const (
 	exitConfig      = 3
 	exitDeadLetters = 4
 	exitInterrupted = 5
+	exitUnwell      = 6
 )
 
 const exitCodes = `Exit codes:
@@ -23,7 +24,8 @@ const exitCodes = `Exit codes:
   3  the configuration is wrong, or a file of its tests
   4  finished, and some of the input could not be decoded or delivered: it is named,
      and what was a record is kept in dead letters
-  5  interrupted before the end; the same command goes on
+  5  interrupted before the end, or stopped before all was written; the same command goes on
+  6  status: somebody has to look, and is told where; consume: a shard was stopped at a gap
 `
 
 // exitError is an error with the exit code that it ends the process with.

@@ -158,8 +158,7 @@ func (s *Server) run(op string, r request) (encode func() body, f *failure) {
 			q.ChildrenOf = r.ShardFilter.ShardID
 		}
 		d, f := s.describeStream(q, limit)
-		keys := s.keysOf(d.Table)
-		return func() body { return bodyOf(wireDescription(d, keys)) }, f
+		return func() body { return bodyOf(wireDescription(d)) }, f
 	case "GetShardIterator":
 		it, f := s.getShardIterator(shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType, Sequence: r.SequenceNumber})
 		return func() body { return bodyOf(wireIterator(it)) }, f

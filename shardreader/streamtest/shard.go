@@ -12,6 +12,7 @@ import (
 type shard struct {
 	id, parent string
 	keys       keyRange
+	order      int      // among all shards that the stream ever had
 	first      sequence // at which it starts
 	back       sequence // how far its numbers are behind the server's
 

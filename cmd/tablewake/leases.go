@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// leasesOptions are the flags of `leases` and of what is below it.
+type leasesOptions struct {
+	config string
+	target
+	dryRun bool
+	skip   bool
+	to     string
+	format format
+}
+
+func newLeases(s streams) *cobra.Command {
+	var o leasesOptions
+	c := &cobra.Command{
+		Use:   "leases list | release | reset | pin | unpin",
+		Short: "Look at the leases of shards, and change them by hand",
+		Long: `leases shows and changes who reads which shard, and from where. Every change is a
+conditional write, like those of the consumers: one that owned the lease meanwhile loses
+it, and its writes are stopped. --dry-run says what would be written and what follows.
+Consumers may run meanwhile.`,
+		Example: `  tablewake leases list -c tablewake.yaml --live
+  tablewake leases release -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --dry-run
+  tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to trim_horizon
+  tablewake leases pin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 task-large`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("%q is nothing to do with leases: list, release, reset, pin or unpin", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	f := c.PersistentFlags()
+	f.StringVarP(&o.config, "config", "c", "", "the configuration (required)")
+	_ = c.MarkPersistentFlagFilename("config", "yaml", "yml")
+	f.StringVar(&o.local, "local", "", "the folder that a consumer works on")
+	f.BoolVar(&o.live, "live", false, "use the real stores that the configuration names, with the AWS credentials of this shell")
+	_ = c.MarkPersistentFlagDirname("local")
+	c.AddCommand(o.newList(s), o.newRelease(s), o.newReset(s), o.newPin(s), o.newUnpin(s))
+	return c
+}
+
+func (o *leasesOptions) newList(s streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "list -c FILE (--live | --local DIR)",
+		Short:   "List the leases as they are kept",
+		Example: "  tablewake leases list -c tablewake.yaml --live -o json",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return o.with(c.Context(), s, false, func(ctx context.Context, _ *config.Config, f *openFleet) error {
+				seen, err := f.read(ctx)
+				if err != nil {
+					return err
+				}
+				return o.list(s.out, seen)
+			})
+		},
+	}
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *leasesOptions) newRelease(s streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "release -c FILE (--live | --local DIR) SHARD...",
+		Short: "Take leases from their owners: any consumer may have them",
+		Long: `release takes leases from their owners, as of a consumer that hangs. What an owner has
+under way is given up, and the next one reads on behind the last checkpoint.`,
+		Example: "  tablewake leases release -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
+		Args:    shardArguments(1, "name the shards whose leases are to be released"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.edit(c.Context(), s, args, func(l leases.Lease) (fleet.Edit, error) { return fleet.Release(l) })
+		},
+	}
+	o.addDryRun(c)
+	return c
+}
+
+func (o *leasesOptions) newReset(s streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "reset -c FILE (--live | --local DIR) SHARD... --to POSITION",
+		Short: "Have shards read from another position",
+		Long: `reset has a shard read from another position: trim_horizon is the oldest record that the
+stream still has, latest the newest; a time is the first record written then or later; a
+sequence number is behind that record.
+
+It is how a shard goes on that stopped at a gap: --to trim_horizon. What is read again
+changes no view, aggregate or index; archives and notifications get it once more.
+A position ahead of unread records is refused, unless --skip says that losing them is
+meant: they are noted as a gap first.`,
+		Example: `  tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to trim_horizon
+  tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to 2026-01-31T12:00:00Z --dry-run`,
+		Args: shardArguments(1, "name the shards that are to be read from another position"),
+		RunE: func(c *cobra.Command, args []string) error {
+			to, err := fleet.ParsePosition(o.to)
+			if err != nil {
+				return usageError("--to %q: %w", o.to, err)
+			}
+			return o.edit(c.Context(), s, args, func(l leases.Lease) (fleet.Edit, error) { return fleet.Reset(l, to, o.skip, time.Now()) })
+		},
+	}
+	c.Flags().StringVar(&o.to, "to", "", "trim_horizon, latest, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
+	c.Flags().BoolVar(&o.skip, "skip", false, "pass over records that nobody has read")
+	o.addDryRun(c)
+	return c
+}
+
+func (o *leasesOptions) newPin(s streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "pin -c FILE (--live | --local DIR) SHARD NAME",
+		Short: "Have a shard read by the consumers of one name, whatever the balance",
+		Long: `pin has a shard read by the consumers of one name (consume --worker NAME), as long as one
+of them lives. Another owner hands it over softly: nothing is read twice.`,
+		Example: "  tablewake leases pin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 task-large",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 || args[1] == "" {
+				return usageError("name a shard, and the consumers that are to read it; see `%s --help`", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.edit(c.Context(), s, args[:1], func(l leases.Lease) (fleet.Edit, error) { return fleet.Pin(l, args[1]) })
+		},
+	}
+	o.addDryRun(c)
+	return c
+}
+
+func (o *leasesOptions) newUnpin(s streams) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "unpin -c FILE (--live | --local DIR) SHARD...",
+		Short:   "Balance shards as the others are",
+		Example: "  tablewake leases unpin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
+		Args:    shardArguments(1, "name the shards that are to be pinned no more"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.edit(c.Context(), s, args, func(l leases.Lease) (fleet.Edit, error) { return fleet.Pin(l, "") })
+		},
+	}
+	o.addDryRun(c)
+	return c
+}
+
+func (o *leasesOptions) addDryRun(c *cobra.Command) {
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be written and what follows, and write nothing")
+}
+
+func shardArguments(least int, hint string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least {
+			return usageError("%s; see `%s --help`", hint, c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// with opens what the consumers share, to look at it or to change it, and closes it.
+func (o *leasesOptions) with(ctx context.Context, s streams, change bool, do func(context.Context, *config.Config, *openFleet) error) (err error) {
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	o.lookOnly = true
+	f, err := o.openFleet(ctx, cfg, s.err, change)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return do(ctx, cfg, f)
+}
+
+// edit changes the leases of shards, one after the other, up to the first that fails.
+func (o *leasesOptions) edit(ctx context.Context, s streams, shards []string, plan func(leases.Lease) (fleet.Edit, error)) error {
+	return o.with(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, f *openFleet) error {
+		seen, err := f.read(ctx)
+		if err != nil {
+			return err
+		}
+		for _, shard := range shards {
+			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
+			if i < 0 {
+				return fmt.Errorf("shard %s has no lease: `tablewake leases list -c %s %s` shows those that there are", shard, cfg.File, o.flags())
+			}
+			done, err := o.swap(ctx, f, seen.Leases[i], plan)
+			if err != nil {
+				return err
+			}
+			o.tell(s.out, done)
+		}
+		return nil
+	})
+}
+
+// contention is how often a lease may be changed by its owner while we change it.
+const contention = 20
+
+// swap changes one lease, as it is when the write comes. What is passed over is noted
+// as a gap before.
+func (o *leasesOptions) swap(ctx context.Context, f *openFleet, l leases.Lease, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
+	for range contention {
+		e, err := plan(l)
+		if err != nil || o.dryRun || !e.Changes() {
+			return e, err
+		}
+		if e.Skips != nil {
+			if err := f.note(ctx, *e.Skips); err != nil {
+				return e, fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
+			}
+		}
+		_, err = trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Swap(ctx, e.Old, e.Next) })
+		c, lost := leases.AsConflict(err)
+		switch {
+		case !lost || c.Did(e.Next): // or an answer was lost
+			if lost {
+				err = nil
+			}
+			return e, err
+		case c.Gone:
+			return e, fmt.Errorf("the lease of shard %s is gone: all of it was read", l.Shard)
+		}
+		l = c.Now
+	}
+	return fleet.Edit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
+}
+
+// tell says what was changed, and what follows.
+func (o *leasesOptions) tell(w io.Writer, e fleet.Edit) {
+	would := either(o.dryRun, " (dry run: nothing is written)", "")
+	if !e.Changes() {
+		fmt.Fprintf(w, "%s: is so already\n", e.Old.Shard)
+		return
+	}
+	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, would, leaseText(e.Old), leaseText(e.Next))
+	for _, effect := range e.Effects {
+		fmt.Fprintf(w, "  %s\n", effect)
+	}
+}
+
+// leaseText is what an edit may change of a lease.
+func leaseText(l leases.Lease) string {
+	parts := []string{either(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter), "checkpoint " + l.Checkpoint.String()}
+	if !l.From.IsZero() {
+		parts = append(parts, "from "+l.From.UTC().Format(time.RFC3339))
+	}
+	if l.Pinned != "" {
+		parts = append(parts, "pinned to "+l.Pinned)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// list prints the leases.
+func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
+	if o.format == formatJSON {
+		all := []leaseJSON{}
+		for _, l := range seen.Leases {
+			all = append(all, leaseOf(l))
+		}
+		return writeJSON(w, all)
+	}
+	if len(seen.Leases) == 0 {
+		_, err := fmt.Fprintln(w, "there are no leases yet")
+		return err
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "SHARD\tOWNER\tCOUNTER\tCHECKPOINT\tPINNED")
+	for _, l := range seen.Leases {
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, either(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint, either(l.Pinned == "", "-", l.Pinned))
+	}
+	return tw.Flush()
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// leaseJSON is a lease as `leases list -o json` prints it.
+type leaseJSON struct {
+	Shard      string     `json:"shard"`
+	Stream     string     `json:"stream,omitempty"`
+	Owner      string     `json:"owner"`
+	Counter    int64      `json:"counter"`
+	Checkpoint string     `json:"checkpoint"`
+	Parents    []string   `json:"parents"`
+	Children   []string   `json:"children"`
+	From       *time.Time `json:"from,omitempty"`        // what was created before it is passed over
+	LastRecord *time.Time `json:"last_record,omitempty"` // creation time of the record at the checkpoint
+	Wanted     string     `json:"wanted,omitempty"`
+	Pinned     string     `json:"pinned,omitempty"`
+}
+
+func leaseOf(l leases.Lease) leaseJSON {
+	j := leaseJSON{
+		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
+		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.Wanted, Pinned: l.Pinned,
+	}
+	if !l.From.IsZero() {
+		j.From = &l.From
+	}
+	if !l.Time.IsZero() {
+		j.LastRecord = &l.Time
+	}
+	return j
+}

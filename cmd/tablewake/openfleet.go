@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
+	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks/aws"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// openFleet is what consumers share, open for a command that looks at it, or changes
+// it, from outside.
+type openFleet struct {
+	read    func(context.Context) (leases.Snapshot, error)
+	table   leases.Table // nil where it is only looked at
+	streams func() (shardreader.API, error)
+	gaps    func(context.Context) ([]state.Gap, error)
+	note    func(context.Context, state.Gap) error // nil where it is only looked at
+	silent  time.Duration                          // how long a consumer's beat stands still that is gone
+	gone    time.Duration                          // for how long no consumer was there at all, as far as that is known without watching; 0: not known
+	close   []func() error
+}
+
+// Close closes it.
+func (f *openFleet) Close() error {
+	var errs []error
+	for i := len(f.close) - 1; i >= 0; i-- {
+		errs = append(errs, f.close[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// openFleet opens the leases, the stream and the gaps of cfg, to look at them, or to
+// change leases. Of real ones it first says on w which they are.
+func (t *target) openFleet(ctx context.Context, cfg *config.Config, w io.Writer, change bool) (*openFleet, error) {
+	path, err := t.leaseFile(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if !t.live {
+		if err := wroteLocal(t.local); err != nil {
+			return nil, err
+		}
+	}
+	f := &openFleet{silent: leaseDuration(cfg), streams: func() (shardreader.API, error) {
+		sdk, err := loadAWS(ctx)
+		return &politely{API: newStreams(sdk, cfg, 2)}, err
+	}}
+	if path != "" {
+		return f, f.openFile(cfg, path, change)
+	}
+	sdk, err := loadAWS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	announce(ctx, sdk, cfg, w)
+	if err := f.openTable(ctx, t, sdk, cfg); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// openFile opens leases in a file. A consumer may work with it, if they are only looked at.
+func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error {
+	f.silent = max(f.silent, fileSilent)
+	f.read = func(context.Context) (leases.Snapshot, error) {
+		seen, _, err := leasesfile.Look(path)
+		return seen, err
+	}
+	f.gaps = func(context.Context) ([]state.Gap, error) {
+		_, noted, err := leasesfile.Look(path)
+		gaps := make([]state.Gap, len(noted))
+		for i, g := range noted {
+			gaps[i] = gapOf(g, time.Time{})
+		}
+		return gaps, err
+	}
+	table, err := leasesfile.Open(path, cfg.Name)
+	if !change {
+		if err != nil {
+			return nil // somebody works with it
+		}
+		if about, err := os.Stat(path); err == nil {
+			f.gone = max(time.Since(about.ModTime()), time.Millisecond)
+		}
+		return table.Close()
+	}
+	if err != nil {
+		return err
+	}
+	f.table, f.close = table, append(f.close, table.Close)
+	f.note = func(ctx context.Context, g state.Gap) error { return table.AddGap(ctx, workerGap(g)) }
+	return nil
+}
+
+// fileSilent is how long the beats in a file stand still of a consumer that is gone: one
+// that is idle writes the file every ten seconds.
+const fileSilent = 13 * time.Second
+
+// openTable opens leases in a table, and the state table beside it.
+func (f *openFleet) openTable(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config) error {
+	table, err := openLeaseTable(ctx, sdk, cfg, t.create)
+	if err != nil {
+		return err
+	}
+	f.table, f.read = table, table.Read
+	opened := aws.Stores(sdk, t.options()...)
+	f.close = append(f.close, opened.Close)
+	kept, err := opened.State(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	f.note = kept.AddGap
+	f.gaps = func(ctx context.Context) ([]state.Gap, error) { return allGaps(ctx, kept) }
+	return nil
+}
+
+// leaseFile is the file of cfg's leases, "" where they are in a table. With --local they
+// are in the folder, whatever cfg says: a try on a laptop takes no shard from those who work.
+func (t *target) leaseFile(cfg *config.Config) (string, error) {
+	switch {
+	case !t.live:
+		return filepath.Join(t.local, "leases.json"), nil
+	case cfg.Leases == nil:
+		return "", fmt.Errorf("%s says nothing of leases: add leases: {table: NAME}, or leases: {file: PATH} for one consumer alone", cfg.File)
+	}
+	return cfg.Leases.File, nil
+}
+
+// openLeaseTable opens the table of cfg's leases, and makes it where create says so.
+func openLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool) (*leasesdynamo.Table, error) {
+	table, err := leasesdynamo.New(leasesdynamo.Options{
+		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table, State: cfg.State.Table, Pipeline: cfg.Name,
+		Streams: len(cfg.Source.Tables) > 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if create {
+		return table, table.CreateTables(ctx)
+	}
+	return table, table.Check(ctx)
+}
+
+// leaseDuration is how long a consumer of cfg may be silent.
+func leaseDuration(cfg *config.Config) time.Duration {
+	if cfg.Leases == nil {
+		return 6 * time.Second
+	}
+	return cfg.Leases.Duration
+}

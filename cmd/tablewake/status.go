@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// statusOptions are the flags of `status`.
+type statusOptions struct {
+	config string
+	target
+	noStream bool
+	noWatch  bool
+	all      bool
+	urgent   time.Duration
+	format   format
+}
+
+func newStatus(s streams) *cobra.Command {
+	var o statusOptions
+	c := &cobra.Command{
+		Use:   "status -c FILE (--live | --local DIR)",
+		Short: "Show who reads which shard, how far, how far behind, and what is wrong",
+		Long: `status shows the consumers of a pipeline and the tree of the stream's shards: who reads
+each, up to where, how old the last record is that is durable everywhere, whether there is
+more to read, and when that is lost. Shards that are read to their end are counted; --all
+shows them too. Gaps are records that the stream dropped before they were read.
+
+It watches the consumers for up to a lease (leases.duration), until each has shown that it
+lives. It calls no consumer, reads the lease and the state table, and lists the stream at a
+fifth of the DescribeStream quota, which consumers leave; --no-stream does without.
+
+It ends with exit code 6 when somebody has to look: a shard is stopped at a gap, or read
+by nobody; a consumer shows no sign of life; unread records are lost within --loss-within.`,
+		Example: `  tablewake status -c tablewake.yaml --live
+  tablewake status -c tablewake.yaml --live -o json | jq '.problems'
+  tablewake status -c tablewake.yaml --live --no-stream --loss-within 12h || page-somebody`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+	}
+	addConfig(c, &o.config)
+	o.target.add(c, "the folder that a consumer works on")
+	f := c.Flags()
+	f.BoolVar(&o.noStream, "no-stream", false, "do not list the stream: the leases alone tell")
+	f.BoolVar(&o.noWatch, "no-watch", false, "do not wait for signs of life: every consumer counts as alive")
+	f.BoolVar(&o.all, "all", false, "show shards that are read to their end, too")
+	f.DurationVar(&o.urgent, "loss-within", 4*time.Hour, "unread records that are lost within this time are a problem")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *statusOptions) run(ctx context.Context, s streams) (err error) {
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.urgent <= 0 {
+		return usageError("--loss-within is a time, as 4h")
+	}
+	o.lookOnly = true
+	f, err := o.openFleet(ctx, cfg, s.err, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	look, err := o.look(ctx, cfg, f)
+	if err != nil {
+		return err
+	}
+	r := look.Report()
+	if o.format == formatJSON {
+		err = writeJSON(s.out, r)
+	} else {
+		err = r.Write(s.out, o.all)
+	}
+	if err == nil && !r.Healthy {
+		err = &exitError{code: exitUnwell}
+	}
+	return err
+}
+
+// look gathers what can be seen. The stream is listed while the consumers are watched.
+func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFleet) (fleet.Look, error) {
+	look := fleet.Look{Pipeline: cfg.Name, Urgent: o.urgent}
+	first, err := f.read(ctx)
+	if err != nil {
+		return look, err
+	}
+	if !o.noStream {
+		api, err := f.streams()
+		if err != nil {
+			return look, fmt.Errorf("%w (--no-stream does without the stream)", err)
+		}
+		look.Streams = listStreams(ctx, api, cfg, first)
+	}
+	if look.Gaps, err = f.gaps(ctx); err != nil {
+		return look, err
+	}
+	wait := f.silent
+	if o.noWatch {
+		wait = 0
+	}
+	look.Leases, look.Silent, err = watch(ctx, f.read, wait, f.gone)
+	look.At = time.Now()
+	return look, err
+}
+
+// watchPause lies between two looks at the members.
+const watchPause = 500 * time.Millisecond
+
+// watch looks at the members until each has beaten, or a whole lease has passed: those
+// that did not are silent. A lease of 0 takes all of them
+// for alive; where gone is known, none is.
+func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, gone time.Duration) (leases.Snapshot, map[string]time.Duration, error) {
+	first, err := read(ctx)
+	seen, start := first, time.Now()
+	beats := make(map[string]int64, len(first.Members))
+	for _, m := range first.Members {
+		beats[m.Worker] = m.Beat
+	}
+	for err == nil {
+		silent := make(map[string]time.Duration)
+		for _, m := range seen.Members {
+			if beat, old := beats[m.Worker]; old && beat == m.Beat {
+				silent[m.Worker] = time.Since(start)
+			}
+		}
+		switch {
+		case gone > 0:
+			for worker := range silent {
+				silent[worker] = gone
+			}
+			return seen, silent, nil
+		case lease == 0:
+			return seen, nil, nil
+		}
+		if len(silent) == 0 || time.Since(start) >= lease {
+			return seen, silent, nil
+		}
+		if err = pause(ctx, watchPause); err == nil {
+			seen, err = read(ctx)
+		}
+	}
+	return seen, nil, err
+}
+
+// listStreams lists the newest stream of each source table, and those whose leases are
+// not done. A stream that cannot be listed says why.
+func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, seen leases.Snapshot) []fleet.Stream {
+	var arns []string
+	var failed []fleet.Stream
+	for _, t := range cfg.Source.Tables {
+		ref, err := shardreader.FindStream(ctx, api, nameOf(t))
+		if err != nil {
+			failed = append(failed, fleet.Stream{ARN: "of table " + t.Name, Err: err})
+		} else if !slices.Contains(arns, ref.ARN) {
+			arns = append(arns, ref.ARN)
+		}
+	}
+	for _, l := range seen.Leases {
+		if l.Stream != "" && !l.Ended() && !slices.Contains(arns, l.Stream) {
+			arns = append(arns, l.Stream)
+		}
+	}
+	listed := make([]fleet.Stream, 0, len(arns))
+	for _, arn := range arns {
+		d, err := shardreader.ListShards(ctx, api, arn)
+		listed = append(listed, fleet.Stream{ARN: arn, Status: d.Status, Shards: d.Shards, Err: err})
+	}
+	return append(listed, failed...)
+}

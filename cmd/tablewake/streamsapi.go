@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/sdk"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// streamPatience is how long one call of the Streams API may take.
+const streamPatience = 20 * time.Second
+
+// newStreams is the Streams API, whose records are decoded as cfg's tables want it. It
+// has connections of its own, enough for calls at once, and sends each request once: who
+// calls knows better when to call again.
+func newStreams(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
+	client := dynamodbstreams.NewFromConfig(conf, func(o *dynamodbstreams.Options) {
+		o.RetryMaxAttempts = 1
+		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(streamPatience).WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConnsPerHost, t.MaxIdleConns = calls, max(calls, t.MaxIdleConns)
+		})
+	})
+	return sdk.New(client, pipeline.DecoderOptions{DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1})
+}
+
+// workerSources are the tables and streams of cfg as a worker reads them.
+func workerSources(cfg *config.Config) []worker.Source {
+	sources := make([]worker.Source, 0, len(cfg.Source.Tables))
+	for _, t := range cfg.Source.Tables {
+		if t.StreamARN != "" {
+			sources = append(sources, worker.Source{Stream: t.StreamARN})
+		} else {
+			sources = append(sources, worker.Source{Table: t.Name})
+		}
+	}
+	return sources
+}
+
+// newestStreams are the streams that cfg's tables have now.
+func newestStreams(ctx context.Context, api shardreader.API, cfg *config.Config) ([]shardreader.StreamRef, error) {
+	refs := make([]shardreader.StreamRef, 0, len(cfg.Source.Tables))
+	for _, t := range cfg.Source.Tables {
+		ref, err := shardreader.FindStream(ctx, api, nameOf(t))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs, nil
+}
+
+// politely is an API for who only looks: it tries a call that failed for now again, and
+// keeps DescribeStream calls apart, whose quota the consumers share.
+type politely struct {
+	shardreader.API
+	next time.Time // when DescribeStream may be called again
+}
+
+// lookPause lies between two DescribeStream calls: a fifth of the account's quota, which
+// consumers leave.
+const lookPause = 500 * time.Millisecond
+
+// DescribeStream waits its turn.
+func (p *politely) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
+	return trying(ctx, func() (shardreader.StreamDescription, error) {
+		if err := pause(ctx, time.Until(p.next)); err != nil {
+			return shardreader.StreamDescription{}, err
+		}
+		p.next = time.Now().Add(lookPause)
+		return p.API.DescribeStream(ctx, q)
+	})
+}
+
+// ListStreams implements [shardreader.API].
+func (p *politely) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
+	return trying(ctx, func() (shardreader.StreamPage, error) { return p.API.ListStreams(ctx, table, after) })
+}
+
+// tries is how often a call of a command that looks is made.
+const tries = 6
+
+// trying makes a call again where its error is transient.
+func trying[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	var backoff pipeline.Backoff
+	for attempt := 0; ; attempt++ {
+		got, err := call()
+		after, again := pipeline.Retryable(err)
+		if err == nil || !again || attempt+1 == tries {
+			return got, err
+		}
+		if pause(ctx, backoff.Delay(attempt, after)) != nil {
+			return got, err
+		}
+	}
+}
+
+// pause waits, or until ctx is done.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
