@@ -21,6 +21,10 @@ type (
 	// Shutdown asks for a soft stop: what is read is drained, checkpointed and let go.
 	Shutdown struct{}
 
+	// Abandoned says that the pipeline gives up: nothing more of what it was given will be
+	// acknowledged. It is a Shutdown where there was none, and leases are let go as they are.
+	Abandoned struct{}
+
 	// Acked says that a partition is durable up to a position of a page of it.
 	Acked struct {
 		Partition string
@@ -88,6 +92,7 @@ type (
 
 func (Tick) event()       {}
 func (Shutdown) event()   {}
+func (Abandoned) event()  {}
 func (Acked) event()      {}
 func (Taken) event()      {}
 func (Paused) event()     {}

@@ -103,6 +103,7 @@ func (w *Worker) checkContact() {
 var (
 	ErrOutOfContact = errors.New("the worker could not say that it lives: others may take its leases")
 	ErrLeaseLost    = errors.New("the lease was taken by another worker")
+	ErrAbandoned    = errors.New("the consumer is stopped hard")
 	ErrHandedOver   = errors.New("the lease was asked for, and was not drained in time")
 )
 

@@ -108,7 +108,11 @@ func (w *Worker) deliver(p *part, page *pipeline.Page, end bool) {
 	}
 	p.lastPos = page.Position
 	records := int64(len(page.Changes) + len(page.Errors))
-	p.marks = append(p.marks, mark{page.Position, p.pos, p.time, records, end})
+	oldest := int64(0)
+	if len(page.Changes) > 0 && !page.Changes[0].Time.IsZero() {
+		oldest = page.Changes[0].Time.Unix()
+	}
+	p.marks = append(p.marks, mark{page.Position, p.pos, p.time, oldest, records, end})
 	p.sizes = append(p.sizes, int64(page.Bytes))
 	p.pending += records
 	w.untaken += int64(page.Bytes)

@@ -27,6 +27,7 @@ type part struct {
 	empties  int               // empty pages in a row
 	anything bool              // a record was read
 	attempt  int               // failures in a row
+	answered time.Duration     // when a whole answer last came; before the first, when it was opened
 	notFound int               // of which say that there is no such shard
 	paused   bool
 	halted   string // why it is read no further; "" while it is
@@ -66,7 +67,8 @@ type part struct {
 type mark struct {
 	pos     pipeline.Position
 	at      leases.Checkpoint
-	time    int64
+	time    int64 // of its last record
+	oldest  int64 // of its first
 	records int64
 	end     bool
 }
@@ -86,6 +88,7 @@ func (w *Worker) open(r *row) {
 		savedAt:    w.now,
 		measuredAt: w.now,
 		load:       r.Load,
+		answered:   w.now,
 	}
 	if !r.Time.IsZero() {
 		p.time, p.ackedTime = r.Time.Unix(), r.Time.Unix()

@@ -134,7 +134,7 @@ func (w *Worker) read(p *part) {
 			w.readFailed(p, e.Err)
 			return
 		}
-		p.attempt, p.notFound, p.opened = 0, 0, true
+		p.attempt, p.notFound, p.opened, p.answered = 0, 0, true, w.now
 		delete(w.told, "read "+p.name)
 		w.arrived(p, e.Answer)
 	}), shardreader.RecordsQuery{Iterator: p.iterator, StreamARN: p.row.Stream, Shard: p.row.Shard}})

@@ -57,14 +57,21 @@ type Partition struct {
 	Checkpoint string    // durable
 	Last       time.Time // creation time of the last record delivered; zero where there was none
 	Acked      time.Time // of the last one that is durable everywhere
+	Oldest     time.Time // of the oldest delivered and not acknowledged; zero where there is none
+	Opened     bool      // a whole answer was had since reading began
 	Behind     bool      // there may be records that it has not read yet
 	Pending    int64     // records delivered and not acknowledged
 	Failures   int       // calls that failed in a row
-	Paused     bool      // the pipeline is full of it
-	Ended      bool      // it was read to its end
-	Draining   bool      // it is being handed over
-	Stopped    string    // why it is read no further; "" while it is
-	Load       float64   // bytes a second
+
+	// Answered is when GetRecords last brought a whole answer, empty or not, by the
+	// worker's clock; before the first, when reading began.
+	Answered time.Duration
+
+	Paused   bool    // the pipeline is full of it
+	Ended    bool    // it was read to its end
+	Draining bool    // it is being handed over
+	Stopped  string  // why it is read no further; "" while it is
+	Load     float64 // bytes a second
 }
 
 // Status is what a worker knows of itself and the fleet.
@@ -90,9 +97,13 @@ func (w *Worker) Status() Status {
 		if p == nil {
 			continue
 		}
+		oldest := int64(0)
+		if len(p.marks) > 0 {
+			oldest = p.marks[0].oldest
+		}
 		s.Partitions = append(s.Partitions, Partition{
 			Name: p.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
-			Last: unix(p.time), Acked: unix(p.ackedTime), Behind: p.behindFrom > 0 || !p.opened, Pending: p.pending, Failures: p.attempt,
+			Last: unix(p.time), Acked: unix(p.ackedTime), Oldest: unix(oldest), Opened: p.opened, Behind: p.behindFrom > 0 || !p.opened, Pending: p.pending, Failures: p.attempt, Answered: p.answered,
 			Paused: p.paused, Ended: p.ended, Draining: p.draining, Stopped: p.halted, Load: p.load,
 		})
 	}

@@ -22,6 +22,18 @@ func (w *Worker) shutdown() {
 	w.look()
 }
 
+// abandon lets go of what the pipeline has, at what is durable of it.
+func (w *Worker) abandon() {
+	w.shutdown()
+	for _, r := range w.order {
+		if p := r.part; p != nil {
+			w.do(Revoke{p.name, ErrAbandoned})
+			p.marks, p.pending = nil, 0
+			w.save(p)
+		}
+	}
+}
+
 // letGo releases the leases that are this worker's by the table and have no partition.
 func (w *Worker) letGo() {
 	for _, r := range w.order {

@@ -151,6 +151,9 @@ func (w *Worker) handle(e Event) {
 	case Shutdown:
 		w.shutdown()
 		return
+	case Abandoned:
+		w.abandon()
+		return
 	case Acked:
 		w.acked(e)
 		return

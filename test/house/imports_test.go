@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"shardreader/replay":     {"pipeline", "github.com/klauspost/compress"},
 	"shardreader/leases":     {"pipeline"},
 	"shardreader/worker":     {"pipeline", "shardreader", "shardreader/leases"},
+	"shardreader/consumer":   {"pipeline", "shardreader", "shardreader/leases", "shardreader/worker", "go.opentelemetry.io/otel"},
 
 	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
 	"shardreader/leases/file":       {"pipeline", "shardreader/leases", "shardreader/worker"},

@@ -1,0 +1,156 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// leastRead is how long reading the whole lease table may take at least.
+const leastRead = 10 * time.Second
+
+// call makes a call of the worker's. The worker bounds how many there are at once.
+func (c *Consumer) call(a worker.Action) {
+	api, table := c.o.API, c.o.Table
+	// A beat that hangs leaves time for another one before the others take the leases.
+	soon := c.o.Worker.Lease / 3
+	switch a := a.(type) {
+	case worker.ListStreams:
+		ask(c, "ListStreams", func(ctx context.Context) (shardreader.StreamPage, error) {
+			return api.ListStreams(ctx, a.Table, a.After)
+		}, func(page shardreader.StreamPage, err error) worker.Event {
+			return worker.Listed{Call: a.Call, Page: page, Err: err}
+		})
+	case worker.DescribeStream:
+		ask(c, "DescribeStream", func(ctx context.Context) (shardreader.StreamDescription, error) {
+			return api.DescribeStream(ctx, a.Query)
+		}, func(d shardreader.StreamDescription, err error) worker.Event {
+			return worker.Described{Call: a.Call, Description: d, Err: err}
+		})
+	case worker.GetShardIterator:
+		ask(c, "GetShardIterator", func(ctx context.Context) (string, error) {
+			return api.GetShardIterator(ctx, a.At)
+		}, func(iterator string, err error) worker.Event {
+			return worker.Positioned{Call: a.Call, Iterator: iterator, Err: err}
+		})
+	case worker.GetRecords:
+		ask(c, "GetRecords", func(ctx context.Context) (pipeline.Answer, error) {
+			answer, err := api.GetRecords(ctx, a.Query)
+			if err == nil {
+				c.tel.read(ctx, a.Query.StreamARN, answer.Page)
+			}
+			return answer, err
+		}, func(answer pipeline.Answer, err error) worker.Event {
+			return worker.Read{Call: a.Call, Answer: answer, Err: err}
+		})
+	case worker.ReadTable:
+		begin(c, "reading the lease table", max(2*c.o.Worker.Lease, leastRead), table.Read, func(s leases.Snapshot, err error) worker.Event {
+			return worker.Seen{Call: a.Call, Snapshot: s, Err: err}
+		})
+	case worker.Reserve:
+		type reserved struct {
+			count int64
+			ok    bool
+		}
+		begin(c, "reserving a call", soon, func(ctx context.Context) (r reserved, err error) {
+			r.count, r.ok, err = table.Reserve(ctx, a.Quota, a.Seen)
+			return r, err
+		}, func(r reserved, err error) worker.Event {
+			return worker.Reserved{Call: a.Call, Count: r.count, OK: r.ok, Err: err}
+		})
+	case worker.Beat:
+		c.write("writing the worker's row", a.Call, soon, func(ctx context.Context) error { return table.Beat(ctx, a.Member) })
+	case worker.Leave:
+		c.write("removing a worker's row", a.Call, soon, func(ctx context.Context) error { return table.Leave(ctx, a.Worker) })
+	case worker.Create:
+		c.write("creating a lease", a.Call, soon, func(ctx context.Context) error { return table.Create(ctx, a.Lease) })
+	case worker.Swap:
+		c.write("writing a lease", a.Call, soon, func(ctx context.Context) error { return table.Swap(ctx, a.Old, a.Next) })
+	case worker.Delete:
+		c.write("removing a lease", a.Call, soon, func(ctx context.Context) error { return table.Delete(ctx, a.Old) })
+	case worker.NoteGap:
+		c.write("keeping a gap", a.Call, c.o.CallTimeout, func(ctx context.Context) error {
+			err := c.o.Gaps.AddGap(ctx, a.Gap)
+			if err == nil {
+				c.tel.noted(ctx, a.Gap)
+			}
+			return err
+		})
+	}
+}
+
+// write is a call that answers nothing but that it is done.
+func (c *Consumer) write(what string, call worker.Call, timeout time.Duration, f func(context.Context) error) {
+	begin(c, what, timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) },
+		func(_ struct{}, err error) worker.Event { return worker.Done{Call: call, Err: err} })
+}
+
+// ask is a call of the Streams API. That it is denied ends reading while the
+// operation has never worked: the configuration is wrong. Later it is tried again, as
+// credentials expire and are renewed.
+func ask[T any](c *Consumer, op string, f func(context.Context) (T, error), event func(T, error) worker.Event) {
+	begin(c, op, c.o.CallTimeout, func(ctx context.Context) (T, error) {
+		got, err := f(ctx)
+		c.tel.called(ctx, op, err)
+		denied := errors.Is(err, shardreader.ErrDenied)
+		if err != nil && !denied {
+			return got, err
+		}
+		c.mu.Lock()
+		first := !c.worked[op]
+		c.worked[op] = c.worked[op] || !denied
+		c.mu.Unlock()
+		if denied && first {
+			c.fail(err)
+		}
+		return got, err
+	}, event)
+}
+
+// begin starts a call in a goroutine of its own. It is answered once, whatever becomes of
+// it: with what f returns, with f's panic as an error, and when its time is over with an error that
+// is transient, though f may not heed its context.
+func begin[T any](c *Consumer, what string, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) worker.Event) {
+	c.work.Go(func() {
+		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, pipeline.Transient(fmt.Errorf("%s: no answer within %v", what, timeout)))
+		defer cancel()
+		var answered atomic.Bool
+		answer := func(got T, err error) {
+			if answered.CompareAndSwap(false, true) {
+				c.send(event(got, err))
+			}
+		}
+		stop := context.AfterFunc(ctx, func() {
+			var none T
+			answer(none, context.Cause(ctx))
+		})
+		defer stop()
+		got, err := safely(c, what, ctx, f)
+		if pipeline.IsFatal(err) {
+			c.fail(fmt.Errorf("%s: %w", what, err))
+		}
+		answer(got, err)
+	})
+}
+
+// safely makes a panic of f a transient error, and logs it with its trace.
+func safely[T any](c *Consumer, what string, ctx context.Context, f func(context.Context) (T, error)) (got T, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &pipeline.PanicError{Stage: what, Value: v, Stack: debug.Stack()}
+			c.log.LogAttrs(ctx, slog.LevelError, "a call panicked and is tried again", slog.String("call", what), slog.String("panic", fmt.Sprintf("a %T", v)), slog.String("stack", string(p.Stack)))
+			var none T
+			got, err = none, pipeline.Transient(p)
+		}
+	}()
+	return f(ctx)
+}

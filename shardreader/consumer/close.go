@@ -1,0 +1,81 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// errClosed is the cause with which calls end when the consumer is closed.
+var errClosed = errors.New("the consumer is closed")
+
+// deaf is how long Close waits for calls that do not heed their contexts.
+const deaf = time.Second
+
+// Close ends what Read began, and returns when nothing of it is under way. A
+// consumer that still reads leaves: what it read is drained and its leases are let go. When ctx
+// is done before that, it stops hard: what the pipeline has is taken from it, and leases are let go at
+// what is durable, as far as that works within a third of a lease. The error says what was left
+// for others to find out. Close may be called more than once, and by several goroutines.
+func (c *Consumer) Close(ctx context.Context) error {
+	c.closing.Lock()
+	defer c.closing.Unlock()
+	if c.closed {
+		return c.result
+	}
+	c.closed = true
+	c.leave()
+	c.start.Do(c.done) // nothing was begun, and nothing will be
+	err := c.wait(ctx)
+	c.cancel(errClosed)
+	if !c.ended() {
+		err = errors.Join(err, fmt.Errorf("calls do not end that were told to %v ago", deaf))
+	}
+	if err != nil {
+		c.result = fmt.Errorf("consumer: %w", err)
+	}
+	return errors.Join(c.result, c.tel.close())
+}
+
+// wait waits until the worker has let everything go.
+func (c *Consumer) wait(ctx context.Context) error {
+	select {
+	case <-c.stopped:
+		return nil
+	default:
+	}
+	select {
+	case <-c.stopped:
+		return nil
+	case <-ctx.Done():
+	}
+	c.send(worker.Abandoned{})
+	t := time.NewTimer(c.o.Worker.Lease / 3)
+	defer t.Stop()
+	select {
+	case <-c.stopped:
+		return fmt.Errorf("stopped hard: %w", context.Cause(ctx))
+	case <-t.C:
+	}
+	return fmt.Errorf("stopped hard, and leases may be left that others take over in %v: %w", c.o.Worker.Lease, context.Cause(ctx))
+}
+
+// ended waits for the loop and the calls; false where some do not end.
+func (c *Consumer) ended() bool {
+	all := make(chan struct{})
+	go func() {
+		c.work.Wait()
+		close(all)
+	}()
+	t := time.NewTimer(deaf)
+	defer t.Stop()
+	select {
+	case <-all:
+		return true
+	case <-t.C:
+		return false
+	}
+}

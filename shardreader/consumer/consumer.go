@@ -1,0 +1,219 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// Consumer is the source of one run of a pipeline. Use [New].
+//
+// One goroutine, the loop, gives the worker what calls, timers and the pipeline
+// bring. Only Read gives it something itself: that a page was taken, and that the worker had taken it
+// back before, must be one thing.
+//
+// Nothing is called while a lock is held, neither the pipeline nor a store: the
+// pipeline calls Pause with locks of its own.
+type Consumer struct {
+	o     Options
+	log   *slog.Logger
+	tel   *telemetry
+	began time.Time
+	poke  chan struct{} // wakes the loop; capacity 1
+	pages chan struct{} // wakes Read; capacity 1
+
+	ctx     context.Context // of the calls and the loop
+	cancel  context.CancelCauseFunc
+	start   sync.Once
+	stopped chan struct{} // closed when the worker has let everything go
+	work    sync.WaitGroup
+	closing sync.Mutex
+	closed  bool
+	result  error // of Close
+
+	stepped atomic.Int64 // when the loop last was through, nanoseconds since began
+
+	inMu  sync.Mutex // guards inbox
+	inbox []worker.Event
+
+	mu      sync.Mutex // guards what follows; never held together with inMu
+	w       *worker.Worker
+	queue   []*pipeline.Page // delivered and not taken
+	bytes   int64            // of queue
+	out     []worker.Action  // for the loop to do
+	control pipeline.Control // nil while there is no run
+	reading context.Context  // of Read, as it was last seen
+	leaving bool             // nothing more is read
+	fatal   error            // that ended reading
+	worked  map[string]bool  // operations of the API that ever succeeded
+	isDone  bool             // stopped is closed
+}
+
+var (
+	_ pipeline.Source     = (*Consumer)(nil)
+	_ pipeline.Committer  = (*Consumer)(nil)
+	_ pipeline.Pauser     = (*Consumer)(nil)
+	_ pipeline.Controlled = (*Consumer)(nil)
+)
+
+// New checks the options and makes a consumer. It does nothing before its first Read.
+func New(o Options) (*Consumer, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("consumer: %w", err)
+	}
+	w, err := worker.New(o.Worker)
+	if err != nil {
+		return nil, fmt.Errorf("consumer: %w", err)
+	}
+	c := &Consumer{
+		o: o, w: w, began: time.Now(),
+		log:     o.Logger.With(slog.String("worker", o.Worker.Worker)),
+		poke:    make(chan struct{}, 1),
+		pages:   make(chan struct{}, 1),
+		stopped: make(chan struct{}),
+		worked:  make(map[string]bool),
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	if c.tel, err = newTelemetry(c); err != nil {
+		c.cancel(nil)
+		return nil, fmt.Errorf("consumer: metrics: %w", err)
+	}
+	return c, nil
+}
+
+// Worker is the id that the consumer has in the lease table.
+func (c *Consumer) Worker() string { return c.o.Worker.Worker }
+
+func (c *Consumer) now() time.Duration { return time.Since(c.began) }
+
+// begin starts the loop, once.
+func (c *Consumer) begin() {
+	c.start.Do(func() {
+		c.send(worker.Tick{})
+		c.work.Go(c.loop)
+	})
+}
+
+// send gives the loop an event. It takes no lock that is held while anything is done.
+func (c *Consumer) send(e worker.Event) {
+	c.inMu.Lock()
+	c.inbox = append(c.inbox, e)
+	c.inMu.Unlock()
+	signal(c.poke)
+}
+
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+func (c *Consumer) loop() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var events []worker.Event
+	for {
+		c.inMu.Lock()
+		events, c.inbox = c.inbox, events[:0]
+		c.inMu.Unlock()
+		c.mu.Lock()
+		for _, e := range events {
+			c.step(e)
+		}
+		if c.w.Wake() <= c.now() {
+			c.step(worker.Tick{})
+		}
+		out := c.out
+		c.out = nil
+		wake := c.w.Wake() - c.now()
+		c.mu.Unlock()
+		clear(events)
+		for _, a := range out {
+			c.do(a)
+		}
+		c.stepped.Store(int64(c.now()))
+		timer.Reset(max(0, wake))
+		select {
+		case <-c.poke:
+		case <-timer.C:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// step gives the worker an event. What concerns the queue is done at once, the rest
+// by the loop. mu is held.
+func (c *Consumer) step(e worker.Event) {
+	for _, a := range c.w.Step(c.now(), e) {
+		switch a := a.(type) {
+		case worker.Deliver:
+			c.queue = append(c.queue, a.Page)
+			c.bytes += int64(a.Page.Bytes)
+			signal(c.pages)
+		case worker.Drop:
+			c.drop(a.Partition)
+		case worker.Revoke:
+			c.drop(a.Partition)
+			c.out = append(c.out, a)
+		default:
+			c.out = append(c.out, a)
+		}
+	}
+}
+
+// drop takes the pages of a partition out of the queue. mu is held.
+func (c *Consumer) drop(partition string) {
+	c.queue = slices.DeleteFunc(c.queue, func(p *pipeline.Page) bool {
+		if p.Partition != partition {
+			return false
+		}
+		c.bytes -= int64(p.Bytes)
+		return true
+	})
+}
+
+// do does what the worker wants done. No lock is held.
+func (c *Consumer) do(a worker.Action) {
+	switch a := a.(type) {
+	case worker.Tell:
+		c.log.LogAttrs(c.ctx, a.Level, a.Message, a.Attrs...)
+	case worker.Drain:
+		if control := c.controls(); control != nil {
+			control.Drain(a.Partition)
+		}
+	case worker.Revoke:
+		if control := c.controls(); control != nil {
+			control.Revoke(a.Partition, a.Cause)
+		}
+	case worker.Stopped:
+		c.done()
+	default:
+		c.call(a)
+	}
+}
+
+// done tells Close that nothing is left.
+func (c *Consumer) done() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.isDone {
+		c.isDone = true
+		close(c.stopped)
+	}
+}
+
+func (c *Consumer) controls() pipeline.Control {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.control
+}

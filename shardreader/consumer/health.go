@@ -1,0 +1,96 @@
+package consumer
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+const (
+	// stuckAfter and stuckFailures make a shard stuck: so many calls failed in a row, and
+	// no whole answer came for so long. One that is idle has empty answers, and one
+	// that waits for its turn or for the pipeline has no failures.
+	stuckAfter    = time.Minute
+	stuckFailures = 3
+
+	// stillAfter is how long the loop may stand still, in leases and at least.
+	stillLeases = 3
+	stillLeast  = 30 * time.Second
+)
+
+// Health is how a consumer does, as it shows by what it got done.
+type Health struct {
+	// Live: the consumer itself works. Where it does not, only a restart helps. What
+	// others lack, the stream, the table or a sink, is not told here.
+	Live bool
+
+	// Ready: it is in touch with the lease table, and reads what it has.
+	Ready bool
+
+	Reasons []string // why it is not Live or not Ready
+	Stuck   []string // shards that it should read and cannot
+}
+
+// Status is what the worker knows of itself and the fleet.
+func (c *Consumer) Status() worker.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.w.Status()
+}
+
+// Health is that of now. It may be called at any time.
+func (c *Consumer) Health() Health {
+	h := Health{Live: true, Ready: true}
+	unready := func(format string, args ...any) {
+		h.Ready = false
+		h.Reasons = append(h.Reasons, fmt.Sprintf(format, args...))
+	}
+	stepped := time.Duration(c.stepped.Load())
+	if still := c.now() - stepped; stepped > 0 && still > max(stillLeast, stillLeases*c.o.Worker.Lease) && !c.isStopped() {
+		// No lock is asked for here: who holds it may be what hangs.
+		h.Live, h.Ready = false, false
+		h.Reasons = append(h.Reasons, fmt.Sprintf("nothing was done for %v", still.Round(time.Second)))
+		return h
+	}
+	c.mu.Lock()
+	leaving, fatal := c.leaving, c.fatal
+	c.mu.Unlock()
+	switch {
+	case fatal != nil:
+		unready("it cannot go on: %v", fatal)
+		return h
+	case leaving:
+		unready("it is leaving")
+		return h
+	case stepped == 0:
+		unready("nothing is read yet")
+		return h
+	}
+	s := c.Status()
+	if !s.Contact {
+		unready("the lease table does not know that it lives: its last beat that succeeded is too old")
+	}
+	if !s.Seen {
+		unready("the lease table was not read yet")
+	}
+	now := c.now()
+	for _, p := range s.Partitions {
+		if p.Failures >= stuckFailures && now-p.Answered > stuckAfter && !p.Draining && !p.Ended && p.Stopped == "" {
+			h.Stuck = append(h.Stuck, p.Shard)
+		}
+	}
+	if n := len(h.Stuck); n > 0 {
+		unready("%d of %d shards are stuck: calls fail, and none brought an answer for %v; the first is %s", n, len(s.Partitions), stuckAfter, h.Stuck[0])
+	}
+	return h
+}
+
+func (c *Consumer) isStopped() bool {
+	select {
+	case <-c.stopped:
+		return true
+	default:
+		return false
+	}
+}

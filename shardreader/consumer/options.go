@@ -1,0 +1,86 @@
+package consumer
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// Options make a consumer.
+type Options struct {
+	API   shardreader.API // required. A client below it should try a call twice at most: the worker tries again, and knows of all shards
+	Table leases.Table    // required
+	Gaps  GapStore        // required
+
+	// Worker says what is read and how. Its Name is by default that of the host, and
+	// its Worker the name with something random behind it.
+	Worker worker.Options
+
+	CallTimeout time.Duration        // of a call of the Streams API. Default: 10s
+	Logger      *slog.Logger         // Default: discards
+	Meter       metric.MeterProvider // Default: the global provider
+}
+
+// GapStore keeps gaps. AddGap blocks until the gap is durable or ctx is done; it is called
+// again until it succeeds, and later with more of the same gap, which is the one of the same
+// Stream, Shard and After.
+type GapStore interface {
+	AddGap(ctx context.Context, g worker.Gap) error
+}
+
+// GapFunc makes a function a GapStore.
+type GapFunc func(ctx context.Context, g worker.Gap) error
+
+// AddGap calls f.
+func (f GapFunc) AddGap(ctx context.Context, g worker.Gap) error { return f(ctx, g) }
+
+// withDefaults checks the options and fills in what is not set.
+func (o Options) withDefaults() (Options, error) {
+	switch {
+	case o.API == nil:
+		return o, errors.New("Options.API is nil")
+	case o.Table == nil:
+		return o, errors.New("Options.Table is nil")
+	case o.Gaps == nil:
+		return o, errors.New("Options.Gaps is nil: what the stream lost before it was read must be kept")
+	case o.CallTimeout < 0:
+		return o, errors.New("Options.CallTimeout must not be negative")
+	}
+	if o.Worker.Worker == "" {
+		if o.Worker.Name == "" {
+			host, err := os.Hostname()
+			if err != nil {
+				return o, fmt.Errorf("Options.Worker.Name is empty, and the host has no name: %w", err)
+			}
+			o.Worker.Name = host
+		}
+		var b [4]byte
+		if _, err := rand.Read(b[:]); err != nil {
+			return o, err
+		}
+		o.Worker.Worker = o.Worker.Name + "-" + hex.EncodeToString(b[:])
+	}
+	o.Worker.Lease = cmp.Or(o.Worker.Lease, 6*time.Second)
+	o.Worker.Retention = cmp.Or(o.Worker.Retention, 24*time.Hour)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 10*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Meter == nil {
+		o.Meter = otel.GetMeterProvider()
+	}
+	return o, nil
+}

@@ -1,0 +1,108 @@
+package consumer
+
+import (
+	"context"
+	"io"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// Read implements [pipeline.Source]. It ends with io.EOF once the consumer is
+// leaving, and with an error when it cannot go on: the credentials are refused, the lease table
+// is missing.
+func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
+	c.follow(ctx)
+	for {
+		page, err := c.next(ctx)
+		if page != nil || err != nil {
+			return page, err
+		}
+		select {
+		case <-c.pages:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// follow leaves when ctx is done, also where the pipeline has enough and does not call Read.
+func (c *Consumer) follow(ctx context.Context) {
+	c.mu.Lock()
+	known := c.reading == ctx
+	c.reading = ctx
+	c.mu.Unlock()
+	if known {
+		return
+	}
+	context.AfterFunc(ctx, c.leave)
+	c.begin()
+}
+
+// next takes the oldest page, if there is one. The worker learns of it at once, so that
+// it never takes back a page that the pipeline has.
+func (c *Consumer) next(ctx context.Context) (*pipeline.Page, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.fatal != nil:
+		return nil, c.fatal
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case c.leaving:
+		return nil, io.EOF
+	case len(c.queue) == 0:
+		return nil, nil
+	}
+	page := c.queue[0]
+	c.queue[0] = nil
+	c.queue = c.queue[1:]
+	c.bytes -= int64(page.Bytes)
+	c.step(worker.Taken{Partition: page.Partition})
+	if len(c.out) > 0 {
+		signal(c.poke)
+	}
+	return page, nil
+}
+
+// leave begins a soft stop. It may be called at any time, and more than once.
+func (c *Consumer) leave() {
+	c.mu.Lock()
+	c.leaving = true
+	c.mu.Unlock()
+	c.send(worker.Shutdown{})
+	signal(c.pages)
+}
+
+// fail ends reading with an error.
+func (c *Consumer) fail(err error) {
+	c.mu.Lock()
+	if c.fatal == nil && !c.leaving {
+		c.fatal = err
+	}
+	c.mu.Unlock()
+	c.leave()
+}
+
+// Commit implements [pipeline.Committer]. It returns at once: the worker writes
+// the position into the lease table within its Checkpoint interval.
+func (c *Consumer) Commit(_ context.Context, partition string, p pipeline.Position) error {
+	c.send(worker.Acked{Partition: partition, Position: p})
+	return nil
+}
+
+// Pause implements [pipeline.Pauser].
+func (c *Consumer) Pause(partition string, paused bool) {
+	c.send(worker.Paused{Partition: partition, Paused: paused})
+}
+
+// Control implements [pipeline.Controlled]. At the end of the run nothing more is
+// acknowledged, and what is left is let go.
+func (c *Consumer) Control(control pipeline.Control) {
+	c.mu.Lock()
+	c.control = control
+	c.mu.Unlock()
+	if control == nil {
+		c.leave()
+		c.send(worker.Abandoned{})
+	}
+}
