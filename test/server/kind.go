@@ -66,11 +66,16 @@ func (k *Kind) Endpoint(t TB) string {
 // Install fills the kind's folder in the cache, at the first call on a machine, and
 // returns it. Processes that install at once wait for each other.
 func (k *Kind) Install(ctx context.Context) (string, error) {
+	return installOnce(k.folder, func() error { return CheckMachine(k) }, func(dir string) error { return k.install(ctx, dir) })
+}
+
+// installOnce fills a folder of the cache, unless it is filled.
+func installOnce(folder string, check func() error, install func(dir string) error) (string, error) {
 	cache, err := cacheFolder()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, k.folder)
+	dir := filepath.Join(cache, folder)
 	unlock, err := lockFile(dir + ".lock")
 	if err != nil {
 		return "", err
@@ -80,7 +85,7 @@ func (k *Kind) Install(ctx context.Context) (string, error) {
 	if _, err := os.Stat(done); err == nil {
 		return dir, nil
 	}
-	if err := CheckMachine(k); err != nil {
+	if err := check(); err != nil {
 		return "", err
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -89,9 +94,9 @@ func (k *Kind) Install(ctx context.Context) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	fmt.Fprintf(os.Stderr, "servers: installing %s into %s (once)\n", k.folder, dir)
-	if err := k.install(ctx, dir); err != nil {
-		return "", fmt.Errorf("installing %s: %w", k.folder, err)
+	fmt.Fprintf(os.Stderr, "servers: installing %s into %s (once)\n", folder, dir)
+	if err := install(dir); err != nil {
+		return "", fmt.Errorf("installing %s: %w", folder, err)
 	}
 	return dir, os.WriteFile(done, nil, 0o644)
 }

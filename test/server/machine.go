@@ -39,27 +39,35 @@ func golang() tool {
 // CheckMachine names, in one line, every tool that the kinds need and that is missing or
 // too old.
 func CheckMachine(kinds ...*Kind) error {
-	var lacks, env []string
-	seen := map[string]bool{}
+	var tools []tool
+	var env []string
 	for _, k := range kinds {
-		env = append(env, k.Env)
-		for _, t := range k.tools {
-			program := strings.Join(t.command, " ")
-			if seen[program+t.want] || seen[t.want] {
-				continue
-			}
-			seen[program+t.want] = true
-			if why := t.lacks(); why != "" {
-				seen[t.want] = true // once is enough
-				lacks = append(lacks, why)
-			}
-		}
+		tools, env = append(tools, k.tools...), append(env, k.Env)
 	}
-	if lacks == nil {
+	lacks := lacking(tools)
+	if lacks == "" {
 		return nil
 	}
 	return fmt.Errorf("this machine lacks %s; install it, or name running servers in the environment (%s)",
-		strings.Join(lacks, " and "), strings.Join(env, ", "))
+		lacks, strings.Join(env, ", "))
+}
+
+// lacking names each tool once that is missing or too old; "" when there is none.
+func lacking(tools []tool) string {
+	var lacks []string
+	seen := map[string]bool{}
+	for _, t := range tools {
+		program := strings.Join(t.command, " ")
+		if seen[program+t.want] || seen[t.want] {
+			continue
+		}
+		seen[program+t.want] = true
+		if why := t.lacks(); why != "" {
+			seen[t.want] = true // once is enough
+			lacks = append(lacks, why)
+		}
+	}
+	return strings.Join(lacks, " and ")
 }
 
 // lacks is "" when the tool is there and new enough.

@@ -5,7 +5,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,24 +42,19 @@ func openSearch(name, env, heap string, settings ...string) *Kind {
 	return &Kind{
 		Name:     name,
 		Env:      env,
-		folder:   fmt.Sprintf("opensearch-%s-%08x", version, crc32.Update(crc32.ChecksumIEEE(openSearchPOM), crc32.IEEETable, openSearchNode)),
+		folder:   fmt.Sprintf("opensearch-%s-%08x", version, recipe(openSearchPOM, openSearchNode)),
 		tools:    []tool{jdk.tool("java", "-version"), jdk.tool("javac", "-version"), maven()},
 		settings: settings,
 		install: func(ctx context.Context, dir string) error {
 			if err := copyDependencies(ctx, dir, openSearchPOM, "-Dopensearch.version="+version); err != nil {
 				return err
 			}
-			source := filepath.Join(dir, "OpenSearchNode.java")
-			if err := os.WriteFile(source, openSearchNode, 0o644); err != nil {
-				return err
-			}
-			return runTool(ctx, dir, jdk.program("javac"), "-cp", filepath.Join(dir, "lib", "*"), "-d", filepath.Join(dir, "classes"), source)
+			return compile(ctx, dir, jdk.program("javac"), "OpenSearchNode.java", openSearchNode)
 		},
 		command: func(dir, home, port string, settings []string) *exec.Cmd {
-			path := filepath.Join(dir, "classes") + string(os.PathListSeparator) + filepath.Join(dir, "lib", "*")
 			return exec.Command(jdk.program("java"), append([]string{"-Xms" + heap, "-Xmx" + heap, "-XX:+UseSerialGC",
 				"-Dorg.apache.logging.log4j.level=WARN", "-Dopensearch.set.netty.runtime.available.processors=false",
-				"-cp", path, "OpenSearchNode", home, port}, settings...)...)
+				"-cp", classpath(dir), "OpenSearchNode", home, port}, settings...)...)
 		},
 		ready: func(ctx context.Context, endpoint string) error {
 			return healthy(ctx, endpoint+"/_cluster/health?wait_for_status=yellow&timeout=1s")

@@ -1,0 +1,164 @@
+package kcl
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/test/server"
+)
+
+//go:embed app/pom.xml
+var pom []byte
+
+//go:embed app/KCLApplication.java
+var source []byte
+
+// Options say what a worker of the application reads, and how.
+type Options struct {
+	Endpoint    string   // URL of DynamoDB, and of its streams
+	Streams     []string // ARNs; more than one: in the KCL's multi-stream mode
+	Application string   // names the lease table
+	Worker      string   // its name; a new one on a table that exists waits for the other's time to run out
+	Every       int      // a checkpoint after so many records of a shard. Default: 1
+	Page        int      // records a read at most. Default: 1000, the KCL's
+	// Failover is how long a lease stands still before it is taken, and half the time
+	// between assignments. Default: 10s, the KCL's.
+	Failover time.Duration
+	// Tell is called with what the worker does, in order, from one goroutine.
+	Tell func(Event)
+}
+
+// Event is what a worker did.
+type Event struct {
+	Event    string `json:"event"` // started, initialized, record, checkpoint, refused (a checkpoint), lost (a lease), stopped
+	Shard    string `json:"shard"`
+	Sequence string `json:"sequence"` // of the record or the checkpoint
+	Key      string `json:"key"`      // the record's PK
+	At       int64  `json:"at"`       // Unix milliseconds
+}
+
+// Worker is a process of the application. It ends by itself when this one does.
+type Worker struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	log   string // its folder is the worker's own
+	done  chan struct{}
+	err   error // once done is closed
+}
+
+// Start builds the application when it must and starts a worker of it. The caller stops
+// or kills it.
+func Start(ctx context.Context, o Options) (*Worker, error) {
+	path, err := server.InstallJava(ctx, "kcl-application", pom, "KCLApplication.java", source)
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.MkdirTemp("", "tablewake-kcl-")
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{log: filepath.Join(home, "log"), done: make(chan struct{})}
+	if err := w.start(path, o); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(home))
+	}
+	return w, nil
+}
+
+func (w *Worker) start(path string, o Options) error {
+	log, err := os.Create(w.log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	// It is idle most of its time: small, and with compilers that start fast.
+	w.cmd = exec.Command("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-cp", path, "KCLApplication",
+		"endpoint="+o.Endpoint, "stream="+strings.Join(o.Streams, ","), "application="+o.Application, "worker="+o.Worker,
+		"every="+strconv.Itoa(cmp.Or(o.Every, 1)), "page="+strconv.Itoa(cmp.Or(o.Page, 1000)),
+		"failover="+strconv.FormatInt(cmp.Or(o.Failover, 10*time.Second).Milliseconds(), 10))
+	w.cmd.Env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
+		"AWS_EC2_METADATA_DISABLED=true")
+	w.cmd.Stderr = log
+	stdout, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	if err := w.cmd.Start(); err != nil {
+		return err
+	}
+	go func() {
+		defer close(w.done)
+		err := tellAll(stdout, o.Tell)
+		w.err = errors.Join(w.cmd.Wait(), err)
+	}()
+	return nil
+}
+
+// tellAll reads events to their end. What is no event is an error, but read on.
+func tellAll(r io.Reader, tell func(Event)) (err error) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		var e Event
+		if bad := json.Unmarshal(lines.Bytes(), &e); bad != nil {
+			err = fmt.Errorf("stdout has a line that is no event: %q", lines.Text())
+			continue
+		}
+		tell(e)
+	}
+	return errors.Join(err, lines.Err())
+}
+
+// Done is closed when the worker has ended and all its events were told.
+func (w *Worker) Done() <-chan struct{} { return w.done }
+
+// Stop has the worker stop in order: it checkpoints what it has read. All its
+// events were told when it returns.
+func (w *Worker) Stop() error {
+	_ = w.stdin.Close() // that of a worker that has ended is closed
+	select {
+	case <-w.done:
+	case <-time.After(90 * time.Second):
+		_ = w.cmd.Process.Kill()
+		<-w.done
+	}
+	err := w.err
+	if err != nil {
+		err = fmt.Errorf("the KCL's worker: %w; the end of its log:\n%s", err, w.Log(4000))
+	}
+	return errors.Join(err, os.RemoveAll(filepath.Dir(w.log)))
+}
+
+// Kill ends the worker as a crash does.
+func (w *Worker) Kill() error {
+	_ = w.cmd.Process.Kill() // one that has ended
+	<-w.done
+	return os.RemoveAll(filepath.Dir(w.log))
+}
+
+// Log is the end of what the worker logged, its warnings and errors first of all.
+func (w *Worker) Log(n int) string {
+	b, _ := os.ReadFile(w.log)
+	var odd []byte
+	for line := range bytes.Lines(b) {
+		if bytes.Contains(line, []byte("WARN")) || bytes.Contains(line, []byte("ERROR")) || bytes.Contains(line, []byte("Exception")) {
+			odd = append(odd, line...)
+		}
+	}
+	return string(odd[max(0, len(odd)-n):]) + "...\n" + string(b[max(0, len(b)-n):])
+}

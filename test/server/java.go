@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+)
+
+// InstallJava puts what the pom asks for, and the compiled source, into a folder of the cache
+// with that name, at the first call on a machine, and returns the class path. Another pom
+// or source is another install.
+func InstallJava(ctx context.Context, name string, pom []byte, file string, source []byte) (string, error) {
+	jdk := jdk{least: 17}
+	check := func() error {
+		if lacks := lacking([]tool{jdk.tool("java", "-version"), jdk.tool("javac", "-version"), maven()}); lacks != "" {
+			return errors.New("this machine lacks " + lacks + "; install it")
+		}
+		return nil
+	}
+	dir, err := installOnce(fmt.Sprintf("%s-%08x", name, recipe(pom, source)), check, func(dir string) error {
+		if err := copyDependencies(ctx, dir, pom); err != nil {
+			return err
+		}
+		return compile(ctx, dir, jdk.program("javac"), file, source)
+	})
+	return classpath(dir), err
+}
+
+// recipe tells one pom and source from others.
+func recipe(pom, source []byte) uint32 {
+	return crc32.Update(crc32.ChecksumIEEE(pom), crc32.IEEETable, source)
+}
+
+// compile puts the classes of a source file, which may use dir/lib, into dir/classes.
+func compile(ctx context.Context, dir, javac, file string, source []byte) error {
+	path := filepath.Join(dir, file)
+	if err := os.WriteFile(path, source, 0o644); err != nil {
+		return err
+	}
+	return runTool(ctx, dir, javac, "-cp", filepath.Join(dir, "lib", "*"), "-d", filepath.Join(dir, "classes"), path)
+}
+
+func classpath(dir string) string {
+	return filepath.Join(dir, "classes") + string(os.PathListSeparator) + filepath.Join(dir, "lib", "*")
+}
