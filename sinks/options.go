@@ -3,6 +3,7 @@ package sinks
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -77,6 +78,11 @@ func Finite() Option {
 // is not empty.
 func Rebuild() Option {
 	return func(a *assembly) { a.rebuild = true }
+}
+
+// WithStopTimeout is how long a soft stop drains before it turns hard. Default: 30s.
+func WithStopTimeout(d time.Duration) Option {
+	return func(a *assembly) { a.options.StopTimeout = d }
 }
 
 // Live says that the source is a stream which is read as it is written: how long a

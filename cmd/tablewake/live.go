@@ -28,8 +28,13 @@ func openLive(ctx context.Context, cfg *config.Config, w io.Writer, opts ...aws.
 		return nil, err
 	}
 	announce(ctx, sdk, cfg, w)
+	return liveStores(sdk, opts...), nil
+}
+
+// liveStores are the stores that sdk reaches.
+func liveStores(sdk awssdk.Config, opts ...aws.Option) *stores {
 	opened := aws.Stores(sdk, opts...)
-	return &stores{Stores: opened, close: []func() error{opened.Close}}, nil
+	return &stores{Stores: opened, close: []func() error{opened.Close}}
 }
 
 // loadAWS is the SDK's configuration as the standard variables and files have it.
@@ -48,13 +53,23 @@ func loadAWS(ctx context.Context) (awssdk.Config, error) {
 // announce says whose stores are used, and which. Who may not ask whose credentials
 // these are may still use the stores.
 func announce(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) {
+	fmt.Fprintf(w, "account %s, Region %s\n", accountOf(ctx, sdk), sdk.Region)
+	announceStores(cfg, w)
+}
+
+// accountOf is the account whose credentials sdk has, as far as it may be asked for.
+func accountOf(ctx context.Context, sdk awssdk.Config) string {
 	short, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	account := "unknown (sts:GetCallerIdentity does not answer)"
-	if id, err := sts.NewFromConfig(sdk, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(short, nil); err == nil {
-		account = awssdk.ToString(id.Account)
+	id, err := sts.NewFromConfig(sdk, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(short, nil)
+	if err != nil {
+		return "unknown (sts:GetCallerIdentity does not answer)"
 	}
-	fmt.Fprintf(w, "account %s, Region %s\n", account, sdk.Region)
+	return awssdk.ToString(id.Account)
+}
+
+// announceStores says which stores cfg names.
+func announceStores(cfg *config.Config, w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range cfg.Sinks {
 		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, placeOf(cfg, s))

@@ -78,6 +78,11 @@ func (t *target) open(ctx context.Context, cfg *config.Config, w io.Writer, fres
 	if t.live {
 		return openLive(ctx, cfg, w, t.options()...)
 	}
+	return t.openLocal(cfg, fresh)
+}
+
+// openLocal claims the folder for cfg, and opens the stores in it.
+func (t *target) openLocal(cfg *config.Config, fresh bool) (*stores, error) {
 	release, err := claimLocal(t.local, cfg, fresh)
 	if err != nil {
 		return nil, err

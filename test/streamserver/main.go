@@ -53,12 +53,13 @@ import (
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
-	cancel()
-	if err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "streamserver:", err)
-		}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "streamserver:", err)
 		os.Exit(1)
 	}
 }

@@ -2,7 +2,6 @@ package health
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -10,20 +9,24 @@ import (
 
 // Options say how long is too long.
 type Options struct {
-	Lease    time.Duration // how long the consumer may be silent before others take its shards. Required
 	Patience time.Duration // without any progress of what is pending; longer than sinks wait for their batches. Default: 2m
-	Isolated time.Duration // without contact to the lease table, until the process counts as dead. Default: 5m, or ten leases where that is more
+	Isolated time.Duration // without contact to the lease table, until the process counts as dead. Default: 5m
+	Silence  time.Duration // without an answer of the consumer, until it counts as dead. Default: 30s
 	Every    time.Duration // between two looks of a [Server] at the consumer, and how long one may take. Default: 1s
 }
 
 // Facts are what a consumer says of itself.
 type Facts struct {
+	Live    bool     // its loop runs
+	Ready   bool     // it is in touch, and reads what it has
+	Reasons []string // why it is not
+
 	Contact  bool  // its beats succeed
 	Seen     bool  // it has read the leases
 	Leaving  bool  // it drains, to stop
+	Stuck    int   // shards that it should read and cannot
 	Shards   int   // that it reads
 	Stopped  int   // of them, that it reads no further: a gap
-	Failing  int   // of them, whose last calls of the stream failed
 	Behind   int   // of them, whose newest record it has not read
 	Pending  int64 // records read and not finished
 	Finished int64 // records finished since the process started; only ever rises
@@ -69,18 +72,15 @@ type Judge struct {
 	answered time.Time // the facts are of then
 	contact  time.Time // when there last was contact
 	progress time.Time // when something was last finished, or nothing was pending
-	reading  time.Time // when no shard's calls failed
 }
 
 // NewJudge makes a Judge.
-func NewJudge(o Options) (*Judge, error) {
-	if o.Lease <= 0 {
-		return nil, errors.New("health: Options.Lease is not above 0")
-	}
+func NewJudge(o Options) *Judge {
 	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
-	o.Isolated = cmp.Or(o.Isolated, max(5*time.Minute, 10*o.Lease))
+	o.Isolated = cmp.Or(o.Isolated, 5*time.Minute)
+	o.Silence = cmp.Or(o.Silence, 30*time.Second)
 	o.Every = cmp.Or(o.Every, time.Second)
-	return &Judge{o: o}, nil
+	return &Judge{o: o}
 }
 
 // Observe takes in what the consumer says of itself at now. It is to be called every
@@ -89,16 +89,13 @@ func (j *Judge) Observe(now time.Time, f Facts) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.began {
-		j.began, j.contact, j.progress, j.reading = true, now, now, now
+		j.began, j.contact, j.progress = true, now, now
 	}
 	if f.Contact {
 		j.contact = now
 	}
 	if f.Pending == 0 || f.Finished != j.facts.Finished {
 		j.progress = now
-	}
-	if f.Failing == 0 || f.Read != j.facts.Read {
-		j.reading = now
 	}
 	j.facts, j.answered = f, now
 }
@@ -118,34 +115,37 @@ func (j *Judge) Verdict(now time.Time) Verdict {
 	if f.Pending > 0 || f.Behind > f.Stopped {
 		v.State = Working
 	}
-	silent, apart, still, deaf := now.Sub(j.answered), now.Sub(j.contact), now.Sub(j.progress), now.Sub(j.reading)
+	silent, apart, still := now.Sub(j.answered), now.Sub(j.contact), now.Sub(j.progress)
 	switch {
-	case !j.began || !f.Seen && silent <= 2*j.o.Lease && apart <= j.o.Isolated:
-		v.unready(Starting, "it has not read the leases yet")
-	case silent > 2*j.o.Lease:
-		v.unready(Dead, "its loop has not run for %s", round(silent))
-		v.Live = false
+	case !j.began:
+		v.unready(Starting, "nothing is read yet")
+	case !f.Live:
+		v.unready(Dead, f.Reasons...)
+	case silent > j.o.Silence:
+		v.unready(Dead, fmt.Sprintf("it does not answer for %s", round(silent)))
 	case apart > j.o.Isolated:
-		v.unready(Isolated, "it could not show that it lives for %s: the lease and state tables do not answer", round(apart))
-		v.Live = false
+		v.unready(Isolated, fmt.Sprintf("it could not show that it lives for %s: the lease and state tables do not answer", round(apart)))
 	case f.Leaving:
 		v.unready(Draining, "it stops: what was read is written, then its shards are let go")
+	case !f.Seen:
+		v.unready(Starting, f.Reasons...)
 	case !f.Contact:
-		v.unready(Isolated, "it cannot show that it lives: it reads and writes nothing until the lease and state tables answer")
+		v.unready(Isolated, f.Reasons...)
 	case f.Pending > 0 && still > j.o.Patience:
-		v.unready(Stuck, "%d records are pending, and none was finished for %s: look at what the sinks answer", f.Pending, round(still))
-	case f.Failing > 0 && deaf > j.o.Patience:
-		v.unready(Stuck, "the stream does not answer for %d of %d shards, and nothing was read for %s", f.Failing, f.Shards, round(deaf))
+		v.unready(Stuck, fmt.Sprintf("%d records are pending, and none was finished for %s: look at what the sinks answer", f.Pending, round(still)))
+	case !f.Ready:
+		v.unready(Stuck, f.Reasons...)
 	}
+	v.Live = v.State != Dead && (v.State != Isolated || apart <= j.o.Isolated)
 	if f.Stopped > 0 {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("%d shards are read no further: `tablewake status` says why", f.Stopped))
 	}
 	return v
 }
 
-func (v *Verdict) unready(s State, format string, args ...any) {
+func (v *Verdict) unready(s State, reasons ...string) {
 	v.Ready, v.State = false, s
-	v.Reasons = append(v.Reasons, fmt.Sprintf(format, args...))
+	v.Reasons = append(v.Reasons, reasons...)
 }
 
 func round(d time.Duration) time.Duration { return d.Round(time.Second) }

@@ -18,11 +18,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // The endpoints say 200 or 503, and why.
 func TestServer(t *testing.T) {
 	var facts atomic.Pointer[health.Facts]
-	facts.Store(&health.Facts{Contact: true, Seen: true, Shards: 2, Read: 7})
-	j, err := health.NewJudge(health.Options{Lease: time.Minute, Every: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts.Store(&health.Facts{Live: true, Ready: true, Contact: true, Seen: true, Shards: 2, Read: 7})
+	j := health.NewJudge(health.Options{Every: 10 * time.Millisecond})
 	asked := make(chan struct{})
 	s, err := health.Start("127.0.0.1:0", j, health.SourceFunc(func(ctx context.Context) (health.Facts, error) {
 		select {
@@ -45,7 +42,7 @@ func TestServer(t *testing.T) {
 	if code, v := get(t, s, "/status"); code != 200 || v["consumer"].(map[string]any)["leases"] != 2.0 || v["shards"] != 2.0 {
 		t.Errorf("/status: %d %v", code, v)
 	}
-	facts.Store(&health.Facts{Contact: true, Seen: true, Leaving: true})
+	facts.Store(&health.Facts{Live: true, Contact: true, Seen: true, Leaving: true})
 	<-asked
 	<-asked
 	if code, v := get(t, s, "/readyz"); code != 503 || len(v["reasons"].([]any)) != 1 {

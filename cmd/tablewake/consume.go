@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// consumeOptions are the flags of `consume`.
+type consumeOptions struct {
+	input
+	target
+	worker      string
+	health      string
+	stopTimeout time.Duration
+	idle        time.Duration
+	verbose     bool
+	format      format
+}
+
+func newConsume(s streams) *cobra.Command {
+	var o consumeOptions
+	c := &cobra.Command{
+		Use:   "consume -c FILE (--live | --local DIR)",
+		Short: "Carry the changes of a table as they are written, beside any number of others",
+		Long: `consume reads the stream of the table that the configuration names, and carries every
+change to its sinks, for as long as it runs. Any number of them may run: they share the
+shards by leases, and take over from one that dies. Nothing is acknowledged before every
+sink has it, so that a crash loses nothing; a stop that is asked for repeats nothing either.
+
+With --live the sinks write to the real stores, and leases are where "leases" says: in a
+table, or in a file for one consumer alone. With --local all is in that folder, leases too:
+the stream is read, and nothing else of the account is used. Credentials, Region and
+endpoints are those of the AWS SDK (AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB_STREAMS).
+
+SIGTERM or SIGINT stops it softly: it reads no more, writes and checkpoints what it has,
+lets its shards go, and ends with 0, within --stop-timeout. What takes longer, or a second
+signal, stops it hard, with 5: what was pending comes again wherever it is read next.
+
+GET /livez, /readyz and /status on --health answer 200 or 503, with reasons. One that has
+nothing to do is ready; one that cannot finish what it has is not. /livez fails where only
+a restart helps.`,
+		Example: `  # Try it against the real stream, writing into a folder
+  tablewake consume -c tablewake.yaml --local out
+
+  # Once, to make the tables that are missing; then as the service runs
+  tablewake consume -c tablewake.yaml --live --create
+  tablewake consume -c tablewake.yaml --live --health 0.0.0.0:8080
+
+  # In a script: carry what there is, and end
+  tablewake consume -c tablewake.yaml --local out --exit-when-idle 5s`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+	}
+	addConfig(c, &o.config)
+	o.target.add(c, "give every sink its embedded store in this folder, and keep leases there")
+	o.addCreate(c)
+	f := c.Flags()
+	f.StringVar(&o.worker, "worker", "", "name of this consumer, the same over restarts: what leases are pinned to (default: the host's)")
+	f.StringVar(&o.health, "health", "127.0.0.1:8080", "address of /livez, /readyz and /status, or off")
+	f.DurationVar(&o.stopTimeout, "stop-timeout", 25*time.Second, "how long a stop may take; below the time after which the process is killed (30s on ECS by default)")
+	f.DurationVar(&o.idle, "exit-when-idle", 0, "end when all that the stream has is written, and nothing came for this long")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "log all that happens to standard error")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	switch {
+	case o.stopTimeout <= 0:
+		return usageError("--stop-timeout is a time, as 25s")
+	case o.idle < 0:
+		return usageError("--exit-when-idle is a time, as 5s, or 0 to run for ever")
+	}
+	log := &syncWriter{w: s.err}
+	stop := newStopper(ctx, o.stopTimeout)
+	defer stop.close()
+	f, err := o.openParts(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	p, err := sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithStopTimeout(o.stopTimeout))
+	if err != nil {
+		_, changed := errors.AsType[*sinks.ChangedError](err)
+		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
+	}
+	source, err := consumer.New(consumer.Options{
+		API: f.api, Table: f.table, Gaps: f.gaps, Worker: o.workerOptions(cfg), CallTimeout: streamPatience, Logger: o.logger(log),
+	})
+	if err != nil {
+		return err
+	}
+	c := &consuming{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: f.stores}
+	return c.run(ctx, s)
+}
+
+// logger logs what happens to shards, and all with --verbose.
+func (o *consumeOptions) logger(w io.Writer) *slog.Logger {
+	level := slog.LevelInfo
+	if o.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// readCalls is how many GetRecords calls are made at once.
+const readCalls = 64
+
+// workerOptions are those that cfg says.
+func (o *consumeOptions) workerOptions(cfg *config.Config) worker.Options {
+	w := worker.Options{
+		Name: o.worker, Sources: workerSources(cfg), Lease: leaseDuration(cfg),
+		Start:   worker.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
+		MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth, MaxCalls: readCalls,
+	}
+	if cfg.Source.ContinueOnGap {
+		w.OnGap = worker.Continue
+	}
+	return w
+}

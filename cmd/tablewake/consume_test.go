@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+)
+
+// onStream is a Streams API with an empty table shop, and a file that reads it.
+func onStream(t *testing.T) (api *streamtest.Server, file string) {
+	t.Helper()
+	api = streamtest.New(streamtest.Options{PageRecords: 2})
+	api.AddStream("shop")
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", server.URL)
+	t.Setenv("AWS_ENDPOINT_URL_STS", server.URL)
+	t.Setenv("AWS_REGION", "eu-central-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	file = filepath.Join(t.TempDir(), "shop.yaml")
+	text := "version: 1\nname: shop\nsource: {table: shop, polling: {max_idle: 50ms}}\nsinks: {orders: {view: {table: orders, key: {PK: 'STATUS#{Status}', SK: '{@key}'}}}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return api, file
+}
+
+// put writes an order into the table.
+func put(t *testing.T, table *streamtest.Table, n int, status string) streamtest.Written {
+	t.Helper()
+	w, err := table.Put(fmt.Sprintf(`{"PK":{"S":"ORDER#%d"},"SK":{"S":"META"},"Status":{"S":%q}}`, n, status))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// ends runs a command line, whose exit code must be code.
+func ends(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if is := run(args, streams{strings.NewReader(""), &out, &errs}); is != code {
+		t.Fatalf("tablewake %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), is, code, out.String(), errs.String())
+	}
+	return out.String() + errs.String()
+}
+
+func wants(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in\n%s", part, text)
+		}
+	}
+}
+
+// Records that the stream dropped before they were read stop their shard, and nobody
+// can overlook it: until somebody resets the shard, by hand.
+func TestConsume_GapStops(t *testing.T) {
+	api, file := onStream(t)
+	table := api.Table("shop")
+	dir := filepath.Join(t.TempDir(), "out")
+	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"}
+	status := []string{"status", "-c", file, "--local", dir}
+
+	shard := put(t, table, 1, "paid").Shard
+	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
+	last := put(t, table, 2, "lost")
+	put(t, table, 3, "paid")
+	table.Stream().Trim(shard, 2)
+
+	wants(t, ends(t, exitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost", shard+" is read no further (records were lost before they were read")
+	wants(t, ends(t, exitUnwell, consume...), "is read no further") // it was not forgotten
+	text := ends(t, exitUnwell, status...)
+	wants(t, text, "records that were lost before they were read:\n  shard "+shard+": behind ")
+	if strings.Contains(text, last.Sequence) {
+		t.Errorf("the gap ends at a record that was lost:\n%s", text)
+	}
+
+	wants(t, ends(t, exitOK, "leases", "reset", "-c", file, "--local", dir, shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
+	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
+	rows := ends(t, exitOK, "query", "view", "orders", "--local", dir)
+	wants(t, rows, "ORDER%231", "ORDER%233")
+	if strings.Contains(rows, "ORDER%232") {
+		t.Errorf("a record that was lost is there:\n%s", rows)
+	}
+}

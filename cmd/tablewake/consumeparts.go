@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+)
+
+// consumeParts is what a consumer works on: the stream, leases, gaps and stores.
+type consumeParts struct {
+	api    shardreader.API
+	table  leases.Table
+	gaps   consumer.GapStore
+	stores *stores
+
+	close  []func() error // in the order in which it was opened
+	asking sync.WaitGroup
+}
+
+// Close closes it all.
+func (p *consumeParts) Close() error {
+	var errs []error
+	for i := len(p.close) - 1; i >= 0; i-- {
+		errs = append(errs, p.close[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// openParts opens what a consumer works on, and says on w what that is.
+func (o *consumeOptions) openParts(ctx context.Context, cfg *config.Config, w io.Writer) (*consumeParts, error) {
+	path, err := o.leaseFile(cfg)
+	if err != nil {
+		return nil, err
+	}
+	sdk, err := loadAWS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &consumeParts{api: newStreams(sdk, cfg, readCalls)}
+	p.announce(ctx, sdk, w)
+	if err := errors.Join(p.say(ctx, cfg, w), p.open(ctx, o, cfg, sdk, path, w)); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// announce says whose account it is, as soon as that is known: nothing waits for it.
+func (p *consumeParts) announce(ctx context.Context, sdk awssdk.Config, w io.Writer) {
+	ctx, stop := context.WithCancel(ctx)
+	p.asking.Go(func() {
+		if account := accountOf(ctx, sdk); ctx.Err() == nil {
+			fmt.Fprintf(w, "account %s, Region %s\n", account, sdk.Region)
+		}
+	})
+	p.close = append(p.close, func() error {
+		stop()
+		p.asking.Wait()
+		return nil
+	})
+}
+
+// say says which streams are read, from where, and what that costs.
+func (p *consumeParts) say(ctx context.Context, cfg *config.Config, w io.Writer) error {
+	refs, err := newestStreams(ctx, &politely{API: p.api}, cfg)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		fmt.Fprintf(w, "stream %s, %s, %s\n", ref.ARN, startText(cfg.Source.Start), either(cfg.Source.ContinueOnGap, "gaps are passed over", "shards stop at gaps"))
+	}
+	fmt.Fprintln(w, pollingText(cfg.Source.Polling))
+	return nil
+}
+
+// open opens leases, gaps and stores.
+func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer) (err error) {
+	if o.live {
+		announceStores(cfg, w)
+		p.stores = liveStores(sdk, o.options()...)
+	} else if p.stores, err = o.openLocal(cfg, false); err != nil {
+		return err
+	}
+	p.close = append(p.close, p.stores.Close)
+	if path != "" {
+		table, err := leasesfile.Open(path, cfg.Name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "leases in %s, for this consumer alone\n", filepath.Clean(path))
+		p.table, p.gaps, p.close = table, table, append(p.close, table.Close)
+		return nil
+	}
+	table, err := openLeaseTable(ctx, sdk, cfg, o.create)
+	if err != nil {
+		return err
+	}
+	kept, err := p.stores.State(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	p.table, p.gaps = table, gapStore{kept}
+	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table, table.Form(), leaseDuration(cfg))
+	return takeOver(ctx, table.Read, w)
+}
+
+// atRest is how long leases must stand still for another application to be at rest: it
+// renews them at least every ten seconds.
+const atRest = 12 * time.Second
+
+// takeOver waits, where leases are of another application, until it is seen to be at
+// rest: two that read the same shards would each take them from the other.
+func takeOver(ctx context.Context, read func(context.Context) (leases.Snapshot, error), w io.Writer) error {
+	before, err := trying(ctx, func() (leases.Snapshot, error) { return read(ctx) })
+	if err != nil || len(before.Foreign()) == 0 {
+		return err
+	}
+	fmt.Fprintf(w, "there are leases of another application (%s): watching for %s whether it is at rest\n", strings.Join(before.Foreign(), ", "), atRest)
+	if err := pause(ctx, atRest); err != nil {
+		return err
+	}
+	after, err := trying(ctx, func() (leases.Snapshot, error) { return read(ctx) })
+	if moving := leases.Moving(before, after); err == nil && len(moving) > 0 {
+		return fmt.Errorf("another application works on these leases (%s): stop it first, all of it; then this one goes on where it stood", strings.Join(moving, ", "))
+	}
+	return err
+}
+
+// startText is where a stream is begun, in words.
+func startText(s config.Start) string {
+	switch {
+	case s.Latest:
+		return "from its newest records where it was not read before"
+	case !s.Time.IsZero():
+		return "from " + s.Time.Format(time.RFC3339) + " where it was not read before"
+	}
+	return "from its oldest record where it was not read before"
+}

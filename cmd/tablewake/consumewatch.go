@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+const (
+	lookEvery = 200 * time.Millisecond // at how it goes
+	tellEvery = time.Minute            // where something was read
+)
+
+// watch looks at how it goes: tells it now and then, and stops a consumer that is to
+// end when it is idle.
+func (c *consuming) watch(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	var told int64
+	var idleSince time.Time
+	last, next := int64(-1), time.Now().Add(tellEvery)
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now := time.Now()
+		st := c.see()
+		read, pending := progressOf(c.pipeline.Ledger())
+		if now.After(next) {
+			if next = now.Add(tellEvery); read != told {
+				told = read
+				fmt.Fprintln(c.log, progressText(st, read, pending))
+			}
+		}
+		if c.o.idle == 0 {
+			continue
+		}
+		if read != last || pending > 0 || !idle(st) {
+			last, idleSince = read, now
+		} else if now.Sub(idleSince) >= c.o.idle {
+			c.stop.begin()
+		}
+	}
+}
+
+// see looks at the consumer, and keeps which of its shards stand still.
+func (c *consuming) see() worker.Status {
+	st := c.source.Status()
+	var stopped []worker.Partition
+	for _, p := range st.Partitions {
+		if p.Stopped != "" {
+			stopped = append(stopped, p)
+		}
+	}
+	if st.Contact && !st.Member.Leaving { // else they are somebody else's to tell
+		c.mu.Lock()
+		c.stopped = stopped
+		c.mu.Unlock()
+	}
+	return st
+}
+
+// idle tells whether a consumer has read all there is of its shards, and all of it is
+// durable.
+func idle(st worker.Status) bool {
+	for _, p := range st.Partitions {
+		if p.Pending > 0 || p.Behind && p.Stopped == "" {
+			return false
+		}
+	}
+	return st.Seen && st.Contact
+}
+
+// progressText is a line of how it goes.
+func progressText(st worker.Status, read, pending int64) string {
+	behind := 0
+	var oldest time.Time
+	for _, p := range st.Partitions {
+		if p.Behind {
+			behind++
+			if !p.Last.IsZero() && (oldest.IsZero() || p.Last.Before(oldest)) {
+				oldest = p.Last
+			}
+		}
+	}
+	text := fmt.Sprintf("read %s records, %s pending; %s", thousands(read), thousands(pending), counted(len(st.Partitions), "shard"))
+	if behind > 0 {
+		text += fmt.Sprintf(", %d behind", behind)
+		if !oldest.IsZero() {
+			text += fmt.Sprintf(", by %s at the most", time.Since(oldest).Round(time.Second))
+		}
+	}
+	return text + "; at this rate " + callsText(st.Member.Calls)
+}

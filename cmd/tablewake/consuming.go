@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// consuming is a consumer at work.
+type consuming struct {
+	o        *consumeOptions
+	cfg      *config.Config
+	pipeline *pipeline.Pipeline
+	source   *consumer.Consumer
+	stores   *stores
+	stop     *stopper
+	log      io.Writer
+
+	mu      sync.Mutex
+	stopped []worker.Partition // shards that are read no further, as they were last seen
+}
+
+// run reads until it is to stop, and stops.
+func (c *consuming) run(ctx context.Context, s streams) error {
+	fmt.Fprintf(c.log, "consumer %s\n", c.source.Worker())
+	auto, err := c.o.startAutoRedrive(ctx, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
+	if err != nil {
+		return err
+	}
+	endpoint, err := c.serve()
+	if err != nil {
+		return errors.Join(err, auto.abandon())
+	}
+	start := time.Now()
+	err = c.read(ctx)
+	var redriveErr error
+	if redriveErr = auto.finish(ctx); err == nil {
+		err = redriveErr
+	}
+	if endpoint != nil {
+		err = errors.Join(err, endpoint.Close())
+	}
+	sum := newSummary(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))
+	if printErr := c.o.print(s, c.cfg, sum); printErr != nil {
+		err = errors.Join(err, printErr)
+	}
+	return c.verdict(sum, err)
+}
+
+// read runs the pipeline until it is to stop, and then stops it.
+func (c *consuming) read(ctx context.Context) error {
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	beside.Go(func() { c.watch(watching) })
+	beside.Go(func() {
+		select {
+		case <-c.stop.soft.Done():
+			fmt.Fprintf(c.log, "stopping: what was read is written, and shards are let go; %s at most\n", c.o.stopTimeout)
+			c.see()
+			c.pipeline.Stop(c.stop.hard)
+		case <-watching.Done():
+		}
+	})
+	err := c.pipeline.Run(context.WithoutCancel(ctx), c.source, c.source)
+	err = errors.Join(err, c.source.Close(c.stop.hard))
+	end()
+	beside.Wait()
+	return err
+}
+
+// serve starts the health endpoint; nil where there is to be none.
+func (c *consuming) serve() (*health.Server, error) {
+	if c.o.health == "off" {
+		return nil, nil
+	}
+	judge := health.NewJudge(health.Options{Patience: patienceOf(c.cfg)})
+	s, err := health.Start(c.o.health, judge, health.SourceFunc(c.facts), func() any { return c.source.Status() })
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(c.log, "health: http://%s/livez, /readyz, /status\n", s.Addr())
+	return s, nil
+}
+
+// patienceOf is how long records may be pending without any of them being finished:
+// longer than sinks wait for more to come.
+func patienceOf(cfg *config.Config) time.Duration {
+	var wait time.Duration
+	for _, s := range cfg.Sinks {
+		wait = max(wait, s.Batch.Linger)
+		if s.Archive != nil {
+			wait = max(wait, s.Archive.Roll.Age)
+		}
+	}
+	return wait + 2*time.Minute
+}
+
+// facts are what the endpoint judges by.
+func (c *consuming) facts(context.Context) (health.Facts, error) {
+	h := c.source.Health()
+	f := health.Facts{Live: h.Live, Ready: h.Ready, Reasons: h.Reasons, Stuck: len(h.Stuck)}
+	if !h.Live {
+		return f, nil // what hangs may hold what the rest asks for
+	}
+	st := c.source.Status()
+	f.Contact, f.Seen, f.Leaving, f.Shards = st.Contact, st.Seen, st.Member.Leaving, len(st.Partitions)
+	for _, p := range st.Partitions {
+		if p.Stopped != "" {
+			f.Stopped++
+		}
+		if p.Behind {
+			f.Behind++
+		}
+	}
+	f.Read, f.Pending = progressOf(c.pipeline.Ledger())
+	f.Finished = f.Read - f.Pending
+	f.Pending = max(f.Pending, st.Member.Pending)
+	return f, nil
+}
+
+// progressOf is how many records were read, and how many of them, at the most in one
+// sink, are not finished.
+func progressOf(l pipeline.Ledger) (read, pending int64) {
+	for _, s := range l.Sinks {
+		pending = max(pending, s.Pending)
+	}
+	return l.Source.Read, pending
+}
+
+// print prints what was done.
+func (o *consumeOptions) print(s streams, cfg *config.Config, sum summary) error {
+	replayed := replayOptions{input: o.input, target: o.target, format: o.format}
+	return replayed.print(s, cfg, sum)
+}
+
+// verdict is the command's error, with the exit code that tells what happened.
+func (c *consuming) verdict(sum summary, err error) error {
+	c.mu.Lock()
+	stopped := c.stopped
+	c.mu.Unlock()
+	hard := context.Cause(c.stop.hard)
+	switch {
+	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
+		return &exitError{exitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err)}
+	case err != nil:
+		return err
+	case !sum.Balanced:
+		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
+	case len(stopped) > 0:
+		return &exitError{exitUnwell, fmt.Errorf("shard %s is read no further (%s), and so are %d others: `tablewake status -c %s %s` shows them", stopped[0].Shard, stopped[0].Stopped, len(stopped)-1, c.cfg.File, c.o.flags())}
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// readPrice is what 100,000 GetRecords calls of the Streams API cost, in dollars: the list
+// price in us-east-1 of streams read request units, of which a call is one. See Amazon
+// DynamoDB's pricing page.
+const readPrice = 0.02
+
+// month is what a month of calls and costs is here.
+const month = 30 * 24 * time.Hour
+
+// callsText is a number of calls and what they cost.
+func callsText(calls float64) string {
+	return fmt.Sprintf("%s GetRecords calls in 30 days, $%.2f", thousands(int64(calls)), calls/100_000*readPrice)
+}
+
+// pollingText says how often shards are asked, and what that comes to at the most.
+func pollingText(p config.Polling) string {
+	idle := float64(month) / float64(p.MaxIdle)
+	text := fmt.Sprintf("polling: a shard without news every %s, which is %s", p.MaxIdle, callsText(idle))
+	if p.CallsPerMonth > 0 {
+		text += fmt.Sprintf("; less often where all consumers together would pass %s", callsText(float64(p.CallsPerMonth)))
+	}
+	return text + " (list price of us-east-1)"
+}
