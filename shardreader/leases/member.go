@@ -22,7 +22,8 @@ type Member struct {
 	// oldest. What is not among them is read up to its newest record.
 	Behind map[string]time.Time
 
-	// Stopped are shards that it reads no further, with why.
+	// Stopped are shards that it reads no further, with why. A table may keep only the
+	// first 1,000 by name, and the beginning of why.
 	Stopped map[string]string
 }
 

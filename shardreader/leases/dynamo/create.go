@@ -145,11 +145,11 @@ func (t *Table) expire(ctx context.Context, s spec, failed error) error {
 	if d := out.TimeToLiveDescription; d != nil && d.TimeToLiveStatus != types.TimeToLiveStatusDisabled && d.TimeToLiveStatus != "" {
 		return nil
 	}
-	_, err = t.o.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+	_, refused := t.o.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName: &s.name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &s.ttl, Enabled: aws.Bool(true)},
 	}, patient)
-	if awserr.Code(err) == "ValidationException" { // another process was first, or it was changed within the hour
-		return nil
+	if awserr.Code(refused) == "ValidationException" { // another process was first, or it was changed within the hour
+		refused = nil
 	}
-	return t.failed(ctx, "UpdateTimeToLive", s.name, err)
+	return t.failed(ctx, "UpdateTimeToLive", s.name, refused)
 }

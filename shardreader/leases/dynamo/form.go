@@ -6,8 +6,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Form is how an application writes new rows. All of them read each other's, but for
-// KCL 1.14 and older, which take rows of another entityType for leases.
+// Form is how an application writes new rows.
 type Form struct {
 	Version Version
 	Streams bool // rows say which stream they are of: KCL's multi-stream mode
@@ -111,11 +110,14 @@ func (f Form) fresh(l leases.Lease) (Item, error) {
 	return row, nil
 }
 
-// isLease tells whether a row is a lease: one without entityType is.
+// isLease tells whether a row is a lease: one without entityType is, as long as it has
+// anything of one.
 func isLease(row Item) bool {
-	v, ok := row[attrEntity]
-	if !ok {
-		return true
+	v, typed := row[attrEntity]
+	if !typed {
+		_, counted := row[attrCounter]
+		_, read := row[attrCheckpoint]
+		return counted || read
 	}
 	s, ok := v.(*types.AttributeValueMemberS)
 	return ok && s.Value == entityLease

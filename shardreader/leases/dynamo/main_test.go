@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -35,7 +36,7 @@ func (w world) another(t *testing.T, o dynamo.Options) *dynamo.Table {
 	if o.Client == nil {
 		o.Client = w.client
 	}
-	o.Table, o.State, o.Pipeline = "leases", "state", "shop"
+	o.Table, o.State, o.Pipeline = "leases", "state", cmp.Or(o.Pipeline, "shop")
 	table, err := dynamo.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -170,12 +171,22 @@ func encodeMember(m leases.Member) Item {
 		stopped := make(Item, len(m.Stopped))
 		shards := slices.Sorted(maps.Keys(m.Stopped))
 		for _, shard := range shards[:min(len(shards), maxStopped)] {
-			why := m.Stopped[shard]
-			stopped[shard] = text(why[:min(len(why), maxWhy)])
+			stopped[shard] = text(cut(m.Stopped[shard], maxWhy))
 		}
 		row[attrStopped] = &types.AttributeValueMemberM{Value: stopped}
 	}
 	return row
+}
+
+// cut is the first runes of s, at most n bytes of them.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 // decodeMember is the member of a row. What is not as it should be is left out: nothing depends on more

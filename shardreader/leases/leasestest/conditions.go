@@ -51,7 +51,7 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 	// Nobody owns it: an owner in the condition is wrong.
 	old = got
 	old.Owner = "a"
-	conflict(t, table.Swap(t.Context(), old, next))
+	same(t, "what is in the way", conflict(t, table.Swap(t.Context(), old, next)).Now, got)
 	next = got
 	next.Owner, next.Counter = "b", 7
 	same(t, "a lease that was taken", swap(t, table, got, next), next)

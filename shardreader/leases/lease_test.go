@@ -1,0 +1,95 @@
+package leases_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+func TestParseCheckpoint(t *testing.T) {
+	for _, c := range []leases.Checkpoint{
+		{}, {Kind: leases.Latest}, {Kind: leases.AtTime}, {Kind: leases.ShardEnd}, leases.After("000042"), leases.After("1234567890123456789012345678901234567890"),
+	} {
+		if got, err := leases.ParseCheckpoint(c.String()); err != nil || got != c {
+			t.Errorf("%s is %+v (%v), want %+v", c, got, err, c)
+		}
+	}
+	for _, bad := range []string{"", "-1", "0x10", "trim_horizon", "42 ", "SHARD_END2"} {
+		if got, err := leases.ParseCheckpoint(bad); err == nil {
+			t.Errorf("%q is %+v", bad, got)
+		}
+	}
+}
+
+// Leases are compared as tables keep them: times to the second, sets without order. Every field counts.
+func TestLease_Equal(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	l := leases.Lease{Shard: "s", Parents: []string{"a", "b"}, From: at}
+	m := leases.Lease{Shard: "s", Parents: []string{"b", "a", "a"}, Children: []string{}, From: at.Add(time.Millisecond).Local()}
+	if !l.Equal(m) || !m.Equal(l) || m.Parents[0] != "b" {
+		t.Errorf("%+v and %+v are not equal", l, m)
+	}
+	for name, change := range map[string]func(*leases.Lease){
+		"Shard":      func(l *leases.Lease) { l.Shard = "x" },
+		"Stream":     func(l *leases.Lease) { l.Stream = "x" },
+		"Owner":      func(l *leases.Lease) { l.Owner = "x" },
+		"Counter":    func(l *leases.Lease) { l.Counter++ },
+		"Checkpoint": func(l *leases.Lease) { l.Checkpoint.Sub++ },
+		"Parents":    func(l *leases.Lease) { l.Parents = []string{"a"} },
+		"Children":   func(l *leases.Lease) { l.Children = []string{"a"} },
+		"Switches":   func(l *leases.Lease) { l.Switches++ },
+		"First":      func(l *leases.Lease) { l.First = "x" },
+		"From":       func(l *leases.Lease) { l.From = time.Time{} },
+		"Time":       func(l *leases.Lease) { l.Time = at },
+		"Wanted":     func(l *leases.Lease) { l.Wanted = "x" },
+		"Pinned":     func(l *leases.Lease) { l.Pinned = "x" },
+		"Load":       func(l *leases.Lease) { l.Load++ },
+		"Opaque":     func(l *leases.Lease) { l.Opaque = "x" },
+	} {
+		other := l.Clone()
+		change(&other)
+		if l.Equal(other) {
+			t.Errorf("another %s, and yet equal", name)
+		}
+	}
+}
+
+func TestMember_Equal(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	m := leases.Member{Worker: "a", Behind: map[string]time.Time{"s": at}}
+	same := leases.Member{Worker: "a", Behind: map[string]time.Time{"s": at.Add(time.Millisecond)}, Stopped: map[string]string{}}
+	if !m.Equal(same) {
+		t.Errorf("%+v and %+v are not equal", m, same)
+	}
+	for name, change := range map[string]func(*leases.Member){
+		"Worker":  func(m *leases.Member) { m.Worker = "x" },
+		"Name":    func(m *leases.Member) { m.Name = "x" },
+		"Beat":    func(m *leases.Member) { m.Beat++ },
+		"Leaving": func(m *leases.Member) { m.Leaving = true },
+		"Leases":  func(m *leases.Member) { m.Leases++ },
+		"Load":    func(m *leases.Member) { m.Load++ },
+		"Calls":   func(m *leases.Member) { m.Calls++ },
+		"Pending": func(m *leases.Member) { m.Pending++ },
+		"Behind":  func(m *leases.Member) { m.Behind["s"] = at.Add(time.Second) },
+		"Stopped": func(m *leases.Member) { m.Stopped = map[string]string{"s": ""} },
+	} {
+		other := m.Clone()
+		change(&other)
+		if m.Equal(other) {
+			t.Errorf("another %s, and yet equal", name)
+		}
+	}
+}
+
+func TestConflict_Error(t *testing.T) {
+	for want, c := range map[string]leases.Conflict{
+		"the lease is gone":                                  {Gone: true},
+		"the lease of shard s is owned by w":                 {Now: leases.Lease{Shard: "s", Owner: "w"}},
+		"the lease of shard s was changed by another worker": {Now: leases.Lease{Shard: "s"}},
+	} {
+		if got := c.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
