@@ -54,20 +54,29 @@ func (t *Table) Check(ctx context.Context) error {
 }
 
 func (t *Table) create(ctx context.Context, s spec) error {
-	if _, err := t.describe(ctx, s); err == nil || !missing(err) {
-		return errors.Join(err, t.expire(ctx, s, err))
+	_, err := t.describe(ctx, s)
+	if missing(err) {
+		if err = t.make(ctx, s); err == nil {
+			err = t.check(ctx, s)
+		}
 	}
+	if err != nil {
+		return err
+	}
+	return t.expire(ctx, s)
+}
+
+func (t *Table) make(ctx context.Context, s spec) error {
 	in := &dynamodb.CreateTableInput{TableName: &s.name, BillingMode: types.BillingModePayPerRequest}
 	for i, k := range s.key {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(k), AttributeType: types.ScalarAttributeTypeS})
 		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k), KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
 	}
 	_, err := t.o.Client.CreateTable(ctx, in, patient)
-	if _, exists := errors.AsType[*types.ResourceInUseException](err); err != nil && !exists { // another process was first, or the answer was lost
-		return t.failed(ctx, "CreateTable", s.name, err)
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists { // another process was first, or the answer was lost
+		return nil
 	}
-	err = t.check(ctx, s)
-	return errors.Join(err, t.expire(ctx, s, err))
+	return t.failed(ctx, "CreateTable", s.name, err)
 }
 
 func missing(err error) bool {
@@ -134,8 +143,8 @@ func (s spec) compare(d *types.TableDescription) error {
 
 // expire enables the TTL of a table that needs one and has none. One on another attribute
 // is left: what should go stays, and does no harm.
-func (t *Table) expire(ctx context.Context, s spec, failed error) error {
-	if s.ttl == "" || failed != nil {
+func (t *Table) expire(ctx context.Context, s spec) error {
+	if s.ttl == "" {
 		return nil
 	}
 	out, err := t.o.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &s.name}, patient)

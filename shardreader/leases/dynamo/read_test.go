@@ -3,9 +3,9 @@ package dynamo_test
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -19,21 +19,17 @@ func TestRead_Large(t *testing.T) {
 	faults := &dynamotest.Faults{}
 	w := open(t, dynamotest.Open(t), faults)
 	const rows = 2100
-	var wg sync.WaitGroup
-	for worker := range 8 {
-		wg.Go(func() {
-			for i := worker; i < rows; i += 8 {
-				r := row(fmt.Sprintf("shard-%05d", i), "w", "1", "42")
-				r["tw_pinned"] = text(strings.Repeat("x", 700)) // so that it is more than a page
-				table := "leases"
-				if _, err := w.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: r}); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
+	for first := 0; first < rows; first += 100 {
+		in := new(dynamodb.TransactWriteItemsInput)
+		for i := first; i < first+100; i++ {
+			r := row(fmt.Sprintf("shard-%05d", i), "w", "1", "42")
+			r["tw_pinned"] = text(strings.Repeat("x", 700)) // so that it is more than a page
+			in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Put: &types.Put{TableName: aws.String("leases"), Item: r}})
+		}
+		if _, err := w.client.TransactWriteItems(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
 	}
-	wg.Wait()
 	for round, most := range []int{3, 4} { // two pages in a row, then two segments
 		before := faults.Calls("Scan")
 		s, err := w.Read(t.Context())

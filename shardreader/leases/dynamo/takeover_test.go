@@ -114,9 +114,10 @@ func (st *story) read(r recorded) {
 	st.check("read")
 }
 
-// swap changes all leases that do not end.
+// swap changes all leases.
 func (st *story) swap(step string, change func(l *leases.Lease)) {
 	st.Helper()
+	want := make(map[string]leases.Lease)
 	for _, old := range st.leases() {
 		next := old.Clone()
 		change(&next)
@@ -124,12 +125,13 @@ func (st *story) swap(step string, change func(l *leases.Lease)) {
 		if err := st.Swap(st.Context(), old, next); err != nil {
 			st.Fatalf("%s: %v", step, err)
 		}
-		want := next
-		i := slices.IndexFunc(st.leases(), func(l leases.Lease) bool { return l.Shard == old.Shard })
-		got := st.leases()[i]
-		want.Switches = got.Switches
-		if !got.Equal(want) {
-			st.Errorf("%s: the lease is\n%+v, want\n%+v", step, got, want)
+		want[next.Shard] = next
+	}
+	for _, got := range st.leases() {
+		next := want[got.Shard]
+		next.Switches = got.Switches
+		if !got.Equal(next) {
+			st.Errorf("%s: the lease is\n%+v, want\n%+v", step, got, next)
 		}
 	}
 	st.check(step)
