@@ -134,8 +134,9 @@ type Gap struct {
 	Before string // sequence number of the first record behind it; "" while that is not known
 	Whole  bool   // the rest of the shard is gone, not only its oldest part
 
-	// UnknownExtent: nobody knows whether there was anything to lose. A shard is
-	// there whose parent is gone and was never read to its end by this fleet.
+	// UnknownExtent: nobody knows whether there was anything to lose. The shard is gone,
+	// and it was not read to its end; or it is there, and its parent is gone and was
+	// never read to its end by this fleet.
 	UnknownExtent bool
 
 	From, To int64 // creation times of the records beside it, Unix seconds; 0 where they are not known

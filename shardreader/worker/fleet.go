@@ -133,6 +133,18 @@ func (w *Worker) look() {
 	})})
 }
 
+// afterLook does f once the table was read by a call that begins after this one.
+func (w *Worker) afterLook(f func()) {
+	w.awaited = append(w.awaited, awaited{w.now, f})
+	w.look()
+}
+
+// awaited is what waits for a look.
+type awaited struct {
+	since time.Duration
+	do    func()
+}
+
 func (w *Worker) lookIn(d time.Duration) {
 	w.lookNo++
 	no := w.lookNo
@@ -156,6 +168,15 @@ func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 	if w.leaving {
 		w.letGo()
 		return
+	}
+	waiting := w.awaited
+	w.awaited = nil
+	for _, a := range waiting {
+		if sent < a.since {
+			w.awaited = append(w.awaited, a)
+			continue
+		}
+		a.do()
 	}
 	w.adopt()
 	w.handOver()

@@ -36,7 +36,7 @@ func (w *Worker) vanished(p *part) {
 		return
 	}
 	g := w.gapOf(p)
-	g.Whole = true
+	g.Whole, g.UnknownExtent = true, true
 	w.noteGap(p, g, func() {
 		w.tell(slog.LevelError, "records were lost: a shard disappeared before it was read to its end", gapAttrs(g)...)
 		if w.o.OnGap == Stop {

@@ -273,7 +273,9 @@ func (w *Worker) syncStream(st *stream, start Start, done func(drained bool, err
 		case err != nil:
 			done(false, err)
 		default:
-			w.applyPlan(st, w.planOf(st.arn, l, st.begun != 1, start), done)
+			// Leases as they are now, not as they were before the listing: what others made since
+			// must not be missed.
+			w.afterLook(func() { w.applyPlan(st, w.planOf(st.arn, l, st.begun != 1, start), done) })
 		}
 	})
 }

@@ -32,6 +32,7 @@ type Worker struct {
 	seenOnce bool
 	looking  bool
 	lookNo   int // of the timer of the next look
+	awaited  []awaited
 
 	// Its own life.
 	beat      int64
