@@ -2,6 +2,7 @@ package leases
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ type Lease struct {
 
 	First string    // sequence number at which the shard starts, as it was listed; own
 	From  time.Time // records created before it are passed over, while the checkpoint is Latest or AtTime; own
-	Time  time.Time // creation time of the record at the checkpoint, to the second; own
+	Time  time.Time // creation time of the record at the checkpoint, to the second: written with it, and changed only so; own
 
 	Wanted string  // the worker that asks the owner to hand the lease over; own
 	Pinned string  // name of the workers that should read it, whatever the balance; own
@@ -58,7 +59,16 @@ func (l Lease) Equal(m Lease) bool {
 func (l Lease) stored() Lease {
 	l.Parents, l.Children = set(l.Parents), set(l.Children)
 	l.From, l.Time = second(l.From), second(l.Time)
+	l.Load = finite(l.Load)
 	return l
+}
+
+// finite is f, or 0 where it is none of the numbers that every store can hold.
+func finite(f float64) float64 {
+	if a := math.Abs(f); a > 1e-90 && a < 1e90 {
+		return f
+	}
+	return 0
 }
 
 // set is a sorted copy without what comes twice; nil where it is empty.

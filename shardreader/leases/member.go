@@ -35,7 +35,8 @@ func (m Member) Clone() Member {
 
 // Equal tells whether m and n are the same, times to the second.
 func (m Member) Equal(n Member) bool {
-	behind := maps.EqualFunc(m.Behind, n.Behind, func(a, b time.Time) bool { return second(a).Equal(second(b)) })
+	m, n = m.stored(), n.stored()
+	behind := maps.EqualFunc(m.Behind, n.Behind, time.Time.Equal)
 	return behind && maps.Equal(m.Stopped, n.Stopped) &&
 		m.Worker == n.Worker && m.Name == n.Name && m.Beat == n.Beat && m.Leaving == n.Leaving &&
 		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending
@@ -44,6 +45,7 @@ func (m Member) Equal(n Member) bool {
 // stored is m as a table keeps it.
 func (m Member) stored() Member {
 	m = m.Clone()
+	m.Load, m.Calls = finite(m.Load), finite(m.Calls)
 	for shard, t := range m.Behind {
 		m.Behind[shard] = second(t)
 	}

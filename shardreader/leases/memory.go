@@ -168,7 +168,7 @@ func (l Lease) changed(old, next Lease) Lease {
 	if !old.From.Equal(next.From) {
 		l.From = next.From
 	}
-	if !old.Time.Equal(next.Time) {
+	if !old.Time.Equal(next.Time) || old.Checkpoint != next.Checkpoint {
 		l.Time = next.Time
 	}
 	change(&l.Stream, old.Stream, next.Stream)

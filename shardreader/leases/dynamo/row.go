@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +56,11 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
+// decimal is f as an N, which holds neither infinities nor what an average decays to.
 func decimal(f float64) types.AttributeValue {
+	if a := math.Abs(f); !(a > 1e-100 && a < 1e100) {
+		f = 0
+	}
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
 }
 
@@ -77,8 +82,8 @@ func encode(l leases.Lease) Item {
 			row[name] = &types.AttributeValueMemberSS{Value: slices.Compact(ids)}
 		}
 	}
-	if l.Load != 0 {
-		row[attrThroughput] = decimal(l.Load / 1024)
+	if load := decimal(l.Load / 1024); !equal(load, decimal(0)) {
+		row[attrThroughput] = load
 	}
 	if !l.From.IsZero() {
 		row[attrFrom] = number(l.From.Unix())

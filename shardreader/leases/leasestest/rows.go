@@ -2,6 +2,7 @@ package leasestest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -188,4 +189,19 @@ func membersAreWhole(t *testing.T, table leases.Table) {
 	leave("nobody")
 	beat(a) // one that was believed dead
 	expect(a, b)
+}
+
+// An average that decays, or one over no time at all, is no reason to fail.
+func oddNumbers(t *testing.T, table leases.Table) {
+	for i, f := range []float64{1e-200, 5e-324, math.Inf(1), math.NaN(), 1e300, 0.1, 1e-9} {
+		l := leases.Lease{Shard: fmt.Sprint("s", i), Load: f}
+		got := create(t, table, l)
+		same(t, fmt.Sprint("a lease of load ", f), got, l)
+		next := got
+		next.Load, next.Counter = 1/f, 1
+		same(t, fmt.Sprint("a lease of load ", 1/f), swap(t, table, got, next), next)
+		if err := table.Beat(t.Context(), leases.Member{Worker: l.Shard, Load: f, Calls: 1 / f}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

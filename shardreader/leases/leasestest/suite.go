@@ -28,6 +28,8 @@ func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 		"OneReserveWins":       oneReserveWins,
 		"OneCreateWins":        oneCreateWins,
 		"BesideEachOther":      besideEachOther,
+		"AsMemory":             asMemory,
+		"OddNumbers":           oddNumbers,
 		"CallersKeepTheirs":    callersKeepTheirs,
 		"Cancelled":            cancelledCallSaysSo,
 	} {

@@ -1,0 +1,142 @@
+package leasestest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// asMemory has the table and a [leases.Memory] do the same, at random: what they answer and
+// what they hold is the same after each call.
+func asMemory(t *testing.T, table leases.Table) {
+	for seed := range uint64(3) {
+		m := &pair{t: t, table: table, model: leases.NewMemory(read(t, table)), dice: rand.New(rand.NewPCG(seed, 1))}
+		for step := range 60 {
+			if what := m.step(); t.Failed() {
+				t.Fatalf("seed %d, step %d: %s", seed, step, what)
+			}
+		}
+	}
+}
+
+type pair struct {
+	t     *testing.T
+	table leases.Table
+	model *leases.Memory
+	dice  *rand.Rand
+	known []leases.Lease // as they were at some time: also what is out of date
+}
+
+func (p *pair) pick(from ...string) string { return from[p.dice.IntN(len(from))] }
+
+func (p *pair) set() []string {
+	return []string{"shard-0", "shard-1", "shard-2"}[:p.dice.IntN(4)]
+}
+
+// random is a lease with anything in it.
+func (p *pair) random(old leases.Lease) leases.Lease {
+	l := old
+	for range 1 + p.dice.IntN(4) {
+		switch p.dice.IntN(11) {
+		case 0:
+			l.Owner = p.pick("", "a", "b")
+		case 1:
+			l.Checkpoint, _ = leases.ParseCheckpoint(p.pick("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "SHARD_END", "1", "22", "333"))
+		case 2:
+			l.Parents = p.set()
+		case 3:
+			l.Children = p.set()
+		case 4:
+			l.First = p.pick("", "1", "2")
+		case 5:
+			l.From = time.Unix(int64(p.dice.IntN(3)), 0)
+		case 6:
+			l.Time = time.Unix(int64(p.dice.IntN(3)), 0)
+			l.Checkpoint = leases.After(fmt.Sprint(4444 + p.dice.IntN(100))) // it is of a checkpoint
+		case 7:
+			l.Wanted = p.pick("", "a", "b")
+		case 8:
+			l.Pinned = p.pick("", "x")
+		case 9:
+			l.Load = float64(p.dice.IntN(3)) / 3
+		case 10:
+			l.Stream = p.pick("", "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.000")
+		}
+	}
+	if l.Checkpoint == old.Checkpoint {
+		l.Time = old.Time
+	}
+	return l
+}
+
+// step does something in both, and says what.
+func (p *pair) step() string {
+	ctx := p.t.Context()
+	switch p.dice.IntN(8) {
+	case 0:
+		l := p.random(leases.Lease{Shard: p.pick("shard-0", "shard-1", "shard-2"), Counter: int64(p.dice.IntN(3))})
+		p.same(p.table.Create(ctx, l), p.model.Create(ctx, l))
+		return fmt.Sprintf("Create %+v", l)
+	case 1:
+		old, ok := p.old()
+		if !ok {
+			return "nothing"
+		}
+		p.same(p.table.Delete(ctx, old), p.model.Delete(ctx, old))
+		return fmt.Sprintf("Delete %+v", old)
+	case 2:
+		m := leases.Member{Worker: p.pick("a", "b"), Beat: p.dice.Int64N(9), Leaving: p.dice.IntN(2) == 0}
+		p.same(p.table.Beat(ctx, m), p.model.Beat(ctx, m))
+		return fmt.Sprintf("Beat %+v", m)
+	case 3:
+		worker := p.pick("a", "b")
+		p.same(p.table.Leave(ctx, worker), p.model.Leave(ctx, worker))
+		return "Leave " + worker
+	default:
+		old, ok := p.old()
+		if !ok {
+			return "nothing"
+		}
+		next := p.random(old)
+		if next.Owner != old.Owner || next.Checkpoint != old.Checkpoint {
+			next.Counter++
+		}
+		p.same(p.table.Swap(ctx, old, next), p.model.Swap(ctx, old, next))
+		return fmt.Sprintf("Swap\n%+v to\n%+v", old, next)
+	}
+}
+
+// old is a lease as somebody may know it.
+func (p *pair) old() (leases.Lease, bool) {
+	p.known = append(p.known, read(p.t, p.table).Leases...)
+	if len(p.known) == 0 {
+		return leases.Lease{}, false
+	}
+	return p.known[max(0, len(p.known)-1-p.dice.IntN(6))], true
+}
+
+// same compares answers, and all that both hold.
+func (p *pair) same(got, want error) {
+	p.t.Helper()
+	a, refused := leases.AsConflict(got)
+	b, too := leases.AsConflict(want)
+	switch {
+	case refused != too || !refused && (got != nil || want != nil):
+		p.t.Errorf("the answer is %v, want %v", got, want)
+	case refused && (a.Gone != b.Gone || !p.alike(a.Now, b.Now)):
+		p.t.Errorf("the conflict is\n%+v, want\n%+v", a, b)
+	}
+	is, must := read(p.t, p.table), read(p.t, p.model)
+	if !slices.EqualFunc(is.Leases, must.Leases, p.alike) || !slices.EqualFunc(is.Members, must.Members, leases.Member.Equal) {
+		p.t.Errorf("it holds\n%+v, want\n%+v", is, must)
+	}
+}
+
+func (p *pair) alike(a, b leases.Lease) bool {
+	a.Opaque, b.Opaque = "", ""
+	return a.Equal(b)
+}
