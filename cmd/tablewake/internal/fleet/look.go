@@ -55,7 +55,7 @@ type ProblemKind string
 // The kinds of problems.
 const (
 	StoppedShard ProblemKind = "stopped_shard"  // a shard is read no further
-	SilentMember ProblemKind = "silent_member"  // a consumer shows no sign of life
+	SilentMember ProblemKind = "silent_member"  // a consumer that has shards shows no sign of life
 	NoOwner      ProblemKind = "no_owner"       // a shard that could be read is read by nobody
 	LossNear     ProblemKind = "loss_near"      // what is unread will be lost soon
 	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
@@ -69,6 +69,7 @@ type Consumer struct {
 	Name          string  `json:"name"`
 	Alive         bool    `json:"alive"`
 	SilentSeconds float64 `json:"silent_seconds,omitempty"` // how long its beat was seen to stand still
+	Gone          bool    `json:"gone"`                     // it is silent, and others have all that it had
 	Leaving       bool    `json:"leaving"`
 	Shards        int     `json:"shards"`
 	Behind        int     `json:"behind"` // shards whose newest record it has not read yet; 200 at most

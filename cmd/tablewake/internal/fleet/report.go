@@ -61,11 +61,12 @@ func (r *Report) waiting() (n int) {
 
 func (r *Report) consumer(l *Look, m leases.Member) {
 	silent, is := l.Silent[m.Worker]
+	gone := is && !slices.ContainsFunc(l.Leases.Leases, func(lease leases.Lease) bool { return lease.Owner == m.Worker && !lease.Ended() })
 	r.Consumers = append(r.Consumers, Consumer{
-		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !is, SilentSeconds: silent.Seconds(), Leaving: m.Leaving,
+		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !is, SilentSeconds: silent.Seconds(), Gone: gone, Leaving: m.Leaving,
 		Shards: m.Leases, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.Calls,
 	})
-	if is {
+	if is && !gone {
 		r.problem(SilentMember, m.Worker, "others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
 			"consumer %s shows no sign of life: its beat stood still for %s", m.Worker, Age(silent))
 	}

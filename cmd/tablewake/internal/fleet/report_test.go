@@ -112,8 +112,12 @@ func TestReport_Problems(t *testing.T) {
 		change func(*fleet.Look)
 		want   string
 	}{
-		"nothing is wrong":                {func(*fleet.Look) {}, ""},
-		"a consumer is silent":            {func(l *fleet.Look) { l.Silent = map[string]time.Duration{"task-2-y": time.Minute} }, "silent_member task-2-y, no_owner shard-c"},
+		"nothing is wrong":     {func(*fleet.Look) {}, ""},
+		"a consumer is silent": {func(l *fleet.Look) { l.Silent = map[string]time.Duration{"task-2-y": time.Minute} }, "silent_member task-2-y, no_owner shard-c"},
+		"a consumer died long ago": {func(l *fleet.Look) {
+			l.Leases.Members = append(l.Leases.Members, leases.Member{Worker: "old"})
+			l.Silent = map[string]time.Duration{"old": time.Minute}
+		}, ""},
 		"a lease is free":                 {func(l *fleet.Look) { l.Leases.Leases[2].Owner = "" }, "no_owner shard-c"},
 		"an owner is another application": {func(l *fleet.Look) { l.Leases.Leases[2].Owner = "kcl" }, "no_owner shard-c"},
 		"a free lease is about to lose":   {func(l *fleet.Look) { l.Leases.Leases[2].Owner, l.Leases.Leases[2].Time = "", ago(23*time.Hour) }, "loss_near shard-c, no_owner shard-c"},

@@ -64,6 +64,8 @@ func (r Report) writeConsumers(out *printer) {
 	for _, c := range r.Consumers {
 		state := "alive"
 		switch {
+		case c.Gone:
+			state = "gone"
 		case !c.Alive:
 			state = "SILENT for " + Age(time.Duration(c.SilentSeconds*float64(time.Second)))
 		case c.Leaving:

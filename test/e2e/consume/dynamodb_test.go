@@ -1,0 +1,117 @@
+package consume
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// A real table with a real stream: one consumer reads its only shard, dies, and the
+// other one goes on.
+func TestDynamoDBStream(t *testing.T) {
+	w := newWorld(t, "consume-source", "", ", emulator: dynamodb-local")
+	w.streams = w.dynamo
+	w.createSource(t, "consume-source")
+	var writer sync.WaitGroup
+	stop := make(chan struct{})
+	writer.Go(func() { w.write(t, "consume-source", stop) })
+	t.Cleanup(writer.Wait)
+
+	first := w.start(t, "task-1", w.dynamo)
+	first.reads(t)
+	second := w.start(t, "task-2", w.dynamo)
+	second.says(t, "health: http")
+	sometime(2 * time.Second)
+	first.kill(t)
+	second.reads(t)
+	first = w.start(t, "task-1", w.dynamo)
+	sometime(2 * time.Second)
+	second.stop(t)
+	first.reads(t)
+
+	close(stop)
+	writer.Wait()
+	w.converge(t, func() []item { return w.source(t, "consume-source") })
+	w.look(t, 0, "status")
+	first.stop(t)
+}
+
+// createSource makes a table with a stream of both images.
+func (w *world) createSource(t *testing.T, name string) {
+	t.Helper()
+	_, err := w.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("PK"), AttributeType: types.ScalarAttributeTypeS}, {AttributeName: aws.String("SK"), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("SK"), KeyType: types.KeyTypeRange},
+		},
+		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if _, err := w.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// write puts and deletes items until it is told to stop.
+func (w *world) write(t *testing.T, table string, stop <-chan struct{}) {
+	r := rand.New(rand.NewPCG(1, 1))
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-stop:
+			return
+		case <-t.Context().Done():
+			return
+		case <-tick.C:
+		}
+		text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+		key := map[string]types.AttributeValue{"PK": text(fmt.Sprintf("item#%d", r.IntN(50))), "SK": text("order")}
+		if r.IntN(10) == 0 {
+			if _, err := w.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key}); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		key["Status"] = text([]string{"open", "paid", "shipped"}[r.IntN(3)])
+		key["Customer"] = text(fmt.Sprintf("c%d", r.IntN(8)))
+		key["Total"] = &types.AttributeValueMemberN{Value: fmt.Sprintf("%d.%02d", r.IntN(1000), r.IntN(100))}
+		key["Write"] = &types.AttributeValueMemberN{Value: fmt.Sprint(n)}
+		if _, err := w.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: key}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// source is what a table holds.
+func (w *world) source(t *testing.T, name string) []item {
+	t.Helper()
+	var items []item
+	pages := dynamodb.NewScanPaginator(w.client, &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range page.Items {
+			items = append(items, item{plain(i["PK"]), plain(i["SK"]), plain(i["Status"]), plain(i["Customer"]), plain(i["Total"]), plain(i["Write"])})
+		}
+	}
+	return items
+}

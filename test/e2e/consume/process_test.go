@@ -1,0 +1,173 @@
+package consume
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is a `tablewake consume`.
+type process struct {
+	name    string
+	cmd     *exec.Cmd
+	out     bytes.Buffer
+	log     *buffer
+	done    chan struct{} // closed when it has ended
+	started time.Time
+}
+
+// buffer is what a process writes while it is read.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// start starts a consumer of that name whose tables are at an endpoint. It does not
+// outlive the test, and its log is shown where the test fails.
+func (w *world) start(t *testing.T, name, dynamo string, args ...string) *process {
+	t.Helper()
+	p := &process{name: name, log: &buffer{}, done: make(chan struct{}), started: time.Now()}
+	args = append([]string{"consume", "-c", w.config, "--live", "--create", "--health", "127.0.0.1:0", "--worker", name, "-o", "json"}, args...)
+	p.cmd = exec.Command(tablewake, args...)
+	p.cmd.Env = w.environment(dynamo)
+	p.cmd.Stdout, p.cmd.Stderr = &p.out, p.log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.done)
+		_ = p.cmd.Wait() // its exit code is looked at
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.done
+		if t.Failed() {
+			text := p.log.String()
+			t.Logf("log of %s:\n%s", p.name, text[max(0, len(text)-6000):])
+		}
+	})
+	return p
+}
+
+// signal sends a signal.
+func (p *process) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatalf("%v to %s: %v", s, p.name, err)
+	}
+}
+
+// kill ends it at once, as a machine that dies does.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	p.signal(t, syscall.SIGKILL)
+	<-p.done
+}
+
+// ledger is what a consumer counted, as far as it is asserted.
+type ledger struct {
+	Records  int64
+	Balanced bool
+}
+
+// stop stops it softly, which must succeed, and reads what it counted.
+func (p *process) stop(t *testing.T) ledger {
+	t.Helper()
+	p.signal(t, syscall.SIGTERM)
+	p.ended(t)
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Fatalf("%s ended with %d after SIGTERM", p.name, code)
+	}
+	var l ledger
+	if err := json.Unmarshal(p.out.Bytes(), &l); err != nil {
+		t.Fatalf("%s wrote %q: %v", p.name, p.out.String(), err)
+	}
+	if !l.Balanced {
+		t.Errorf("the ledgers of %s do not balance: %s", p.name, p.out.String())
+	}
+	return l
+}
+
+// ended waits for its end.
+func (p *process) ended(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		t.Fatalf("%s does not end", p.name)
+	}
+}
+
+// says waits until its log holds a text.
+func (p *process) says(t *testing.T, text string) {
+	t.Helper()
+	until(t, fmt.Sprintf("%s says %q", p.name, text), func() bool { return strings.Contains(p.log.String(), text) })
+}
+
+// reads waits until it reads shards, and is ready.
+func (p *process) reads(t *testing.T) {
+	t.Helper()
+	until(t, p.name+" reads", func() bool {
+		_, rest, _ := strings.Cut(p.log.String(), "health: http://")
+		address, _, listens := strings.Cut(rest, "/livez")
+		if !listens {
+			return false
+		}
+		r, err := http.Get("http://" + address + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer r.Body.Close()
+		var verdict struct {
+			Ready  bool
+			Shards int
+		}
+		return json.NewDecoder(r.Body).Decode(&verdict) == nil && verdict.Ready && verdict.Shards > 0
+	})
+}
+
+// until waits until something is so.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited %v in vain: %s", patience, what)
+		}
+	}
+}
+
+// look runs a command that looks at the consumers, and expects its exit code.
+func (w *world) look(t *testing.T, code int, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), tablewake, append(args, "-c", w.config, "--live")...)
+	cmd.Env = w.environment(w.dynamo)
+	out, err := cmd.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || !exit.Exited()) {
+		t.Fatal(err)
+	}
+	if is := cmd.ProcessState.ExitCode(); is != code {
+		t.Fatalf("tablewake %s: exit code %d, want %d\n%s", strings.Join(args, " "), is, code, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,39 @@
+package consume
+
+import (
+	"testing"
+)
+
+// A deployment: one consumer after the other is stopped and started anew while the
+// table is written and its stream splits. Nothing is lost, and nothing is read twice.
+func TestRollingRestart(t *testing.T) {
+	s := startStream(t, "-table", "shop", "-shards", "12")
+	w := newWorld(t, "shop", s.endpoint, "")
+	s.do(t, "POST", "/admin/write", map[string]any{"records": 600, "keys": 60, "rate": 40, "deletes": 0.1}, nil)
+	s.do(t, "POST", "/admin/split", map[string]any{"every": "1s", "times": 10}, nil)
+
+	var read int64
+	fleet := []*process{w.start(t, "task-1", w.dynamo), w.start(t, "task-2", w.dynamo)}
+	for _, p := range fleet {
+		p.reads(t)
+	}
+	for i, p := range fleet {
+		read += p.stop(t).Records
+		fleet[i] = w.start(t, p.name, w.dynamo)
+		fleet[i].reads(t)
+	}
+	until(t, "all is written", func() bool { return s.stats(t).Running == 0 })
+	w.converge(t, func() []item { return s.items(t) })
+	w.look(t, 0, "status")
+	for _, p := range fleet {
+		read += p.stop(t).Records
+	}
+	st := s.stats(t)
+	if read != int64(st.Records) {
+		t.Errorf("%d records were read of %d that were written: a stop that is asked for repeats nothing, and loses nothing", read, st.Records)
+	}
+	if st.Peak["DescribeStream"] > 10 {
+		t.Errorf("%d DescribeStream calls in a second", st.Peak["DescribeStream"])
+	}
+	w.look(t, 6, "status") // nobody reads any more
+}

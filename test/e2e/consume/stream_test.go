@@ -1,0 +1,98 @@
+package consume
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// stream is a streamserver in a process of its own.
+type stream struct {
+	endpoint string
+	http     *http.Client
+}
+
+// startStream starts one; it ends with the test.
+func startStream(t *testing.T, args ...string) *stream {
+	t.Helper()
+	cmd := exec.Command(streamserver, args...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &stream{strings.TrimSpace(line), &http.Client{Transport: transport}}
+}
+
+// do asks the server for something, and reads the answer into out unless it is nil.
+func (s *stream) do(t *testing.T, method, path string, in, out any) {
+	t.Helper()
+	b, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, s.endpoint+path, bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	answer, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s, %v: %s", method, path, r.Status, err, answer)
+	}
+	if out != nil {
+		if err := json.Unmarshal(answer, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+type stats struct {
+	Records, Running int
+	Calls, Peak      map[string]int
+}
+
+func (s *stream) stats(t *testing.T) (st stats) {
+	t.Helper()
+	s.do(t, http.MethodGet, "/admin/stats", nil, &st)
+	return st
+}
+
+// items are those of the table.
+func (s *stream) items(t *testing.T) []item {
+	t.Helper()
+	var raw []json.RawMessage
+	s.do(t, http.MethodGet, "/admin/table", nil, &raw)
+	items := make([]item, len(raw))
+	for i, r := range raw {
+		items[i] = itemOf(t, r)
+	}
+	return items
+}
