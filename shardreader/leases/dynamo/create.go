@@ -42,15 +42,16 @@ func (t *Table) CreateTables(ctx context.Context) error {
 	return t.Check(ctx)
 }
 
-// Check waits until both tables are active. The error is fatal where one is missing or
-// has another key.
+// Check waits until both tables are active, and finds out the lease table's [Form]. The error is fatal
+// where one is missing or has another key, and where a lease cannot be read.
 func (t *Table) Check(ctx context.Context) error {
 	for _, s := range t.specs() {
 		if err := t.check(ctx, s); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := t.known(ctx)
+	return err
 }
 
 func (t *Table) create(ctx context.Context, s spec) error {

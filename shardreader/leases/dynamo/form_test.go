@@ -78,6 +78,10 @@ func TestForm_Streams(t *testing.T) {
 	}
 	// Another process finds out by itself, whatever it was told.
 	fresh := w.another(t, dynamo.Options{})
+	if err := fresh.Check(t.Context()); err != nil || fresh.Form() != table.Form() {
+		t.Errorf("another process finds %s (%v)", fresh.Form(), err)
+	}
+	fresh = w.another(t, dynamo.Options{})
 	if err := fresh.Delete(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func New(o Options) (*Table, error) {
 	return &Table{o: o, form: Form{Streams: o.Streams}}, nil
 }
 
-// Form is how new rows are written, by the last Read.
+// Form is how new rows are written, by the last Read; before it, by [Table.Check].
 func (t *Table) Form() Form {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -125,7 +125,12 @@ func (t *Table) Beat(ctx context.Context, m leases.Member) error {
 	t.mu.Lock()
 	due := time.Since(t.written) >= beatEvery
 	t.mu.Unlock()
-	return t.do(ctx, due, func() error { return t.rows.Beat(ctx, m) })
+	beat := func() error { return t.rows.Beat(ctx, m) }
+	if due {
+		return t.do(ctx, true, beat)
+	}
+	_, err := t.apply(ctx, false, beat)
+	return err
 }
 
 // Leave implements [leases.Table].
@@ -135,7 +140,7 @@ func (t *Table) Leave(ctx context.Context, worker string) error {
 
 // Reserve implements [leases.Table].
 func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
-	err = t.do(ctx, false, func() error {
+	_, err = t.apply(ctx, false, func() error {
 		count, ok, err = t.rows.Reserve(ctx, quota, seen)
 		return err
 	})
@@ -198,24 +203,28 @@ func (t *Table) Close() error {
 // do executes f, and returns when all that f could see is on disk: an answer that a crash
 // takes back is none. A change is one more thing to write.
 func (t *Table) do(ctx context.Context, change bool, f func() error) error {
-	if ctx.Err() != nil {
-		return pipeline.Transient(context.Cause(ctx))
-	}
-	t.mu.Lock()
-	if t.closed {
-		t.mu.Unlock()
-		return t.isClosed()
-	}
-	err := f()
-	if change && err == nil {
-		t.changed++
-	}
-	want := t.changed
-	t.mu.Unlock()
+	want, err := t.apply(ctx, change, f)
 	if failed := t.durable(ctx, want); failed != nil {
 		return failed
 	}
 	return err
+}
+
+// apply executes f, and returns how many changes there are by then.
+func (t *Table) apply(ctx context.Context, change bool, f func() error) (changes int64, err error) {
+	if ctx.Err() != nil {
+		return 0, pipeline.Transient(context.Cause(ctx))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return 0, t.isClosed()
+	}
+	err = f()
+	if change && err == nil {
+		t.changed++
+	}
+	return t.changed, err
 }
 
 func (t *Table) isClosed() error { return pipeline.Fatal(errors.New(t.path + " is closed")) }

@@ -117,6 +117,13 @@ func TestFailingDisk(t *testing.T) {
 		if _, err := table.Read(t.Context()); !errors.Is(err, syscall.EIO) {
 			t.Errorf("what is not on disk is read: %v", err)
 		}
+		// What is in memory alone goes on.
+		if err := table.Beat(t.Context(), leases.Member{Worker: "w"}); err != nil {
+			t.Error(err)
+		}
+		if _, ok, err := table.Reserve(t.Context(), "q", 0); !ok || err != nil {
+			t.Errorf("%v (%v)", ok, err)
+		}
 		d.fails = nil
 		c, ok := leases.AsConflict(table.Create(t.Context(), l))
 		if !ok || !c.Did(l) {
