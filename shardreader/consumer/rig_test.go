@@ -31,6 +31,8 @@ type rig struct {
 	server *streamtest.Server
 	table  *leasestest.Table
 
+	tasks []*task
+
 	mu    sync.Mutex
 	gaps  []worker.Gap
 	story strings.Builder
@@ -105,7 +107,7 @@ type task struct {
 type options struct {
 	consumer.Options
 	pipeline pipeline.Options
-	table    func(leases.Table) leases.Table
+	source   func(*task) pipeline.Source // Default: the consumer
 }
 
 // task starts a consumer that writes to sink.
@@ -131,7 +133,15 @@ func (r *rig) task(id string, sink pipeline.Sink, set ...func(*options)) *task {
 	}
 	ctx, stop := context.WithCancel(r.t.Context())
 	k := &task{rig: r, c: c, p: p, stop: stop, ran: make(chan error, 1)}
-	go func() { k.ran <- p.Run(ctx, c, c) }()
+	src := pipeline.Source(c)
+	if o.source != nil {
+		src = o.source(k)
+	}
+	go func() {
+		k.ran <- p.Run(ctx, src, src.(pipeline.Committer))
+		close(k.ran)
+	}()
+	r.tasks = append(r.tasks, k)
 	return k
 }
 
@@ -162,8 +172,17 @@ func (r *rig) leases() map[string]leases.Lease {
 	return ls
 }
 
-// tell shows the story when something is wrong.
+// tell ends what a test that failed left behind, and shows the story.
 func (r *rig) tell() {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, k := range r.tasks {
+		k.stop()
+		k.p.Stop(now)
+		for range k.ran {
+		}
+		_ = k.c.Close(now)
+	}
 	if r.t.Failed() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -184,10 +203,12 @@ func item(key string, n int) string {
 	return fmt.Sprintf(`{"PK":{"S":%q},"SK":{"S":"-"},"n":{"N":"%d"}}`, key, n)
 }
 
-// put writes an item.
-func (r *rig) put(key string, n int) {
+// put writes an item, and tells in which shard the record is.
+func (r *rig) put(key string, n int) (shard string) {
 	r.t.Helper()
-	if _, err := r.server.Table("shop").Put(item(key, n)); err != nil {
+	w, err := r.server.Table("shop").Put(item(key, n))
+	if err != nil {
 		r.t.Fatal(err)
 	}
+	return w.Shard
 }

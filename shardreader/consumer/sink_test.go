@@ -3,7 +3,6 @@ package consumer_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -39,7 +38,10 @@ func (s *store) Write(ctx context.Context, ds []pipeline.Delivery) error {
 			continue
 		}
 		s.versions[c.Key] = c.Version
-		s.items[c.Key] = string(c.New.AppendDynamoDBJSON(nil))
+		s.items[c.Key] = ""
+		if c.New.Exists() {
+			s.items[c.Key] = string(c.New.AppendDynamoDBJSON(nil))
+		}
 	}
 	return nil
 }
@@ -64,7 +66,7 @@ func (s *store) state() []string {
 	defer s.mu.Unlock()
 	var all []string
 	for _, image := range s.items {
-		if !strings.HasPrefix(image, "{}") && image != "" {
+		if image != "" {
 			all = append(all, image)
 		}
 	}

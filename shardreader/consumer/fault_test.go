@@ -1,0 +1,238 @@
+package consumer_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// until waits, a minute at most, for something to be true.
+func (r *rig) until(what string, ok func() bool) {
+	r.t.Helper()
+	for range 6000 {
+		if ok() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	r.t.Fatalf("after a minute: not %s", what)
+}
+
+func (s *store) seenAre(n int) func() bool {
+	return func() bool {
+		seen, _ := s.count()
+		return seen == n
+	}
+}
+
+// hooked is an API whose GetRecords is the test's.
+type hooked struct {
+	shardreader.API
+	records func(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error)
+}
+
+func (h hooked) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+	return h.records(ctx, q)
+}
+
+func TestConsumer_PanicsAndHangingCallsAreTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, streamtest.Options{})
+		defer r.tell()
+		r.server.AddStream("shop")
+		r.put("a", 1)
+		s := newStore()
+		calls := make(chan int, 1)
+		calls <- 0
+		forever := make(chan struct{})
+		k := r.task("a", s, func(o *options) {
+			o.CallTimeout = 3 * time.Second
+			o.API = hooked{r.server, func(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+				n := <-calls
+				calls <- n + 1
+				switch n {
+				case 0:
+					panic("at first")
+				case 1:
+					<-ctx.Done()
+					return pipeline.Answer{}, context.Cause(ctx)
+				case 2:
+					<-forever // deaf to its context
+				}
+				return r.server.GetRecords(ctx, q)
+			}}
+		})
+		start := time.Now()
+		r.until("read", s.seenAre(1))
+		if took := time.Since(start); took < 6*time.Second || took > 9*time.Second {
+			t.Errorf("a panic and two calls that hang took %v", took)
+		}
+		close(forever)
+		if err := k.end(); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(r.story.String(), "panicked") || !strings.Contains(r.story.String(), "fault_test.go") {
+			t.Error("the panic and its trace are not in the log")
+		}
+	})
+}
+
+func TestConsumer_EndsWhereNoRetryHelps(t *testing.T) {
+	for name, set := range map[string]func(*rig, *options){
+		"the credentials are refused": func(r *rig, _ *options) {
+			r.server.FailWhen(func(c streamtest.Call) streamtest.Fault {
+				return streamtest.Fault{Code: "AccessDeniedException"}
+			})
+		},
+		"the lease table is of something else": func(_ *rig, o *options) {
+			t := leasestest.NewTable()
+			t.Before = func(context.Context, leasestest.Call) error {
+				return pipeline.Fatal(errors.New("the table has another key schema"))
+			}
+			o.Table = t
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, streamtest.Options{})
+				defer r.tell()
+				r.server.AddStream("shop")
+				k := r.task("a", newStore(), func(o *options) { set(r, o) })
+				start := time.Now()
+				err := <-k.ran
+				if err == nil || time.Since(start) > 5*time.Second {
+					t.Errorf("Run returned %v after %v", err, time.Since(start))
+				}
+				if h := k.c.Health(); h.Ready {
+					t.Errorf("%+v", h)
+				}
+				if err := k.close(time.Minute); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Credentials expire and are renewed: what worked before is tried again.
+func TestConsumer_DeniedLaterIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, streamtest.Options{})
+		defer r.tell()
+		r.server.AddStream("shop")
+		r.put("a", 1)
+		s := newStore()
+		k := r.task("a", s)
+		r.until("read", s.seenAre(1))
+		r.server.FailWhen(func(streamtest.Call) streamtest.Fault { return streamtest.Fault{Code: "ExpiredTokenException"} })
+		r.put("a", 2)
+		time.Sleep(5 * time.Minute)
+		if h := k.c.Health(); !h.Live || h.Ready || len(h.Stuck) != 1 {
+			t.Errorf("a shard that cannot be read for minutes: %+v", h)
+		}
+		r.server.FailWhen(nil)
+		r.until("read", s.seenAre(2))
+		if h := k.c.Health(); !h.Live || !h.Ready {
+			t.Errorf("%+v", h)
+		}
+		time.Sleep(6 * time.Hour)
+		if h := k.c.Health(); !h.Live || !h.Ready {
+			t.Errorf("a shard that is idle for hours: %+v", h)
+		}
+		if err := k.end(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A worker that cannot show that it lives stops its writes before others may take its leases.
+func TestConsumer_OutOfContactWritesAreCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, streamtest.Options{})
+		defer r.tell()
+		r.server.AddStream("shop")
+		r.put("a", 1)
+		s := newStore()
+		var causes []error
+		var deaf atomic.Bool
+		table := &leasestest.Table{Memory: r.table.Memory}
+		table.Before = func(ctx context.Context, _ leasestest.Call) error {
+			if deaf.Load() {
+				<-ctx.Done()
+				return pipeline.Transient(context.Cause(ctx))
+			}
+			return nil
+		}
+		k := r.task("a", pipeline.SinkFunc(func(ctx context.Context, _ []pipeline.Delivery) error {
+			<-ctx.Done()
+			causes = append(causes, context.Cause(ctx))
+			return ctx.Err()
+		}), func(o *options) { o.Table = table })
+		time.Sleep(time.Second)
+		deaf.Store(true)
+		start := time.Now()
+		other := r.task("b", s)
+		r.until("taken over", s.seenAre(1))
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("it took %v until another worker had written", took)
+		}
+		synctest.Wait()
+		if len(causes) != 1 || !errors.Is(causes[0], worker.ErrOutOfContact) {
+			t.Errorf("the Write was cancelled with %v", causes)
+		}
+		if l := k.p.Ledger().Sinks["s"]; l.Revoked != 1 || l.Pending != 0 {
+			t.Errorf("%+v", l)
+		}
+		if h := k.c.Health(); h.Ready || !h.Live {
+			t.Errorf("%+v", h)
+		}
+		k.balanced()
+		deaf.Store(false)
+		if err := errors.Join(k.end(), other.end()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestConsumer_OptionsThatAreMissing(t *testing.T) {
+	server, gaps := streamtest.New(streamtest.Options{}), consumer.GapFunc(func(context.Context, worker.Gap) error { return nil })
+	sources := worker.Options{Sources: []worker.Source{{Table: "shop"}}}
+	for want, o := range map[string]consumer.Options{
+		"API":         {Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Worker: sources},
+		"Table":       {API: server, Gaps: gaps, Worker: sources},
+		"Gaps":        {API: server, Table: leases.NewMemory(leases.Snapshot{}), Worker: sources},
+		"Sources":     {API: server, Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps},
+		"CallTimeout": {API: server, Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Worker: sources, CallTimeout: -1},
+	} {
+		if _, err := consumer.New(o); err == nil || !strings.Contains(err.Error(), "Options."+want) {
+			t.Errorf("without %s: %v", want, err)
+		}
+	}
+	o := consumer.Options{API: server, Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Worker: sources}
+	o.Worker.Name = "host"
+	a, err := consumer.New(o)
+	b, err2 := consumer.New(o)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	if a.Worker() == b.Worker() || !strings.HasPrefix(a.Worker(), "host-") {
+		t.Errorf("two consumers of one name are %s and %s", a.Worker(), b.Worker())
+	}
+	for _, c := range []*consumer.Consumer{a, b, a} {
+		if err := c.Close(t.Context()); err != nil {
+			t.Errorf("a consumer that never read: %v", err)
+		}
+	}
+}
