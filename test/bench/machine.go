@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
+	"time"
 )
 
 // machine is what the figures were measured on.
@@ -25,4 +27,14 @@ func processor() string {
 		}
 	}
 	return "unknown processor"
+}
+
+// processorTime is what this process has used of the processors, as a time since some
+// beginning: other processes do not make it longer.
+func processorTime() time.Time {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // it has no error for the process itself
+	}
+	return time.Unix(0, u.Utime.Nano()+u.Stime.Nano())
 }

@@ -1,5 +1,5 @@
-// Command bench measures the sinks against what they stand on: bare loops that send the
-// same requests to the same server, in the same run.
+// Command bench measures the reader and the sinks against what they stand on: bare loops
+// that send the same requests to the same server, in the same run.
 //
 //	go -C test/bench run .
 //	go -C test/bench run . -rounds 9 -only search
@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -38,20 +39,25 @@ func main() {
 }
 
 func run(ctx context.Context, rounds, records int, only string) error {
-	s, err := startServers(ctx)
-	if err != nil {
-		return err
+	var chosen []comparison
+	servers := &servers{}
+	defer servers.close()
+	for _, c := range comparisons {
+		if strings.HasPrefix(c.name, only) {
+			chosen = append(chosen, c)
+		}
 	}
-	defer s.close()
+	if slices.ContainsFunc(chosen, func(c comparison) bool { return !c.alone }) {
+		if err := servers.start(ctx); err != nil {
+			return err
+		}
+	}
 	in := newInput(records)
 	fmt.Println(machine())
 	fmt.Printf("%d records a round of %d bytes (a document of %d), %d rounds of each side in turn, records/s\n\n", records, in.recordBytes, documentBytes, rounds)
 	t := newTable(os.Stdout)
-	for _, c := range comparisons {
-		if !strings.HasPrefix(c.name, only) {
-			continue
-		}
-		r, err := c.measure(ctx, s, in, rounds)
+	for _, c := range chosen {
+		r, err := c.measure(ctx, servers, in, rounds)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}

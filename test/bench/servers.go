@@ -16,9 +16,8 @@ type servers struct {
 	started                  []*server.Node
 }
 
-// startServers starts each server that the environment does not name.
-func startServers(ctx context.Context) (*servers, error) {
-	s := &servers{}
+// start starts each server that the environment does not name.
+func (s *servers) start(ctx context.Context) error {
 	for _, w := range []struct {
 		kind     *server.Kind
 		endpoint *string
@@ -28,13 +27,12 @@ func startServers(ctx context.Context) (*servers, error) {
 		}
 		n, err := w.kind.Start(ctx)
 		if err != nil {
-			s.close()
-			return nil, err
+			return err
 		}
 		s.started = append(s.started, n)
 		*w.endpoint = n.Endpoint()
 	}
-	return s, nil
+	return nil
 }
 
 func (s *servers) close() {
