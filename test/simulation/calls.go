@@ -1,0 +1,174 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// timeout is when a caller gives up waiting.
+const timeout = 5 * time.Second
+
+// do does what the worker wants.
+func (p *process) do(a worker.Action) {
+	switch a := a.(type) {
+	case worker.ListStreams:
+		p.ask("ListStreams", a.Call, "list "+a.Table, func() worker.Event {
+			page, err := p.w.server.ListStreams(context.Background(), a.Table, a.After)
+			return worker.Listed{Call: a.Call, Page: page, Err: err}
+		}, func(err error) worker.Event { return worker.Listed{Call: a.Call, Err: err} })
+	case worker.DescribeStream:
+		p.w.describing(p)
+		p.ask("DescribeStream", a.Call, "describe "+a.Query.StreamARN, func() worker.Event {
+			d, err := p.w.server.DescribeStream(context.Background(), a.Query)
+			return worker.Described{Call: a.Call, Description: d, Err: err}
+		}, func(err error) worker.Event { return worker.Described{Call: a.Call, Err: err} })
+	case worker.GetShardIterator:
+		p.ask("GetShardIterator", a.Call, "read "+a.At.Shard, func() worker.Event {
+			it, err := p.w.server.GetShardIterator(context.Background(), a.At)
+			p.w.positioned(p, a.At, err)
+			return worker.Positioned{Call: a.Call, Iterator: it, Err: err}
+		}, func(err error) worker.Event { return worker.Positioned{Call: a.Call, Err: err} })
+	case worker.GetRecords:
+		p.getRecords(a)
+	case worker.ReadTable:
+		p.readTable(a)
+	case worker.Create:
+		p.write(a.Call, "lease "+a.Lease.Shard, func() error { return p.w.create(p, a.Lease) })
+	case worker.Swap:
+		p.w.checkTaking(p, a.Old, a.Next)
+		p.write(a.Call, "lease "+a.Old.Shard, func() error { return p.w.swap(p, a.Old, a.Next) })
+	case worker.Delete:
+		p.write(a.Call, "lease "+a.Old.Shard, func() error { return p.w.remove(p, a.Old) })
+	case worker.Beat:
+		p.write(a.Call, "beat", func() error { return p.w.beat(p, a.Member) })
+	case worker.Leave:
+		p.write(a.Call, "leave "+a.Worker, func() error { return p.w.leave(a.Worker) })
+	case worker.NoteGap:
+		p.write(a.Call, "gap "+a.Gap.Shard, func() error { p.w.noteGap(p, a.Gap); return nil })
+	case worker.Reserve:
+		p.reserve(a)
+	case worker.Deliver:
+		p.pipe.deliver(a.Page)
+	case worker.Drop:
+		p.pipe.drop(a.Partition)
+	case worker.Drain:
+		p.pipe.drain(a.Partition)
+	case worker.Revoke:
+		p.pipe.revoke(a.Partition)
+	case worker.Tell:
+	case worker.Stopped:
+		p.stoppedCleanly()
+	}
+}
+
+// begin notes a call as under way. About is what no two of a worker's calls may be about
+// at one time.
+func (p *process) begin(c worker.Call, about string) {
+	if c <= p.last {
+		p.w.broken("calls have names of their own", "%s uses call %d twice", p.id, c)
+	}
+	p.last = c
+	p.calls[c] = p.w.now
+	if p.busy[about]++; p.busy[about] > 1 {
+		p.w.broken("one call of a lease at a time", "%s has two calls under way: %s", p.id, about)
+	}
+}
+
+// answer gives the answer of a call to the worker.
+func (p *process) answer(c worker.Call, about string, e worker.Event) {
+	p.inside(func() {
+		if done, ok := e.(worker.Done); ok && done.Err == nil && about == "beat" {
+			p.heard = p.calls[c]
+		}
+		delete(p.calls, c)
+		p.busy[about]--
+		if _, ok := e.(worker.Read); ok {
+			p.reads--
+		}
+		p.step(e)
+	})
+}
+
+// send has a request leave the process, which may stand still before it does.
+func (p *process) send(do func()) { p.later(p.w.between(0, 200*time.Microsecond), do) }
+
+// ask is a call of the Streams API.
+func (p *process) ask(op string, c worker.Call, about string, serve func() worker.Event, fail func(error) worker.Event) {
+	w := p.w
+	p.begin(c, about)
+	p.send(func() {
+		out, back := w.latency(StreamSlow, 0), w.latency(StreamSlow, 0)
+		if err := w.streamTrouble(op); err != nil {
+			w.after(out+back, func() { p.answer(c, about, fail(err)) })
+			return
+		}
+		if w.trouble(StreamLost, 0) {
+			w.after(timeout, func() {
+				p.answer(c, about, fail(&shardreader.Error{Op: op, Err: pipeline.Transient(context.DeadlineExceeded)}))
+			})
+			return
+		}
+		w.after(out, func() {
+			e := serve()
+			w.after(back, func() { p.answer(c, about, e) })
+		})
+	})
+}
+
+// streamTrouble is the error of a call that is not even looked at.
+func (w *world) streamTrouble(op string) error {
+	switch {
+	case w.trouble(StreamThrottled, 0):
+		return &shardreader.Error{Op: op, Err: pipeline.Transient(errors.New("ThrottlingException"))}
+	case w.trouble(StreamFails, 0):
+		return &shardreader.Error{Op: op, Err: pipeline.Transient(errors.New("InternalServerError"))}
+	case w.trouble(StreamDenied, 0):
+		return &shardreader.Error{Op: op, Kind: shardreader.ErrDenied, Err: errors.New("AccessDeniedException")}
+	case op == "GetRecords" && w.trouble(StreamExpired, 0):
+		return &shardreader.Error{Op: op, Kind: shardreader.ErrExpiredIterator, Err: errors.New("ExpiredIteratorException")}
+	}
+	return nil
+}
+
+// getRecords is a call of GetRecords.
+func (p *process) getRecords(a worker.GetRecords) {
+	w := p.w
+	if p.reads++; p.reads > maxCalls {
+		w.broken("calls at once are bounded", "%s has %d GetRecords calls under way, of %d", p.id, p.reads, maxCalls)
+	}
+	p.ask("GetRecords", a.Call, "read "+a.Query.Shard, func() worker.Event {
+		w.reader(p, a.Query.Shard)
+		if w.trouble(StreamCut, 0) {
+			w.server.Fail("GetRecords", w.cut())
+		}
+		answer, err := w.server.GetRecords(context.Background(), a.Query)
+		if errors.Is(err, shardreader.ErrExpiredIterator) {
+			w.tally.Expired++
+		}
+		return worker.Read{Call: a.Call, Answer: answer, Err: err}
+	}, func(err error) worker.Event { return worker.Read{Call: a.Call, Err: err} })
+}
+
+// maxCalls is worker.Options.MaxCalls of all workers.
+const maxCalls = 16
+
+// cut is one of the ways in which an answer breaks.
+func (w *world) cut() streamtest.Fault {
+	switch w.rand.IntN(5) {
+	case 0:
+		return streamtest.Fault{Cut: streamtest.ErrReset}
+	case 1:
+		return streamtest.Fault{Body: func(b []byte) []byte { return b[:len(b)/2] }}
+	case 2:
+		return streamtest.Fault{Body: func([]byte) []byte { return nil }}
+	case 3:
+		return streamtest.Fault{Body: func([]byte) []byte { return []byte("{}") }}
+	}
+	return streamtest.Fault{Body: func(b []byte) []byte { return append(b, `{"Records":[]}`...) }}
+}

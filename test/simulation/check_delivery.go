@@ -1,0 +1,193 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// recordsOf are the records of a page, in its order.
+func (w *world) recordsOf(page *pipeline.Page) []*record {
+	recs := make([]*record, 0, len(page.Changes)+len(page.Errors))
+	errs := page.Errors
+	for i := range page.Changes {
+		for len(errs) > 0 && errs[0].Index < page.Changes[i].Index {
+			recs, errs = append(recs, w.bySeq[errs[0].Sequence]), errs[1:]
+		}
+		recs = append(recs, w.bySeq[page.Changes[i].Sequence])
+	}
+	for _, e := range errs {
+		recs = append(recs, w.bySeq[e.Sequence])
+	}
+	return recs
+}
+
+// checkDelivered holds what a worker delivers against what it may deliver.
+func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
+	recs := w.recordsOf(page)
+	if slices.Contains(recs, nil) {
+		w.broken("records are real", "%s delivers a page of %s in which a record is not one of the stream's", p.id, page.Partition)
+		return nil
+	}
+	part := p.pipe.parts[page.Partition]
+	if part == nil {
+		part = &partition{name: page.Partition}
+		p.pipe.parts[page.Partition] = part
+	}
+	switch {
+	case part.revoked:
+		w.broken("nothing is delivered of a partition that was taken away", "%s delivers %d records of %s", p.id, len(recs), part.name)
+		return nil
+	case part.ended:
+		w.broken("a partition ends once", "%s delivers %d records of %s behind its end", p.id, len(recs), part.name)
+		return nil
+	}
+	part.ended = page.End
+	for _, r := range recs {
+		if part.shard == nil {
+			part.shard, part.next = r.shard, -1
+			w.checkParents(p, r.shard)
+		}
+		if r.shard != part.shard {
+			w.broken("a partition is of one shard", "%s delivers %v #%d as %s", p.id, r.shard, r.index, part.name)
+			return nil
+		}
+		w.checkNext(p, part, r)
+		part.next = r.index + 1
+		part.delivered = append(part.delivered, r)
+		w.tally.Delivered++
+	}
+	if len(recs) > 0 {
+		last := recs[len(recs)-1]
+		// Behind it there may be records from before where the fleet begins.
+		at := last.index
+		for at+1 < len(last.shard.records) && last.shard.records[at].seq != string(page.Position) && last.shard.records[at+1].exempt {
+			at++
+		}
+		if got := string(page.Position); got != last.shard.records[at].seq && !(page.End && got == "END") {
+			w.broken("a page's position is its last record's", "%s delivers %s up to #%d with position %s", p.id, part.name, last.index, got)
+		}
+		w.checkStopped(p, last)
+	}
+	return part
+}
+
+// checkNext: a partition's records come in order, once, and none is left out that anybody
+// still needs.
+func (w *world) checkNext(p *process, part *partition, r *record) {
+	from := part.next
+	if from < 0 {
+		from = 0
+	} else if r.index < from {
+		w.broken("a partition's records come in order, once", "%s delivers %v #%d of %s behind #%d", p.id, r.shard, r.index, part.name, from-1)
+		return
+	}
+	w.advance(r.shard)
+	for i := max(from, r.shard.fine); i < r.index; i++ {
+		if o := r.shard.records[i]; !o.fine() {
+			w.broken("no record is left out", "%s delivers %v #%d, and #%d was not delivered before it (%s)", p.id, r.shard, r.index, i, o.state())
+			return
+		}
+	}
+}
+
+// checkParents: a child's records come after every record of its parents is durable.
+func (w *world) checkParents(p *process, s *shard) {
+	if s.parent == nil || w.whole(s.parent) {
+		return
+	}
+	for a := s.parent; a != nil; a = a.parent {
+		w.advance(a)
+		if a.fine < len(a.records) {
+			r := a.records[a.fine]
+			w.broken("a child comes after its parents", "%s delivers records of %v before #%d of %v is durable (%s)", p.id, s, r.index, a, r.state())
+			return
+		}
+	}
+}
+
+// checkStopped: where a gap is to stop a shard, nothing behind it is delivered.
+func (w *world) checkStopped(p *process, last *record) {
+	if w.plan.Shape.OnGap != worker.Stop {
+		return
+	}
+	for s := last.shard; s != nil; s = s.parent {
+		if s.stopped && (s != last.shard || pipeline.CompareSequence(last.seq, s.stopAfter) > 0) {
+			w.broken("a gap stops its shard", "%s delivers %v #%d behind the gap of %v", p.id, last.shard, last.index, s)
+		}
+	}
+}
+
+// advance moves what is fine of a shard as far as it goes.
+func (w *world) advance(s *shard) {
+	for s.fine < len(s.records) && s.records[s.fine].fine() {
+		s.fine++
+	}
+}
+
+// whole tells whether nobody has to care for a shard nor for what came before it.
+func (w *world) whole(s *shard) bool {
+	if s == nil || s.whole {
+		return true
+	}
+	w.advance(s)
+	s.whole = s.closed && s.fine == len(s.records) && w.whole(s.parent)
+	return s.whole
+}
+
+// state says why a record is needed still.
+func (r *record) state() string {
+	text := "kept by the stream"
+	if r.trimmed {
+		text = "trimmed"
+	}
+	if r.durable == 0 {
+		return text + ", in no sink"
+	}
+	return text + ", in some sinks"
+}
+
+// checkSent: writes stop when the lease may be another's.
+func (w *world) checkSent(p *process, wr *write, sink int) {
+	s := wr.rec.shard
+	if w.now < p.resumed+time.Second && p.resumed > 0 {
+		return // the process may not have seen yet that it stood still
+	}
+	if o := s.row.owner; s.row.there && o != p.id && o != "" && w.running(o) {
+		w.broken("who lost a lease writes no more", "%s sends %v #%d to sink %d, and the lease is owned by %s", p.id, s, wr.rec.index, sink, o)
+	}
+}
+
+// running tells whether a process is there.
+func (w *world) running(id string) bool {
+	for _, p := range w.procs {
+		if p.id == id {
+			return !p.dead
+		}
+	}
+	return false
+}
+
+// checkCheckpoint: what the table says is read is durable, in every sink.
+func (w *world) checkCheckpoint(p *process, s *shard) {
+	w.advance(s)
+	c := s.row.checkpoint
+	switch c.Kind {
+	case leases.ShardEnd:
+		switch {
+		case s.fine < len(s.records):
+			r := s.records[s.fine]
+			w.broken("no acknowledgement before it is durable", "%s checkpoints %v at its end, and #%d is not durable (%s)", p.id, s, r.index, r.state())
+		case !s.closed:
+			w.broken("a shard ends when the stream says so", "%s checkpoints %v at its end, and it is open", p.id, s)
+		}
+	case leases.Sequence:
+		if s.fine < len(s.records) && s.row.covers(s.records[s.fine]) {
+			r := s.records[s.fine]
+			w.broken("no acknowledgement before it is durable", "%s checkpoints %v at %s, and #%d is not durable (%s)", p.id, s, c.Sequence, r.index, r.state())
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// checkCreated: no lease above one that exists.
+func (w *world) checkCreated(p *process, s *shard, l leases.Lease) {
+	if d := leasedBelow(s); d != nil {
+		w.broken("no lease above a descendant's", "%s makes a lease of %v, and %v has one", p.id, s, d)
+		return
+	}
+	if l.Checkpoint.Kind == leases.Latest && (s.stream.late || s.parent != nil && s.parent.leased) {
+		w.broken("what follows is read from its beginning", "%s makes the lease of %v at LATEST", p.id, s)
+	}
+}
+
+// leasedBelow is a descendant of a shard that has a lease, or nil.
+func leasedBelow(s *shard) *shard {
+	for _, c := range s.children {
+		if c.row.there {
+			return c
+		}
+		if d := leasedBelow(c); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// begun: where nobody has read a stream, the fleet begins where it is told to. What
+// lies before that is nobody's.
+func (w *world) begun(s *shard, l leases.Lease) {
+	w.tally.Begun++
+	from := l.From.Sub(began)
+	for _, a := range w.shards {
+		if a.stream != s.stream {
+			continue
+		}
+		// A shard that was there and was not listed yet is one of the beginning too.
+		for _, r := range a.records {
+			if l.Checkpoint.Kind == leases.Latest && (r.at < from+time.Second || a.before(s)) || r.trimmed && (a == s || a.before(s)) {
+				r.exempt = true
+			}
+		}
+	}
+}
+
+// before tells whether a shard is an ancestor of another one.
+func (s *shard) before(o *shard) bool {
+	for a := o.parent; a != nil; a = a.parent {
+		if a == s {
+			return true
+		}
+	}
+	return false
+}
+
+// positioned notes where a reader begins at the newest record: what is older is nobody's.
+func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) {
+	s := w.byID[at.Shard]
+	if s == nil || err != nil || at.Type != shardreader.Latest {
+		return
+	}
+	if s.row.began != leases.Latest {
+		w.broken("what follows is read from its beginning", "%s begins %v at its newest record", p.id, s)
+		return
+	}
+	if s.sought {
+		return // whoever begins there a second time may leave something out: that shows
+	}
+	s.sought = true
+	w.tell("stream", "%s begins %v at its newest record", p.id, s)
+	for _, r := range s.records {
+		r.exempt = true
+	}
+}
+
+// checkSwapped holds a change of a lease against the rules.
+func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lease) {
+	if pos := progress(next.Checkpoint); pos < progress(was.checkpoint) ||
+		was.checkpoint.Kind == leases.Sequence && next.Checkpoint.Kind == leases.Sequence && pipeline.CompareSequence(next.Checkpoint.Sequence, was.checkpoint.Sequence) < 0 {
+		w.broken("checkpoints never fall", "%s moves %v from %v to %v", p.id, s, was.checkpoint, next.Checkpoint)
+		return
+	}
+	if (was.owner != next.Owner || was.checkpoint != next.Checkpoint) && next.Counter <= was.counter {
+		w.broken("a changed lease counts on", "%s changes %v and leaves its counter at %d", p.id, s, next.Counter)
+		return
+	}
+	switch {
+	case was.owner == next.Owner:
+	case next.Owner == p.id && was.owner == "":
+		w.tally.Took++
+	case next.Owner == p.id:
+		w.tally.Replaced++
+	case was.owner == p.id:
+		w.tally.HandedOver++
+	}
+	if next.Checkpoint.Kind == leases.ShardEnd && was.checkpoint.Kind != leases.ShardEnd {
+		w.tally.Ended++
+		for _, id := range next.Children {
+			if c := w.byID[id]; c == nil || !c.leased {
+				w.broken("children have leases before their parent ends", "%s ends %v, and its child %s never had a lease", p.id, s, id)
+			}
+		}
+	}
+}
+
+// progress orders the kinds of checkpoints.
+func progress(c leases.Checkpoint) int {
+	switch c.Kind {
+	case leases.Sequence:
+		return 1
+	case leases.ShardEnd:
+		return 2
+	}
+	return 0
+}
+
+// checkTaking: nobody goes about to take the lease of one who lives and shows it.
+func (w *world) checkTaking(p *process, old, next leases.Lease) {
+	s := w.byID[old.Shard]
+	if s == nil || old.Owner == next.Owner || next.Owner != p.id || old.Owner == "" || s.row.owner != old.Owner {
+		return
+	}
+	if s.asked.by == p && s.asked.counter == old.Counter {
+		return // it tries again what it was right to try
+	}
+	s.asked.by, s.asked.counter = p, old.Counter
+	for _, o := range w.procs {
+		if o.id == old.Owner && !o.dead && !o.left && w.now-o.beatAt < w.plan.Shape.Lease/2 && w.now-o.silent > 4*w.plan.Shape.Lease {
+			w.broken("nobody takes the lease of one who lives", "%s is about to take %v from %s, which showed %v ago that it lives", p.id, s, o.id, w.now-o.beatAt)
+		}
+	}
+}
+
+// checkDeleted: an ended lease goes when all that came after it has begun.
+func (w *world) checkDeleted(p *process, s *shard) {
+	if s.row.checkpoint.Kind != leases.ShardEnd && !s.dropped {
+		w.broken("only what ended is deleted", "%s deletes the lease of %v at %v", p.id, s, s.row.checkpoint)
+		return
+	}
+	for _, c := range s.children {
+		switch {
+		case !c.leased && !c.dropped:
+			w.broken("a parent's lease stays until its children have begun", "%s deletes the lease of %v, and %v never had one", p.id, s, c)
+		case c.row.there && c.row.checkpoint.Kind == leases.TrimHorizon:
+			w.broken("a parent's lease stays until its children have begun", "%s deletes the lease of %v, and %v is at its beginning", p.id, s, c)
+		}
+	}
+}
+
+// noteGap makes a gap durable.
+func (w *world) noteGap(p *process, g worker.Gap) {
+	s := w.byID[g.Shard]
+	if s == nil {
+		w.broken("shards are real", "%s notes a gap of %q", p.id, g.Shard)
+		return
+	}
+	w.tally.Gaps++
+	w.tell("state", "%s notes a gap of %v: after %q before %q whole %v unknown %v", p.id, s, g.After, g.Before, g.Whole, g.UnknownExtent)
+	lost := false
+	for _, r := range s.records {
+		if r.trimmed && (g.After == "" || pipeline.CompareSequence(r.seq, g.After) > 0) && (g.Before == "" || pipeline.CompareSequence(r.seq, g.Before) < 0) {
+			r.noted = true
+			lost = lost || r.lost
+		}
+	}
+	if g.UnknownExtent {
+		w.tally.UnknownGaps++
+		if !s.dropped && (s.parent == nil || !s.parent.dropped) {
+			w.broken("a gap of unknown extent has its reason", "%s notes one of %v, which is listed, as its parent is", p.id, s)
+		}
+		for a := s; a != nil; a = a.parent {
+			if a.dropped {
+				for _, r := range a.records {
+					r.noted = true
+				}
+			}
+		}
+	} else if s.trimmedAt(g.After) && w.plan.Shape.StrictTrim {
+		// The position itself is refused, and nobody can tell whether something behind it is gone.
+		w.tally.StrictGaps++
+	} else if !lost {
+		w.broken("a gap is where something was lost", "%s notes a gap of %v after %q before %q (whole: %v), and nothing in it was lost", p.id, s, g.After, g.Before, g.Whole)
+	}
+	if w.plan.Shape.OnGap == worker.Stop {
+		if !s.stopped || g.After == "" || s.stopAfter != "" && pipeline.CompareSequence(g.After, s.stopAfter) < 0 {
+			s.stopAfter = g.After
+		}
+		s.stopped = true
+	}
+}
+
+// trimmedAt tells whether a record is one of those that are trimmed.
+func (s *shard) trimmedAt(seq string) bool {
+	return slices.ContainsFunc(s.records[:s.trimmed], func(r *record) bool { return r.seq == seq })
+}
+
+// reader notes that a call reads a shard now. Two may at a time.
+func (w *world) reader(p *process, id string) {
+	s := w.byID[id]
+	if s == nil {
+		w.broken("shards are real", "%s reads %q", p.id, id)
+		return
+	}
+	s.reading = slices.DeleteFunc(s.reading, func(r reading) bool { return r.at+2*w.plan.Shape.Latency < w.now })
+	distinct := map[*process]bool{p: true}
+	for _, r := range s.reading {
+		distinct[r.p] = true
+	}
+	if len(distinct) > 1 {
+		w.tally.TwoReaders++
+	}
+	if len(distinct) > 2 {
+		w.broken("at most two readers a shard", "%d processes read %v at once, %s one of them", len(distinct), s, p.id)
+	}
+	s.reading = append(s.reading, reading{p, w.now})
+}
+
+// reading is a call that reads a shard.
+type reading struct {
+	p  *process
+	at time.Duration
+}
+
+// describing notes that a DescribeStream call is made: at most ten in a second, of all.
+func (w *world) describing(p *process) {
+	w.tally.Describes++
+	// Who stood still between the right and the call cannot know better.
+	if p.resumed > 0 && w.now < p.resumed+2*time.Second || w.troubled(TableSlow, 0, false) {
+		return
+	}
+	w.listed = append(slices.DeleteFunc(w.listed, func(at time.Duration) bool { return at <= w.now-time.Second }), w.now)
+	if len(w.listed) > 10 {
+		w.broken("ten DescribeStream calls a second", "%d calls within a second, %s one of them", len(w.listed), p.id)
+	}
+}

@@ -1,0 +1,110 @@
+package simulation
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// short has the names of shards and streams in a text as the story has them.
+func (w *world) short(text string) string {
+	for i := len(w.shards) - 1; i >= 0; i-- {
+		text = strings.ReplaceAll(text, w.shards[i].id, w.shards[i].String())
+	}
+	for _, t := range w.tables {
+		for i, st := range t.streams {
+			text = strings.ReplaceAll(text, st.st.ARN(), fmt.Sprintf("%s/%d", t.name, i+1))
+		}
+	}
+	return text
+}
+
+// tellEvent tells what a worker learns.
+func (w *world) tellEvent(p *process, e worker.Event) {
+	if !w.story.on {
+		return
+	}
+	switch e := e.(type) {
+	case worker.Tick, worker.Taken:
+		return
+	case worker.Seen:
+		if e.Err == nil {
+			return // the table's own lines say what is new
+		}
+		w.tell(p.id, "< table: %d leases, %d members %s", len(e.Snapshot.Leases), len(e.Snapshot.Members), failed(e.Err))
+	case worker.Read:
+		n := 0
+		if e.Answer.Page != nil {
+			n = len(e.Answer.Page.Changes) + len(e.Answer.Page.Errors)
+		}
+		if n > 0 || e.Answer.Ended || e.Err != nil {
+			w.tell(p.id, "< call %d: %d records, ended: %s %s", e.Call, n, yes(e.Answer.Ended), failed(e.Err))
+		}
+	case worker.Described:
+		var shards []string
+		for _, s := range e.Description.Shards {
+			open := ""
+			if s.Open() {
+				open = "+"
+			}
+			shards = append(shards, s.ID+open)
+		}
+		w.tell(p.id, "< call %d: %s %s", e.Call, w.short(fmt.Sprint(shards)), failed(e.Err))
+	case worker.Done:
+		if e.Err != nil {
+			w.tell(p.id, "< call %d%s", e.Call, failed(e.Err))
+		}
+	case worker.Acked:
+		w.tell(p.id, "< acked %s %s", w.short(e.Partition), e.Position)
+	default:
+		w.tell(p.id, "< %s", w.short(fmt.Sprintf("%T %+v", e, e)))
+	}
+}
+
+func failed(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "(" + err.Error() + ")"
+}
+
+// tellAction tells what a worker wants done.
+func (w *world) tellAction(p *process, a worker.Action) {
+	if !w.story.on {
+		return
+	}
+	switch a := a.(type) {
+	case worker.ReadTable, worker.Beat, worker.Reserve:
+		return
+	case worker.GetRecords:
+		w.tell(p.id, "> call %d: GetRecords %s", a.Call, w.short(a.Query.Shard))
+	case worker.GetShardIterator:
+		w.tell(p.id, "> call %d: GetShardIterator %s %s %s", a.Call, w.short(a.At.Shard), a.At.Type, a.At.Sequence)
+	case worker.DescribeStream:
+		w.tell(p.id, "> call %d: DescribeStream %s", a.Call, w.short(fmt.Sprintf("%+v", a.Query)))
+	case worker.Swap:
+		w.tell(p.id, "> call %d: Swap %s %s/%d/%v -> %s/%d/%v wanted %q", a.Call, w.short(a.Old.Shard),
+			a.Old.Owner, a.Old.Counter, a.Old.Checkpoint, a.Next.Owner, a.Next.Counter, a.Next.Checkpoint, a.Next.Wanted)
+	case worker.Create:
+		w.tell(p.id, "> call %d: Create %s %v", a.Call, w.short(a.Lease.Shard), a.Lease.Checkpoint)
+	case worker.Delete:
+		w.tell(p.id, "> call %d: Delete %s", a.Call, w.short(a.Old.Shard))
+	case worker.Deliver:
+		w.tell(p.id, "> deliver %s: %d records up to %s, end: %s", w.short(a.Page.Partition), len(a.Page.Changes)+len(a.Page.Errors), a.Page.Position, yes(a.Page.End))
+	case worker.Tell:
+		w.tell(p.id, "> says: %s %s", a.Message, w.short(fmt.Sprint(a.Attrs)))
+	default:
+		w.tell(p.id, "> %s", w.short(fmt.Sprintf("%T %+v", a, a)))
+	}
+}

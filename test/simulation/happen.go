@@ -1,0 +1,115 @@
+package simulation
+
+import (
+	"time"
+)
+
+// happen lets an event of the plan happen.
+func (w *world) happen(e Event) {
+	if w.calm {
+		return
+	}
+	end := w.plan.Shape.End
+	switch e.Kind {
+	case Writes:
+		t := w.tables[e.Who]
+		for range e.N {
+			w.at(min(w.now+w.between(0, e.For), end), func() { w.write(t) })
+		}
+	case Split:
+		w.split(w.tables[e.Who], e.Pick, 2)
+	case Roll:
+		w.split(w.tables[e.Who], e.Pick, 1)
+	case RollAll:
+		t := w.tables[e.Who]
+		for i := range t.streams[len(t.streams)-1].open {
+			w.split(t, uint32(i), 1)
+		}
+	case Disable:
+		w.disable(w.tables[e.Who], e.For)
+	case TrimSome:
+		s := w.shards[int(e.Pick)%len(w.shards)]
+		w.trim(s, min(s.trimmed+e.N, len(s.records)))
+	case DropOld:
+		// Shards go with all that came before them.
+		for _, s := range w.shards {
+			if s.closed && !s.dropped && s.stream.table == w.tables[e.Who] {
+				w.drop(s)
+				return
+			}
+		}
+	case Crash:
+		sl := w.slots[e.Who]
+		if sl.proc != nil {
+			sl.proc.crash()
+		}
+		sl.restart(e.For)
+	case CrashAll:
+		for _, sl := range w.slots {
+			if sl.proc != nil {
+				sl.proc.crash()
+			}
+			sl.restart(e.For + w.between(0, time.Second))
+		}
+	case Pause:
+		if p := w.slots[e.Who].proc; p != nil {
+			p.pause(min(e.For, max(end-w.now, 0)))
+		}
+	case Term:
+		w.replace(w.slots[e.Who], e.For, nil)
+	case Join:
+		if len(w.slots) < 6 {
+			w.tally.Joins++
+			w.addSlot().start()
+		}
+	case Retire:
+		w.retire(w.slots[e.Who])
+	case Deploy:
+		w.tally.Deploys++
+		w.deploy(append([]*slot(nil), w.slots...), e.For)
+	case Faults:
+		w.open(e)
+	}
+}
+
+// replace stops the process of a slot and starts another one after it.
+func (w *world) replace(sl *slot, after time.Duration, done func()) {
+	next := func() {
+		sl.restart(after)
+		if done != nil {
+			done()
+		}
+	}
+	if sl.proc == nil {
+		next()
+		return
+	}
+	sl.proc.terminate(next)
+}
+
+// retire stops the process of a slot for good, where others are left.
+func (w *world) retire(sl *slot) {
+	left := 0
+	for _, o := range w.slots {
+		if !o.retired {
+			left++
+		}
+	}
+	if left > 1 && !sl.retired {
+		sl.retired = true
+		if sl.proc != nil {
+			sl.proc.terminate(func() {})
+		}
+	}
+}
+
+// deploy replaces the processes of slots one after the other, each by a new one
+// that starts first.
+func (w *world) deploy(slots []*slot, each time.Duration) {
+	if len(slots) == 0 || w.over {
+		return
+	}
+	w.replace(slots[0], 0, func() {
+		w.after(each, func() { w.deploy(slots[1:], each) })
+	})
+}

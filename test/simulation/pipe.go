@@ -1,0 +1,296 @@
+package simulation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// pipe is what stands between a worker and the sinks: it takes pages, writes each change
+// to its sinks in the order of its key, retries, and acknowledges by a
+// pipeline.Watermark for each partition.
+type pipe struct {
+	p       *process
+	queue   []*pipeline.Page // delivered and not taken
+	busy    bool             // the next page is being taken
+	parts   map[string]*partition
+	lanes   map[lane]*laneQueue
+	ledgers [sinks]ledger
+}
+
+// ledger counts deliveries to a sink. routed = done + revoked + pending, always.
+type ledger struct{ routed, done, revoked, pending int }
+
+// partition is one incarnation of a lease in a process.
+type partition struct {
+	name      string
+	shard     *shard
+	mark      pipeline.Watermark
+	open      int // deliveries that are not finished
+	paused    bool
+	revoked   bool
+	draining  bool
+	ended     bool      // its last page was delivered
+	next      int       // index of the first record of the shard that may be delivered now
+	delivered []*record // not taken back
+	acked     pipeline.Position
+	telling   bool // an Acked is on its way
+}
+
+// lane is one key of one sink.
+type lane struct {
+	sink int
+	key  string
+}
+
+type laneQueue struct {
+	lane
+	waiting []*write
+	busy    bool
+}
+
+// write is one change on its way to one sink.
+type write struct {
+	rec   *record
+	part  *partition
+	page  uint64
+	tries int
+}
+
+func newPipe(p *process) *pipe {
+	return &pipe{p: p, parts: map[string]*partition{}, lanes: map[lane]*laneQueue{}}
+}
+
+// share is how many unfinished deliveries a partition may have before it is paused.
+const share = 60
+
+// deliver is handed a page by the worker.
+func (q *pipe) deliver(page *pipeline.Page) {
+	part := q.p.w.checkDelivered(q.p, page)
+	if part == nil {
+		return
+	}
+	q.queue = append(q.queue, page)
+	q.takeNext()
+}
+
+// drop takes back what was not taken.
+func (q *pipe) drop(name string) {
+	part := q.parts[name]
+	if part == nil {
+		return
+	}
+	n := len(q.queue)
+	q.queue = slices.DeleteFunc(q.queue, func(page *pipeline.Page) bool {
+		if page.Partition == name {
+			part.delivered = part.delivered[:len(part.delivered)-len(page.Changes)-len(page.Errors)]
+			part.ended = part.ended && !page.End
+		}
+		return page.Partition == name
+	})
+	if len(q.queue) < n {
+		q.p.w.tally.TakenBack++
+	}
+	if k := len(part.delivered); k > 0 {
+		part.next = part.delivered[k-1].index + 1
+	}
+}
+
+// drain writes what waits for more of a partition.
+func (q *pipe) drain(name string) {
+	part := q.parts[name]
+	if part == nil || part.revoked || part.draining {
+		return
+	}
+	part.draining = true
+	q.p.w.tally.Drains++
+	q.wakeAll()
+}
+
+// wakeAll looks at each lane whose first write may wait for more.
+func (q *pipe) wakeAll() {
+	var idle []*laneQueue
+	for _, l := range q.lanes {
+		if !l.busy && len(l.waiting) > 0 {
+			idle = append(idle, l)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *laneQueue) int {
+		return cmp.Or(a.sink-b.sink, strings.Compare(a.key, b.key))
+	})
+	for _, l := range idle {
+		q.start(l)
+	}
+}
+
+// revoke takes a partition away.
+func (q *pipe) revoke(name string) {
+	part := q.parts[name]
+	if part == nil {
+		// Nothing of it was delivered, and nothing will be.
+		q.parts[name] = &partition{name: name, revoked: true}
+		return
+	}
+	if part.revoked {
+		return
+	}
+	part.revoked = true
+	q.p.w.tally.Revoked++
+	q.queue = slices.DeleteFunc(q.queue, func(page *pipeline.Page) bool { return page.Partition == name })
+	q.wakeAll()
+}
+
+// takeNext has the next page taken after a moment.
+func (q *pipe) takeNext() {
+	if q.busy || len(q.queue) == 0 {
+		return
+	}
+	q.busy = true
+	q.p.later(q.p.w.between(0, 4*time.Millisecond), func() {
+		q.busy = false
+		i := slices.IndexFunc(q.queue, func(page *pipeline.Page) bool { return !q.parts[page.Partition].paused })
+		if i < 0 {
+			return // until one of them goes on
+		}
+		page := q.queue[i]
+		q.queue = slices.Delete(q.queue, i, i+1)
+		q.take(page)
+		q.takeNext()
+	})
+}
+
+// take routes a page.
+func (q *pipe) take(page *pipeline.Page) {
+	w := q.p.w
+	part := q.parts[page.Partition]
+	q.p.receive(worker.Taken{Partition: part.name})
+	recs := w.recordsOf(page)
+	var writes []*write
+	var to []int
+	for _, r := range recs {
+		for s := range sinks {
+			if r.routes&(1<<s) != 0 {
+				writes = append(writes, &write{rec: r, part: part})
+				to = append(to, s)
+			}
+		}
+	}
+	id, moved := part.mark.Begin(page.Position, len(writes))
+	if moved {
+		q.ack(part, page.Position)
+	}
+	part.open += len(writes)
+	var lanes []*laneQueue
+	for i, wr := range writes {
+		wr.page = id
+		k := lane{to[i], wr.rec.key}
+		if k.sink == letters {
+			k.key = wr.rec.seq
+		}
+		l := q.lanes[k]
+		if l == nil {
+			l = &laneQueue{lane: k}
+			q.lanes[k] = l
+		}
+		l.waiting = append(l.waiting, wr)
+		lanes = append(lanes, l)
+		q.ledgers[k.sink].routed++
+		q.ledgers[k.sink].pending++
+	}
+	// The first sink's store writes at once; the last guarded one waits for more.
+	for _, l := range lanes {
+		if d := w.plan.Shape.Linger; l.sink == some && d > 0 && !part.draining {
+			q.p.later(d, func() { q.start(l) })
+			continue
+		}
+		q.start(l)
+	}
+	q.pause(part)
+}
+
+// pause tells the worker when a partition has more than its share, or no longer.
+func (q *pipe) pause(part *partition) {
+	if part.revoked || part.paused == (part.open > share) || part.paused && part.open > share/2 {
+		return
+	}
+	part.paused = !part.paused
+	if part.paused {
+		q.p.w.tally.Paused++
+	}
+	paused := part.paused
+	q.p.later(0, func() {
+		q.p.step(worker.Paused{Partition: part.name, Paused: paused})
+		q.takeNext()
+	})
+}
+
+// start writes the first of a lane that was not taken away.
+func (q *pipe) start(l *laneQueue) {
+	w := q.p.w
+	if l.busy {
+		return
+	}
+	for len(l.waiting) > 0 && l.waiting[0].part.revoked {
+		q.finish(l, true)
+	}
+	if len(l.waiting) == 0 {
+		if q.lanes[l.lane] == l {
+			delete(q.lanes, l.lane)
+		}
+		return
+	}
+	l.busy = true
+	wr := l.waiting[0]
+	w.checkSent(q.p, wr, l.sink)
+	q.p.deliver(w.sinks[l.sink], wr.rec, func(err error) {
+		l.busy = false
+		if err == nil {
+			q.finish(l, wr.part.revoked)
+			q.start(l)
+			return
+		}
+		wr.tries++
+		l.busy = true
+		q.p.later(min(50*time.Millisecond<<min(wr.tries, 6), 2*time.Second), func() {
+			l.busy = false
+			q.start(l)
+		})
+	})
+}
+
+// finish takes the first write off a lane.
+func (q *pipe) finish(l *laneQueue, revoked bool) {
+	wr := l.waiting[0]
+	l.waiting = l.waiting[1:]
+	book := &q.ledgers[l.sink]
+	book.pending--
+	wr.part.open--
+	if revoked {
+		book.revoked++
+		return
+	}
+	book.done++
+	if pos, ok := wr.part.mark.Finish(wr.page, 1); ok {
+		q.ack(wr.part, pos)
+	}
+	q.pause(wr.part)
+}
+
+// ack tells the worker how far a partition is durable: soon, and the latest only.
+func (q *pipe) ack(part *partition, pos pipeline.Position) {
+	part.acked = pos
+	if part.telling {
+		return
+	}
+	part.telling = true
+	q.p.later(q.p.w.between(0, 5*time.Millisecond), func() {
+		part.telling = false
+		if !part.revoked {
+			q.p.step(worker.Acked{Partition: part.name, Position: part.acked})
+		}
+	})
+}

@@ -1,0 +1,246 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// Plan is a world before it runs. It holds all that [Run] needs.
+type Plan struct {
+	Seed   uint64
+	Mix    Mix
+	Shape  Shape
+	Events []Event // by At
+}
+
+// Shape is what stands from the start.
+type Shape struct {
+	Workers int // slots for processes, each of which starts once, at the beginning
+	Tables  int // source tables, each with a stream
+	Shards  int // open shards of each stream at the start
+	Keys    int // items of each table
+	Latency time.Duration
+
+	OnGap     worker.Policy
+	Start     Start
+	Retention time.Duration // of records in the stream
+	Iterators time.Duration // life of one
+
+	Lease, ReadEvery, SyncEvery, MaxIdle, Linger time.Duration
+
+	Page         int // records of a page of the stream, at most
+	Empty        int // empty pages before each that has records
+	Children     streamtest.ChildFilter
+	EmptyEnd     bool          // the last page of a shard is empty
+	StrictTrim   bool          // a position at a trimmed record is refused
+	NewestFirst  bool          // shards are listed children first
+	ListLag      time.Duration // how long after they were made shards are not listed yet
+	OpenLag      time.Duration // how long after they were closed shards are listed as open
+	Undecodable  float64       // share of records whose shape is wrong
+	BeforeStart  int           // records written before the first worker starts
+	SplitsBefore int           // splits before the first worker starts
+	End          time.Duration // no fault and no write after it
+	Rolling      bool          // the last stop is one worker after the other
+}
+
+// Start says where the fleet begins to read.
+type Start uint8
+
+// The starts.
+const (
+	FromOldest Start = iota
+	FromLatest
+	FromTime // the time at which the first worker starts, less some
+)
+
+// Event is something that happens to a world.
+type Event struct {
+	At   time.Duration
+	Kind Kind
+	Who  int           // slot of a worker, or a table, or a sink
+	Pick uint32        // chooses among what is there then
+	N    int           // how much of it
+	For  time.Duration // how long
+	What Trouble       // of Faults
+	Rate float64       // of Faults: share of calls
+}
+
+// Kind says what happens.
+type Kind uint8
+
+// The kinds of events.
+const (
+	Writes   Kind = iota // N changes of table Who, over For
+	Split                // an open shard of table Who gets two children
+	Roll                 // an open shard of table Who gets one child
+	RollAll              // all open shards of table Who get one
+	Disable              // the stream of table Who is disabled, and enabled again after For
+	TrimSome             // a shard loses its oldest records, whoever read them
+	DropOld              // the oldest closed shard goes from the listing, whoever read it
+	Crash                // worker Who is gone; another process takes its slot after For
+	CrashAll             // all are
+	Pause                // worker Who stands still for For, and does not know it
+	Term                 // worker Who is told to stop; another process takes its slot For after it did
+	Join                 // a process more
+	Retire               // worker Who is told to stop, for good
+	Deploy               // each worker is replaced, one after the other
+	Faults               // What goes wrong with a share Rate of calls, for For
+	kinds
+)
+
+// Trouble says what goes wrong, and where.
+type Trouble uint8
+
+// The troubles.
+const (
+	StreamThrottled Trouble = iota
+	StreamFails             // 5xx
+	StreamLost              // there is no answer
+	StreamCut               // an answer breaks off, is empty or has garbage behind it
+	StreamExpired           // an iterator is refused before its time
+	StreamDenied            // credentials are not taken
+	StreamSlow
+	TableThrottled
+	TableLost   // a write happened or not, and there is no answer
+	TableLate   // a write happens after its caller gave up waiting
+	TableDenied // a table says no for a while
+	TableSlow
+	SinkFails // of sink Who
+	SinkLost  // a write happened or not
+	SinkLate  // a write lands after its caller gave up
+	SinkSlow
+	troubles
+)
+
+// Mix is a profile of what happens how often.
+type Mix string
+
+// The profiles.
+const (
+	Default Mix = "default"
+	Harsh   Mix = "harsh"
+	Reshard Mix = "reshard"
+	Deploys Mix = "deploy"
+	Trims   Mix = "trim"
+)
+
+// Mixes are all profiles.
+var mixes = []Mix{Default, Harsh, Reshard, Deploys, Trims}
+
+// weights of the kinds of events, in the order of the kinds.
+var weights = map[Mix][kinds]int{
+	//       writes split roll all disable trim drop crash all pause term join retire deploy faults
+	Default: {12, 4, 3, 1, 1, 0, 0, 4, 1, 4, 3, 1, 1, 1, 14},
+	Harsh:   {10, 4, 3, 1, 1, 1, 1, 7, 1, 8, 3, 1, 1, 1, 30},
+	Reshard: {12, 14, 10, 3, 2, 0, 0, 3, 1, 2, 2, 1, 1, 0, 6},
+	Deploys: {14, 3, 2, 1, 0, 0, 0, 1, 0, 1, 6, 2, 2, 6, 3},
+	Trims:   {14, 3, 3, 1, 1, 8, 3, 3, 3, 3, 1, 0, 0, 0, 6},
+}
+
+// NewPlan makes the plan of a seed.
+func NewPlan(seed uint64, mix Mix) Plan {
+	r := rand.New(rand.NewPCG(seed, uint64(len(mix))<<8+uint64(mix[0])))
+	p := Plan{Seed: seed, Mix: mix, Shape: newShape(r, mix)}
+	w, ok := weights[mix]
+	if !ok {
+		panic(fmt.Sprintf("simulation: there is no mix %q", mix))
+	}
+	total := 0
+	for _, n := range w {
+		total += n
+	}
+	count := 6 + r.IntN(24)
+	for range count {
+		n := r.IntN(total)
+		kind := Kind(0)
+		for n >= w[kind] {
+			n -= w[kind]
+			kind++
+		}
+		p.Events = append(p.Events, newEvent(r, kind, p.Shape, mix))
+	}
+	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return p
+}
+
+func newShape(r *rand.Rand, mix Mix) Shape {
+	s := Shape{
+		Workers:      1 + r.IntN(4),
+		Tables:       1 + r.IntN(10)/8,
+		Shards:       1 + r.IntN(4),
+		Keys:         4 + r.IntN(30),
+		Latency:      choose(r, 2*time.Millisecond, 10*time.Millisecond, 60*time.Millisecond),
+		OnGap:        choose(r, worker.Stop, worker.Continue, worker.Continue),
+		Start:        choose(r, FromOldest, FromOldest, FromOldest, FromLatest, FromTime),
+		Retention:    24 * time.Hour,
+		Iterators:    choose(r, 15*time.Minute, 15*time.Minute, time.Minute, 20*time.Second),
+		Lease:        choose(r, 6*time.Second, 6*time.Second, 3*time.Second, 20*time.Second),
+		ReadEvery:    choose(r, 500*time.Millisecond, time.Second, 2*time.Second),
+		SyncEvery:    choose(r, 20*time.Second, time.Minute, 5*time.Minute),
+		MaxIdle:      choose(r, time.Second, 5*time.Second, 5*time.Second),
+		Linger:       choose(r, 0, time.Second, 20*time.Second),
+		Page:         choose(r, 1, 3, 10, 1000),
+		Empty:        choose(r, 0, 0, 1, 3),
+		Children:     choose(r, streamtest.FilterHonoured, streamtest.FilterHonoured, streamtest.FilterIgnored, streamtest.FilterEmpty, streamtest.FilterRefused),
+		EmptyEnd:     r.IntN(2) == 0,
+		StrictTrim:   r.IntN(3) == 0,
+		NewestFirst:  r.IntN(3) == 0,
+		ListLag:      choose(r, 0, 0, 2*time.Second, 30*time.Second),
+		OpenLag:      choose(r, 0, 0, 5*time.Second, time.Minute),
+		Undecodable:  choose(r, 0, 0, 0.1),
+		BeforeStart:  choose(r, 0, 10, 60),
+		SplitsBefore: choose(r, 0, 0, 2, 5),
+		End:          choose(r, time.Minute, 2*time.Minute, 4*time.Minute),
+		Rolling:      r.IntN(2) == 0,
+	}
+	if mix == Trims || mix == Harsh && r.IntN(2) == 0 {
+		s.Retention = choose(r, 30*time.Second, time.Minute, 2*time.Minute)
+		s.Iterators = min(s.Iterators, s.Retention)
+	}
+	if mix == Deploys {
+		s.Workers = max(s.Workers, 2)
+	}
+	return s
+}
+
+func newEvent(r *rand.Rand, kind Kind, s Shape, mix Mix) Event {
+	e := Event{
+		At:   time.Duration(r.Int64N(int64(s.End))),
+		Kind: kind,
+		Pick: r.Uint32(),
+	}
+	switch kind {
+	case Writes:
+		e.Who, e.N, e.For = r.IntN(s.Tables), 1+r.IntN(40), choose(r, 0, 5*time.Second, 30*time.Second)
+	case Split, Roll, RollAll, DropOld:
+		e.Who = r.IntN(s.Tables)
+	case TrimSome:
+		e.Who, e.N = r.IntN(s.Tables), 1+r.IntN(20)
+	case Disable:
+		e.Who, e.For = r.IntN(s.Tables), choose(r, time.Second, 20*time.Second, time.Minute)
+	case Crash, Pause, Term, Retire, Join:
+		e.Who, e.For = r.IntN(s.Workers), choose(r, 0, time.Second, s.Lease/2, s.Lease, s.Lease+s.Lease/4, 2*s.Lease, 5*s.Lease)
+	case CrashAll:
+		e.For = choose(r, time.Second, s.Lease, 30*time.Second, min(s.Retention, time.Hour), s.Retention+s.Retention/4)
+	case Deploy:
+		e.For = choose(r, time.Second, 5*time.Second, s.Lease)
+	case Faults:
+		e.What = Trouble(r.IntN(int(troubles)))
+		e.Who = r.IntN(sinks)
+		e.Rate = choose(r, 0.05, 0.3, 1)
+		e.For = choose(r, time.Second, s.Lease, 15*time.Second)
+		if mix == Harsh {
+			e.Rate = choose(r, 0.1, 0.3, 0.6, 1)
+			e.For = choose(r, 2*time.Second, s.Lease, 2*s.Lease, 20*time.Second, time.Minute)
+		}
+	}
+	return e
+}
+
+func choose[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }

@@ -1,0 +1,283 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// slot is the place of a worker: a name, and the processes that bear it one after the other.
+type slot struct {
+	w       *world
+	n       int
+	name    string
+	retired bool
+	made    int
+	proc    *process // nil while there is none
+	waiting bool     // a process is on its way
+}
+
+// process is one process with one worker in it.
+type process struct {
+	w    *world
+	slot *slot
+	id   string
+	m    Machine
+	pipe *pipe
+
+	born   time.Duration
+	rate   float64
+	offset time.Duration
+
+	dead     bool
+	paused   bool
+	resumed  time.Duration // when it last did
+	waiting  []func()      // what happens in it when it goes on
+	stopping bool
+	timer    time.Duration // when it goes off; 0: it did
+
+	calls   map[worker.Call]time.Duration // under way, since when
+	last    worker.Call
+	busy    map[string]int // calls under way by what they are about
+	reads   int            // GetRecords calls under way
+	beatAt  time.Duration  // when its last beat reached the table
+	heard   time.Duration  // when the last beat was sent of which it knows that it did
+	silent  time.Duration  // when the last silence ended in which others may have given it up
+	left    bool           // its member row was removed
+	steps   int            // since stepsAt, for 10 ms
+	stepsAt time.Duration
+}
+
+func (w *world) addSlot() *slot {
+	s := &slot{w: w, n: len(w.slots), name: fmt.Sprintf("w%d", len(w.slots))}
+	w.slots = append(w.slots, s)
+	return s
+}
+
+// start puts a new process into the slot.
+func (s *slot) start() {
+	s.waiting = false
+	if s.retired || s.proc != nil {
+		return
+	}
+	w := s.w
+	s.made++
+	p := &process{
+		w: w, slot: s,
+		id:     fmt.Sprintf("%s-%d", s.name, s.made),
+		born:   w.now,
+		rate:   1 + 0.001*(2*w.rand.Float64()-1),
+		offset: w.between(0, time.Second),
+		calls:  map[worker.Call]time.Duration{},
+		busy:   map[string]int{},
+		beatAt: -time.Hour,
+	}
+	p.pipe = newPipe(p)
+	m, err := w.make(w.options(p))
+	if err != nil {
+		w.broken("a worker starts", "%v", err)
+		return
+	}
+	p.m, s.proc = m, p
+	w.started = true
+	w.procs = append(w.procs, p)
+	w.tell(p.id, "starts; its clock goes %+.4f%%", 100*(p.rate-1))
+	p.step(worker.Tick{})
+}
+
+// restart has another process start after a while.
+func (s *slot) restart(after time.Duration) {
+	if !s.retired && !s.waiting {
+		s.waiting = true
+		s.w.after(after, s.start)
+	}
+}
+
+// options are what all workers have in common, and what is p's own.
+func (w *world) options(p *process) worker.Options {
+	s := w.plan.Shape
+	o := worker.Options{
+		Worker: p.id, Name: p.slot.name,
+		OnGap:     s.OnGap,
+		Lease:     s.Lease,
+		Retention: s.Retention,
+		ReadEvery: s.ReadEvery,
+		SyncEvery: s.SyncEvery,
+		MaxIdle:   s.MaxIdle,
+		MaxCalls:  maxCalls,
+		Prefetch:  1 << 20,
+		Rand:      rand.New(rand.NewPCG(w.rand.Uint64(), 1)),
+	}
+	switch s.Start {
+	case FromLatest:
+		o.Start = worker.Start{Latest: true, Time: w.wall()}
+	case FromTime:
+		o.Start.Time = startTime
+	}
+	for _, t := range w.tables {
+		o.Sources = append(o.Sources, worker.Source{Table: t.name})
+	}
+	return o
+}
+
+// startTime is where worlds begin to read that begin at a time.
+var startTime = began.Add(20 * time.Second)
+
+// clock is the process's own clock: the time since it was made, fast or slow.
+func (p *process) clock() time.Duration {
+	return p.offset + time.Duration(float64(p.w.now-p.born)*p.rate)
+}
+
+// inside has something happen in the process: now, later if it stands still, never
+// if it is gone.
+func (p *process) inside(do func()) {
+	switch {
+	case p.dead:
+	case p.paused:
+		p.waiting = append(p.waiting, do)
+	default:
+		do()
+	}
+}
+
+// later has something happen in the process after a while.
+func (p *process) later(d time.Duration, do func()) {
+	p.w.after(d, func() { p.inside(do) })
+}
+
+// receive gives an event to the worker.
+func (p *process) receive(e worker.Event) { p.inside(func() { p.step(e) }) }
+
+// step gives an event to the worker and does what it wants.
+func (p *process) step(e worker.Event) {
+	w := p.w
+	if w.over {
+		return
+	}
+	if p.stepsAt+10*time.Millisecond < w.now {
+		p.steps, p.stepsAt = 0, w.now
+	}
+	if p.steps++; p.steps > stepsAtOnce {
+		w.broken("time passes", "%s is stepped again and again while time stands still", p.id)
+		return
+	}
+	w.tellEvent(p, e)
+	w.tally.Steps++
+	for _, a := range p.m.Step(p.clock(), e) {
+		if w.over || p.dead {
+			return
+		}
+		w.tellAction(p, a)
+		p.do(a)
+	}
+	if !p.dead {
+		p.sleep()
+	}
+}
+
+// sleep sees to it that the process's timer goes off when the worker wants to be woken.
+func (p *process) sleep() {
+	w := p.w
+	left := max(p.m.Wake()-p.clock(), 0)
+	left = min(time.Duration(float64(left)/p.rate)+time.Microsecond, time.Hour) // never too early
+	if p.timer > w.now && p.timer <= w.now+left {
+		return // it goes off before, and is set again then
+	}
+	if w.chance(0.02) {
+		left += w.between(0, 100*time.Millisecond)
+	}
+	at := w.now + left
+	p.timer = at
+	w.at(at, func() {
+		if p.timer != at {
+			return
+		}
+		p.inside(func() {
+			p.timer = 0
+			if p.clock() >= p.m.Wake() || w.chance(0.1) {
+				p.step(worker.Tick{})
+			} else {
+				p.sleep()
+			}
+		})
+	})
+}
+
+// crash ends the process with all that it knew. What it sent is on its way still.
+func (p *process) crash() {
+	p.w.tell(p.id, "crashes")
+	p.w.tally.Crashes++
+	p.end()
+}
+
+// end takes the process out of the world.
+func (p *process) end() {
+	p.dead, p.waiting = true, nil
+	if p.slot.proc == p {
+		p.slot.proc = nil
+	}
+}
+
+// pause lets the process stand still.
+func (p *process) pause(d time.Duration) {
+	if p.dead || p.paused {
+		return
+	}
+	w := p.w
+	p.paused = true
+	w.tell(p.id, "stands still for %v", d)
+	w.tally.Pauses++
+	w.after(d, func() {
+		if p.dead {
+			return
+		}
+		p.paused, p.resumed = false, w.now
+		w.tell(p.id, "goes on")
+		waiting := p.waiting
+		p.waiting = nil
+		if w.chance(0.5) {
+			p.step(worker.Tick{}) // its timer is the first to be heard
+		}
+		for _, do := range waiting {
+			p.inside(do)
+		}
+	})
+}
+
+// terminate sends the process a SIGTERM, and a SIGKILL when it takes too long.
+func (p *process) terminate(done func()) {
+	w := p.w
+	if p.dead || p.stopping {
+		return
+	}
+	p.stopping = true
+	w.tell(p.id, "is told to stop")
+	w.tally.Stops++
+	p.receive(worker.Shutdown{})
+	w.after(stopTime, func() {
+		if !p.dead {
+			if w.calm && !p.paused && w.now > w.plan.Shape.End+stopTime {
+				w.broken("a stop takes its time, not more", "%s did not stop within %v", p.id, stopTime)
+				return
+			}
+			w.tell(p.id, "is killed: it did not stop within %v", stopTime)
+			w.tally.Killed++
+			p.end()
+		}
+	})
+	w.whenDead(p, done)
+}
+
+// stopTime is what ECS gives a task between SIGTERM and SIGKILL.
+const stopTime = 30 * time.Second
+
+// whenDead does something once a process is gone.
+func (w *world) whenDead(p *process, do func()) {
+	if p.dead {
+		do()
+		return
+	}
+	w.after(100*time.Millisecond, func() { w.whenDead(p, do) })
+}

@@ -1,0 +1,227 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// row is what the checks need of a lease as it is in the table.
+type row struct {
+	there      bool
+	owner      string
+	counter    int64
+	checkpoint leases.Checkpoint
+	began      leases.Kind // the checkpoint that it was made with
+	root       bool        // the stream was begun with it
+}
+
+// covers tells whether a record is at or before the checkpoint.
+func (r row) covers(rec *record) bool {
+	switch {
+	case r.checkpoint.Kind == leases.ShardEnd:
+		return true
+	case r.checkpoint.Kind == leases.Sequence:
+		return pipeline.CompareSequence(rec.seq, r.checkpoint.Sequence) <= 0
+	}
+	return false
+}
+
+var (
+	errThrottled = pipeline.Transient(errors.New("ProvisionedThroughputExceededException"))
+	errNoAnswer  = pipeline.Transient(context.DeadlineExceeded)
+	errNoAccess  = errors.New("AccessDeniedException")
+)
+
+// store is a call of the lease table or the state table. change, which happens at
+// most once, is whatever becomes of the answer.
+func (p *process) store(c worker.Call, about string, change func() worker.Event, fail func(error) worker.Event) {
+	w := p.w
+	p.begin(c, about)
+	p.send(func() {
+		out, back := w.latency(TableSlow, 0), w.latency(TableSlow, 0)
+		refused := error(nil)
+		switch {
+		case w.trouble(TableThrottled, 0):
+			refused = errThrottled
+		case w.trouble(TableDenied, 0):
+			refused = errNoAccess
+		}
+		if refused != nil {
+			w.after(out+back, func() { p.answer(c, about, fail(refused)) })
+			return
+		}
+		switch {
+		case w.trouble(TableLost, 0):
+			if w.chance(0.6) {
+				w.after(out, func() { change() })
+			}
+			w.after(timeout, func() { p.answer(c, about, fail(errNoAnswer)) })
+		case w.trouble(TableLate, 0):
+			w.after(w.between(time.Second, 2*timeout), func() { change() })
+			w.after(timeout, func() { p.answer(c, about, fail(errNoAnswer)) })
+		default:
+			w.after(out, func() {
+				e := change()
+				w.after(back, func() { p.answer(c, about, e) })
+			})
+		}
+	})
+}
+
+// write is a call that is answered by Done.
+func (p *process) write(c worker.Call, about string, change func() error) {
+	p.store(c, about, func() worker.Event {
+		err := change()
+		if _, ok := leases.AsConflict(err); ok {
+			p.w.tally.Conflicts++
+			p.w.tell("table", "%s: %s: %v", p.id, p.w.short(about), err)
+		}
+		return worker.Done{Call: c, Err: err}
+	}, func(err error) worker.Event { return worker.Done{Call: c, Err: err} })
+}
+
+// reserve is a call of Reserve.
+func (p *process) reserve(a worker.Reserve) {
+	p.store(a.Call, "quota "+a.Quota, func() worker.Event {
+		count, ok, err := p.w.rows.Reserve(context.Background(), a.Quota, a.Seen)
+		return worker.Reserved{Call: a.Call, Count: count, OK: ok, Err: err}
+	}, func(err error) worker.Event { return worker.Reserved{Call: a.Call, Err: err} })
+}
+
+// readTable is a call of ReadTable. Rows are read one after the other: a part is as it
+// was at the beginning, the rest as it was later.
+func (p *process) readTable(a worker.ReadTable) {
+	w := p.w
+	var early leases.Snapshot
+	first := false
+	p.store(a.Call, "read table", func() worker.Event {
+		late := w.snapshot()
+		if first {
+			cut := w.rand.IntN(len(early.Leases) + 1)
+			var at string
+			if cut < len(early.Leases) {
+				at = early.Leases[cut].Shard
+			}
+			var mixed []leases.Lease
+			for _, l := range early.Leases {
+				if at == "" || l.Shard < at {
+					mixed = append(mixed, l)
+				}
+			}
+			for _, l := range late.Leases {
+				if at != "" && l.Shard >= at {
+					mixed = append(mixed, l)
+				}
+			}
+			late.Leases = mixed
+			if w.chance(0.5) {
+				late.Members = early.Members
+			}
+		}
+		return worker.Seen{Call: a.Call, Snapshot: late}
+	}, func(err error) worker.Event { return worker.Seen{Call: a.Call, Err: err} })
+	if w.chance(0.2) {
+		p.send(func() { early, first = w.snapshot(), true })
+	}
+}
+
+func (w *world) snapshot() leases.Snapshot {
+	s, err := w.rows.Read(context.Background())
+	if err != nil {
+		panic(err) // memory does not fail
+	}
+	return s
+}
+
+// create adds a lease, for p.
+func (w *world) create(p *process, l leases.Lease) error {
+	if err := w.rows.Create(context.Background(), l); err != nil {
+		return err
+	}
+	sh := w.shard(p, l.Shard)
+	if sh == nil {
+		return nil
+	}
+	w.tell("table", "%s makes the lease of %v at %v, owner %q", p.id, sh, l.Checkpoint, l.Owner)
+	w.checkCreated(p, sh, l)
+	sh.row = row{there: true, owner: l.Owner, counter: l.Counter, checkpoint: l.Checkpoint, began: l.Checkpoint.Kind}
+	w.checkCheckpoint(p, sh)
+	if w.unbegun(sh) {
+		sh.row.root = true
+		w.begun(sh, l)
+	}
+	sh.leased, sh.stream.table.leased = true, true
+	return nil
+}
+
+// swap changes a lease, for p.
+func (w *world) swap(p *process, old, next leases.Lease) error {
+	if err := w.rows.Swap(context.Background(), old, next); err != nil {
+		return err
+	}
+	sh := w.shard(p, old.Shard)
+	if sh == nil {
+		return nil
+	}
+	was := sh.row
+	sh.row.owner, sh.row.counter, sh.row.checkpoint = next.Owner, next.Counter, next.Checkpoint
+	if was.owner != next.Owner {
+		w.tell("table", "%v goes from %q to %q at %v, by %s", sh, was.owner, next.Owner, next.Checkpoint, p.id)
+	}
+	if was.checkpoint != next.Checkpoint {
+		w.tell("table", "%v is checkpointed at %v, by %s", sh, next.Checkpoint, p.id)
+	}
+	w.checkSwapped(p, sh, was, old, next)
+	w.checkCheckpoint(p, sh)
+	return nil
+}
+
+// remove deletes a lease, for p.
+func (w *world) remove(p *process, old leases.Lease) error {
+	if err := w.rows.Delete(context.Background(), old); err != nil {
+		return err
+	}
+	sh := w.shard(p, old.Shard)
+	if sh == nil || !sh.row.there {
+		return nil
+	}
+	w.tell("table", "the lease of %v is deleted by %s", sh, p.id)
+	w.tally.Deleted++
+	w.checkDeleted(p, sh)
+	sh.row = row{}
+	return nil
+}
+
+// beat writes p's member row.
+func (w *world) beat(p *process, m leases.Member) error {
+	if m.Worker != p.id {
+		w.broken("members are themselves", "%s beats for %s", p.id, m.Worker)
+	}
+	if w.now-p.beatAt > w.plan.Shape.Lease*9/10 {
+		p.silent = w.now
+	}
+	p.beatAt = w.now
+	return w.rows.Beat(context.Background(), m)
+}
+
+// leave removes a member row.
+func (w *world) leave(id string) error {
+	if p := w.live(id); p != nil {
+		p.left = true
+	}
+	return w.rows.Leave(context.Background(), id)
+}
+
+// shard is what an id names.
+func (w *world) shard(p *process, id string) *shard {
+	sh := w.byID[id]
+	if sh == nil {
+		w.broken("shards are real", "%s writes a lease of %q", p.id, id)
+	}
+	return sh
+}

@@ -1,0 +1,286 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// settle ends the faults and the writes. What must come true now is waited for.
+func (w *world) settle() {
+	w.calm, w.windows = true, nil
+	w.tell("calm", "faults and writes have ended")
+	for _, sl := range w.slots {
+		switch {
+		case sl.proc == nil:
+			sl.start()
+		case sl.proc.stopping:
+			w.whenDead(sl.proc, func() { sl.restart(0) })
+		}
+	}
+	// A last change of each table shows that it is followed still.
+	for _, t := range w.tables {
+		w.after(time.Second, func() { w.write(t) })
+	}
+	w.after(2*time.Second, func() { w.await(w.now + w.bound()) })
+}
+
+// bound is how long it may take until all is well when nothing goes wrong any more.
+func (w *world) bound() time.Duration {
+	s := w.plan.Shape
+	return 5*time.Minute + 2*s.SyncEvery + s.ListLag + s.OpenLag + 5*s.Lease
+}
+
+// await looks again and again whether all is well.
+func (w *world) await(until time.Duration) {
+	unwell := w.unwell()
+	if unwell == nil {
+		w.tell("calm", "all is well")
+		w.stop()
+		return
+	}
+	if w.now > until {
+		w.broken(unwell.Rule, "%v after faults and writes ended: %s", w.now-w.plan.Shape.End, unwell.What)
+		return
+	}
+	w.after(time.Second, func() { w.await(until) })
+}
+
+// unwell is what is not yet as it must be in the end, or nil.
+func (w *world) unwell() *Breach {
+	for _, f := range []func() *Breach{w.unread, w.wrongState, w.lag, w.unbalanced, w.piledUp} {
+		if b := f(); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+// given tells whether a shard is not read on because of a gap, its own or one before it.
+func given(s *shard) bool {
+	for ; s != nil; s = s.parent {
+		if s.stopped {
+			return true
+		}
+	}
+	return false
+}
+
+// unread: each record is in its sinks, or lies in a gap that was noted.
+func (w *world) unread() *Breach {
+	for _, s := range w.shards {
+		if given(s) {
+			continue
+		}
+		if w.advance(s); s.fine < len(s.records) {
+			r := s.records[s.fine]
+			return &Breach{Rule: "every record arrives or lies in a gap", What: s.String() + " #" + itoa(r.index) + ": " + r.state()}
+		}
+	}
+	return nil
+}
+
+// wrongState: the sink that has every change holds what the table does.
+func (w *world) wrongState() *Breach {
+	for _, t := range w.tables {
+		for _, key := range t.keys {
+			r := t.items[key]
+			// What was lost, or cannot be decoded, or was nobody's, is not there.
+			if r == nil || r.broken || r.durable != r.routes {
+				continue
+			}
+			if held := w.sinks[states].held[r.key]; held != r {
+				return &Breach{Rule: "the state is the table's", What: r.key + " is not as the table's last write made it"}
+			}
+		}
+	}
+	return nil
+}
+
+// lag: the table says of each shard that it is read to where it is.
+func (w *world) lag() *Breach {
+	for _, s := range w.shards {
+		if given(s) || s.dropped || !s.leased && w.skipped(s) {
+			continue
+		}
+		switch {
+		case s.row.there && s.closed && s.row.checkpoint.Kind != leases.ShardEnd:
+			return &Breach{Rule: "lag reaches 0", What: s.String() + " has ended and its checkpoint is " + s.row.checkpoint.String()}
+		case s.row.there:
+		case !s.closed:
+			return &Breach{Rule: "lag reaches 0", What: s.String() + " is open and has no lease"}
+		}
+		if n := len(s.records); n > 0 && s.row.there && !s.row.covers(s.records[n-1]) && !s.records[n-1].exempt && !s.records[n-1].noted {
+			return &Breach{Rule: "lag reaches 0", What: s.String() + " has " + itoa(n) + " records and its checkpoint is " + s.row.checkpoint.String()}
+		}
+		if s.row.there && !s.closed && s.row.owner == "" {
+			return &Breach{Rule: "lag reaches 0", What: s.String() + " is open and nobody owns it"}
+		}
+	}
+	for _, m := range w.snapshot().Members {
+		if p := w.live(m.Worker); p != nil && (len(m.Behind) > 0 || m.Pending > 0) && !w.anyGiven() {
+			return &Breach{Rule: "lag reaches 0", What: p.id + " says that it is behind"}
+		}
+	}
+	return nil
+}
+
+// skipped tells whether a closed shard lies before where the fleet began.
+func (w *world) skipped(s *shard) bool {
+	return s.closed && slices.IndexFunc(s.records, func(r *record) bool { return !r.exempt }) < 0
+}
+
+func (w *world) anyGiven() bool { return slices.ContainsFunc(w.shards, given) }
+
+// live is the process of a name, where it lives.
+func (w *world) live(id string) *process {
+	for _, p := range w.procs {
+		if p.id == id && !p.dead {
+			return p
+		}
+	}
+	return nil
+}
+
+// unbalanced: the shards that are read are shared evenly.
+func (w *world) unbalanced() *Breach {
+	owned := make([]int, len(w.slots))
+	total, alive := 0, 0
+	for _, sl := range w.slots {
+		if sl.proc != nil {
+			alive++
+		}
+	}
+	for _, s := range w.shards {
+		if !s.row.there || s.row.checkpoint.Kind == leases.ShardEnd {
+			continue
+		}
+		total++
+		for i, sl := range w.slots {
+			if sl.proc != nil && sl.proc.id == s.row.owner {
+				owned[i]++
+			}
+		}
+	}
+	if alive == 0 {
+		return &Breach{Rule: "leases are balanced", What: "nobody lives"}
+	}
+	least, most := total/alive-1, (total+alive-1)/alive+1
+	for i, sl := range w.slots {
+		if sl.proc != nil && (owned[i] < least || owned[i] > most) {
+			return &Breach{Rule: "leases are balanced", What: sl.proc.id + " owns " + itoa(owned[i]) + " of " + itoa(total) + " leases among " + itoa(alive)}
+		}
+	}
+	return nil
+}
+
+// piledUp: leases of ended shards go when they are of no more use.
+func (w *world) piledUp() *Breach {
+	for _, s := range w.shards {
+		if !s.row.there || s.row.checkpoint.Kind != leases.ShardEnd || given(s) {
+			continue
+		}
+		begun := true
+		for _, c := range s.children {
+			begun = begun && (!c.row.there || c.row.checkpoint.Kind != leases.TrimHorizon)
+		}
+		if len(s.children) == 0 {
+			begun = s.dropped
+		}
+		if begun {
+			return &Breach{Rule: "ended leases go", What: "that of " + s.String() + " is there still, listed: " + yes(!s.dropped)}
+		}
+	}
+	return nil
+}
+
+// stop has all workers stop, and sees that nothing is left of them.
+func (w *world) stop() {
+	var running []*process
+	for _, sl := range w.slots {
+		sl.retired = true
+		if sl.proc != nil {
+			running = append(running, sl.proc)
+		}
+	}
+	left := len(running)
+	done := func() {
+		if left--; left == 0 {
+			w.end()
+		}
+	}
+	if !w.plan.Shape.Rolling {
+		for _, p := range running {
+			p.terminate(done)
+		}
+		return
+	}
+	var next func(i int)
+	next = func(i int) {
+		running[i].terminate(func() {
+			done()
+			if i+1 < len(running) && !w.over {
+				next(i + 1)
+			}
+		})
+	}
+	next(0)
+}
+
+// stoppedCleanly is a worker's word that it has let go of everything.
+func (p *process) stoppedCleanly() {
+	w := p.w
+	if !p.stopping {
+		w.broken("who is not told to stop goes on", "%s stopped by itself", p.id)
+	}
+	w.tally.StoppedInTime++
+	for _, s := range w.shards {
+		// Who has lost touch with the table can let go of nothing, and writes nothing either.
+		if s.row.there && s.row.owner == p.id && w.now-p.heard < w.plan.Shape.Lease/2 {
+			w.broken("who stopped owns nothing", "%s stopped, and owns %v", p.id, s)
+		}
+	}
+	p.checkLedgers()
+	p.end()
+}
+
+// checkLedgers: what was routed was written, given up, or waits.
+func (p *process) checkLedgers() {
+	for i, l := range p.pipe.ledgers {
+		waits := 0
+		for _, q := range p.pipe.lanes {
+			if q.sink == i {
+				waits += len(q.waiting)
+			}
+		}
+		if l.routed != l.done+l.revoked+l.pending || l.pending != waits {
+			p.w.broken("ledgers balance", "%s, sink %d: %+v, and %d wait", p.id, i, l, waits)
+		}
+	}
+}
+
+// end looks at what is left when all have stopped.
+func (w *world) end() {
+	snapshot := w.snapshot()
+	for _, l := range snapshot.Leases {
+		s := w.byID[l.Shard]
+		if s == nil || !s.row.there || s.row.owner != l.Owner || s.row.counter != l.Counter || s.row.checkpoint != l.Checkpoint {
+			w.broken("the checks know the table", "the lease of %s is not what they think", l.Shard)
+			return
+		}
+		if l.Owner != "" && w.live(l.Owner) == nil && slices.ContainsFunc(w.procs, func(p *process) bool { return p.id == l.Owner }) && !l.Ended() {
+			w.broken("who stopped owns nothing", "%v is owned by %s", s, l.Owner)
+			return
+		}
+	}
+	if b := w.unread(); b != nil {
+		w.broken(b.Rule, "%s", b.What)
+		return
+	}
+	w.tell("calm", "all have stopped")
+	w.over = true
+}
+
+var _ = worker.Stop

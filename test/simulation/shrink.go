@@ -1,0 +1,79 @@
+package simulation
+
+import "slices"
+
+// Shrink makes the plan of a failing run smaller, as long as the same rule is
+// broken: it leaves events out, makes those that stay smaller, and takes away what is
+// special about the world. It runs at most runs plans.
+func Shrink(p Plan, make Maker, rule string, runs int) Plan {
+	fails := func(q Plan) bool {
+		if runs--; runs < 0 {
+			return false
+		}
+		b := Run(q, make, false).Breach
+		return b != nil && b.Rule == rule
+	}
+	for again := true; again && runs > 0; {
+		again = false
+		p.Events, again = fewer(p, fails)
+		for i := range p.Events {
+			for _, less := range []func(*Event){
+				func(e *Event) { e.N /= 2 },
+				func(e *Event) { e.For /= 2 },
+				func(e *Event) { e.Rate = 1 },
+			} {
+				q := p
+				q.Events = slices.Clone(p.Events)
+				less(&q.Events[i])
+				if q.Events[i] != p.Events[i] && (p.Events[i].Kind != Writes || q.Events[i].N > 0) && q.Events[i].For > 1000 && fails(q) {
+					p, again = q, true
+				}
+			}
+		}
+		for _, plain := range simpler {
+			q := p
+			plain(&q.Shape)
+			if q.Shape != p.Shape && fails(q) {
+				p, again = q, true
+			}
+		}
+	}
+	return p
+}
+
+// fewer leaves out events, in ever smaller groups.
+func fewer(p Plan, fails func(Plan) bool) ([]Event, bool) {
+	events, some := p.Events, false
+	for size := (len(events) + 1) / 2; size > 0; size /= 2 {
+		for i := 0; i < len(events); {
+			q := p
+			q.Events = slices.Delete(slices.Clone(events), i, min(i+size, len(events)))
+			if fails(q) {
+				events, some = q.Events, true
+			} else {
+				i += size
+			}
+		}
+	}
+	return events, some
+}
+
+// simpler are the ways in which a world gets less special.
+var simpler = []func(*Shape){
+	func(s *Shape) { s.Tables = 1 },
+	func(s *Shape) { s.Empty = 0 },
+	func(s *Shape) { s.Page = 1000 },
+	func(s *Shape) { s.Linger = 0 },
+	func(s *Shape) { s.ListLag = 0 },
+	func(s *Shape) { s.OpenLag = 0 },
+	func(s *Shape) { s.Undecodable = 0 },
+	func(s *Shape) { s.BeforeStart = 0 },
+	func(s *Shape) { s.SplitsBefore = 0 },
+	func(s *Shape) { s.NewestFirst = false },
+	func(s *Shape) { s.EmptyEnd = false },
+	func(s *Shape) { s.StrictTrim = false },
+	func(s *Shape) { s.Children = 0 },
+	func(s *Shape) { s.Start = FromOldest },
+	func(s *Shape) { s.Shards = 1 },
+	func(s *Shape) { s.Keys = min(s.Keys, 4) },
+}

@@ -1,0 +1,236 @@
+package simulation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+)
+
+// table is a source table with what is in it, and its streams, oldest first.
+type table struct {
+	name    string
+	items   map[string]*record // the last write of each key
+	keys    []string           // of items
+	streams []*stream
+	leased  bool // a lease was made of one of its streams
+}
+
+// stream is one stream of a table.
+type stream struct {
+	table    *table
+	st       *streamtest.Stream
+	open     []*shard
+	disabled bool
+	ended    time.Duration // when it was disabled
+	late     bool          // it was enabled when the fleet read another one already
+}
+
+// shard is what is true of a shard, whatever anybody knows.
+type shard struct {
+	n        int
+	id       string
+	stream   *stream
+	parent   *shard
+	children []*shard
+	lo, hi   uint32 // range of hashes of keys, hi excluded
+	made     time.Duration
+	closed   bool
+	ended    time.Duration // when it was closed
+	records  []*record
+	trimmed  int  // records gone from its start
+	dropped  bool // it is listed no more
+
+	row       row  // its lease, as it is in the table
+	leased    bool // it had a lease once
+	fine      int  // records before it are durable, noted as lost, or none of the fleet's matter
+	whole     bool // fine is all of them, and so it is of its ancestors
+	stopped   bool // a gap was noted, and the policy is to stop
+	stopAfter string
+	reading   []reading // GetRecords calls of late
+	asked     struct {
+		by      *process // who was the last to take it from one that does not show that it lives
+		counter int64
+	}
+	sought bool // somebody got an iterator at its newest record
+}
+
+// record is one record of a stream.
+type record struct {
+	shard   *shard
+	index   int // in its shard
+	seq     string
+	key     string // canonical, with its table
+	version pipeline.Version
+	gone    bool // the item was deleted
+	at      time.Duration
+	broken  bool   // its shape is wrong
+	routes  uint32 // sinks that it goes to
+	durable uint32 // sinks that have it
+
+	trimmed bool // the stream keeps it no more
+	lost    bool // it was trimmed before it was acknowledged
+	noted   bool // a gap was noted in which it lies
+	exempt  bool // it lies before where the fleet began to read
+}
+
+// fine tells whether nobody has to care for a record any more.
+func (r *record) fine() bool {
+	return r.durable == r.routes || r.exempt || r.noted
+}
+
+func (s *shard) String() string { return fmt.Sprintf("s%d", s.n) }
+
+const hashes = 1 << 16
+
+func (w *world) addTable(name string, shards int) {
+	t := &table{name: name, items: map[string]*record{}}
+	for i := range w.plan.Shape.Keys {
+		t.keys = append(t.keys, fmt.Sprintf("k%d", i))
+	}
+	w.tables = append(w.tables, t)
+	w.addStream(t, shards)
+}
+
+// addStream enables a stream on a table. The server begins with one open shard; it is
+// rolled over into as many as there are to be, which nobody sees as they come at once.
+func (w *world) addStream(t *table, shards int) {
+	st := &stream{table: t, st: w.server.AddStream(t.name), late: t.leased}
+	t.streams = append(t.streams, st)
+	root := w.addShard(st, st.st.Shards()[0], nil, 0, hashes)
+	w.tell("stream", "%s: %s is enabled with %v", t.name, st.st.ARN(), root)
+	st.open = []*shard{root}
+	for len(st.open) < shards {
+		w.split(t, 0, 2)
+	}
+}
+
+func (w *world) addShard(st *stream, id string, parent *shard, lo, hi uint32) *shard {
+	s := &shard{n: len(w.shards) + 1, id: id, stream: st, parent: parent, lo: lo, hi: hi, made: w.now}
+	if parent != nil {
+		parent.children = append(parent.children, s)
+	}
+	w.shards = append(w.shards, s)
+	w.byID[id] = s
+	return s
+}
+
+// split gives an open shard of a table n children.
+func (w *world) split(t *table, pick uint32, n int) {
+	st := t.streams[len(t.streams)-1]
+	if len(st.open) == 0 || len(w.shards) > 60 {
+		return
+	}
+	i := int(pick) % len(st.open)
+	parent := st.open[i]
+	if n > 1 && parent.hi-parent.lo < 2 {
+		return
+	}
+	parent.closed, parent.ended = true, w.now
+	open := append([]*shard(nil), st.open[:i]...)
+	for k, id := range st.st.Split(parent.id, n) {
+		width := (parent.hi - parent.lo) / uint32(n)
+		lo, hi := parent.lo+uint32(k)*width, parent.lo+uint32(k+1)*width
+		if k == n-1 {
+			hi = parent.hi
+		}
+		open = append(open, w.addShard(st, id, parent, lo, hi))
+	}
+	st.open = append(open, st.open[i+1:]...)
+	w.tell("stream", "%v ends behind %d records, children %v", parent, len(parent.records), parent.children)
+}
+
+// write changes an item of a table.
+func (w *world) write(t *table) {
+	st := t.streams[len(t.streams)-1]
+	if st.disabled {
+		return // what is written while there is no stream is nobody's to follow
+	}
+	key := t.keys[w.rand.IntN(len(t.keys))]
+	hash := hashOf(key)
+	var in *shard
+	for _, s := range st.open {
+		if s.lo <= hash && hash < s.hi {
+			in = s
+		}
+	}
+	last := t.items[key]
+	r := &record{shard: in, index: len(in.records), at: w.now, gone: last != nil && !last.gone && w.chance(0.2)}
+	r.routes = w.routes()
+	r.exempt = w.plan.Shape.Start == FromTime && w.now.Truncate(time.Second) < startTime.Sub(began)
+	n := len(in.records)
+	keys := fmt.Sprintf(`{"PK":{"S":%q}}`, key)
+	put := streamtest.Record{Keys: keys}
+	if !r.gone {
+		put.New = fmt.Sprintf(`{"PK":{"S":%q},"V":{"N":"%d"}}`, key, n)
+	}
+	if last != nil && !last.gone {
+		put.Old = keys
+	}
+	if w.chance(w.plan.Shape.Undecodable) {
+		// Its shape is wrong, its grammar is not: an error of this record alone.
+		r.broken, r.routes = true, 1<<letters
+		put.New = `{"PK":{"S":5}}`
+	}
+	r.seq = st.st.Put(in.id, put)[0]
+	r.version = versionOf(st, r.seq)
+	r.key = t.name + "!" + key
+	in.records = append(in.records, r)
+	w.bySeq[r.seq] = r
+	t.items[key] = r
+	w.tell("writer", "%s %v #%d %s", r.key, in, r.index, map[bool]string{false: "put", true: "deleted"}[r.gone])
+}
+
+// routes are the sinks of a record: all have the first one, some the others.
+func (w *world) routes() uint32 {
+	routes := uint32(1)
+	for i := 1; i <= plain; i++ {
+		if w.chance(0.6) {
+			routes |= 1 << i
+		}
+	}
+	return routes
+}
+
+func hashOf(key string) uint32 {
+	h := uint32(2166136261)
+	for i := range len(key) {
+		h = (h ^ uint32(key[i])) * 16777619
+	}
+	return (h ^ h>>16) % hashes
+}
+
+// versionOf is the version of a record, by the design's own words: the epoch of the
+// stream's label and the sequence number.
+func versionOf(st *stream, seq string) pipeline.Version {
+	arn := st.st.ARN()
+	at, err := time.Parse("2006-01-02T15:04:05.000", arn[len(arn)-len("2006-01-02T15:04:05.000"):])
+	if err != nil {
+		panic(err) // the server's own form
+	}
+	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040s", at.Unix(), seq))
+	if err != nil {
+		panic(err) // of digits
+	}
+	return v
+}
+
+// disable ends a table's stream and enables another one after a while.
+func (w *world) disable(t *table, d time.Duration) {
+	st := t.streams[len(t.streams)-1]
+	if st.disabled || len(t.streams) > 3 {
+		return
+	}
+	st.disabled, st.ended = true, w.now
+	for _, s := range st.open {
+		s.closed, s.ended = true, w.now
+	}
+	st.open = nil
+	st.st.Disable()
+	w.tell("stream", "%s is disabled", t.name)
+	w.tally.Disabled++
+	w.after(d, func() {
+		w.addStream(t, 1+w.rand.IntN(w.plan.Shape.Shards))
+	})
+}

@@ -1,0 +1,59 @@
+package simulation
+
+import "time"
+
+// window is a time in which something goes wrong.
+type window struct {
+	what  Trouble
+	who   int // sink, of the troubles of sinks
+	rate  float64
+	until time.Duration
+}
+
+// open begins a window.
+func (w *world) open(e Event) {
+	until := min(e.At+e.For, w.plan.Shape.End)
+	w.windows = append(w.windows, &window{e.What, e.Who, e.Rate, until})
+	w.tell("trouble", "%v of %.0f%% until %s", e.What, 100*e.Rate, clock(until))
+}
+
+// trouble tells whether a call is hit.
+func (w *world) trouble(what Trouble, sink int) bool {
+	if w.troubled(what, sink, true) {
+		w.tally.Troubles[what]++
+		return true
+	}
+	return false
+}
+
+func (w *world) troubled(what Trouble, sink int, draw bool) bool {
+	keep := w.windows[:0]
+	hit := false
+	for _, o := range w.windows {
+		if o.until <= w.now {
+			continue
+		}
+		keep = append(keep, o)
+		if o.what == what && (what < SinkFails || o.who == sink) && (!draw || w.chance(o.rate)) {
+			hit = true
+		}
+	}
+	clear(w.windows[len(keep):])
+	w.windows = keep
+	return hit
+}
+
+// latency is one way of a call, slow where what says so is under way.
+func (w *world) latency(slow Trouble, sink int) time.Duration {
+	d := w.between(w.plan.Shape.Latency/10, w.plan.Shape.Latency)
+	if w.trouble(slow, sink) {
+		d += w.between(0, 3*time.Second)
+	}
+	return d
+}
+
+var troubleNames = [troubles]string{"stream throttled", "stream fails", "stream lost", "stream cut", "stream expired", "stream denied", "stream slow",
+	"table throttled", "table lost", "table late", "table denied", "table slow", "sink fails", "sink lost", "sink late", "sink slow"}
+
+// String names the trouble.
+func (t Trouble) String() string { return troubleNames[t] }

@@ -1,0 +1,187 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// began is the wall clock's time at which a world begins.
+var began = time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)
+
+// forever is longer than any world lasts.
+const forever = 1000 * time.Hour
+
+// stepsAtOnce is how often a process may be stepped within 10 ms.
+const stepsAtOnce = 10_000
+
+// world is a world that runs. It has one thread, and goes through no map where the
+// order could matter.
+type world struct {
+	plan Plan
+	make Maker
+	now  time.Duration
+	todo queue
+	rand *rand.Rand
+	over bool
+
+	server *streamtest.Server
+	tables []*table
+	shards []*shard // of all streams, oldest first
+	byID   map[string]*shard
+	bySeq  map[string]*record
+
+	rows    *leases.Memory
+	sinks   []*sinkStore
+	slots   []*slot
+	procs   []*process
+	windows []*window
+	listed  []time.Duration // when DescribeStream calls were sent of late
+
+	calm    bool // faults and writes have ended
+	breach  *Breach
+	story   *story
+	tally   Tally
+	started bool // the first worker has started
+}
+
+// Machine is what a process runs: a worker.Worker, or one that is made to do wrong.
+type Machine interface {
+	Step(now time.Duration, e worker.Event) []worker.Action
+	Wake() time.Duration
+}
+
+// Maker makes the machine of a process.
+type Maker func(o worker.Options) (Machine, error)
+
+// Worker makes the real one.
+func Worker(o worker.Options) (Machine, error) { return worker.New(o) }
+
+// Breach is what a run did wrong: the first rule that it broke.
+type Breach struct {
+	At   time.Duration
+	Rule string // its name, the same in every run
+	What string
+}
+
+// Error is the rule and what happened.
+func (b *Breach) Error() string {
+	return fmt.Sprintf("%s: %s: %s", clock(b.At), b.Rule, b.What)
+}
+
+// Result is what became of a run.
+type Result struct {
+	Breach  *Breach // nil: all went well
+	Story   string  // where it was asked for
+	Tally   Tally
+	Virtual time.Duration // how much time passed in the world
+}
+
+// Run plays a plan. With tell, the story is kept.
+func Run(p Plan, make Maker, tell bool) Result {
+	w := newWorld(p, make)
+	w.story.on = tell
+	w.play()
+	return Result{Breach: w.breach, Story: w.story.String(), Tally: w.tally, Virtual: w.now}
+}
+
+func newWorld(p Plan, make Maker) *world {
+	w := &world{
+		plan:  p,
+		make:  make,
+		rand:  rand.New(rand.NewPCG(p.Seed, 0x77a4e)),
+		byID:  map[string]*shard{},
+		bySeq: map[string]*record{},
+		rows:  leases.NewMemory(leases.Snapshot{}),
+		story: &story{},
+	}
+	w.server = streamtest.New(streamtest.Options{
+		PageRecords:  p.Shape.Page,
+		PageShards:   7,
+		EmptyPages:   p.Shape.Empty,
+		EmptyEnd:     p.Shape.EmptyEnd,
+		StrictTrim:   p.Shape.StrictTrim,
+		IteratorLife: p.Shape.Iterators,
+		Retention:    forever, // the world trims by itself, since it must know what was lost
+		ListDelay:    p.Shape.ListLag,
+		CloseDelay:   p.Shape.OpenLag,
+		NewestFirst:  p.Shape.NewestFirst,
+		ChildFilter:  p.Shape.Children,
+		Now:          w.wall,
+	})
+	for i := range sinks {
+		w.sinks = append(w.sinks, &sinkStore{n: i, guarded: i < plain, held: map[string]*record{}})
+	}
+	return w
+}
+
+// wall is the stream's clock. Workers never see it.
+func (w *world) wall() time.Time { return began.Add(w.now) }
+
+// at has something done at a time, after what is to be done then already.
+func (w *world) at(t time.Duration, do func()) { w.todo.push(max(t, w.now), do) }
+
+// after has something done after a while.
+func (w *world) after(d time.Duration, do func()) { w.at(w.now+d, do) }
+
+// broken notes the first rule that was broken, and ends the run.
+func (w *world) broken(rule, format string, args ...any) {
+	if w.breach == nil {
+		w.breach = &Breach{w.now, rule, fmt.Sprintf(format, args...)}
+		w.tell("BREACH", "%s: %s", rule, w.breach.What)
+	}
+	w.over = true
+}
+
+// play runs the world from its beginning to its end.
+func (w *world) play() {
+	w.begin()
+	for _, e := range w.plan.Events {
+		w.at(e.At, func() { w.happen(e) })
+	}
+	w.at(w.plan.Shape.End, w.settle)
+	last := w.plan.Shape.End + 2*w.bound()
+	for !w.over {
+		h := w.todo.pop() // there is always something: the stream ages
+		if w.now = h.at; w.now > last {
+			w.broken("it ends", "the run has not come to its end")
+			return
+		}
+		h.do()
+	}
+}
+
+// begin makes the tables, what was written before the fleet came, and the fleet.
+func (w *world) begin() {
+	s := w.plan.Shape
+	for i := range s.Tables {
+		w.addTable(fmt.Sprintf("table%d", i), s.Shards)
+	}
+	for i := range s.SplitsBefore {
+		w.split(w.tables[i%len(w.tables)], w.rand.Uint32(), 2)
+	}
+	for i := range s.BeforeStart {
+		w.write(w.tables[i%len(w.tables)])
+	}
+	w.after(s.Retention/5, w.age)
+	// The slots start within a second; what is planned may come before.
+	for range s.Workers {
+		sl := w.addSlot()
+		w.after(w.between(0, time.Second), sl.start)
+	}
+}
+
+// between is a time from lo up to and without hi.
+func (w *world) between(lo, hi time.Duration) time.Duration {
+	if hi <= lo {
+		return lo
+	}
+	return lo + time.Duration(w.rand.Int64N(int64(hi-lo)))
+}
+
+// chance is true in a share p of the cases.
+func (w *world) chance(p float64) bool { return w.rand.Float64() < p }
