@@ -70,9 +70,7 @@ func (w *Worker) ask(live []string, owned map[string][]*row, active, mine int) {
 			}
 		}
 	}
-	floor := active / max(1, len(live))
-	if asked == 0 && mine < floor {
-		w.askForFew(live, owned, floor, mine)
+	if asked == 0 && w.askForFew(live, owned, active/max(1, len(live)), mine) {
 		return
 	}
 	if asked == 0 && w.now-w.moved >= moveEvery {
@@ -80,29 +78,34 @@ func (w *Worker) ask(live []string, owned map[string][]*row, active, mine int) {
 	}
 }
 
-// askForFew asks the workers that have most for their idlest leases.
-func (w *Worker) askForFew(live []string, owned map[string][]*row, floor, mine int) {
+// askForFew asks the workers that have most for their idlest leases, up to a fair share
+// of all: the floor, or one where there are more workers than leases. It
+// tells whether it asked.
+func (w *Worker) askForFew(live []string, owned map[string][]*row, floor, mine int) bool {
 	left := make(map[string]int, len(live))
 	for _, id := range live {
 		left[id] = len(owned[id])
 	}
-	for range min(floor-mine, askAtOnce) {
+	asked := false
+	for n := mine; n < max(floor, 1) && n-mine < askAtOnce; n++ {
 		most := ""
 		for _, id := range live {
 			if id != w.o.Worker && (most == "" || left[id] > left[most]) {
 				most = id
 			}
 		}
-		if most == "" || left[most] <= floor {
-			return
+		if most == "" || left[most] <= max(floor, 1) {
+			break
 		}
 		left[most]--
 		r := pick(owned[most], func(a, b *row) bool { return a.Load < b.Load })
 		if r == nil {
-			return
+			break
 		}
 		w.askFor(r)
+		asked = true
 	}
+	return asked
 }
 
 // askForLoad asks the busiest worker for a lease whose move makes both more even.
