@@ -45,6 +45,7 @@ func (t *Table) content() ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
+	b.Grow(t.size + t.size/8)
 	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": %s,\n\"leases\": [", version, name)
 	next := make(lines, len(s.Leases))
 	for i, l := range s.Leases {
@@ -76,6 +77,7 @@ func (t *Table) content() ([]byte, error) {
 		item(&b, i, row)
 	}
 	b.WriteString("\n]\n}\n")
+	t.size = b.Len()
 	return b.Bytes(), nil
 }
 

@@ -194,3 +194,29 @@ func TestReadable(t *testing.T) {
 		t.Errorf("the file is\n%s\nwant\n%s", b, want)
 	}
 }
+
+// What a crash left of a write that it interrupted is of no account.
+func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "leases.json")
+	table := open(t, path)
+	if err := table.Create(t.Context(), full()); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".leases.json.new"), []byte(`{"version": 1, "leas`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, path)
+	if err := again.Create(t.Context(), leases.Lease{Shard: "shard-2"}); err != nil {
+		t.Fatal(err)
+	}
+	if s, _, err := file.Look(path); err != nil || len(s.Leases) != 2 {
+		t.Errorf("%+v (%v)", s, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*.new")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left (%v)", left, err)
+	}
+}

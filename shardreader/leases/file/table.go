@@ -29,6 +29,7 @@ type Table struct {
 	mu      sync.Mutex
 	gaps    []worker.Gap // by stream, shard and After
 	lines   lines
+	size    int   // of the file, as it was written last
 	changed int64 // changes that are to be on disk
 	saved   int64 // of them, those that are
 	written time.Time
