@@ -46,7 +46,7 @@ func (w *Worker) balance() {
 	w.takes = w.takes[:0]
 	taking := 0
 	for _, r := range free {
-		if mine+taking < share || w.pinnedHere(r) {
+		if mine+taking < share || w.pinnedHere(r) || r.Wanted == w.o.Worker {
 			w.takes = append(w.takes, r)
 			taking++
 		}

@@ -194,7 +194,7 @@ func (w *Worker) createChildren(p *part) {
 			continue // a descendant of it has a lease: it was read
 		}
 		l := leases.Lease{Shard: c.ID, Stream: p.row.Stream, Parents: []string{p.row.Shard}, First: c.First}
-		if !p.started {
+		if !p.started && p.row.Checkpoint.Kind != leases.Latest {
 			l.From = p.row.From
 		}
 		if insist() && w.contact() {

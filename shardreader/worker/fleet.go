@@ -74,7 +74,7 @@ func (w *Worker) sendBeat() {
 		w.after(max(0, sent+w.o.Lease/3-w.now), w.sendBeat)
 		w.after(max(0, sent+w.o.Lease*2/3-w.now)+1, w.checkContact)
 		if w.contact() && w.suspended {
-			w.suspended = false
+			w.suspended, w.resumed = false, w.now
 			w.tell(slog.LevelInfo, "the worker is in contact again")
 		}
 		if first {
@@ -116,7 +116,7 @@ func (w *Worker) look() {
 	w.looking = true
 	sent, no := w.now, w.lookNo
 	w.do(ReadTable{on(w, func(e Seen) {
-		w.looking = false
+		w.looking, w.blind = false, e.Err != nil
 		next := w.lookEvery()
 		if e.Err != nil {
 			w.tellOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
@@ -137,6 +137,13 @@ func (w *Worker) look() {
 func (w *Worker) afterLook(f func()) {
 	w.awaited = append(w.awaited, awaited{w.now, f})
 	w.look()
+}
+
+// lookOnce reads the table, unless that is under way or has just failed.
+func (w *Worker) lookOnce() {
+	if !w.looking && !w.blind {
+		w.look()
+	}
 }
 
 // awaited is what waits for a look.
@@ -239,11 +246,13 @@ func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 	for _, l := range ls {
 		r := w.rows[l.Shard]
 		if r == nil {
-			w.know(l)
+			if !w.creating[l.Shard] {
+				w.know(l).sure = sent
+			}
 			continue
 		}
 		if !r.busy && sent >= r.wrote {
-			w.learn(r, l)
+			w.learn(r, l, sent)
 		}
 	}
 }
@@ -257,8 +266,9 @@ func (w *Worker) know(l leases.Lease) *row {
 	return r
 }
 
-// learn takes over what a lease is now.
-func (w *Worker) learn(r *row, l leases.Lease) {
+// learn takes over what a lease was at a time.
+func (w *Worker) learn(r *row, l leases.Lease, at time.Duration) {
+	r.sure = at
 	changed := r.Owner != l.Owner || r.Counter != l.Counter
 	if changed {
 		r.still = w.now

@@ -22,11 +22,34 @@ func (w *Worker) trimmed(p *part) {
 		return
 	}
 	g := w.gapOf(p)
+	if !p.row.From.IsZero() && p.pos.Kind != leases.Sequence {
+		p.gap, p.maybe = &g, true
+		w.want(p)
+		return
+	}
+	w.lost(p, g)
+}
+
+// lost notes a gap, and reads on behind it.
+func (w *Worker) lost(p *part, g Gap) {
 	w.noteGap(p, g, func() {
 		p.gap = &g
 		p.peek = w.o.OnGap == Stop
 		w.want(p)
 	})
+}
+
+// judge sees, by the oldest record that is left, whether what was dropped would have
+// been passed over anyway. It is true where the page is to be read.
+func (w *Worker) judge(p *part, page *pipeline.Page) bool {
+	g := *p.gap
+	p.gap, p.maybe = nil, false
+	if len(page.Changes) > 0 && page.Changes[0].Time.Before(p.row.From) {
+		return true
+	}
+	p.iterator = ""
+	w.lost(p, g)
+	return false
 }
 
 // vanished notes that a shard is gone of which not all was read.

@@ -69,7 +69,7 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 			}
 			if err == nil {
 				delete(w.told, "swap "+r.Shard)
-				r.Lease, r.still = next, w.now
+				r.Lease, r.still, r.sure = next, w.now, w.now
 			}
 			w.wrote(r, done, err)
 		}), old, next})
@@ -108,7 +108,7 @@ func (w *Worker) refused(r *row, err error) {
 		w.forget(r)
 		return
 	}
-	w.learn(r, c.Now)
+	w.learn(r, c.Now, w.now)
 	if r.part != nil {
 		w.lose(r.part)
 	}
@@ -143,12 +143,22 @@ func (w *Worker) takeNext() {
 
 // create adds a lease that is missing. done is told once it is there, whoever made it.
 func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)) {
-	if r := w.rows[l.Shard]; r != nil {
+	switch {
+	case w.rows[l.Shard] != nil:
 		done(nil)
+		return
+	case w.creating[l.Shard]:
+		done(errBeingMade)
 		return
 	}
 	attempt := 0
 	var send func()
+	finished := done
+	done = func(err error) {
+		delete(w.creating, l.Shard)
+		finished(err)
+	}
+	w.creating[l.Shard] = true
 	send = func() {
 		if !insist() {
 			w.passed()
@@ -167,7 +177,7 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 				}
 				if r == nil {
 					r = w.know(now)
-					r.wrote = w.now
+					r.wrote, r.sure = w.now, w.now
 					if e.Err == nil {
 						r.fresh = true
 						w.after(5*time.Second, func() { r.fresh = false })
@@ -188,7 +198,10 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 	w.gated(send)
 }
 
-var errNotWanted = errors.New("the lease is not wanted any more")
+var (
+	errNotWanted = errors.New("the lease is not wanted any more")
+	errBeingMade = pipeline.Transient(errors.New("the lease is being made"))
+)
 
 // parentsDone tells whether every parent of a shard was read to its end: its lease
 // says so, or it was removed, which is done only then.
@@ -213,7 +226,8 @@ func (w *Worker) free(r *row) bool {
 	}
 	switch {
 	case r.Owner == "":
-		return true
+		// Who asked for it has a moment to take it.
+		return r.Wanted == "" || r.Wanted == w.o.Worker || !w.alive(r.Wanted) || w.leavingPeer(r.Wanted) || w.now-r.still > 4*w.o.ReadEvery
 	case w.mine(r):
 		return false // opened when it is seen
 	case w.peers[r.Owner] != nil:
@@ -239,7 +253,7 @@ func (w *Worker) adopt() {
 }
 
 func (w *Worker) tryOpen(r *row) {
-	if w.known(r) && w.mine(r) && r.part == nil && !r.busy && w.active(r) && w.contact() && !w.suspended && !w.leaving {
+	if w.known(r) && w.mine(r) && r.part == nil && !r.busy && w.active(r) && w.contact() && !w.suspended && !w.leaving && r.sure >= w.resumed {
 		w.open(r)
 	}
 }
@@ -352,18 +366,14 @@ func (w *Worker) revokeAndRelease(p *part) {
 	w.release(r, next, to)
 }
 
-// release gives a lease away: to a live worker, or to whoever takes it.
+// release gives a lease away, to whoever takes it. The worker that it should go to
+// has the first choice; it is not made the owner, as it may be gone before it knows.
 func (w *Worker) release(r *row, next leases.Lease, to string) {
-	next.Owner = ""
-	if to != "" && w.alive(to) && !w.leavingPeer(to) {
-		next.Owner = to
-		next.Switches++
-	}
-	next.Wanted = ""
+	next.Owner, next.Wanted = "", to
 	next.Counter++
 	w.swap(r, next, func() bool { return w.known(r) && w.contact() }, func(err error) {
 		if err == nil {
-			w.tell(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", next.Owner), slog.String("checkpoint", next.Checkpoint.String()))
+			w.tell(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", to), slog.String("checkpoint", next.Checkpoint.String()))
 			return
 		}
 		w.refused(r, err)

@@ -22,6 +22,9 @@ func (w *Worker) arrived(p *part, a pipeline.Answer) {
 		return
 	}
 	records := len(page.Changes) + len(page.Errors)
+	if p.maybe && (records > 0 || a.Ended) && !w.judge(p, page) {
+		return
+	}
 	if p.gap != nil && (records > 0 || a.Ended) {
 		w.passedGap(p, page)
 		if p.peek {

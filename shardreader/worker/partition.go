@@ -32,6 +32,7 @@ type part struct {
 	paused   bool
 	halted   string // why it is read no further; "" while it is
 	gap      *Gap   // that is to be completed with the first record behind it
+	maybe    bool   // that gap is none if what was lost is older than what reading starts at
 	noting   bool   // that gap is not durable yet
 	peek     bool   // the record behind it is looked at only: the shard stops here
 	newest   bool   // reading began at the newest record, with nothing to pass over

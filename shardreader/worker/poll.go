@@ -85,7 +85,7 @@ func (w *Worker) position(p *part) {
 		at.Type, at.Sequence = shardreader.AfterSequence, p.pos.Sequence
 	case p.pos.Kind == leases.Latest && (p.row.fresh || p.row.From.IsZero()):
 		at.Type, p.newest = shardreader.Latest, true
-	case p.row.First != "" && p.row.From.IsZero() && !p.plain:
+	case p.row.First != "" && !p.plain:
 		// From the oldest record that is left, TRIM_HORIZON would not say that older ones are gone.
 		at.Type, at.Sequence, checked = shardreader.AtSequence, p.row.First, true
 	default:

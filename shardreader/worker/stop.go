@@ -1,6 +1,9 @@
 package worker
 
-import "log/slog"
+import (
+	"log/slog"
+	"time"
+)
 
 // shutdown begins a soft stop: nothing more is read or taken, and each lease is let
 // go as soon as what was read of it is durable.
@@ -8,7 +11,7 @@ func (w *Worker) shutdown() {
 	if w.leaving {
 		return
 	}
-	w.leaving = true
+	w.leaving, w.leftAt = true, w.now
 	w.takes = nil
 	w.tell(slog.LevelInfo, "leaving: leases are let go as they drain", slog.Int("partitions", len(w.parts)))
 	for _, r := range w.order {
@@ -49,10 +52,16 @@ func (w *Worker) checkStopped() {
 		return
 	}
 	if w.contact() {
+		var wrote time.Duration
 		for _, r := range w.order {
 			if r.busy || w.mine(r) {
 				return
 			}
+			wrote = max(wrote, r.wrote)
+		}
+		if w.sent < wrote || w.sent < w.leftAt || len(w.creating) > 0 {
+			w.lookOnce() // whether a write happened of which no answer came
+			return
 		}
 	}
 	w.stopped = true

@@ -21,6 +21,7 @@ type Worker struct {
 
 	begun   bool
 	leaving bool // Shutdown came
+	leftAt  time.Duration
 	stopped bool
 
 	// The fleet, as it was last seen.
@@ -31,7 +32,8 @@ type Worker struct {
 	sent     time.Duration   // when the last read that succeeded was sent
 	seenOnce bool
 	looking  bool
-	lookNo   int // of the timer of the next look
+	blind    bool // the last look failed
+	lookNo   int  // of the timer of the next look
 	awaited  []awaited
 
 	// Its own life.
@@ -39,13 +41,16 @@ type Worker struct {
 	beating   bool
 	beatSent  time.Duration // of the last beat that succeeded
 	beatOnce  bool
-	suspended bool // it cannot show that it lives
+	suspended bool          // it cannot show that it lives
+	resumed   time.Duration // since when it can again
 
 	// Writes of leases.
 	takes   []*row   // to be taken
 	taking  int      // takes under way
 	writing int      // writes under way
 	gate    []func() // writes that wait for these
+
+	creating map[string]bool // leases that are being made
 
 	// Partitions.
 	parts    map[string]*part // by partition
@@ -100,10 +105,12 @@ func New(o Options) (*Worker, error) {
 		calls: make(map[Call]func(Event)),
 		peers: make(map[string]*peer),
 		left:  make(map[string]bool),
-		rows:  make(map[string]*row),
-		parts: make(map[string]*part),
-		lists: make(map[string]*lister),
-		told:  make(map[string]bool),
+
+		creating: make(map[string]bool),
+		rows:     make(map[string]*row),
+		parts:    make(map[string]*part),
+		lists:    make(map[string]*lister),
+		told:     make(map[string]bool),
 	}
 	w.quota.seen = -1
 	for _, s := range o.Sources {
@@ -218,6 +225,7 @@ type row struct {
 	leases.Lease
 	still time.Duration // since when its owner and counter are seen to stand still
 	wrote time.Duration // when a write of it by this worker was last answered
+	sure  time.Duration // when it was as it is known, at the latest
 	busy  bool          // a write of it is under way
 	fresh bool          // this worker created it, and has not opened it yet
 	part  *part         // its partition, where this worker reads it
