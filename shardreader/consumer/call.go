@@ -134,7 +134,7 @@ func begin[T any](c *Consumer, what string, timeout time.Duration, f func(contex
 			answer(none, context.Cause(ctx))
 		})
 		defer stop()
-		got, err := safely(c, what, ctx, f)
+		got, err := safely(ctx, c, what, f)
 		if pipeline.IsFatal(err) {
 			c.fail(fmt.Errorf("%s: %w", what, err))
 		}
@@ -143,7 +143,7 @@ func begin[T any](c *Consumer, what string, timeout time.Duration, f func(contex
 }
 
 // safely makes a panic of f a transient error, and logs it with its trace.
-func safely[T any](c *Consumer, what string, ctx context.Context, f func(context.Context) (T, error)) (got T, err error) {
+func safely[T any](ctx context.Context, c *Consumer, what string, f func(context.Context) (T, error)) (got T, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			p := &pipeline.PanicError{Stage: what, Value: v, Stack: debug.Stack()}
