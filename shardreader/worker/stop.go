@@ -23,6 +23,7 @@ func (w *Worker) shutdown() {
 	w.letGo()
 	w.sendBeat()
 	w.look()
+	w.after(w.o.Lease, func() {})
 }
 
 // abandon lets go of what the pipeline has, at what is durable of it.
@@ -51,7 +52,8 @@ func (w *Worker) checkStopped() {
 	if !w.leaving || w.stopped || len(w.parts) > 0 {
 		return
 	}
-	if w.contact() {
+	switch {
+	case w.contact():
 		var wrote time.Duration
 		for _, r := range w.order {
 			if r.busy || w.mine(r) {
@@ -63,7 +65,13 @@ func (w *Worker) checkStopped() {
 			w.lookOnce() // whether a write happened of which no answer came
 			return
 		}
+		w.stopped = true
+		w.do(Leave{on(w, func(Done) { w.do(Stopped{}) }), w.o.Worker})
+	case w.beatOnce && w.now-w.leftAt < w.o.Lease:
+		// Back in contact, it lets go of what it still has.
+	default:
+		// The others find out that it is gone by its row, which stands still.
+		w.stopped = true
+		w.do(Stopped{})
 	}
-	w.stopped = true
-	w.do(Leave{on(w, func(Done) { w.do(Stopped{}) }), w.o.Worker})
 }
