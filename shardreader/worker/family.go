@@ -14,7 +14,12 @@ import (
 // childless is how long a shard that ended is asked for children before it counts
 // as having none. The service lists them when it closes the shard, or soon after;
 // one that is listed later still is found by the listing of the whole stream.
-const childless = 2 * time.Minute
+//
+// No more children come to a stream that is disabled, but for those that are listed late.
+const (
+	childless = 2 * time.Minute
+	lateChild = 15 * time.Second
+)
 
 // family is what a shard that ended knows of its children.
 type family struct {
@@ -79,7 +84,7 @@ func (w *Worker) listForChildren(p *part) {
 		switch {
 		case len(found) > 0:
 			w.childrenAre(p, found)
-		case l.status == shardreader.Disabled || l.status == shardreader.Disabling:
+		case l.status == shardreader.Disabled && w.now-p.family.since > lateChild:
 			w.childrenAre(p, nil)
 		case w.now-p.family.since > childless:
 			w.tell(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(p.row.Shard))

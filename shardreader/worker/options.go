@@ -43,6 +43,8 @@ type Source struct {
 type Start struct {
 	Latest bool      // at the newest records
 	Time   time.Time // at the first record created then or later. Default: at the oldest record
+
+	following bool // behind a stream that was read to its end: all of it is to be read
 }
 
 // Policy says what becomes of a shard that lost records before they were read.

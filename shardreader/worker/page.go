@@ -16,7 +16,6 @@ func (w *Worker) arrived(p *part, a pipeline.Answer) {
 		page = &pipeline.Page{}
 	}
 	p.iterator = a.NextIterator
-	p.bytes += int64(page.Bytes)
 	p.expect = max(leastPage, int64(page.Bytes))
 	if n := len(page.Changes) + len(page.Errors); n > 0 && !w.inOrder(p, page) {
 		return
@@ -25,12 +24,17 @@ func (w *Worker) arrived(p *part, a pipeline.Answer) {
 	if p.maybe && (records > 0 || a.Ended) && !w.judge(p, page) {
 		return
 	}
+	if records > 0 && p.gap == nil && p.pos.Kind == leases.TrimHorizon && p.row.First == "" && p.row.From.IsZero() && firstSequence(page) != "" {
+		w.anchor(p, a)
+		return
+	}
 	if p.gap != nil && (records > 0 || a.Ended) {
 		w.passedGap(p, page)
 		if p.peek {
 			return
 		}
 	}
+	p.bytes += int64(page.Bytes)
 	p.advance(page)
 	p.passOver(page)
 	if a.Ended {
@@ -42,6 +46,34 @@ func (w *Worker) arrived(p *part, a pipeline.Answer) {
 		w.deliver(p, page, false)
 	}
 	w.next(p, records)
+}
+
+// anchor notes where a shard begins of which nobody knew the oldest record: should it
+// be dropped before it is checkpointed, that is known to be a gap.
+func (w *Worker) anchor(p *part, a pipeline.Answer) {
+	r := p.row
+	p.noting = true
+	again := func() {
+		if w.current(p) {
+			p.noting = false
+			if !p.draining {
+				w.arrived(p, a)
+			}
+		}
+	}
+	if r.busy {
+		w.after(firstPause, again)
+		return
+	}
+	next := r.Clone()
+	next.First = firstSequence(a.Page)
+	w.swap(r, next, func() bool { return w.current(p) && !p.draining }, func(err error) {
+		if err != nil {
+			w.refused(r, err)
+			return
+		}
+		again()
+	})
 }
 
 // inOrder holds a page against what was read before. A record that was read already

@@ -82,8 +82,9 @@ func (w *Worker) beginning(l leases.Lease, parent *row, start Start) leases.Leas
 	if parent != nil {
 		return inherited(l, parent)
 	}
-	l.First = ""
 	switch {
+	case start.following:
+		return l
 	case start.Latest:
 		l.Checkpoint.Kind = leases.Latest
 		l.From = second(start.Time)
@@ -91,6 +92,7 @@ func (w *Worker) beginning(l leases.Lease, parent *row, start Start) leases.Leas
 		l.Checkpoint.Kind = leases.AtTime
 		l.From = second(start.Time)
 	}
+	l.First = ""
 	return l
 }
 

@@ -227,6 +227,7 @@ func (w *Worker) chain(s *source, done func(error)) {
 			done(nil)
 			return
 		}
+		start.following = i > 0 && s.streams[i-1].begun == 1
 		w.syncStream(s.streams[i], start, func(drained bool, err error) {
 			if err != nil || !drained {
 				done(err)
