@@ -142,6 +142,7 @@ func (p *process) getRecords(a worker.GetRecords) {
 	if p.reads++; p.reads > maxCalls {
 		w.broken("calls at once are bounded", "%s has %d GetRecords calls under way, of %d", p.id, p.reads, maxCalls)
 	}
+	p.checkPaused(a.Query.Shard)
 	p.ask("GetRecords", a.Call, "read "+a.Query.Shard, func() worker.Event {
 		w.reader(p, a.Query.Shard)
 		if w.trouble(StreamCut, 0) {

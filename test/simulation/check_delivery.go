@@ -49,6 +49,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	for _, r := range recs {
 		if part.shard == nil {
 			part.shard, part.next = r.shard, -1
+			p.pipe.order = append(p.pipe.order, part)
 			w.checkParents(p, r.shard)
 		}
 		if r.shard != part.shard {
@@ -58,7 +59,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 		w.checkNext(p, part, r)
 		part.next = r.index + 1
 		part.delivered = append(part.delivered, r)
-		w.tally.Delivered++
+		w.count(r)
 	}
 	if len(recs) > 0 {
 		last := recs[len(recs)-1]
@@ -73,6 +74,23 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 		w.checkStopped(p, last)
 	}
 	return part
+}
+
+// count notes what is delivered.
+func (w *world) count(r *record) {
+	w.tally.Delivered++
+	if s := r.shard; s.parent != nil {
+		w.tally.Children++
+	}
+	if r.shard.stream.late {
+		w.tally.Followed++
+	}
+	if r.broken {
+		w.tally.Undecodable++
+	}
+	if r.index > 0 && r.shard.records[r.index-1].noted {
+		w.tally.BehindGap++
+	}
 }
 
 // checkNext: a partition's records come in order, once, and none is left out that anybody

@@ -93,6 +93,9 @@ func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lea
 		w.broken("a changed lease counts on", "%s changes %v and leaves its counter at %d", p.id, s, next.Counter)
 		return
 	}
+	if next.Wanted != "" && old.Wanted != next.Wanted {
+		w.tally.Wanted++
+	}
 	switch {
 	case was.owner == next.Owner:
 	case next.Owner == p.id && was.owner == "":
@@ -214,9 +217,6 @@ func (w *world) reader(p *process, id string) {
 	distinct := map[*process]bool{p: true}
 	for _, r := range s.reading {
 		distinct[r.p] = true
-	}
-	if len(distinct) > 1 {
-		w.tally.TwoReaders++
 	}
 	if len(distinct) > 2 {
 		w.broken("at most two readers a shard", "%d processes read %v at once, %s one of them", len(distinct), s, p.id)

@@ -18,6 +18,7 @@ type pipe struct {
 	queue   []*pipeline.Page // delivered and not taken
 	busy    bool             // the next page is being taken
 	parts   map[string]*partition
+	order   []*partition // those of which something was delivered
 	lanes   map[lane]*laneQueue
 	ledgers [sinks]ledger
 }
@@ -32,13 +33,14 @@ type partition struct {
 	mark      pipeline.Watermark
 	open      int // deliveries that are not finished
 	paused    bool
+	told      bool // the worker knows that it is paused
 	revoked   bool
 	draining  bool
 	ended     bool      // its last page was delivered
 	next      int       // index of the first record of the shard that may be delivered now
 	delivered []*record // not taken back
 	acked     pipeline.Position
-	telling   bool // an Acked is on its way
+	telling   bool // that is on its way
 }
 
 // lane is one key of one sink.
@@ -75,6 +77,7 @@ func (q *pipe) deliver(page *pipeline.Page) {
 		return
 	}
 	q.queue = append(q.queue, page)
+	q.p.w.checkAhead(q)
 	q.takeNext()
 }
 
@@ -223,6 +226,7 @@ func (q *pipe) pause(part *partition) {
 	}
 	paused := part.paused
 	q.p.later(0, func() {
+		part.told = paused
 		q.p.step(worker.Paused{Partition: part.name, Paused: paused})
 		q.takeNext()
 	})

@@ -34,8 +34,9 @@ type Shape struct {
 
 	Lease, ReadEvery, SyncEvery, MaxIdle, Linger time.Duration
 
-	Page         int // records of a page of the stream, at most
-	Empty        int // empty pages before each that has records
+	Page         int   // records of a page of the stream, at most
+	Empty        int   // empty pages before each that has records
+	Prefetch     int64 // bytes of pages that a worker may have read ahead
 	Children     streamtest.ChildFilter
 	EmptyEnd     bool          // the last page of a shard is empty
 	StrictTrim   bool          // a position at a trimmed record is refused
@@ -58,6 +59,18 @@ const (
 	FromLatest
 	FromTime // the time at which the first worker starts, less some
 )
+
+// String is the plan as people read it.
+func (p Plan) String() string {
+	text := fmt.Sprintf("%+v", p.Shape)
+	for _, e := range p.Events {
+		text += fmt.Sprintf("\n%s %v who %d n %d for %v", clock(e.At), e.Kind, e.Who, e.N, e.For)
+		if e.Kind == Faults {
+			text += fmt.Sprintf(": %v, %.0f%%", e.What, 100*e.Rate)
+		}
+	}
+	return text
+}
 
 // Event is something that happens to a world.
 type Event struct {
@@ -93,6 +106,11 @@ const (
 	Faults               // What goes wrong with a share Rate of calls, for For
 	kinds
 )
+
+var kindNames = [kinds]string{"writes", "split", "roll", "roll all", "disable", "trim", "drop", "crash", "crash all", "pause", "term", "join", "retire", "deploy", "faults"}
+
+// String names the kind.
+func (k Kind) String() string { return kindNames[k] }
 
 // Trouble says what goes wrong, and where.
 type Trouble uint8
@@ -131,7 +149,7 @@ const (
 )
 
 // Mixes are all profiles.
-var mixes = []Mix{Default, Harsh, Reshard, Deploys, Trims}
+var Mixes = []Mix{Default, Harsh, Reshard, Deploys, Trims}
 
 // weights of the kinds of events, in the order of the kinds.
 var weights = map[Mix][kinds]int{
@@ -188,6 +206,7 @@ func newShape(r *rand.Rand, mix Mix) Shape {
 		Page:         choose(r, 1, 3, 10, 1000),
 		Empty:        choose(r, 0, 0, 1, 3),
 		Children:     choose(r, streamtest.FilterHonoured, streamtest.FilterHonoured, streamtest.FilterIgnored, streamtest.FilterEmpty, streamtest.FilterRefused),
+		Prefetch:     choose[int64](r, 1<<20, 1<<20, 4<<10),
 		EmptyEnd:     r.IntN(2) == 0,
 		StrictTrim:   r.IntN(3) == 0,
 		NewestFirst:  r.IntN(3) == 0,
@@ -202,6 +221,7 @@ func newShape(r *rand.Rand, mix Mix) Shape {
 	if mix == Trims || mix == Harsh && r.IntN(2) == 0 {
 		s.Retention = choose(r, 30*time.Second, time.Minute, 2*time.Minute)
 		s.Iterators = min(s.Iterators, s.Retention)
+		s.ListLag = min(s.ListLag, s.Retention/6) // what is listed only when it is gone cannot be known
 	}
 	if mix == Deploys {
 		s.Workers = max(s.Workers, 2)

@@ -107,7 +107,7 @@ func (w *world) options(p *process) worker.Options {
 		SyncEvery: s.SyncEvery,
 		MaxIdle:   s.MaxIdle,
 		MaxCalls:  maxCalls,
-		Prefetch:  1 << 20,
+		Prefetch:  s.Prefetch,
 		Rand:      rand.New(rand.NewPCG(w.rand.Uint64(), 1)),
 	}
 	switch s.Start {

@@ -18,6 +18,7 @@ type row struct {
 	checkpoint leases.Checkpoint
 	began      leases.Kind // the checkpoint that it was made with
 	root       bool        // the stream was begun with it
+	first      string      // sequence number at which the shard is known to start
 }
 
 // covers tells whether a record is at or before the checkpoint.
@@ -79,6 +80,9 @@ func (p *process) write(c worker.Call, about string, change func() error) {
 		err := change()
 		if _, ok := leases.AsConflict(err); ok {
 			p.w.tally.Conflicts++
+			if p.resumed > 0 && p.w.now < p.resumed+2*p.w.plan.Shape.Lease || p.paused {
+				p.w.tally.ZombieSwaps++
+			}
 			p.w.tell("table", "%s: %s: %v", p.id, p.w.short(about), err)
 		}
 		return worker.Done{Call: c, Err: err}
@@ -149,7 +153,7 @@ func (w *world) create(p *process, l leases.Lease) error {
 	}
 	w.tell("table", "%s makes the lease of %v at %v, owner %q", p.id, sh, l.Checkpoint, l.Owner)
 	w.checkCreated(p, sh, l)
-	sh.row = row{there: true, owner: l.Owner, counter: l.Counter, checkpoint: l.Checkpoint, began: l.Checkpoint.Kind}
+	sh.row = row{there: true, owner: l.Owner, counter: l.Counter, checkpoint: l.Checkpoint, began: l.Checkpoint.Kind, first: l.First}
 	w.checkCheckpoint(p, sh)
 	if w.unbegun(sh) {
 		sh.row.root = true
@@ -170,6 +174,9 @@ func (w *world) swap(p *process, old, next leases.Lease) error {
 	}
 	was := sh.row
 	sh.row.owner, sh.row.counter, sh.row.checkpoint = next.Owner, next.Counter, next.Checkpoint
+	if old.First != next.First {
+		sh.row.first = next.First
+	}
 	if was.owner != next.Owner {
 		w.tell("table", "%v goes from %q to %q at %v, by %s", sh, was.owner, next.Owner, next.Checkpoint, p.id)
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // settle ends the faults and the writes. What must come true now is waited for.
@@ -38,6 +37,9 @@ func (w *world) await(until time.Duration) {
 	unwell := w.unwell()
 	if unwell == nil {
 		w.tell("calm", "all is well")
+		if w.anyGiven() {
+			w.tally.StoppedAtGap++
+		}
 		w.stop()
 		return
 	}
@@ -115,8 +117,8 @@ func (w *world) lag() *Breach {
 		if n := len(s.records); n > 0 && s.row.there && !s.row.covers(s.records[n-1]) && !s.records[n-1].exempt && !s.records[n-1].noted {
 			return &Breach{Rule: "lag reaches 0", What: s.String() + " has " + itoa(n) + " records and its checkpoint is " + s.row.checkpoint.String()}
 		}
-		if s.row.there && !s.closed && s.row.owner == "" {
-			return &Breach{Rule: "lag reaches 0", What: s.String() + " is open and nobody owns it"}
+		if s.row.there && !s.closed && w.live(s.row.owner) == nil {
+			return &Breach{Rule: "lag reaches 0", What: s.String() + " is open and nobody who lives owns it"}
 		}
 	}
 	for _, m := range w.snapshot().Members {
@@ -235,7 +237,7 @@ func (p *process) stoppedCleanly() {
 	if !p.stopping {
 		w.broken("who is not told to stop goes on", "%s stopped by itself", p.id)
 	}
-	w.tally.StoppedInTime++
+	w.tally.StoppedCleanly++
 	for _, s := range w.shards {
 		// Who has lost touch with the table can let go of nothing, and writes nothing either.
 		if s.row.there && s.row.owner == p.id && w.now-p.heard < w.plan.Shape.Lease/2 {
@@ -282,5 +284,3 @@ func (w *world) end() {
 	w.tell("calm", "all have stopped")
 	w.over = true
 }
-
-var _ = worker.Stop

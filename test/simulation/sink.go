@@ -25,8 +25,11 @@ type sinkStore struct {
 	again   int                // of records that it has already
 }
 
-// land is a write that reaches the store, whoever sent it and when.
-func (w *world) land(s *sinkStore, r *record) {
+// land is a write of p that reaches the store, whatever became of p meanwhile.
+func (w *world) land(p *process, s *sinkStore, r *record) {
+	if p.dead || p.paused || r.shard.row.there && r.shard.row.owner != p.id {
+		w.tally.ZombieWrites++
+	}
 	s.arrived++
 	if r.durable&(1<<s.n) != 0 {
 		s.again++
@@ -58,15 +61,15 @@ func (p *process) deliver(s *sinkStore, r *record, answer func(error)) {
 		w.after(out+back, func() { p.inside(func() { answer(errSink) }) })
 	case w.trouble(SinkLost, s.n):
 		if w.chance(0.5) {
-			w.after(out, func() { w.land(s, r) })
+			w.after(out, func() { w.land(p, s, r) })
 		}
 		w.after(time.Second, func() { p.inside(func() { answer(errSink) }) })
 	case w.trouble(SinkLate, s.n):
-		w.after(w.between(time.Second, 10*time.Second), func() { w.land(s, r) })
+		w.after(w.between(time.Second, 10*time.Second), func() { w.land(p, s, r) })
 		w.after(time.Second, func() { p.inside(func() { answer(errSink) }) })
 	default:
 		w.after(out, func() {
-			w.land(s, r)
+			w.land(p, s, r)
 			w.after(back, func() { p.inside(func() { answer(nil) }) })
 		})
 	}

@@ -9,14 +9,17 @@ import (
 // Tally counts what happened in runs, so that a test can tell whether the seeds went
 // where it hurts.
 type Tally struct {
-	Steps, Delivered, Repeated, Superseded                             int
-	Crashes, Pauses, Stops, Killed, Joins, Deploys                     int
-	Disabled, Dropped, TrimmedUnread, Expired                          int
-	Begun, Took, Replaced, HandedOver, Wanted, Ended, Deleted          int
-	Conflicts, Gaps, UnknownGaps, TwoReaders, Describes                int
-	Revoked, Drains, Paused, TakenBack, ReadOnBehindGap                int
-	StoppedAtGap, ZombieWrites, ZombieSwaps, StoppedInTime, StrictGaps int
-	Children, FollowedStream, ReadErrors, Undecodable, Balance         int
+	Steps, Delivered, Children, Followed, Undecodable int // steps of machines; records, those of children, of a stream that replaced another, of a wrong shape
+	Repeated, Superseded, Revoked, Paused, TakenBack  int // writes of what a sink had, writes that lost to a newer one; partitions
+	Crashes, Pauses, Stops, Killed, Joins, Deploys    int // of processes
+	StoppedCleanly                                    int
+	Disabled, Dropped, TrimmedUnread, Expired         int // streams, shards, trims that lost something, iterators refused for their age
+	Begun, Took, Replaced, Wanted, HandedOver         int // leases: that streams begin with, free ones taken, taken from one who is gone, asked for, let go
+	Ended, Deleted, Conflicts, Drains                 int
+	Gaps, UnknownGaps, StrictGaps, BehindGap          int // notes of gaps; records delivered behind one
+	StoppedAtGap                                      int // worlds in which a shard was stopped for good
+	ZombieWrites, ZombieSwaps                         int // writes of processes that are gone or stand still, conditional ones that were refused to who stood still
+	Describes                                         int
 
 	Troubles [troubles]int
 }

@@ -30,8 +30,8 @@ func (w *world) trim(s *shard, n int) {
 			lost++
 		}
 		// Where nobody has begun to read, there is nothing to lose; and of the shard that a
-		// stream was begun with nobody can tell what was trimmed before its first checkpoint.
-		if w.unbegun(s) || s.row.there && s.row.root && progress(s.row.checkpoint) == 0 {
+		// stream was begun with nobody can tell what was trimmed before anybody saw a record.
+		if w.unbegun(s) || s.row.there && s.row.root && s.row.first == "" && progress(s.row.checkpoint) == 0 {
 			r.exempt = true
 		}
 	}

@@ -1,0 +1,23 @@
+package simulation
+
+// checkPaused: a partition of which the pipeline has enough is not read.
+func (p *process) checkPaused(shard string) {
+	for _, part := range p.pipe.order {
+		if part.told && !part.revoked && part.shard.id == shard {
+			p.w.broken("who is paused is not read", "%s reads %v, and %s is paused", p.id, part.shard, part.name)
+		}
+	}
+}
+
+// checkAhead: what is read and not taken stays within its bound, but for the pages
+// that were on their way when it was reached.
+func (w *world) checkAhead(q *pipe) {
+	bytes, largest := 0, 0
+	for _, page := range q.queue {
+		bytes += page.Bytes
+		largest = max(largest, page.Bytes)
+	}
+	if bound := int(w.plan.Shape.Prefetch) + maxCalls*largest; bytes > bound {
+		w.broken("what is read ahead is bounded", "%s has %d bytes of pages that nobody took, of %d", q.p.id, bytes, w.plan.Shape.Prefetch)
+	}
+}

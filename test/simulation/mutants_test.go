@@ -1,0 +1,248 @@
+package simulation
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// mutant is a worker that is made to do wrong: what it learns and what it wants go
+// through functions that may change them.
+type mutant struct {
+	Machine
+	learns  func(m *mutant, e worker.Event) worker.Event
+	wants   func(m *mutant, now time.Duration, a worker.Action) []worker.Action
+	count   int
+	deleted []leases.Lease
+}
+
+// Step implements Machine.
+func (m *mutant) Step(now time.Duration, e worker.Event) []worker.Action {
+	if m.learns != nil {
+		e = m.learns(m, e)
+	}
+	var out []worker.Action
+	for _, a := range slices.Clone(m.Machine.Step(now, e)) {
+		if m.wants == nil {
+			out = append(out, a)
+			continue
+		}
+		out = append(out, m.wants(m, now, a)...)
+	}
+	return out
+}
+
+// within has the real worker learn something, beside what the world tells it.
+func (m *mutant) within(now time.Duration, e worker.Event) []worker.Action {
+	return slices.Clone(m.Machine.Step(now, e))
+}
+
+// restless wants to be woken at once, always.
+type restless struct{ Machine }
+
+// Wake implements Machine.
+func (restless) Wake() time.Duration { return 0 }
+
+// learning makes a worker that is told something else.
+func learning(f func(m *mutant, e worker.Event) worker.Event) Maker {
+	return func(o worker.Options) (Machine, error) {
+		w, err := worker.New(o)
+		return &mutant{Machine: w, learns: f}, err
+	}
+}
+
+// wanting makes a worker that does something else.
+func wanting(f func(m *mutant, now time.Duration, a worker.Action) []worker.Action) Maker {
+	return func(o worker.Options) (Machine, error) {
+		w, err := worker.New(o)
+		return &mutant{Machine: w, wants: f}, err
+	}
+}
+
+// mutants do each one thing wrong. The mixes are those in which it should show soon.
+var mutants = []struct {
+	name  string
+	mix   Mix
+	make  Maker
+	rules string // names of the rules that may be broken, as far as it matters which
+}{
+	{"acknowledges what it delivers", Default, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
+		if d, ok := a.(worker.Deliver); ok {
+			return append([]worker.Action{a}, m.within(now, worker.Acked{Partition: d.Page.Partition, Position: d.Page.Position})...)
+		}
+		return []worker.Action{a}
+	}), "no acknowledgement before it is durable"},
+
+	{"knows no parents", Reshard, learning(func(_ *mutant, e worker.Event) worker.Event {
+		if d, ok := e.(worker.Described); ok {
+			d.Description.Shards = slices.Clone(d.Description.Shards)
+			for i := range d.Description.Shards {
+				d.Description.Shards[i].Parent = ""
+			}
+			return d
+		}
+		return e
+	}), "a child comes after its parents, no lease above a descendant's"},
+
+	{"notes no gap", Trims, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
+		if g, ok := a.(worker.NoteGap); ok {
+			return m.within(now, worker.Done{Call: g.Call})
+		}
+		return []worker.Action{a}
+	}), "no record is left out, a child comes after its parents"},
+
+	{"keeps what it lost", Default, wanting(func(m *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		if _, ok := a.(worker.Revoke); ok {
+			return nil
+		}
+		return []worker.Action{a}
+	}), ""},
+
+	{"never beats", Default, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
+		if b, ok := a.(worker.Beat); ok {
+			return m.within(now, worker.Done{Call: b.Call})
+		}
+		return []worker.Action{a}
+	}), ""},
+
+	{"makes a lease that was deleted", Reshard, wanting(func(m *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		switch a := a.(type) {
+		case worker.Delete:
+			m.deleted = append(m.deleted, a.Old)
+		case worker.Beat:
+			if n := len(m.deleted); n > 0 {
+				l := m.deleted[n-1]
+				m.deleted = nil
+				l.Checkpoint = leases.Checkpoint{}
+				return []worker.Action{worker.Create{Call: a.Call, Lease: l}}
+			}
+		}
+		return []worker.Action{a}
+	}), "no lease above a descendant's"},
+
+	{"loses a page", Default, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
+		if d, ok := a.(worker.Deliver); ok && len(d.Page.Changes) > 0 {
+			if m.count++; m.count%5 == 0 {
+				out := m.within(now, worker.Taken{Partition: d.Page.Partition})
+				return append(out, m.within(now, worker.Acked{Partition: d.Page.Partition, Position: d.Page.Position})...)
+			}
+		}
+		return []worker.Action{a}
+	}), "no acknowledgement before it is durable, no record is left out"},
+
+	{"delivers a page twice", Default, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		if d, ok := a.(worker.Deliver); ok && len(d.Page.Changes) > 0 {
+			return []worker.Action{a, a}
+		}
+		return []worker.Action{a}
+	}), "a partition's records come in order, once"},
+
+	{"takes an error for the end of a shard", Default, learning(func(_ *mutant, e worker.Event) worker.Event {
+		if r, ok := e.(worker.Read); ok && r.Err != nil {
+			if _, again := pipeline.Retryable(r.Err); again {
+				return worker.Read{Call: r.Call, Answer: pipeline.Answer{Page: &pipeline.Page{}, Ended: true}}
+			}
+		}
+		return e
+	}), "a shard ends when the stream says so, no acknowledgement before it is durable"},
+
+	{"begins children at the newest record", Reshard, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		if g, ok := a.(worker.GetShardIterator); ok && g.At.Type != shardreader.AfterSequence {
+			g.At.Type = shardreader.Latest
+			return []worker.Action{g}
+		}
+		return []worker.Action{a}
+	}), "what follows is read from its beginning"},
+
+	{"asks for shards without a right to", Reshard, learning(func(_ *mutant, e worker.Event) worker.Event {
+		if r, ok := e.(worker.Reserved); ok && r.Err == nil {
+			r.OK = true
+			return r
+		}
+		return e
+	}), ""},
+
+	{"does not stop", Deploys, learning(func(_ *mutant, e worker.Event) worker.Event {
+		if _, ok := e.(worker.Shutdown); ok {
+			return worker.Tick{}
+		}
+		return e
+	}), "a stop takes its time, not more"},
+
+	{"gives nothing away", Deploys, learning(func(_ *mutant, e worker.Event) worker.Event {
+		if s, ok := e.(worker.Seen); ok {
+			for i := range s.Snapshot.Leases {
+				s.Snapshot.Leases[i].Wanted = ""
+			}
+		}
+		return e
+	}), "leases are balanced"},
+
+	{"reads on behind a gap", Trims, func(o worker.Options) (Machine, error) {
+		o.OnGap = worker.Continue
+		return worker.New(o)
+	}, "a gap stops its shard"},
+
+	{"deletes no lease", Reshard, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
+		if d, ok := a.(worker.Delete); ok {
+			return m.within(now, worker.Done{Call: d.Call, Err: pipeline.Transient(errors.New("not now"))})
+		}
+		return []worker.Action{a}
+	}), "ended leases go"},
+
+	{"follows no stream", Reshard, learning(func(_ *mutant, e worker.Event) worker.Event {
+		if l, ok := e.(worker.Listed); ok && len(l.Page.Streams) > 1 {
+			l.Page.Streams = l.Page.Streams[:1]
+			return l
+		}
+		return e
+	}), "every record arrives or lies in a gap"},
+
+	{"ends a shard too early", Default, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		if s, ok := a.(worker.Swap); ok && s.Next.Checkpoint.Kind == leases.Sequence {
+			s.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
+			return []worker.Action{s}
+		}
+		return []worker.Action{a}
+	}), ""},
+
+	{"goes back when it lets go", Deploys, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		if s, ok := a.(worker.Swap); ok && s.Next.Owner != s.Old.Owner {
+			s.Next.Checkpoint = leases.Checkpoint{}
+			return []worker.Action{s}
+		}
+		return []worker.Action{a}
+	}), "checkpoints never fall"},
+
+	{"does not rest", Default, func(o worker.Options) (Machine, error) {
+		w, err := worker.New(o)
+		return restless{w}, err
+	}, "time passes"},
+}
+
+// A check that cannot fail is a defect: each worker that does wrong is caught.
+func TestMutants(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			for n := range uint64(200) {
+				b := Run(NewPlan(n, m.mix), m.make, false).Breach
+				if b == nil {
+					continue
+				}
+				if m.rules == "" || strings.Contains(m.rules, b.Rule) {
+					t.Logf("caught by seed %d: %v", n, b)
+					return
+				}
+			}
+			t.Errorf("a worker that %s is not caught", m.name)
+		})
+	}
+}
