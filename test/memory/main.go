@@ -1,8 +1,9 @@
 // Command memory runs a million records, the shop fixture multiplied by key, through
 // the pipeline in a process of its own and compares the most memory that was ever
 // resident with its budget: with stores that only count, and with the embedded ones.
+// Then it has one consumer follow 10,000 idle shards, and looks at its calls too.
 //
-//	go run ./test/memory [-n 1000000] [-only counting|embedded]
+//	go run ./test/memory [-n 1000000] [-only counting|embedded|idle]
 package main
 
 import (
@@ -29,14 +30,19 @@ var budgets = []struct {
 func main() {
 	log.SetFlags(0)
 	n := flag.Int("n", 1_000_000, "records")
-	only := flag.String("only", "", "measure these stores alone: counting or embedded")
+	only := flag.String("only", "", "measure this alone: counting, embedded or idle")
 	fixture := flag.String("fixture", "test/fixtures/shop", "folder of stream.jsonl and tablewake.yaml")
-	child := flag.String("child", "", "run with these stores, and measure nothing")
+	child := flag.String("child", "", "run with these stores, or idle, and measure nothing")
+	endpoint := flag.String("endpoint", "", "of the child's stream")
 	flag.Parse()
 	if *child != "" {
 		debug.SetGCPercent(400) // as the commands run
 		debug.SetMemoryLimit(128 << 20)
-		if err := runChild(*child, *fixture, *n); err != nil {
+		run := func() error { return runChild(*child, *fixture, *n) }
+		if *child == "idle" {
+			run = func() error { return runIdle(*endpoint) }
+		}
+		if err := run(); err != nil {
 			log.Fatal(err)
 		}
 		return
@@ -55,6 +61,13 @@ func main() {
 			b.stores, resident/1e6, b.bytes/1e6, float64(*n)/took.Seconds())
 		over = over || resident > b.bytes
 	}
+	if *only == "" || *only == "idle" {
+		within, err := measureIdle()
+		if err != nil {
+			log.Fatal(err)
+		}
+		over = over || !within
+	}
 	if over {
 		log.Fatal("over budget")
 	}
@@ -62,23 +75,28 @@ func main() {
 
 // measure runs this program again as the child and asks the kernel what it used.
 func measure(stores, fixture string, n int) (resident int64, took time.Duration, err error) {
-	self, err := os.Executable()
+	cmd, err := again("-child", stores, "-fixture", fixture, "-n", fmt.Sprint(n))
 	if err != nil {
 		return 0, 0, err
 	}
-	cmd := exec.Command(self, "-child", stores, "-fixture", fixture, "-n", fmt.Sprint(n))
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	cmd.Stdout = os.Stderr
 	start := time.Now()
 	if err := cmd.Run(); err != nil {
 		return 0, 0, fmt.Errorf("%s stores: %w", stores, err)
 	}
+	resident, err = residentOf(cmd)
+	return resident, time.Since(start), err
+}
+
+// residentOf is the most memory that a child, which has ended, had resident.
+func residentOf(cmd *exec.Cmd) (int64, error) {
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		return 0, 0, fmt.Errorf("this system does not tell a child's memory")
+		return 0, fmt.Errorf("this system does not tell a child's memory")
 	}
 	unit := int64(1024) // Linux counts kilobytes
 	if runtime.GOOS == "darwin" {
 		unit = 1
 	}
-	return usage.Maxrss * unit, time.Since(start), nil
+	return usage.Maxrss * unit, nil
 }
