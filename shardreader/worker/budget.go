@@ -13,6 +13,12 @@ type budget struct {
 	at      time.Duration
 	begun   bool
 	waiting bool
+	passed  time.Duration // when a call was last made for which nothing was left; 0: never
+
+	// This worker's part, in calls a second, as it was lately: counting leases costs
+	// more than a call, where there are thousands.
+	part     float64
+	partedAt time.Duration
 
 	// The rate of late, in calls a second.
 	calls int64
@@ -48,7 +54,10 @@ func (w *Worker) mayCall(p *part) bool {
 	if b.waiting && !w.endangered(p) {
 		return false
 	}
-	rate := w.share()
+	if !b.begun || w.now-b.partedAt >= time.Second {
+		b.part, b.partedAt = w.share(), w.now
+	}
+	rate := b.part
 	most := max(10, rate*60)
 	if !b.begun {
 		b.begun, b.tokens = true, min(most, 10+float64(len(w.parts)))
@@ -61,6 +70,7 @@ func (w *Worker) mayCall(p *part) bool {
 		b.tokens--
 		return true
 	case w.endangered(p):
+		b.passed = max(1, w.now)
 		w.tellOnce("budget", slog.LevelError, "the budget of GetRecords calls is too small: records would be lost, so it is passed",
 			slog.Int64("calls_per_month", w.o.CallsPerMonth))
 		return true
@@ -99,8 +109,14 @@ func (b *budget) settle(now time.Duration) {
 	b.calls, b.since = 0, now
 }
 
-// perMonth is how many calls a month the rate of late makes.
-func (b *budget) perMonth(now time.Duration) float64 {
-	b.settle(now)
-	return b.rate * month.Seconds()
+// perMonth is how many calls a month the rate of late makes. What was saved up for a
+// start, and is spent then, does not count: over a month the budget holds.
+func (w *Worker) perMonth() float64 {
+	b := &w.budget
+	b.settle(w.now)
+	calls := b.rate * month.Seconds()
+	if over := b.passed > 0 && w.now-b.passed < time.Minute; w.o.CallsPerMonth > 0 && !over {
+		calls = min(calls, w.share()*month.Seconds())
+	}
+	return calls
 }

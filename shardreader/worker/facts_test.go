@@ -122,7 +122,16 @@ func TestFact11_Budget(t *testing.T) {
 		for i := range 2 {
 			wo.start(fmt.Sprintf("w%d", i), worker.Options{CallsPerMonth: perMonth})
 		}
-		wo.run(10 * time.Minute)
+		for minute := range 10 {
+			wo.run(time.Minute)
+			told := 0.0
+			for _, w := range wo.workers {
+				told += w.w.Status().Member.Calls
+			}
+			if told > perMonth*1.1 {
+				t.Errorf("in minute %d the forecast is %.0f calls a month", minute+1, told)
+			}
+		}
 		for _, w := range wo.workers {
 			w.calls["GetRecords"] = 0
 		}

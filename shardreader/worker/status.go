@@ -13,7 +13,7 @@ const mostBehind = 200
 
 // member is what this worker tells of itself.
 func (w *Worker) member() leases.Member {
-	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.parts), Calls: w.budget.perMonth(w.now)}
+	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.parts), Calls: w.perMonth()}
 	var behind []*part
 	for _, r := range w.order {
 		p := r.part
