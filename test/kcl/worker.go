@@ -34,9 +34,8 @@ type Options struct {
 	Worker      string   // its name; a new one on a table that exists waits for the other's time to run out
 	Every       int      // a checkpoint after so many records of a shard. Default: 1
 	Page        int      // records a read at most. Default: 1000, the KCL's
-	// Failover is how long a lease stands still before it is taken, and half the time
-	// between assignments. Default: 10s, the KCL's.
-	Failover time.Duration
+	Hasty       bool     // no checkpoint at a stop: what was read since the last comes again. Default: there is one
+	Quick       bool     // shorter waits at a start and at a change of owner. Default: the KCL's
 	// Tell is called with what the worker does, in order, from one goroutine.
 	Tell func(Event)
 }
@@ -88,7 +87,7 @@ func (w *Worker) start(path string, o Options) error {
 		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-cp", path, "KCLApplication",
 		"endpoint="+o.Endpoint, "stream="+strings.Join(o.Streams, ","), "application="+o.Application, "worker="+o.Worker,
 		"every="+strconv.Itoa(cmp.Or(o.Every, 1)), "page="+strconv.Itoa(cmp.Or(o.Page, 1000)),
-		"failover="+strconv.FormatInt(cmp.Or(o.Failover, 10*time.Second).Milliseconds(), 10))
+		"final="+strconv.FormatBool(!o.Hasty), "quick="+strconv.FormatBool(o.Quick))
 	w.cmd.Env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
 		"AWS_EC2_METADATA_DISABLED=true")
 	w.cmd.Stderr = log

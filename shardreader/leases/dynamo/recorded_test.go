@@ -30,11 +30,12 @@ type recorded struct {
 func recordings(t *testing.T) []recorded {
 	t.Helper()
 	forms := map[string]dynamo.Form{
-		"adapter-1.6.0":     {Version: dynamo.Adapter1},
-		"kcl-1.6.1":         {Version: dynamo.Adapter1},
-		"kcl-2.0.1":         {Version: dynamo.Adapter2},
-		"kcl-2.0.1-streams": {Version: dynamo.Adapter2, Streams: true},
-		"kcl-3.5.1":         {Version: dynamo.KCL35},
+		"adapter-1.6.0":      {Version: dynamo.Adapter1},
+		"kcl-3.5.1-upgraded": {Version: dynamo.Adapter2},
+		"kcl-1.6.1":          {Version: dynamo.Adapter1},
+		"kcl-2.0.1":          {Version: dynamo.Adapter2},
+		"kcl-2.0.1-streams":  {Version: dynamo.Adapter2, Streams: true},
+		"kcl-3.5.1":          {Version: dynamo.KCL35},
 	}
 	paths, err := filepath.Glob("testdata/*/*.json")
 	if err != nil || len(paths) < 20 {

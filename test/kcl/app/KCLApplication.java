@@ -45,7 +45,8 @@ import software.amazon.kinesis.processor.StreamTracker;
  *   worker      name of this worker
  *   every       a checkpoint after so many records of a shard (1)
  *   page        records a read at most (1000)
- *   failover    milliseconds that a lease stands still before it is taken (10000)
+ *   final       false: no checkpoint at a stop, so that what was read since the last is read again (true)
+ *   quick       true: shorter waits than the library's at a start and at a change of owner (false)
  * </pre>
  */
 public final class KCLApplication {
@@ -63,11 +64,14 @@ public final class KCLApplication {
                 tracker(List.of(settings.get("stream").split(","))), settings.get("application"), streams,
                 DynamoDbAsyncClient.builder().endpointOverride(endpoint).region(region).build(),
                 CloudWatchAsyncClient.builder().region(region).build(), // is asked for, and not used
-                settings.get("worker"), () -> new Printer(every));
+                settings.get("worker"), () -> new Printer(every, !"false".equals(settings.get("final"))));
         DynamoDBStreamsPollingConfig polling = new DynamoDBStreamsPollingConfig(streams);
         polling.maxRecords(Integer.parseInt(settings.getOrDefault("page", "1000")));
         LeaseManagementConfig leases = configs.leaseManagementConfig();
-        leases.failoverTimeMillis(Long.parseLong(settings.getOrDefault("failover", "10000")));
+        if (Boolean.parseBoolean(settings.get("quick"))) {
+            leases.failoverTimeMillis(5000); // of 10 s; leases are assigned at twice this
+            leases.shardSyncIntervalMillis(0); // of 60 s, which it sleeps after the first listing of a stream
+        }
         Scheduler scheduler = StreamsSchedulerFactory.createScheduler(
                 configs.checkpointConfig(), configs.coordinatorConfig(), leases, configs.lifecycleConfig(),
                 configs.metricsConfig().metricsLevel(MetricsLevel.NONE), configs.processorConfig(),
@@ -104,12 +108,14 @@ public final class KCLApplication {
     /** Prints the records of a shard and checkpoints after some of them, at the shard's end and at a stop. */
     private static final class Printer implements DynamoDBStreamsShardRecordProcessor {
         private final int every;
+        private final boolean atStop;
         private String shard;
         private String last = "";
         private int since; // records after the last checkpoint
 
-        Printer(int every) {
+        Printer(int every, boolean atStop) {
             this.every = every;
+            this.atStop = atStop;
         }
 
         @Override
@@ -143,7 +149,9 @@ public final class KCLApplication {
 
         @Override
         public void shutdownRequested(ShutdownRequestedInput input) {
-            checkpoint(input.checkpointer(), last);
+            if (atStop) {
+                checkpoint(input.checkpointer(), last);
+            }
         }
 
         private void checkpoint(RecordProcessorCheckpointer checkpointer, String at) {

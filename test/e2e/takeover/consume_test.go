@@ -1,0 +1,136 @@
+package takeover
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// settings are a pipeline that makes one row of each record: items are written once.
+const settings = `version: 1
+name: orders
+source: {table: ` + source + `, emulator: dynamodb-local}
+state: {table: ` + state + `}
+leases: {table: ` + leases + `}
+sinks:
+  rows:
+    view:
+      table: ` + rows + `
+      key: {PK: 'ROW#{PK}', SK: 'ROW'}
+      attributes: {order: '{PK}'}
+`
+
+// consumer is a process of `tablewake consume`.
+type consumer struct {
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer // to be read when it has ended
+	ended          chan struct{}
+}
+
+// consume starts one on the leases of the KCL's application.
+func (w *world) consume(t *testing.T) *consumer {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tablewake.yaml")
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := &consumer{ended: make(chan struct{})}
+	c.cmd = exec.Command(binary, "consume", "-c", file, "--live", "--create", "--health", "off", "-o", "json")
+	c.cmd.Env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
+		"AWS_ENDPOINT_URL_DYNAMODB="+w.endpoint, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+w.endpoint, "AWS_EC2_METADATA_DISABLED=true")
+	c.cmd.Stdout, c.cmd.Stderr = &c.stdout, &c.stderr
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(c.ended)
+		_ = c.cmd.Wait() // the exit code says it
+	}()
+	t.Cleanup(func() {
+		_ = c.cmd.Process.Kill() // one that has ended
+		<-c.ended
+	})
+	return c
+}
+
+// end waits until the process has ended by itself, and is its exit code.
+func (c *consumer) end(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-c.ended:
+	case <-time.After(startLimit):
+		_ = c.cmd.Process.Kill()
+		<-c.ended
+		t.Fatalf("consume has not ended in %v:\n%s", startLimit, c.stderr.Bytes())
+	}
+	return c.cmd.ProcessState.ExitCode()
+}
+
+// stop stops it as a deployment does, and is how many records it has read.
+func (c *consumer) stop(t *testing.T) (read int) {
+	t.Helper()
+	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.end(t); code != 0 {
+		t.Fatalf("a consumer that was asked to stop ends with %d:\n%s", code, c.stderr.Bytes())
+	}
+	var sum struct {
+		Ledger struct{ Source struct{ Read int } }
+	}
+	if err := json.Unmarshal(c.stdout.Bytes(), &sum); err != nil {
+		t.Fatalf("the summary is no JSON: %v\n%s", err, c.stdout.Bytes())
+	}
+	return sum.Ledger.Source.Read
+}
+
+// await waits until the rows of n records are there.
+func (c *consumer) await(t *testing.T, w *world, n int) {
+	t.Helper()
+	limit := time.After(startLimit)
+	for {
+		have, err := w.count(t.Context(), rows)
+		if err == nil && have >= n {
+			return
+		}
+		select {
+		case <-c.ended:
+			t.Fatalf("consume has ended by itself, with %d:\n%s", c.cmd.ProcessState.ExitCode(), c.stderr.Bytes())
+		case <-limit:
+			_ = c.cmd.Process.Kill()
+			<-c.ended
+			t.Fatalf("%d of %d rows after %v (%v):\n%s", have, n, startLimit, err, c.stderr.Bytes())
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// binary is the program under test, built once.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(build(m)) }
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "tablewake-takeover-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "tablewake")
+	cmd := exec.Command("go", "build", "-o", binary, "./cmd/tablewake")
+	cmd.Dir = filepath.Join("..", "..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the program under test: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}

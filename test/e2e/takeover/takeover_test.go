@@ -1,0 +1,95 @@
+package takeover
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	checkpointEvery = 37              // records, of the KCL's application: seldom at the end of a page of 20
+	startLimit      = 3 * time.Minute // of what takes seconds, and a minute with the KCL
+)
+
+// Fact 30: a KCL application's table is taken over where it stands, but not while the
+// application lives, and handed back.
+func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
+	w := newWorld(t)
+	const first, second, third = 1000, 1200, 1400
+	w.write(t, 0, first)
+
+	// The application reads the first part. It does so slowly: it lives when ours starts.
+	theirs := w.application(t, "worker-1")
+	theirs.await(t, 1)
+	refused := w.consume(t)
+	if code := refused.end(t); code != 1 {
+		t.Errorf("beside an application that lives consume ends with %d:\n%s", code, refused.stderr.Bytes())
+	}
+	if want := "another application works on these leases (worker-1): stop it first"; !strings.Contains(refused.stderr.String(), want) {
+		t.Errorf("consume does not say %q:\n%s", want, refused.stderr.Bytes())
+	}
+	if early, err := w.scan(t.Context(), rows, "order"); err == nil && len(early) > 0 {
+		t.Errorf("%d records were read beside an application that lives", len(early))
+	}
+
+	// It is stopped in mid-stream, and writes no last checkpoint: ours goes on at the one before.
+	theirs.await(t, 5*checkpointEvery)
+	if err := theirs.worker.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	read := theirs.read()
+	checkpoints, err := w.scan(t.Context(), leases, "checkpoint")
+	if err != nil || len(checkpoints) != 1 {
+		t.Fatal(checkpoints, err)
+	}
+	checkpoint := theirs.upTo(t, checkpoints[0])
+	if len(read) >= first {
+		t.Fatalf("the application has read all %d records before it was stopped: nothing is left to be taken over", len(read))
+	}
+	ours := w.consume(t)
+	ours.await(t, w, first-checkpoint)
+	w.write(t, first, second)
+	ours.await(t, w, second-checkpoint)
+	count := ours.stop(t)
+	rowsOf, err := w.scan(t.Context(), rows, "order")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// Handed back, the application goes on where ours has stopped.
+	w.write(t, second, third)
+	back := w.application(t, "worker-1")
+	back.await(t, third-second)
+	if err := back.worker.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	again := back.read()
+
+	t.Logf("the application read %d records, %d of them behind a checkpoint; ours %d; the application %d", len(read), checkpoint, count, len(again))
+	if !slices.Equal(read, keys(0, len(read))) {
+		t.Errorf("the application read %v", read)
+	}
+	slices.Sort(rowsOf)
+	if !slices.Equal(rowsOf, keys(checkpoint, second)) {
+		t.Errorf("ours read other records than those from %d to %d:\n%v", checkpoint, second, rowsOf)
+	}
+	if count != len(rowsOf) {
+		t.Errorf("ours read %d records %d times", len(rowsOf), count)
+	}
+	if repeated := len(read) - checkpoint; repeated > checkpointEvery {
+		t.Errorf("%d records were repeated, more than those since the last checkpoint", repeated)
+	}
+	if !slices.Equal(again, keys(second, third)) {
+		t.Errorf("the application went on with %v, not with the records from %d to %d", again, second, third)
+	}
+}
+
+// keys are those of the items from one number to before another.
+func keys(from, to int) []string {
+	var all []string
+	for n := from; n < to; n++ {
+		all = append(all, key(n))
+	}
+	return all
+}
