@@ -94,24 +94,11 @@ func (c *Consumer) write(what string, call worker.Call, timeout time.Duration, f
 		func(_ struct{}, err error) worker.Event { return worker.Done{Call: call, Err: err} })
 }
 
-// ask is a call of the Streams API. That it is denied ends reading while the
-// operation has never worked: the configuration is wrong. Later it is tried again, as
-// credentials expire and are renewed.
+// ask is a call of the Streams API.
 func ask[T any](c *Consumer, op string, f func(context.Context) (T, error), event func(T, error) worker.Event) {
 	begin(c, op, c.o.CallTimeout, func(ctx context.Context) (T, error) {
 		got, err := f(ctx)
 		c.tel.called(ctx, op, err)
-		denied := errors.Is(err, shardreader.ErrDenied)
-		if err != nil && !denied {
-			return got, err
-		}
-		c.mu.Lock()
-		first := !c.worked[op]
-		c.worked[op] = c.worked[op] || !denied
-		c.mu.Unlock()
-		if denied && first {
-			c.fail(err)
-		}
 		return got, err
 	}, event)
 }
@@ -135,9 +122,7 @@ func begin[T any](c *Consumer, what string, timeout time.Duration, f func(contex
 		})
 		defer stop()
 		got, err := safely(ctx, c, what, f)
-		if pipeline.IsFatal(err) {
-			c.fail(fmt.Errorf("%s: %w", what, err))
-		}
+		c.judge(what, err)
 		answer(got, err)
 	})
 }
@@ -153,4 +138,37 @@ func safely[T any](ctx context.Context, c *Consumer, what string, f func(context
 		}
 	}()
 	return f(ctx)
+}
+
+// hopeless is how long a call that used to work may fail in a way that no retry
+// helps: credentials expire and are renewed, permissions are changed back.
+const hopeless = 5 * time.Minute
+
+// record is how calls of one kind went.
+type record struct {
+	worked bool
+	since  time.Duration // since when they fail hopelessly; 0 while they do not
+}
+
+// judge ends reading where no retry helps: at once when calls of the kind have never
+// worked, as the configuration is wrong then, else after a while.
+func (c *Consumer) judge(what string, err error) {
+	hope := err == nil || !pipeline.IsFatal(err) && !errors.Is(err, shardreader.ErrDenied)
+	if err != nil && hope {
+		return // it says nothing of the next one
+	}
+	c.mu.Lock()
+	r := c.calls[what]
+	switch {
+	case hope:
+		r = record{worked: true}
+	case r.since == 0:
+		r.since = max(1, c.now())
+	}
+	c.calls[what] = r
+	end := !hope && (!r.worked || c.now()-r.since >= hopeless)
+	c.mu.Unlock()
+	if end {
+		c.fail(fmt.Errorf("%s: %w", what, err))
+	}
 }

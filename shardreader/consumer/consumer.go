@@ -52,8 +52,8 @@ type Consumer struct {
 	reading context.Context  // of Read, as it was last seen
 	leaving bool             // nothing more is read
 	fatal   error            // that ended reading
-	worked  map[string]bool  // operations of the API that ever succeeded
-	isDone  bool             // stopped is closed
+	calls   map[string]record
+	isDone  bool // stopped is closed
 }
 
 var (
@@ -79,7 +79,7 @@ func New(o Options) (*Consumer, error) {
 		poke:    make(chan struct{}, 1),
 		pages:   make(chan struct{}, 1),
 		stopped: make(chan struct{}),
-		worked:  make(map[string]bool),
+		calls:   make(map[string]record),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if c.tel, err = newTelemetry(c); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -41,11 +40,11 @@ func Example() {
 	})
 	for _, order := range []string{`{"PK":{"S":"o1"},"Total":{"N":"5"}}`, `{"PK":{"S":"o1"},"Total":{"N":"7.50"}}`} {
 		if _, err := orders.Put(order); err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
 		}
 	}
 	if err := consume(ctx, server, sink); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
 	}
 	// Output:
 	// INSERT orders 5

@@ -138,7 +138,7 @@ func TestConsumer_DeniedLaterIsTriedAgain(t *testing.T) {
 		r.until("read", s.seenAre(1))
 		r.server.FailWhen(func(streamtest.Call) streamtest.Fault { return streamtest.Fault{Code: "ExpiredTokenException"} })
 		r.put("a", 2)
-		time.Sleep(5 * time.Minute)
+		time.Sleep(4 * time.Minute)
 		if h := k.c.Health(); !h.Live || h.Ready || len(h.Stuck) != 1 {
 			t.Errorf("a shard that cannot be read for minutes: %+v", h)
 		}
@@ -151,7 +151,12 @@ func TestConsumer_DeniedLaterIsTriedAgain(t *testing.T) {
 		if h := k.c.Health(); !h.Live || !h.Ready {
 			t.Errorf("a shard that is idle for hours: %+v", h)
 		}
-		if err := k.end(); err != nil {
+		r.server.FailWhen(func(streamtest.Call) streamtest.Fault { return streamtest.Fault{Code: "AccessDeniedException"} })
+		start := time.Now()
+		if err := <-k.ran; !errors.Is(err, shardreader.ErrDenied) || time.Since(start) < 5*time.Minute || time.Since(start) > 6*time.Minute {
+			t.Errorf("denied for good, Run returned %v after %v", err, time.Since(start))
+		}
+		if err := k.close(time.Minute); err != nil {
 			t.Error(err)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,22 +15,31 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// A deployment repeats nothing: the tasks are replaced one by one while somebody
-// writes, each starting before the other stops.
+// A deployment repeats nothing and holds up nothing for long: the tasks are replaced one by
+// one while somebody writes, each starting before the other stops.
 func TestStop_RollingRestartRepeatsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, streamtest.Options{PageRecords: 7})
 		defer r.tell()
 		r.server.Enable("shop", streamtest.StreamOptions{Shards: 8})
 		s := newStore()
+		var put sync.Map // times, by number
+		var worst atomic.Int64
 		slow := pipeline.SinkFunc(func(ctx context.Context, ds []pipeline.Delivery) error {
 			time.Sleep(50 * time.Millisecond)
+			for i := range ds {
+				v, _ := ds[i].Change.New.Get("n")
+				n, _ := v.Number()
+				at, _ := put.Load(n.String())
+				worst.Store(max(worst.Load(), int64(time.Since(at.(time.Time)))))
+			}
 			return s.Write(ctx, ds)
 		})
 		written := 0
 		write := func(d time.Duration) {
 			for range int(d / (20 * time.Millisecond)) {
 				written++
+				put.Store(fmt.Sprint(written), time.Now())
 				r.put(fmt.Sprint("k", written%40), written)
 				time.Sleep(20 * time.Millisecond)
 			}
@@ -51,6 +61,9 @@ func TestStop_RollingRestartRepeatsNothing(t *testing.T) {
 		r.until("all read", s.seenAre(written))
 		if seen, writes := s.count(); writes != seen {
 			t.Errorf("%d records were written %d times", seen, writes)
+		}
+		if d := time.Duration(worst.Load()); d > 2*time.Second {
+			t.Errorf("a record was written %v after it was put", d)
 		}
 		for _, k := range old {
 			if err := k.end(); err != nil {
