@@ -179,6 +179,10 @@ func TestBrokenAnswersOfTheOtherOperations(t *testing.T) {
 			if _, again := pipeline.Retryable(err); !again {
 				t.Errorf("DescribeStream of %q: %v, want a transient error", body, err)
 			}
+			_, err = s.ListStreams(t.Context(), "shop", "")
+			if _, again := pipeline.Retryable(err); !again {
+				t.Errorf("ListStreams of %q: %v, want a transient error", body, err)
+			}
 			_, err = s.GetShardIterator(t.Context(), shardreader.ShardPosition{Shard: "s", Type: shardreader.Latest})
 			if _, again := pipeline.Retryable(err); !again {
 				t.Errorf("GetShardIterator of %q: %v, want a transient error", body, err)

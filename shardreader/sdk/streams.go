@@ -38,6 +38,9 @@ func (s *Streams) ListStreams(ctx context.Context, table, after string) (shardre
 		TableName:               optional(table),
 		ExclusiveStartStreamArn: optional(after),
 	}, keepRequestBody)
+	if err == nil && out.Streams == nil {
+		err = &brokenAnswer{errors.New("the answer holds no list of streams")}
+	}
 	if err != nil {
 		return shardreader.StreamPage{}, failed(ctx, "ListStreams", subject, err)
 	}

@@ -41,7 +41,7 @@ func (r *Reader) ListStreams(ctx context.Context, table, after string) (shardrea
 // DescribeStream implements [shardreader.API].
 func (r *Reader) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
 	c := called{Call{Op: "DescribeStream", Reader: r.name, Stream: q.StreamARN, Shard: q.ChildrenOf}, q.StreamARN}
-	return call(ctx, r.server, c, wireDescription, func() (shardreader.StreamDescription, *failure) {
+	return call(ctx, r.server, c, wireShards, func() (shardreader.StreamDescription, *failure) {
 		return r.server.describeStream(q, r.server.o.PageShards)
 	})
 }

@@ -158,7 +158,8 @@ func (s *Server) run(op string, r request) (encode func() body, f *failure) {
 			q.ChildrenOf = r.ShardFilter.ShardID
 		}
 		d, f := s.describeStream(q, limit)
-		return func() body { return bodyOf(wireDescription(d)) }, f
+		keys := s.keysOf(d.Table)
+		return func() body { return bodyOf(wireDescription(d, keys)) }, f
 	case "GetShardIterator":
 		it, f := s.getShardIterator(shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType, Sequence: r.SequenceNumber})
 		return func() body { return bodyOf(wireIterator(it)) }, f

@@ -1,7 +1,6 @@
 package streamtest
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,13 +52,9 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 	if s.o.NewestFirst {
 		at, step = len(from)-1, -1
 	}
-	if q.After != "" {
-		order, ok := st.order[q.After]
-		if !ok {
-			return shardreader.StreamDescription{}, invalid("Invalid ExclusiveStartShardId")
-		}
+	if q.After != "" { // ids are in the order of time; one that is gone still says where
 		var there bool
-		at, there = slices.BinarySearchFunc(from, order, func(sh *shard, order int) int { return cmp.Compare(sh.order, order) })
+		at, there = slices.BinarySearchFunc(from, q.After, func(sh *shard, id string) int { return strings.Compare(sh.id, id) })
 		if there || step < 0 {
 			at += step
 		}
@@ -87,6 +82,9 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	if f != nil {
 		return "", f
 	}
+	if at.Sequence != "" && (at.Type == shardreader.TrimHorizon || at.Type == shardreader.Latest) {
+		return "", invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
+	}
 	it := iterator{stream: at.StreamARN, shard: at.Shard, made: s.o.Now()}
 	switch at.Type {
 	case shardreader.TrimHorizon:
@@ -96,10 +94,10 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	case shardreader.AtSequence, shardreader.AfterSequence:
 		n, ok := parseSequence(at.Sequence)
 		if !ok {
-			return "", invalid("Invalid SequenceNumber")
+			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber")
 		}
 		if n < sh.first || n > max(sh.last(), sh.first) {
-			return "", invalid("Invalid SequenceNumber: it is not of shard %s", at.Shard)
+			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s", at.Shard)
 		}
 		it.index = sh.behind(n)
 		held := it.index // what the number stands for has to be there, in the strict way

@@ -77,7 +77,6 @@ func (s *Server) Enable(table string, o StreamOptions) *Stream {
 		view:     o.View,
 		enabled:  enabled,
 		byID:     make(map[string]*shard),
-		order:    make(map[string]int),
 		children: make(map[string][]*shard),
 	}
 	s.streams = append(s.streams, st)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,47 +172,4 @@ func TestFact8_IteratorsExpire(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestServer_Trim(t *testing.T) {
-	server := streamtest.New(streamtest.Options{})
-	st := server.AddStream("shop")
-	shard := st.Shards()[0]
-	at := shardreader.ShardPosition{StreamARN: st.ARN(), Shard: shard, Type: shardreader.TrimHorizon}
-	old, err := server.GetShardIterator(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seqs := st.Put(shard, put("a"), put("b"), put("c"), put("d"))
-	st.Trim(shard, 2)
-	if _, err := server.GetRecords(t.Context(), shardreader.RecordsQuery{Iterator: old}); !errors.Is(err, shardreader.ErrTrimmed) {
-		t.Errorf("an iterator before the horizon: %v", err)
-	}
-	for i, tt := range []struct {
-		kind shardreader.IteratorType
-		seq  string
-		want []string // nil: trimmed
-	}{
-		{shardreader.TrimHorizon, "", seqs[2:]},
-		{shardreader.AtSequence, seqs[1], nil},
-		{shardreader.AfterSequence, seqs[0], nil},
-		{shardreader.AfterSequence, seqs[1], seqs[2:]},
-		{shardreader.AtSequence, seqs[3], seqs[3:]},
-	} {
-		at.Type, at.Sequence = tt.kind, tt.seq
-		it, err := server.GetShardIterator(t.Context(), at)
-		if tt.want == nil {
-			if !errors.Is(err, shardreader.ErrTrimmed) {
-				t.Errorf("case %d: %v, want trimmed", i, err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := server.GetRecords(t.Context(), shardreader.RecordsQuery{Iterator: it, StreamARN: st.ARN(), Limit: 1})
-		if err != nil || len(a.Page.Changes) != 1 || !slices.Contains(tt.want[:1], a.Page.Changes[0].Sequence) {
-			t.Errorf("case %d: %+v, %v; want %v first", i, a.Page, err, tt.want)
-		}
-	}
 }

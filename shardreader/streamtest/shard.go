@@ -12,7 +12,6 @@ import (
 type shard struct {
 	id, parent string
 	keys       keyRange
-	order      int      // among all shards that the stream ever had
 	first      sequence // at which it starts
 	back       sequence // how far its numbers are behind the server's
 
@@ -49,20 +48,20 @@ func (sh *shard) next(s *Server) sequence { return s.next() - sh.back }
 // append adds a record, which text writes behind what it is given.
 func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
 	last := len(sh.blocks) - 1
-	var b []byte
+	var grown []byte
 	if last >= 0 {
-		b = sh.blocks[last]
+		grown = sh.blocks[last]
 	}
-	grown := b
-	if len(b) > 0 {
-		grown = append(b[:len(b):cap(b)], ',')
+	room := cap(grown)
+	if len(grown) > 0 {
+		grown = append(grown, ',')
 	}
 	from := len(grown)
 	grown = text(grown)
-	if cap(grown) != cap(b) { // it did not fit: the block stays, the record begins another
+	if cap(grown) != room { // it did not fit: the block stays, the record begins another
 		record := grown[from:]
-		next := make([]byte, 0, max(min(2*cap(b), largeBlock), smallBlock, len(record)))
-		grown, from = append(next, record...), 0
+		grown = make([]byte, 0, max(min(2*room, largeBlock), smallBlock, len(record)))
+		grown, from = append(grown, record...), 0
 		sh.blocks = append(sh.blocks, nil)
 		last++
 	}

@@ -19,10 +19,9 @@ type Stream struct {
 	enabled time.Time
 
 	disabled time.Time           // zero while it is enabled
-	shards   []*shard            // that are there, in the order of their making
+	shards   []*shard            // that are there, in the order of their making, and so of their ids
 	byID     map[string]*shard   // the same
 	children map[string][]*shard // the same, by their parent
-	order    map[string]int      // of all shards ever made, by id
 	writable []*shard            // the open ones, by the keys that they own
 	closing  []*shard            // in the order of their closing: the next to age
 	last     int64               // creation time of the newest shard, Unix milliseconds
@@ -149,7 +148,6 @@ func (st *Stream) addShard(parent string, keys keyRange) *shard {
 		id:     fmt.Sprintf("shardId-%020d-%08x", st.last, st.server.shards),
 		parent: parent,
 		keys:   keys,
-		order:  len(st.order),
 		first:  st.server.next(),
 	}
 	if parent != "" && st.server.o.ListDelay > 0 {
@@ -157,7 +155,6 @@ func (st *Stream) addShard(parent string, keys keyRange) *shard {
 	}
 	st.shards = append(st.shards, sh)
 	st.byID[sh.id] = sh
-	st.order[sh.id] = sh.order
 	st.children[parent] = append(st.children[parent], sh)
 	return sh
 }

@@ -24,11 +24,11 @@ type Table struct {
 // Table is the table of that name with its key attributes, by default PK and SK.
 // One that is there already is returned as it is.
 func (s *Server) Table(name string, keys ...string) *Table {
-	if len(keys) == 0 {
-		keys = []string{"PK", "SK"}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(keys) == 0 {
+		keys = s.keysOf(name)
+	}
 	t := s.tables[name]
 	if t == nil {
 		t = &Table{server: s, name: name, keys: keys, items: make(map[string]string)}
@@ -40,6 +40,14 @@ func (s *Server) Table(name string, keys ...string) *Table {
 		s.tables[name] = t
 	}
 	return t
+}
+
+// keysOf are the key attributes of a table, by default PK and SK. The lock is held.
+func (s *Server) keysOf(table string) []string {
+	if t := s.tables[table]; t != nil {
+		return t.keys
+	}
+	return []string{"PK", "SK"}
 }
 
 // Name is the table's name.

@@ -27,7 +27,7 @@ func (r request) limit(has, bound int) (int, *failure) {
 	case r.Limit == nil:
 		return has, nil
 	case *r.Limit < 1 || *r.Limit > bound:
-		return 0, invalid("1 validation error detected: Value '%d' at 'limit' failed to satisfy constraint: Member must be between 1 and %d", *r.Limit, bound)
+		return 0, invalid("One or more parameter values were invalid: Limit must be between 1 and %d", bound)
 	}
 	return min(has, *r.Limit), nil
 }
@@ -47,10 +47,23 @@ func wireStreams(p shardreader.StreamPage) map[string]any {
 func wireIterator(it string) map[string]any { return map[string]any{"ShardIterator": it} }
 
 func wireFailure(f *failure) map[string]any {
-	return map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + f.code, "message": f.message}
+	space := "com.amazonaws.dynamodb.v20120810#"
+	if f.code == "ValidationException" {
+		space = "com.amazon.coral.validate#"
+	}
+	return map[string]any{"__type": space + f.code, "message": f.message}
 }
 
-func wireDescription(d shardreader.StreamDescription) map[string]any {
+// wireKeys are the key attributes of a table, as a description of its stream has them.
+func wireKeys(keys []string) []map[string]string {
+	schema := []map[string]string{}
+	for i, name := range keys {
+		schema = append(schema, map[string]string{"AttributeName": name, "KeyType": []string{"HASH", "RANGE"}[min(i, 1)]})
+	}
+	return schema
+}
+
+func wireDescription(d shardreader.StreamDescription, keys []string) map[string]any {
 	shards := []map[string]any{}
 	for _, sh := range d.Shards {
 		r := map[string]string{"StartingSequenceNumber": sh.First}
@@ -66,12 +79,15 @@ func wireDescription(d shardreader.StreamDescription) map[string]any {
 	desc := map[string]any{
 		"StreamArn": d.ARN, "TableName": d.Table, "StreamLabel": d.Label, "StreamStatus": d.Status,
 		"StreamViewType": d.ViewType.String(), "CreationRequestDateTime": float64(d.Created.UnixMilli()) / 1000, "Shards": shards,
+		"KeySchema": wireKeys(keys),
 	}
 	if d.After != "" {
 		desc["LastEvaluatedShardId"] = d.After
 	}
 	return map[string]any{"StreamDescription": desc}
 }
+
+func wireShards(d shardreader.StreamDescription) map[string]any { return wireDescription(d, nil) }
 
 // body is a body in parts, which are read where they stand.
 type body [][]byte
