@@ -53,12 +53,12 @@ func (w *Worker) balance() {
 	}
 	w.takeNext()
 	if taking == 0 && len(free) == 0 {
-		w.ask(live, owned, active, mine)
+		w.ask(live, owned, share, mine)
 	}
 }
 
 // ask marks leases of others as wanted by this worker.
-func (w *Worker) ask(live []string, owned map[string][]*row, active, mine int) {
+func (w *Worker) ask(live []string, owned map[string][]*row, share, mine int) {
 	asked := 0
 	for _, id := range live {
 		for _, r := range owned[id] {
@@ -70,7 +70,7 @@ func (w *Worker) ask(live []string, owned map[string][]*row, active, mine int) {
 			}
 		}
 	}
-	if asked == 0 && w.askForFew(live, owned, active/max(1, len(live)), mine) {
+	if asked == 0 && w.askForFew(live, owned, share, mine) {
 		return
 	}
 	if asked == 0 && w.now-w.moved >= moveEvery {
@@ -81,21 +81,21 @@ func (w *Worker) ask(live []string, owned map[string][]*row, active, mine int) {
 // askForFew asks the workers that have most for their idlest leases, up to a fair share
 // of all: the floor, or one where there are more workers than leases. It
 // tells whether it asked.
-func (w *Worker) askForFew(live []string, owned map[string][]*row, floor, mine int) bool {
+func (w *Worker) askForFew(live []string, owned map[string][]*row, share, mine int) bool {
 	left := make(map[string]int, len(live))
 	for _, id := range live {
 		left[id] = len(owned[id])
 	}
 	asked := false
-	for n := mine; n < max(floor, 1) && n-mine < askAtOnce; n++ {
+	for n := mine; n < share && n-mine < askAtOnce; n++ {
 		most := ""
 		for _, id := range live {
 			if id != w.o.Worker && (most == "" || left[id] > left[most]) {
 				most = id
 			}
 		}
-		if most == "" || left[most] <= max(floor, 1) {
-			break
+		if most == "" || left[most] < n+2 {
+			break // a move would make nothing more even
 		}
 		left[most]--
 		r := pick(owned[most], func(a, b *row) bool { return a.Load < b.Load })

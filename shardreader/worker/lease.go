@@ -253,7 +253,7 @@ func (w *Worker) adopt() {
 }
 
 func (w *Worker) tryOpen(r *row) {
-	if w.known(r) && w.mine(r) && r.part == nil && !r.busy && w.active(r) && w.contact() && !w.suspended && !w.leaving && r.sure >= w.resumed {
+	if w.known(r) && w.mine(r) && r.part == nil && !r.busy && r.calls == 0 && w.active(r) && w.contact() && !w.suspended && !w.leaving && r.sure >= w.resumed {
 		w.open(r)
 	}
 }

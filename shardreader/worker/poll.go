@@ -91,11 +91,9 @@ func (w *Worker) position(p *part) {
 	default:
 		at.Type = shardreader.TrimHorizon
 	}
-	p.polling = true
-	w.reading++
+	w.began(p)
 	w.do(GetShardIterator{on(w, func(e Positioned) {
-		w.reading--
-		if p.polling = false; !w.current(p) {
+		if w.ended(p); !w.current(p) {
 			return
 		}
 		if e.Err == nil && e.Iterator == "" {
@@ -119,15 +117,13 @@ var errNoIterator = errors.New("the answer holds no iterator")
 
 // read asks for the next page.
 func (w *Worker) read(p *part) {
-	p.polling = true
-	w.reading++
+	w.began(p)
 	w.reserved += p.expect
 	expected := p.expect
 	w.budget.called(w)
 	w.do(GetRecords{on(w, func(e Read) {
-		w.reading--
 		w.reserved -= expected
-		if p.polling = false; !w.current(p) || p.draining || p.halted != "" {
+		if w.ended(p); !w.current(p) || p.draining || p.halted != "" {
 			return
 		}
 		if e.Err != nil {
@@ -138,6 +134,23 @@ func (w *Worker) read(p *part) {
 		delete(w.told, "read "+p.name)
 		w.arrived(p, e.Answer)
 	}), shardreader.RecordsQuery{Iterator: p.iterator, StreamARN: p.row.Stream, Shard: p.row.Shard}})
+}
+
+// began and ended count the calls of a shard. It is not opened again before those of
+// the partition that it was are answered: two readers of it may be one too many.
+func (w *Worker) began(p *part) {
+	p.polling = true
+	p.row.calls++
+	w.reading++
+}
+
+func (w *Worker) ended(p *part) {
+	p.polling = false
+	p.row.calls--
+	w.reading--
+	if !w.current(p) {
+		w.tryOpen(p.row)
+	}
 }
 
 // readFailed sees what the failure of a call means.

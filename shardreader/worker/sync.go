@@ -263,14 +263,14 @@ func (w *Worker) unassigned(s *source) bool {
 // syncStream holds the leases of one stream against its listing.
 func (w *Worker) syncStream(st *stream, start Start, done func(drained bool, err error)) {
 	if st.gone {
-		done(w.ended(st), nil)
+		done(w.readOut(st), nil)
 		return
 	}
 	w.list(st.arn, w.staying, func(l *listing, err error) {
 		switch {
 		case errors.Is(err, shardreader.ErrNotFound):
 			st.gone = true
-			done(w.ended(st), nil)
+			done(w.readOut(st), nil)
 		case err != nil:
 			done(false, err)
 		default:
@@ -283,8 +283,8 @@ func (w *Worker) syncStream(st *stream, start Start, done func(drained bool, err
 
 func (w *Worker) staying() bool { return !w.leaving && !w.stopped }
 
-// ended tells whether no lease of a stream is left to be read.
-func (w *Worker) ended(st *stream) bool {
+// readOut tells whether no lease of a stream is left to be read.
+func (w *Worker) readOut(st *stream) bool {
 	for _, r := range w.order {
 		if r.Stream == st.arn && !r.Ended() {
 			return false

@@ -229,6 +229,7 @@ type row struct {
 	busy  bool          // a write of it is under way
 	fresh bool          // this worker created it, and has not opened it yet
 	part  *part         // its partition, where this worker reads it
+	calls int           // of the stream that are under way for it, also of partitions that are gone
 }
 
 func (w *Worker) mine(r *row) bool { return r.Owner == w.o.Worker }
