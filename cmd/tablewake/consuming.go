@@ -27,6 +27,7 @@ type consuming struct {
 
 	mu      sync.Mutex
 	stopped []worker.Partition // shards that are read no further, as they were last seen
+	given   int64              // deliveries given up to other readers before the stop began
 }
 
 // run reads until it is to stop, and stops.
@@ -66,6 +67,9 @@ func (c *consuming) read(ctx context.Context) error {
 		case <-c.stop.soft.Done():
 			fmt.Fprintf(c.log, "stopping: what was read is written, and shards are let go; %s at most\n", c.o.stopTimeout)
 			c.see()
+			c.mu.Lock()
+			c.given = revoked(c.pipeline.Ledger())
+			c.mu.Unlock()
 			c.pipeline.Stop(c.stop.hard)
 		case <-watching.Done():
 		}
@@ -136,6 +140,14 @@ func progressOf(l pipeline.Ledger) (read, pending int64) {
 	return l.Source.Read, pending
 }
 
+// revoked is how many deliveries were given up because another consumer has their shard.
+func revoked(l pipeline.Ledger) (n int64) {
+	for _, s := range l.Sinks {
+		n += s.Revoked
+	}
+	return n
+}
+
 // print prints what was done.
 func (o *consumeOptions) print(s streams, cfg *config.Config, sum summary) error {
 	replayed := replayOptions{input: o.input, target: o.target, format: o.format}
@@ -145,7 +157,7 @@ func (o *consumeOptions) print(s streams, cfg *config.Config, sum summary) error
 // verdict is the command's error, with the exit code that tells what happened.
 func (c *consuming) verdict(sum summary, err error) error {
 	c.mu.Lock()
-	stopped := c.stopped
+	stopped, given := c.stopped, revoked(sum.Ledger)-c.given
 	c.mu.Unlock()
 	hard := context.Cause(c.stop.hard)
 	switch {
@@ -153,6 +165,8 @@ func (c *consuming) verdict(sum summary, err error) error {
 		return &exitError{exitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err)}
 	case err != nil:
 		return err
+	case given > 0 && c.stop.soft.Err() != nil:
+		return &exitError{exitInterrupted, fmt.Errorf("shards were taken away while it stopped, with %s deliveries pending: they come again where they are read next", thousands(given))}
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case len(stopped) > 0:

@@ -125,26 +125,38 @@ func (p *process) says(t *testing.T, text string) {
 	until(t, fmt.Sprintf("%s says %q", p.name, text), func() bool { return strings.Contains(p.log.String(), text) })
 }
 
+// verdict is what /status says of it.
+type verdict struct {
+	Live, Ready bool
+	State       string
+	Reasons     []string
+	Shards      int
+	Pending     int64
+}
+
+// verdict asks it how it is. One that does not listen yet is nothing.
+func (p *process) verdict(t *testing.T) (v verdict) {
+	t.Helper()
+	_, rest, _ := strings.Cut(p.log.String(), "health: http://")
+	address, _, listens := strings.Cut(rest, "/livez")
+	if !listens {
+		return v
+	}
+	r, err := http.Get("http://" + address + "/status")
+	if err != nil {
+		return v
+	}
+	defer r.Body.Close()
+	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
+		t.Fatalf("/status of %s: %v", p.name, err)
+	}
+	return v
+}
+
 // reads waits until it reads shards, and is ready.
 func (p *process) reads(t *testing.T) {
 	t.Helper()
-	until(t, p.name+" reads", func() bool {
-		_, rest, _ := strings.Cut(p.log.String(), "health: http://")
-		address, _, listens := strings.Cut(rest, "/livez")
-		if !listens {
-			return false
-		}
-		r, err := http.Get("http://" + address + "/readyz")
-		if err != nil {
-			return false
-		}
-		defer r.Body.Close()
-		var verdict struct {
-			Ready  bool
-			Shards int
-		}
-		return json.NewDecoder(r.Body).Decode(&verdict) == nil && verdict.Ready && verdict.Shards > 0
-	})
+	until(t, p.name+" reads", func() bool { v := p.verdict(t); return v.Ready && v.Shards > 0 })
 }
 
 // until waits until something is so.
