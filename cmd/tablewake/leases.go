@@ -87,7 +87,7 @@ under way is given up, and the next one reads on behind the last checkpoint.`,
 		Example: "  tablewake leases release -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
 		Args:    shardArguments(1, "name the shards whose leases are to be released"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.edit(c.Context(), s, args, func(l leases.Lease) (fleet.Edit, error) { return fleet.Release(l) })
+			return o.edit(c.Context(), s, args, fleet.Release)
 		},
 	}
 	o.addDryRun(c)

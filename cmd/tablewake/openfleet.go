@@ -90,13 +90,8 @@ func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error
 	}
 	table, err := leasesfile.Open(path, cfg.Name)
 	if !change {
-		if err != nil {
-			return nil // somebody works with it
-		}
-		if about, err := os.Stat(path); err == nil {
-			f.gone = max(time.Since(about.ModTime()), time.Millisecond)
-		}
-		return table.Close()
+		f.gone = idleSince(path, table)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -104,6 +99,19 @@ func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error
 	f.table, f.close = table, append(f.close, table.Close)
 	f.note = func(ctx context.Context, g state.Gap) error { return table.AddGap(ctx, workerGap(g)) }
 	return nil
+}
+
+// idleSince is for how long nobody has worked with a file; 0 where somebody does. table
+// has its lock, or is nil.
+func idleSince(path string, table *leasesfile.Table) time.Duration {
+	if table == nil || table.Close() != nil {
+		return 0
+	}
+	about, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return max(time.Since(about.ModTime()), time.Millisecond)
 }
 
 // fileSilent is how long the beats in a file stand still of a consumer that is gone: one

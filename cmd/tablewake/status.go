@@ -49,7 +49,7 @@ by nobody; a consumer shows no sign of life; unread records are lost within --lo
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	addConfig(c, &o.config)
-	o.target.add(c, "the folder that a consumer works on")
+	o.add(c, "the folder that a consumer works on")
 	f := c.Flags()
 	f.BoolVar(&o.noStream, "no-stream", false, "do not list the stream: the leases alone tell")
 	f.BoolVar(&o.noWatch, "no-watch", false, "do not wait for signs of life: every consumer counts as alive")

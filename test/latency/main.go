@@ -30,8 +30,9 @@ func main() {
 	rate := flag.Float64("rate", 20, "writes a second")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *n, *rate); err != nil {
+	err := run(ctx, *n, *rate)
+	stop()
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -95,7 +95,8 @@ func (w *world) owns(t *testing.T, worker string) bool {
 	t.Helper()
 	out := w.look(t, 0, "leases", "list", "-o", "json")
 	var all []struct{ Owner, Checkpoint string }
-	if err := json.Unmarshal([]byte(out[strings.Index(out, "["):]), &all); err != nil {
+	_, list, _ := strings.Cut(out, "\n[") // behind what is said of the stores
+	if err := json.Unmarshal([]byte("["+list), &all); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, l := range all {

@@ -123,6 +123,9 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 	e := fence(l)
 	e.Next.From, e.Next.Time = time.Time{}, time.Time{}
 	var again string
+	if to.Sequence == "" {
+		e.Next.First = "" // what the shard began with, and is gone, is missed no more
+	}
 	switch {
 	case to.Oldest:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.TrimHorizon}

@@ -28,6 +28,9 @@ func TestEdits_FenceTheOwner(t *testing.T) {
 	at := func(c leases.Checkpoint, from time.Time) leases.Lease {
 		l := free
 		l.Checkpoint, l.From, l.Time = c, from, time.Time{}
+		if c.Kind != leases.Sequence {
+			l.First = ""
+		}
 		return l
 	}
 	early := ago(2 * time.Hour)

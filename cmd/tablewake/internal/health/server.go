@@ -36,11 +36,12 @@ type Server struct {
 // Start listens on addr, as 127.0.0.1:8080, and watches source until Close. status
 // is what /status shows beside the verdict; it may be nil.
 func Start(addr string, judge *Judge, source Source, status func() any) (*Server, error) {
-	l, err := net.Listen("tcp", addr)
+	ctx, stop := context.WithCancel(context.Background())
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
+		stop()
 		return nil, fmt.Errorf("health endpoint: %w (give it another address, or off)", err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{judge: judge, source: source, status: status, listen: l, stop: stop}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", s.answer(func(v Verdict) bool { return v.Live }))
