@@ -78,8 +78,8 @@ func (w *Worker) ask(live []string, owned map[string][]*row, share, mine int) {
 	}
 }
 
-// askForFew asks the workers that have most for their idlest leases, up to a fair share
-// of all: the floor, or one where there are more workers than leases. It
+// askForFew asks the workers that have most for their idlest leases, up to a fair share,
+// where a move makes the numbers more even. It
 // tells whether it asked.
 func (w *Worker) askForFew(live []string, owned map[string][]*row, share, mine int) bool {
 	left := make(map[string]int, len(live))
