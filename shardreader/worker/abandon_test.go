@@ -1,0 +1,45 @@
+package worker_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// A pipeline that gives up leaves pages that are never acknowledged. The lease is let go
+// at what is durable, also while a checkpoint is being written.
+func TestWorker_AbandonedLetsGoAtWhatIsDurable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		st.Put(root, put(3)...)
+		a := wo.start("a", worker.Options{})
+		wo.run(500 * time.Millisecond) // acknowledged, and the checkpoint is due in half a second
+		done := st.Put(root, put(2)...)
+		wo.run(200 * time.Millisecond)
+		a.holding = true
+		st.Put(root, streamtest.Record{Keys: `{"PK":{"S":"held"}}`, New: `{"PK":{"S":"held"}}`})
+		wo.run(200 * time.Millisecond)
+		if len(a.held) != 1 {
+			t.Fatalf("%d pages are held", len(a.held))
+		}
+		a.send(worker.Shutdown{})
+		wo.run(10 * time.Second)
+		if a.stopped || wo.leases()[root].Owner != "a" {
+			t.Error("the worker stopped while the pipeline has a page of it")
+		}
+		a.send(worker.Abandoned{})
+		a.send(worker.Abandoned{})
+		wo.run(time.Second)
+		if l := wo.leases()[root]; !a.stopped || l.Owner != "" || l.Checkpoint.Sequence != done[1] {
+			t.Errorf("stopped: %v; the lease is %+v, want the checkpoint %s\n%s", a.stopped, l, done[1], wo.story.String())
+		}
+		if a.calls["Revoke"] != 1 {
+			t.Errorf("%d partitions were revoked", a.calls["Revoke"])
+		}
+	})
+}
