@@ -3,6 +3,8 @@ package simulation
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -29,7 +31,7 @@ func (p *process) do(a worker.Action) {
 			return worker.Described{Call: a.Call, Description: d, Err: err}
 		}, func(err error) worker.Event { return worker.Described{Call: a.Call, Err: err} })
 	case worker.GetShardIterator:
-		p.ask("GetShardIterator", a.Call, "read "+a.At.Shard, func() worker.Event {
+		p.ask("GetShardIterator", a.Call, p.reading(a.At.Shard), func() worker.Event {
 			it, err := p.w.server.GetShardIterator(context.Background(), a.At)
 			p.w.positioned(p, a.At, err)
 			return worker.Positioned{Call: a.Call, Iterator: it, Err: err}
@@ -60,6 +62,8 @@ func (p *process) do(a worker.Action) {
 	case worker.Drain:
 		p.pipe.drain(a.Partition)
 	case worker.Revoke:
+		shard, _, _ := strings.Cut(a.Partition, "~")
+		p.revoked[shard]++
 		p.pipe.revoke(a.Partition)
 	case worker.Tell:
 	case worker.Stopped:
@@ -78,6 +82,12 @@ func (p *process) begin(c worker.Call, about string) {
 	if p.busy[about]++; p.busy[about] > 1 {
 		p.w.broken("one call of a lease at a time", "%s has two calls under way: %s", p.id, about)
 	}
+}
+
+// reading is what a call that reads a shard is about. What was taken away is another matter
+// than what is read when it is taken again.
+func (p *process) reading(shard string) string {
+	return "read " + shard + " " + strconv.Itoa(p.revoked[shard])
 }
 
 // answer gives the answer of a call to the worker.
@@ -143,7 +153,7 @@ func (p *process) getRecords(a worker.GetRecords) {
 		w.broken("calls at once are bounded", "%s has %d GetRecords calls under way, of %d", p.id, p.reads, maxCalls)
 	}
 	p.checkPaused(a.Query.Shard)
-	p.ask("GetRecords", a.Call, "read "+a.Query.Shard, func() worker.Event {
+	p.ask("GetRecords", a.Call, p.reading(a.Query.Shard), func() worker.Event {
 		w.reader(p, a.Query.Shard)
 		if w.trouble(StreamCut, 0) {
 			w.server.Fail("GetRecords", w.cut())

@@ -10,30 +10,29 @@ func (w *world) happen(e Event) {
 		return
 	}
 	end := w.plan.Shape.End
+	t := w.tables[e.Who%len(w.tables)] // of events that are about one
 	switch e.Kind {
 	case Writes:
-		t := w.tables[e.Who]
 		for range e.N {
 			w.at(min(w.now+w.between(0, e.For), end), func() { w.write(t) })
 		}
 	case Split:
-		w.split(w.tables[e.Who], e.Pick, 2)
+		w.split(t, e.Pick, 2)
 	case Roll:
-		w.split(w.tables[e.Who], e.Pick, 1)
+		w.split(t, e.Pick, 1)
 	case RollAll:
-		t := w.tables[e.Who]
 		for i := range t.streams[len(t.streams)-1].open {
 			w.split(t, uint32(i), 1)
 		}
 	case Disable:
-		w.disable(w.tables[e.Who], e.For)
+		w.disable(t, e.For)
 	case TrimSome:
 		s := w.shards[int(e.Pick)%len(w.shards)]
 		w.trim(s, min(s.trimmed+e.N, len(s.records)))
 	case DropOld:
 		// Shards go with all that came before them.
 		for _, s := range w.shards {
-			if s.closed && !s.dropped && s.stream.table == w.tables[e.Who] {
+			if s.closed && !s.dropped && s.stream.table == t {
 				w.drop(s)
 				return
 			}

@@ -41,6 +41,7 @@ type process struct {
 	calls   map[worker.Call]time.Duration // under way, since when
 	last    worker.Call
 	busy    map[string]int // calls under way by what they are about
+	revoked map[string]int // partitions that were taken away, by shard
 	reads   int            // GetRecords calls under way
 	beatAt  time.Duration  // when its last beat reached the table
 	heard   time.Duration  // when the last beat was sent of which it knows that it did
@@ -71,7 +72,7 @@ func (s *slot) start() {
 		rate:   1 + 0.001*(2*w.rand.Float64()-1),
 		offset: w.between(0, time.Second),
 		calls:  map[worker.Call]time.Duration{},
-		busy:   map[string]int{},
+		busy:   map[string]int{}, revoked: map[string]int{},
 		beatAt: -time.Hour,
 	}
 	p.pipe = newPipe(p)
