@@ -156,6 +156,7 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 	finished := done
 	done = func(err error) {
 		delete(w.creating, l.Shard)
+		w.made = w.now
 		finished(err)
 	}
 	w.creating[l.Shard] = true

@@ -25,7 +25,8 @@ const keepEnded = 10
 // shards of what nobody has read; never above a lease that exists. begin tells that the
 // stream has not been begun, so that a shard without a parent, or with one that is
 // listed no more, starts the reading; else such a shard without a lease is one of which
-// nobody knows whether something before it was lost.
+// nobody knows whether something before it was lost. So it is where the stream follows
+// one that was read: all of it was to be read.
 func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	var p plan
 	above := w.ancestors(l)
@@ -51,7 +52,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 			if above[s.Parent] {
 				p.create = append(p.create, lease) // the parent is done and its lease removed: a child that came late
 			} // else the parent comes first
-		case begin:
+		case begin && (s.Parent == "" || !start.following):
 			p.create = append(p.create, w.beginning(lease, nil, start))
 		case s.Parent == "":
 			p.create = append(p.create, lease)

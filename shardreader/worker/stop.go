@@ -2,7 +2,6 @@ package worker
 
 import (
 	"log/slog"
-	"time"
 )
 
 // shutdown begins a soft stop: nothing more is read or taken, and each lease is let
@@ -54,7 +53,7 @@ func (w *Worker) checkStopped() {
 	}
 	switch {
 	case w.contact():
-		var wrote time.Duration
+		wrote := w.made
 		for _, r := range w.order {
 			if r.busy || w.mine(r) {
 				return

@@ -51,6 +51,7 @@ type Worker struct {
 	gate    []func() // writes that wait for these
 
 	creating map[string]bool // leases that are being made
+	made     time.Duration   // when the last of them was, or was given up: it may be there all the same
 
 	// Partitions.
 	parts    map[string]*part // by partition

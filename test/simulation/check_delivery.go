@@ -51,6 +51,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 			part.shard, part.next = r.shard, -1
 			p.pipe.order = append(p.pipe.order, part)
 			w.checkParents(p, r.shard)
+			w.checkStream(p, r.shard)
 		}
 		if r.shard != part.shard {
 			w.broken("a partition is of one shard", "%s delivers %v #%d as %s", p.id, r.shard, r.index, part.name)
@@ -122,6 +123,16 @@ func (w *world) checkParents(p *process, s *shard) {
 		if a.fine < len(a.records) {
 			r := a.records[a.fine]
 			w.broken("a child comes after its parents", "%s delivers records of %v before #%d of %v is durable (%s)", p.id, s, r.index, a, r.state())
+			return
+		}
+	}
+}
+
+// checkStream: a stream's records come after every record of the stream that it replaced.
+func (w *world) checkStream(p *process, s *shard) {
+	for _, o := range w.shards {
+		if o.stream.table == s.stream.table && o.stream != s.stream && o.n < s.n && !w.whole(o) {
+			w.broken("a stream comes after the one before it", "%s delivers records of %v before all of %v is durable", p.id, s, o)
 			return
 		}
 	}

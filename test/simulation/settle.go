@@ -60,20 +60,23 @@ func (w *world) unwell() *Breach {
 	return nil
 }
 
-// given tells whether a shard is not read on because of a gap, its own or one before it.
-func given(s *shard) bool {
-	for ; s != nil; s = s.parent {
-		if s.stopped {
+// given tells whether a shard is not read on because of a gap: its own, or one of a shard
+// before it, or of a stream before its own.
+func (w *world) given(s *shard) bool {
+	for a := s; a != nil; a = a.parent {
+		if a.stopped {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(w.shards, func(o *shard) bool {
+		return o.stopped && o.stream.table == s.stream.table && o.n < s.n && o.stream != s.stream
+	})
 }
 
 // unread: each record is in its sinks, or lies in a gap that was noted.
 func (w *world) unread() *Breach {
 	for _, s := range w.shards {
-		if given(s) {
+		if w.given(s) {
 			continue
 		}
 		if w.advance(s); s.fine < len(s.records) {
@@ -104,7 +107,7 @@ func (w *world) wrongState() *Breach {
 // lag: the table says of each shard that it is read to where it is.
 func (w *world) lag() *Breach {
 	for _, s := range w.shards {
-		if given(s) || s.dropped || !s.leased && w.skipped(s) {
+		if w.given(s) || s.dropped || !s.leased && w.skipped(s) {
 			continue
 		}
 		switch {
@@ -134,7 +137,7 @@ func (w *world) skipped(s *shard) bool {
 	return s.closed && slices.IndexFunc(s.records, func(r *record) bool { return !r.exempt }) < 0
 }
 
-func (w *world) anyGiven() bool { return slices.ContainsFunc(w.shards, given) }
+func (w *world) anyGiven() bool { return slices.ContainsFunc(w.shards, w.given) }
 
 // live is the process of a name, where it lives.
 func (w *world) live(id string) *process {
@@ -181,7 +184,7 @@ func (w *world) unbalanced() *Breach {
 // piledUp: leases of ended shards go when they are of no more use.
 func (w *world) piledUp() *Breach {
 	for _, s := range w.shards {
-		if !s.row.there || s.row.checkpoint.Kind != leases.ShardEnd || given(s) {
+		if !s.row.there || s.row.checkpoint.Kind != leases.ShardEnd || w.given(s) {
 			continue
 		}
 		begun := true

@@ -51,6 +51,7 @@ func (w *world) drop(s *shard) {
 	w.trim(s, len(s.records))
 	s.stream.st.Drop(s.id)
 	s.dropped = true
+	w.unseen(s.stream)
 	w.tell("stream", "%v is listed no more", s)
 	w.tally.Dropped++
 }
@@ -67,4 +68,22 @@ func (w *world) unbegun(s *shard) bool {
 		}
 	}
 	return true
+}
+
+// unseen: a stream that came and went while nobody looked, with all its shards, is one that
+// nobody can name.
+func (w *world) unseen(st *stream) {
+	for _, s := range w.shards {
+		if s.stream == st && (s.leased || !s.dropped) {
+			return
+		}
+	}
+	for _, s := range w.shards {
+		if s.stream != st {
+			continue
+		}
+		for _, r := range s.records {
+			r.exempt = true
+		}
+	}
 }
