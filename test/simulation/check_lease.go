@@ -40,6 +40,12 @@ func (w *world) begun(s *shard, l leases.Lease) {
 	w.tally.Begun++
 	from := l.From.Sub(began)
 	for _, a := range w.shards {
+		if a.stream.table == s.stream.table && a.stream != s.stream && a.n < s.n {
+			// A table that nobody has read is begun with its newest stream.
+			for _, r := range a.records {
+				r.exempt = true
+			}
+		}
 		if a.stream != s.stream {
 			continue
 		}
