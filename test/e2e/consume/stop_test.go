@@ -24,10 +24,12 @@ func TestHardStop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := w.start(t, name, proxy.Endpoint(), stop.flags...)
 			p.reads(t)
+			s.do(t, "POST", "/admin/write", map[string]any{"records": 20, "keys": 5, "prefix": name}, nil)
+			w.converge(t, func() []item { return s.items(t) }) // where a shard begins is noted before it is read
 			if err := proxy.Begin(faults.Refusal(), time.Minute); err != nil {
 				t.Fatal(err)
 			}
-			s.do(t, "POST", "/admin/write", map[string]any{"records": 20, "keys": 5, "prefix": name}, nil)
+			s.do(t, "POST", "/admin/write", map[string]any{"records": 20, "keys": 5, "prefix": name, "seed": 2}, nil)
 			until(t, "records are pending", func() bool { return p.verdict(t).Pending > 0 })
 			for n := range stop.signals {
 				if n > 0 {
