@@ -107,6 +107,9 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 	if err != nil {
 		return err
 	}
+	if err := table.Claim(ctx); err != nil {
+		return err
+	}
 	kept, err := p.stores.State(ctx, cfg)
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@
 //
 //	member   workers#PIPELINE   WORKER   name, beat, leaving, leases, load, calls, pending, behind, stopped
 //	quota    quotas             QUOTA    count
+//	claim    leases#TABLE       -        pipeline: whose lease table it is
 //
 // A quota is shared by all pipelines of a state table.
 //

@@ -1,0 +1,42 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// attrPipeline is whose leases they are.
+const attrPipeline = "pipeline"
+
+// Claim makes the lease table that of this pipeline. The error is fatal where another one
+// of the same state table has it: two pipelines over one lease table are no members of each
+// other's fleets, and each would take the other's shards and skip what the other has read.
+func (t *Table) Claim(ctx context.Context) error {
+	row := Item{attrPK: text("leases#" + escaped(t.o.Table)), attrSK: text("-"), attrPipeline: text(t.o.Pipeline)}
+	err := t.within(ctx, func(ctx context.Context) error {
+		_, err := t.o.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &t.o.State, Item: row,
+			ConditionExpression:                 aws.String("attribute_not_exists(" + attrPK + ") OR #p = :p"),
+			ExpressionAttributeNames:            map[string]string{"#p": attrPipeline},
+			ExpressionAttributeValues:           Item{":p": row[attrPipeline]},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}, once)
+		return err
+	})
+	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	if !refused {
+		return t.failed(ctx, "PutItem", t.o.State, err)
+	}
+	r := reader{row: unmet.Item}
+	return pipeline.Fatal(&Error{
+		Op: "Claim", Table: t.o.Table, Detail: "these are the leases of the pipeline " + r.text(attrPipeline) + ", and this one is " + t.o.Pipeline,
+		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item leases#" + escaped(t.o.Table) + " of the state table " + t.o.State,
+		Err:  err,
+	})
+}
