@@ -30,61 +30,6 @@ func (s *Server) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pi
 	return s.As("").GetRecords(ctx, q)
 }
 
-// ListStreams implements [shardreader.API].
-func (r *Reader) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
-	c := called{Call{Op: "ListStreams", Reader: r.name}, "of table " + table}
-	return call(ctx, r.server, c, wireStreams, func() (shardreader.StreamPage, *failure) {
-		return r.server.listStreams(table, after, r.server.o.PageShards)
-	})
-}
-
-// DescribeStream implements [shardreader.API].
-func (r *Reader) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
-	c := called{Call{Op: "DescribeStream", Reader: r.name, Stream: q.StreamARN, Shard: q.ChildrenOf}, q.StreamARN}
-	return call(ctx, r.server, c, wireShards, func() (shardreader.StreamDescription, *failure) {
-		return r.server.describeStream(q, r.server.o.PageShards)
-	})
-}
-
-// GetShardIterator implements [shardreader.API].
-func (r *Reader) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
-	c := called{Call{Op: "GetShardIterator", Reader: r.name, Stream: at.StreamARN, Shard: at.Shard}, "shard " + at.Shard}
-	return call(ctx, r.server, c, wireIterator, func() (string, *failure) {
-		return r.server.getShardIterator(at)
-	})
-}
-
-// GetRecords implements [shardreader.API].
-func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
-	s := r.server
-	it, wrong := parseIterator(q.Iterator)
-	c := called{Call{Op: "GetRecords", Reader: r.name, Stream: it.stream, Shard: it.shard}, "shard " + q.Shard}
-	b, fault, err := begin(ctx, s, c, func() (body, *failure) {
-		if wrong != nil {
-			return nil, wrong
-		}
-		limit := s.o.PageRecords
-		if q.Limit > 0 {
-			limit = min(limit, q.Limit)
-		}
-		return s.getRecords(it, limit)
-	})
-	if err != nil {
-		return pipeline.Answer{}, err
-	}
-	if fault.Cut != nil {
-		return pipeline.Answer{}, c.failed(pipeline.Transient(fault.Cut))
-	}
-	o := s.o.Decoder
-	o.StreamARN, o.Shard = q.StreamARN, q.Shard
-	answer, err := pipeline.NewDecoder(o).DecodeAnswer(fault.change(b).bytes())
-	if err != nil {
-		answer.NextIterator, answer.Ended = "", false
-		return answer, c.failed(pipeline.Transient(err))
-	}
-	return answer, nil
-}
-
 // called is a call with what it is about, for people.
 type called struct {
 	Call

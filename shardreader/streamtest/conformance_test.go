@@ -11,8 +11,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
@@ -318,6 +320,46 @@ func TestFact3_Records(t *testing.T) {
 			got = append(got, r)
 		}
 		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Errorf("records (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The SDK's own types hold the same, whichever it reads.
+func TestConformance_AsTheSDKSeesIt(t *testing.T) {
+	onBoth(t, func(t *testing.T, s service) {
+		first, second := `{"PK":{"S":"a"},"A":{"N":"1"}}`, `{"PK":{"S":"a"},"M":{"M":{"X":{"S":"y"}}}}`
+		s.put(t, first)
+		s.put(t, second)
+		s.remove(t, `{"PK":{"S":"a"}}`)
+		arn, shard := newest(t, s)
+		it := position(t, s, shardreader.ShardPosition{StreamARN: arn, Shard: shard, Type: shardreader.TrimHorizon})
+		next(t, s, shardreader.RecordsQuery{StreamARN: arn, Shard: shard, Iterator: it}) // they are there
+		out, err := s.client().GetRecords(t.Context(), &dynamodbstreams.GetRecordsInput{ShardIterator: &it})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "a"}}
+		one := map[string]types.AttributeValue{"PK": key["PK"], "A": &types.AttributeValueMemberN{Value: "1"}}
+		two := map[string]types.AttributeValue{"PK": key["PK"], "M": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"X": &types.AttributeValueMemberS{Value: "y"}}}}
+		type seen struct {
+			Event          types.OperationType
+			View           types.StreamViewType
+			Keys, New, Old map[string]types.AttributeValue
+		}
+		want := []seen{
+			{types.OperationTypeInsert, types.StreamViewTypeNewAndOldImages, key, one, nil},
+			{types.OperationTypeModify, types.StreamViewTypeNewAndOldImages, key, two, one},
+			{types.OperationTypeRemove, types.StreamViewTypeNewAndOldImages, key, nil, two},
+		}
+		var got []seen
+		for _, r := range out.Records {
+			got = append(got, seen{r.EventName, r.Dynamodb.StreamViewType, r.Dynamodb.Keys, r.Dynamodb.NewImage, r.Dynamodb.OldImage})
+			if r.UserIdentity != nil || r.Dynamodb.ApproximateCreationDateTime == nil || aws.ToInt64(r.Dynamodb.SizeBytes) == 0 {
+				t.Errorf("record %+v", r)
+			}
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberM{})); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
 	})

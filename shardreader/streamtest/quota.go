@@ -1,11 +1,6 @@
 package streamtest
 
-import (
-	"net/http"
-	"time"
-
-	"github.com/tablewake/tablewake/shardreader"
-)
+import "time"
 
 // operation is what is known of one operation's calls.
 type operation struct {
@@ -99,25 +94,4 @@ func (s *Server) read(c Call) (readers int) {
 		s.most, s.where = len(sh.seen), sh.id
 	}
 	return len(sh.seen)
-}
-
-// Reader is a server as one of several readers sees it: the same, but that its
-// calls are told apart from others'.
-type Reader struct {
-	server *Server
-	name   string
-}
-
-var (
-	_ shardreader.API   = (*Reader)(nil)
-	_ http.RoundTripper = (*Reader)(nil)
-)
-
-// As is the server for a reader of that name. Over HTTP a reader is the access
-// key that a request is signed with.
-func (s *Server) As(name string) *Reader { return &Reader{server: s, name: name} }
-
-// RoundTrip answers a request of the AWS SDK in process.
-func (r *Reader) RoundTrip(req *http.Request) (*http.Response, error) {
-	return r.server.roundTrip(req, r.name)
 }

@@ -1,6 +1,7 @@
 package streamtest
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -121,15 +122,7 @@ func (sh *shard) age(before int64) {
 
 // behind is the first record whose number is n or above.
 func (sh *shard) behind(n sequence) int {
-	i, _ := slices.BinarySearchFunc(sh.records, n, func(r stored, n sequence) int {
-		switch {
-		case r.number < n:
-			return -1
-		case r.number > n:
-			return 1
-		}
-		return 0
-	})
+	i, _ := slices.BinarySearchFunc(sh.records, n, func(r stored, n sequence) int { return cmp.Compare(r.number, n) })
 	return i
 }
 

@@ -1,0 +1,85 @@
+package streamtest
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// Reader is a server as one of several readers sees it: the same, but that its
+// calls are told apart from others'.
+type Reader struct {
+	server *Server
+	name   string
+}
+
+var (
+	_ shardreader.API   = (*Reader)(nil)
+	_ http.RoundTripper = (*Reader)(nil)
+)
+
+// As is the server for a reader of that name. Over HTTP a reader is the access
+// key that a request is signed with.
+func (s *Server) As(name string) *Reader { return &Reader{server: s, name: name} }
+
+// RoundTrip answers a request of the AWS SDK in process.
+func (r *Reader) RoundTrip(req *http.Request) (*http.Response, error) {
+	return r.server.roundTrip(req, r.name)
+}
+
+// ListStreams implements [shardreader.API].
+func (r *Reader) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
+	c := called{Call{Op: "ListStreams", Reader: r.name}, "of table " + table}
+	return call(ctx, r.server, c, wireStreams, func() (shardreader.StreamPage, *failure) {
+		return r.server.listStreams(table, after, r.server.o.PageShards)
+	})
+}
+
+// DescribeStream implements [shardreader.API].
+func (r *Reader) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
+	c := called{Call{Op: "DescribeStream", Reader: r.name, Stream: q.StreamARN, Shard: q.ChildrenOf}, q.StreamARN}
+	return call(ctx, r.server, c, wireShards, func() (shardreader.StreamDescription, *failure) {
+		return r.server.describeStream(q, r.server.o.PageShards)
+	})
+}
+
+// GetShardIterator implements [shardreader.API].
+func (r *Reader) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
+	c := called{Call{Op: "GetShardIterator", Reader: r.name, Stream: at.StreamARN, Shard: at.Shard}, "shard " + at.Shard}
+	return call(ctx, r.server, c, wireIterator, func() (string, *failure) {
+		return r.server.getShardIterator(at)
+	})
+}
+
+// GetRecords implements [shardreader.API].
+func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
+	s := r.server
+	it, wrong := parseIterator(q.Iterator)
+	c := called{Call{Op: "GetRecords", Reader: r.name, Stream: it.stream, Shard: it.shard}, "shard " + q.Shard}
+	b, fault, err := begin(ctx, s, c, func() (body, *failure) {
+		if wrong != nil {
+			return nil, wrong
+		}
+		limit := s.o.PageRecords
+		if q.Limit > 0 {
+			limit = min(limit, q.Limit)
+		}
+		return s.getRecords(it, limit)
+	})
+	if err != nil {
+		return pipeline.Answer{}, err
+	}
+	if fault.Cut != nil {
+		return pipeline.Answer{}, c.failed(pipeline.Transient(fault.Cut))
+	}
+	o := s.o.Decoder
+	o.StreamARN, o.Shard = q.StreamARN, q.Shard
+	answer, err := pipeline.NewDecoder(o).DecodeAnswer(fault.change(b).bytes())
+	if err != nil {
+		answer.NextIterator, answer.Ended = "", false
+		return answer, c.failed(pipeline.Transient(err))
+	}
+	return answer, nil
+}
