@@ -36,6 +36,7 @@ type Options struct {
 	Page        int      // records a read at most. Default: 1000, the KCL's
 	Hasty       bool     // no checkpoint at a stop: what was read since the last comes again. Default: there is one
 	Quick       bool     // shorter waits at a start and at a change of owner. Default: the KCL's
+	AccessKey   string   // Default: server.AccessKey
 	// Tell is called with what the worker does, in order, from one goroutine.
 	Tell func(Event)
 }
@@ -88,7 +89,7 @@ func (w *Worker) start(path string, o Options) error {
 		"endpoint="+o.Endpoint, "stream="+strings.Join(o.Streams, ","), "application="+o.Application, "worker="+o.Worker,
 		"every="+strconv.Itoa(cmp.Or(o.Every, 1)), "page="+strconv.Itoa(cmp.Or(o.Page, 1000)),
 		"final="+strconv.FormatBool(!o.Hasty), "quick="+strconv.FormatBool(o.Quick))
-	w.cmd.Env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
+	w.cmd.Env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+cmp.Or(o.AccessKey, server.AccessKey), "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
 		"AWS_EC2_METADATA_DISABLED=true")
 	w.cmd.Stderr = log
 	stdout, err := w.cmd.StdoutPipe()

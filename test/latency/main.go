@@ -3,10 +3,14 @@
 // record, in a steady stream, and across a rolling restart of two consumers. It prints what
 // it finds and asserts nothing.
 //
-//	go run ./test/servers -only dynamodb -- go run ./test/latency [-n 400] [-rate 20]
+//	go run ./test/servers -only dynamodb -- go run ./test/latency [-n 400] [-rate 20] [-kcl]
 //
 // Consumers poll eagerly (polling: {max_idle: 50ms}). A time is taken from when the server
 // acknowledged the write until a read of the view shows it.
+//
+// With -kcl the same is done, with a table of its own and for some six minutes more, to an application of
+// Amazon's KCL with all its defaults; there a write has arrived when the application is
+// handed its record.
 package main
 
 import (
@@ -20,6 +24,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -28,16 +33,17 @@ func main() {
 	log.SetFlags(0)
 	n := flag.Int("n", 400, "writes of each measurement")
 	rate := flag.Float64("rate", 20, "writes a second")
+	withKCL := flag.Bool("kcl", false, "measure an application of Amazon's KCL too; needs a JDK and Maven")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *n, *rate)
+	err := run(ctx, *n, *rate, *withKCL)
 	stop()
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, n int, rate float64) (err error) {
+func run(ctx context.Context, n int, rate float64, withKCL bool) (err error) {
 	dir, err := os.MkdirTemp("", "tablewake-latency-")
 	if err != nil {
 		return err
@@ -47,16 +53,30 @@ func run(ctx context.Context, n int, rate float64) (err error) {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/tablewake").CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
-	w, err := newWorld(ctx, dir, program)
+	if err := measure(ctx, n, rate, "tablewake consume", func(w *world) (reader, error) { return newView(w, dir, program) }); err != nil || !withKCL {
+		return err
+	}
+	return measure(ctx, n, rate, "an application of the KCL", func(w *world) (reader, error) { return newApplication(w), nil })
+}
+
+// measure takes all measurements of a reader, on a table of their own.
+func measure(ctx context.Context, n int, rate float64, what string, open func(*world) (reader, error)) error {
+	w, err := newWorld(ctx)
 	if err != nil {
 		return err
 	}
 	defer w.close()
+	r, err := open(w)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	fmt.Println(what)
 	for _, step := range []func() error{
-		func() error { return w.firstRecord(ctx, "start to first record, leases and tables new") },
-		func() error { return w.firstRecord(ctx, "start to first record, leases there") },
-		func() error { return w.steady(ctx, n, rate) },
-		func() error { return w.rolling(ctx, n, rate) },
+		func() error { return firstRecord(ctx, w, r, "start to first record, leases and tables new") },
+		func() error { return firstRecord(ctx, w, r, "start to first record, leases there") },
+		func() error { return steady(ctx, w, r, n, rate) },
+		func() error { return rolling(ctx, w, r, n, rate) },
 	} {
 		if err := step(); err != nil {
 			return err
@@ -65,66 +85,111 @@ func run(ctx context.Context, n int, rate float64) (err error) {
 	return nil
 }
 
+// reader is what reads the stream of a world: a consumer, or several.
+type reader interface {
+	// start starts one, named anew each time.
+	start() (process, error)
+	// arrived waits until a write has.
+	arrived(ctx context.Context, wr write) error
+	close()
+}
+
+// process is one that runs.
+type process interface{ stop() error }
+
 // firstRecord starts a consumer where a record waits for it.
-func (w *world) firstRecord(ctx context.Context, what string) error {
-	if err := w.put(ctx, "first"); err != nil {
+func firstRecord(ctx context.Context, w *world, r reader, what string) error {
+	first, err := w.put(ctx)
+	if err != nil {
 		return err
 	}
 	began := time.Now()
-	c, err := w.start("task-1")
+	p, err := r.start()
 	if err != nil {
 		return err
 	}
-	err = w.seen(ctx, "first")
-	fmt.Printf("%-48s %v\n", what, time.Since(began).Round(time.Millisecond))
-	return errors.Join(err, c.stop())
+	err = r.arrived(ctx, first)
+	fmt.Printf("  %-46s %v\n", what, time.Since(began).Round(time.Millisecond))
+	return errors.Join(err, p.stop())
 }
 
 // steady measures writes while one consumer reads.
-func (w *world) steady(ctx context.Context, n int, rate float64) error {
-	c, err := w.start("task-1")
+func steady(ctx context.Context, w *world, r reader, n int, rate float64) error {
+	p, err := r.start()
 	if err != nil {
 		return err
 	}
-	if err = w.put(ctx, "warm"); err == nil {
-		err = w.seen(ctx, "warm")
-	}
 	var took []time.Duration
-	if err == nil {
-		took, err = w.load(ctx, n, rate, nil)
+	if err = warm(ctx, w, r); err == nil {
+		took, err = load(ctx, w, r, n, rate, nil)
 	}
-	show("write to view, polling eagerly", took)
-	return errors.Join(err, c.stop())
+	show("write to arrival", took)
+	return errors.Join(err, p.stop())
+}
+
+// warm waits until what was started reads.
+func warm(ctx context.Context, w *world, r reader) error {
+	wr, err := w.put(ctx)
+	if err != nil {
+		return err
+	}
+	return r.arrived(ctx, wr)
 }
 
 // rolling measures writes while two consumers are replaced, one after the other.
-func (w *world) rolling(ctx context.Context, n int, rate float64) error {
-	var fleet [2]*consumer
+func rolling(ctx context.Context, w *world, r reader, n int, rate float64) error {
+	var fleet [2]process
 	for i := range fleet {
 		var err error
-		if fleet[i], err = w.start(fmt.Sprintf("task-%d", i+1)); err != nil {
+		if fleet[i], err = r.start(); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(w.put(ctx, "again"), w.seen(ctx, "again")); err != nil {
+	if err := warm(ctx, w, r); err != nil {
 		return err
 	}
 	pause := time.Duration(float64(n) / rate / 4 * float64(time.Second))
-	took, err := w.load(ctx, n, rate, func() error {
+	took, err := load(ctx, w, r, n, rate, func() error {
 		for i := range fleet {
 			time.Sleep(pause)
 			if err := fleet[i].stop(); err != nil {
 				return err
 			}
 			var err error
-			if fleet[i], err = w.start(fmt.Sprintf("task-%d", i+1)); err != nil {
+			if fleet[i], err = r.start(); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	show("write to view, across a rolling restart", took)
+	show("write to arrival, across a rolling restart", took)
 	return errors.Join(err, fleet[0].stop(), fleet[1].stop())
+}
+
+// load writes n items at a rate, whatever becomes of them, and says how long each took to
+// arrive. beside runs meanwhile.
+func load(ctx context.Context, w *world, r reader, n int, rate float64, beside func() error) ([]time.Duration, error) {
+	took, errs := make([]time.Duration, n), make([]error, n+1)
+	var all sync.WaitGroup
+	if beside != nil {
+		all.Go(func() { errs[n] = beside() })
+	}
+	tick := time.NewTicker(time.Duration(float64(time.Second) / rate))
+	defer tick.Stop()
+	for i := range n {
+		wr, err := w.put(ctx)
+		if err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		all.Go(func() {
+			errs[i] = r.arrived(ctx, wr)
+			took[i] = time.Since(began)
+		})
+		<-tick.C
+	}
+	all.Wait()
+	return took, errors.Join(errs...)
 }
 
 func show(what string, took []time.Duration) {
@@ -133,5 +198,5 @@ func show(what string, took []time.Duration) {
 	}
 	slices.Sort(took)
 	at := func(q float64) time.Duration { return took[int(q*float64(len(took)-1))].Round(time.Millisecond) }
-	fmt.Printf("%-48s p50 %v, p99 %v, most %v (%d writes)\n", what, at(0.5), at(0.99), at(1), len(took))
+	fmt.Printf("  %-46s p50 %v, p99 %v, most %v (%d writes)\n", what, at(0.5), at(0.99), at(1), len(took))
 }
