@@ -141,6 +141,9 @@ func (c *Consumer) loop() {
 			c.do(a)
 		}
 		c.stepped.Store(int64(c.now()))
+		if c.isStopped() {
+			return
+		}
 		timer.Reset(max(0, wake))
 		select {
 		case <-c.poke:

@@ -75,7 +75,7 @@ func newFleet(t *testing.T, seed uint64) *fleet {
 func (f *fleet) run() {
 	defer f.tell()
 	f.begin()
-	for range 100 {
+	for range 50 {
 		f.write()
 		f.happen()
 		time.Sleep(time.Duration(f.rand.IntN(1000)) * time.Millisecond)
@@ -147,7 +147,7 @@ func (f *fleet) write() {
 	case n < 2 && len(open) < 12:
 		shard := open[f.rand.IntN(len(open))]
 		f.note("split of %s into %v", shard, st.Split(shard, 1+f.rand.IntN(3)))
-	case n == 2 && len(f.server.Streams()) < 4: // the end of each is waited out for children that are listed late
+	case n == 2 && len(f.server.Streams()) < 3: // the end of each is waited out for children that are listed late
 		st.Disable()
 		f.note("%s is disabled, and %s enabled", st.ARN(), f.server.Enable("shop", streamtest.StreamOptions{Shards: 1 + f.rand.IntN(3)}).ARN())
 	}
