@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -91,6 +92,11 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 	log := &syncWriter{w: s.err}
 	stop := newStopper(ctx, o.stopTimeout)
 	defer stop.close()
+	defer func() {
+		if _, said := errors.AsType[*exitError](err); err != nil && !said && ctx.Err() != nil {
+			err = &exitError{exitInterrupted, fmt.Errorf("interrupted: %w", err)}
+		}
+	}()
 	f, err := o.openParts(ctx, cfg, log)
 	if err != nil {
 		return err

@@ -92,3 +92,26 @@ func TestConsume_GapStops(t *testing.T) {
 		t.Errorf("a record that was lost is there:\n%s", rows)
 	}
 }
+
+// Several tables in one process: each with leases and items of its own.
+func TestConsume_Tables(t *testing.T) {
+	api, file := onStream(t)
+	api.AddStream("stock")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.Replace(text, []byte("table: shop,"), []byte("tables: [shop, stock],"), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	put(t, api.Table("shop"), 1, "paid")
+	put(t, api.Table("stock"), 1, "paid")
+	said := ends(t, exitOK, "consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms")
+	wants(t, said, "shop: 2 records", "table/shop/stream/", "table/stock/stream/")
+	wants(t, ends(t, exitOK, "query", "view", "orders", "--local", dir), "STATUS#paid  shop!ORDER%231,META", "STATUS#paid  stock!ORDER%231,META")
+	leases := ends(t, exitOK, "leases", "list", "-c", file, "--local", dir, "-o", "json")
+	if n := strings.Count(leases, `"owner":""`); n != 2 {
+		t.Errorf("%d leases that are free, want 2: %s", n, leases)
+	}
+}

@@ -11,6 +11,10 @@ import (
 const (
 	lookEvery = 200 * time.Millisecond // at how it goes
 	tellEvery = time.Minute            // where something was read
+
+	// findsNothing is how long a consumer is without any shard before it counts as idle:
+	// it may be about to find or to take one.
+	findsNothing = 5 * time.Second
 )
 
 // watch looks at how it goes: tells it now and then, and stops a consumer that is to
@@ -39,9 +43,13 @@ func (c *consuming) watch(ctx context.Context) {
 		if c.o.idle == 0 {
 			continue
 		}
+		enough := c.o.idle
+		if len(st.Partitions) == 0 {
+			enough = max(enough, findsNothing)
+		}
 		if read != last || pending > 0 || !idle(st) {
 			last, idleSince = read, now
-		} else if now.Sub(idleSince) >= c.o.idle {
+		} else if now.Sub(idleSince) >= enough {
 			c.stop.begin()
 		}
 	}
