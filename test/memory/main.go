@@ -47,7 +47,7 @@ func main() {
 		}
 		return
 	}
-	fmt.Printf("%d records on %s/%s, %d cores, %s\n", *n, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	fmt.Printf("%s/%s, %d cores, %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 	over := false
 	for _, b := range budgets {
 		if *only != "" && *only != b.stores {
@@ -57,8 +57,8 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s stores: %d MB resident at most (budget %d MB), %.0f records/s\n",
-			b.stores, resident/1e6, b.bytes/1e6, float64(*n)/took.Seconds())
+		fmt.Printf("%d records, %s stores: %d MB resident at most (budget %d MB), %.0f records/s\n",
+			*n, b.stores, resident/1e6, b.bytes/1e6, float64(*n)/took.Seconds())
 		over = over || resident > b.bytes
 	}
 	if *only == "" || *only == "idle" {
