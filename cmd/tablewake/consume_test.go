@@ -115,3 +115,22 @@ func TestConsume_Tables(t *testing.T) {
 		t.Errorf("%d leases that are free, want 2: %s", n, leases)
 	}
 }
+
+// Nothing of an item is in what a consumer says, however much it is asked to say.
+func TestConsume_ShowsNoValues(t *testing.T) {
+	api, file := onStream(t)
+	const secret = "tweety"
+	table := api.Table("shop")
+	if _, err := table.Put(`{"PK":{"S":"` + secret + `"},"SK":{"S":"` + secret + `"},"Status":{"S":"` + secret + `"}}`); err != nil {
+		t.Fatal(err)
+	}
+	st := table.Stream()
+	st.Put(st.Shards()[0], streamtest.Record{Raw: `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"` + secret + `"}},"NewImage":{"N":{"N":"` + secret + `"}}}}`})
+	dir := filepath.Join(t.TempDir(), "out")
+	said := ends(t, exitOK, "consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms", "--verbose")
+	said += ends(t, exitUnwell, "status", "-c", file, "--local", dir, "-o", "json")
+	wants(t, said, "read 2 = undecodable 1 + routed 1")
+	if strings.Contains(said, secret) {
+		t.Errorf("a value is shown:\n%s", said)
+	}
+}

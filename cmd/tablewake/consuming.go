@@ -87,7 +87,7 @@ func (c *consuming) serve() (*health.Server, error) {
 		return nil, nil
 	}
 	judge := health.NewJudge(health.Options{Patience: patienceOf(c.cfg)})
-	s, err := health.Start(c.o.health, judge, health.SourceFunc(c.facts), func() any { return c.source.Status() })
+	s, err := health.Start(c.o.health, judge, health.SourceFunc(c.facts), func() any { return consumerStatusOf(c.source.Status()) })
 	if err != nil {
 		return nil, err
 	}

@@ -22,15 +22,9 @@ type leaseJSON struct {
 }
 
 func leaseOf(l leases.Lease) leaseJSON {
-	j := leaseJSON{
+	return leaseJSON{
 		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
 		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.Wanted, Pinned: l.Pinned,
+		From: known(l.From), LastRecord: known(l.Time),
 	}
-	if !l.From.IsZero() {
-		j.From = &l.From
-	}
-	if !l.Time.IsZero() {
-		j.LastRecord = &l.Time
-	}
-	return j
 }

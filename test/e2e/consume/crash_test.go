@@ -66,7 +66,7 @@ func TestCrashes(t *testing.T) {
 	until(t, "all is written", func() bool { return s.stats(t).Running == 0 })
 	s.do(t, "POST", "/admin/chaos", map[string]any{"probability": 0}, nil)
 	w.converge(t, func() []item { return s.items(t) })
-	w.look(t, 0, "status")
+	w.healthy(t)
 	for _, p := range fleet {
 		p.stop(t)
 	}

@@ -39,7 +39,7 @@ func TestDynamoDBStream(t *testing.T) {
 	close(stop)
 	writer.Wait()
 	w.converge(t, func() []item { return w.source(t, "consume-source") })
-	w.look(t, 0, "status")
+	w.healthy(t)
 	first.stop(t)
 }
 

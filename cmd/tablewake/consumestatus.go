@@ -1,0 +1,53 @@
+package main
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// consumerStatus is what /status shows of a consumer.
+type consumerStatus struct {
+	Worker      string        `json:"worker"`
+	Name        string        `json:"name"`
+	Lists       bool          `json:"lists_streams"` // it is the one of the fleet that does
+	Consumers   int           `json:"consumers"`     // of the fleet, that take shards
+	CallsAMonth float64       `json:"calls_a_month"`
+	Shards      []shardStatus `json:"reads"`
+}
+
+// shardStatus is a shard that it reads.
+type shardStatus struct {
+	Shard      string     `json:"shard"`
+	Stream     string     `json:"stream"`
+	Checkpoint string     `json:"checkpoint"`
+	Behind     bool       `json:"behind"`
+	Pending    int64      `json:"pending"`
+	LastRead   *time.Time `json:"last_read,omitempty"`    // creation time of the last record read
+	LastDone   *time.Time `json:"last_durable,omitempty"` // of the last one that is durable everywhere
+	Failures   int        `json:"failures,omitempty"`     // calls that failed in a row
+	Full       bool       `json:"full,omitempty"`         // the sinks hold all that they may of it
+	Draining   bool       `json:"draining,omitempty"`
+	Stopped    string     `json:"stopped,omitempty"` // why it is read no further
+}
+
+func consumerStatusOf(st worker.Status) consumerStatus {
+	c := consumerStatus{
+		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls, Shards: []shardStatus{},
+	}
+	for _, p := range st.Partitions {
+		c.Shards = append(c.Shards, shardStatus{
+			Shard: p.Shard, Stream: p.Stream, Checkpoint: p.Checkpoint, Behind: p.Behind, Pending: p.Pending,
+			LastRead: known(p.Last), LastDone: known(p.Acked), Failures: p.Failures, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
+		})
+	}
+	return c
+}
+
+// known is a time, nil where there is none.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
