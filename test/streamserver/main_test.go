@@ -198,7 +198,7 @@ func TestServer_WhatIsReadIsWhatTheTableHolds(t *testing.T) {
 
 func TestServer_GoesOnByItself(t *testing.T) {
 	p := start(t)
-	p.ask("/admin/write", `{"records":1000000,"rate":50000}`, nil)
+	p.ask("/admin/write", `{"records":1000000,"rate":2000}`, nil)
 	p.ask("/admin/split", `{"every":"1ms","times":3}`, nil)
 	p.ask("/admin/split", `{"every":"1h","times":0}`, nil)
 	var s struct{ Records, Running int }
@@ -216,7 +216,7 @@ func TestServer_GoesOnByItself(t *testing.T) {
 	if p.ask("/admin/shards", "", &shards); len(shards) != 7 {
 		t.Errorf("%d shards, want 7 after 3 splits", len(shards))
 	}
-	p.ask("/admin/write", `{"records":1000000,"rate":50000}`, nil)
+	p.ask("/admin/write", `{"records":1000000,"rate":2000}`, nil)
 	p.end()
 }
 

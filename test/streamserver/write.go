@@ -49,7 +49,7 @@ func (a *admin) write(l load) (any, error) {
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		for done < l.Records {
-			for due := min(l.Records, int(time.Since(began).Seconds()*l.Rate)); done < due; done++ {
+			for due := min(l.Records, int(time.Since(began).Seconds()*l.Rate)); done < due && ctx.Err() == nil; done++ {
 				if err := a.writeOne(r, l, text); err != nil {
 					return err
 				}
