@@ -1,9 +1,7 @@
 package consume
 
 import (
-	"encoding/json"
 	"math/rand/v2"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -88,21 +86,4 @@ func breaks(t *testing.T, p *faults.Proxy, f faults.Fault, d time.Duration) {
 	if err := p.End(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// owns tells whether a worker whose id begins so owns a shard that is not read to its end.
-func (w *world) owns(t *testing.T, worker string) bool {
-	t.Helper()
-	out := w.look(t, 0, "leases", "list", "-o", "json")
-	var all []struct{ Owner, Checkpoint string }
-	_, list, _ := strings.Cut(out, "\n[") // behind what is said of the stores
-	if err := json.Unmarshal([]byte("["+list), &all); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	for _, l := range all {
-		if strings.HasPrefix(l.Owner, worker) && l.Checkpoint != "SHARD_END" {
-			return true
-		}
-	}
-	return false
 }

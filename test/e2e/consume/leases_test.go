@@ -1,0 +1,78 @@
+package consume
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// leaseRow is a lease as `leases list -o json` prints it.
+type leaseRow struct {
+	Shard, Owner, Checkpoint string
+	Counter                  int64
+}
+
+// leases are those of the world's table.
+func (w *world) leases(t *testing.T) []leaseRow {
+	t.Helper()
+	out := w.look(t, 0, "leases", "list", "-o", "json")
+	_, list, _ := strings.Cut(out, "\n[") // behind what is said of the stores
+	var all []leaseRow
+	if err := json.Unmarshal([]byte("["+list), &all); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return all
+}
+
+// owner is who owns a shard that is not read to its end.
+func (w *world) owner(t *testing.T, shard string) string {
+	t.Helper()
+	for _, l := range w.leases(t) {
+		if l.Shard == shard && l.Checkpoint != "SHARD_END" {
+			return l.Owner
+		}
+	}
+	return ""
+}
+
+// owns tells whether a worker whose id begins so owns a shard that is not read to its end.
+func (w *world) owns(t *testing.T, worker string) bool {
+	t.Helper()
+	for _, l := range w.leases(t) {
+		if strings.HasPrefix(l.Owner, worker) && l.Checkpoint != "SHARD_END" {
+			return true
+		}
+	}
+	return false
+}
+
+// Leases that are changed by hand while consumers work: nothing is lost, a pin moves a
+// shard, and what is reset is read again at no harm.
+func TestLeasesByHand(t *testing.T) {
+	s := startStream(t, "-table", "shop", "-shards", "1")
+	w := newWorld(t, "shop", s.endpoint, "")
+	s.do(t, "POST", "/admin/write", map[string]any{"records": 100, "keys": 20, "deletes": 0.1}, nil)
+	first := w.start(t, "task-1", w.dynamo)
+	first.reads(t)
+	second := w.start(t, "task-2", w.dynamo)
+	second.says(t, "health: http")
+	w.converge(t, func() []item { return s.items(t) })
+	shard := w.leases(t)[0].Shard
+	s.do(t, "POST", "/admin/write", map[string]any{"records": 150, "keys": 20, "rate": 20, "seed": 2}, nil)
+
+	w.look(t, 0, "leases", "pin", shard, "task-2")
+	until(t, "task-2 has the shard that is pinned to it", func() bool { return strings.HasPrefix(w.owner(t, shard), "task-2-") })
+	w.look(t, 0, "leases", "unpin", shard)
+	w.look(t, 0, "leases", "release", shard)
+	until(t, "somebody has the shard that was released", func() bool { return w.owner(t, shard) != "" })
+	if out := w.look(t, 1, "leases", "reset", shard, "--to", "latest"); !strings.Contains(out, "--skip says that this is meant") {
+		t.Errorf("a reset that loses records: %s", out)
+	}
+	w.look(t, 0, "leases", "reset", shard, "--to", "trim_horizon")
+	until(t, "all is written", func() bool { return s.stats(t).Running == 0 })
+	w.converge(t, func() []item { return s.items(t) })
+	w.healthy(t)
+	if read := first.stop(t).Records + second.stop(t).Records; read < int64(s.stats(t).Records)+100 {
+		t.Errorf("%d records were read, which is not all of them and the first hundred again", read)
+	}
+}
