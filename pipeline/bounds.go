@@ -27,6 +27,11 @@ type bounds struct {
 	shares  map[string]*share
 }
 
+// mostShares is into how many shares the bounds are divided at most. Of thousands of
+// partitions few hold much at a time; with shares of their number each page would pause
+// its partition.
+const mostShares = 64
+
 // share is what one partition has in flight.
 type share struct {
 	bytes, changes int64
@@ -70,7 +75,7 @@ func (b *bounds) add(partition string, bytes, changes int64) {
 	if b.pauser == nil {
 		return
 	}
-	n := int64(len(b.shares))
+	n := int64(min(len(b.shares), mostShares))
 	if over := n > 1 && (s.bytes > b.maxBytes/n || s.changes > b.maxChanges/n); over != s.paused {
 		s.paused = over
 		b.pauser.Pause(partition, over)

@@ -263,3 +263,39 @@ func TestBounds_NothingIsHeldAtTheEnd(t *testing.T) {
 		}
 	})
 }
+
+// A partition that was revoked has no share any more.
+func TestBounds_RevokedPartitionHasNoShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		p, src, _, stop := running(t, &recorder{}, []*Page{pageOf(n, "p", 1, "a"), pageOf(n, "q", 1, "b")})
+		if shares := len(p.run.bounds.shares); shares != 2 {
+			t.Errorf("%d shares of 2 partitions", shares)
+		}
+		src.control.Revoke("p", errTaken)
+		if shares := len(p.run.bounds.shares); shares != 1 {
+			t.Errorf("%d shares after one was revoked", shares)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Among thousands of partitions one that is busy is not paused by each of its pages.
+func TestBounds_SharesAreNotDividedForEver(t *testing.T) {
+	b := newBounds(64<<20, 64_000, &apart{paused: map[string]bool{}, wake: make(chan struct{}, 1)})
+	src := b.pauser.(*apart)
+	for i := range 10_000 {
+		b.take(fmt.Sprint(i), 100, 1)
+		b.release(fmt.Sprint(i), 100, 1)
+	}
+	b.take("busy", 1<<20, 1000)
+	if src.paused["busy"] {
+		t.Error("a partition is paused that holds a 64th of the bounds")
+	}
+	b.take("busy", 1, 1)
+	if !src.paused["busy"] {
+		t.Error("a partition is not paused that holds more than a 64th of the bounds")
+	}
+}

@@ -66,6 +66,10 @@ func (r *run) Revoke(partition string, cause error) {
 	}
 	r.handOver(part)
 	r.progress(done)
+	r.forget(part)
+	if n == 0 {
+		return
+	}
 	r.p.log.LogAttrs(r.hard, slog.LevelInfo, "a partition was taken away: what is queued of it is given up",
 		slog.String("partition", partition), slog.Int64("deliveries", n), slog.String("cause", logText(cause)))
 }

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -43,11 +44,14 @@ type Consumer struct {
 	inMu  sync.Mutex // guards inbox
 	inbox []worker.Event
 
-	mu      sync.Mutex // guards what follows; never held together with inMu
-	w       *worker.Worker
-	queue   []*pipeline.Page // delivered and not taken
-	bytes   int64            // of queue
-	out     []worker.Action  // for the loop to do
+	mu    sync.Mutex // guards what follows; never held together with inMu
+	w     *worker.Worker
+	queue []*pipeline.Page // delivered and not taken
+	bytes int64            // of queue
+	out   []worker.Action  // for the loop to do
+
+	draining []string // partitions that are drained, until they are let go
+
 	control pipeline.Control // nil while there is no run
 	reading context.Context  // of Read, as it was last seen
 	leaving bool             // nothing more is read
@@ -132,6 +136,7 @@ func (c *Consumer) loop() {
 		if c.w.Wake() <= c.now() {
 			c.step(worker.Tick{})
 		}
+		c.letGo()
 		out := c.out
 		c.out = nil
 		wake := c.w.Wake() - c.now()
@@ -165,6 +170,9 @@ func (c *Consumer) step(e worker.Event) {
 			signal(c.pages)
 		case worker.Drop:
 			c.drop(a.Partition)
+		case worker.Drain:
+			c.draining = append(c.draining, a.Partition)
+			c.out = append(c.out, a)
 		case worker.Revoke:
 			c.drop(a.Partition)
 			c.out = append(c.out, a)
@@ -172,6 +180,20 @@ func (c *Consumer) step(e worker.Event) {
 			c.out = append(c.out, a)
 		}
 	}
+}
+
+var errLetGo = errors.New("the lease was let go")
+
+// letGo has the pipeline forget the partitions that were drained and let go: they no
+// longer have a share of its bounds. mu is held.
+func (c *Consumer) letGo() {
+	c.draining = slices.DeleteFunc(c.draining, func(partition string) bool {
+		if c.w.Reads(partition) {
+			return false
+		}
+		c.out = append(c.out, worker.Revoke{Partition: partition, Cause: errLetGo})
+		return true
+	})
 }
 
 // drop takes the pages of a partition out of the queue. mu is held.

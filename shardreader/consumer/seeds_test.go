@@ -75,6 +75,8 @@ func newFleet(t *testing.T, seed uint64) *fleet {
 func (f *fleet) run() {
 	defer f.tell()
 	f.begin()
+	f.put("first", 1) // a stream that is replaced before anybody began it is not read
+	f.until("begun", f.store.seenAre(1))
 	for range 50 {
 		f.write()
 		f.happen()

@@ -211,8 +211,8 @@ func TestConsumer_SlowShardHoldsUpNoOther(t *testing.T) {
 		}
 		r.until("the other shards read", s.seenAre(others))
 		read := k.p.Ledger().Source.Read
-		if read > int64(others)+150 {
-			t.Errorf("%d records were read of the slow shard, whose share is 100", read-int64(others))
+		if read > int64(others)+250 { // of 400 changes, half while two partitions are known, and pages under way
+			t.Errorf("%d records were read of the slow shard, whose share is 100 to 200", read-int64(others))
 		}
 		hang.Store(false)
 		r.until("everything read", s.seenAre(all))
