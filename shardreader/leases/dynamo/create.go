@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -34,10 +35,15 @@ func (t *Table) specs() []spec {
 // waits until they are active. What is there is checked, and not changed but for the
 // state table's TTL, which is enabled. Several processes may do so at once.
 func (t *Table) CreateTables(ctx context.Context) error {
-	for _, s := range t.specs() {
-		if err := t.create(ctx, s); err != nil {
-			return err
-		}
+	specs := t.specs()
+	errs := make([]error, len(specs))
+	var all sync.WaitGroup
+	for i, s := range specs {
+		all.Go(func() { errs[i] = t.create(ctx, s) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	return t.Check(ctx)
 }
@@ -94,7 +100,7 @@ func (t *Table) describe(ctx context.Context, s spec) (*types.TableDescription, 
 }
 
 func (t *Table) check(ctx context.Context, s spec) error {
-	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		d, err := t.describe(ctx, s)
 		if err != nil {
 			return err
