@@ -71,6 +71,9 @@ it: materialized views, a search index, an archive, notifications.`,
 		Example: `  # The whole pipeline over saved records, into a folder on this machine
   tablewake replay -c tablewake.yaml --local out stream.jsonl
 
+  # The changes of the table as they are written, for as long as it runs
+  tablewake consume -c tablewake.yaml --live
+
   # What would happen to each record, and why
   tablewake explain -c tablewake.yaml stream.jsonl
 

@@ -132,7 +132,7 @@ type Shard struct {
 	Counter    int64      `json:"counter,omitempty"`
 	LastRecord *time.Time `json:"last_record,omitempty"`             // creation time of the last one that is durable everywhere
 	AgeSeconds *float64   `json:"last_record_age_seconds,omitempty"` // of it
-	Behind     *bool      `json:"behind,omitempty"`                  // there are records that it has not read; absent where nobody says
-	Records    *int64     `json:"records_behind,omitempty"`          // how many; absent where nobody knows
+	Behind     *bool      `json:"behind,omitempty"`                  // there are records that its owner has not read; absent where nobody says
+	Records    *int64     `json:"records_behind,omitempty"`          // how many are not durable everywhere; absent where nobody knows
 	LossIn     *float64   `json:"seconds_until_loss,omitempty"`      // at the earliest; absent where nothing is at stake, or nothing tells
 }

@@ -101,11 +101,14 @@ func (r *Report) shard(l *Look, t tree, n *node) Shard {
 	if s.State == Reading {
 		last, behind := owner.Behind[n.id]
 		s.Behind = &behind
-		if behind {
+		switch alone := owner.Leases == 1; {
+		case behind:
 			s.lossIn(l, last)
-		} else {
-			none := int64(0)
-			s.Records = &none
+		case owner.Pending == 0 || alone: // else nobody says of which shard they are
+			s.Records = &owner.Pending
+			if owner.Pending > 0 {
+				s.lossIn(l, n.lease.Time)
+			}
 		}
 	} else if s.State != Done && s.State != Waiting && n.lease != nil && !n.readWhole() {
 		s.lossIn(l, later(n.lease.Time, n.lease.From))

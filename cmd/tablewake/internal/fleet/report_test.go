@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,6 +125,7 @@ func TestReport_Problems(t *testing.T) {
 		"an idle shard loses nothing":     {func(l *fleet.Look) { l.Leases.Leases[2].Time = ago(100 * time.Hour) }, ""},
 		"a shard is far behind":           {func(l *fleet.Look) { l.Leases.Members[0].Behind["shard-b"] = ago(21 * time.Hour) }, "loss_near shard-b"},
 		"a shard lost records, it seems":  {func(l *fleet.Look) { l.Leases.Members[0].Behind["shard-b"] = ago(25 * time.Hour) }, "loss_near shard-b"},
+		"what is read is not written":     {func(l *fleet.Look) { l.Leases.Members[1].Pending, l.Leases.Leases[2].Time = 7, ago(21*time.Hour) }, "loss_near shard-c"},
 		"a shard is stopped":              {func(l *fleet.Look) { l.Leases.Members[0].Stopped = map[string]string{"shard-b": "a gap"} }, "stopped_shard shard-b"},
 		"a shard has no lease":            {func(l *fleet.Look) { l.Streams[0].Shards[3].Parent = "" }, "no_owner shard-d"},
 		"no consumer is there":            {func(l *fleet.Look) { l.Leases.Members = nil }, "no_consumers shop"},
@@ -179,6 +181,32 @@ func TestAge(t *testing.T) {
 	} {
 		if got := fleet.Age(d); got != want {
 			t.Errorf("%v is %s, want %s", d, got, want)
+		}
+	}
+}
+
+// How many records a shard is behind by is told where it is known, and nowhere else.
+func TestReport_RecordsBehind(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*leases.Member)
+		want   string
+	}{
+		"all is durable":             {func(*leases.Member) {}, "0"},
+		"some is not written":        {func(m *leases.Member) { m.Pending = 7 }, "7"},
+		"some is not, of any shard":  {func(m *leases.Member) { m.Pending, m.Leases = 7, 2 }, "unknown"},
+		"some is not even read":      {func(m *leases.Member) { m.Behind = map[string]time.Time{"shard-c": ago(time.Minute)} }, "unknown"},
+		"all of many shards is done": {func(m *leases.Member) { m.Leases = 9 }, "0"},
+	} {
+		look := healthy()
+		tt.change(&look.Leases.Members[1])
+		for _, s := range look.Report().Shards {
+			got := "unknown"
+			if s.Records != nil {
+				got = fmt.Sprint(*s.Records)
+			}
+			if s.ID == "shard-c" && got != tt.want {
+				t.Errorf("%s: %s, want %s", name, got, tt.want)
+			}
 		}
 	}
 }

@@ -140,9 +140,13 @@ func (s Shard) row(depth int) []string {
 		owner += " (pinned to " + s.Pinned + ")"
 	}
 	if s.Behind != nil {
-		behind = "no"
-		if *s.Behind {
+		switch {
+		case *s.Behind:
 			behind = "yes"
+		case s.Records != nil && *s.Records > 0:
+			behind = count(*s.Records) + " records"
+		default:
+			behind = "no"
 		}
 	}
 	if s.AgeSeconds != nil {
