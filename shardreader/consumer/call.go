@@ -67,6 +67,8 @@ func (c *Consumer) call(a worker.Action) {
 		}, func(r reserved, err error) worker.Event {
 			return worker.Reserved{Call: a.Call, Count: r.count, OK: r.ok, Err: err}
 		})
+	case worker.Begin:
+		c.write("noting that a stream was begun", a.Call, soon, func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
 	case worker.Beat:
 		c.write("writing the worker's row", a.Call, soon, func(ctx context.Context) error { return table.Beat(ctx, a.Member) })
 	case worker.Leave:

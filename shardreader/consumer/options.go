@@ -34,6 +34,9 @@ type Options struct {
 	Meter       metric.MeterProvider // Default: the global provider
 }
 
+// latestMargin is by how much a clock may be ahead of the one that dates records.
+const latestMargin = time.Minute
+
 // GapStore keeps gaps. AddGap blocks until the gap is durable or ctx is done; it is called
 // again until it succeeds, and later with more of the same gap, which is the one of the same
 // Stream, Shard and After.
@@ -72,6 +75,11 @@ func (o Options) withDefaults() (Options, error) {
 			return o, err
 		}
 		o.Worker.Worker = o.Worker.Name + "-" + hex.EncodeToString(b[:])
+	}
+	if s := &o.Worker.Start; s.Latest && s.Time.IsZero() {
+		// Where nothing was read of a shard before its reader is gone, reading goes on from here
+		// and not from what is newest then. Clocks differ, so it is a little earlier.
+		s.Time = time.Now().Add(-latestMargin)
 	}
 	o.Worker.Lease = cmp.Or(o.Worker.Lease, 6*time.Second)
 	o.Worker.Retention = cmp.Or(o.Worker.Retention, 24*time.Hour)

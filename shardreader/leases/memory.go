@@ -18,18 +18,22 @@ type Memory struct {
 	leases  map[string]Lease  // by shard
 	members map[string]Member // by worker
 	quotas  map[string]int64
+	begun   map[string]bool // by stream
 }
 
 var _ Table = (*Memory)(nil)
 
-// NewMemory is a table with these leases and members.
+// NewMemory is a table with what a snapshot holds.
 func NewMemory(s Snapshot) *Memory {
-	m := &Memory{leases: make(map[string]Lease), members: make(map[string]Member), quotas: make(map[string]int64)}
+	m := &Memory{leases: make(map[string]Lease), members: make(map[string]Member), quotas: make(map[string]int64), begun: make(map[string]bool)}
 	for _, l := range s.Leases {
 		m.leases[l.Shard] = l.stored()
 	}
 	for _, b := range s.Members {
 		m.members[b.Worker] = b.stored()
+	}
+	for _, stream := range s.Begun {
+		m.begun[stream] = true
 	}
 	return m
 }
@@ -48,14 +52,16 @@ func (m *Memory) Read(ctx context.Context) (Snapshot, error) {
 	for _, b := range m.members {
 		s.Members = append(s.Members, b.Clone())
 	}
+	s.Begun = slices.Collect(maps.Keys(m.begun))
 	s.Sort()
 	return s, nil
 }
 
-// Sort brings leases and members into their order.
+// Sort brings what a snapshot holds into its order.
 func (s *Snapshot) Sort() {
 	slices.SortFunc(s.Leases, func(a, b Lease) int { return strings.Compare(a.Shard, b.Shard) })
 	slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.Worker, b.Worker) })
+	slices.Sort(s.Begun)
 }
 
 // Create implements [Table].
@@ -117,6 +123,17 @@ func (m *Memory) Leave(ctx context.Context, worker string) error {
 	})
 }
 
+// Begin implements [Table].
+func (m *Memory) Begin(ctx context.Context, stream string) error {
+	if stream == "" {
+		return pipeline.Permanent(errors.New("leases: a stream without a name is begun"))
+	}
+	return m.do(ctx, func() error {
+		m.begun[stream] = true
+		return nil
+	})
+}
+
 // Reserve implements [Table].
 func (m *Memory) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
 	err = m.do(ctx, func() error {
@@ -127,13 +144,6 @@ func (m *Memory) Reserve(ctx context.Context, quota string, seen int64) (count i
 		return nil
 	})
 	return count, ok, err
-}
-
-// Quotas are the counts of all quotas that were ever reserved of, by name.
-func (m *Memory) Quotas() map[string]int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.quotas)
 }
 
 func (m *Memory) do(ctx context.Context, f func() error) error {

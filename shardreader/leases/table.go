@@ -35,6 +35,10 @@ type Table interface {
 	// Leave removes a member's row.
 	Leave(ctx context.Context, worker string) error
 
+	// Begin notes that the leases that the reading of a stream starts with were made.
+	// It is kept for as long as the pipeline is; noting it again changes nothing.
+	Begin(ctx context.Context, stream string) error
+
 	// Reserve takes the right to make one call of a quota that all workers share.
 	// It raises the quota's count from seen by one and returns it; where the count
 	// is not seen it returns the count that it is, and ok is false. Whoever has watched the
@@ -47,6 +51,7 @@ type Table interface {
 type Snapshot struct {
 	Leases  []Lease  // by Shard
 	Members []Member // by Worker
+	Begun   []string // ARNs of the streams that were begun, by name
 }
 
 // Conflict is a write of a lease that did not happen: the row is not as its writer knew it.

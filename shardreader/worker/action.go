@@ -74,8 +74,14 @@ type (
 		Worker string
 	}
 
+	// Begin notes that the leases that the reading of a stream starts with were made.
+	Begin struct {
+		Call
+		Stream string // ARN
+	}
+
 	// Reserve takes the right to make one call of a quota. The name of the quota of
-	// DescribeStream calls is [DescribeQuota]; others count what happens once.
+	// DescribeStream calls is [DescribeQuota].
 	Reserve struct {
 		Call
 		Quota string
@@ -152,6 +158,7 @@ func (Swap) action()             {}
 func (Delete) action()           {}
 func (Beat) action()             {}
 func (Leave) action()            {}
+func (Begin) action()            {}
 func (Reserve) action()          {}
 func (NoteGap) action()          {}
 func (Deliver) action()          {}

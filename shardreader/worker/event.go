@@ -75,7 +75,7 @@ type (
 		Err      error
 	}
 
-	// Done answers Create, Swap, Delete, Beat, Leave and NoteGap.
+	// Done answers Create, Swap, Delete, Beat, Leave, Begin and NoteGap.
 	Done struct {
 		Call
 		Err error

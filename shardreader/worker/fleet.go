@@ -171,6 +171,9 @@ func (w *Worker) lookEvery() time.Duration {
 func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 	w.sent, w.seenOnce = sent, true
 	w.seePeers(s.Members)
+	for _, stream := range s.Begun {
+		w.begunStreams[stream] = true
+	}
 	w.seeLeases(sent, s.Leases)
 	if w.leaving {
 		w.letGo()
@@ -185,6 +188,7 @@ func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 		}
 		a.do()
 	}
+	w.foreigners()
 	w.adopt()
 	w.handOver()
 	w.refreshLoad()

@@ -139,12 +139,12 @@ func (w *Worker) note(g Gap, insist func() bool, then func()) {
 }
 
 // Seconds is how long the lost records were written for, at least: 0 where that is
-// not known.
+// not known. Creation times are cut to the second, so two of them are up to one closer than they look.
 func (g Gap) Seconds() int64 {
 	if g.From == 0 || g.To <= g.From {
 		return 0
 	}
-	return g.To - g.From
+	return g.To - g.From - 1
 }
 
 func gapAttrs(g Gap) []slog.Attr {

@@ -226,6 +226,8 @@ func (w *Worker) free(r *row) bool {
 		return false
 	}
 	switch {
+	case r.Owner == "" && w.foreign:
+		return false // another application is at work on this table
 	case r.Owner == "":
 		// Who asked for it has a moment to take it.
 		return r.Wanted == "" || r.Wanted == w.o.Worker || !w.alive(r.Wanted) || w.leavingPeer(r.Wanted) || w.now-r.still > 4*w.o.ReadEvery
@@ -237,13 +239,22 @@ func (w *Worker) free(r *row) bool {
 		return true
 	}
 	// No worker of ours: another application's, which moves its counter while it lives.
-	if w.now-r.still <= w.o.Takeover {
+	return !w.foreign
+}
+
+// foreigners sees whether another application works on the table: it moves counters
+// of leases whose owners this fleet does not know. Nothing is taken while it does.
+func (w *Worker) foreigners() {
+	w.foreign = false
+	for _, r := range w.order {
+		if r.Owner == "" || w.mine(r) || w.peers[r.Owner] != nil || w.left[r.Owner] || w.now-r.still > w.o.Takeover {
+			continue
+		}
+		w.foreign = true
 		w.tellOnce("foreign "+r.Owner, slog.LevelWarn,
-			"leases belong to a worker that this application does not know: they are taken only once they stand still; stop the other application",
+			"leases belong to a worker that this application does not know: none is taken before they stand still; stop the other application",
 			slog.String("owner", r.Owner), slog.Duration("after", w.o.Takeover))
-		return false
 	}
-	return true
 }
 
 // adopt opens the leases that are this worker's by the table, and that it does not read.

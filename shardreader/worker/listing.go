@@ -34,6 +34,20 @@ func (l *listing) parent(shard string) string {
 	return ""
 }
 
+// markAncestors marks the shards above a shard.
+func (l *listing) markAncestors(shard string, above map[string]bool) {
+	for shard = l.parent(shard); shard != "" && !above[shard]; shard = l.parent(shard) {
+		above[shard] = true
+	}
+}
+
+// abovePrior tells whether the sequence numbers of a shard are above those of its
+// parent, as far as the listing says: what versions rest on.
+func (l *listing) abovePrior(s shardreader.Shard) bool {
+	i, ok := l.byID[s.Parent]
+	return !ok || s.First == "" || l.shards[i].Last == "" || pipeline.CompareSequence(s.First, l.shards[i].Last) > 0
+}
+
 func (l *listing) has(shard string) bool {
 	_, ok := l.byID[shard]
 	return ok

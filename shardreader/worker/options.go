@@ -44,6 +44,10 @@ type Start struct {
 	Latest bool      // at the newest records
 	Time   time.Time // at the first record created then or later. Default: at the oldest record
 
+	// Sequences are sequence numbers to start some shards at, by shard id: of the first
+	// record to be read. The shards above these are not read, all others as the rest says.
+	Sequences map[string]string
+
 	following bool // behind a stream that was read to its end: all of it is to be read
 }
 

@@ -9,10 +9,11 @@ import (
 
 // plan is what a listing of a stream calls for.
 type plan struct {
-	create  []leases.Lease // missing, and nothing lost
-	unknown []leases.Lease // missing, and nobody knows whether something before them was lost
-	remove  []*row         // ended, and of no more use
-	drained bool           // every shard of the stream was read to its end, and no more will come
+	create  []leases.Lease      // missing, and nothing lost
+	below   []shardreader.Shard // missing, and not above their parents: versions cannot be trusted
+	unknown []leases.Lease      // missing, and nobody knows whether something before them was lost
+	remove  []*row              // ended, and of no more use
+	drained bool                // every shard of the stream was read to its end, and no more will come
 }
 
 // keepEnded is how many times the duration of a lease an ended one stays at least:
@@ -30,6 +31,11 @@ const keepEnded = 10
 func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	var p plan
 	above := w.ancestors(l)
+	if begin {
+		for id := range start.Sequences {
+			l.markAncestors(id, above)
+		}
+	}
 	for _, s := range l.shards {
 		if w.rows[s.ID] != nil || above[s.ID] {
 			continue
@@ -40,6 +46,11 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 		}
 		parent := w.rows[s.Parent]
 		switch {
+		case begin && start.Sequences[s.ID] != "":
+			lease.First = start.Sequences[s.ID] // where it is asked for, and what is gone of it is a gap
+			p.create = append(p.create, lease)
+		case !l.abovePrior(s):
+			p.below = append(p.below, s)
 		case begin && start.Latest:
 			if len(l.children[s.ID]) == 0 && (parent == nil || parent.Ended()) {
 				p.create = append(p.create, w.beginning(lease, parent, start))
@@ -60,7 +71,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 			p.unknown = append(p.unknown, lease)
 		}
 	}
-	p.drained = l.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0
+	p.drained = l.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0 && len(p.below) == 0
 	for _, s := range l.shards {
 		r := w.rows[s.ID]
 		p.drained = p.drained && (above[s.ID] || r != nil && r.Ended())

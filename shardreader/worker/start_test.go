@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,5 +200,83 @@ func TestGap_AtTheStartOfAChild(t *testing.T) {
 		if len(wo.gaps) == 0 || wo.gaps[0].Shard != kid || wo.gaps[0].After != "" || wo.gaps[len(wo.gaps)-1].Before != rest[3] {
 			t.Errorf("gaps %+v", wo.gaps)
 		}
+	})
+}
+
+// Shards may be started at sequence numbers; those above them are not read.
+func TestStart_AtSequenceNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		st.Put(root, put(3)...)
+		kids := st.Split(root, 2)
+		one, two := st.Put(kids[0], put(4)...), st.Put(kids[1], put(4)...)
+		late := st.Split(kids[0], 1)[0]
+		rest := st.Put(late, put(2)...)
+		wo.start("a", worker.Options{Start: worker.Start{Sequences: map[string]string{kids[0]: one[2], kids[1]: two[0]}}})
+		wo.run(10 * time.Second)
+		wo.readAll(root)
+		wo.readAll(kids[0], one[2:]...)
+		wo.readAll(kids[1], two...)
+		wo.readAll(late, rest...)
+		if len(wo.gaps) > 0 {
+			t.Errorf("gaps %+v", wo.gaps)
+		}
+	})
+}
+
+// A child that the parent's reader did not make is held against its parent all the same.
+func TestLineage_ListedChildBelowItsParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		st.Put(root, put(2)...)
+		kid := st.Split(root, 1)[0]
+		st.Put(kid, put(1)...)
+		l := leases.Lease{Shard: root, Stream: st.ARN(), Counter: 3, Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}
+		if err := wo.table.Create(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		wo.api = lowChildren{wo.server, kid}
+		a := wo.start("a", worker.Options{})
+		wo.run(10 * time.Second)
+		wo.readAll(kid)
+		if _, there := wo.leases()[kid]; there || !slices.ContainsFunc(a.told, func(s string) bool { return strings.Contains(s, "the child is not read") }) {
+			t.Errorf("a lease was made: %v; told %q", there, a.told)
+		}
+	})
+}
+
+// While another application works on the table nothing of it is taken, what nobody owns neither.
+func TestFact30_NothingIsTakenBesideAnotherApplication(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		kids := st.Split(st.Shards()[0], 2)
+		want := st.Put(kids[1], put(2)...)
+		for i, id := range kids {
+			l := leases.Lease{Shard: id, Stream: st.ARN(), Counter: 1}
+			if i == 0 {
+				l.Owner = "kcl-1"
+			}
+			if err := wo.table.Create(t.Context(), l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wo.start("a", worker.Options{})
+		for range 10 {
+			wo.run(5 * time.Second)
+			now := wo.leases()[kids[0]]
+			next := now
+			next.Counter++
+			if err := wo.table.Swap(t.Context(), now, next); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wo.readAll(kids[1])
+		wo.run(time.Minute)
+		wo.readAll(kids[1], want...)
 	})
 }

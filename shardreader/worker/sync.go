@@ -22,8 +22,8 @@ type source struct {
 // can still be read.
 type stream struct {
 	arn, label string
-	begun      int64 // -1: not known, 0: no, 1: the leases that its reading starts with were made
-	gone       bool  // it is listed no more
+	begun      bool // the leases that its reading starts with were made, by whomever
+	gone       bool // it is listed no more
 }
 
 func newSource(s Source) *source {
@@ -36,7 +36,7 @@ func newSource(s Source) *source {
 
 func newStream(arn string) *stream {
 	_, label, _ := strings.Cut(arn, "/stream/")
-	return &stream{arn: arn, label: label, begun: -1}
+	return &stream{arn: arn, label: label}
 }
 
 // followEvery is the time between two looks for the stream that replaces one that
@@ -117,7 +117,7 @@ func (w *Worker) belongs(r *row, s *source) bool {
 // syncSource finds the streams of a source, then goes through them.
 func (w *Worker) syncSource(s *source, done func(error)) {
 	if s.Stream != "" {
-		w.readBegun(s, 0, done)
+		w.resume(s, done)
 		return
 	}
 	listed := make(map[string]bool)
@@ -161,7 +161,7 @@ func (w *Worker) syncSource(s *source, done func(error)) {
 					Hint: "check name, Region and account, and that the table has a stream"})
 				return
 			}
-			w.readBegun(s, 0, done)
+			w.resume(s, done)
 		}), s.Table, after})
 	}
 	page("")
@@ -183,30 +183,16 @@ func (s *source) add(ref shardreader.StreamRef) *stream {
 	return st
 }
 
-// readBegun learns which streams were begun, by whomever.
-func (w *Worker) readBegun(s *source, i int, done func(error)) {
-	for i < len(s.streams) && s.streams[i].begun == 1 {
-		i++
-	}
-	if i == len(s.streams) {
-		w.assign(s, 0, done)
-		return
-	}
-	st := s.streams[i]
-	w.do(Reserve{on(w, func(e Reserved) {
-		if e.Err != nil {
-			done(e.Err)
-			return
+// resume goes on with a source whose streams are known. Which of them were begun is
+// read before their leases are: a stream that was begun has leases, or had them.
+func (w *Worker) resume(s *source, done func(error)) {
+	w.afterLook(func() {
+		for _, st := range s.streams {
+			st.begun = w.begunStreams[st.arn]
 		}
-		st.begun = min(1, e.Count)
-		w.readBegun(s, i+1, done)
-	}), begunCount(st), -1})
+		w.assign(s, 0, done)
+	})
 }
-
-// begunCount is the name of a count that is 0 until the leases that the reading of a
-// stream starts with were made: a lease may be missing because its maker
-// crashed before that, and nothing is lost then.
-func begunCount(s *stream) string { return "begun " + s.arn }
 
 // chain goes through the streams of a source from the first that is read. A stream is
 // begun when the one before it was read to its end: so the changes of an item keep
@@ -214,8 +200,8 @@ func begunCount(s *stream) string { return "begun " + s.arn }
 func (w *Worker) chain(s *source, done func(error)) {
 	first, start := len(s.streams)-1, w.o.Start
 	for i, st := range s.streams {
-		if st.begun == 1 || w.hasLeases(st.arn) {
-			if first = i; st.begun == 1 {
+		if st.begun || w.hasLeases(st.arn) {
+			if first = i; st.begun {
 				start = Start{}
 			}
 			break
@@ -227,7 +213,7 @@ func (w *Worker) chain(s *source, done func(error)) {
 			done(nil)
 			return
 		}
-		start.following = i > 0 && s.streams[i-1].begun == 1
+		start.following = i > 0 && s.streams[i-1].begun
 		w.syncStream(s.streams[i], start, func(drained bool, err error) {
 			if err != nil || !drained {
 				done(err)
@@ -276,7 +262,7 @@ func (w *Worker) syncStream(st *stream, start Start, done func(drained bool, err
 		default:
 			// Leases as they are now, not as they were before the listing: what others made since
 			// must not be missed.
-			w.afterLook(func() { w.applyPlan(st, w.planOf(st.arn, l, st.begun != 1, start), done) })
+			w.afterLook(func() { w.applyPlan(st, w.planOf(st.arn, l, !st.begun, start), done) })
 		}
 	})
 }
@@ -357,20 +343,16 @@ func (w *Worker) assignTo(st *stream, rows []*row, done func(error)) {
 }
 
 // markBegun makes durable that the leases that a stream's reading starts with are there.
+// One may be missing because its maker crashed before that, and nothing is lost then.
 func (w *Worker) markBegun(st *stream, done func(error)) {
-	if st.begun == 1 {
+	if st.begun {
 		done(nil)
 		return
 	}
-	w.do(Reserve{on(w, func(e Reserved) {
-		if e.Err == nil && (e.OK || e.Count > 0) {
-			st.begun = 1
-		}
-		if e.Err == nil && st.begun != 1 {
-			e.Err = pipeline.Transient(errors.New("the count of a stream's beginnings is lost"))
-		}
+	w.do(Begin{on(w, func(e Done) {
+		st.begun = st.begun || e.Err == nil
 		done(e.Err)
-	}), begunCount(st), 0})
+	}), st.arn})
 }
 
 // applyPlan makes what is missing, and removes what is of no more use.
@@ -379,6 +361,9 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 	alone := len(w.live()) == 1
 	for _, r := range p.remove {
 		w.remove(r)
+	}
+	for _, s := range p.below {
+		w.tellOnce("below "+s.ID, slog.LevelError, belowParent, slog.String("stream", st.arn), slog.String("child", s.ID), slog.String("start", s.First))
 	}
 	left := 1
 	var failed error

@@ -26,6 +26,7 @@ type Worker struct {
 
 	// The fleet, as it was last seen.
 	peers    map[string]*peer
+	foreign  bool            // another application works on the table
 	left     map[string]bool // workers that were seen, and have no row any more
 	rows     map[string]*row // by shard
 	order    []*row          // by shard
@@ -63,15 +64,16 @@ type Worker struct {
 	budget   budget
 
 	// The stream.
-	quota     quota
-	sources   []*source
-	lists     map[string]*lister // by stream
-	syncing   bool
-	syncNo    int
-	synced    bool // since this worker leads
-	childless int  // leases that ended without children, when it last looked
-	told      map[string]bool
-	moved     time.Duration // when leases were last moved for their load
+	quota        quota
+	sources      []*source
+	begunStreams map[string]bool    // of which the first leases were made
+	lists        map[string]*lister // by stream
+	syncing      bool
+	syncNo       int
+	synced       bool // since this worker leads
+	childless    int  // leases that ended without children, when it last looked
+	told         map[string]bool
+	moved        time.Duration // when leases were last moved for their load
 }
 
 // New checks the options and makes a worker, which does nothing before its first Step.
@@ -107,11 +109,12 @@ func New(o Options) (*Worker, error) {
 		peers: make(map[string]*peer),
 		left:  make(map[string]bool),
 
-		creating: make(map[string]bool),
-		rows:     make(map[string]*row),
-		parts:    make(map[string]*part),
-		lists:    make(map[string]*lister),
-		told:     make(map[string]bool),
+		begunStreams: make(map[string]bool),
+		creating:     make(map[string]bool),
+		rows:         make(map[string]*row),
+		parts:        make(map[string]*part),
+		lists:        make(map[string]*lister),
+		told:         make(map[string]bool),
 	}
 	w.quota.seen = -1
 	for _, s := range o.Sources {

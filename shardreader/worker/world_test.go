@@ -179,6 +179,8 @@ func (n *node) act(a worker.Action) {
 		n.done(a.Call, n.table.Beat(ctx, a.Member))
 	case worker.Leave:
 		n.done(a.Call, n.table.Leave(ctx, a.Worker))
+	case worker.Begin:
+		n.done(a.Call, n.table.Begin(ctx, a.Stream))
 	case worker.Reserve:
 		count, ok, err := n.table.Reserve(ctx, a.Quota, a.Seen)
 		n.send(worker.Reserved{Call: a.Call, Count: count, OK: ok, Err: err})

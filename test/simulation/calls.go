@@ -53,6 +53,8 @@ func (p *process) do(a worker.Action) {
 		p.write(a.Call, "leave "+a.Worker, func() error { return p.w.leave(a.Worker) })
 	case worker.NoteGap:
 		p.write(a.Call, "gap "+a.Gap.Shard, func() error { p.w.noteGap(p, a.Gap); return nil })
+	case worker.Begin:
+		p.write(a.Call, "begin "+a.Stream, func() error { return p.w.rows.Begin(context.Background(), a.Stream) })
 	case worker.Reserve:
 		p.reserve(a)
 	case worker.Deliver:

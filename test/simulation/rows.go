@@ -126,6 +126,9 @@ func (p *process) readTable(a worker.ReadTable) {
 			if w.chance(0.5) {
 				late.Members = early.Members
 			}
+			if w.chance(0.5) {
+				late.Begun = early.Begun
+			}
 		}
 		return worker.Seen{Call: a.Call, Snapshot: late}
 	}, func(err error) worker.Event { return worker.Seen{Call: a.Call, Err: err} })

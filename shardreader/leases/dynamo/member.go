@@ -3,8 +3,10 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -41,14 +43,17 @@ const (
 	maxWhy     = 200 // bytes
 )
 
-// members are the rows of this pipeline.
-func (t *Table) members(ctx context.Context) ([]leases.Member, error) {
+// begunPrefix is that of the sort keys of the streams that were begun. They stand among
+// the members, so that one query reads both; no worker's name has a # when it is escaped.
+const begunPrefix = "begun#"
+
+// members reads the members of this pipeline, and the streams that it has begun.
+func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 	in := &dynamodb.QueryInput{
 		TableName: &t.o.State, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String(attrPK + " = :pk"),
 		ExpressionAttributeValues: Item{":pk": text(t.fleet())},
 	}
-	var all []leases.Member
 	for {
 		var out *dynamodb.QueryOutput
 		err := t.within(ctx, func(ctx context.Context) (err error) {
@@ -56,13 +61,22 @@ func (t *Table) members(ctx context.Context) ([]leases.Member, error) {
 			return err
 		})
 		if err != nil {
-			return nil, t.failed(ctx, "Query", t.o.State, err)
+			return t.failed(ctx, "Query", t.o.State, err)
 		}
 		for _, row := range out.Items {
-			all = append(all, decodeMember(row))
+			r := reader{row: row}
+			if name, ok := strings.CutPrefix(r.text(attrSK), begunPrefix); ok {
+				stream, err := pipeline.Unescape(name)
+				if err != nil {
+					return pipeline.Permanent(fmt.Errorf("leases/dynamo: a row of table %s says that a stream was begun, and its sort key is damaged: %w", t.o.State, err))
+				}
+				s.Begun = append(s.Begun, stream)
+				continue
+			}
+			s.Members = append(s.Members, decodeMember(row))
 		}
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
-			return all, nil
+			return nil
 		}
 	}
 }
@@ -94,6 +108,19 @@ func (t *Table) Leave(ctx context.Context, worker string) error {
 		return err
 	})
 	return t.failed(ctx, "DeleteItem", t.o.State, err)
+}
+
+// Begin implements [leases.Table]. The row has no TTL: it is kept for as long as the pipeline is.
+func (t *Table) Begin(ctx context.Context, stream string) error {
+	if stream == "" {
+		return pipeline.Permanent(errors.New("leases/dynamo: a stream without a name is begun"))
+	}
+	row := Item{attrPK: text(t.fleet()), attrSK: text(begunPrefix + escaped(stream))}
+	err := t.within(ctx, func(ctx context.Context) error {
+		_, err := t.o.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, once)
+		return err
+	})
+	return t.failed(ctx, "PutItem", t.o.State, err)
 }
 
 // Reserve implements [leases.Table].

@@ -22,14 +22,16 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	var s leases.Snapshot
 	var ofLeases, ofMembers error
 	var wg sync.WaitGroup
-	wg.Go(func() { s.Leases, ofLeases = t.leases(ctx) })
-	wg.Go(func() { s.Members, ofMembers = t.members(ctx) })
+	var rows []leases.Lease
+	wg.Go(func() { rows, ofLeases = t.leases(ctx) })
+	wg.Go(func() { ofMembers = t.members(ctx, &s) })
 	wg.Wait()
 	for _, err := range []error{ofLeases, ofMembers} {
 		if err != nil {
 			return leases.Snapshot{}, err
 		}
 	}
+	s.Leases = rows
 	s.Sort()
 	return s, nil
 }

@@ -21,6 +21,7 @@ const version = 1
 type document struct {
 	Version  int         `json:"version"`
 	Pipeline string      `json:"pipeline"`
+	Begun    []string    `json:"begun,omitempty"` // streams
 	Leases   []leaseRow  `json:"leases"`
 	Members  []memberRow `json:"members"`
 	Gaps     []gapRow    `json:"gaps"`
@@ -46,7 +47,15 @@ func (t *Table) content() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	b.Grow(t.size + t.size/8)
-	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": %s,\n\"leases\": [", version, name)
+	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": %s,\n", version, name)
+	if len(s.Begun) > 0 {
+		begun, err := json.Marshal(s.Begun)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "\"begun\": %s,\n", begun)
+	}
+	b.WriteString("\"leases\": [")
 	next := make(lines, len(s.Leases))
 	for i, l := range s.Leases {
 		was, known := t.lines[l.Shard]
@@ -144,6 +153,7 @@ func parse(b []byte) (contents, error) {
 	for _, row := range d.Gaps {
 		c.gaps = append(c.gaps, worker.Gap(row))
 	}
+	c.snapshot.Begun = d.Begun
 	c.snapshot.Sort()
 	slices.SortFunc(c.gaps, compareGaps)
 	return c, nil

@@ -139,6 +139,11 @@ func (t *Table) Leave(ctx context.Context, worker string) error {
 	return t.do(ctx, true, func() error { return t.rows.Leave(ctx, worker) })
 }
 
+// Begin implements [leases.Table].
+func (t *Table) Begin(ctx context.Context, stream string) error {
+	return t.do(ctx, true, func() error { return t.rows.Begin(ctx, stream) })
+}
+
 // Reserve implements [leases.Table].
 func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
 	_, err = t.apply(ctx, false, func() error {

@@ -205,3 +205,30 @@ func oddNumbers(t *testing.T, table leases.Table) {
 		}
 	}
 }
+
+// begunStays: a stream that was begun stays so, whatever becomes of leases and members.
+func begunStays(t *testing.T, table leases.Table) {
+	one, two := "arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/1", "arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/2"
+	if s := read(t, table); len(s.Begun) > 0 {
+		t.Fatalf("an empty table says that %v was begun", s.Begun)
+	}
+	l := create(t, table, leases.Lease{Shard: "s", Stream: one})
+	for _, stream := range []string{two, one, two} {
+		if err := table.Begin(t.Context(), stream); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := table.Delete(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Beat(t.Context(), leases.Member{Worker: "w", Beat: 1}); err != nil {
+		t.Fatal(err)
+	}
+	s := read(t, table)
+	if !slices.Equal(s.Begun, []string{one, two}) || len(s.Members) != 1 || len(s.Leases) != 0 {
+		t.Errorf("snapshot %+v", s)
+	}
+	if err := table.Begin(t.Context(), ""); err == nil {
+		t.Error("a stream without a name can be begun")
+	}
+}

@@ -23,6 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 		"Delete":               deleteIsConditional,
 		"Members":              membersComeBack,
 		"MembersAreWhole":      membersAreWhole,
+		"Begin":                begunStays,
 		"Reserve":              reserveOnce,
 		"OneSwapWins":          oneSwapWins,
 		"OneReserveWins":       oneReserveWins,

@@ -10,7 +10,7 @@ import (
 
 // Call is a call of a [Table].
 type Call struct {
-	Op     string // Read, Create, Swap, Delete, Beat, Leave or Reserve
+	Op     string // Read, Create, Swap, Delete, Beat, Leave, Begin or Reserve
 	Shard  string // of Create, Swap and Delete
 	Worker string // of Beat and Leave, and Owner of the lease as its writer knows it
 }
@@ -78,6 +78,11 @@ func (t *Table) Leave(ctx context.Context, worker string) error {
 	return t.do(ctx, Call{Op: "Leave", Worker: worker}, func() error { return t.Memory.Leave(ctx, worker) })
 }
 
+// Begin implements [leases.Table].
+func (t *Table) Begin(ctx context.Context, stream string) error {
+	return t.do(ctx, Call{Op: "Begin"}, func() error { return t.Memory.Begin(ctx, stream) })
+}
+
 // Reserve implements [leases.Table].
 func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
 	err = t.do(ctx, Call{Op: "Reserve"}, func() error {
@@ -108,7 +113,7 @@ func (t *Table) do(ctx context.Context, c Call, f func() error) error {
 // Torn is a Read that began at before and ended at after: of each lease it has what after
 // has where late says so, and else what before has. Tables do not read at one instant.
 func Torn(before, after leases.Snapshot, late func(shard string) bool) leases.Snapshot {
-	s := leases.Snapshot{Members: after.Members}
+	s := leases.Snapshot{Members: after.Members, Begun: after.Begun}
 	for _, l := range before.Leases {
 		if !late(l.Shard) {
 			s.Leases = append(s.Leases, l)
