@@ -45,7 +45,7 @@ func (m *Memory) Read(ctx context.Context) (Snapshot, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var s Snapshot
+	s := Snapshot{Leases: make([]Lease, 0, len(m.leases)), Members: make([]Member, 0, len(m.members))}
 	for _, l := range m.leases {
 		s.Leases = append(s.Leases, l.Clone())
 	}

@@ -181,7 +181,8 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 			lost = lost || r.lost
 		}
 	}
-	if g.UnknownExtent {
+	switch {
+	case g.UnknownExtent:
 		w.tally.UnknownGaps++
 		if !s.dropped && (s.parent == nil || !s.parent.dropped) {
 			w.broken("a gap of unknown extent has its reason", "%s notes one of %v, which is listed, as its parent is", p.id, s)
@@ -193,10 +194,10 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 				}
 			}
 		}
-	} else if s.trimmedAt(g.After) && w.plan.Shape.StrictTrim {
+	case s.trimmedAt(g.After) && w.plan.Shape.StrictTrim:
 		// The position itself is refused, and nobody can tell whether something behind it is gone.
 		w.tally.StrictGaps++
-	} else if !lost {
+	case !lost:
 		w.broken("a gap is where something was lost", "%s notes a gap of %v after %q before %q (whole: %v), and nothing in it was lost", p.id, s, g.After, g.Before, g.Whole)
 	}
 	if w.plan.Shape.OnGap == worker.Stop {

@@ -23,10 +23,10 @@ type row struct {
 
 // covers tells whether a record is at or before the checkpoint.
 func (r row) covers(rec *record) bool {
-	switch {
-	case r.checkpoint.Kind == leases.ShardEnd:
+	switch r.checkpoint.Kind {
+	case leases.ShardEnd:
 		return true
-	case r.checkpoint.Kind == leases.Sequence:
+	case leases.Sequence:
 		return pipeline.CompareSequence(rec.seq, r.checkpoint.Sequence) <= 0
 	}
 	return false

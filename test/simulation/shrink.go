@@ -14,7 +14,6 @@ func Shrink(p Plan, make Maker, rule string, runs int) Plan {
 		return b != nil && b.Rule == rule
 	}
 	for again := true; again && runs > 0; {
-		again = false
 		p.Events, again = fewer(p, fails)
 		for i := range p.Events {
 			for _, less := range []func(*Event){
