@@ -82,7 +82,10 @@ func (r *record) fine() bool {
 
 func (s *shard) String() string { return fmt.Sprintf("s%d", s.n) }
 
-const hashes = 1 << 16
+const (
+	hashes     = 1 << 16
+	mostShards = 60 // of a world
+)
 
 func (w *world) addTable(name string, shards int) {
 	t := &table{name: name, items: map[string]*record{}}
@@ -101,7 +104,7 @@ func (w *world) addStream(t *table, shards int) {
 	root := w.addShard(st, st.st.Shards()[0], nil, 0, hashes)
 	w.tell("stream", "%s: %s is enabled with %v", t.name, st.st.ARN(), root)
 	st.open = []*shard{root}
-	for len(st.open) < shards {
+	for len(st.open) < shards && len(w.shards) <= mostShards {
 		w.split(t, 0, 2)
 	}
 }
@@ -119,7 +122,7 @@ func (w *world) addShard(st *stream, id string, parent *shard, lo, hi uint32) *s
 // split gives an open shard of a table n children.
 func (w *world) split(t *table, pick uint32, n int) {
 	st := t.streams[len(t.streams)-1]
-	if len(st.open) == 0 || len(w.shards) > 60 {
+	if len(st.open) == 0 || len(w.shards) > mostShards {
 		return
 	}
 	i := int(pick) % len(st.open)
