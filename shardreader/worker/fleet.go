@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -52,60 +51,6 @@ func (w *Worker) leads() bool {
 	live := w.live()
 	return w.seenOnce && len(live) > 0 && live[0] == w.o.Worker
 }
-
-// sendBeat shows that this worker lives.
-func (w *Worker) sendBeat() {
-	if w.beating || w.stopped {
-		return
-	}
-	w.beating = true
-	w.beat++
-	sent := w.now
-	w.do(Beat{on(w, func(e Done) {
-		w.beating = false
-		if e.Err != nil {
-			w.tellOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
-			w.after(w.jitter(w.o.Lease/8), w.sendBeat)
-			return
-		}
-		delete(w.told, "beat")
-		first := !w.beatOnce
-		w.beatSent, w.beatOnce = sent, true
-		w.after(max(0, sent+w.o.Lease/3-w.now), w.sendBeat)
-		w.after(max(0, sent+w.o.Lease*2/3-w.now)+1, w.checkContact)
-		if w.contact() && w.suspended {
-			w.suspended, w.resumed = false, w.now
-			w.tell(slog.LevelInfo, "the worker is in contact again")
-		}
-		if first {
-			w.look()
-		}
-	}), w.member()})
-}
-
-// checkContact gives everything up once the others may soon take this worker for gone.
-func (w *Worker) checkContact() {
-	if !w.beatOnce || w.contact() || w.suspended {
-		return
-	}
-	w.suspended = true
-	w.tell(slog.LevelError, "the worker could not say for two thirds of a lease that it lives: it reads and writes no more until it can",
-		slog.Int("partitions", len(w.parts)))
-	w.takes = nil
-	for _, r := range w.order {
-		if r.part != nil {
-			w.revoke(r.part, ErrOutOfContact)
-		}
-	}
-}
-
-// What a partition was revoked for.
-var (
-	ErrOutOfContact = errors.New("the worker could not say that it lives: others may take its leases")
-	ErrLeaseLost    = errors.New("the lease was taken by another worker")
-	ErrAbandoned    = errors.New("the consumer is stopped hard")
-	ErrHandedOver   = errors.New("the lease was asked for, and was not drained in time")
-)
 
 // look reads the table, now or as soon as the look under way is over.
 func (w *Worker) look() {

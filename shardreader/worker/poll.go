@@ -91,9 +91,9 @@ func (w *Worker) position(p *part) {
 	default:
 		at.Type = shardreader.TrimHorizon
 	}
-	w.began(p)
+	w.callBegan(p)
 	w.do(GetShardIterator{on(w, func(e Positioned) {
-		if w.ended(p); !w.current(p) {
+		if w.callEnded(p); !w.current(p) {
 			return
 		}
 		if e.Err == nil && e.Iterator == "" {
@@ -117,13 +117,13 @@ var errNoIterator = errors.New("the answer holds no iterator")
 
 // read asks for the next page.
 func (w *Worker) read(p *part) {
-	w.began(p)
+	w.callBegan(p)
 	w.reserved += p.expect
 	expected := p.expect
 	w.budget.called(w)
 	w.do(GetRecords{on(w, func(e Read) {
 		w.reserved -= expected
-		if w.ended(p); !w.current(p) || p.draining || p.halted != "" {
+		if w.callEnded(p); !w.current(p) || p.draining || p.halted != "" {
 			return
 		}
 		if e.Err != nil {
@@ -136,15 +136,15 @@ func (w *Worker) read(p *part) {
 	}), shardreader.RecordsQuery{Iterator: p.iterator, StreamARN: p.row.Stream, Shard: p.row.Shard}})
 }
 
-// began and ended count the calls of a shard. It is not opened again before those of
+// callBegan and callEnded count the calls of a shard. It is not opened again before those of
 // the partition that it was are answered: two readers of it may be one too many.
-func (w *Worker) began(p *part) {
+func (w *Worker) callBegan(p *part) {
 	p.polling = true
 	p.row.calls++
 	w.reading++
 }
 
-func (w *Worker) ended(p *part) {
+func (w *Worker) callEnded(p *part) {
 	p.polling = false
 	p.row.calls--
 	w.reading--
