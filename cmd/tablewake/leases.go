@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -100,9 +102,11 @@ func (o *leasesOptions) newReset(s streams) *cobra.Command {
 		Short: "Have shards read from another position",
 		Long: `reset has a shard read from another position: trim_horizon is the oldest record that the
 stream still has, latest the newest; a time is the first record written then or later; a
-sequence number is behind that record.
+sequence number is behind that record; end gives up what is left of it, and goes on with
+its children. A shard that has no lease gets one.
 
-It is how a shard goes on that stopped at a gap: --to trim_horizon. What is read again
+It is how a shard goes on that stopped at a gap: --to trim_horizon; or that disappeared
+before it was read to its end: --to end --skip. What is read again
 changes no view, aggregate or index; archives and notifications get it once more.
 A position ahead of unread records is refused, unless --skip says that losing them is
 meant: they are noted as a gap first.`,
@@ -117,7 +121,7 @@ meant: they are noted as a gap first.`,
 			return o.edit(c.Context(), s, args, func(l leases.Lease) (fleet.Edit, error) { return fleet.Reset(l, to, o.skip, time.Now()) })
 		},
 	}
-	c.Flags().StringVar(&o.to, "to", "", "trim_horizon, latest, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
+	c.Flags().StringVar(&o.to, "to", "", "trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
 	c.Flags().BoolVar(&o.skip, "skip", false, "pass over records that nobody has read")
 	o.addDryRun(c)
 	return c
@@ -198,10 +202,14 @@ func (o *leasesOptions) edit(ctx context.Context, s streams, shards []string, pl
 		}
 		for _, shard := range shards {
 			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
-			if i < 0 {
+			var done fleet.Edit
+			if i < 0 && o.to != "" {
+				done, err = o.begin(ctx, f, cfg, shard, seen, plan)
+			} else if i < 0 {
 				return fmt.Errorf("shard %s has no lease: `tablewake leases list -c %s %s` shows those that there are", shard, cfg.File, o.flags())
+			} else {
+				done, err = o.swap(ctx, f, seen.Leases[i], plan)
 			}
-			done, err := o.swap(ctx, f, seen.Leases[i], plan)
 			if err != nil {
 				return err
 			}
@@ -209,6 +217,47 @@ func (o *leasesOptions) edit(ctx context.Context, s streams, shards []string, pl
 		}
 		return nil
 	})
+}
+
+// begin makes the lease of a shard that has none.
+func (o *leasesOptions) begin(ctx context.Context, f *openFleet, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
+	api, err := f.streams()
+	if err != nil {
+		return fleet.Edit{}, err
+	}
+	for _, t := range cfg.Source.Tables {
+		ref, err := shardreader.FindStream(ctx, api, cmp.Or(t.StreamARN, t.Name))
+		if err != nil {
+			return fleet.Edit{}, err
+		}
+		d, err := shardreader.ListShards(ctx, api, ref.ARN)
+		if err != nil {
+			return fleet.Edit{}, err
+		}
+		i := slices.IndexFunc(d.Shards, func(s shardreader.Shard) bool { return s.ID == shard })
+		if i < 0 {
+			continue
+		}
+		l, err := fleet.Begin(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
+		if err != nil {
+			return fleet.Edit{}, err
+		}
+		e, err := plan(l)
+		if err != nil || o.dryRun {
+			return e, err
+		}
+		if e.Skips != nil {
+			if err := f.note(ctx, *e.Skips); err != nil {
+				return e, fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
+			}
+		}
+		_, err = trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Create(ctx, e.Next) })
+		if c, lost := leases.AsConflict(err); lost && c.Did(e.Next) {
+			err = nil // an answer was lost
+		}
+		return e, err
+	}
+	return fleet.Edit{}, fmt.Errorf("shard %s has no lease, and the stream does not list it", shard)
 }
 
 // contention is how often a lease may be changed by its owner while we change it.

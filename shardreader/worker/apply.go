@@ -26,7 +26,7 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 		w.remove(r)
 	}
 	for _, s := range p.below {
-		w.tellOnce("below "+s.ID, slog.LevelError, belowParent, slog.String("stream", st.arn), slog.String("child", s.ID), slog.String("start", s.First))
+		w.tellOnce("below "+s.ID, slog.LevelError, StoppedBelow, slog.String("stream", st.arn), slog.String("child", s.ID), slog.String("start", s.First))
 	}
 	left := 1
 	var failed error

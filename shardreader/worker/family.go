@@ -167,8 +167,6 @@ func (w *Worker) finish(p *part) {
 	})
 }
 
-const belowParent = "a child shard starts at a sequence number that is not above its parent's last: newer records would pass for older ones, so the child is not read"
-
 // aboveParent checks at the hand-over what versions rest on: the sequence numbers of a
 // child are above those of its parent.
 func (w *Worker) aboveParent(p *part) bool {
@@ -177,7 +175,7 @@ func (w *Worker) aboveParent(p *part) bool {
 	}
 	for _, c := range p.family.children {
 		if c.First != "" && pipeline.CompareSequence(c.First, p.pos.Sequence) <= 0 {
-			w.halt(p, belowParent,
+			w.halt(p, StoppedBelow,
 				slog.String("child", c.ID), slog.String("start", c.First), slog.String("last", p.pos.Sequence))
 			return false
 		}

@@ -7,10 +7,12 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// What is said of a shard that stops at a gap.
+// Why a shard is read no further, as status has it.
 const (
-	stoppedAtGap = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
-	stoppedGone  = "a shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
+	StoppedAtGap    = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
+	StoppedGone     = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
+	StoppedBelow    = "a child shard starts at a sequence number that is not above its parent's last: newer records would pass for older ones, so the child is not read"
+	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
 
 // trimmed notes that the stream dropped records before they were read.
@@ -63,7 +65,7 @@ func (w *Worker) vanished(p *part) {
 	w.noteGap(p, g, func() {
 		w.tell(slog.LevelError, "records were lost: a shard disappeared before it was read to its end", gapAttrs(g)...)
 		if w.o.OnGap == Stop {
-			w.halt(p, stoppedGone)
+			w.halt(p, StoppedGone)
 			return
 		}
 		w.endsHere(p)
@@ -96,7 +98,7 @@ func (w *Worker) passedGap(p *part, page *pipeline.Page) {
 	// That there is one is durable already. A peeked page is dropped, so the shard stands still meanwhile.
 	w.noteGap(p, g, func() {
 		if p.peek {
-			w.halt(p, stoppedAtGap)
+			w.halt(p, StoppedAtGap)
 			return
 		}
 		w.want(p)

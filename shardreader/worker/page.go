@@ -85,7 +85,7 @@ func (w *Worker) inOrder(p *part, page *pipeline.Page) bool {
 	case p.pos.Kind == leases.Sequence && pipeline.CompareSequence(first, p.pos.Sequence) <= 0:
 		w.dropKnown(p, page)
 	case p.row.First != "" && pipeline.CompareSequence(first, p.row.First) < 0:
-		w.halt(p, "a shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further",
+		w.halt(p, StoppedContrary,
 			slog.String("sequence", first), slog.String("start", p.row.First))
 		return false
 	}

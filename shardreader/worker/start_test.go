@@ -280,3 +280,39 @@ func TestFact30_NothingIsTakenBesideAnotherApplication(t *testing.T) {
 		wo.readAll(kids[1], want...)
 	})
 }
+
+// A shard that disappeared is given up by hand: its lease ends, and its children are read.
+// One that nobody dared to begin gets its lease by hand.
+func TestGap_GoesOnByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		first := st.Put(root, put(2)...)
+		a := wo.start("a", worker.Options{})
+		wo.run(3 * time.Second)
+		a.dead = true
+		kid := st.Split(root, 1)[0]
+		st.Put(kid, put(3)...)
+		leaf := st.Split(kid, 1)[0]
+		tail := st.Put(leaf, put(2)...)
+		st.Drop(root)
+		b := wo.start("b", worker.Options{})
+		wo.run(time.Minute)
+		if s := b.w.Status().Member.Stopped[root]; s != worker.StoppedGone {
+			t.Fatalf("the shard that is gone is stopped for %q", s)
+		}
+		now := wo.leases()[root]
+		next := now
+		next.Owner, next.Counter, next.Checkpoint = "", now.Counter+1, leases.Checkpoint{Kind: leases.ShardEnd}
+		if err := wo.table.Swap(t.Context(), now, next); err != nil {
+			t.Fatal(err)
+		}
+		wo.run(time.Minute)
+		wo.readAll(root, first...)
+		if len(wo.read[kid]) != 3 {
+			t.Errorf("its child was not read: %v\n%s", wo.read, wo.story.String())
+		}
+		wo.readAll(leaf, tail...)
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -93,23 +94,26 @@ func Pin(l leases.Lease, name string) (Edit, error) {
 type Position struct {
 	Oldest   bool
 	Latest   bool
+	End      bool // nowhere: what is left of the shard is given up
 	Time     time.Time
 	Sequence string // behind it
 }
 
-// ParsePosition reads trim_horizon, latest, a time or a sequence number.
+// ParsePosition reads trim_horizon, latest, end, a time or a sequence number.
 func ParsePosition(text string) (Position, error) {
-	switch text {
+	switch strings.ToLower(text) {
 	case "trim_horizon":
 		return Position{Oldest: true}, nil
 	case "latest":
 		return Position{Latest: true}, nil
+	case "end":
+		return Position{End: true}, nil
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return Position{Time: at.UTC()}, nil
 	}
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
-		return Position{}, errors.New("it is none of trim_horizon, latest, a time as 2026-01-31T12:00:00Z, and a sequence number")
+		return Position{}, errors.New("it is none of trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, and a sequence number")
 	}
 	return Position{Sequence: text}, nil
 }
@@ -130,6 +134,10 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 	case to.Oldest:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.TrimHorizon}
 		again = "all that the stream still has of it is read again"
+	case to.End:
+		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
+		e.Skips = &state.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time, Found: now.UTC(), Whole: true, UnknownExtent: true}
+		e.Effects = append(e.Effects, "what is left of it is given up, and its children are read; it is noted as a gap")
 	case to.Latest:
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.Latest}, now.UTC().Truncate(time.Second)
 		e.skips(e.Next.From, "", now)
@@ -161,6 +169,29 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 		e.Effects = append(e.Effects, l.Owner+" loses it: what it has under way is given up, and its writes are stopped")
 	}
 	return e, nil
+}
+
+// Begin is a lease that is missing: of a shard that a consumer did not begin, as nobody knows
+// whether something before it was lost. above are the leases that there are.
+func Begin(stream string, s shardreader.Shard, listed []shardreader.Shard, there []leases.Lease) (leases.Lease, error) {
+	parents := make(map[string]string, len(listed))
+	for _, of := range listed {
+		parents[of.ID] = of.Parent
+	}
+	for _, l := range there {
+		for _, up := range append([]string{parents[l.Shard]}, l.Parents...) {
+			for ; up != ""; up = parents[up] {
+				if up == s.ID {
+					return leases.Lease{}, fmt.Errorf("shard %s has no lease, as its descendant %s has one: it was read", s.ID, l.Shard)
+				}
+			}
+		}
+	}
+	l := leases.Lease{Shard: s.ID, Stream: stream}
+	if s.Parent != "" {
+		l.Parents = []string{s.Parent}
+	}
+	return l, nil
 }
 
 // SkipError is a reset that would pass over records that nobody read.

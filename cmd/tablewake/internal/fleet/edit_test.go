@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
+	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -43,6 +44,7 @@ func TestEdits_FenceTheOwner(t *testing.T) {
 		"latest":  {reset(fleet.Position{Latest: true}, true), at(leases.Checkpoint{Kind: leases.Latest}, now)},
 		"behind":  {reset(fleet.Position{Sequence: "650"}, false), at(leases.After("650"), time.Time{})},
 		"ahead":   {reset(fleet.Position{Sequence: "1000"}, true), at(leases.After("1000"), time.Time{})},
+		"end":     {reset(fleet.Position{End: true}, true), at(leases.Checkpoint{Kind: leases.ShardEnd}, time.Time{})},
 		"a time":  {reset(fleet.Position{Time: early}, false), at(leases.Checkpoint{Kind: leases.AtTime}, early)},
 	} {
 		e, err := tt.edit(held())
@@ -145,6 +147,32 @@ func TestParsePosition(t *testing.T) {
 	for _, text := range []string{"", "oldest", "12a", "-5", "2026-03-04", strings.Repeat("1", 41)} {
 		if got, err := fleet.ParsePosition(text); err == nil {
 			t.Errorf("%q is %+v", text, got)
+		}
+	}
+}
+
+// What is left of a shard is given up only on purpose, and is noted as a gap.
+func TestReset_ToTheEnd(t *testing.T) {
+	_, err := fleet.Reset(held(), fleet.Position{End: true}, false, now)
+	if _, ok := errors.AsType[*fleet.SkipError](err); !ok {
+		t.Errorf("without --skip: %v", err)
+	}
+	e, err := fleet.Reset(held(), fleet.Position{End: true}, true, now)
+	if err != nil || e.Skips == nil || !e.Skips.Whole || !e.Skips.UnknownExtent || e.Skips.After != "700" {
+		t.Errorf("gap %+v, %v", e.Skips, err)
+	}
+}
+
+// A shard without a lease gets one, unless a descendant of it has one.
+func TestBegin(t *testing.T) {
+	listed := []shardreader.Shard{{ID: "b", Parent: "a"}, {ID: "c", Parent: "b"}, {ID: "d", Parent: "c"}}
+	l, err := fleet.Begin(arn, listed[1], listed, []leases.Lease{{Shard: "x", Parents: []string{"w"}}})
+	if diff := cmp.Diff(leases.Lease{Shard: "c", Stream: arn, Parents: []string{"b"}}, l); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	for _, there := range []leases.Lease{{Shard: "d"}, {Shard: "e", Parents: []string{"d"}}, {Shard: "f", Parents: []string{"c"}}} {
+		if l, err := fleet.Begin(arn, listed[1], listed, []leases.Lease{there}); err == nil {
+			t.Errorf("below it there is %s, and it gets %+v", there.Shard, l)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -125,7 +126,7 @@ func (r *Report) judge(l *Look, t tree, n *node, s *Shard) {
 	}
 	switch s.State {
 	case Stopped:
-		r.problem(StoppedShard, n.id, "tablewake leases reset "+n.id+" --to trim_horizon goes on behind what is lost", "shard %s is read no further: %s", n.id, s.Why)
+		r.problem(StoppedShard, n.id, wayOn(n.id, s.Why), "shard %s is read no further: %s", n.id, s.Why)
 	case Unowned, Unclaimed:
 		r.problem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs", "shard %s is read by nobody: %s", n.id, s.Why)
 	}
@@ -140,6 +141,21 @@ func (r *Report) judge(l *Look, t tree, n *node, s *Shard) {
 	r.problem(LossNear, n.id, "add consumers, or find what holds the sinks up", left, n.id, Age(in))
 }
 
+// wayOn is what to do about a shard that stopped.
+func wayOn(shard, why string) string {
+	reset := "tablewake leases reset " + shard + " --to "
+	switch why {
+	case worker.StoppedGone:
+		return reset + "end --skip goes on with its children"
+	case worker.StoppedBelow, worker.StoppedContrary:
+		return "versions cannot be trusted there: hold the views against the table before anything is reset"
+	}
+	return reset + "trim_horizon goes on behind what is lost"
+}
+
+// unbegun is why a shard has no lease that nobody dared to begin.
+const unbegun = "its parent is gone and was never read to its end, and nobody knows whether records were lost (on_gap: stop)"
+
 // state is what becomes of a shard, and why.
 func (l *Look) state(t tree, n *node) (State, string) {
 	if t.done(n) {
@@ -152,6 +168,9 @@ func (l *Look) state(t tree, n *node) (State, string) {
 	}
 	if p := t.waitsFor(n); p != nil {
 		return Waiting, "for the end of " + p.id
+	}
+	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g state.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
+		return Stopped, unbegun
 	}
 	if n.lease == nil {
 		return Unclaimed, "there is no lease of it"

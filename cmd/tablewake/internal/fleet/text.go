@@ -183,9 +183,12 @@ func (r Report) writeGaps(out *printer) {
 func (g Gap) String() string {
 	var b strings.Builder
 	b.WriteString("shard " + g.Shard + ": ")
-	if g.UnknownExtent {
+	switch {
+	case g.UnknownExtent && g.Whole:
+		b.WriteString("it was not read to its end" + g.since() + "; nobody knows whether it held more")
+	case g.UnknownExtent:
 		b.WriteString("its parent is gone and was never read to its end here; nobody knows whether it held more")
-	} else {
+	default:
 		b.WriteString(g.between())
 	}
 	switch {
@@ -198,6 +201,14 @@ func (g Gap) String() string {
 		b.WriteString(" (found " + g.Found.Format(time.RFC3339) + ")")
 	}
 	return b.String()
+}
+
+// since is up to where a shard was read that is gone.
+func (g Gap) since() string {
+	if g.After == "" {
+		return ""
+	}
+	return ", but to " + g.After
 }
 
 func (g Gap) between() string {
