@@ -46,6 +46,7 @@ type process struct {
 	beatAt  time.Duration  // when its last beat reached the table
 	heard   time.Duration  // when the last beat was sent of which it knows that it did
 	silent  time.Duration  // when the last silence ended in which others may have given it up
+	clean   bool           // it stopped by itself, when nothing went wrong any more
 	left    bool           // its member row was removed
 	steps   int            // since stepsAt, for 10 ms
 	stepsAt time.Duration

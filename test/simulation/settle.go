@@ -248,6 +248,7 @@ func (p *process) stoppedCleanly() {
 		}
 	}
 	p.checkLedgers()
+	p.clean = w.calm
 	p.end()
 }
 
@@ -275,7 +276,7 @@ func (w *world) end() {
 			w.broken("the checks know the table", "the lease of %s is not what they think", l.Shard)
 			return
 		}
-		if l.Owner != "" && w.live(l.Owner) == nil && slices.ContainsFunc(w.procs, func(p *process) bool { return p.id == l.Owner }) && !l.Ended() {
+		if slices.ContainsFunc(w.procs, func(p *process) bool { return p.id == l.Owner && p.clean }) && !l.Ended() {
 			w.broken("who stopped owns nothing", "%v is owned by %s", s, l.Owner)
 			return
 		}

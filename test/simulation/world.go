@@ -17,7 +17,7 @@ var began = time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)
 const forever = 1000 * time.Hour
 
 // stepsAtOnce is how often a process may be stepped within 10 ms.
-const stepsAtOnce = 2_000
+const stepsAtOnce = 1_000
 
 // world is a world that runs. It has one thread, and goes through no map where the
 // order could matter.
