@@ -179,6 +179,7 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 	w.tally.Gaps++
 	w.tell("state", "%s notes a gap of %v: after %q before %q whole %v unknown %v", p.id, s, g.After, g.Before, g.Whole, g.UnknownExtent)
 	lost := false
+	s.openGap = g.Before == "" && !g.UnknownExtent
 	for _, r := range s.records {
 		if r.trimmed && (g.After == "" || pipeline.CompareSequence(r.seq, g.After) > 0) && (g.Before == "" || pipeline.CompareSequence(r.seq, g.Before) < 0) {
 			r.noted = true

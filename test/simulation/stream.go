@@ -48,6 +48,7 @@ type shard struct {
 	whole     bool // fine is all of them, and so it is of its ancestors
 	stopped   bool // a gap was noted, and the policy is to stop
 	stopAfter string
+	openGap   bool      // the last gap that was noted has no end yet
 	reading   []reading // GetRecords calls of late
 	asked     struct {
 		by      *process // who was the last to take it from one that does not show that it lives

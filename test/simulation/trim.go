@@ -31,6 +31,8 @@ func (w *world) trim(s *shard, n int) {
 		}
 		// Where nobody has begun to read, there is nothing to lose; and of the shard that a
 		// stream was begun with nobody can tell what was trimmed before anybody saw a record.
+		// A gap whose end nobody has seen yet grows by what is trimmed before somebody does.
+		r.noted = r.noted || r.lost && s.openGap
 		if w.unbegun(s) || s.row.there && s.row.root && s.row.first == "" && progress(s.row.checkpoint) == 0 {
 			r.exempt = true
 		}
