@@ -52,7 +52,7 @@ func (p *process) do(a worker.Action) {
 	case worker.Leave:
 		p.write(a.Call, "leave "+a.Worker, func() error { return p.w.leave(a.Worker) })
 	case worker.NoteGap:
-		p.write(a.Call, "gap "+a.Gap.Shard, func() error { p.w.noteGap(p, a.Gap); return nil })
+		p.write(a.Call, "gap, "+p.reading(a.Gap.Shard), func() error { p.w.noteGap(p, a.Gap); return nil })
 	case worker.Begin:
 		p.write(a.Call, "begin "+a.Stream, func() error { return p.w.rows.Begin(context.Background(), a.Stream) })
 	case worker.Reserve:

@@ -161,7 +161,7 @@ func (w *world) checkDeleted(p *process, s *shard) {
 	}
 	for _, c := range s.children {
 		switch {
-		case !c.leased && !c.dropped:
+		case !everLeased(c) && !c.dropped:
 			w.broken("a parent's lease stays until its children have begun", "%s deletes the lease of %v, and %v never had one", p.id, s, c)
 		case c.row.there && c.row.checkpoint.Kind == leases.TrimHorizon:
 			w.broken("a parent's lease stays until its children have begun", "%s deletes the lease of %v, and %v is at its beginning", p.id, s, c)
