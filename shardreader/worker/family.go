@@ -187,12 +187,24 @@ func (w *Worker) createChildren(p *part) {
 	insist := func() bool { return w.current(p) && !p.draining }
 	above := w.ancestors(nil)
 	left := 1
+	failed := false
 	one := func(err error) {
-		left--
-		if left == 0 && err == nil && w.current(p) {
+		failed = failed || err != nil
+		if left--; left > 0 || !w.current(p) {
+			return
+		}
+		if !failed {
 			p.family.created = true
 			w.save(p)
+			return
 		}
+		// One may be under way still for a partition of this shard that was taken away.
+		p.family.creating = false
+		w.after(w.jitter(time.Second), func() {
+			if w.current(p) && !p.draining {
+				w.save(p)
+			}
+		})
 	}
 	for _, c := range p.family.children {
 		if above[c.ID] {

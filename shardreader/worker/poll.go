@@ -104,7 +104,7 @@ func (w *Worker) position(p *part) {
 			w.want(p)
 			return
 		}
-		if checked && !errors.Is(e.Err, shardreader.ErrTrimmed) && !errors.Is(e.Err, shardreader.ErrNotFound) && !transient(e.Err) {
+		if checked && !errors.Is(e.Err, shardreader.ErrTrimmed) && !errors.Is(e.Err, shardreader.ErrNotFound) && !errors.Is(e.Err, shardreader.ErrDenied) && !transient(e.Err) {
 			p.plain = true
 			w.want(p)
 			return

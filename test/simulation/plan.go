@@ -210,7 +210,7 @@ func newShape(r *rand.Rand, mix Mix) Shape {
 		EmptyEnd:     r.IntN(2) == 0,
 		StrictTrim:   r.IntN(3) == 0,
 		NewestFirst:  r.IntN(3) == 0,
-		ListLag:      choose(r, 0, 0, 2*time.Second, 30*time.Second),
+		ListLag:      choose(r, 0, 0, 2*time.Second, 10*time.Second),
 		OpenLag:      choose(r, 0, 0, 5*time.Second, time.Minute),
 		Undecodable:  choose(r, 0, 0, 0.1),
 		BeforeStart:  choose(r, 0, 10, 60),
