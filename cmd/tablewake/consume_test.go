@@ -93,6 +93,27 @@ func TestConsume_GapStops(t *testing.T) {
 	}
 }
 
+// A shard that no consumer dared to begin gets its lease by hand, and only a shard that the
+// stream lists does.
+func TestLeases_ResetMakesALease(t *testing.T) {
+	api, file := onStream(t)
+	dir := filepath.Join(t.TempDir(), "out")
+	at := []string{"-c", file, "--local", dir}
+	parent := put(t, api.Table("shop"), 1, "paid").Shard
+	ends(t, exitOK, append([]string{"consume", "--health", "off", "--exit-when-idle", "200ms"}, at...)...)
+	shard := api.Table("shop").Stream().Rollover(parent)
+
+	reset := append([]string{"leases", "reset", shard}, at...)
+	wants(t, ends(t, exitFailure, append(reset, "--to", "end")...), shard, "--skip says that this is meant")
+	wants(t, ends(t, exitOK, append(reset, "--to", "trim_horizon", "--dry-run")...), "before: no lease", "after:  free, counter 1, checkpoint TRIM_HORIZON")
+	if list := ends(t, exitOK, append([]string{"leases", "list"}, at...)...); strings.Contains(list, shard) {
+		t.Errorf("a dry run made a lease:\n%s", list)
+	}
+	wants(t, ends(t, exitOK, append(reset, "--to", "trim_horizon")...), shard+":\n  before: no lease")
+	wants(t, ends(t, exitOK, append([]string{"leases", "list"}, at...)...), shard+"  -      1        TRIM_HORIZON")
+	wants(t, ends(t, exitFailure, append([]string{"leases", "reset", "shardId-9", "--to", "trim_horizon"}, at...)...), "shard shardId-9 has no lease, and the stream does not list it")
+}
+
 // Several tables in one process: each with leases and items of its own.
 func TestConsume_Tables(t *testing.T) {
 	api, file := onStream(t)

@@ -44,7 +44,7 @@ Consumers may run meanwhile.`,
   tablewake leases pin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 task-large`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError("%q is nothing to do with leases: list, release, reset, pin or unpin", args[0])
+				return usageError("leases has no subcommand %q: list, release, reset, pin or unpin", args[0])
 			}
 			return nil
 		},
@@ -87,7 +87,7 @@ func (o *leasesOptions) newRelease(s streams) *cobra.Command {
 		Long: `release takes leases from their owners, as of a consumer that hangs. What an owner has
 under way is given up, and the next one reads on behind the last checkpoint.`,
 		Example: "  tablewake leases release -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
-		Args:    shardArguments(1, "name the shards whose leases are to be released"),
+		Args:    shardArguments("name the shards whose leases are to be released"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.edit(c.Context(), s, args, fleet.Release)
 		},
@@ -112,7 +112,7 @@ A position ahead of unread records is refused, unless --skip says that losing th
 meant: they are noted as a gap first.`,
 		Example: `  tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to trim_horizon
   tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to 2026-01-31T12:00:00Z --dry-run`,
-		Args: shardArguments(1, "name the shards that are to be read from another position"),
+		Args: shardArguments("name the shards that are to be read from another position"),
 		RunE: func(c *cobra.Command, args []string) error {
 			to, err := fleet.ParsePosition(o.to)
 			if err != nil {
@@ -153,7 +153,7 @@ func (o *leasesOptions) newUnpin(s streams) *cobra.Command {
 		Use:     "unpin -c FILE (--live | --local DIR) SHARD...",
 		Short:   "Balance shards as the others are",
 		Example: "  tablewake leases unpin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
-		Args:    shardArguments(1, "name the shards that are to be pinned no more"),
+		Args:    shardArguments("name the shards that are to be pinned no more"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.edit(c.Context(), s, args, func(l leases.Lease) (fleet.Edit, error) { return fleet.Pin(l, "") })
 		},
@@ -166,9 +166,9 @@ func (o *leasesOptions) addDryRun(c *cobra.Command) {
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be written and what follows, and write nothing")
 }
 
-func shardArguments(least int, hint string) cobra.PositionalArgs {
+func shardArguments(hint string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if len(args) < least {
+		if len(args) == 0 {
 			return usageError("%s; see `%s --help`", hint, c.CommandPath())
 		}
 		return nil
@@ -203,12 +203,13 @@ func (o *leasesOptions) edit(ctx context.Context, s streams, shards []string, pl
 		for _, shard := range shards {
 			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
 			var done fleet.Edit
-			if i < 0 && o.to != "" {
-				done, err = o.begin(ctx, f, cfg, shard, seen, plan)
-			} else if i < 0 {
-				return fmt.Errorf("shard %s has no lease: `tablewake leases list -c %s %s` shows those that there are", shard, cfg.File, o.flags())
-			} else {
+			switch {
+			case i >= 0:
 				done, err = o.swap(ctx, f, seen.Leases[i], plan)
+			case o.to != "":
+				done, err = o.begin(ctx, f, cfg, shard, seen, plan)
+			default:
+				err = fmt.Errorf("shard %s has no lease: `tablewake leases list -c %s %s` shows those that there are", shard, cfg.File, o.flags())
 			}
 			if err != nil {
 				return err
@@ -243,6 +244,7 @@ func (o *leasesOptions) begin(ctx context.Context, f *openFleet, cfg *config.Con
 			return fleet.Edit{}, err
 		}
 		e, err := plan(l)
+		e.Makes = true
 		if err != nil || o.dryRun {
 			return e, err
 		}
@@ -296,10 +298,10 @@ func (o *leasesOptions) swap(ctx context.Context, f *openFleet, l leases.Lease, 
 func (o *leasesOptions) tell(w io.Writer, e fleet.Edit) {
 	would := either(o.dryRun, " (dry run: nothing is written)", "")
 	if !e.Changes() {
-		fmt.Fprintf(w, "%s: is so already\n", e.Old.Shard)
+		fmt.Fprintf(w, "%s: unchanged: it is so already\n", e.Old.Shard)
 		return
 	}
-	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, would, leaseText(e.Old), leaseText(e.Next))
+	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, would, either(e.Makes, "no lease", leaseText(e.Old)), leaseText(e.Next))
 	for _, effect := range e.Effects {
 		fmt.Fprintf(w, "  %s\n", effect)
 	}

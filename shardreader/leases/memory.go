@@ -62,6 +62,7 @@ func (s *Snapshot) Sort() {
 	slices.SortFunc(s.Leases, func(a, b Lease) int { return strings.Compare(a.Shard, b.Shard) })
 	slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.Worker, b.Worker) })
 	slices.Sort(s.Begun)
+	slices.SortFunc(s.Broken, func(a, b Broken) int { return strings.Compare(a.Shard, b.Shard) })
 }
 
 // Create implements [Table].

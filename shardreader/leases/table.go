@@ -52,6 +52,14 @@ type Snapshot struct {
 	Leases  []Lease  // by Shard
 	Members []Member // by Worker
 	Begun   []string // ARNs of the streams that were begun, by name
+	Broken  []Broken // rows that are there and cannot be read, by Shard
+}
+
+// Broken is a row that somebody damaged: what it says is not known, but that there is
+// a lease of this shard. Nobody may act as if it had none.
+type Broken struct {
+	Shard string // or the key of the row, where even the shard is not to be read from it
+	Why   string // what is wrong with it
 }
 
 // Conflict is a write of a lease that did not happen: the row is not as its writer knew it.

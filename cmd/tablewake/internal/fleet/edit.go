@@ -15,6 +15,7 @@ import (
 // Edit is a change of a lease by hand: what it becomes, and what follows from it.
 type Edit struct {
 	Old, Next leases.Lease
+	Makes     bool       // there is no lease yet: Old is what it would begin as
 	Effects   []string   // in words
 	Skips     *state.Gap // what is passed over unread; nil where nothing is. It is to be noted before the lease is written
 }
