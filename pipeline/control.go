@@ -18,6 +18,10 @@ type Control interface {
 	// a sink yet, also those that come later, are given up and counted nowhere. The
 	// name of a revoked partition is not used again in that run.
 	Revoke(partition string, cause error)
+
+	// Fail is as if Read had returned err, also while the run has no room for more and
+	// does not call Read.
+	Fail(err error)
 }
 
 // Controlled is implemented by sources that control their run. Run calls Control

@@ -214,11 +214,13 @@ func nameFilters(fs []Filter, of string) []filterStage {
 // Run reads src until it ends (io.EOF), fails, or ctx is done, delivers what was
 // read, and commits what is finished; c may be nil. One Run at a time.
 //
-// The end of the source is waited out: Run returns when everything read is
-// finished, however long retries take. When ctx is done it stops softly: it does
-// the same, for at most StopTimeout, then stops hard. It returns nil after the end
+// The end of the source is waited out, and so is its error: Run returns when everything
+// read is finished, however long retries take. When ctx is done it stops softly: it does
+// the same, for at most StopTimeout, then stops hard. So does an error of a source that
+// is [Controlled], because others wait for what it has. Run returns nil after the end
 // and after a soft stop, the source's error when that ended the run, a
-// *[StopError] after a hard stop, and at once an error marked with Fatal.
+// *[StopError] after a hard stop (joined with the source's error), and at once an error
+// marked with Fatal.
 func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	p.mu.Lock()
 	if p.run != nil {

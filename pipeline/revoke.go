@@ -9,6 +9,9 @@ import (
 
 var _ Control = (*run)(nil)
 
+// Fail implements [Control].
+func (r *run) Fail(err error) { r.sourceFailed(err) }
+
 // Drain implements [Control].
 func (r *run) Drain(partition string) {
 	r.p.mu.Lock()

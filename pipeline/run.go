@@ -298,10 +298,14 @@ func (r *run) sourceFailed(err error) {
 	r.failed(err)
 }
 
-// failed is sourceFailed with Pipeline.mu held.
+// failed is sourceFailed with Pipeline.mu held. Nobody waits for what a replay has; what a
+// source that controls its run has, others can only read once it is let go.
 func (r *run) failed(err error) {
 	if r.srcErr == nil {
 		r.srcErr = fmt.Errorf("source: %w", err)
 	}
 	r.stopRead()
+	if r.controlled != nil {
+		r.cancelSoft(err)
+	}
 }

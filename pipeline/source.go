@@ -34,8 +34,9 @@ type Page struct {
 // Source brings pages. Read blocks until a page is there, ctx is done, or the
 // source ends with io.EOF. It may return a page together with an error: the page
 // counts. An error other than io.EOF stops the pipeline softly: what was read is
-// delivered and committed, then Run returns the error; so a source retries by
-// itself what is worth it. Only one goroutine calls Read.
+// delivered and committed (of a [Controlled] source for at most StopTimeout), then Run
+// returns the error; so a source retries by itself what is worth it. Only one goroutine
+// calls Read.
 type Source interface {
 	Read(ctx context.Context) (*Page, error)
 }

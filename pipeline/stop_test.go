@@ -139,3 +139,58 @@ func TestStop_FlushesAfterTheLastWrite(t *testing.T) {
 		}
 	})
 }
+
+// A source that controls its run has what others wait for: its error is waited out for
+// StopTimeout at most, whether Read returns it or Fail tells of it while there is no room.
+func TestStop_ErrorOfALiveSourceIsBounded(t *testing.T) {
+	for name, room := range map[string]bool{"Read returns it": true, "Read is not called": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := map[string]int{}
+				page := pageOf(n, "p", 1, "a")
+				src := &controlled{Source: endless(page)}
+				if room {
+					src.Source = pages(errBad, page)
+				}
+				p := newPipeline(t, &recorder{fail: hanging("a")}, func(o *Options) {
+					o.StopTimeout = time.Minute
+					if !room {
+						o.MaxChanges = 1
+					}
+				})
+				start := time.Now()
+				done := make(chan error, 1)
+				go func() { done <- p.Run(t.Context(), src, nil) }()
+				if !room {
+					synctest.Wait()
+					src.control.Fail(errBad)
+				}
+				err := <-done
+				if _, hard := errors.AsType[*StopError](err); !hard || !errors.Is(err, errBad) || time.Since(start) != time.Minute {
+					t.Errorf("Run returned %v after %v", err, time.Since(start))
+				}
+				if !src.ended {
+					t.Error("the source was not told of the end")
+				}
+				src.control.Fail(errBad) // the run has ended
+			})
+		})
+	}
+}
+
+// Nobody waits for what a replay has: what was read before its error is delivered however
+// long that takes.
+func TestStop_ErrorOfAReplayIsWaitedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errs []error
+		for range 50 {
+			errs = append(errs, RetryAfter(errDown, time.Minute))
+		}
+		s := &recorder{fail: failing("a", 1, errs...)}
+		var c commits
+		err := newPipeline(t, s).Run(t.Context(), pages(errBad, pageOf(map[string]int{}, "p", 1, "a")), &c)
+		if _, hard := errors.AsType[*StopError](err); hard || !errors.Is(err, errBad) || c.at("p") != "1" {
+			t.Errorf("Run returned %v, committed %q", err, c.at("p"))
+		}
+	})
+}

@@ -126,6 +126,35 @@ func TestConsumer_EndsWhereNoRetryHelps(t *testing.T) {
 	}
 }
 
+// A consumer that cannot go on lets its leases go though a sink is blocked and the pipeline
+// has no room for another page.
+func TestConsumer_EndsThoughASinkIsBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, streamtest.Options{})
+		defer r.tell()
+		r.server.AddStream("shop")
+		r.put("a", 1)
+		k := r.task("a", pipeline.SinkFunc(func(ctx context.Context, _ []pipeline.Delivery) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}), func(o *options) { o.pipeline.MaxChanges, o.pipeline.StopTimeout = 1, 30*time.Second })
+		time.Sleep(5 * time.Second)
+		r.server.FailWhen(func(streamtest.Call) streamtest.Fault { return streamtest.Fault{Code: "AccessDeniedException"} })
+		start := time.Now()
+		if err := <-k.ran; !errors.Is(err, shardreader.ErrDenied) || time.Since(start) > 6*time.Minute {
+			t.Errorf("Run returned %v after %v", err, time.Since(start))
+		}
+		if err := k.close(time.Minute); err != nil {
+			t.Error(err)
+		}
+		for shard, l := range r.leases() {
+			if l.Owner != "" {
+				t.Errorf("the lease of %s is left with %s", shard, l.Owner)
+			}
+		}
+	})
+}
+
 // Credentials expire and are renewed: what worked before is tried again.
 func TestConsumer_DeniedLaterIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -73,14 +73,20 @@ func (c *Consumer) leave() {
 	signal(c.pages)
 }
 
-// fail ends reading with an error.
+// fail ends reading with an error. The pipeline may have no room and not call Read: it
+// is told.
 func (c *Consumer) fail(err error) {
 	c.mu.Lock()
-	if c.fatal == nil && !c.leaving {
+	first := c.fatal == nil && !c.leaving
+	if first {
 		c.fatal = err
 	}
+	control := c.control
 	c.mu.Unlock()
 	c.leave()
+	if first && control != nil {
+		control.Fail(err)
+	}
 }
 
 // Commit implements [pipeline.Committer]. It returns at once: the worker writes
