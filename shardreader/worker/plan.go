@@ -52,7 +52,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 		case !l.abovePrior(s):
 			p.below = append(p.below, s)
 		case begin && start.Latest:
-			if len(l.children[s.ID]) == 0 && (parent == nil || parent.Ended()) {
+			if len(l.children[s.ID]) == 0 && !w.comesTo(l, s.ID) {
 				p.create = append(p.create, w.beginning(lease, parent, start))
 			}
 		case parent != nil:
@@ -86,6 +86,17 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 		}
 	}
 	return p
+}
+
+// comesTo tells whether a shard before this one is being read, so that its end brings
+// the reading here: another worker began with an older listing.
+func (w *Worker) comesTo(l *listing, shard string) bool {
+	for up := l.parent(shard); up != ""; up = l.parent(up) {
+		if r := w.rows[up]; r != nil && !r.Ended() {
+			return true
+		}
+	}
+	return false
 }
 
 // beginning is the lease of a shard that the reading of a stream starts with. Where

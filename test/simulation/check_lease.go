@@ -193,12 +193,9 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 			w.broken("a gap of unknown extent has its reason", "%s notes one of %v, which is listed, as its parent is", p.id, s)
 		}
 		for a := s; a != nil; a = a.parent {
-			if a.dropped {
-				for _, r := range a.records {
-					r.noted = true
-				}
-			}
+			a.gone()
 		}
+		goneBelow(s)
 	case s.trimmedAt(g.After) && w.plan.Shape.StrictTrim:
 		// The position itself is refused, and nobody can tell whether something behind it is gone.
 		w.tally.StrictGaps++
@@ -210,6 +207,25 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 			s.stopAfter = g.After
 		}
 		s.stopped = true
+	}
+}
+
+// gone: what nobody can name any more lies in a gap of unknown extent.
+func (s *shard) gone() {
+	if s.dropped {
+		for _, r := range s.records {
+			r.noted = true
+		}
+	}
+}
+
+// goneBelow: with a shard those that came after it may have gone, before anybody saw them.
+func goneBelow(s *shard) {
+	for _, c := range s.children {
+		if s.dropped && c.dropped && !c.leased {
+			c.gone()
+			goneBelow(c)
+		}
 	}
 }
 
