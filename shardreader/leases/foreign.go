@@ -7,10 +7,11 @@ import (
 
 // Foreign are the owners of leases that are no members, in order: the workers of another
 // application, dead or alive, or ours whose rows are long gone. [Moving] tells whether they live.
+// Leases that have ended do not count: KCL leaves their last owner in them for ever.
 func (s Snapshot) Foreign() []string {
 	owners := make(map[string]bool)
 	for _, l := range s.Leases {
-		if l.Owner != "" {
+		if l.Owner != "" && !l.Ended() {
 			owners[l.Owner] = true
 		}
 	}
@@ -31,6 +32,9 @@ func Moving(before, after Snapshot) []string {
 	}
 	moving := make(map[string]bool)
 	for _, l := range after.Leases {
+		if l.Ended() {
+			continue
+		}
 		if _, isForeign := slices.BinarySearch(foreign, l.Owner); !isForeign {
 			continue
 		}

@@ -49,7 +49,7 @@ func (t *Table) CreateTables(ctx context.Context) error {
 }
 
 // Check waits until both tables are active, and finds out the lease table's [Form]. The error is fatal
-// where one is missing or has another key, and where a lease cannot be read.
+// where one is missing or has another key. A lease that cannot be read is no error: [Table.Read] tells of it.
 func (t *Table) Check(ctx context.Context) error {
 	for _, s := range t.specs() {
 		if err := t.check(ctx, s); err != nil {

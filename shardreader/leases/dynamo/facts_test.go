@@ -178,9 +178,23 @@ func TestFact30_WhoIsAtWork(t *testing.T) {
 }
 
 // A row that cannot be read is told by its key and attribute. It is not passed over: its shard
-// would be begun anew.
+// would be begun anew. And it keeps nobody from the other rows.
 func TestDamagedRow(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
+	w.put(t, "leases", row("other", "worker-1", "7", "42"))
+	if err := w.Beat(t.Context(), leases.Member{Worker: "worker-1"}); err != nil {
+		t.Fatal(err)
+	}
+	told := func(want string) {
+		t.Helper()
+		s, err := w.Read(t.Context())
+		if err != nil || len(s.Leases) != 1 || s.Leases[0].Shard != "other" || len(s.Members) != 1 {
+			t.Fatalf("%s: %+v (%v)", want, s, err)
+		}
+		if len(s.Broken) != 1 || s.Broken[0].Shard != "s" || !strings.Contains(s.Broken[0].Why, want) {
+			t.Errorf("broken: %+v, want %q", s.Broken, want)
+		}
+	}
 	for name, v := range map[string]types.AttributeValue{
 		"leaseCounter": text("7"), "checkpoint": text("somewhere"), "parentShardId": text("p"), "leaseOwner": digits("1"),
 		"throughputKBps": text("fast"), "tw_from": text("yesterday"),
@@ -188,18 +202,59 @@ func TestDamagedRow(t *testing.T) {
 		r := row("s", "worker-1", "7", "42")
 		r[name] = v
 		w.put(t, "leases", r)
-		_, err := w.Read(t.Context())
-		if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "the row s: "+name) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := w.Create(t.Context(), leases.Lease{Shard: "s"}); !pipeline.IsFatal(err) {
+		told("the row s: " + name)
+		if err := w.Create(t.Context(), leases.Lease{Shard: "s"}); err == nil || pipeline.IsFatal(err) {
 			t.Errorf("a new lease in place of a damaged one: %v", err)
 		}
 	}
 	r := row("s", "worker-1", "7", "42")
 	delete(r, "checkpoint")
 	w.put(t, "leases", r)
-	if _, err := w.Read(t.Context()); !pipeline.IsFatal(err) {
-		t.Errorf("a lease without a checkpoint: %v", err)
+	told("the row s: checkpoint")
+	if err := w.Check(t.Context()); err != nil {
+		t.Errorf("nobody starts where one row is damaged: %v", err)
+	}
+}
+
+// Where the leases are of several streams, a damaged row still tells its shard.
+func TestDamagedRow_OfStreams(t *testing.T) {
+	w := open(t, dynamotest.Open(t), nil)
+	const id = "123456789012:eu-central-1$123456789012$shop$2026-01-02T03_04_05.678:1"
+	r := row(id+":shardId-1", "worker-1", "7", "somewhere")
+	r["streamName"] = text(id)
+	w.put(t, "leases", r)
+	if s, err := w.Read(t.Context()); err != nil || len(s.Broken) != 1 || s.Broken[0].Shard != "shardId-1" {
+		t.Errorf("%+v (%v)", s, err)
+	}
+}
+
+// A note that a stream was begun whose key is damaged is told, too.
+func TestDamagedRow_OfBegunStream(t *testing.T) {
+	w := open(t, dynamotest.Open(t), nil)
+	if err := w.Begin(t.Context(), "stream-1"); err != nil {
+		t.Fatal(err)
+	}
+	r := w.rowsOf(t, "state", "sk")["begun#stream-1"]
+	r["sk"] = text("begun#%zz")
+	w.put(t, "state", r)
+	s, err := w.Read(t.Context())
+	if err != nil || len(s.Begun) != 1 || len(s.Broken) != 1 || s.Broken[0].Shard != "begun#%zz" {
+		t.Errorf("%+v (%v)", s, err)
+	}
+}
+
+// KCL leaves the last owner in a lease that has ended: it is nobody who could be at work.
+func TestForeign_EndedLeases(t *testing.T) {
+	ended := leases.Lease{Shard: "a", Owner: "kcl-1", Counter: 1, Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}
+	s := leases.Snapshot{Leases: []leases.Lease{ended}}
+	moved := ended.Clone()
+	moved.Counter = 2
+	if got := s.Foreign(); len(got) > 0 {
+		t.Errorf("foreign: %v", got)
+	}
+	live := leases.Lease{Shard: "b", Owner: "kcl-1", Counter: 1}
+	before, after := leases.Snapshot{Leases: []leases.Lease{ended, live}}, leases.Snapshot{Leases: []leases.Lease{moved, live}}
+	if got := leases.Moving(before, after); len(got) > 0 {
+		t.Errorf("moving: %v", got)
 	}
 }

@@ -68,7 +68,10 @@ func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 			if name, ok := strings.CutPrefix(r.text(attrSK), begunPrefix); ok {
 				stream, err := pipeline.Unescape(name)
 				if err != nil {
-					return pipeline.Permanent(fmt.Errorf("leases/dynamo: a row of table %s says that a stream was begun, and its sort key is damaged: %w", t.o.State, err))
+					s.Broken = append(s.Broken, leases.Broken{
+						Shard: begunPrefix + name, Why: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v", t.o.State, err),
+					})
+					continue
 				}
 				s.Begun = append(s.Begun, stream)
 				continue

@@ -17,12 +17,13 @@ const (
 	maxSegments    = 8
 )
 
-// Read implements [leases.Table]. Rows are read consistently, each at its time.
+// Read implements [leases.Table]. Rows are read consistently, each at its time. One that
+// somebody damaged keeps nobody from reading the others: it is told as broken.
 func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	var s leases.Snapshot
 	var ofLeases, ofMembers error
 	var wg sync.WaitGroup
-	var rows []leases.Lease
+	var rows segment
 	wg.Go(func() { rows, ofLeases = t.leases(ctx) })
 	wg.Go(func() { ofMembers = t.members(ctx, &s) })
 	wg.Wait()
@@ -31,13 +32,14 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 			return leases.Snapshot{}, err
 		}
 	}
-	s.Leases = rows
+	s.Leases = rows.leases
+	s.Broken = append(s.Broken, rows.broken...)
 	s.Sort()
 	return s, nil
 }
 
 // leases scans the lease table, and learns its form.
-func (t *Table) leases(ctx context.Context) ([]leases.Lease, error) {
+func (t *Table) leases(ctx context.Context) (all segment, err error) {
 	t.mu.Lock()
 	n := min(max(t.rows/rowsPerSegment, 1), maxSegments)
 	t.mu.Unlock()
@@ -47,25 +49,24 @@ func (t *Table) leases(ctx context.Context) ([]leases.Lease, error) {
 		wg.Go(func() { segments[i].err = t.scan(ctx, &segments[i], i, n) })
 	}
 	wg.Wait()
-	var all []leases.Lease
-	var told signs
-	rows := 0
 	for _, s := range segments {
 		if s.err != nil {
-			return nil, s.err
+			return segment{}, s.err
 		}
-		all = append(all, s.leases...)
-		told.add(s.signs)
-		rows += s.rows
+		all.leases = append(all.leases, s.leases...)
+		all.broken = append(all.broken, s.broken...)
+		all.signs.add(s.signs)
+		all.rows += s.rows
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rows, t.seen, t.form = rows, true, told.form(t.form)
+	t.rows, t.seen, t.form = all.rows, true, all.signs.form(t.form)
 	return all, nil
 }
 
 type segment struct {
 	leases []leases.Lease
+	broken []leases.Broken
 	signs  signs
 	rows   int
 	err    error
@@ -94,7 +95,8 @@ func (t *Table) scan(ctx context.Context, s *segment, i, of int) error {
 			}
 			l, err := decode(row)
 			if err != nil {
-				return t.broken("Scan", err)
+				s.broken = append(s.broken, leases.Broken{Shard: shardOf(row), Why: err.Error()})
+				continue
 			}
 			s.leases = append(s.leases, l)
 		}

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -130,6 +131,16 @@ func decode(row Item) (leases.Lease, error) {
 		}
 	}
 	return l, r.err
+}
+
+// shardOf is the shard of a row that cannot be read, as far as it tells; else its key.
+func shardOf(row Item) string {
+	r := reader{row: row}
+	key, shard := r.text(attrKey), r.text(attrShard)
+	if id := r.text(attrStreamName); shard == "" && id != "" {
+		shard = strings.TrimPrefix(key, id+":")
+	}
+	return cmp.Or(shard, key)
 }
 
 // reader reads attributes of a row. Absent ones are zero; the first that is of another type

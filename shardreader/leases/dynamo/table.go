@@ -216,7 +216,8 @@ func once(o *dynamodb.Options) {
 // patient leaves trying again to the client.
 func patient(o *dynamodb.Options) { o.HTTPClient = awshttp.KeepBody(o.HTTPClient) }
 
-// broken is the error of a row that cannot be read.
+// broken is the error of a write that a row which cannot be read is in the way of. It is
+// transient: somebody repairs the row.
 func (t *Table) broken(op string, err error) error {
-	return pipeline.Fatal(&Error{Op: op, Table: t.o.Table, Detail: err.Error(), Hint: "repair the row, or delete it so that its shard is begun anew"})
+	return pipeline.Transient(&Error{Op: op, Table: t.o.Table, Detail: err.Error(), Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
 }
