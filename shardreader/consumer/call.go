@@ -50,7 +50,7 @@ func (c *Consumer) call(a worker.Action) {
 			}
 			return answer, err
 		}, func(answer pipeline.Answer, err error) worker.Event {
-			return worker.Read{Call: a.Call, Answer: answer, Err: err}
+			return worker.Read{Call: a.Call, Answer: answer, Err: err, At: time.Now()}
 		})
 	case worker.ReadTable:
 		begin(c, "reading the lease table", max(2*c.o.Worker.Lease, leastRead), table.Read, func(s leases.Snapshot, err error) worker.Event {

@@ -28,6 +28,9 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 	for _, s := range p.below {
 		w.tellOnce("below "+s.ID, slog.LevelError, StoppedBelow, slog.String("stream", st.arn), slog.String("child", s.ID), slog.String("start", s.First))
 	}
+	for _, s := range p.missing {
+		w.noteUnknown(st, s.ID, "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end", func() {})
+	}
 	left := 1
 	var failed error
 	one := func(err error) {
@@ -52,13 +55,10 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 		w.create(l, wanted, one)
 	}
 	for _, l := range p.unknown {
-		g := Gap{Stream: st.arn, Shard: l.Shard, UnknownExtent: true}
 		left++
-		w.note(g, w.staying, func() {
-			w.tellOnce("unknown "+l.Shard, slog.LevelError,
-				"a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost",
-				slog.String("stream", st.arn), shardAttr(l.Shard))
+		w.noteUnknown(st, l.Shard, "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost", func() {
 			if w.o.OnGap == Stop {
+				w.unbegun[l.Shard] = true
 				one(nil)
 				return
 			}
@@ -66,6 +66,19 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 		})
 	}
 	one(nil)
+}
+
+// noteUnknown notes, once, that nobody knows whether records of a shard were lost.
+func (w *Worker) noteUnknown(st *stream, shard, why string, then func()) {
+	if w.noted[shard] {
+		then()
+		return
+	}
+	w.note(Gap{Stream: st.arn, Shard: shard, UnknownExtent: true}, w.staying, func() {
+		w.noted[shard] = true
+		w.tell(slog.LevelError, why, slog.String("stream", st.arn), shardAttr(shard))
+		then()
+	})
 }
 
 // remove deletes a lease that is of no more use.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
 // assign says in the leases of another application which stream they are of: that
@@ -23,7 +24,7 @@ func (w *Worker) assign(s *source, i int, done func(error)) {
 				rows = append(rows, r)
 			}
 		}
-		w.assignTo(st, rows, func(err error) {
+		w.assignTo(st, l, rows, func(err error) {
 			if err != nil {
 				done(err)
 				return
@@ -45,7 +46,7 @@ func (w *Worker) assign(s *source, i int, done func(error)) {
 }
 
 // assignTo writes the stream of leases, once it is durable that the stream was begun.
-func (w *Worker) assignTo(st *stream, rows []*row, done func(error)) {
+func (w *Worker) assignTo(st *stream, l *listing, rows []*row, done func(error)) {
 	if len(rows) == 0 {
 		done(nil)
 		return
@@ -59,6 +60,9 @@ func (w *Worker) assignTo(st *stream, rows []*row, done func(error)) {
 		for _, r := range rows {
 			next := r.Clone()
 			next.Stream = st.arn
+			if r.Checkpoint.Kind == leases.TrimHorizon && l != nil {
+				next.First = l.first(r.Shard) // what is dropped before it is read is known then
+			}
 			w.swap(r, next, nil, func(e error) {
 				w.refused(r, e)
 				err = cmp.Or(err, e)

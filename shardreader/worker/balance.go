@@ -65,7 +65,7 @@ func (w *Worker) ask(live []string, owned map[string][]*row, share, mine int) {
 			if r.Wanted == w.o.Worker {
 				asked++
 			}
-			if w.pinnedHere(r) && r.Wanted == "" {
+			if w.pinnedHere(r) && r.Wanted == "" && w.peers[id] != nil && w.peers[id].Name != r.Pinned {
 				w.askFor(r)
 			}
 		}

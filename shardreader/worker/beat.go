@@ -17,7 +17,7 @@ func (w *Worker) sendBeat() {
 		w.beating = false
 		if e.Err != nil {
 			w.tellOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
-			w.after(w.jitter(w.o.Lease/8), w.sendBeat)
+			w.after(w.jitter(w.o.Lease/24), w.sendBeat)
 			return
 		}
 		delete(w.told, "beat")

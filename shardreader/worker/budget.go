@@ -2,6 +2,7 @@ package worker
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type budget struct {
 	at      time.Duration
 	begun   bool
 	waiting bool
+	rescued time.Duration // when shards in danger were last looked for
 	passed  time.Duration // when a call was last made for which nothing was left; 0: never
 
 	// This worker's part, in calls a second, as it was lately: counting leases costs
@@ -84,8 +86,33 @@ func (w *Worker) mayCall(p *part) bool {
 	return false
 }
 
+// endangered tells whether the records that a shard reads now are so old that others may
+// soon be dropped. Where nobody knows how old they are, it is for how long it has been behind.
 func (w *Worker) endangered(p *part) bool {
-	return p.behindFrom > 0 && w.now-p.behindFrom > w.o.Retention/4
+	if p.behindFrom == 0 {
+		return false
+	}
+	late := w.now - p.behindFrom
+	if p.lagKnown {
+		late = p.lag + w.now - p.lastRecord
+	}
+	return late > w.o.Retention/4
+}
+
+// rescue puts the first shard that is in danger before all others that wait, while the
+// budget allows no call. It is false where there is none; it looks once a second.
+func (w *Worker) rescue() bool {
+	if w.now-w.budget.rescued < time.Second {
+		return false
+	}
+	w.budget.rescued = w.now
+	for i, p := range w.ready {
+		if w.readable(p) && w.endangered(p) {
+			w.ready = slices.Insert(slices.Delete(w.ready, i, i+1), 0, p)
+			return true
+		}
+	}
+	return false
 }
 
 // called counts a call.

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"time"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -66,6 +68,7 @@ type (
 		Call
 		Answer pipeline.Answer
 		Err    error
+		At     time.Time // when it came, by a clock that dates records: says how far behind the shard is. Zero: not known
 	}
 
 	// Seen answers ReadTable.

@@ -253,6 +253,34 @@ func (w *Worker) ancestors(l *listing) map[string]bool {
 	return above
 }
 
+// aged are the shards that have a descendant whose lease moved on from its start, or
+// never had to wait for them: what is above such a one was read, or not asked for.
+func (w *Worker) aged(l *listing) map[string]bool {
+	aged := make(map[string]bool)
+	var up func(shard string)
+	up = func(shard string) {
+		for shard != "" && !aged[shard] {
+			aged[shard] = true
+			if r := w.rows[shard]; r != nil {
+				for _, parent := range r.Parents {
+					up(parent)
+				}
+			}
+			shard = l.parent(shard)
+		}
+	}
+	for _, r := range w.order {
+		if r.Checkpoint.Kind == leases.TrimHorizon {
+			continue
+		}
+		for _, parent := range r.Parents {
+			up(parent)
+		}
+		up(l.parent(r.Shard))
+	}
+	return aged
+}
+
 // descendantPast tells whether the lease of a descendant of a shard has moved past
 // its start, which happens only when the shard itself was read to its end.
 func (w *Worker) descendantPast(shard string) bool {

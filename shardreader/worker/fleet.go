@@ -209,6 +209,7 @@ func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 // know adds a lease.
 func (w *Worker) know(l leases.Lease) *row {
 	r := &row{Lease: l, still: w.now}
+	delete(w.unbegun, l.Shard)
 	w.rows[l.Shard] = r
 	i, _ := slices.BinarySearchFunc(w.order, l.Shard, func(r *row, shard string) int { return strings.Compare(r.Shard, shard) })
 	w.order = slices.Insert(w.order, i, r)

@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"errors"
 	"log/slog"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -11,6 +13,7 @@ import (
 const (
 	StoppedAtGap    = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
 	StoppedGone     = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
+	StoppedUnbegun  = "its parent is gone and was never read to its end, and nobody knows whether records were lost (on_gap: stop)"
 	StoppedBelow    = "a child shard starts at a sequence number that is not above its parent's last: newer records would pass for older ones, so the child is not read"
 	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
@@ -60,6 +63,23 @@ func (w *Worker) vanished(p *part) {
 		w.endsHere(p) // whoever read its descendants had read it
 		return
 	}
+	p.noting = true
+	w.list(p.row.Stream, func() bool { return w.current(p) }, func(l *listing, err error) {
+		switch {
+		case !w.current(p):
+		case err != nil && !errors.Is(err, shardreader.ErrNotFound), err == nil && l.has(p.row.Shard):
+			// It is listed, or nobody can tell: it may be found again.
+			p.noting, p.notFound = false, 0
+			w.wantIn(p, w.backoff(p.attempt, maxRetry, 0))
+			p.attempt++
+		default:
+			w.gone(p)
+		}
+	})
+}
+
+// gone notes that a shard is listed no more of which not all was read.
+func (w *Worker) gone(p *part) {
 	g := w.gapOf(p)
 	g.Whole, g.UnknownExtent = true, true
 	w.noteGap(p, g, func() {

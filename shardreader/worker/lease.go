@@ -240,7 +240,7 @@ func (w *Worker) free(r *row) bool {
 func (w *Worker) foreigners() {
 	w.foreign = false
 	for _, r := range w.order {
-		if r.Owner == "" || w.mine(r) || w.peers[r.Owner] != nil || w.left[r.Owner] || w.now-r.still > w.o.Takeover {
+		if r.Owner == "" || r.Ended() || w.mine(r) || w.peers[r.Owner] != nil || w.left[r.Owner] || w.now-r.still > w.o.Takeover {
 			continue
 		}
 		w.foreign = true

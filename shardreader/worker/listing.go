@@ -34,6 +34,14 @@ func (l *listing) parent(shard string) string {
 	return ""
 }
 
+// first is the sequence number that a shard is listed to start with; "" where it is not listed.
+func (l *listing) first(shard string) string {
+	if i, ok := l.byID[shard]; ok {
+		return l.shards[i].First
+	}
+	return ""
+}
+
 // markAncestors marks the shards above a shard.
 func (l *listing) markAncestors(shard string, above map[string]bool) {
 	for shard = l.parent(shard); shard != "" && !above[shard]; shard = l.parent(shard) {

@@ -3,6 +3,7 @@ package worker
 import (
 	"log/slog"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -134,14 +135,16 @@ func (w *Worker) deliver(p *part, page *pipeline.Page, end bool) {
 	page.Partition = p.name
 	page.End = end
 	page.Position = pipeline.Position(p.pos.String())
-	if page.Position == p.lastPos {
-		page.Position += "+" // of a page whose records have no sequence number
+	if p.pos == p.lastPos { // of a page whose records have no sequence number
+		p.repeated++
+		page.Position += pipeline.Position("+" + strconv.Itoa(p.repeated))
+	} else {
+		p.lastPos, p.repeated = p.pos, 0
 	}
 	if end {
 		page.Position = endPosition
 		p.ended = true
 	}
-	p.lastPos = page.Position
 	records := int64(len(page.Changes) + len(page.Errors))
 	oldest := int64(0)
 	if len(page.Changes) > 0 && !page.Changes[0].Time.IsZero() {

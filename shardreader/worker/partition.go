@@ -39,11 +39,12 @@ type part struct {
 	started  bool   // a record was read that was not passed over for its age
 
 	// What the pipeline has.
-	marks   []mark // delivered and not acknowledged
-	lastPos pipeline.Position
-	sizes   []int64 // bytes of the last of these pages, which were not taken yet
-	pending int64   // records of marks
-	ended   bool    // the last page is delivered
+	marks    []mark            // delivered and not acknowledged
+	lastPos  leases.Checkpoint // of the page delivered last
+	repeated int               // pages since that have the same
+	sizes    []int64           // bytes of the last of these pages, which were not taken yet
+	pending  int64             // records of marks
+	ended    bool              // the last page is delivered
 
 	// What is durable.
 	acked     leases.Checkpoint
@@ -61,6 +62,8 @@ type part struct {
 	measuredAt time.Duration
 	load       float64
 	lastRecord time.Duration
+	lag        time.Duration // how old the last record was when it was read
+	lagKnown   bool
 	behindFrom time.Duration // since when it is behind; 0 while it is not
 }
 

@@ -12,6 +12,7 @@ type plan struct {
 	create  []leases.Lease      // missing, and nothing lost
 	below   []shardreader.Shard // missing, and not above their parents: versions cannot be trusted
 	unknown []leases.Lease      // missing, and nobody knows whether something before them was lost
+	missing []shardreader.Shard // without a lease above leases that were not begun: nobody knows whether they were read to their ends
 	remove  []*row              // ended, and of no more use
 	drained bool                // every shard of the stream was read to its end, and no more will come
 }
@@ -36,8 +37,15 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 			l.markAncestors(id, above)
 		}
 	}
+	aged := w.aged(l)
 	for _, s := range l.shards {
-		if w.rows[s.ID] != nil || above[s.ID] {
+		switch {
+		case w.rows[s.ID] != nil:
+			continue
+		case above[s.ID]:
+			if !begin && !aged[s.ID] {
+				p.missing = append(p.missing, s)
+			}
 			continue
 		}
 		lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
@@ -48,23 +56,24 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 		switch {
 		case begin && start.Sequences[s.ID] != "":
 			lease.First = start.Sequences[s.ID] // where it is asked for, and what is gone of it is a gap
+			lease.Checkpoint.Kind = leases.AtTime
 			p.create = append(p.create, lease)
 		case !l.abovePrior(s):
 			p.below = append(p.below, s)
-		case begin && start.Latest:
-			if len(l.children[s.ID]) == 0 && !w.comesTo(l, s.ID) {
-				p.create = append(p.create, w.beginning(lease, parent, start))
-			}
 		case parent != nil:
 			if parent.Ended() {
 				p.create = append(p.create, inherited(lease, parent))
 			} // else its owner makes it
+		case begin && start.Latest:
+			if len(l.children[s.ID]) == 0 && !w.below(l, s.ID) {
+				p.create = append(p.create, w.beginning(lease, start))
+			}
 		case s.Parent != "" && l.has(s.Parent):
 			if above[s.Parent] {
 				p.create = append(p.create, lease) // the parent is done and its lease removed: a child that came late
 			} // else the parent comes first
 		case begin && (s.Parent == "" || !start.following):
-			p.create = append(p.create, w.beginning(lease, nil, start))
+			p.create = append(p.create, w.beginning(lease, start))
 		case s.Parent == "":
 			p.create = append(p.create, lease)
 		default:
@@ -81,18 +90,17 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 			continue
 		}
 		p.drained = p.drained && r.Ended()
-		if r.Ended() && r.Owner == "" && !r.busy && w.now-r.still > keepEnded*w.o.Lease && w.useless(r, l, above) {
+		if r.Ended() && (r.Owner == "" || w.peers[r.Owner] == nil) && !r.busy && w.now-r.still > keepEnded*w.o.Lease && w.useless(r, l, above) {
 			p.remove = append(p.remove, r)
 		}
 	}
 	return p
 }
 
-// comesTo tells whether a shard before this one is being read, so that its end brings
-// the reading here: another worker began with an older listing.
-func (w *Worker) comesTo(l *listing, shard string) bool {
-	for up := l.parent(shard); up != ""; up = l.parent(up) {
-		if r := w.rows[up]; r != nil && !r.Ended() {
+// below tells whether a shard above that one has a lease, so that the lineage comes to it.
+func (w *Worker) below(l *listing, shard string) bool {
+	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
+		if w.rows[shard] != nil {
 			return true
 		}
 	}
@@ -101,10 +109,7 @@ func (w *Worker) comesTo(l *listing, shard string) bool {
 
 // beginning is the lease of a shard that the reading of a stream starts with. Where
 // its oldest records were dropped before that, nothing of ours is lost.
-func (w *Worker) beginning(l leases.Lease, parent *row, start Start) leases.Lease {
-	if parent != nil {
-		return inherited(l, parent)
-	}
+func (w *Worker) beginning(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
 		return l

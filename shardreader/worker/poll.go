@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -58,6 +59,9 @@ func (w *Worker) dispatch() {
 			return // the next page that is taken, or call that is answered, makes room
 		}
 		if p.iterator != "" && !w.mayCall(p) {
+			if w.rescue() {
+				continue
+			}
 			return
 		}
 		p.queued = false
@@ -132,6 +136,7 @@ func (w *Worker) read(p *part) {
 		}
 		p.attempt, p.notFound, p.opened, p.answered = 0, 0, true, w.now
 		delete(w.told, "read "+p.name)
+		w.dated(p, e)
 		w.arrived(p, e.Answer)
 	}), shardreader.RecordsQuery{Iterator: p.iterator, StreamARN: p.row.Stream, Shard: p.row.Shard}})
 }
@@ -150,6 +155,19 @@ func (w *Worker) callEnded(p *part) {
 	w.reading--
 	if !w.current(p) {
 		w.tryOpen(p.row)
+	}
+}
+
+// dated notes how old the newest record of an answer is.
+func (w *Worker) dated(p *part, e Read) {
+	if e.Answer.Page == nil || e.At.IsZero() {
+		return
+	}
+	for _, c := range slices.Backward(e.Answer.Page.Changes) {
+		if !c.Time.IsZero() {
+			p.lag, p.lagKnown = max(0, e.At.Sub(c.Time)), true
+			return
+		}
 	}
 }
 

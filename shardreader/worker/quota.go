@@ -17,12 +17,13 @@ const staleToken = 200 * time.Millisecond
 // as long as a call may take: so there is one call in that time, whoever makes it,
 // and no clock is compared with another.
 type quota struct {
-	queue []describing
-	seen  int64         // the count, as it was last seen; -1 before
-	since time.Duration // since when it stands still, as far as this worker knows
-	busy  bool          // a reservation or a call is under way
-	timer bool
-	tries int
+	queue   []describing
+	seen    int64         // the count, as it was last seen; -1 before
+	since   time.Duration // since when it stands still, as far as this worker knows
+	busy    bool          // a reservation or a call is under way
+	timer   bool
+	fastest time.Duration // that a reservation ever was
+	tries   int
 }
 
 // describing is a call that waits.
@@ -56,6 +57,10 @@ func (w *Worker) pumpDescribe() {
 	w.do(Reserve{on(w, func(e Reserved) {
 		q.busy = false
 		q.since = w.now
+		took := w.now - sent
+		if e.Err == nil && (q.fastest == 0 || took < q.fastest) {
+			q.fastest = max(took, 1)
+		}
 		switch {
 		case e.Err != nil:
 			w.tellOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it", errAttr(e.Err))
@@ -64,7 +69,10 @@ func (w *Worker) pumpDescribe() {
 			w.pumpIn(w.backoff(q.tries, maxRetry, after))
 			q.tries++
 			return
-		case e.OK && w.now-sent <= staleToken && len(q.queue) > 0:
+		case e.OK && took <= max(staleToken, 2*q.fastest) && len(q.queue) > 0:
+			if took > staleToken {
+				w.tellOnce("slow quota", slog.LevelWarn, "taking the right to a DescribeStream call takes long: shards are found slowly", slog.Duration("took", took))
+			}
 			q.seen, q.tries = e.Count, 0
 			w.callDescribe()
 			return

@@ -32,6 +32,12 @@ func (w *Worker) member() leases.Member {
 			behind = append(behind, p)
 		}
 	}
+	for shard := range w.unbegun {
+		if m.Stopped == nil {
+			m.Stopped = make(map[string]string)
+		}
+		m.Stopped[shard] = StoppedUnbegun
+	}
 	slices.SortStableFunc(behind, func(a, b *part) int { return cmp.Compare(a.time, b.time) })
 	for _, p := range behind[:min(len(behind), mostBehind)] {
 		if m.Behind == nil {
@@ -83,6 +89,8 @@ type Status struct {
 	SeenAt     time.Duration
 	Live       int         // workers that take leases
 	Active     int         // leases that somebody should read now
+	Orphans    int         // of them, those that nobody owns, or somebody who is gone
+	Synced     bool        // the streams were listed, by this worker, or another one leads that did
 	Partitions []Partition // by shard
 }
 
@@ -92,9 +100,13 @@ func (w *Worker) Reads(partition string) bool { return w.parts[partition] != nil
 // Status is that of now, which is the worker's own clock. It changes nothing.
 func (w *Worker) Status() Status {
 	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live())}
+	s.Synced = w.listed || w.seenOnce && !w.leads() && len(w.order) > 0
 	for _, r := range w.order {
 		if w.active(r) {
 			s.Active++
+			if r.Owner == "" || !w.alive(r.Owner) {
+				s.Orphans++
+			}
 		}
 		p := r.part
 		if p == nil {

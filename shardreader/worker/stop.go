@@ -61,8 +61,10 @@ func (w *Worker) checkStopped() {
 			wrote = max(wrote, r.wrote)
 		}
 		if w.sent < wrote || w.sent < w.leftAt || len(w.creating) > 0 {
-			w.lookOnce() // whether a write happened of which no answer came
-			return
+			if w.now-max(wrote, w.leftAt) < 2*w.o.Lease {
+				w.lookOnce() // whether a write happened of which no answer came
+				return
+			} // nobody can tell, as the table cannot be read
 		}
 		w.stopped = true
 		w.do(Leave{on(w, func(Done) { w.do(Stopped{}) }), w.o.Worker})

@@ -35,16 +35,18 @@ func (w *Worker) sync() {
 		return
 	}
 	w.syncing, w.synced = true, true
-	next := w.o.SyncEvery
+	next, failed := w.o.SyncEvery, false
 	var one func(i int)
 	one = func(i int) {
 		if i == len(w.sources) {
 			w.syncing = false
+			w.listed = w.listed || !failed
 			w.syncIn(next)
 			return
 		}
 		w.syncSource(w.sources[i], func(err error) {
 			if err != nil {
+				failed = true
 				w.tellOnce("sync", slog.LevelWarn, "a stream cannot be listed and is tried again", errAttr(err))
 				after, _ := pipeline.Retryable(err)
 				next = min(next, max(2*time.Second, after))

@@ -66,10 +66,13 @@ type Worker struct {
 	// The stream.
 	quota        quota
 	sources      []*source
+	noted        map[string]bool    // shards of which nobody knows whether records were lost: that is durable
+	unbegun      map[string]bool    // of them, those that are not read for that
 	begunStreams map[string]bool    // of which the first leases were made
 	lists        map[string]*lister // by stream
 	syncing      bool
 	syncNo       int
+	listed       bool // a sync went through, since this worker began
 	synced       bool // since this worker leads
 	childless    int  // leases that ended without children, when it last looked
 	told         map[string]bool
@@ -109,6 +112,8 @@ func New(o Options) (*Worker, error) {
 		peers: make(map[string]*peer),
 		left:  make(map[string]bool),
 
+		noted:        make(map[string]bool),
+		unbegun:      make(map[string]bool),
 		begunStreams: make(map[string]bool),
 		creating:     make(map[string]bool),
 		rows:         make(map[string]*row),

@@ -27,6 +27,7 @@ type world struct {
 	table   *leasestest.Table
 	workers []*node
 	gaps    []worker.Gap
+	slow    time.Duration        // how long Reserve takes
 	lose    func(op string) bool // whether the answer of the table is lost. Default: never
 	read    map[string][]string  // by shard: sequence numbers that were acknowledged, in order
 	story   strings.Builder
@@ -161,7 +162,7 @@ func (n *node) act(a worker.Action) {
 		n.send(worker.Positioned{Call: a.Call, Iterator: it, Err: err})
 	case worker.GetRecords:
 		got, err := n.api.GetRecords(ctx, a.Query)
-		n.send(worker.Read{Call: a.Call, Answer: got, Err: err})
+		n.send(worker.Read{Call: a.Call, Answer: got, Err: err, At: time.Now()})
 	case worker.ReadTable:
 		s, err := n.table.Read(ctx)
 		n.send(worker.Seen{Call: a.Call, Snapshot: s, Err: n.lost(err)})
@@ -182,6 +183,7 @@ func (n *node) act(a worker.Action) {
 	case worker.Begin:
 		n.done(a.Call, n.table.Begin(ctx, a.Stream))
 	case worker.Reserve:
+		time.Sleep(n.slow)
 		count, ok, err := n.table.Reserve(ctx, a.Quota, a.Seen)
 		n.send(worker.Reserved{Call: a.Call, Count: count, OK: ok, Err: err})
 	case worker.NoteGap:
