@@ -28,6 +28,7 @@ type consuming struct {
 	mu      sync.Mutex
 	stopped []worker.Partition // shards that are read no further, as they were last seen
 	given   int64              // deliveries given up to other readers before the stop began
+	failed  bool               // reading ended with an error before anybody asked for a stop
 }
 
 // run reads until it is to stop, and stops.
@@ -74,11 +75,35 @@ func (c *consuming) read(ctx context.Context) error {
 		case <-watching.Done():
 		}
 	})
-	err := c.pipeline.Run(context.WithoutCancel(ctx), c.source, c.source)
+	err := c.pipeline.Run(context.WithoutCancel(ctx), stopsWithSource{c.source, c.readFailed}, c.source)
+	c.stop.begin() // whatever ended the run: from here on the stop has its time, and no more
 	err = errors.Join(err, c.source.Close(c.stop.hard))
 	end()
 	beside.Wait()
 	return err
+}
+
+// stopsWithSource tells when reading ends with an error. Nobody asks for a stop then, and
+// what is left to do, at sinks and leases that may not answer, must not take for ever.
+type stopsWithSource struct {
+	*consumer.Consumer
+	failed func()
+}
+
+func (s stopsWithSource) Read(ctx context.Context) (*pipeline.Page, error) {
+	page, err := s.Consumer.Read(ctx)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.failed()
+	}
+	return page, err
+}
+
+// readFailed begins the stop of a consumer that cannot go on.
+func (c *consuming) readFailed() {
+	c.mu.Lock()
+	c.failed = c.failed || c.stop.soft.Err() == nil
+	c.mu.Unlock()
+	c.stop.begin()
 }
 
 // serve starts the health endpoint; nil where there is to be none.
@@ -157,10 +182,12 @@ func (o *consumeOptions) print(s streams, cfg *config.Config, sum summary) error
 // verdict is the command's error, with the exit code that tells what happened.
 func (c *consuming) verdict(sum summary, err error) error {
 	c.mu.Lock()
-	stopped, given := c.stopped, revoked(sum.Ledger)-c.given
+	stopped, given, failed := c.stopped, revoked(sum.Ledger)-c.given, c.failed
 	c.mu.Unlock()
 	hard := context.Cause(c.stop.hard)
 	switch {
+	case failed && err != nil: // however long the stop took: the same command would not go on
+		return err
 	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
 		return &exitError{exitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err)}
 	case err != nil:

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// denied is a lease table that cannot be read any more, nor written.
+type denied struct{ leases.Table }
+
+var errDenied = errors.New("AccessDeniedException: check the credentials")
+
+func (denied) Read(context.Context) (leases.Snapshot, error) {
+	return leases.Snapshot{}, pipeline.Fatal(errDenied)
+}
+func (denied) Leave(context.Context, string) error { return pipeline.Transient(errDenied) }
+
+// A consumer that cannot go on ends within the time of a stop, though nobody asked for one: with its
+// error, and as a failure, as the same command would not go on.
+func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
+	api, file := onStream(t)
+	put(t, api.Table("shop"), 1, "paid")
+	cfg, err := loadConfig(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "out")
+	o := &consumeOptions{target: target{local: dir}, health: "off", stopTimeout: time.Second}
+	st, err := o.openLocal(cfg, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = st.Close() }()
+	p, err := sinks.Assemble(t.Context(), cfg, st, sinks.Live(), sinks.WithStopTimeout(o.stopTimeout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := leasesfile.Open(filepath.Join(dir, "leases.json"), cfg.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = table.Close() }()
+	var said bytes.Buffer
+	log := &syncWriter{w: &said}
+	source, err := consumer.New(consumer.Options{API: api, Table: denied{table}, Gaps: table, Worker: o.workerOptions(cfg), Logger: o.logger(log)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := newStopper(t.Context(), o.stopTimeout)
+	defer stop.close()
+	c := &consuming{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: st}
+	ended := make(chan error, 1)
+	go func() { ended <- c.run(t.Context(), streams{strings.NewReader(""), io.Discard, log}) }()
+	select {
+	case err = <-ended:
+	case <-time.After(20 * time.Second): // far beyond the time of a stop
+		t.Fatalf("it does not end:\n%s", said.String())
+	}
+	if !errors.Is(err, errDenied) {
+		t.Errorf("it ends with %v", err)
+	}
+	if code, ok := errors.AsType[*exitError](err); ok {
+		t.Errorf("exit code %d, want that of a failure", code.code)
+	}
+}
