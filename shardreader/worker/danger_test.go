@@ -115,3 +115,36 @@ func TestQuota_SlowTable(t *testing.T) {
 		wo.readAll(st.Shards()[0], want...)
 	})
 }
+
+// A row that somebody damaged stops its shard and those after it, and nothing else.
+func TestLease_BrokenRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		kids := st.Split(st.Shards()[0], 2)
+		a := wo.start("a", worker.Options{})
+		wo.run(10 * time.Second)
+		hidden := wo.leases()[kids[0]]
+		wo.broken = kids[0]
+		late := st.Put(kids[0], put(2)...)
+		after := st.Split(kids[0], 1)[0]
+		st.Put(after, put(2)...)
+		want := st.Put(kids[1], put(2)...)
+		wo.run(12 * time.Minute)
+		wo.readAll(kids[0])
+		wo.readAll(after)
+		wo.readAll(kids[1], want...)
+		if a.w.Status().Member.Stopped[kids[0]] != worker.StoppedBroken || len(wo.gaps) > 0 {
+			t.Errorf("stopped %v, gaps %+v", a.w.Status().Member.Stopped, wo.gaps)
+		}
+		if l := wo.leases()[kids[0]]; l.Counter != hidden.Counter {
+			t.Errorf("the row was written: %+v", l)
+		}
+		wo.broken = ""
+		wo.run(time.Minute)
+		wo.readAll(kids[0], late...)
+		if len(wo.read[after]) != 2 {
+			t.Errorf("what comes after it was not read: %v", wo.read)
+		}
+	})
+}

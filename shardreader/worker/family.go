@@ -250,6 +250,11 @@ func (w *Worker) ancestors(l *listing) map[string]bool {
 			up(l.parent(r.Shard))
 		}
 	}
+	for shard := range w.broken {
+		if l != nil {
+			up(l.parent(shard))
+		}
+	}
 	return above
 }
 
@@ -277,6 +282,9 @@ func (w *Worker) aged(l *listing) map[string]bool {
 			up(parent)
 		}
 		up(l.parent(r.Shard))
+	}
+	for shard := range w.broken {
+		up(l.parent(shard))
 	}
 	return aged
 }

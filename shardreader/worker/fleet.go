@@ -116,6 +116,7 @@ func (w *Worker) lookEvery() time.Duration {
 func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 	w.sent, w.seenOnce = sent, true
 	w.seePeers(s.Members)
+	w.seeBroken(s.Broken)
 	for _, stream := range s.Begun {
 		w.begunStreams[stream] = true
 	}
@@ -204,6 +205,23 @@ func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 			w.learn(r, l, sent)
 		}
 	}
+}
+
+// seeBroken takes in which rows nobody can read: their shards are somebody's to repair,
+// and nobody reads them, nor what comes after them, until then.
+func (w *Worker) seeBroken(rows []leases.Broken) {
+	broken := make(map[string]bool, len(rows))
+	for _, b := range rows {
+		broken[b.Shard] = true
+		w.tellOnce("broken "+b.Shard, slog.LevelError, "a row of the lease table cannot be read: its shard and those after it wait until it is repaired",
+			shardAttr(b.Shard), slog.String("why", b.Why))
+	}
+	for shard := range w.broken {
+		if !broken[shard] {
+			delete(w.told, "broken "+shard)
+		}
+	}
+	w.broken = broken
 }
 
 // know adds a lease.

@@ -201,7 +201,7 @@ var (
 // says so, or it was removed, which is done only then.
 func (w *Worker) parentsDone(r *row) bool {
 	for _, id := range r.Parents {
-		if p := w.rows[id]; p != nil && !p.Ended() {
+		if p := w.rows[id]; p != nil && !p.Ended() || w.broken[id] {
 			return false
 		}
 	}

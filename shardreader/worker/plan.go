@@ -40,7 +40,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	aged := w.aged(l)
 	for _, s := range l.shards {
 		switch {
-		case w.rows[s.ID] != nil:
+		case w.rows[s.ID] != nil, w.broken[s.ID], w.broken[s.Parent]:
 			continue
 		case above[s.ID]:
 			if !begin && !aged[s.ID] {
@@ -83,6 +83,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	p.drained = l.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0 && len(p.below) == 0
 	for _, s := range l.shards {
 		r := w.rows[s.ID]
+		p.drained = p.drained && !w.broken[s.ID]
 		p.drained = p.drained && (above[s.ID] || r != nil && r.Ended())
 	}
 	for _, r := range w.order {

@@ -32,6 +32,12 @@ func (w *Worker) member() leases.Member {
 			behind = append(behind, p)
 		}
 	}
+	for shard := range w.broken {
+		if m.Stopped == nil {
+			m.Stopped = make(map[string]string)
+		}
+		m.Stopped[shard] = StoppedBroken
+	}
 	for shard := range w.unbegun {
 		if m.Stopped == nil {
 			m.Stopped = make(map[string]string)

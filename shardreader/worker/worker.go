@@ -66,6 +66,7 @@ type Worker struct {
 	// The stream.
 	quota        quota
 	sources      []*source
+	broken       map[string]bool    // shards whose rows cannot be read
 	noted        map[string]bool    // shards of which nobody knows whether records were lost: that is durable
 	unbegun      map[string]bool    // of them, those that are not read for that
 	begunStreams map[string]bool    // of which the first leases were made

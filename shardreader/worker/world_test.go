@@ -27,6 +27,7 @@ type world struct {
 	table   *leasestest.Table
 	workers []*node
 	gaps    []worker.Gap
+	broken  string               // shard whose row cannot be read
 	slow    time.Duration        // how long Reserve takes
 	lose    func(op string) bool // whether the answer of the table is lost. Default: never
 	read    map[string][]string  // by shard: sequence numbers that were acknowledged, in order
@@ -165,6 +166,13 @@ func (n *node) act(a worker.Action) {
 		n.send(worker.Read{Call: a.Call, Answer: got, Err: err, At: time.Now()})
 	case worker.ReadTable:
 		s, err := n.table.Read(ctx)
+		s.Leases = slices.DeleteFunc(s.Leases, func(l leases.Lease) bool {
+			if l.Shard != n.broken {
+				return false
+			}
+			s.Broken = append(s.Broken, leases.Broken{Shard: l.Shard, Why: "checkpoint is not a number"})
+			return true
+		})
 		n.send(worker.Seen{Call: a.Call, Snapshot: s, Err: n.lost(err)})
 	case worker.Create:
 		n.done(a.Call, n.answer(name, n.table.Create(ctx, a.Lease)))
