@@ -272,7 +272,7 @@ func TestBounds_RevokedPartitionHasNoShare(t *testing.T) {
 		if shares := len(p.run.bounds.shares); shares != 2 {
 			t.Errorf("%d shares of 2 partitions", shares)
 		}
-		src.control.Revoke("p", errTaken)
+		src.control.Revoke(errTaken, "p")
 		if shares := len(p.run.bounds.shares); shares != 1 {
 			t.Errorf("%d shares after one was revoked", shares)
 		}

@@ -17,14 +17,15 @@ type partition struct {
 	cancel  context.CancelCauseFunc
 	revoked bool // set with Pipeline.mu and all schedulers' locks held, so that each of them guards it
 
+	open       int         // pages read and not finished
 	waiting    []*inflight // prepared, in order, behind one whose letters are not durable
 	wm         Watermark
 	pos        Position // to commit
 	dirty      bool     // pos is not committed
 	committing bool     // a committer is at work
 	broken     bool     // nothing behind the page that broke is delivered
-	ended      bool
-	drain      bool // nothing of it waits for a batch to fill
+	ended      bool     // nothing more comes of it
+	drain      bool     // nothing of it waits for a batch to fill
 }
 
 // advance takes over a new watermark. Pipeline.mu is held.
@@ -92,14 +93,13 @@ func (r *run) callCommit(partition string, pos Position) (err error) {
 	return r.committer.Commit(ctx, partition, pos)
 }
 
-// forget drops a partition that has ended and is finished. Pipeline.mu is held. The
-// name of one that was revoked stays.
+// forget drops a partition that has ended and is finished. Pipeline.mu is held. One that
+// was revoked holds no share of the bounds before that.
 func (r *run) forget(part *partition) {
 	if part.revoked {
 		r.bounds.forget(part.name)
-		return
 	}
-	if part.ended && part.wm.Open() == 0 && len(part.waiting) == 0 && !part.dirty && !part.committing && r.parts[part.name] == part {
+	if part.ended && part.open == 0 && part.wm.Open() == 0 && !part.dirty && !part.committing && r.parts[part.name] == part {
 		part.cancel(nil)
 		delete(r.parts, part.name)
 		r.bounds.forget(part.name)

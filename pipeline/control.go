@@ -5,19 +5,26 @@ package pipeline
 // was read yet; when the run has ended they do nothing. They may not be called by
 // [Pauser.Pause] or [Controlled.Control].
 type Control interface {
-	// Drain asks that what was read of a partition, and what comes of it from now
+	// Drain asks that what was read of partitions, and what comes of them from now
 	// on, is written without waiting for batches to fill, because something waits
 	// for it.
-	Drain(partition string)
+	Drain(partitions ...string)
 
-	// Revoke takes a partition away from the run, because someone else reads it now. What
-	// is queued of it is given up and counted as [Revoked]; Writes under way that
+	// Revoke takes partitions away from the run, because someone else reads them now. What
+	// is queued of them is given up and counted as [Revoked]; Writes under way that
 	// hold some of it have their context cancelled with cause, and what they hold
-	// of other partitions is tried again at once. Nothing of it is committed any
+	// of other partitions is tried again at once. Nothing of them is committed any
 	// more (a Commit that is under way may finish), and pages that were not given to
 	// a sink yet, also those that come later, are given up and counted nowhere. The
 	// name of a revoked partition is not used again in that run.
-	Revoke(partition string, cause error)
+	//
+	// It looks at all that is queued, once for all partitions of a call.
+	Revoke(cause error, partitions ...string)
+
+	// Forget says that Read has returned all that comes of partitions, revoked ones too, and
+	// was called again since. When what was read of one is finished and committed, the run
+	// keeps nothing of it, as behind a page with End.
+	Forget(partitions ...string)
 
 	// Fail is as if Read had returned err, also while the run has no room for more and
 	// does not call Read.

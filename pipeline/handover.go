@@ -38,7 +38,7 @@ func (r *run) place(in *inflight, now time.Time) {
 	}
 	mark, ok := part.wm.Begin(in.page.Position, pending)
 	in.mark = mark
-	part.ended = in.page.End
+	part.ended = part.ended || in.page.End
 	if ok {
 		r.advance(part, in.page.Position)
 	}
@@ -86,6 +86,7 @@ func (r *run) unpin(in *inflight) {
 
 func (r *run) finished(in *inflight) {
 	r.open--
+	in.part.open--
 	in.span.End()
 	r.forget(in.part)
 }

@@ -13,28 +13,39 @@ var _ Control = (*run)(nil)
 func (r *run) Fail(err error) { r.sourceFailed(err) }
 
 // Drain implements [Control].
-func (r *run) Drain(partition string) {
+func (r *run) Drain(partitions ...string) {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
-	part := r.part(partition)
-	if part.drain {
-		return
+	for _, name := range partitions {
+		r.part(name).drain = true
 	}
-	part.drain = true
 	for _, s := range r.scheds {
-		s.drain(part)
+		s.drain()
 	}
 }
 
-// drain makes what is ready due up to the partition's last delivery.
-func (s *scheduler) drain(part *partition) {
+// Forget implements [Control].
+func (r *run) Forget(partitions ...string) {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	for _, name := range partitions {
+		if part := r.parts[name]; part != nil {
+			part.ended = true
+			r.forget(part)
+		}
+	}
+}
+
+// drain makes what is ready due up to the last delivery of partitions that are
+// drained. Pipeline.mu is held.
+func (s *scheduler) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
 		n += len(c.items)
-		if c.items[0].page.part == part {
+		if c.items[0].page.part.drain {
 			s.flush = max(s.flush, n)
 		}
 	}
@@ -43,66 +54,77 @@ func (s *scheduler) drain(part *partition) {
 
 // Revoke implements [Control]. All locks are held at once: nothing is given up while
 // something behind it in its key's order could still start.
-func (r *run) Revoke(partition string, cause error) {
+func (r *run) Revoke(cause error, partitions ...string) {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
-	part := r.part(partition)
-	if part.revoked {
+	var parts []*partition
+	for _, name := range partitions {
+		if part := r.part(name); !part.revoked {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
 		return
 	}
 	for _, s := range r.scheds {
 		s.mu.Lock()
 	}
-	part.revoked = true
-	part.cancel(cause)
-	part.wm, part.dirty = Watermark{}, false
+	for _, part := range parts {
+		part.revoked = true
+		part.cancel(cause)
+		part.wm, part.dirty = Watermark{}, false
+	}
 	var done []progress
 	var n int64
 	for _, s := range r.scheds {
 		n -= s.route.ledger.Revoked
-		s.revoke(part, cause)
+		s.revoke(cause)
 		n += s.route.ledger.Revoked
 		done, s.done = append(done, s.done...), nil
 	}
 	for _, s := range r.scheds {
 		s.mu.Unlock()
 	}
-	r.handOver(part)
+	for _, part := range parts {
+		r.handOver(part)
+	}
 	r.progress(done)
-	r.forget(part)
+	for _, part := range parts {
+		r.forget(part)
+	}
 	if n == 0 {
 		return
 	}
-	r.p.log.LogAttrs(r.hard, slog.LevelInfo, "a partition was taken away: what is queued of it is given up",
-		slog.String("partition", partition), slog.Int64("deliveries", n), slog.String("cause", logText(cause)))
+	r.p.log.LogAttrs(r.hard, slog.LevelInfo, "partitions were taken away: what is queued of them is given up",
+		slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", n), slog.String("cause", logText(cause)))
 }
 
-// revoke gives up what is queued of a partition, and cancels the Writes that hold
+// revoke gives up what is queued of revoked partitions, and cancels the Writes that hold
 // some of it. The lock is held, here and below.
-func (s *scheduler) revoke(part *partition, cause error) {
+func (s *scheduler) revoke(cause error) {
 	if s.closed {
 		return // what is left stays pending
 	}
 	now := time.Now()
 	for _, b := range s.flying {
-		if slices.Contains(b.parts, part) {
+		if !b.cut && slices.ContainsFunc(b.parts, func(part *partition) bool { return part.revoked }) {
 			b.cut = true
 			b.end(cause)
 		}
 	}
-	s.revokeReady(part)
-	s.revokeBuried(part, now)
-	s.revokeLanes(part)
+	s.revokeReady()
+	s.revokeBuried(now)
+	s.revokeLanes()
 	s.dispatch(now)
 }
 
 // revokeReady gives up what no lane holds yet.
-func (s *scheduler) revokeReady(part *partition) {
+func (s *scheduler) revokeReady() {
 	q, n := &s.ready, 0
 	due := s.flush
 	q.chunks = slices.DeleteFunc(q.chunks, func(c chunk) bool {
 		n += len(c.items)
-		if c.items[0].page.part != part {
+		if !c.items[0].page.part.revoked {
 			return false
 		}
 		s.flush -= max(0, min(len(c.items), due-(n-len(c.items))))
@@ -118,11 +140,11 @@ func (s *scheduler) revokeReady(part *partition) {
 }
 
 // revokeBuried gives up what waits for a Put of dead letters; one that is under way may finish.
-func (s *scheduler) revokeBuried(part *partition, now time.Time) {
+func (s *scheduler) revokeBuried(now time.Time) {
 	items, of := s.buried.items, s.buried.of
 	s.buried.items, s.buried.of = nil, nil
 	for i := range items {
-		if items[i].page.part != part {
+		if !items[i].page.part.revoked {
 			s.buried.items, s.buried.of = append(s.buried.items, items[i]), append(s.buried.of, of[i])
 			continue
 		}
@@ -135,16 +157,16 @@ func (s *scheduler) revokeBuried(part *partition, now time.Time) {
 
 // revokeLanes gives up what waits for its turn in its key's order. What stood
 // behind that has not failed, and waits no longer.
-func (s *scheduler) revokeLanes(part *partition) {
+func (s *scheduler) revokeLanes() {
 	for _, l := range s.lanes {
 		if len(l.queue) == 0 {
 			continue
 		}
-		if l.queue[0].page.part == part && l.batch == nil {
+		if l.queue[0].page.part.revoked && l.batch == nil {
 			l.attempt, l.wake, l.giveUp, l.err = 0, time.Time{}, time.Time{}, nil
 		}
 		l.queue = slices.DeleteFunc(l.queue, func(it item) bool {
-			gone := it.page.part == part
+			gone := it.page.part.revoked
 			if gone {
 				s.finish(&it, Revoked, "")
 			}

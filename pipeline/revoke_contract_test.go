@@ -29,6 +29,7 @@ type revokedSource struct {
 	incarnation map[string]int
 	read        map[string][]*Page // by partition
 	again       []*Page
+	gone        []string // revoked; Read has not been called since
 	control     Control
 }
 
@@ -52,10 +53,11 @@ func (s *revokedSource) Control(c Control) {
 				continue
 			}
 			s.mu.Unlock()
-			c.Revoke(name, errors.New("read by another"))
-			c.Revoke(name, errors.New("twice"))
+			c.Revoke(errors.New("read by another"), name, "nobody")
+			c.Revoke(errors.New("twice"), name)
 			s.mu.Lock()
 			s.late[name] = false
+			s.gone = append(s.gone, name, "nobody")
 			from := s.committed(r.of)
 			s.incarnation[r.of]++
 			s.again = slices.DeleteFunc(s.again, func(p *Page) bool { return p.Partition == r.of })
@@ -83,6 +85,11 @@ func (s *revokedSource) committed(of string) int {
 }
 
 func (s *revokedSource) Read(ctx context.Context) (*Page, error) {
+	s.mu.Lock()
+	gone := s.gone
+	s.gone = nil
+	s.mu.Unlock()
+	s.control.Forget(gone...)
 	for {
 		s.mu.Lock()
 		if len(s.again) > 0 {

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -66,7 +68,7 @@ func TestRevoke_WhatIsQueuedIsGivenUp(t *testing.T) {
 				n := map[string]int{}
 				ps := []*Page{pageOf(n, "p", 1, "a", "b"), pageOf(n, "p", 2, "a", "c")}
 				p, src, c, stop := running(t, &recorder{}, ps, set)
-				src.control.Revoke("p", errTaken)
+				src.control.Revoke(errTaken, "p")
 				synctest.Wait()
 				l := p.Ledger().Sinks["s"]
 				under := l.Pending // a Put that is under way may finish
@@ -118,7 +120,7 @@ func TestRevoke_CancelsWritesAndTriesTheOthersAgainAtOnce(t *testing.T) {
 			o.Routes[0].Batch, o.Routes[0].Concurrency = Batch{Count: 4, Fill: true}, 1
 		})
 		start := time.Now()
-		src.control.Revoke("p", errTaken)
+		src.control.Revoke(errTaken, "p")
 		synctest.Wait()
 		if len(causes) != 1 || !errors.Is(causes[0], errTaken) {
 			t.Errorf("the Write's context ended with %v", causes)
@@ -167,7 +169,7 @@ func TestRevoke_NextIncarnationWaitsForTheWriteUnderWay(t *testing.T) {
 		go func() { done <- p.Run(t.Context(), src, c) }()
 		next <- pageOf(n, "p", 1, "a", "a")
 		synctest.Wait()
-		src.control.Revoke("p", errTaken)
+		src.control.Revoke(errTaken, "p")
 		late := pageOf(n, "p", 2, "a")
 		next <- late
 		synctest.Wait()
@@ -197,7 +199,7 @@ func TestRevoke_PageThatIsBlockedByItsUndecodableRecords(t *testing.T) {
 				n := map[string]int{}
 				p, src, _, stop := running(t, &recorder{}, []*Page{withBad(pageOf(n, "p", 1, "a")), pageOf(n, "p", 2, "a"), pageOf(n, "q", 1, "b")},
 					func(o *Options) { o.DeadLetters = g })
-				src.control.Revoke("p", errTaken)
+				src.control.Revoke(errTaken, "p")
 				synctest.Wait()
 				holdsNothing(t, p)
 				if l := p.Ledger(); l.Source.Read != 1 || l.Check() != nil {
@@ -214,12 +216,12 @@ func TestRevoke_PageThatIsBlockedByItsUndecodableRecords(t *testing.T) {
 func TestRevoke_AfterTheEndAndOfUnknownPartitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src, _, stop := running(t, &recorder{fail: hanging("a")}, []*Page{pageOf(map[string]int{}, "p", 1, "a")}, func(o *Options) { o.StopTimeout = time.Second })
-		src.control.Revoke("nobody", errTaken)
+		src.control.Revoke(errTaken, "nobody")
 		src.control.Drain("nobody")
 		if err := stop(); err == nil {
 			t.Error("no StopError")
 		}
-		src.control.Revoke("p", errTaken)
+		src.control.Revoke(errTaken, "p")
 		checkLedger(t, p, none(SinkLedger{Routed: 1, Pending: 1}))
 	})
 }
@@ -264,4 +266,91 @@ func TestDrain_BatchesThatWaitAreWrittenUpToThePartition(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What is revoked together is given up together, and what is between it goes on.
+func TestRevoke_ManyPartitionsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = 500
+		var ps []*Page
+		var odd []string
+		n := map[string]int{}
+		for i := range all {
+			name := fmt.Sprint("p", i)
+			ps = append(ps, pageOf(n, name, 1, fmt.Sprint("k", i), fmt.Sprint("l", i)))
+			if i%2 == 1 {
+				odd = append(odd, name)
+			}
+		}
+		var down atomic.Bool
+		down.Store(true)
+		s := &recorder{fail: func(context.Context, []Delivery) error {
+			if down.Load() {
+				return Transient(errDown)
+			}
+			return nil
+		}}
+		p, src, c, stop := running(t, s, ps, func(o *Options) { o.Routes[0].Batch = Batch{Count: 7} })
+		src.control.Revoke(errTaken, odd...)
+		down.Store(false)
+		time.Sleep(time.Hour)
+		checkLedger(t, p, none(SinkLedger{Routed: 2 * all, Written: all, Revoked: all}))
+		for i := range all {
+			want := Position("1")
+			if i%2 == 1 {
+				want = ""
+			}
+			if at := c.at(fmt.Sprint("p", i)); at != want {
+				t.Errorf("committed %q of p%d, want %q", at, i, want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A run of months keeps nothing of partitions that come and go, once Read returned all of them.
+func TestForget_NothingIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := map[string]int{}
+		var down atomic.Bool
+		down.Store(true)
+		s := &recorder{fail: func(ctx context.Context, ds []Delivery) error {
+			switch {
+			case string(ds[0].Change.Key) == "a":
+				time.Sleep(time.Minute) // deaf to its context
+			case down.Load():
+				return Transient(errDown)
+			}
+			return nil
+		}}
+		p, src, c, stop := running(t, s, []*Page{pageOf(n, "revoked", 1, "a"), pageOf(n, "drained", 1, "b"), pageOf(n, "read", 1, "c")},
+			func(o *Options) { o.Routes[0].Batch = Batch{Count: 1} })
+		known := func() (names []string) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return slices.Sorted(maps.Keys(p.run.parts))
+		}
+		src.control.Drain("drained", "idle")
+		src.control.Revoke(errTaken, "revoked", "nobody")
+		src.control.Forget("drained", "idle", "revoked", "nobody", "unknown")
+		if got := known(); !slices.Equal(got, []string{"drained", "read", "revoked"}) {
+			t.Errorf("%v are known: what is under way is not forgotten, and nothing else is kept", got)
+		}
+		down.Store(false)
+		time.Sleep(2 * time.Minute)
+		if got := known(); !slices.Equal(got, []string{"read"}) {
+			t.Errorf("%v are known after the last Write", got)
+		}
+		if shares := len(p.run.bounds.shares); shares != 1 {
+			t.Errorf("%d shares of one partition", shares)
+		}
+		if c.at("drained") != "1" || c.at("read") != "1" || c.at("revoked") != "" {
+			t.Errorf("committed %q, %q and %q", c.at("drained"), c.at("read"), c.at("revoked"))
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -205,6 +205,7 @@ func (r *run) enter(seq uint64, page *Page) *inflight {
 	in := &inflight{seq: seq, page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes))}
 	r.p.mu.Lock()
 	in.part = r.part(page.Partition)
+	in.part.open++
 	r.unplaced++
 	r.open++
 	r.p.mu.Unlock()

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -50,7 +49,7 @@ type Consumer struct {
 	bytes int64            // of queue
 	out   []worker.Action  // for the loop to do
 
-	draining []string // partitions that are drained, until they are let go
+	gone []worker.Action // to be forgotten once the pipeline has what Read returned of them
 
 	control pipeline.Control // nil while there is no run
 	reading context.Context  // of Read, as it was last seen
@@ -136,15 +135,12 @@ func (c *Consumer) loop() {
 		if c.w.Wake() <= c.now() {
 			c.step(worker.Tick{})
 		}
-		c.letGo()
 		out := c.out
 		c.out = nil
 		wake := c.w.Wake() - c.now()
 		c.mu.Unlock()
 		clear(events)
-		for _, a := range out {
-			c.do(a)
-		}
+		c.perform(out)
 		c.stepped.Store(int64(c.now()))
 		if c.isStopped() {
 			return
@@ -162,6 +158,13 @@ func (c *Consumer) loop() {
 // step gives the worker an event. What concerns the queue is done at once, the rest
 // by the loop. mu is held.
 func (c *Consumer) step(e worker.Event) {
+	var dropped map[string]bool
+	drop := func(partition string) {
+		if dropped == nil {
+			dropped = make(map[string]bool)
+		}
+		dropped[partition] = true
+	}
 	for _, a := range c.w.Step(c.now(), e) {
 		switch a := a.(type) {
 		case worker.Deliver:
@@ -169,62 +172,31 @@ func (c *Consumer) step(e worker.Event) {
 			c.bytes += int64(a.Page.Bytes)
 			signal(c.pages)
 		case worker.Drop:
-			c.drop(a.Partition)
-		case worker.Drain:
-			c.draining = append(c.draining, a.Partition)
-			c.out = append(c.out, a)
+			drop(a.Partition)
 		case worker.Revoke:
-			c.drop(a.Partition)
+			drop(a.Partition)
 			c.out = append(c.out, a)
+		case worker.Forget:
+			c.gone = append(c.gone, a)
+			signal(c.pages)
 		default:
 			c.out = append(c.out, a)
 		}
 	}
+	if dropped != nil {
+		c.drop(dropped)
+	}
 }
 
-var errLetGo = errors.New("the lease was let go")
-
-// letGo has the pipeline forget the partitions that were drained and let go: they no
-// longer have a share of its bounds. mu is held.
-func (c *Consumer) letGo() {
-	c.draining = slices.DeleteFunc(c.draining, func(partition string) bool {
-		if c.w.Reads(partition) {
-			return false
-		}
-		c.out = append(c.out, worker.Revoke{Partition: partition, Cause: errLetGo})
-		return true
-	})
-}
-
-// drop takes the pages of a partition out of the queue. mu is held.
-func (c *Consumer) drop(partition string) {
+// drop takes the pages of partitions out of the queue. mu is held.
+func (c *Consumer) drop(partitions map[string]bool) {
 	c.queue = slices.DeleteFunc(c.queue, func(p *pipeline.Page) bool {
-		if p.Partition != partition {
+		if !partitions[p.Partition] {
 			return false
 		}
 		c.bytes -= int64(p.Bytes)
 		return true
 	})
-}
-
-// do does what the worker wants done. No lock is held.
-func (c *Consumer) do(a worker.Action) {
-	switch a := a.(type) {
-	case worker.Tell:
-		c.log.LogAttrs(c.ctx, a.Level, a.Message, a.Attrs...)
-	case worker.Drain:
-		if control := c.controls(); control != nil {
-			control.Drain(a.Partition)
-		}
-	case worker.Revoke:
-		if control := c.controls(); control != nil {
-			control.Revoke(a.Partition, a.Cause)
-		}
-	case worker.Stopped:
-		c.done()
-	default:
-		c.call(a)
-	}
 }
 
 // done tells Close that nothing is left.
@@ -235,10 +207,4 @@ func (c *Consumer) done() {
 		c.isDone = true
 		close(c.stopped)
 	}
-}
-
-func (c *Consumer) controls() pipeline.Control {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.control
 }

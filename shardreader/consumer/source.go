@@ -43,6 +43,12 @@ func (c *Consumer) follow(ctx context.Context) {
 func (c *Consumer) next(ctx context.Context) (*pipeline.Page, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.gone) > 0 {
+		// The pipeline has the page that was returned last: of these nothing comes any more.
+		c.out = append(c.out, c.gone...)
+		c.gone = nil
+		signal(c.poke)
+	}
 	switch {
 	case c.fatal != nil:
 		return nil, c.fatal

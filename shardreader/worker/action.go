@@ -110,6 +110,10 @@ type (
 	// Drain asks that what is read of a partition is written without waiting for more.
 	Drain struct{ Partition string }
 
+	// Forget says that nothing more comes of a partition. It was revoked, or all that was
+	// taken of it is acknowledged.
+	Forget struct{ Partition string }
+
 	// Revoke takes a partition away: pages of it that were not taken are dropped, and
 	// what is under way is given up, with Cause. Nothing of it is acknowledged any more.
 	Revoke struct {
@@ -164,6 +168,7 @@ func (NoteGap) action()          {}
 func (Deliver) action()          {}
 func (Drop) action()             {}
 func (Drain) action()            {}
+func (Forget) action()           {}
 func (Revoke) action()           {}
 func (Tell) action()             {}
 func (Stopped) action()          {}

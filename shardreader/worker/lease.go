@@ -271,8 +271,8 @@ func (w *Worker) lose(p *part) {
 
 // revoke takes a partition from the pipeline.
 func (w *Worker) revoke(p *part, cause error) {
-	w.close(p)
 	w.do(Revoke{p.name, cause})
+	w.close(p)
 }
 
 func shardAttr(shard string) slog.Attr { return slog.String("shard", shard) }

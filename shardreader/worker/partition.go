@@ -114,6 +114,7 @@ func (w *Worker) close(p *part) {
 	p.row.part = nil
 	p.row.fresh = false
 	delete(w.parts, p.name)
+	w.do(Forget{p.name})
 }
 
 // current tells whether a partition is still read by this worker.

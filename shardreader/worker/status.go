@@ -100,9 +100,6 @@ type Status struct {
 	Partitions []Partition // by shard
 }
 
-// Reads tells whether a partition is one that the worker reads: not yet ended, let go or lost.
-func (w *Worker) Reads(partition string) bool { return w.parts[partition] != nil }
-
 // Status is that of now, which is the worker's own clock. It changes nothing.
 func (w *Worker) Status() Status {
 	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live())}
