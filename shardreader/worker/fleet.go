@@ -71,7 +71,11 @@ func (w *Worker) look() {
 			delete(w.told, "look")
 			w.seen(sent, e.Snapshot)
 		}
-		if w.lookNo > no {
+		switch {
+		case len(w.awaited) > 0 && e.Err == nil:
+			w.look() // for what asked while this one was under way
+			return
+		case w.lookNo > no:
 			next = min(next, w.o.ReadEvery/4)
 		}
 		w.lookIn(next)
