@@ -252,6 +252,7 @@ func (p *process) pause(d time.Duration) {
 func (p *process) terminate(done func()) {
 	w := p.w
 	if p.dead || p.stopping {
+		w.whenDead(p, done)
 		return
 	}
 	p.stopping = true
