@@ -54,7 +54,7 @@ func (p *process) do(a worker.Action) {
 	case worker.NoteGap:
 		p.write(a.Call, "gap, "+p.reading(a.Gap.Shard), func() error { p.w.noteGap(p, a.Gap); return nil })
 	case worker.Begin:
-		p.write(a.Call, "begin "+a.Stream, func() error { return p.w.rows.Begin(context.Background(), a.Stream) })
+		p.write(a.Call, "begin "+a.Stream, func() error { return p.w.beginStream(a.Stream) })
 	case worker.Reserve:
 		p.reserve(a)
 	case worker.Deliver:

@@ -219,6 +219,16 @@ func (w *world) beat(p *process, m leases.Member) error {
 	return w.rows.Beat(context.Background(), m)
 }
 
+// beginStream notes that a stream was begun.
+func (w *world) beginStream(arn string) error {
+	for _, t := range w.tables {
+		for _, st := range t.streams {
+			st.begun = st.begun || st.st.ARN() == arn
+		}
+	}
+	return w.rows.Begin(context.Background(), arn)
+}
+
 // leave removes a member row.
 func (w *world) leave(id string) error {
 	if p := w.live(id); p != nil {

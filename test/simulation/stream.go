@@ -24,6 +24,7 @@ type stream struct {
 	open     []*shard
 	disabled bool
 	ended    time.Duration // when it was disabled
+	begun    bool          // it is noted that the fleet began with it
 	late     bool          // it was enabled when the fleet read another one already
 }
 

@@ -58,11 +58,14 @@ func (w *world) drop(s *shard) {
 	w.tally.Dropped++
 }
 
-// unbegun tells whether neither a shard nor one before it ever had a lease, and
-// its stream is one that the fleet may begin anywhere.
+// unbegun tells whether neither a shard nor one before it ever had a lease, or it is not
+// noted yet that the stream was begun; and its stream is one that the fleet may begin anywhere.
 func (w *world) unbegun(s *shard) bool {
 	if s.stream.late {
 		return false
+	}
+	if !s.stream.begun {
+		return true
 	}
 	for ; s != nil; s = s.parent {
 		if s.leased {
