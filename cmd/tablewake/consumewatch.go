@@ -72,15 +72,19 @@ func (c *consuming) see() worker.Status {
 	return st
 }
 
-// idle tells whether a consumer has read all there is of its shards, and all of it is
-// durable.
+// idle tells whether a consumer has read all there is of its shards, all of it is durable, and
+// no other shard waits for a reader: the leases of one that died are free only a whole lease after its
+// last beat, and what the stream has is known only when it was listed.
 func idle(st worker.Status) bool {
+	if !st.Seen || !st.Contact || !st.Synced || st.Orphans > 0 {
+		return false
+	}
 	for _, p := range st.Partitions {
 		if p.Pending > 0 || p.Behind && p.Stopped == "" {
 			return false
 		}
 	}
-	return st.Seen && st.Contact
+	return true
 }
 
 // progressText is a line of how it goes.
