@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,7 +113,7 @@ func (c *consuming) serve() (*health.Server, error) {
 	if c.o.health == "off" {
 		return nil, nil
 	}
-	judge := health.NewJudge(health.Options{Patience: patienceOf(c.cfg)})
+	judge := health.NewJudge(health.Options{Patience: patienceOf(c.cfg), Status: "tablewake status -c " + c.cfg.File + " " + c.o.flags()})
 	s, err := health.Start(c.o.health, judge, health.SourceFunc(c.facts), func() any { return consumerStatusOf(c.source.Status()) })
 	if err != nil {
 		return nil, err
@@ -150,7 +152,9 @@ func (c *consuming) facts(context.Context) (health.Facts, error) {
 			f.Behind++
 		}
 	}
-	f.Read, f.Pending = progressOf(c.pipeline.Ledger())
+	ledger := c.pipeline.Ledger()
+	f.Read, f.Pending = progressOf(ledger)
+	f.Slowest = slowest(ledger)
 	f.Finished = f.Read - f.Pending
 	f.Pending = max(f.Pending, st.Member.Pending)
 	return f, nil
@@ -163,6 +167,17 @@ func progressOf(l pipeline.Ledger) (read, pending int64) {
 		pending = max(pending, s.Pending)
 	}
 	return l.Source.Read, pending
+}
+
+// slowest is the sink that most records are pending in; "" where none are.
+func slowest(l pipeline.Ledger) (sink string) {
+	var most int64
+	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
+		if n := l.Sinks[name].Pending; n > most {
+			sink, most = name, n
+		}
+	}
+	return sink
 }
 
 // revoked is how many deliveries were given up because another consumer has their shard.

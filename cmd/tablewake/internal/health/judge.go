@@ -10,9 +10,9 @@ import (
 // Options say how long is too long.
 type Options struct {
 	Patience time.Duration // without any progress of what is pending; longer than sinks wait for their batches. Default: 2m
-	Isolated time.Duration // without contact to the lease table, until the process counts as dead. Default: 5m
 	Silence  time.Duration // without an answer of the consumer, until it counts as dead. Default: 30s
 	Every    time.Duration // between two looks of a [Server] at the consumer, and how long one may take. Default: 1s
+	Status   string        // the command that shows why shards stand still. Default: tablewake status
 }
 
 // Facts are what a consumer says of itself.
@@ -21,16 +21,17 @@ type Facts struct {
 	Ready   bool     // it is in touch, and reads what it has
 	Reasons []string // why it is not
 
-	Contact  bool  // its beats succeed
-	Seen     bool  // it has read the leases
-	Leaving  bool  // it drains, to stop
-	Stuck    int   // shards that it should read and cannot
-	Shards   int   // that it reads
-	Stopped  int   // of them, that it reads no further: a gap
-	Behind   int   // of them, whose newest record it has not read
-	Pending  int64 // records read and not finished
-	Finished int64 // records finished since the process started; only ever rises
-	Read     int64 // records read since then
+	Contact  bool   // its beats succeed
+	Seen     bool   // it has read the leases
+	Leaving  bool   // it drains, to stop
+	Stuck    int    // shards that it should read and cannot
+	Shards   int    // that it reads
+	Stopped  int    // of them, that it reads no further: a gap
+	Behind   int    // of them, whose newest record it has not read
+	Pending  int64  // records read and not finished
+	Slowest  string // the sink that has most of them
+	Finished int64  // records finished since the process started; only ever rises
+	Read     int64  // records read since then
 }
 
 // State is what a consumer is doing.
@@ -70,16 +71,15 @@ type Judge struct {
 	began    bool
 	facts    Facts
 	answered time.Time // the facts are of then
-	contact  time.Time // when there last was contact
 	progress time.Time // when something was last finished, or nothing was pending
 }
 
 // NewJudge makes a Judge.
 func NewJudge(o Options) *Judge {
 	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
-	o.Isolated = cmp.Or(o.Isolated, 5*time.Minute)
 	o.Silence = cmp.Or(o.Silence, 30*time.Second)
 	o.Every = cmp.Or(o.Every, time.Second)
+	o.Status = cmp.Or(o.Status, "tablewake status")
 	return &Judge{o: o}
 }
 
@@ -89,10 +89,7 @@ func (j *Judge) Observe(now time.Time, f Facts) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.began {
-		j.began, j.contact, j.progress = true, now, now
-	}
-	if f.Contact {
-		j.contact = now
+		j.began, j.progress = true, now
 	}
 	if f.Pending == 0 || f.Finished != j.facts.Finished {
 		j.progress = now
@@ -115,7 +112,7 @@ func (j *Judge) Verdict(now time.Time) Verdict {
 	if f.Pending > 0 || f.Behind > f.Stopped {
 		v.State = Working
 	}
-	silent, apart, still := now.Sub(j.answered), now.Sub(j.contact), now.Sub(j.progress)
+	silent, still := now.Sub(j.answered), now.Sub(j.progress)
 	switch {
 	case !j.began:
 		v.unready(Starting, "nothing is read yet")
@@ -123,8 +120,6 @@ func (j *Judge) Verdict(now time.Time) Verdict {
 		v.unready(Dead, f.Reasons...)
 	case silent > j.o.Silence:
 		v.unready(Dead, fmt.Sprintf("it does not answer for %s", round(silent)))
-	case apart > j.o.Isolated:
-		v.unready(Isolated, fmt.Sprintf("it could not show that it lives for %s: the lease and state tables do not answer", round(apart)))
 	case f.Leaving:
 		v.unready(Draining, "it stops: what was read is written, then its shards are let go")
 	case !f.Seen:
@@ -132,15 +127,23 @@ func (j *Judge) Verdict(now time.Time) Verdict {
 	case !f.Contact:
 		v.unready(Isolated, f.Reasons...)
 	case f.Pending > 0 && still > j.o.Patience:
-		v.unready(Stuck, fmt.Sprintf("%d records are pending, and none was finished for %s: look at what the sinks answer", f.Pending, round(still)))
+		v.unready(Stuck, fmt.Sprintf("%d records are pending, and none was finished for %s: look at what %s", f.Pending, round(still), f.answers()))
 	case !f.Ready:
 		v.unready(Stuck, f.Reasons...)
 	}
-	v.Live = v.State != Dead && (v.State != Isolated || apart <= j.o.Isolated)
+	v.Live = v.State != Dead // a restart gives back no table that does not answer: an isolated one goes on by itself
 	if f.Stopped > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%d shards are read no further: `tablewake status` says why", f.Stopped))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d shards are read no further: `%s` says why", f.Stopped, j.o.Status))
 	}
 	return v
+}
+
+// answers is whose answers hold records up.
+func (f Facts) answers() string {
+	if f.Slowest == "" {
+		return "the sinks answer"
+	}
+	return "the sink " + f.Slowest + " answers"
 }
 
 func (v *Verdict) unready(s State, reasons ...string) {

@@ -27,6 +27,7 @@ func TestVerdict(t *testing.T) {
 		return with(func(f *health.Facts) { f.Pending, f.Finished = n, finished })
 	}
 	apart := with(func(f *health.Facts) { f.Contact, f.Ready, f.Reasons = false, false, []string{"its beat is too old"} })
+	slow := with(func(f *health.Facts) { f.Pending, f.Slowest = 6, "orders" })
 	starting := &health.Facts{Live: true, Reasons: []string{"nothing is read yet"}}
 	failing := with(func(f *health.Facts) { f.Stuck, f.Ready, f.Reasons = 3, false, []string{"3 of 3 shards are stuck"} })
 	for name, tt := range map[string]struct {
@@ -43,13 +44,14 @@ func TestVerdict(t *testing.T) {
 		"records are on their way":          {[]step{{0, pending(5, 0)}}, time.Minute / 6, true, true, health.Working, ""},
 		"records come and go":               {[]step{{0, pending(5, 0)}, {time.Hour, pending(5, 7)}}, time.Hour + time.Second, true, true, health.Working, ""},
 		"the same records for long":         {[]step{{0, pending(5, 7)}, {time.Minute, pending(5, 7)}, {121 * time.Second, pending(6, 7)}}, 121 * time.Second, true, false, health.Stuck, "6 records are pending, and none was finished for 2m1s"},
+		"a sink does not answer":            {[]step{{0, slow}, {3 * time.Minute, slow}}, 3 * time.Minute, true, false, health.Stuck, "look at what the sink orders answers"},
 		"stuck, and then not":               {[]step{{0, pending(5, 7)}, {time.Hour, pending(5, 8)}}, time.Hour, true, true, health.Working, ""},
 		"behind, with nothing pending":      {[]step{{0, with(func(f *health.Facts) { f.Behind = 1 })}}, time.Second, true, true, health.Working, ""},
 		"the stream does not answer":        {[]step{{0, failing}}, time.Second, true, false, health.Stuck, "3 of 3 shards"},
 		"no contact for a moment":           {[]step{{0, &well}, {time.Second, apart}}, 2 * time.Second, true, false, health.Isolated, "its beat is too old"},
-		"no contact for long":               {[]step{{0, &well}, {6 * time.Minute, apart}}, 6 * time.Minute, false, false, health.Isolated, "for 6m0s"},
+		"no contact for long":               {[]step{{0, &well}, {time.Hour, apart}}, time.Hour, true, false, health.Isolated, "its beat is too old"}, // a restart gives back no table
 		"contact again":                     {[]step{{0, apart}, {6 * time.Minute, &well}}, 6 * time.Minute, true, true, health.Idle, ""},
-		"no leases for long":                {[]step{{0, starting}, {6 * time.Minute, starting}}, 6 * time.Minute, false, false, health.Isolated, "for 6m0s"},
+		"no leases for long":                {[]step{{0, starting}, {time.Hour, starting}}, time.Hour, true, false, health.Starting, "nothing is read yet"},
 		"it does not answer for a moment":   {[]step{{0, &well}, {5 * time.Second, nil}}, 30 * time.Second, true, true, health.Idle, ""},
 		"it does not answer for long":       {[]step{{0, &well}, {5 * time.Second, nil}}, 31 * time.Second, false, false, health.Dead, "it does not answer for 31s"},
 		"its loop stands still":             {[]step{{0, &health.Facts{Reasons: []string{"nothing was done for 40s"}}}}, time.Second, false, false, health.Dead, "nothing was done for 40s"},
