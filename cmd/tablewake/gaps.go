@@ -28,7 +28,7 @@ func gapOf(g worker.Gap, found time.Time) state.Gap {
 func workerGap(g state.Gap) worker.Gap {
 	return worker.Gap{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
-		From: secondsOf(g.From), To: secondsOf(g.To),
+		From: secondsOf(g.From), To: secondsOf(g.To), Found: secondsOf(g.Found),
 	}
 }
 

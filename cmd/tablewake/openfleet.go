@@ -84,7 +84,7 @@ func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error
 		_, noted, err := leasesfile.Look(path)
 		gaps := make([]state.Gap, len(noted))
 		for i, g := range noted {
-			gaps[i] = gapOf(g, time.Time{})
+			gaps[i] = gapOf(g, timeOf(g.Found))
 		}
 		return gaps, err
 	}

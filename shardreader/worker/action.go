@@ -150,6 +150,7 @@ type Gap struct {
 	UnknownExtent bool
 
 	From, To int64 // creation times of the records beside it, Unix seconds; 0 where they are not known
+	Found    int64 // when it was noted, Unix seconds; 0: who keeps it says so
 }
 
 func (ListStreams) action()      {}

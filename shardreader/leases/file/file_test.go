@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -32,9 +33,9 @@ func TestReopened(t *testing.T) {
 		t.Fatal(err)
 	}
 	gaps := []worker.Gap{
-		{Stream: "a", Shard: "s", After: "1", Before: "5", From: 10, To: 20},
-		{Stream: "a", Shard: "s", After: "7", Whole: true},
-		{Stream: "b", Shard: "s", UnknownExtent: true},
+		{Stream: "a", Shard: "s", After: "1", Before: "5", From: 10, To: 20, Found: 30},
+		{Stream: "a", Shard: "s", After: "7", Whole: true, Found: 31},
+		{Stream: "b", Shard: "s", UnknownExtent: true, Found: 32},
 	}
 	for _, err := range []error{
 		first.Create(t.Context(), full()),
@@ -219,4 +220,23 @@ func TestInterrupted(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(dir, ".*.new")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left (%v)", left, err)
 	}
+}
+
+// When a gap was found is kept with it, also when more becomes known of it.
+func TestGaps_Found(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := open(t, filepath.Join(t.TempDir(), "leases.json"))
+		found := time.Now().Unix()
+		if err := table.AddGap(t.Context(), worker.Gap{Stream: "a", Shard: "s"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if err := table.AddGap(t.Context(), worker.Gap{Stream: "a", Shard: "s", Before: "9"}); err != nil {
+			t.Fatal(err)
+		}
+		want := []worker.Gap{{Stream: "a", Shard: "s", Before: "9", Found: found}}
+		if gaps, err := table.Gaps(t.Context()); err != nil || !reflect.DeepEqual(gaps, want) {
+			t.Errorf("%+v (%v), want %+v", gaps, err, want)
+		}
+	})
 }

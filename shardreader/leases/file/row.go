@@ -49,6 +49,7 @@ type gapRow struct {
 	UnknownExtent bool   `json:"unknown_extent,omitempty"`
 	From          int64  `json:"from,omitempty"`
 	To            int64  `json:"to,omitempty"`
+	Found         int64  `json:"found,omitempty"`
 }
 
 func rowOf(l leases.Lease) leaseRow {

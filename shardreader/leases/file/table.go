@@ -156,10 +156,18 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	return count, ok, nil
 }
 
-// AddGap notes a gap. Of the same stream, shard and After, it replaces the one that is noted.
+// AddGap notes a gap. Of the same stream, shard and After, it replaces the one that is noted;
+// it was found when that was, unless it says itself when.
 func (t *Table) AddGap(ctx context.Context, g worker.Gap) error {
 	return t.do(ctx, true, func() error {
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
+		switch {
+		case g.Found != 0:
+		case found:
+			g.Found = t.gaps[i].Found
+		default:
+			g.Found = time.Now().Unix()
+		}
 		if found {
 			t.gaps[i] = g
 		} else {
