@@ -202,8 +202,11 @@ func (o *leasesOptions) edit(ctx context.Context, s streams, shards []string, pl
 		}
 		for _, shard := range shards {
 			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
+			b := slices.IndexFunc(seen.Broken, func(b leases.Broken) bool { return b.Shard == shard })
 			var done fleet.Edit
 			switch {
+			case b >= 0:
+				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or set by hand what is wrong with it", shard, seen.Broken[b].Why)
 			case i >= 0:
 				done, err = o.swap(ctx, f, seen.Leases[i], plan)
 			case o.to != "":
@@ -326,9 +329,12 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 		for _, l := range seen.Leases {
 			all = append(all, leaseOf(l))
 		}
+		for _, b := range seen.Broken {
+			all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Why, Parents: []string{}, Children: []string{}})
+		}
 		return writeJSON(w, all)
 	}
-	if len(seen.Leases) == 0 {
+	if len(seen.Leases)+len(seen.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "there are no leases yet")
 		return err
 	}
@@ -336,6 +342,9 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 	fmt.Fprintln(tw, "SHARD\tOWNER\tCOUNTER\tCHECKPOINT\tPINNED")
 	for _, l := range seen.Leases {
 		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, either(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint, either(l.Pinned == "", "-", l.Pinned))
+	}
+	for _, b := range seen.Broken {
+		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Why)
 	}
 	return tw.Flush()
 }

@@ -19,6 +19,7 @@ type leaseJSON struct {
 	LastRecord *time.Time `json:"last_record,omitempty"` // creation time of the record at the checkpoint
 	Wanted     string     `json:"wanted,omitempty"`
 	Pinned     string     `json:"pinned,omitempty"`
+	Broken     string     `json:"broken,omitempty"` // why the row cannot be read; then nothing else of it is known
 }
 
 func leaseOf(l leases.Lease) leaseJSON {

@@ -94,7 +94,7 @@ func (o *statusOptions) run(ctx context.Context, s streams) (err error) {
 
 // look gathers what can be seen. The stream is listed while the consumers are watched.
 func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFleet) (fleet.Look, error) {
-	look := fleet.Look{Pipeline: cfg.Name, Urgent: o.urgent}
+	look := fleet.Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.flags(), Urgent: o.urgent}
 	first, err := f.read(ctx)
 	if err != nil {
 		return look, err

@@ -11,6 +11,7 @@ import (
 // Look is what is seen of a fleet of consumers.
 type Look struct {
 	Pipeline string
+	Flags    string    // what every command of this pipeline needs, for hints: -c FILE --live
 	At       time.Time // of this machine's clock, which ages are told by
 	Leases   leases.Snapshot
 	Silent   map[string]time.Duration // by worker: how long its beat was seen to stand still, where that is a whole lease
@@ -60,6 +61,7 @@ const (
 	LossNear     ProblemKind = "loss_near"      // what is unread will be lost soon
 	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
 	NoConsumers  ProblemKind = "no_consumers"   // nobody reads
+	BrokenLease  ProblemKind = "broken_lease"   // somebody damaged a row of the leases
 	Breach       ProblemKind = "lineage_breach" // a lease stands above one of its descendants
 )
 

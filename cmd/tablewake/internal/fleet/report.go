@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -23,6 +24,10 @@ func (l Look) Report() Report {
 		r.listing(s)
 	}
 	t := treeOf(&l)
+	for _, b := range l.Leases.Broken {
+		r.problem(BrokenLease, b.Shard, "restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
+			"the lease of %s cannot be read: %s", b.Shard, b.Why)
+	}
 	unread := false
 	for _, n := range t.sorted() {
 		s := r.shard(&l, t, n)
@@ -34,7 +39,7 @@ func (l Look) Report() Report {
 	}
 	if unread && !slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive }) {
 		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner }) // all of them are
-		r.problem(NoConsumers, l.Pipeline, "start `tablewake consume`, or look why it stopped", "no consumer reads: %d shards wait", r.waiting())
+		r.problem(NoConsumers, l.Pipeline, "start `"+l.command("consume")+"`, or look why it stopped", "no consumer reads: %d shards wait", r.waiting())
 	}
 	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(rank(a.Kind), rank(b.Kind)) })
 	r.Healthy = len(r.Problems) == 0
@@ -43,7 +48,7 @@ func (l Look) Report() Report {
 
 // rank orders problems: what costs records first.
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LossNear, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
+	return slices.Index([]ProblemKind{Breach, LossNear, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
 }
 
 func (r *Report) problem(kind ProblemKind, subject, hint, format string, args ...any) {
@@ -121,13 +126,14 @@ func (r *Report) shard(l *Look, t tree, n *node) Shard {
 // judge notes what is wrong with a shard.
 func (r *Report) judge(l *Look, t tree, n *node, s *Shard) {
 	if below := t.breach(n); below != nil {
-		r.problem(Breach, n.id, "stop the consumers and reset the lease that is wrong: tablewake leases list",
+		r.problem(Breach, n.id, "stop the consumers and reset the lease that is wrong: "+l.command("leases list"),
 			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
 	}
-	switch s.State {
-	case Stopped:
-		r.problem(StoppedShard, n.id, wayOn(n.id, s.Why), "shard %s is read no further: %s", n.id, s.Why)
-	case Unowned, Unclaimed:
+	switch {
+	case n.broken != "": // that is told already
+	case s.State == Stopped:
+		r.problem(StoppedShard, n.id, l.wayOn(n.id, s.Why), "shard %s is read no further: %s", n.id, s.Why)
+	case s.State == Unowned || s.State == Unclaimed:
 		r.problem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs", "shard %s is read by nobody: %s", n.id, s.Why)
 	}
 	if s.LossIn == nil || *s.LossIn >= l.Urgent.Seconds() {
@@ -141,9 +147,12 @@ func (r *Report) judge(l *Look, t tree, n *node, s *Shard) {
 	r.problem(LossNear, n.id, "add consumers, or find what holds the sinks up", left, n.id, Age(in))
 }
 
+// command is a command line of this pipeline.
+func (l *Look) command(of string) string { return strings.TrimSuffix("tablewake "+of+" "+l.Flags, " ") }
+
 // wayOn is what to do about a shard that stopped.
-func wayOn(shard, why string) string {
-	reset := "tablewake leases reset " + shard + " --to "
+func (l *Look) wayOn(shard, why string) string {
+	reset := l.command("leases reset") + " " + shard + " --to "
 	switch why {
 	case worker.StoppedGone:
 		return reset + "end --skip goes on with its children"
@@ -160,6 +169,9 @@ const unbegun = "its parent is gone and was never read to its end, and nobody kn
 func (l *Look) state(t tree, n *node) (State, string) {
 	if t.done(n) {
 		return Done, ""
+	}
+	if n.broken != "" {
+		return Stopped, "its lease cannot be read"
 	}
 	for _, m := range l.Leases.Members {
 		if why, ok := m.Stopped[n.id]; ok {

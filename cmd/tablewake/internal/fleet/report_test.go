@@ -57,6 +57,7 @@ func healthy() fleet.Look {
 // ill is the same fleet on a bad day.
 func ill() fleet.Look {
 	l := healthy()
+	l.Flags = "-c shop.yaml --live"
 	l.Silent = map[string]time.Duration{"task-1-x": 7 * time.Second}
 	l.Leases.Leases[1].Time = ago(22 * time.Hour)
 	l.Leases.Members[1].Stopped = map[string]string{"shard-c": "records behind 900 were lost"}
@@ -134,9 +135,17 @@ func TestReport_Problems(t *testing.T) {
 		"a free lease is at the last": {func(l *fleet.Look) {
 			l.Leases.Leases[1] = leases.Lease{Shard: "shard-b", Checkpoint: leases.After("800"), Time: ago(23 * time.Hour)}
 		}, "no_owner shard-b"},
-		"the parent's lease is deleted":    {func(l *fleet.Look) { l.Leases.Leases = l.Leases.Leases[1:] }, ""},
-		"the parent is listed no more":     {func(l *fleet.Look) { l.Streams[0].Shards = l.Streams[0].Shards[1:] }, ""},
-		"shards stand in a circle":         {func(l *fleet.Look) { l.Streams[0].Shards[0].Parent = "shard-c" }, "lineage_breach shard-c"},
+		"the parent's lease is deleted": {func(l *fleet.Look) { l.Leases.Leases = l.Leases.Leases[1:] }, ""},
+		"the parent is listed no more":  {func(l *fleet.Look) { l.Streams[0].Shards = l.Streams[0].Shards[1:] }, ""},
+		"shards stand in a circle":      {func(l *fleet.Look) { l.Streams[0].Shards[0].Parent = "shard-c" }, "lineage_breach shard-c"},
+		"a lease is damaged": {func(l *fleet.Look) {
+			l.Leases.Leases = slices.Delete(l.Leases.Leases, 1, 2)
+			l.Leases.Broken = []leases.Broken{{Shard: "shard-b", Why: "the row shard-b: leaseCounter is not a number"}}
+		}, "broken_lease shard-b"},
+		"a lease that is not listed is damaged": {func(l *fleet.Look) {
+			l.Leases.Broken = []leases.Broken{{Shard: "shard-x", Why: "the row shard-x: checkpoint is not a string"}}
+		}, "broken_lease shard-x"},
+		"what begins a stream is damaged":  {func(l *fleet.Look) { l.Leases.Broken = []leases.Broken{{Shard: "begun#x", Why: "its key"}} }, "broken_lease begun#x"},
 		"urgent is what the caller thinks": {func(l *fleet.Look) { l.Urgent = 24 * time.Hour }, "loss_near shard-b"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +160,22 @@ func TestReport_Problems(t *testing.T) {
 				t.Errorf("problems %q, want %q; healthy %v", is, tt.want, r.Healthy)
 			}
 		})
+	}
+}
+
+// A shard whose lease is damaged stands still, and what is below it waits: nobody says that it has
+// no lease.
+func TestReport_BrokenLease(t *testing.T) {
+	look := healthy()
+	look.Leases.Leases = slices.Delete(look.Leases.Leases, 1, 2)
+	look.Leases.Broken = []leases.Broken{{Shard: "shard-b", Why: "the row shard-b: leaseCounter is not a number"}}
+	states := map[string]string{}
+	for _, s := range look.Report().Shards {
+		states[s.ID] = strings.TrimSpace(string(s.State) + " " + s.Why)
+	}
+	want := map[string]string{"shard-a": "done", "shard-b": "stopped its lease cannot be read", "shard-c": "reading", "shard-d": "waiting for the end of shard-b"}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

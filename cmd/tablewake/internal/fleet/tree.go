@@ -16,6 +16,7 @@ type node struct {
 	stream   string
 	listed   *shardreader.Shard
 	lease    *leases.Lease
+	broken   string   // why its lease cannot be read
 	parents  []string // those that are known too
 	children []string
 
@@ -45,8 +46,13 @@ func treeOf(l *Look) tree {
 			t.link(p, n)
 		}
 	}
+	for _, b := range l.Leases.Broken {
+		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") { // else it is no lease, but what begins a stream
+			t.at(b.Shard).broken = b.Why
+		}
+	}
 	for id, n := range t { // a parent that is neither listed nor leased is over
-		if n.listed == nil && n.lease == nil {
+		if n.listed == nil && n.lease == nil && n.broken == "" {
 			for _, c := range n.children {
 				t[c].parents = slices.DeleteFunc(t[c].parents, func(p string) bool { return p == id })
 			}
@@ -129,8 +135,11 @@ func (t tree) sorted() []*node {
 // done tells whether all of a shard was read: its lease says so, or it has none any
 // more because a shard below it was begun.
 func (t tree) done(n *node) bool {
-	if n.lease != nil {
+	switch {
+	case n.lease != nil:
 		return n.lease.Ended()
+	case n.broken != "":
+		return false
 	}
 	return t.begunBelow(n)
 }
