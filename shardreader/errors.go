@@ -1,8 +1,13 @@
 package shardreader
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // What an [Error] can be, beside transient. See the errors of GetRecords and
@@ -30,8 +35,26 @@ type Error struct {
 	Hint    string // what to do, where there is something to do
 }
 
+var _ pipeline.Redacted = (*Error)(nil)
+
 // Error reads "GetRecords shard x of stream y: cause (hint)".
 func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.text("")
+	}
+	return e.text(e.Err.Error())
+}
+
+// Redacted is Error with the cause's code or type in place of its text, which is a
+// server's.
+func (e *Error) Redacted() string {
+	if e.Err == nil {
+		return e.text("")
+	}
+	return e.text(causeText(e.Err))
+}
+
+func (e *Error) text(cause string) string {
 	var b strings.Builder
 	b.WriteString(e.Op)
 	if e.Subject != "" {
@@ -40,8 +63,8 @@ func (e *Error) Error() string {
 	if e.Kind != nil {
 		b.WriteString(": " + e.Kind.Error())
 	}
-	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
+	if cause != "" {
+		b.WriteString(": " + cause)
 	}
 	if e.Hint != "" {
 		b.WriteString(" (" + e.Hint + ")")
@@ -58,4 +81,41 @@ func (e *Error) Unwrap() []error {
 		}
 	}
 	return errs
+}
+
+// causeText tells of a cause what no server has written.
+func causeText(err error) string {
+	if r, ok := errors.AsType[pipeline.Redacted](err); ok {
+		return r.Redacted()
+	}
+	if api, ok := errors.AsType[interface {
+		error
+		ErrorCode() string
+	}](err); ok && api.ErrorCode() != "" {
+		return api.ErrorCode()
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Error()
+	}
+	for _, known := range []error{context.DeadlineExceeded, context.Canceled} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
+		err = cause
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+// LogText is a text of err that is fit for logs: the redacted one where it has one, and of
+// a panic no more than its type.
+func LogText(err error) string {
+	if r, ok := errors.AsType[pipeline.Redacted](err); ok {
+		return r.Redacted()
+	}
+	if p, ok := errors.AsType[*pipeline.PanicError](err); ok {
+		return fmt.Sprintf("%s: panic: a %T", p.Stage, p.Value)
+	}
+	return err.Error()
 }

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -21,7 +20,6 @@ const leastRead = 10 * time.Second
 // call makes a call of the worker's. The worker bounds how many there are at once.
 func (c *Consumer) call(a worker.Action) {
 	api, table := c.o.API, c.o.Table
-	// A beat that hangs leaves time for another one before the others take the leases.
 	soon := c.o.Worker.Lease / 3
 	switch a := a.(type) {
 	case worker.ListStreams:
@@ -53,7 +51,7 @@ func (c *Consumer) call(a worker.Action) {
 			return worker.Read{Call: a.Call, Answer: answer, Err: err, At: time.Now()}
 		})
 	case worker.ReadTable:
-		begin(c, "reading the lease table", max(2*c.o.Worker.Lease, leastRead), table.Read, func(s leases.Snapshot, err error) worker.Event {
+		begin(c, "reading the lease table", needed, max(2*c.o.Worker.Lease, leastRead), table.Read, func(s leases.Snapshot, err error) worker.Event {
 			return worker.Seen{Call: a.Call, Snapshot: s, Err: err}
 		})
 	case worker.Reserve:
@@ -61,26 +59,28 @@ func (c *Consumer) call(a worker.Action) {
 			count int64
 			ok    bool
 		}
-		begin(c, "reserving a call", soon, func(ctx context.Context) (r reserved, err error) {
+		begin(c, "reserving a call", wanted, soon, func(ctx context.Context) (r reserved, err error) {
 			r.count, r.ok, err = table.Reserve(ctx, a.Quota, a.Seen)
 			return r, err
 		}, func(r reserved, err error) worker.Event {
 			return worker.Reserved{Call: a.Call, Count: r.count, OK: r.ok, Err: err}
 		})
 	case worker.Begin:
-		c.write("noting that a stream was begun", a.Call, soon, func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
+		c.write("noting that a stream was begun", wanted, a.Call, soon, func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
 	case worker.Beat:
-		c.write("writing the worker's row", a.Call, soon, func(ctx context.Context) error { return table.Beat(ctx, a.Member) })
+		// One that hangs leaves time for two more before contact is lost, which is when two
+		// thirds of a lease passed.
+		c.write("writing the worker's row", needed, a.Call, c.o.Worker.Lease/6, func(ctx context.Context) error { return table.Beat(ctx, a.Member) })
 	case worker.Leave:
-		c.write("removing a worker's row", a.Call, soon, func(ctx context.Context) error { return table.Leave(ctx, a.Worker) })
+		c.write("removing a worker's row", spared, a.Call, soon, func(ctx context.Context) error { return table.Leave(ctx, a.Worker) })
 	case worker.Create:
-		c.write("creating a lease", a.Call, soon, func(ctx context.Context) error { return table.Create(ctx, a.Lease) })
+		c.write("creating a lease", wanted, a.Call, soon, func(ctx context.Context) error { return table.Create(ctx, a.Lease) })
 	case worker.Swap:
-		c.write("writing a lease", a.Call, soon, func(ctx context.Context) error { return table.Swap(ctx, a.Old, a.Next) })
+		c.write("writing a lease", wanted, a.Call, soon, func(ctx context.Context) error { return table.Swap(ctx, a.Old, a.Next) })
 	case worker.Delete:
-		c.write("removing a lease", a.Call, soon, func(ctx context.Context) error { return table.Delete(ctx, a.Old) })
+		c.write("removing a lease", spared, a.Call, soon, func(ctx context.Context) error { return table.Delete(ctx, a.Old) })
 	case worker.NoteGap:
-		c.write("keeping a gap", a.Call, c.o.CallTimeout, func(ctx context.Context) error {
+		c.write("keeping a gap", wanted, a.Call, c.o.CallTimeout, func(ctx context.Context) error {
 			err := c.o.Gaps.AddGap(ctx, a.Gap)
 			if err == nil {
 				c.tel.noted(ctx, a.Gap)
@@ -91,14 +91,14 @@ func (c *Consumer) call(a worker.Action) {
 }
 
 // write is a call that answers nothing but that it is done.
-func (c *Consumer) write(what string, call worker.Call, timeout time.Duration, f func(context.Context) error) {
-	begin(c, what, timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) },
+func (c *Consumer) write(what string, n need, call worker.Call, timeout time.Duration, f func(context.Context) error) {
+	begin(c, what, n, timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) },
 		func(_ struct{}, err error) worker.Event { return worker.Done{Call: call, Err: err} })
 }
 
 // ask is a call of the Streams API.
 func ask[T any](c *Consumer, op string, f func(context.Context) (T, error), event func(T, error) worker.Event) {
-	begin(c, op, c.o.CallTimeout, func(ctx context.Context) (T, error) {
+	begin(c, op, needed, c.o.CallTimeout, func(ctx context.Context) (T, error) {
 		got, err := f(ctx)
 		c.tel.called(ctx, op, err)
 		return got, err
@@ -108,9 +108,9 @@ func ask[T any](c *Consumer, op string, f func(context.Context) (T, error), even
 // begin starts a call in a goroutine of its own. It is answered once, whatever becomes of
 // it: with what f returns, with f's panic as an error, and when its time is over with an error that
 // is transient, though f may not heed its context.
-func begin[T any](c *Consumer, what string, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) worker.Event) {
+func begin[T any](c *Consumer, what string, n need, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) worker.Event) {
 	c.work.Go(func() {
-		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, pipeline.Transient(fmt.Errorf("%s: no answer within %v", what, timeout)))
+		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, pipeline.Transient(&silenceError{what, timeout}))
 		defer cancel()
 		var answered atomic.Bool
 		answer := func(got T, err error) {
@@ -124,7 +124,7 @@ func begin[T any](c *Consumer, what string, timeout time.Duration, f func(contex
 		})
 		defer stop()
 		got, err := safely(ctx, c, what, f)
-		c.judge(what, err)
+		c.judge(what, n, err)
 		answer(got, err)
 	})
 }
@@ -142,35 +142,13 @@ func safely[T any](ctx context.Context, c *Consumer, what string, f func(context
 	return f(ctx)
 }
 
-// hopeless is how long a call that used to work may fail in a way that no retry
-// helps: credentials expire and are renewed, permissions are changed back.
-const hopeless = 5 * time.Minute
-
-// record is how calls of one kind went.
-type record struct {
-	worked bool
-	since  time.Duration // since when they fail hopelessly; 0 while they do not
+// silenceError is the end of a call that was not answered in time.
+type silenceError struct {
+	what string
+	in   time.Duration
 }
 
-// judge ends reading where no retry helps: at once when calls of the kind have never
-// worked, as the configuration is wrong then, else after a while.
-func (c *Consumer) judge(what string, err error) {
-	hope := err == nil || !pipeline.IsFatal(err) && !errors.Is(err, shardreader.ErrDenied)
-	if err != nil && hope {
-		return // it says nothing of the next one
-	}
-	c.mu.Lock()
-	r := c.calls[what]
-	switch {
-	case hope:
-		r = record{worked: true}
-	case r.since == 0:
-		r.since = max(1, c.now())
-	}
-	c.calls[what] = r
-	end := !hope && (!r.worked || c.now()-r.since >= hopeless)
-	c.mu.Unlock()
-	if end {
-		c.fail(fmt.Errorf("%s: %w", what, err))
-	}
-}
+var _ pipeline.Redacted = (*silenceError)(nil)
+
+func (e *silenceError) Error() string    { return fmt.Sprintf("%s: no answer within %v", e.what, e.in) }
+func (e *silenceError) Redacted() string { return e.Error() }

@@ -12,14 +12,20 @@ import (
 // errClosed is the cause with which calls end when the consumer is closed.
 var errClosed = errors.New("the consumer is closed")
 
-// deaf is how long Close waits for calls that do not heed their contexts.
-const deaf = time.Second
+const (
+	// deaf is how long Close waits for calls that do not heed their contexts.
+	deaf = 500 * time.Millisecond
+
+	// hardest is how long a hard stop takes at most to let leases go: whoever stops it hard
+	// has waited already.
+	hardest = 1500 * time.Millisecond
+)
 
 // Close ends what Read began, and returns when nothing of it is under way. A
 // consumer that still reads leaves: what it read is drained and its leases are let go. When ctx
 // is done before that, it stops hard: what the pipeline has is taken from it, and leases are let go at
-// what is durable, as far as that works within a third of a lease. The error says what was left
-// for others to find out. Close may be called more than once, and by several goroutines.
+// what is durable, as far as that works within a third of a lease, and within two seconds. The
+// error says what was left for others to find out. Close may be called more than once, and by several goroutines.
 func (c *Consumer) Close(ctx context.Context) error {
 	c.closing.Lock()
 	defer c.closing.Unlock()
@@ -53,7 +59,7 @@ func (c *Consumer) wait(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	c.send(worker.Abandoned{})
-	t := time.NewTimer(c.o.Worker.Lease / 3)
+	t := time.NewTimer(min(c.o.Worker.Lease/3, hardest))
 	defer t.Stop()
 	select {
 	case <-c.stopped:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
@@ -58,7 +59,7 @@ func (c *Consumer) Health() Health {
 	c.mu.Unlock()
 	switch {
 	case fatal != nil:
-		unready("it cannot go on: %v", fatal)
+		unready("it cannot go on: %s", shardreader.LogText(fatal))
 		return h
 	case leaving:
 		unready("it is leaving")

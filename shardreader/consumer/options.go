@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // latestMargin is by how much a clock may be ahead of the one that dates records.
-const latestMargin = time.Minute
+const latestMargin = 5 * time.Minute
 
 // GapStore keeps gaps. AddGap blocks until the gap is durable or ctx is done; it is called
 // again until it succeeds, and later with more of the same gap, which is the one of the same

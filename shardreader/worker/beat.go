@@ -1,8 +1,9 @@
 package worker
 
 import (
-	"errors"
 	"log/slog"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // sendBeat shows that this worker lives.
@@ -51,10 +52,18 @@ func (w *Worker) checkContact() {
 	}
 }
 
-// What a partition was revoked for.
+// What a partition was revoked for. Logs have the whole texts.
 var (
-	ErrOutOfContact = errors.New("the worker could not say that it lives: others may take its leases")
-	ErrLeaseLost    = errors.New("the lease was taken by another worker")
-	ErrAbandoned    = errors.New("the consumer is stopped hard")
-	ErrHandedOver   = errors.New("the lease was asked for, and was not drained in time")
+	ErrOutOfContact error = cause("the worker could not say that it lives: others may take its leases")
+	ErrLeaseLost    error = cause("the lease was taken by another worker")
+	ErrAbandoned    error = cause("the consumer is stopped hard")
+	ErrHandedOver   error = cause("the lease was asked for, and was not drained in time")
 )
+
+// cause is an error that says the same in logs.
+type cause string
+
+var _ pipeline.Redacted = cause("")
+
+func (c cause) Error() string    { return string(c) }
+func (c cause) Redacted() string { return string(c) }

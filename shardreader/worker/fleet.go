@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -281,4 +282,4 @@ func (w *Worker) forgetDead() {
 	}
 }
 
-func errAttr(err error) slog.Attr { return slog.String("error", err.Error()) }
+func errAttr(err error) slog.Attr { return slog.String("error", shardreader.LogText(err)) }
