@@ -68,7 +68,7 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 			}
 			if err == nil {
 				delete(w.told, "swap "+r.Shard)
-				r.Lease, r.still, r.sure = next, w.now, w.now
+				r.Lease, r.still, r.sure, r.won = next, w.now, w.now, w.now
 			}
 			w.wrote(r, done, err)
 		}), old, next})
@@ -171,7 +171,7 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 				}
 				if r == nil {
 					r = w.know(now)
-					r.wrote, r.sure = w.now, w.now
+					r.wrote, r.sure, r.won = w.now, w.now, w.now
 					if e.Err == nil {
 						r.fresh = true
 						w.after(5*time.Second, func() { r.fresh = false })
@@ -258,9 +258,24 @@ func (w *Worker) adopt() {
 }
 
 func (w *Worker) tryOpen(r *row) {
-	if w.known(r) && w.mine(r) && r.part == nil && !r.busy && r.calls == 0 && w.active(r) && w.contact() && !w.suspended && !w.leaving && r.sure >= w.resumed {
-		w.open(r)
+	if !w.known(r) || !w.mine(r) || r.part != nil || r.busy || r.calls > 0 || !w.active(r) || !w.contact() || w.suspended || w.leaving || r.sure < w.resumed {
+		return
 	}
+	if r.won >= w.resumed {
+		w.open(r)
+		return
+	}
+	// It was out of contact. Another worker may be taking the lease, on what it saw before the
+	// contact came back: only a write that holds tells that it does not.
+	next := r.Clone()
+	next.Counter++
+	w.swap(r, next, nil, func(err error) {
+		if err != nil {
+			w.refused(r, err) // where nobody knows, the next look tries again
+			return
+		}
+		w.tryOpen(r)
+	})
 }
 
 // lose gives up a partition whose lease is someone else's now.

@@ -236,6 +236,7 @@ type row struct {
 	still time.Duration // since when its owner and counter are seen to stand still
 	wrote time.Duration // when a write of it by this worker was last answered
 	sure  time.Duration // when it was as it is known, at the latest
+	won   time.Duration // when a write of it by this worker last held: nobody had taken it
 	busy  bool          // a write of it is under way
 	fresh bool          // this worker created it, and has not opened it yet
 	part  *part         // its partition, where this worker reads it
