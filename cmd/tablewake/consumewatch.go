@@ -58,15 +58,9 @@ func (c *consuming) watch(ctx context.Context) {
 // see looks at the consumer, and keeps which of its shards stand still.
 func (c *consuming) see() worker.Status {
 	st := c.source.Status()
-	var stopped []worker.Partition
-	for _, p := range st.Partitions {
-		if p.Stopped != "" {
-			stopped = append(stopped, p)
-		}
-	}
 	if st.Contact && !st.Member.Leaving { // else they are somebody else's to tell
 		c.mu.Lock()
-		c.stopped = stopped
+		c.stopped = st.Member.Stopped // also shards that nobody has, as their lease is damaged
 		c.mu.Unlock()
 	}
 	return st

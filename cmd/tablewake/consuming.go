@@ -14,7 +14,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/consumer"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // consuming is a consumer at work.
@@ -28,9 +27,9 @@ type consuming struct {
 	log      io.Writer
 
 	mu      sync.Mutex
-	stopped []worker.Partition // shards that are read no further, as they were last seen
-	given   int64              // deliveries given up to other readers before the stop began
-	failed  bool               // reading ended with an error before anybody asked for a stop
+	stopped map[string]string // shards that are read no further, as they were last seen, and why
+	given   int64             // deliveries given up to other readers before the stop began
+	failed  bool              // reading ended with an error before anybody asked for a stop
 }
 
 // run reads until it is to stop, and stops.
@@ -212,7 +211,8 @@ func (c *consuming) verdict(sum summary, err error) error {
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case len(stopped) > 0:
-		return &exitError{exitUnwell, fmt.Errorf("shard %s is read no further (%s), and so are %d others: `tablewake status -c %s %s` shows them", stopped[0].Shard, stopped[0].Stopped, len(stopped)-1, c.cfg.File, c.o.flags())}
+		first := slices.Min(slices.Collect(maps.Keys(stopped)))
+		return &exitError{exitUnwell, fmt.Errorf("shard %s is read no further (%s), and so are %d others: `tablewake status -c %s %s` shows them", first, stopped[first], len(stopped)-1, c.cfg.File, c.o.flags())}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ const exitCodes = `Exit codes:
   4  finished, and some of the input could not be decoded or delivered: it is named,
      and what was a record is kept in dead letters
   5  interrupted before the end, or stopped before all was written; the same command goes on
-  6  status: somebody has to look, and is told where; consume: a shard was stopped at a gap
+  6  status: somebody has to look, and is told where; consume: a shard is read no further, as at a gap
 `
 
 // exitError is an error with the exit code that it ends the process with.

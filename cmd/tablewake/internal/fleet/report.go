@@ -156,14 +156,13 @@ func (l *Look) wayOn(shard, why string) string {
 	switch why {
 	case worker.StoppedGone:
 		return reset + "end --skip goes on with its children"
+	case worker.StoppedBroken:
+		return "it goes on by itself once the row is repaired"
 	case worker.StoppedBelow, worker.StoppedContrary:
 		return "versions cannot be trusted there: hold the views against the table before anything is reset"
 	}
 	return reset + "trim_horizon goes on behind what is lost"
 }
-
-// unbegun is why a shard has no lease that nobody dared to begin.
-const unbegun = "its parent is gone and was never read to its end, and nobody knows whether records were lost (on_gap: stop)"
 
 // state is what becomes of a shard, and why.
 func (l *Look) state(t tree, n *node) (State, string) {
@@ -182,7 +181,7 @@ func (l *Look) state(t tree, n *node) (State, string) {
 		return Waiting, "for the end of " + p.id
 	}
 	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g state.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
-		return Stopped, unbegun
+		return Stopped, worker.StoppedUnbegun
 	}
 	if n.lease == nil {
 		return Unclaimed, "there is no lease of it"
