@@ -1,6 +1,8 @@
 package consumer
 
 import (
+	"errors"
+
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
@@ -19,7 +21,7 @@ func (c *Consumer) perform(out []worker.Action) {
 	for _, a := range out {
 		switch a := a.(type) {
 		case worker.Revoke:
-			if n := len(revokes); n == 0 || revokes[n-1].cause != a.Cause {
+			if n := len(revokes); n == 0 || !errors.Is(a.Cause, revokes[n-1].cause) {
 				revokes = append(revokes, revoked{cause: a.Cause})
 			}
 			last := &revokes[len(revokes)-1]
