@@ -20,10 +20,11 @@ func callsText(calls float64) string {
 	return fmt.Sprintf("%s GetRecords calls in 30 days, $%.2f", thousands(int64(calls)), calls/100_000*readPrice)
 }
 
-// pollingText says how often shards are asked, and what that comes to at the most.
+// pollingText says how often shards are asked, and what that comes to. A pause is
+// between half of the longest and all of it, so that shards are not asked all at once.
 func pollingText(p config.Polling) string {
-	idle := float64(month) / float64(p.MaxIdle)
-	text := fmt.Sprintf("polling: a shard without news every %s, which is %s", p.MaxIdle, callsText(idle))
+	idle := float64(month) / (0.75 * float64(p.MaxIdle))
+	text := fmt.Sprintf("polling: a shard without news is asked again after %s at most, which is about %s", p.MaxIdle, callsText(idle))
 	if p.CallsPerMonth > 0 {
 		text += fmt.Sprintf("; less often where all consumers together would pass %s", callsText(float64(p.CallsPerMonth)))
 	}
