@@ -46,7 +46,7 @@ func (w *Worker) lost(p *part, g Gap) {
 }
 
 // judge sees, by the oldest record that is left, whether what was dropped would have
-// been passed over anyway. It is true where the page is to be read.
+// been passed over anyway. Where none is left, it would not. It is true where the page is to be read.
 func (w *Worker) judge(p *part, page *pipeline.Page) bool {
 	g := *p.gap
 	p.gap, p.maybe = nil, false

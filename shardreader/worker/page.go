@@ -22,7 +22,7 @@ func (w *Worker) arrived(p *part, a pipeline.Answer) {
 		return
 	}
 	records := len(page.Changes) + len(page.Errors)
-	if p.maybe && (records > 0 || a.Ended) && !w.judge(p, page) {
+	if p.maybe && (records > 0 || a.Ended || p.empties >= eagerPages) && !w.judge(p, page) {
 		return
 	}
 	if records > 0 && p.gap == nil && p.pos.Kind == leases.TrimHorizon && p.row.First == "" && p.row.From.IsZero() && firstSequence(page) != "" {

@@ -78,6 +78,9 @@ func (w *Worker) pumpDescribe() {
 			return
 		}
 		q.seen = e.Count
+		if e.Count == 0 {
+			q.since = w.now - space // nobody has ever made a call
+		}
 	}), DescribeQuota, q.seen})
 }
 
