@@ -7,6 +7,10 @@
 // so. A broken answer is a transient error, to be asked for again with the same
 // iterator.
 //
-// [Recorder] copies a stream, parents before children, to JSON lines that
+// What reads a stream for as long as it runs is made of three parts below this one:
+// shardreader/worker decides, as a step function; shardreader/leases keeps who reads
+// which shard and how far it came; shardreader/consumer makes the calls, and is the source of a pipeline.
+//
+// [Record] copies a stream, parents before children, to JSON lines that
 // shardreader/replay reads back.
 package shardreader
