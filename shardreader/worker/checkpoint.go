@@ -8,10 +8,7 @@ import (
 
 // checkpointed is a lease with how far the partition is durable.
 func (p *part) checkpointed(l leases.Lease) leases.Lease {
-	if l.Checkpoint != p.acked {
-		l.Checkpoint = p.acked
-		l.Switches = 0
-	}
+	l.Checkpoint = p.acked
 	if p.ackedTime > 0 {
 		l.Time = time.Unix(p.ackedTime, 0).UTC()
 	}

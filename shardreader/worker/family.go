@@ -145,7 +145,7 @@ func (w *Worker) finish(p *part) {
 		next.Children = append(next.Children, c.ID)
 	}
 	slices.Sort(next.Children)
-	next.Owner, next.Wanted, next.Load, next.Switches = "", "", 0, 0
+	next.Owner, next.Wanted, next.Load = "", "", 0
 	next.Counter++
 	w.swap(r, next, func() bool { return w.current(p) }, func(err error) {
 		if err != nil {
@@ -185,7 +185,7 @@ func (w *Worker) aboveParent(p *part) bool {
 
 func (w *Worker) createChildren(p *part) {
 	insist := func() bool { return w.current(p) && !p.draining }
-	above := w.ancestors(nil)
+	above := w.ancestors(nil, anyLease)
 	left := 1
 	failed := false
 	one := func(err error) {
@@ -223,59 +223,24 @@ func (w *Worker) createChildren(p *part) {
 	one(nil)
 }
 
-// ancestors are the shards that have a descendant with a lease, by the parents that
-// leases and listings name.
-func (w *Worker) ancestors(l *listing) map[string]bool {
+// ancestors are the shards that have a descendant with such a lease, by the parents that
+// leases name, and those that a listing does where there is one. A lease that cannot be
+// read counts as one.
+func (w *Worker) ancestors(l *listing, such func(*row) bool) map[string]bool {
 	above := make(map[string]bool)
 	var up func(shard string)
 	up = func(shard string) {
-		for shard != "" && !above[shard] {
+		for ; shard != "" && !above[shard]; shard = l.parent(shard) {
 			above[shard] = true
 			if r := w.rows[shard]; r != nil {
 				for _, parent := range r.Parents {
 					up(parent)
 				}
 			}
-			if l == nil {
-				return
-			}
-			shard = l.parent(shard)
 		}
 	}
 	for _, r := range w.order {
-		for _, parent := range r.Parents {
-			up(parent)
-		}
-		if l != nil {
-			up(l.parent(r.Shard))
-		}
-	}
-	for shard := range w.broken {
-		if l != nil {
-			up(l.parent(shard))
-		}
-	}
-	return above
-}
-
-// aged are the shards that have a descendant whose lease moved on from its start, or
-// never had to wait for them: what is above such a one was read, or not asked for.
-func (w *Worker) aged(l *listing) map[string]bool {
-	aged := make(map[string]bool)
-	var up func(shard string)
-	up = func(shard string) {
-		for shard != "" && !aged[shard] {
-			aged[shard] = true
-			if r := w.rows[shard]; r != nil {
-				for _, parent := range r.Parents {
-					up(parent)
-				}
-			}
-			shard = l.parent(shard)
-		}
-	}
-	for _, r := range w.order {
-		if r.Checkpoint.Kind == leases.TrimHorizon {
+		if !such(r) {
 			continue
 		}
 		for _, parent := range r.Parents {
@@ -286,8 +251,14 @@ func (w *Worker) aged(l *listing) map[string]bool {
 	for shard := range w.broken {
 		up(l.parent(shard))
 	}
-	return aged
+	return above
 }
+
+func anyLease(*row) bool { return true }
+
+// movedOn tells whether a lease is not at its start, or never had to wait for the shards
+// above it: they were read, or not asked for.
+func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 
 // descendantPast tells whether the lease of a descendant of a shard has moved past
 // its start, which happens only when the shard itself was read to its end.

@@ -118,7 +118,6 @@ func (w *Worker) takeNext() {
 		next := r.Clone()
 		next.Owner = w.o.Worker
 		next.Counter++
-		next.Switches++
 		next.Wanted = ""
 		w.taking++
 		w.swap(r, next, nil, func(err error) {

@@ -26,8 +26,11 @@ func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *li
 	return l
 }
 
-// parent is the parent that a shard is listed with; "" where there is none, or no such shard.
+// parent is the parent that a shard is listed with; "" where there is none, no such shard, or no listing.
 func (l *listing) parent(shard string) string {
+	if l == nil {
+		return ""
+	}
 	if i, ok := l.byID[shard]; ok {
 		return l.shards[i].Parent
 	}

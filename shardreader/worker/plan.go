@@ -31,13 +31,13 @@ const keepEnded = 10
 // one that was read: all of it was to be read.
 func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	var p plan
-	above := w.ancestors(l)
+	above := w.ancestors(l, anyLease)
 	if begin {
 		for id := range start.Sequences {
 			l.markAncestors(id, above)
 		}
 	}
-	aged := w.aged(l)
+	aged := w.ancestors(l, movedOn)
 	for _, s := range l.shards {
 		switch {
 		case w.rows[s.ID] != nil, w.broken[s.ID], w.broken[s.Parent]:
@@ -65,7 +65,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 				p.create = append(p.create, inherited(lease, parent))
 			} // else its owner makes it
 		case begin && start.Latest:
-			if len(l.children[s.ID]) == 0 && !w.below(l, s.ID) {
+			if len(l.children[s.ID]) == 0 && !w.comesTo(l, s.ID) {
 				p.create = append(p.create, w.beginning(lease, start))
 			}
 		case s.Parent != "" && l.has(s.Parent):
@@ -98,8 +98,8 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	return p
 }
 
-// below tells whether a shard above that one has a lease, so that the lineage comes to it.
-func (w *Worker) below(l *listing, shard string) bool {
+// comesTo tells whether a shard above that one has a lease, so that the lineage comes to it.
+func (w *Worker) comesTo(l *listing, shard string) bool {
 	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
 		if w.rows[shard] != nil {
 			return true
