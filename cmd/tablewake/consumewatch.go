@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	lookEvery = 200 * time.Millisecond // at how it goes
-	tellEvery = time.Minute            // where something was read
+	lookEvery  = 200 * time.Millisecond // at how it goes, while its end waits for that
+	lookSeldom = time.Second            // at how it goes else: of thousands of shards a look costs something
+	tellEvery  = time.Minute            // where something was read
 
 	// findsNothing is how long a consumer is without any shard before it counts as idle:
 	// it may be about to find or to take one.
@@ -20,7 +21,11 @@ const (
 // watch looks at how it goes: tells it now and then, and stops a consumer that is to
 // end when it is idle.
 func (c *consuming) watch(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
+	every := lookSeldom
+	if c.o.idle > 0 {
+		every = lookEvery
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var told int64
 	var idleSince time.Time
