@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// samVersion is that of the package the emulator ships in.
+const samVersion = "1.170.0"
+
+// emulator is Amazon's Runtime Interface Emulator: the program that stands between a
+// function's bootstrap and who invokes it, as in the service. It is one file of AWS SAM's
+// wheel, of which nothing else is installed.
+func emulator(ctx context.Context) (program string, err error) {
+	arch, ok := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
+	if !ok {
+		return "", fmt.Errorf("AWS has no Lambda emulator for %s", runtime.GOARCH)
+	}
+	member := "samcli/local/rapid/aws-lambda-rie-" + arch
+	check := func() error {
+		if lacks := lacking([]tool{python()}); lacks != "" {
+			return fmt.Errorf("this machine lacks %s; install it", lacks)
+		}
+		return nil
+	}
+	dir, err := installOnce("aws-lambda-rie-"+samVersion, check, func(dir string) error {
+		if err := runTool(ctx, dir, "python3", "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "aws-sam-cli=="+samVersion); err != nil {
+			return err
+		}
+		wheel := "aws_sam_cli-" + samVersion + "-py3-none-any.whl"
+		if err := runTool(ctx, dir, "python3", "-m", "zipfile", "-e", wheel, "wheel"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(filepath.Join(dir, "wheel"))
+		defer os.Remove(filepath.Join(dir, wheel))
+		if err := os.Rename(filepath.Join(dir, "wheel", member), filepath.Join(dir, "rie")); err != nil {
+			return err
+		}
+		return os.Chmod(filepath.Join(dir, "rie"), 0o755)
+	})
+	return filepath.Join(dir, "rie"), err
+}
