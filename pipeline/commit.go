@@ -13,9 +13,10 @@ const commitTimeout = 10 * time.Second
 // partition is what the run knows of one partition. Pipeline.mu guards it.
 type partition struct {
 	name    string
-	ctx     context.Context // done: it was revoked, or the run stops hard
+	ctx     context.Context // done: it is cut, or the run stops hard
 	cancel  context.CancelCauseFunc
-	revoked bool // set with Pipeline.mu and all schedulers' locks held, so that each of them guards it
+	cut     bool // as revoked is: its Writes were cancelled too
+	revoked bool // or recalled: nothing of it starts any more. Set with Pipeline.mu and all schedulers' locks held, so that each of them guards it
 
 	open       int         // pages read and not finished
 	waiting    []*inflight // prepared, in order, behind one whose letters are not durable

@@ -64,6 +64,7 @@ func drawPlan(t *rapid.T) plan {
 				after: time.Duration(rapid.IntRange(0, 5_000).Draw(t, "after")) * time.Millisecond,
 				of:    rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "of"),
 				drain: rapid.Bool().Draw(t, "drain"),
+				first: rapid.SampledFrom([]time.Duration{0, 0, time.Millisecond, time.Second}).Draw(t, "first"),
 			})
 		}
 	}

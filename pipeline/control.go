@@ -10,6 +10,13 @@ type Control interface {
 	// for it.
 	Drain(partitions ...string)
 
+	// Recall asks for what is not begun of partitions, because there is no time for it: no
+	// Write starts with any of it, what is queued is given back and counted as [Revoked], and
+	// so is what fails from now on. Writes under way may finish, and what they finish is
+	// finished. Nothing of the partitions is committed any more. The name of a recalled
+	// partition is not used again in that run; it may be revoked yet.
+	Recall(partitions ...string)
+
 	// Revoke takes partitions away from the run, because someone else reads them now. What
 	// is queued of them is given up and counted as [Revoked]; Writes under way that
 	// hold some of it have their context cancelled with cause, and what they hold

@@ -29,6 +29,9 @@ func (r *run) place(in *inflight, now time.Time) {
 		in.left += len(prep.routes[i].items)
 	}
 	in.pins = in.left
+	if in.tracker != nil {
+		in.tracker.place(prep)
+	}
 	pending := in.left
 	if in.err != nil {
 		// The page's position lies behind what broke: it is never committed.

@@ -26,7 +26,7 @@ func (r *run) askHeld(rt *route, b *batch) error {
 	for _, l := range b.lanes {
 		b.keys = append(b.keys, l.key)
 	}
-	held, err := r.callHeld(rt.Name, b.keys)
+	held, err := r.callHeld(b.ctx, rt.Name, b.keys)
 	if err == nil && len(held) != len(b.keys) {
 		err = fmt.Errorf("it answered %d of %d keys", len(held), len(b.keys))
 	}
@@ -63,13 +63,13 @@ func (r *run) askHeld(rt *route, b *batch) error {
 	return nil
 }
 
-func (r *run) callHeld(sink string, keys []Key) (held []bool, err error) {
+func (r *run) callHeld(ctx context.Context, sink string, keys []Key) (held []bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = recovered("quarantine", v)
 		}
 	}()
-	return r.p.o.Quarantine.Held(r.hard, sink, keys)
+	return r.p.o.Quarantine.Held(ctx, sink, keys)
 }
 
 // hold marks keys as held, trying until that is durable; false when ctx is done before.

@@ -35,9 +35,16 @@ type SinkLedger struct {
 	Suppressed   int64            `json:"suppressed"`
 	DeadLettered int64            `json:"dead_lettered"`
 	Quarantined  int64            `json:"quarantined"`
-	Revoked      int64            `json:"revoked"` // given up because another reader delivers them; see Control
+	Revoked      int64            `json:"revoked"` // given back: another reader, or the next run, delivers them; see Control
 	Pending      int64            `json:"pending"`
 	Dropped      map[string]int64 `json:"dropped"` // by the route's own filters, by reason: never routed here, so outside the balance
+}
+
+// giveBack books what a run that was stopped hard left pending: it comes again with the
+// next one, and is routed again.
+func (l *SinkLedger) giveBack() {
+	l.Revoked += l.Pending
+	l.Pending = 0
 }
 
 // Check is nil when both ledgers balance, and else says which line does not.

@@ -23,6 +23,8 @@ type Options struct {
 	Detectors []NamedDetector // in order. Default: none
 	Routes    []Route         // at least one
 
+	Decoder DecoderOptions // how the records of its tables become changes; see Pipeline.Decoder. Default: the zero options
+
 	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key
 
 	// MaxHold is how long a change may fail and be tried again before it is given up
@@ -227,6 +229,9 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 		p.mu.Unlock()
 		return fmt.Errorf("pipeline %q is running: one Run at a time", p.o.Name)
 	}
+	for _, rt := range p.routes {
+		rt.ledger.giveBack()
+	}
 	r := newRun(ctx, p, src, c)
 	ended := make(chan struct{})
 	p.run, p.ended = r, ended
@@ -238,6 +243,10 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	close(ended)
 	return err
 }
+
+// Decoder is a decoder with Options.Decoder, for a source that is handed records and knows
+// nothing of the tables that they are of.
+func (p *Pipeline) Decoder() *Decoder { return NewDecoder(p.o.Decoder) }
 
 // Ledger is a consistent snapshot of both ledgers; it may be called at any time.
 func (p *Pipeline) Ledger() Ledger {

@@ -52,14 +52,25 @@ func (s *scheduler) drain() {
 	s.dispatch(time.Now())
 }
 
-// Revoke implements [Control]. All locks are held at once: nothing is given up while
-// something behind it in its key's order could still start.
+// Recall implements [Control].
+func (r *run) Recall(partitions ...string) {
+	r.giveBack(nil, partitions, "partitions were called back: what is queued of them is given back")
+}
+
+// Revoke implements [Control].
 func (r *run) Revoke(cause error, partitions ...string) {
+	r.giveBack(cause, partitions, "partitions were taken away: what is queued of them is given up")
+}
+
+// giveBack gives up what is queued of partitions and, where there is a cause, cancels what
+// is under way. All locks are held at once: nothing is given up while something behind it
+// in its key's order could still start.
+func (r *run) giveBack(cause error, partitions []string, text string) {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
 	var parts []*partition
 	for _, name := range partitions {
-		if part := r.part(name); !part.revoked {
+		if part := r.part(name); !part.revoked || cause != nil && !part.cut {
 			parts = append(parts, part)
 		}
 	}
@@ -71,8 +82,11 @@ func (r *run) Revoke(cause error, partitions ...string) {
 	}
 	for _, part := range parts {
 		part.revoked = true
-		part.cancel(cause)
 		part.wm, part.dirty = Watermark{}, false
+		if cause != nil {
+			part.cut = true
+			part.cancel(cause)
+		}
 	}
 	var done []progress
 	var n int64
@@ -95,19 +109,22 @@ func (r *run) Revoke(cause error, partitions ...string) {
 	if n == 0 {
 		return
 	}
-	r.p.log.LogAttrs(r.hard, slog.LevelInfo, "partitions were taken away: what is queued of them is given up",
-		slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", n), slog.String("cause", logText(cause)))
+	attrs := []slog.Attr{slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", n)}
+	if cause != nil {
+		attrs = append(attrs, slog.String("cause", logText(cause)))
+	}
+	r.p.log.LogAttrs(r.hard, slog.LevelInfo, text, attrs...)
 }
 
 // revoke gives up what is queued of revoked partitions, and cancels the Writes that hold
-// some of it. The lock is held, here and below.
+// some of those that are cut. The lock is held, here and below.
 func (s *scheduler) revoke(cause error) {
 	if s.closed {
 		return // what is left stays pending
 	}
 	now := time.Now()
 	for _, b := range s.flying {
-		if !b.cut && slices.ContainsFunc(b.parts, func(part *partition) bool { return part.revoked }) {
+		if !b.cut && slices.ContainsFunc(b.parts, func(part *partition) bool { return part.cut }) {
 			b.cut = true
 			b.end(cause)
 		}

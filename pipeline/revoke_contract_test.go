@@ -15,7 +15,8 @@ import (
 type revocation struct {
 	after time.Duration // since the one before
 	of    string
-	drain bool // drained only
+	drain bool          // drained only
+	first time.Duration // recalled so long before; 0: not
 }
 
 // revokedSource reads the plan's pages by partitions that are revoked. The next
@@ -53,6 +54,10 @@ func (s *revokedSource) Control(c Control) {
 				continue
 			}
 			s.mu.Unlock()
+			if r.first > 0 {
+				c.Recall(name, "somebody")
+				time.Sleep(r.first)
+			}
 			c.Revoke(errors.New("read by another"), name, "nobody")
 			c.Revoke(errors.New("twice"), name)
 			s.mu.Lock()

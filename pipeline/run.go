@@ -59,6 +59,7 @@ type inflight struct {
 	bytes   int64     // taken from the bounds
 	changes int64
 	span    trace.Span
+	tracker *Tracker // nil: nobody asks which records are finished
 
 	// Pipeline.mu guards what follows.
 	ready bool   // prepared, and the letters of what could not be decoded are durable
@@ -202,7 +203,7 @@ func (r *run) callRead() (page *Page, err error) {
 
 // enter takes a page in.
 func (r *run) enter(seq uint64, page *Page) *inflight {
-	in := &inflight{seq: seq, page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes))}
+	in := &inflight{seq: seq, page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
 	r.p.mu.Lock()
 	in.part = r.part(page.Partition)
 	in.part.open++

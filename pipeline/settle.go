@@ -119,6 +119,9 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 	l.count(o, reason, 1)
 	if o != Revoked {
 		s.route.newest.see(it.d.Change.Time)
+		if it.page.tracker != nil {
+			it.page.tracker.finish(it.d.Change.Index)
+		}
 	}
 	if it.owned {
 		s.run.bounds.release(it.page.part.name, ownBytes(it), 1)

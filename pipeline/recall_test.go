@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// slow takes a second for each Write, unless it is cancelled.
+func slow(ctx context.Context, _ []Delivery) error {
+	if !sleep(ctx, time.Second) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+func TestRecall_WritesUnderWayFinishAndNoneStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &recorder{fail: slow}
+		page := pageOf(map[string]int{}, "p", 1, "a", "b", "c", "d")
+		var tracker Tracker
+		page.Tracker = &tracker
+		p, src, c, stop := running(t, s, []*Page{page}, func(o *Options) {
+			o.Routes[0].Concurrency, o.Routes[0].Batch.Count = 1, 2
+		})
+		src.control.Recall("p", "nobody")
+		src.control.Recall("p")
+		time.Sleep(time.Minute)
+		if got := s.all(); !slices.Equal(got, []string{"a1", "b1"}) {
+			t.Errorf("written %v: what was under way, and no more", got)
+		}
+		if got := finished(&tracker, 4); !slices.Equal(got, []int{0, 1}) {
+			t.Errorf("finished are %v", got)
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 4, Written: 2, Revoked: 2}))
+		holdsNothing(t, p)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if c.at("p") != "" {
+			t.Errorf("committed %q", c.at("p"))
+		}
+	})
+}
+
+// What fails after a recall is not tried again.
+func TestRecall_FailuresAreGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		s := &recorder{fail: func(ctx context.Context, ds []Delivery) error {
+			n++
+			_ = slow(ctx, ds)
+			return Transient(errDown)
+		}}
+		p, src, _, stop := running(t, s, []*Page{pageOf(map[string]int{}, "p", 1, "a", "b")})
+		src.control.Recall("p")
+		time.Sleep(time.Hour)
+		if n != 1 {
+			t.Errorf("%d Writes", n)
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 2, Revoked: 2}))
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRecall_ThenRevokeCancels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &recorder{fail: func(ctx context.Context, _ []Delivery) error { <-ctx.Done(); return context.Cause(ctx) }}
+		p, src, _, stop := running(t, s, []*Page{pageOf(map[string]int{}, "p", 1, "a")})
+		src.control.Recall("p")
+		time.Sleep(time.Hour)
+		checkLedger(t, p, none(SinkLedger{Routed: 1, Pending: 1}))
+		src.control.Revoke(errTaken, "p")
+		synctest.Wait()
+		checkLedger(t, p, none(SinkLedger{Routed: 1, Revoked: 1}))
+		holdsNothing(t, p)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A key's mark is asked for within the Write's time, which ends with the partition.
+func TestRevoke_CancelsTheQuestionWhetherAKeyIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, src, _, stop := running(t, &recorder{}, []*Page{pageOf(map[string]int{}, "p", 1, "a", "b", "a")}, func(o *Options) {
+			o.DeadLetters, o.Quarantine = &graveyard{}, silentMarks{}
+		})
+		src.control.Revoke(errTaken, "p")
+		synctest.Wait()
+		checkLedger(t, p, none(SinkLedger{Routed: 3, Revoked: 3}))
+		holdsNothing(t, p)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// silentMarks does not answer.
+type silentMarks struct{}
+
+func (silentMarks) Hold(context.Context, string, []Key) error { return nil }
+
+func (silentMarks) Held(ctx context.Context, _ string, _ []Key) ([]bool, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// What a run left pending is not pending for ever: the next one routes it again.
+func TestRun_AfterAHardStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &recorder{fail: alwaysDown}
+		p := newPipeline(t, s)
+		once := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			go func() { <-ctx.Done(); p.Stop(ctx) }()
+			return p.Run(t.Context(), pages(nil, pageOf(map[string]int{}, "p", 1, "a", "b")), nil)
+		}
+		if _, ok := errors.AsType[*StopError](once()); !ok {
+			t.Error("no hard stop")
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 2, Pending: 2}))
+		s.fail = nil
+		if err := once(); err != nil {
+			t.Error(err)
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 4, Written: 2, Revoked: 2}))
+	})
+}

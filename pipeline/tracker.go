@@ -1,0 +1,39 @@
+package pipeline
+
+import "sync/atomic"
+
+// Tracker tells which records of a page are finished, for a source that answers for
+// each of them and not for the page. The zero Tracker is ready for use, for one page of
+// one run; it may be asked at any time, by any goroutine.
+type Tracker struct {
+	placed  atomic.Bool
+	pending []atomic.Int32 // deliveries not finished, by the record's index
+}
+
+// Finished tells whether the record of that index in its page, as [Change.Index] and
+// RecordError.Index have it, is finished: durable in each sink that it was routed to, or
+// in dead letters, or of none of them. What was given back by [Control] is not, and
+// nothing of a page is before it was handed to the sinks.
+func (t *Tracker) Finished(index int) bool {
+	return t.placed.Load() && (index >= len(t.pending) || t.pending[index].Load() == 0)
+}
+
+// place notes what is to be done. No sink has begun with it.
+func (t *Tracker) place(prep *prepared) {
+	last := -1 // a source may have put its records into an order of its own
+	for r := range prep.routes {
+		for i := range prep.routes[r].items {
+			last = max(last, prep.routes[r].items[i].d.Change.Index)
+		}
+	}
+	t.pending = make([]atomic.Int32, last+1)
+	for r := range prep.routes {
+		for i := range prep.routes[r].items {
+			t.pending[prep.routes[r].items[i].d.Change.Index].Add(1)
+		}
+	}
+	t.placed.Store(true)
+}
+
+// finish notes the end of a delivery that was not given back.
+func (t *Tracker) finish(index int) { t.pending[index].Add(-1) }
