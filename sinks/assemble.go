@@ -43,7 +43,7 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	if err := a.hide(); err != nil {
 		return nil, err
 	}
-	a.options.Name = cfg.Name
+	a.options.Name, a.options.Decoder = cfg.Name, Decoder(cfg)
 	a.options.Filters = append([]pipeline.Filter{OwnWrites(cfg.Name)}, filters(cfg.Filters)...)
 	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx), a.state(ctx))
 	if err != nil {
@@ -57,6 +57,16 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 		return nil, err
 	}
 	return p, nil
+}
+
+// Decoder is how the records of cfg's tables become changes. The stream of a table that cfg
+// names by its stream is that of records which name none.
+func Decoder(cfg *config.Config) pipeline.DecoderOptions {
+	d := pipeline.DecoderOptions{DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1}
+	if len(cfg.Source.Tables) == 1 {
+		d.Table, d.StreamARN = cfg.Source.Tables[0].Name, cfg.Source.Tables[0].StreamARN
+	}
+	return d
 }
 
 // filters takes the filters out of their specs.

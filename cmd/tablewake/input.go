@@ -15,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/sinks"
 )
 
 // input are the flags of the commands that read saved records.
@@ -48,13 +49,8 @@ func (in *input) source(cfg *config.Config, s streams, paths []string) replay.Op
 }
 
 func (in *input) decoder(cfg *config.Config) pipeline.DecoderOptions {
-	d := pipeline.DecoderOptions{
-		StreamARN: in.streamARN, DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1,
-	}
-	if len(cfg.Source.Tables) == 1 {
-		t := cfg.Source.Tables[0]
-		d.Table, d.StreamARN = t.Name, cmp.Or(in.streamARN, t.StreamARN)
-	}
+	d := sinks.Decoder(cfg)
+	d.StreamARN = cmp.Or(in.streamARN, d.StreamARN)
 	d.EpochZero = d.StreamARN == ""
 	return d
 }

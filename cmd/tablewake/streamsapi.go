@@ -15,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/sinks"
 )
 
 // streamPatience is how long one call of the Streams API may take.
@@ -30,7 +31,7 @@ func newStreams(conf awssdk.Config, cfg *config.Config, calls int) shardreader.A
 			t.MaxIdleConnsPerHost, t.MaxIdleConns = calls, max(calls, t.MaxIdleConns)
 		})
 	})
-	return sdk.New(client, pipeline.DecoderOptions{DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1})
+	return sdk.New(client, sinks.Decoder(cfg))
 }
 
 // workerSources are the tables and streams of cfg as a worker reads them.

@@ -13,6 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/sinks"
 )
 
 // begin is the creation time of a case's first change, and when the streams of
@@ -28,9 +29,9 @@ type recorder struct {
 
 // decoding is how records become changes, as in a replay.
 func decoding(cfg *config.Config) pipeline.DecoderOptions {
-	d := pipeline.DecoderOptions{DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1}
+	d := sinks.Decoder(cfg)
 	if len(cfg.Source.Tables) == 1 {
-		d.Table, d.StreamARN = cfg.Source.Tables[0].Name, streamOf(cfg, cfg.Source.Tables[0].Name)
+		d.StreamARN = streamOf(cfg, d.Table)
 	}
 	return d
 }
