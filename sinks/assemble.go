@@ -44,7 +44,11 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 		return nil, err
 	}
 	a.options.Name, a.options.Decoder = cfg.Name, Decoder(cfg)
-	a.options.Filters = append([]pipeline.Filter{OwnWrites(cfg.Name)}, filters(cfg.Filters)...)
+	a.options.Filters = []pipeline.Filter{OwnWrites(cfg.Name)}
+	if cfg.Source.Kinesis != "" {
+		a.options.Filters = append(a.options.Filters, otherTable(cfg.Source.Tables[0].Name))
+	}
+	a.options.Filters = append(a.options.Filters, filters(cfg.Filters)...)
 	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx), a.state(ctx))
 	if err != nil {
 		return nil, err

@@ -84,6 +84,8 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	switch {
+	case cfg.Source.Kinesis != "":
+		return fmt.Errorf("%s:%d: source.kinesis: consume reads the table's own stream: remove source.kinesis, or let a Lambda read it", cfg.File, cfg.Source.Line)
 	case o.stopTimeout <= 0:
 		return usageError("--stop-timeout is a time, as 25s")
 	case o.idle < 0:

@@ -27,6 +27,7 @@ func (c *checker) build(cfg *Config, root *value) {
 	for _, v := range root.get("connections").all() {
 		cfg.Connections = append(cfg.Connections, buildConnection(v))
 	}
+	cfg.Metrics = map[string]Metrics{"emf": MetricsEMF, "otlp": MetricsOTLP, "none": MetricsNone}[root.get("metrics").text()]
 	cfg.HMACKey = root.get("hmac_key").text()
 	cfg.Sensitive = patterns(root.get("sensitive"))
 }
@@ -35,6 +36,7 @@ func (c *checker) buildSource(v *value) Source {
 	s := Source{
 		Line:          v.line(),
 		TTLAttribute:  v.get("ttl_attribute").text(),
+		Kinesis:       v.get("kinesis").text(),
 		DynamoDBLocal: v.get("emulator").text() == "dynamodb-local",
 		Start:         c.buildStart(v.get("start")),
 		ContinueOnGap: v.get("on_gap").text() == "continue",

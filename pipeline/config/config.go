@@ -23,6 +23,7 @@ type Config struct {
 	Leases      *Leases                  // nil where the file has none
 	Connections []Connection             // in the order of the file
 	HMACKey     string                   // secret behind masks, hashed fields and hashed ids, 16 bytes at least; "" where the file has none
+	Metrics     Metrics                  // how metrics leave the process
 	Sensitive   []pipeline.Pattern       // attributes that are masked and reach no sink unless it says so; none without HMACKey
 	Warnings    Problems                 // what is allowed and may still surprise
 }
@@ -32,11 +33,23 @@ type Source struct {
 	Line          int
 	Tables        []Table // one, or several under source.tables
 	TTLAttribute  string  // top-level attribute that holds the expiry, epoch seconds; "" where not said
+	Kinesis       string  // ARN of the Kinesis stream that the table writes to and a Lambda reads; "" for the table's own stream
 	DynamoDBLocal bool    // records come from DynamoDB Local, which writes {} for the empty map
 	Start         Start   // of a stream that nobody has read before
 	ContinueOnGap bool    // a shard that lost records is read on behind them; else it stops
 	Polling       Polling
 }
+
+// Metrics says how metrics leave the process.
+type Metrics uint8
+
+// How metrics can leave the process.
+const (
+	MetricsDefault Metrics = iota // EMF on Lambda, else OTLP
+	MetricsEMF                    // CloudWatch's embedded metric format, as lines of the log
+	MetricsOTLP                   // the OpenTelemetry protocol
+	MetricsNone
+)
 
 // Start says where a stream is begun. The zero Start is its oldest record.
 type Start struct {

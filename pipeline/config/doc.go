@@ -7,8 +7,8 @@
 // with a file comes back at once, as [Problems], each with its line, column,
 // field and what to do about it.
 //
-// One table of keys (keys.go) drives the strict reading, the JSON Schema that
-// [Schema] prints, and the word by which a key of a later capability is refused.
+// One table of keys (keys.go) drives the strict reading and the JSON Schema that
+// [Schema] prints.
 //
 // The package imports no sink: sinks.Assemble maps its specs to sinks.
 package config

@@ -2,16 +2,6 @@ package config
 
 import "regexp"
 
-// capability is a stage of the project. Keys of a later one than this version
-// has are known, checked and refused.
-type capability string
-
-// The capabilities, in the order in which they come.
-const (
-	core        capability = "" // this version
-	deployStage capability = "deploy"
-)
-
 // shape is what may stand at a place of the file.
 type shape uint8
 
@@ -36,14 +26,13 @@ const (
 	anyShape      // whatever the user's own code wants
 )
 
-// rule describes one place of the file. The strict walk, the JSON Schema and
-// the refusal of later capabilities all read it.
+// rule describes one place of the file. The strict walk and the JSON Schema read it.
 type rule struct {
 	shape   shape
 	ref     string         // name under $defs, for a rule that is used in several places
 	like    *regexp.Regexp // text: must match
 	likes   string         // what like asks for, in words
-	words   []word
+	words   []string
 	least   int64   // integers: smallest; lists and maps: fewest entries
 	most    int64   // integers: largest; 0: any
 	keys    []key   // of objects
@@ -61,10 +50,8 @@ type rule struct {
 type key struct {
 	name      string
 	rule      *rule
-	doc       string     // one sentence, for the schema
-	by        capability // that brings it
-	what      string     // in the plural, what is refused; default: the key in quotes
-	def       string     // what a missing key means, as it would be written
+	doc       string // one sentence, for the schema
+	def       string // what a missing key means, as it would be written
 	required  bool
 	tuning    bool // does not shape outputs: left out of hash and settings
 	place     bool // where the output is, beside which its settings are kept: left out of them
@@ -75,12 +62,6 @@ type key struct {
 type group struct {
 	keys     []string
 	optional bool // none is fine too
-}
-
-// word is one of the words that a place may hold.
-type word struct {
-	name string
-	by   capability
 }
 
 func text() *rule       { return &rule{shape: textShape} }
@@ -110,19 +91,8 @@ func textLike(expression, likes string) *rule {
 	return &rule{shape: textShape, like: regexp.MustCompile(`^(?:` + expression + `)$`), likes: likes}
 }
 
-// words is one of the names, all of them of this version.
-func words(names ...string) *rule {
-	r := &rule{shape: wordShape}
-	return r.and(core, names...)
-}
-
-// and adds words that a capability brings.
-func (r *rule) and(by capability, names ...string) *rule {
-	for _, n := range names {
-		r.words = append(r.words, word{n, by})
-	}
-	return r
-}
+// words is one of the names.
+func words(names ...string) *rule { return &rule{shape: wordShape, words: names} }
 
 func object(keys ...key) *rule     { return &rule{shape: objectShape, keys: keys} }
 func list(elem *rule) *rule        { return &rule{shape: listShape, elem: elem, least: 1} }
@@ -155,14 +125,6 @@ func (r *rule) keyNames() []string {
 	names := make([]string, len(r.keys))
 	for i, k := range r.keys {
 		names[i] = k.name
-	}
-	return names
-}
-
-func (r *rule) wordNames() []string {
-	names := make([]string, len(r.words))
-	for i, w := range r.words {
-		names[i] = w.name
 	}
 	return names
 }

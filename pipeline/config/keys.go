@@ -20,7 +20,7 @@ func grammar() *rule {
 		key{name: "detect", rule: mapOf(name(), detector()), doc: "Events to raise, by name."},
 		key{name: "sinks", rule: mapOf(name(), sink()), required: true, doc: "Where changes go, by name."},
 		key{name: "dead_letters", tuning: true, rule: deadLetters(), doc: "Where what cannot be delivered goes."},
-		key{name: "metrics", by: deployStage, tuning: true, rule: words("emf", "otlp", "none"), doc: "How metrics leave the process. Default: emf on Lambda, else otlp."},
+		key{name: "metrics", tuning: true, rule: words("emf", "otlp", "none"), doc: "How metrics leave the process. Default: emf on Lambda, else otlp."},
 	)
 }
 
@@ -54,8 +54,8 @@ func source() *rule {
 			key{name: "max_idle", rule: duration(), def: "5s", doc: "Longest pause between two polls of an idle shard; 5m at most."},
 			key{name: "calls_per_month", rule: integer(1), doc: "Budget of GetRecords calls of all consumers together, in 30 days. Default: none."},
 		), doc: "How often shards are read."},
-		key{name: "kinesis", by: deployStage, what: "Kinesis sources", rule: textLike(`arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN"), doc: "ARN of the Kinesis stream that the table writes to."},
-	).one("table", "stream", "tables", "kinesis")
+		key{name: "kinesis", rule: textLike(`arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN"), doc: "ARN of the Kinesis stream that source.table writes to, which a Lambda reads instead of the table's own."},
+	).one("table", "stream", "tables")
 }
 
 func leases() *rule {

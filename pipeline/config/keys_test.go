@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// keyTable is the table of keys: path, default, and the capability that brings it.
+// keyTable is the table of keys: path and default.
 // * is a name of the user's own, [] an element of a list.
 const keyTable = `
 version
@@ -24,7 +24,7 @@ source.on_gap | stop
 source.polling
 source.polling.max_idle | 5s
 source.polling.calls_per_month
-source.kinesis | | deploy
+source.kinesis
 leases
 leases.table
 leases.duration | 6s
@@ -139,18 +139,17 @@ dead_letters.max_hold | 12h
 dead_letters.quarantine | key
 dead_letters.redrive | manual
 dead_letters.undecodable | dead_letter
-metrics | | deploy
+metrics
 `
 
-// Every row of the table of keys is in the schema, with its default and capability.
+// Every row of the table of keys is in the schema, with its default.
 func TestKeyTable(t *testing.T) {
 	var root map[string]any
 	if err := json.Unmarshal(config.Schema(), &root); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range strings.Split(strings.TrimSpace(keyTable), "\n") {
-		cells := append(strings.Split(row, "|"), "", "")
-		path, def, capability := strings.TrimSpace(cells[0]), strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2])
+		path, def, _ := strings.Cut(row, " | ")
 		place, ok := follow(root, root, path)
 		if !ok {
 			t.Errorf("%s: not in the schema", path)
@@ -158,9 +157,6 @@ func TestKeyTable(t *testing.T) {
 		}
 		if got := textOf(place["default"]); got != def {
 			t.Errorf("%s: default %q, want %q", path, got, def)
-		}
-		if got := textOf(place["x-capability"]); got != capability {
-			t.Errorf("%s: capability %q, want %q", path, got, capability)
 		}
 		if d := textOf(place["description"]); !strings.HasSuffix(d, ".") {
 			t.Errorf("%s: the description %q is no sentence", path, d)

@@ -46,6 +46,7 @@ func (c *checker) rules(cfg *Config, root *value) {
 	c.eventRules(cfg, root)
 	c.serverRules(cfg, root)
 	c.readerRules(cfg, root)
+	c.kinesisRules(cfg, root)
 	c.sensitiveRules(cfg, root)
 }
 

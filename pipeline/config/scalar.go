@@ -124,7 +124,7 @@ func (c *checker) kindFits(v *value, env bool) bool {
 func (r *rule) wants() string {
 	switch r.shape {
 	case wordShape:
-		return enumerate(r.wordNames(), "or")
+		return enumerate(r.words, "or")
 	case pathShape, patternShape:
 		return "a path"
 	case templateShape:
@@ -159,19 +159,9 @@ func (c *checker) text(v *value) {
 }
 
 func (c *checker) word(v *value) {
-	i := slices.IndexFunc(v.rule.words, func(w word) bool { return w.name == v.source })
-	if i < 0 {
-		c.fail(v, meant(v.source, v.rule.wordNames(), "the words here are"), "%s is not known here", quoted(v.source))
+	if !slices.Contains(v.rule.words, v.source) {
+		c.fail(v, meant(v.source, v.rule.words, "the words here are"), "%s is not known here", quoted(v.source))
 		return
-	}
-	if w := v.rule.words[i]; w.by != core && c.later == 0 {
-		var now []string
-		for _, w := range v.rule.words {
-			if w.by == core {
-				now = append(now, w.name)
-			}
-		}
-		c.fail(v, "write "+enumerate(now, "or"), "%s", comesLater(fmt.Sprintf("%q comes", w.name), w.by))
 	}
 	v.data = v.source
 }

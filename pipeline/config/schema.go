@@ -8,8 +8,7 @@ import (
 )
 
 // Schema is the JSON Schema (draft 2020-12) of the file, made of the same table
-// that the strict reading uses. Keys of later capabilities are in it, marked by
-// x-capability.
+// that the strict reading uses.
 func Schema() []byte {
 	s := schemer{defs: map[string]any{
 		"env": map[string]any{
@@ -67,7 +66,7 @@ func (s schemer) inline(r *rule) map[string]any {
 	case anyShape:
 		return map[string]any{}
 	case wordShape:
-		return orEnv(map[string]any{"enum": r.wordNames()})
+		return orEnv(map[string]any{"enum": r.words})
 	case integerShape:
 		m := map[string]any{"type": "integer", "minimum": r.least}
 		if r.most != 0 {
@@ -103,9 +102,6 @@ func (s schemer) object(r *rule) map[string]any {
 	for _, k := range r.keys {
 		p := s.rule(k.rule)
 		p["description"] = k.doc
-		if k.by != core {
-			p["x-capability"] = string(k.by)
-		}
 		if k.def != "" {
 			p["default"] = defaultValue(k)
 		}

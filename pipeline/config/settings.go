@@ -34,6 +34,9 @@ func (c *checker) settings(cfg *Config, root *value, i int) map[string]string {
 		names[n] = t.Name
 	}
 	m.set("source.tables", asSet(names))
+	if cfg.Source.Kinesis != "" {
+		m.set("source.kinesis", "versions are times") // which stream it is does not matter
+	}
 	m.set("filters", filtersText(root.get("filters"), cfg.Source))
 	m.set(kind.name+".filters", filtersText(kind.get("filters"), cfg.Source))
 	m.detectors(s, root.get("detect"))

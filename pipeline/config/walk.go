@@ -25,7 +25,6 @@ type checker struct {
 	problems Problems
 	warnings Problems
 	env      expr.Env // what expressions may name
-	later    int      // depth within keys of later capabilities: refused once, at the top
 	nodes    int
 	large    bool // the file is too large, which has been said
 }
@@ -173,26 +172,11 @@ func (c *checker) object(v *value) {
 // entry checks what stands under a known key.
 func (c *checker) entry(v *value, k key, name, n *yaml.Node) *value {
 	field := join2(v.field, k.name)
-	if k.by != core {
-		if c.later == 0 {
-			what := fmt.Sprintf("%q comes", k.name)
-			if k.what != "" {
-				what = k.what + " come"
-			}
-			c.at(name.Line, name.Column, field, comesLater(what, k.by), "remove it")
-		}
-		c.later++
-		defer func() { c.later-- }()
-	}
 	e := c.walk(field, k.name, name, n, k.rule)
 	if field == "attributes" {
 		c.env.Attributes = kinds(e)
 	}
 	return e
-}
-
-func comesLater(what string, by capability) string {
-	return fmt.Sprintf("%s with the %q capability, which this version does not have", what, by)
 }
 
 // unknown reports a key that the grammar does not have.
