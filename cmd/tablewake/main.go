@@ -86,6 +86,7 @@ it: materialized views, a search index, an archive, notifications.`,
 			return nil
 		},
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       release(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -95,6 +96,6 @@ it: materialized views, a search index, an archive, notifications.`,
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitCodes)
 	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newTest(s), newRecord(s),
 		newQuery(s), newWhy(s), newRedrive(s), newCost(s), newAthena(s), newCompact(s), newPurge(s),
-		newConsume(s), newStatus(s), newLeases(s))
+		newConsume(s), newHealth(s), newStatus(s), newLeases(s))
 	return root
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
+)
+
+// healthOptions are the flags of `health`.
+type healthOptions struct {
+	address string
+	ready   bool
+	timeout time.Duration
+	format  format
+}
+
+func newHealth(s streams) *cobra.Command {
+	var o healthOptions
+	c := &cobra.Command{
+		Use:   "health",
+		Short: "Ask the consumer on this machine whether it lives",
+		Long: `health asks a consumer that runs on this machine, or in this container, whether it lives:
+the health check of a container with nothing in it but this program. It ends with 0 where
+only time is needed, and with 1 where a restart helps: the process hangs, or does not answer.
+
+With --ready it also ends with 1 where the consumer lives and cannot do its work, as while a
+sink lets nothing through. No restart mends that: it is for people and for deployments.`,
+		Example: `  # The health check of a container
+  tablewake health
+
+  # Does it work? What does it do?
+  tablewake health --ready -o json
+
+  # A consumer that was started with --health 127.0.0.1:9090
+  tablewake health --address 127.0.0.1:9090`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.address, "address", "127.0.0.1:8080", "where the consumer listens, as its --health says")
+	f.BoolVar(&o.ready, "ready", false, "fail also where it lives and cannot work")
+	f.DurationVar(&o.timeout, "timeout", 4*time.Second, "how long it may take to answer")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *healthOptions) run(ctx context.Context, s streams) error {
+	if o.timeout <= 0 {
+		return usageError("--timeout is a time, as 4s")
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	v, well, err := o.ask(ctx)
+	if err != nil {
+		return fmt.Errorf("the consumer does not answer: %w (it listens where `tablewake consume --health` says; nobody else does)", err)
+	}
+	if o.format == formatJSON {
+		err = writeJSON(s.out, v)
+	} else {
+		_, err = fmt.Fprintln(s.out, wellText(v))
+	}
+	if err == nil && !well {
+		err = &exitError{code: exitFailure}
+	}
+	return err
+}
+
+// ask has the consumer judge itself; well is what the exit code says.
+func (o *healthOptions) ask(ctx context.Context) (v health.Verdict, well bool, err error) {
+	path := "/livez"
+	if o.ready {
+		path = "/readyz"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+o.address+path, nil)
+	if err != nil {
+		return v, false, err
+	}
+	// Never by a proxy that the environment names: it is the machine's own consumer.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return v, false, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusServiceUnavailable {
+		return v, false, fmt.Errorf("%s of %s is answered by %s", path, o.address, resp.Status)
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&v); err != nil || v.State == "" {
+		return v, false, errors.Join(fmt.Errorf("%s of %s is not the answer of a consumer", path, o.address), err)
+	}
+	return v, resp.StatusCode == http.StatusOK, nil
+}
+
+// wellText is a line of what a consumer says of itself.
+func wellText(v health.Verdict) string {
+	text := fmt.Sprintf("%s: %s, %s records pending", v.State, counted(v.Shards, "shard"), thousands(v.Pending))
+	if len(v.Reasons) > 0 {
+		text += "; " + strings.Join(v.Reasons, "; ")
+	}
+	return text
+}

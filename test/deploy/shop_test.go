@@ -1,0 +1,99 @@
+package deploy
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// shop is the example's table, with what the example's configuration writes to.
+type shop struct {
+	client       *dynamodb.Client
+	table, views string
+	env          []string
+}
+
+// newShop makes the table and the bucket, with names of their own on servers that are everyone's.
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	dynamo, store := server.DynamoDB().Endpoint(t), server.S3().Endpoint(t)
+	name := "deploy-" + strings.ToLower(rand.Text()[:12])
+	keys := credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, "")
+	w := &shop{
+		client: dynamodb.New(dynamodb.Options{Region: server.Region, BaseEndpoint: &dynamo, Credentials: keys}),
+		table:  name, views: name + "-views",
+		env: []string{
+			"AWS_REGION=" + server.Region, "AWS_ACCESS_KEY_ID=" + server.AccessKey, "AWS_SECRET_ACCESS_KEY=" + server.SecretKey,
+			"AWS_ENDPOINT_URL_DYNAMODB=" + dynamo, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + dynamo, "AWS_ENDPOINT_URL_S3=" + store,
+			"AWS_ENDPOINT_URL_STS=" + dynamo, "AWS_EC2_METADATA_DISABLED=true",
+			"TABLEWAKE_NAME=" + name, "TABLEWAKE_TABLE=" + name, "TABLEWAKE_LEASES=" + name + "-leases", "TABLEWAKE_STATE=" + name + "-state",
+			"TABLEWAKE_VIEWS=" + name + "-views", "TABLEWAKE_BUCKET=" + name,
+		},
+	}
+	bucket := s3.New(s3.Options{Region: server.Region, BaseEndpoint: &store, Credentials: keys, UsePathStyle: true})
+	if _, err := bucket.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &name}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &w.table, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("PK"), AttributeType: types.ScalarAttributeTypeS}, {AttributeName: aws.String("SK"), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("SK"), KeyType: types.KeyTypeRange},
+		},
+		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.forget(t) })
+	return w
+}
+
+func (w *shop) forget(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, more := range []string{"", "-leases", "-state", "-views"} {
+		_, err := w.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(w.table + more)})
+		if err != nil && !t.Failed() {
+			t.Error(err)
+		}
+	}
+}
+
+// put writes an order.
+func (w *shop) put(t *testing.T, order, status string) {
+	t.Helper()
+	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	_, err := w.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.table, Item: map[string]types.AttributeValue{
+		"PK": text("USER#1"), "SK": text(order), "Type": text("Order"), "Status": text(status), "Currency": text("EUR"),
+		"CreatedAt": text("2026-03-02T08:00:00Z"), "Total": &types.AttributeValueMemberN{Value: "10.50"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// row tells whether the view has a row with that partition key.
+func (w *shop) row(t *testing.T, pk string) bool {
+	t.Helper()
+	out, err := w.client.Query(t.Context(), &dynamodb.QueryInput{
+		TableName: &w.views, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("PK = :pk"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(out.Items) > 0
+}
