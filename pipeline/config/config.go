@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -111,7 +112,18 @@ func Load(path string) (*Config, error) {
 // (search.mapping) are looked up in name's folder. getenv answers ${NAME}, false for
 // a variable that is not set. The error is [Problems].
 func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, error) {
-	c := &checker{file: name, lines: strings.Split(string(b), "\n"), getenv: getenv}
+	return ParseFrom(name, b, getenv, func(path string) ([]byte, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(name), path)
+		}
+		return readFile(path)
+	})
+}
+
+// ParseFrom is [Parse] of a file that is in no folder, as an object of a bucket: read
+// answers the files that it speaks of, by their paths as they are written.
+func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
+	c := &checker{file: name, lines: strings.Split(string(b), "\n"), getenv: getenv, read: read}
 	cfg := &Config{File: name}
 	if doc := c.document(b); doc != nil {
 		root := c.walk("", "", nil, doc, grammar())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 )
 
 // maxMapping bounds the file of a mapping.
@@ -18,10 +17,7 @@ func (c *checker) mapping(v *value) json.RawMessage {
 		return nil
 	}
 	path := v.text()
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(c.file), path)
-	}
-	b, err := readFile(path)
+	b, err := c.read(path)
 	if err != nil {
 		c.fail(v, "write its path, from the folder that this file is in", "the mapping cannot be read: %v", err)
 		return nil

@@ -56,6 +56,26 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// A file that is in no folder says which files it speaks of, as it writes them.
+func TestParseFrom(t *testing.T) {
+	text := sink("search: {index: i, mapping: maps/products.json}")
+	asked := ""
+	cfg, err := config.ParseFrom("s3://bucket/tablewake.yaml", []byte(text), getenv, func(path string) ([]byte, error) {
+		asked = path
+		return []byte(`{"properties": {}}`), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(cfg.Sinks[0].Search.Mapping); asked != "maps/products.json" || got != `{"properties":{}}` || cfg.File != "s3://bucket/tablewake.yaml" {
+		t.Errorf("asked for %q, mapping %s of %s", asked, got, cfg.File)
+	}
+	_, err = config.ParseFrom("s3://bucket/tablewake.yaml", []byte(text), getenv, func(string) ([]byte, error) { return nil, errors.New("access denied") })
+	if err == nil || !strings.Contains(err.Error(), "sinks.s.search.mapping: the mapping cannot be read: access denied") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestSpecs(t *testing.T) {
 	cfg, err := load(t, "testdata/good/state.yaml")
 	if err != nil {

@@ -22,6 +22,7 @@ type checker struct {
 	file     string
 	lines    []string
 	getenv   func(string) (string, bool)
+	read     func(path string) ([]byte, error)
 	problems Problems
 	warnings Problems
 	env      expr.Env // what expressions may name
