@@ -244,6 +244,9 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	return err
 }
 
+// Name is Options.Name.
+func (p *Pipeline) Name() string { return p.o.Name }
+
 // Decoder is a decoder with Options.Decoder, for a source that is handed records and knows
 // nothing of the tables that they are of.
 func (p *Pipeline) Decoder() *Decoder { return NewDecoder(p.o.Decoder) }

@@ -26,6 +26,8 @@ var allowed = map[string][]string{
 	"pipeline/internal/nearest": {},
 	"pipeline/sdkvalue":         {"pipeline", "github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"},
 
+	"handlers": {"pipeline", "shardreader", "github.com/aws/aws-lambda-go/lambda", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
+
 	"shardreader":            {"pipeline", "github.com/klauspost/compress"},
 	"shardreader/sdk":        {"pipeline", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"shardreader/streamtest": {"pipeline", "shardreader"},

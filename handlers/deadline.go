@@ -1,0 +1,47 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+)
+
+// The reserve by default, as a part of the invocation's time and within bounds.
+const (
+	reservePart  = 10
+	leastReserve = 200 * time.Millisecond
+	mostReserve  = 10 * time.Second
+)
+
+var errDeadline = errors.New("the function's time is nearly over")
+
+// cuts are the times at which an invocation gives up more and more, so that it answers
+// in time. They are zero where it has no deadline.
+type cuts struct {
+	recall time.Time // nothing starts any more
+	revoke time.Time // what is under way is cancelled
+	stop   time.Time // what goes on nevertheless is left alone
+}
+
+// cutsOf are the cuts of an invocation that begins now.
+func (o *options) cutsOf(ctx context.Context, now time.Time) cuts {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return cuts{}
+	}
+	reserve := cmp.Or(max(0, o.reserve), min(max(deadline.Sub(now)/reservePart, leastReserve), mostReserve))
+	margin := min(cmp.Or(max(0, o.margin), reserve/2), reserve)
+	return cuts{recall: deadline.Add(-reserve), revoke: deadline.Add(-margin), stop: deadline.Add(-margin / 2)}
+}
+
+// context ends when nothing may start any more.
+func (c cuts) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.recall.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, c.recall, errDeadline)
+}
+
+// over tells whether nothing may start any more.
+func (c cuts) over(now time.Time) bool { return !c.recall.IsZero() && !now.Before(c.recall) }

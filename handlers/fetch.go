@@ -1,0 +1,208 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// recover brings the records of a batch that Lambda gave up: out of the event where that is
+// kept, else out of the stream. gap is what is lost of them, nil where nothing is.
+func (h *handler) recover(ctx context.Context, cuts cuts, r *invocation) (batches []*batch, gap *Gap, err error) {
+	from := fromDynamoDB
+	if r.Kinesis != nil {
+		from = fromKinesis
+	}
+	if event := r.event(); event != nil {
+		b, err := h.open(event, from)
+		if err == nil {
+			return []*batch{b}, nil, nil
+		}
+		if r.DynamoDB == nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case r.DynamoDB == nil:
+		return nil, nil, errors.New("the message tells the place of records in a Kinesis stream, from which nothing is fetched here: give the event source mapping an S3 on-failure destination, which keeps the records, and read these ones from the stream by hand while it keeps them")
+	case h.o.streams == nil:
+		return nil, nil, errors.New("the message tells the place of records, and this function does not read streams: give handlers.WithStreams")
+	}
+	if err := r.DynamoDB.check(); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := cuts.context(ctx)
+	defer cancel()
+	f := &fetch{api: h.o.streams, of: r.DynamoDB}
+	if err := f.all(ctx); err != nil {
+		if ctx.Err() != nil {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+		return nil, nil, fmt.Errorf("the records cannot be fetched from the stream now: %w", err)
+	}
+	return f.batches, f.gap(), nil
+}
+
+// fetch reads a range of a shard.
+type fetch struct {
+	api     shardreader.API
+	of      *position
+	batches []*batch
+
+	count      int    // records fetched
+	last       string // the newest of them
+	torn       bool   // what came before the next record may be lost
+	lostTo     string // up to here records are lost, "" for none
+	lostFrom   string
+	incomplete bool // the shard holds nothing behind last
+}
+
+const (
+	// The service returns empty pages in the middle of a shard too.
+	mostEmptyPages = 100
+	// An iterator that is taken anew, because it expired or what it points to was dropped.
+	mostIterators = 5
+)
+
+// all reads until the range is passed, or the shard is.
+func (f *fetch) all(ctx context.Context) error {
+	at := shardreader.ShardPosition{StreamARN: f.of.StreamARN, Shard: f.of.ShardID, Type: shardreader.AtSequence, Sequence: f.of.First}
+	var iterator string
+	for empty, taken := 0, 0; ; {
+		var answer pipeline.Answer
+		var err error
+		if iterator == "" {
+			taken++
+			iterator, err = f.api.GetShardIterator(ctx, at)
+		}
+		if err == nil {
+			answer, err = f.api.GetRecords(ctx, shardreader.RecordsQuery{Iterator: iterator, StreamARN: at.StreamARN, Shard: at.Shard})
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, shardreader.ErrNotFound): // the shard is gone, or the stream
+			f.incomplete = true
+			return nil
+		case taken >= mostIterators:
+			return err
+		case errors.Is(err, shardreader.ErrTrimmed):
+			at.Type, at.Sequence, iterator, f.torn = shardreader.TrimHorizon, "", "", true
+			continue
+		case errors.Is(err, shardreader.ErrExpiredIterator):
+			if iterator = ""; f.last != "" {
+				at.Type, at.Sequence = shardreader.AfterSequence, f.last
+			}
+			continue
+		default:
+			return err
+		}
+		passed := f.take(answer.Page)
+		switch {
+		case passed:
+			return nil
+		case answer.Ended:
+			f.incomplete = true
+			return nil
+		}
+		if empty++; len(answer.Page.Changes)+len(answer.Page.Errors) > 0 {
+			empty = 0
+		}
+		if empty > mostEmptyPages {
+			return fmt.Errorf("%d pages in a row came empty", empty)
+		}
+		iterator = answer.NextIterator
+	}
+}
+
+// take keeps of a page what is of the range; passed tells that the range ends in it.
+func (f *fetch) take(page *pipeline.Page) (passed bool) {
+	newest := ""
+	outside := func(sequence string) bool {
+		if sequence == "" {
+			return false // nobody knows
+		}
+		if pipeline.CompareSequence(sequence, newest) > 0 {
+			newest = sequence
+		}
+		return pipeline.CompareSequence(sequence, f.of.First) < 0 || pipeline.CompareSequence(sequence, f.of.Last) > 0 ||
+			f.last != "" && pipeline.CompareSequence(sequence, f.last) <= 0
+	}
+	if f.torn {
+		f.mend(page)
+	}
+	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return outside(c.Sequence) })
+	page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return outside(e.Sequence) })
+	if n := len(page.Changes) + len(page.Errors); n > 0 {
+		b := &batch{page: page}
+		page.Partition, page.Tracker = f.of.ShardID, &b.tracker
+		f.batches = append(f.batches, b)
+		f.count += n
+		for _, c := range page.Changes {
+			f.last = c.Sequence
+		}
+		for _, e := range page.Errors {
+			if pipeline.CompareSequence(e.Sequence, f.last) > 0 {
+				f.last = e.Sequence
+			}
+		}
+	}
+	return newest != "" && pipeline.CompareSequence(newest, f.of.Last) >= 0
+}
+
+// mend sees, by the oldest record that is left, what the stream dropped of the range.
+func (f *fetch) mend(page *pipeline.Page) {
+	oldest := ""
+	see := func(sequence string) {
+		if sequence != "" && (oldest == "" || pipeline.CompareSequence(sequence, oldest) < 0) {
+			oldest = sequence
+		}
+	}
+	for i := range page.Changes {
+		see(page.Changes[i].Sequence)
+	}
+	for _, e := range page.Errors {
+		see(e.Sequence)
+	}
+	if oldest == "" {
+		return // an empty page
+	}
+	f.torn = false
+	next := f.next()
+	if pipeline.CompareSequence(oldest, cmp.Or(f.last, f.of.First)) <= 0 {
+		return // it reaches back far enough
+	}
+	f.lostFrom, f.lostTo = next, f.of.Last
+	if pipeline.CompareSequence(oldest, f.of.Last) <= 0 {
+		f.lostTo = step(oldest, -1)
+	}
+}
+
+// next is the sequence number from which on nothing is fetched yet.
+func (f *fetch) next() string {
+	if f.last == "" {
+		return f.of.First
+	}
+	return step(f.last, 1)
+}
+
+// gap is what is lost of the range, nil where nothing is.
+func (f *fetch) gap() *Gap {
+	if f.incomplete && (f.last == "" || pipeline.CompareSequence(f.last, f.of.Last) < 0) {
+		if f.lostFrom == "" {
+			f.lostFrom = f.next()
+		}
+		f.lostTo = f.of.Last
+	}
+	if f.lostFrom == "" {
+		return nil
+	}
+	return &Gap{
+		StreamARN: f.of.StreamARN, Shard: f.of.ShardID, First: f.lostFrom, Last: f.lostTo,
+		Records: max(1, f.of.Size-f.count), From: f.of.From, To: f.of.To,
+	}
+}

@@ -1,0 +1,161 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Redrive handles messages of SQS that tell of batches which Lambda gave up: the on-failure
+// destination of an event source mapping, be it the queue itself, a topic that the queue
+// subscribes to, or a bucket whose notifications (s3:ObjectCreated:*) go to the queue. It
+// delivers their records, and answers with the messages that are not done with.
+//
+// Where the message or its object holds the event, that is delivered. Otherwise the records
+// are fetched from the stream, by their place ([WithStreams]). What the stream keeps no more
+// is lost: its exact place is logged and noted ([WithGaps]), and only then does the message go.
+// A message fails, for a reason that is logged, when it tells of anything else: a dead letter
+// of this pipeline's own, say, which `tablewake redrive` delivers.
+//
+// Versions decide in views, aggregates, search and archive, so what is brought late does no
+// harm there. Notifications and Go sinks see it behind later changes of the item.
+//
+// The event {"tablewake":"redrive"}, sent by a schedule or by hand, redrives the dead letters of
+// an outage ([WithRedrive]).
+func Redrive(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
+	return newHandler(p, opts, fromSQS, fromNobody)
+}
+
+// command does what an event asks for by its name.
+func (h *handler) command(ctx context.Context, cuts cuts, name string) (answer, error) {
+	a := answer{command: true}
+	switch {
+	case name != "redrive":
+		return a, errors.New(`the event asks for an unknown command: the one there is is {"tablewake":"redrive"}`)
+	case h.o.redrive == nil:
+		return a, errors.New("the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
+	}
+	ctx, cancel := cuts.context(ctx)
+	defer cancel()
+	if err := h.o.redrive(ctx); err != nil {
+		return a, fmt.Errorf("dead letters are not redriven: %w", err)
+	}
+	return a, nil
+}
+
+// queued is an event of SQS, as far as it is read.
+type queued struct {
+	Records []struct {
+		MessageID string `json:"messageId"`
+		Body      string `json:"body"`
+	} `json:"Records"`
+}
+
+// messages redrives one message after the other.
+func (h *handler) messages(ctx context.Context, cuts cuts, payload []byte) (answer, error) {
+	var event queued
+	if err := json.Unmarshal(payload, &event); err != nil {
+		return answer{}, errors.New("the event is no event of SQS: its JSON is broken or has another shape")
+	}
+	a := answer{records: len(event.Records)}
+	for i, m := range event.Records {
+		if m.MessageID == "" {
+			return a, fmt.Errorf("message %d has no messageId, by which it could be named to Lambda", i)
+		}
+		if cuts.over(time.Now()) {
+			a.cut = true
+			a.failed = append(a.failed, m.MessageID)
+			continue
+		}
+		lost, err := h.message(ctx, cuts, m.Body)
+		outcome := redriven
+		switch {
+		case err != nil:
+			outcome = failed
+			a.failed = append(a.failed, m.MessageID)
+			h.o.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
+				slog.String("message", m.MessageID), slog.String("error", logText(err)))
+		case lost > 0:
+			outcome = gapNoted
+		}
+		a.cut = a.cut || errors.Is(err, errDeadline)
+		h.tel.message(ctx, outcome, lost)
+	}
+	a.done = a.records - len(a.failed)
+	return a, nil
+}
+
+// message redrives what a message tells of; lost counts records that cannot be.
+func (h *handler) message(ctx context.Context, cuts cuts, body string) (lost int, err error) {
+	told, err := read([]byte(body))
+	if err != nil {
+		return 0, err
+	}
+	for _, at := range told.objects {
+		record, err := h.object(ctx, cuts, at)
+		if err != nil {
+			return lost, err
+		}
+		n, err := h.givenUp(ctx, cuts, record)
+		if lost += n; err != nil {
+			return lost, fmt.Errorf("%s: %w", at, err)
+		}
+	}
+	if told.record != nil {
+		return h.givenUp(ctx, cuts, told.record)
+	}
+	return lost, nil
+}
+
+// givenUp delivers the records of a batch that Lambda gave up.
+func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost int, err error) {
+	batches, gap, err := h.recover(ctx, cuts, r)
+	if err != nil {
+		return 0, err
+	}
+	if gap != nil && h.o.gaps == nil {
+		h.logGap(ctx, gap, "records are lost, and there is nowhere to note that: the message stays")
+		return 0, errors.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
+	}
+	if err := h.deliver(ctx, cuts, batches); err != nil || gap == nil {
+		return 0, err
+	}
+	if err := h.o.gaps.AddGap(ctx, *gap); err != nil {
+		return 0, fmt.Errorf("records are lost, and that could not be noted: %w", err)
+	}
+	h.logGap(ctx, gap, "records are lost: Lambda gave them up, and the stream keeps them no more")
+	return gap.Records, nil
+}
+
+// deliver runs batches through the pipeline; its error says what is not finished.
+func (h *handler) deliver(ctx context.Context, cuts cuts, batches []*batch) error {
+	var pages []*pipeline.Page
+	for _, b := range batches {
+		pages = append(pages, b.page)
+	}
+	if len(pages) == 0 {
+		return nil
+	}
+	cut, err := h.run(ctx, cuts, pages...)
+	if err != nil {
+		return err
+	}
+	for _, b := range batches {
+		index, _, all := b.unfinished()
+		switch {
+		case all:
+		case cut:
+			return fmt.Errorf("record %d of its batch is not delivered: %w", index, errDeadline)
+		default:
+			return fmt.Errorf("record %d of its batch is not delivered", index)
+		}
+	}
+	return nil
+}

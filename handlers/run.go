@@ -1,0 +1,98 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// feed is the source of one run: pages that are all there already. It takes back what
+// is not finished in time.
+type feed struct {
+	p     *pipeline.Pipeline
+	pages []*pipeline.Page
+	cuts  cuts
+
+	parts   []string // the pages' partitions
+	over    chan struct{}
+	cutting sync.WaitGroup
+	cut     bool // something was cut. Read behind cutting
+}
+
+var (
+	_ pipeline.Source     = (*feed)(nil)
+	_ pipeline.Controlled = (*feed)(nil)
+)
+
+// run delivers pages, which have trackers: those tell what of them is finished when it
+// returns. cut tells that the time was over before all was finished.
+func (h *handler) run(ctx context.Context, cuts cuts, pages ...*pipeline.Page) (cut bool, err error) {
+	f := &feed{p: h.p, pages: pages, cuts: cuts}
+	for _, p := range pages {
+		f.parts = append(f.parts, p.Partition)
+	}
+	err = h.p.Run(ctx, f, nil)
+	f.cutting.Wait()
+	if _, stopped := errors.AsType[*pipeline.StopError](err); stopped && (f.cut || ctx.Err() != nil) && !pipeline.IsFatal(err) {
+		err = nil // the trackers tell what is left
+	}
+	return f.cut, err
+}
+
+// Read gives page after page.
+func (f *feed) Read(context.Context) (*pipeline.Page, error) {
+	if len(f.pages) == 0 {
+		return nil, io.EOF
+	}
+	page := f.pages[0]
+	f.pages = f.pages[1:]
+	if len(f.pages) == 0 {
+		return page, io.EOF
+	}
+	return page, nil
+}
+
+// Control starts the clock, and stops it.
+func (f *feed) Control(c pipeline.Control) {
+	switch {
+	case f.cuts.recall.IsZero():
+	case c != nil:
+		f.over = make(chan struct{})
+		f.cutting.Go(func() { f.watch(c) })
+	default:
+		close(f.over)
+	}
+}
+
+// watch gives up more and more as time goes by, until the run is over.
+func (f *feed) watch(c pipeline.Control) {
+	for _, step := range []struct {
+		at time.Time
+		do func()
+	}{
+		{f.cuts.recall, func() { c.Recall(f.parts...) }},
+		{f.cuts.revoke, func() { c.Revoke(errDeadline, f.parts...) }},
+		{f.cuts.stop, f.abandon},
+	} {
+		t := time.NewTimer(time.Until(step.at))
+		select {
+		case <-t.C:
+			f.cut = true
+			step.do()
+		case <-f.over:
+			t.Stop()
+			return
+		}
+	}
+}
+
+// abandon stops what does not end though it was cancelled: a flush, say.
+func (f *feed) abandon() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errDeadline)
+	f.p.Stop(ctx)
+}
