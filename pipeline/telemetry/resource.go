@@ -1,0 +1,64 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"runtime/debug"
+	"time"
+
+	"go.opentelemetry.io/contrib/detectors/aws/ecs"
+	"go.opentelemetry.io/contrib/detectors/aws/lambda"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+)
+
+// detectTime bounds the asking of a task's metadata.
+const detectTime = time.Second
+
+// detect is what is said of the process: service.name and service.version, the function on
+// Lambda, the task on ECS, and over all that OTEL_SERVICE_NAME and
+// OTEL_RESOURCE_ATTRIBUTES. What cannot be found out is left out.
+func detect(ctx context.Context, o Options) *resource.Resource {
+	ctx, cancel := context.WithTimeout(ctx, detectTime)
+	defer cancel()
+	opts := []resource.Option{
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", o.Pipeline)),
+	}
+	if v := cmp.Or(o.Version, buildVersion()); v != "" {
+		opts = append(opts, resource.WithAttributes(attribute.String("service.version", v)))
+	}
+	switch {
+	case o.Environ("AWS_LAMBDA_FUNCTION_NAME") != "":
+		opts = append(opts, resource.WithDetectors(plain{lambda.NewResourceDetector()}))
+	case o.Environ("ECS_CONTAINER_METADATA_URI_V4") != "":
+		opts = append(opts, resource.WithDetectors(plain{ecs.NewResourceDetector()}))
+	}
+	res, err := resource.New(ctx, append(opts, resource.WithFromEnv())...)
+	if err != nil {
+		o.Logger.DebugContext(ctx, "part of the resource is not known", "error", err)
+	}
+	return res
+}
+
+// buildVersion is the version of the program's main module: a release's tag, or
+// (devel).
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return info.Main.Version
+}
+
+// plain leaves out the schema that a detector names: detectors that follow different
+// versions of it could not be put together.
+type plain struct{ resource.Detector }
+
+func (p plain) Detect(ctx context.Context) (*resource.Resource, error) {
+	r, err := p.Detector.Detect(ctx)
+	if r == nil {
+		return nil, err
+	}
+	return resource.NewSchemaless(r.Attributes()...), err
+}

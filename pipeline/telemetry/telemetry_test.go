@@ -1,0 +1,247 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/telemetry"
+)
+
+// env is an environment. The SDK reads parts of it by itself.
+func env(t *testing.T, kv ...string) func(string) string {
+	t.Helper()
+	m := map[string]string{}
+	for i := 0; i < len(kv); i += 2 {
+		t.Setenv(kv[i], kv[i+1])
+		m[kv[i]] = kv[i+1]
+	}
+	return func(name string) string { return m[name] }
+}
+
+func start(t *testing.T, o telemetry.Options) *telemetry.Telemetry {
+	t.Helper()
+	o.Pipeline = "shop"
+	tel, err := telemetry.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
+	return tel
+}
+
+// Nothing is exported that nobody asked for, and each variable means what the
+// specification says.
+func TestStart_WhereThingsGo(t *testing.T) {
+	for _, test := range []struct {
+		env     []string
+		metrics config.Metrics
+		lambda  bool
+		want    string
+	}{
+		{nil, config.MetricsDefault, false, "metrics none, traces none"},
+		{nil, config.MetricsOTLP, false, "metrics none, traces none"},
+		{nil, config.MetricsDefault, true, "metrics as EMF, traces none"},
+		{nil, config.MetricsNone, true, "metrics none, traces none"},
+		{nil, config.MetricsEMF, false, "metrics as EMF, traces none"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1"}, config.MetricsDefault, false, "metrics by otlp (http/protobuf), traces by otlp (http/protobuf)"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}, config.MetricsDefault, false, "metrics by otlp (grpc), traces by otlp (grpc)"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc"}, config.MetricsEMF, false, "metrics as EMF, traces by otlp (grpc)"},
+		{[]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:1"}, config.MetricsDefault, false, "metrics by otlp (http/protobuf), traces none"},
+		{[]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:1"}, config.MetricsOTLP, true, "metrics by otlp (http/protobuf), traces none"},
+		{[]string{"OTEL_TRACES_EXPORTER", "console", "OTEL_METRICS_EXPORTER", "console"}, config.MetricsDefault, false, "metrics on the console, traces on the console"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER", "none", "OTEL_METRICS_EXPORTER", "none"}, config.MetricsDefault, false, "metrics none, traces none"},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "OTEL_SDK_DISABLED", "true"}, config.MetricsEMF, false, "metrics none, traces none"},
+	} {
+		t.Run(test.want, func(t *testing.T) {
+			tel := start(t, telemetry.Options{Environ: env(t, test.env...), Metrics: test.metrics, Lambda: test.lambda, Writer: io.Discard, Patience: 50 * time.Millisecond})
+			if tel.String() != test.want {
+				t.Errorf("%v, %d, %v: %s", test.env, test.metrics, test.lambda, tel)
+			}
+			if tel.Tracer == nil || tel.Meter == nil || tel.Propagator == nil {
+				t.Error("something is nil")
+			}
+		})
+	}
+}
+
+func TestStart_NamesWhatIsWrong(t *testing.T) {
+	for _, kv := range [][]string{
+		{"OTEL_TRACES_EXPORTER", "zipkin"}, {"OTEL_METRICS_EXPORTER", "prometheus"}, {"OTEL_PROPAGATORS", "pigeon"},
+		{"OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"}, {"OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "udp"},
+	} {
+		_, err := telemetry.Start(t.Context(), telemetry.Options{Pipeline: "shop", Environ: env(t, append(kv, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:1")...)})
+		if err == nil || !strings.Contains(err.Error(), kv[0]) {
+			t.Errorf("%v: %v", kv, err)
+		}
+	}
+	if _, err := telemetry.Start(t.Context(), telemetry.Options{}); err == nil {
+		t.Error("no pipeline is no error")
+	}
+}
+
+// On Lambda nothing is written but by Flush, and then what was added since.
+func TestFlush_Lambda(t *testing.T) {
+	var out bytes.Buffer
+	tel := start(t, telemetry.Options{Environ: env(t), Lambda: true, Writer: &out})
+	n, err := tel.Meter.Meter("test").Int64Counter("n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, add := range []int64{2, 5} {
+		n.Add(t.Context(), add, metric.WithAttributes(attribute.String("pipeline", "shop")))
+		if out.Len() != 0 {
+			t.Errorf("written before Flush: %s", &out)
+		}
+		if err := tel.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var doc struct{ N int64 }
+		if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.N != add {
+			t.Errorf("flushed %s (%v), want n %d", &out, err, add)
+		}
+		out.Reset()
+	}
+}
+
+// collector takes OTLP by HTTP, as it is told to.
+type collector struct {
+	*httptest.Server
+	mu    sync.Mutex
+	paths map[string]int
+	body  bytes.Buffer
+}
+
+func newCollector(t *testing.T, answer func(http.ResponseWriter, *http.Request)) *collector {
+	t.Helper()
+	c := &collector{paths: map[string]int{}}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		c.mu.Lock()
+		c.paths[r.URL.Path]++
+		c.body.Write(body)
+		c.mu.Unlock()
+		answer(w, r)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestFlush_SendsSpansAndMetrics(t *testing.T) {
+	c := newCollector(t, func(http.ResponseWriter, *http.Request) {})
+	tel := start(t, telemetry.Options{Version: "v1.2.3", Environ: env(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL,
+		"OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=blue", "AWS_LAMBDA_FUNCTION_NAME", "fn-of-the-test")})
+	_, span := tel.Tracer.Tracer("test").Start(t.Context(), "a-span")
+	span.End()
+	n, _ := tel.Meter.Meter("test").Int64Counter("a-counter")
+	n.Add(t.Context(), 1)
+	if err := tel.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c.paths["/v1/traces"] != 1 || c.paths["/v1/metrics"] != 1 {
+		t.Errorf("sent %v", c.paths)
+	}
+	for _, want := range []string{"a-span", "a-counter", "service.name", "shop", "v1.2.3", "blue", "fn-of-the-test", "telemetry.sdk.language"} {
+		if !bytes.Contains(c.body.Bytes(), []byte(want)) {
+			t.Errorf("what was sent does not say %s", want)
+		}
+	}
+}
+
+func TestResource_ServiceNameOfTheEnvironmentWins(t *testing.T) {
+	c := newCollector(t, func(http.ResponseWriter, *http.Request) {})
+	tel := start(t, telemetry.Options{Environ: env(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL, "OTEL_SERVICE_NAME", "named-by-hand")})
+	_, span := tel.Tracer.Tracer("test").Start(t.Context(), "a-span")
+	span.End()
+	if err := tel.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(c.body.Bytes(), []byte("named-by-hand")) || bytes.Contains(c.body.Bytes(), []byte("shop")) {
+		t.Errorf("the resource is not named by OTEL_SERVICE_NAME: %q", c.body.Bytes())
+	}
+}
+
+// A collector that refuses, or does not answer, is logged and is nobody's error; Flush and
+// Shutdown have an end.
+func TestFlush_NobodyListens(t *testing.T) {
+	hang := make(chan struct{})
+	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
+		"refuses": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"hangs":   func(_ http.ResponseWriter, r *http.Request) { <-hang },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCollector(t, answer)
+			var log bytes.Buffer
+			var mu sync.Mutex
+			tel := start(t, telemetry.Options{Environ: env(t, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", c.URL), Metrics: config.MetricsOTLP, Lambda: true,
+				Patience: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))})
+			n, _ := tel.Meter.Meter("test").Int64Counter("a-counter")
+			n.Add(t.Context(), 1)
+			for range 3 {
+				if err := tel.Flush(t.Context()); err != nil {
+					t.Errorf("a collector that %s is an error: %v", name, err)
+				}
+			}
+			_ = tel.Shutdown(t.Context())
+			mu.Lock()
+			defer mu.Unlock()
+			if lines := strings.Count(log.String(), "metrics are not exported"); lines != 1 {
+				t.Errorf("%d lines of the log tell of it, want 1: %s", lines, &log)
+			}
+			if name == "hangs" {
+				close(hang)
+			}
+		})
+	}
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// X-Ray's header is understood on Lambda, W3C's everywhere, and OTEL_PROPAGATORS overrules.
+func TestPropagator(t *testing.T) {
+	xray := propagation.MapCarrier{"X-Amzn-Trace-Id": "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"}
+	w3c := propagation.MapCarrier{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+	for _, test := range []struct {
+		lambda    bool
+		env       []string
+		xray, w3c bool
+	}{
+		{true, nil, true, true},
+		{false, nil, false, true},
+		{false, []string{"OTEL_PROPAGATORS", "xray"}, true, false},
+		{true, []string{"OTEL_PROPAGATORS", " none "}, false, false},
+	} {
+		p := start(t, telemetry.Options{Environ: env(t, test.env...), Lambda: test.lambda, Metrics: config.MetricsNone}).Propagator
+		for _, c := range []struct {
+			carrier propagation.MapCarrier
+			want    bool
+		}{{xray, test.xray}, {w3c, test.w3c}} {
+			if got := trace.SpanContextFromContext(p.Extract(t.Context(), c.carrier)).IsValid(); got != c.want {
+				t.Errorf("lambda %v, %v: %v is understood: %v", test.lambda, test.env, c.carrier, got)
+			}
+		}
+	}
+}
