@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -25,12 +26,12 @@ func (in *input) startAutoRedrive(ctx context.Context, cfg *config.Config, opene
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return nil, nil
 	}
-	letters, err := lettersOf(ctx, cfg, opened)
+	kept, err := letters.Open(ctx, cfg, opened)
 	if err != nil {
 		return nil, err
 	}
 	a := &autoRedrive{}
-	if a.options, err = in.redrive(ctx, cfg, opened, letters, p); err != nil {
+	if a.options, err = in.redrive(ctx, cfg, opened, kept, p); err != nil {
 		return nil, err
 	}
 	beside, stop := context.WithCancel(ctx)

@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -96,14 +96,14 @@ func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	letters, err := lettersOf(ctx, cfg, opened)
+	kept, err := letters.Open(ctx, cfg, opened)
 	if err != nil {
 		return err
 	}
 	if o.list || o.show != "" {
-		return o.look(ctx, cfg, letters, s)
+		return o.look(ctx, cfg, kept, s)
 	}
-	return o.deliver(ctx, cfg, opened, letters, s)
+	return o.deliver(ctx, cfg, opened, kept, s)
 }
 
 // check is a usage error where the flags contradict each other.
@@ -127,43 +127,15 @@ func (o *redriveOptions) check(cfg *config.Config) error {
 	return o.target.check()
 }
 
-// lettersOf are the dead letters among stores, as a redrive works on them.
-func lettersOf(ctx context.Context, cfg *config.Config, opened sinks.Stores) (deadletter.Store, error) {
-	kept, err := opened.DeadLetters(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	if kept == nil {
-		return nil, fmt.Errorf("%s names no dead letters: add dead_letters", cfg.File)
-	}
-	letters, ok := kept.(deadletter.Store)
-	if !ok {
-		return nil, errors.New("these dead letters cannot be worked through")
-	}
-	return letters, nil
-}
-
-// redrive is how the letters of a pipeline go back to its sinks: all of them.
-func (in *input) redrive(ctx context.Context, cfg *config.Config, opened sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
-	o := redrive.Options{Pipeline: p, Letters: letters, Decoder: in.decoder(cfg), Name: cfg.Name}
-	var err error
-	if o.Mask, err = sinks.Mask(cfg); err != nil {
-		return o, err
-	}
-	if d := cfg.DeadLetters; d == nil || !d.NoHold {
-		kept, err := opened.State(ctx, cfg)
-		if err != nil {
-			return o, err
-		}
-		if kept != nil {
-			o.Quarantine = kept
-		}
-	}
-	return o, nil
+// redrive is how letters go back to the sinks of a pipeline: all of them.
+func (in *input) redrive(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
+	o, err := letters.Options(ctx, cfg, opened, kept, p)
+	o.Decoder = in.decoder(cfg)
+	return o, err
 }
 
 // deliver redrives, and reports.
-func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, letters deadletter.Store, s streams) error {
+func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s streams) error {
 	bar := newCount(s.err, "redriving")
 	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose))}
 	if !o.notify {
@@ -173,7 +145,7 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 	if err != nil {
 		return err
 	}
-	ro, err := o.redrive(ctx, cfg, opened, letters, p)
+	ro, err := o.redrive(ctx, cfg, opened, kept, p)
 	if err != nil {
 		return err
 	}

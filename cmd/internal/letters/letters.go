@@ -1,0 +1,50 @@
+// Package letters says how the dead letters of a configuration are redriven, for the
+// programs that do.
+package letters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/redrive"
+)
+
+// Open opens the dead letters among stores, as a redrive works on them.
+func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores) (deadletter.Store, error) {
+	kept, err := stores.DeadLetters(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if kept == nil {
+		return nil, fmt.Errorf("%s names no dead letters: add dead_letters", cfg.File)
+	}
+	letters, ok := kept.(deadletter.Store)
+	if !ok {
+		return nil, errors.New("these dead letters cannot be worked through")
+	}
+	return letters, nil
+}
+
+// Options are how letters of cfg's pipeline go back to its sinks: all of them.
+func Options(ctx context.Context, cfg *config.Config, stores sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
+	o := redrive.Options{Pipeline: p, Letters: letters, Decoder: sinks.Decoder(cfg), Name: cfg.Name}
+	var err error
+	if o.Mask, err = sinks.Mask(cfg); err != nil {
+		return o, err
+	}
+	if d := cfg.DeadLetters; d == nil || !d.NoHold {
+		kept, err := stores.State(ctx, cfg)
+		if err != nil {
+			return o, err
+		}
+		if kept != nil {
+			o.Quarantine = kept
+		}
+	}
+	return o, nil
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// configVariable says where the configuration is.
+const configVariable = "TABLEWAKE_CONFIG"
+
+// layerFile is the configuration of a function whose layer brings it.
+const layerFile = "/opt/tablewake.yaml"
+
+// maxFile bounds a configuration, and a file that it speaks of.
+const maxFile = 1 << 20
+
+// environment is the function's, as os.LookupEnv.
+type environment func(name string) (value string, set bool)
+
+// loadConfig reads the configuration from where the environment says it is.
+func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.Config, error) {
+	params := &parameters{ctx: ctx, sdk: sdk}
+	place, err := placeOf(env, layerFile)
+	if err != nil {
+		return nil, err
+	}
+	text, read, err := fetch(ctx, sdk, env, params, place)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
+	}
+	cfg, err := config.ParseFrom(place, text, params.environment(env), read)
+	if params.err != nil { // the file is not to blame for what it then lacks
+		return nil, params.err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the configuration is wrong (tablewake validate -c FILE tells on a laptop):\n%w", err)
+	}
+	return cfg, nil
+}
+
+// placeOf is where the configuration is.
+func placeOf(env environment, layer string) (string, error) {
+	if place, _ := env(configVariable); place != "" {
+		return place, nil
+	}
+	root, _ := env("LAMBDA_TASK_ROOT")
+	inPackage := filepath.Join(root, "tablewake.yaml")
+	for _, file := range []string{inPackage, layer} {
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("there is no configuration: put tablewake.yaml into the package (%s) or a layer (%s), or set %s to s3://BUCKET/KEY or ssm:NAME",
+		inPackage, layer, configVariable)
+}
+
+// fetch reads the file at a place. read answers the files that it speaks of: of a bucket
+// those beside it, else those of the package.
+func fetch(ctx context.Context, sdk aws.Config, env environment, params *parameters, place string) (text []byte, read func(string) ([]byte, error), err error) {
+	root, _ := env("LAMBDA_TASK_ROOT")
+	if url, ok := strings.CutPrefix(place, "s3://"); ok {
+		bucket, key, _ := strings.Cut(url, "/")
+		if bucket == "" || key == "" {
+			return nil, nil, fmt.Errorf("%s=%s names no object: write s3://BUCKET/KEY", configVariable, place)
+		}
+		client := s3.NewFromConfig(sdk, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil }) // other servers have no host names for buckets
+		text, err = object(ctx, client, bucket, key)
+		return text, func(file string) ([]byte, error) {
+			return object(ctx, client, bucket, path.Join(path.Dir(key), file))
+		}, err
+	}
+	if name, ok := strings.CutPrefix(place, parameterPrefix); ok {
+		value, err := params.get(name)
+		return []byte(value), inFolder(root), err
+	}
+	text, err = inFolder("")(place)
+	return text, inFolder(filepath.Dir(place)), err
+}
+
+// object reads an object.
+func object(ctx context.Context, client *s3.Client, bucket, key string) ([]byte, error) {
+	got, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+	if err != nil {
+		return nil, fmt.Errorf("s3://%s/%s: %w (the function's role needs s3:GetObject on it)", bucket, key, err)
+	}
+	defer got.Body.Close()
+	b, err := limited(got.Body)
+	if err != nil {
+		return nil, fmt.Errorf("s3://%s/%s: %w", bucket, key, err)
+	}
+	return b, nil
+}
+
+// inFolder reads files, those that are not absolute from a folder.
+func inFolder(dir string) func(file string) ([]byte, error) {
+	return func(file string) ([]byte, error) {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return limited(f)
+	}
+}
+
+// limited reads what is not too large.
+func limited(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err == nil && len(b) > maxFile {
+		err = fmt.Errorf("it is larger than %d bytes", maxFile)
+	}
+	return b, err
+}
