@@ -75,7 +75,7 @@ func fetch(ctx context.Context, sdk aws.Config, env environment, params *paramet
 		if bucket == "" || key == "" {
 			return nil, nil, fmt.Errorf("%s=%s names no object: write s3://BUCKET/KEY", configVariable, place)
 		}
-		client := s3.NewFromConfig(sdk, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil }) // other servers have no host names for buckets
+		client := bucketClient(sdk)
 		text, err = object(ctx, client, bucket, key)
 		return text, func(file string) ([]byte, error) {
 			return object(ctx, client, bucket, path.Join(path.Dir(key), file))

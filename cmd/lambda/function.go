@@ -7,28 +7,65 @@ import (
 	"log/slog"
 	"os"
 
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-
 	"github.com/aws/aws-lambda-go/lambda"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/tablewake/tablewake/handlers"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// open opens all that the function works with.
+// open opens all that the function works with, for as long as the process lives: Lambda
+// ends it without a word.
 func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
-	sdk, err := awsconfig.LoadDefaultConfig(ctx)
+	conf, err := awsconfig.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
 	}
-	cfg, err := loadConfig(ctx, sdk, os.LookupEnv)
+	cfg, err := loadConfig(ctx, conf, os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	stores := aws.Stores(sdk)
+	if err := lasting(cfg); err != nil {
+		return nil, err
+	}
+	for _, w := range cfg.Warnings {
+		log.WarnContext(ctx, "the configuration may surprise", slog.String("warning", w.String()))
+	}
+	stores := aws.Stores(conf)
 	p, err := sinks.Assemble(ctx, cfg, stores, sinks.Live(), sinks.WithLogger(log))
 	if err != nil {
 		return nil, errors.Join(err, stores.Close())
 	}
-	_ = p
-	return nil, nil
+	opts := []handlers.Option{
+		handlers.WithLogger(log),
+		handlers.WithStreams(sdk.New(dynamodbstreams.NewFromConfig(conf), sinks.Decoder(cfg))),
+		handlers.WithObjects(objects{bucketClient(conf)}),
+	}
+	kept, err := stores.State(ctx, cfg)
+	if err != nil {
+		return nil, errors.Join(err, stores.Close())
+	}
+	if kept != nil {
+		opts = append(opts, handlers.WithGaps(gaps(kept)))
+	}
+	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
+		again, err := redriven(ctx, cfg, stores, p, log)
+		if err != nil {
+			return nil, errors.Join(err, stores.Close())
+		}
+		opts = append(opts, handlers.WithRedrive(again))
+	}
+	return handlers.All(p, opts...), nil
+}
+
+// lasting refuses a configuration by which records would be kept where nothing lasts.
+func lasting(cfg *config.Config) error {
+	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
+		return fmt.Errorf("%s:%d: dead_letters.dir: a function's folders go with its environment, and letters in them: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
+	}
+	return nil
 }
