@@ -51,6 +51,7 @@ func (e Env) compile(src string, names []name) (compiled, error) {
 		return compiled{}, e.explain(src, issues, names)
 	}
 	r := newRewriter(src, parsed.NativeRep(), names)
+	clause := r.clauseOf(r.root)
 	if err := r.rewrite(); err != nil {
 		return compiled{}, err
 	}
@@ -68,7 +69,7 @@ func (e Env) compile(src string, names []name) (compiled, error) {
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
 	}
-	return compiled{src: src, program: program, reads: r.reads}, nil
+	return compiled{src: src, program: program, reads: r.reads, clause: clause}, nil
 }
 
 // env is CEL with this package's types and functions.

@@ -58,6 +58,7 @@ type compiled struct {
 	src     string
 	program cel.Program
 	reads   reads
+	clause  Clause
 }
 
 // CompileItem compiles an expression over `item`. The error is an *Error.

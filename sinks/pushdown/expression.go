@@ -1,0 +1,95 @@
+package pushdown
+
+import (
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline/expr"
+)
+
+// expression is what a clause, or its opposite, is met by or fails on. `item` is the
+// image of that name.
+func (t *translator) expression(c expr.Clause, opposite bool, item string) choice {
+	switch c.Kind {
+	case expr.AllOf, expr.AnyOf: // in CEL, what decides does so whatever fails beside it
+		every := (c.Kind == expr.AllOf) != opposite
+		all := choice{}
+		if every {
+			all = anything
+		}
+		for _, part := range c.Parts {
+			p := t.expression(part, opposite, item)
+			if every {
+				all = t.both(all, p)
+			} else {
+				all = all.or(p)
+			}
+		}
+		return all
+	case expr.NotOf:
+		return t.expression(c.Parts[0], !opposite, item)
+	case expr.OperationIn:
+		return operations(c.Texts, opposite)
+	case expr.TextIn, expr.TextStarts, expr.FlagIs:
+		return t.question(c, opposite, item)
+	}
+	return t.leave("a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith")
+}
+
+// question is a clause about one attribute of one image.
+func (t *translator) question(c expr.Clause, opposite bool, item string) choice {
+	image := map[string]string{"new": "NewImage", "old": "OldImage", "keys": "Keys", "item": item}[c.Image]
+	if !nameable(c.Attribute) {
+		return t.leave("%s: a name with a dot or a $ means something else to Lambda", c.Attribute)
+	}
+	var at place
+	var l leaf
+	switch {
+	case c.Kind == expr.FlagIs:
+		at, l = of(image, c.Attribute, "BOOL"), oneOf(strconv.FormatBool(c.Flag))
+	case c.Kind == expr.TextIn:
+		at, l = of(image, c.Attribute, "S"), oneOf(c.Texts...)
+	case opposite:
+		return t.leave("not startsWith: Lambda cannot ask what a text does not start with")
+	default: // what is no S fails, and must pass
+		t.leave("startsWith: where there is no S the record passes, since the function would fail on another type")
+		at, l = of(image, c.Attribute, "S"), leaf{starts: c.Texts, absent: true}.tidy()
+	}
+	switch {
+	case opposite && c.Kind == expr.FlagIs:
+		l = leaf{is: []string{strconv.FormatBool(!c.Flag)}, absent: true}
+	case opposite:
+		l = noneOf(l.is...)
+	}
+	if l.impossible() {
+		return nil
+	}
+	return choice{{at: l}}
+}
+
+// either is what a condition on an item takes by the new image or by the old one: all
+// that enters, stays, moves or leaves.
+func (t *translator) either(when *expr.Item) choice {
+	if when == nil {
+		return anything
+	}
+	is := t.expression(when.Clause(), false, "NewImage")
+	was := t.expression(when.Clause(), false, "OldImage")
+	if is.anything() || was.anything() {
+		return anything
+	}
+	return there(is, "NewImage", "REMOVE").or(there(was, "OldImage", "INSERT"))
+}
+
+// there adds to patterns that an absent image would meet that the operation is none
+// that lacks it.
+func there(c choice, image, lacks string) choice {
+	for i, p := range c {
+		for at, l := range p {
+			if l.absent && at.within(image) {
+				c[i], _ = p.and(pattern{eventName: anyBut(lacks)})
+				break
+			}
+		}
+	}
+	return c.tidy()
+}

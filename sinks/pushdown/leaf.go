@@ -1,0 +1,137 @@
+package pushdown
+
+import (
+	"slices"
+	"strings"
+)
+
+// leaf is what a pattern wants of one text of a record: one of these.
+type leaf struct {
+	is     []string // it is one of these
+	starts []string // it starts with one of these
+	but    bool     // it is there, and none of not
+	not    []string
+	absent bool // it is not there
+}
+
+func (l leaf) matches(s string) bool {
+	return slices.Contains(l.is, s) || l.but && !slices.Contains(l.not, s) ||
+		slices.ContainsFunc(l.starts, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
+// impossible tells whether nothing meets l.
+func (l leaf) impossible() bool {
+	return len(l.is) == 0 && len(l.starts) == 0 && !l.but && !l.absent
+}
+
+// tidy is l in the one form that all its spellings have.
+func (l leaf) tidy() leaf {
+	if slices.Contains(l.starts, "") {
+		l.but, l.not = true, nil
+	}
+	l.starts = sorted(l.starts)
+	l.starts = slices.DeleteFunc(l.starts, func(p string) bool {
+		return slices.ContainsFunc(l.starts, func(q string) bool { return q != p && strings.HasPrefix(p, q) })
+	})
+	rest := leaf{is: l.is, starts: l.starts}
+	if l.but {
+		l.not = slices.DeleteFunc(sorted(l.not), rest.matches)
+		l.is, l.starts = nil, nil
+		return l
+	}
+	l.not = nil
+	starts := leaf{starts: l.starts}
+	l.is = slices.DeleteFunc(sorted(l.is), starts.matches)
+	return l
+}
+
+func sorted(texts []string) []string {
+	texts = slices.Clone(texts)
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// or is met by what meets a or b, and by nothing else.
+func (a leaf) or(b leaf) leaf {
+	u := leaf{is: slices.Concat(a.is, b.is), starts: slices.Concat(a.starts, b.starts), absent: a.absent || b.absent, but: a.but || b.but}
+	switch {
+	case a.but && b.but:
+		u.not = common(a.not, b.not)
+	case a.but:
+		u.not = a.not
+	default:
+		u.not = b.not
+	}
+	return u.tidy()
+}
+
+func common(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
+}
+
+// and is met by what meets both. Where no leaf can say that, it is met by more.
+func (a leaf) and(b leaf) leaf {
+	i := leaf{absent: a.absent && b.absent, but: a.but && b.but}
+	if i.but {
+		i.not = slices.Concat(a.not, b.not)
+	}
+	for _, pair := range [][2]leaf{{a, b}, {b, a}} {
+		x, y := pair[0], pair[1]
+		for _, s := range x.is {
+			if y.matches(s) {
+				i.is = append(i.is, s)
+			}
+		}
+		for _, p := range x.starts {
+			if y.but { // less those of y.not that start so, which no leaf can say
+				i.starts = append(i.starts, p)
+			}
+			for _, q := range y.starts {
+				if strings.HasPrefix(p, q) {
+					i.starts = append(i.starts, p)
+				}
+			}
+		}
+	}
+	return i.tidy()
+}
+
+// loses tells whether a.and(b) is met by more than both.
+func (a leaf) loses(b leaf) bool {
+	for _, pair := range [][2]leaf{{a, b}, {b, a}} {
+		starts := leaf{starts: pair[0].starts}
+		if pair[1].but && slices.ContainsFunc(pair[1].not, starts.matches) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a leaf) equal(b leaf) bool {
+	return a.but == b.but && a.absent == b.absent && slices.Equal(a.is, b.is) && slices.Equal(a.starts, b.starts) && slices.Equal(a.not, b.not)
+}
+
+// rules are l as a pattern says it. flags: the text is that of a BOOL.
+func (l leaf) rules(flags bool) []any {
+	var rules []any
+	for _, s := range l.is {
+		if flags {
+			rules = append(rules, s == "true")
+		} else {
+			rules = append(rules, s)
+		}
+	}
+	for _, p := range l.starts {
+		rules = append(rules, map[string]any{"prefix": p})
+	}
+	switch {
+	case l.but && len(l.not) == 0:
+		rules = append(rules, map[string]any{"exists": true})
+	case l.but:
+		rules = append(rules, map[string]any{"anything-but": l.not})
+	}
+	if l.absent {
+		rules = append(rules, map[string]any{"exists": false})
+	}
+	return rules
+}

@@ -1,0 +1,158 @@
+package pushdown
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// What Lambda takes (Developer Guide, "Control which events Lambda sends to your function";
+// CloudFormation, AWS::Lambda::EventSourceMapping Filter).
+const (
+	DefaultLimit = 5    // patterns of a FilterCriteria
+	MaxLimit     = 10   // with a raised quota
+	maxLength    = 4096 // characters of a pattern
+)
+
+// Options shape a [Plan].
+type Options struct {
+	// MatchUserIdentity has Lambda asked for userIdentity, by which TTL deletes are told
+	// from others. Default: it is not; its documentation names the field, and nothing here proves
+	// that the filter sees it.
+	MatchUserIdentity bool
+	// Limit is how many patterns the event source mapping may have. Default: [DefaultLimit]
+	Limit int
+}
+
+// Plan is what Lambda can be told.
+type Plan struct {
+	Patterns []string // JSON, in order; a record passes that meets one. None: nothing can be filtered away
+	Parts    []Part   // what was looked at, in order
+}
+
+// Part is one thing that drops changes, and how far Lambda does it.
+type Part struct {
+	What   string // filter "keep_op", what the sinks take
+	Line   int    // in the file; 0 where it stands in several places
+	Pushed Extent
+	Left   []string // why not, or why not all of it
+}
+
+// Extent is how far a part is pushed down.
+type Extent uint8
+
+// The extents.
+const (
+	NotAtAll Extent = iota
+	Partly          // Lambda lets through more than the function keeps
+	Whole           // the function drops nothing by it that Lambda lets through, of a stream with both images
+)
+
+// String is not, in part or whole.
+func (e Extent) String() string { return [...]string{"not", "in part", "whole"}[e] }
+
+// Of plans for a configuration. It fails where the limit is not one that Lambda has.
+func Of(cfg *config.Config, o Options) (Plan, error) {
+	limit := cmp.Or(o.Limit, DefaultLimit)
+	if limit < 1 || limit > MaxLimit {
+		return Plan{}, fmt.Errorf("a limit of %d patterns: Lambda takes 1 to %d", limit, MaxLimit)
+	}
+	w := planner{identity: o.MatchUserIdentity, limit: limit, needed: anything}
+	if cfg.Source.Kinesis != "" {
+		w.parts = []Part{{What: "every filter", Line: cfg.Source.Line, Left: []string{"Lambda drops records of a Kinesis stream that are no JSON as soon as it has a filter: they would be lost instead of dead-lettered"}}}
+		return w.plan(), nil
+	}
+	for i, f := range cfg.Filters {
+		kept := keptBy(f)
+		w.add(named(f), f.Line, func(t *translator) choice { return t.condition(kept, false) })
+		if !sure(kept) {
+			behind := []string{named(f) + " before it can fail on a record, which then goes to dead letters"}
+			for _, f := range cfg.Filters[i+1:] {
+				w.parts = append(w.parts, Part{What: named(f), Line: f.Line, Left: behind})
+			}
+			w.parts = append(w.parts, Part{What: sinksPart, Left: behind})
+			return w.plan(), nil
+		}
+	}
+	w.add(sinksPart, 0, func(t *translator) choice { return t.sinks(cfg.Sinks) })
+	return w.plan(), nil
+}
+
+// sinksPart is the part of the sinks' own filters, `when` and kinds.
+const sinksPart = "what the sinks take"
+
+func named(f config.Filter) string { return fmt.Sprintf("filter %q", f.Name) }
+
+// keptBy is the condition of the changes that a filter keeps.
+func keptBy(f config.Filter) pipeline.Condition {
+	if c, ok := pipeline.KeptBy(f.Filter); ok {
+		return c
+	}
+	return pipeline.ConditionFunc(func(c *pipeline.Change) (bool, error) { // which nothing here can look into
+		v, err := f.Filter.Check(c)
+		return !v.Drop, err
+	})
+}
+
+// planner narrows what passes, part by part, as long as Lambda takes the patterns.
+type planner struct {
+	identity bool
+	limit    int
+	needed   choice
+	parts    []Part
+}
+
+func (w *planner) add(what string, line int, translate func(*translator) choice) {
+	t := &translator{identity: w.identity}
+	c := translate(t)
+	both := t.both(w.needed, c)
+	part := Part{What: what, Line: line, Left: slices.Sorted(maps.Keys(t.left))}
+	switch {
+	case c.anything():
+	case len(both) == 0:
+		part.Left = append(part.Left, "no record would pass, which no pattern can say")
+	case !w.fits(both):
+		part.Left = append(part.Left, fmt.Sprintf("the patterns would be %d, or longer than %d characters; an event source mapping takes %d", len(rendered(both)), maxLength, w.limit))
+	case len(part.Left) > 0:
+		w.needed, part.Pushed = both, Partly
+	default:
+		w.needed, part.Pushed = both, Whole
+	}
+	w.parts = append(w.parts, part)
+}
+
+func (w *planner) fits(c choice) bool {
+	patterns := rendered(c)
+	return len(patterns) <= w.limit && !slices.ContainsFunc(patterns, func(p string) bool { return len(p) > maxLength })
+}
+
+func (w *planner) plan() Plan {
+	return Plan{Patterns: rendered(w.needed), Parts: w.parts}
+}
+
+// OtherViewType is the pattern beside those that read an image: a record of a stream that
+// does not show both passes, so that the function can refuse the stream.
+var OtherViewType = pattern{viewType: noneOf("NEW_AND_OLD_IMAGES")}.String()
+
+// rendered are the patterns of a FilterCriteria.
+func rendered(c choice) []string {
+	if c.anything() {
+		return nil
+	}
+	var patterns []string
+	images := false
+	for _, p := range c {
+		patterns = append(patterns, p.String())
+		for at := range p {
+			images = images || at.within("NewImage") || at.within("OldImage")
+		}
+	}
+	if images {
+		patterns = append(patterns, OtherViewType)
+	}
+	return patterns
+}

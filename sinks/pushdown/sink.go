@@ -1,0 +1,103 @@
+package pushdown
+
+import (
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// sinks is what one of the sinks at least would do something with.
+func (t *translator) sinks(sinks []config.Sink) choice {
+	var all choice
+	for _, s := range sinks {
+		c := t.sink(s)
+		if c.anything() {
+			t.left = nil
+			return t.leave("%s needs every change: %s", s.Name, why(s))
+		}
+		all = all.or(c)
+	}
+	return all
+}
+
+// sink is what a sink would do something with.
+func (t *translator) sink(s config.Sink) choice {
+	var kept []pipeline.Condition
+	for _, f := range s.Filters {
+		kept = append(kept, keptBy(f))
+	}
+	if when := changesOf(s); when != nil {
+		kept = append(kept, when)
+	}
+	c := t.sequence(kept, true, false)
+	if slices.ContainsFunc(kept, func(k pipeline.Condition) bool { return !sure(k) }) {
+		return c
+	}
+	switch {
+	case s.View != nil && ownRows(s.View):
+		return t.both(c, t.either(s.View.When))
+	case s.Search != nil:
+		return t.both(c, t.either(s.Search.When))
+	case s.Archive != nil:
+		return t.both(c, t.kinds(s.Archive.Kinds))
+	}
+	return c
+}
+
+// changesOf is the `when` of a sink that is about changes.
+func changesOf(s config.Sink) pipeline.Condition {
+	switch {
+	case s.Archive != nil && s.Archive.When != nil:
+		return s.Archive.When
+	case s.Notify != nil && s.Notify.When != nil:
+		return s.Notify.When
+	case s.Custom != nil && s.Custom.When != nil:
+		return s.Custom.When
+	}
+	return nil
+}
+
+// ownRows tells whether each row guards itself, whatever the table's key is: then a change
+// whose images are both without a row is nothing to the view.
+func ownRows(v *config.View) bool {
+	return !v.Apart && slices.ContainsFunc(v.Key, func(c config.Column) bool { return c.Template.HasKey() })
+}
+
+// kinds are the classes of change that an archive takes.
+func (t *translator) kinds(kinds []config.ArchiveKind) choice {
+	has := func(k config.ArchiveKind) bool { return kinds == nil || slices.Contains(kinds, k) }
+	gone := choice{{eventName: anyBut("INSERT", "MODIFY")}}
+	var c choice
+	switch ttl, user := has(config.TTLDelete), has(config.UserDelete); {
+	case ttl && user:
+		c = gone
+	case ttl:
+		c = t.expired(false)
+	case user:
+		c = t.both(gone, t.expired(true))
+	}
+	if has(config.AnyChange) {
+		c = c.or(choice{{eventName: anyBut("REMOVE")}})
+	}
+	return c
+}
+
+// why is why a sink needs every change.
+func why(s config.Sink) string {
+	switch {
+	case s.Aggregate != nil:
+		return "an aggregate compares an item with what it counted for, not with the old image"
+	case s.View != nil && !ownRows(s.View):
+		return "a view whose rows are guarded by item compares an item with the row that it has, not with the old image"
+	case s.Notify != nil && s.Notify.When == nil && len(s.Filters) == 0:
+		return "it has no filter and no when, and Lambda cannot detect"
+	case s.Custom != nil && s.Custom.When == nil && len(s.Filters) == 0:
+		return "it has no filter and no when, and only it knows what it does"
+	case s.Archive != nil && s.Archive.When == nil && len(s.Filters) == 0:
+		return "it archives every change"
+	case (s.View != nil && s.View.When == nil || s.Search != nil && s.Search.When == nil) && len(s.Filters) == 0:
+		return "it has no filter and no when"
+	}
+	return "Lambda cannot ask what its filters and its when ask"
+}

@@ -1,0 +1,52 @@
+package model_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/pushdown"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/test/eventruler"
+	"github.com/tablewake/tablewake/test/model"
+)
+
+// What Lambda would hand on, by the patterns that follow from a configuration as Amazon's
+// event-ruler understands them, leaves views, aggregates, indexes, archives, events and dead letters
+// as all of the stream does.
+func TestPushedDownAndRemainingAreTheWhole(t *testing.T) {
+	engine, err := eventruler.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	filtered := 0
+	check(t, func(t *rapid.T, p product, s model.Stream) {
+		cfg, err := config.Parse("tablewake.yaml", []byte(p.cfg.YAML()), func(string) (string, bool) { return "", false })
+		p.must(err)
+		plan, err := pushdown.Of(cfg, pushdown.Options{MatchUserIdentity: rapid.Bool().Draw(t, "identity")})
+		p.must(err)
+		ruler, err := engine.Ruler(plan.Patterns)
+		p.must(err)
+		var passed []sinktest.Record
+		for _, r := range s.Records {
+			ok, err := ruler.Match(r.JSON())
+			p.must(err)
+			if ok {
+				passed = append(passed, r)
+			}
+		}
+		p.must(ruler.Close())
+		filtered += len(s.Records) - len(passed)
+		p.run(passed, 5, 2)
+		p.want("what Lambda would hand on", s.Records)
+	})
+	if filtered == 0 {
+		t.Error("nothing was filtered away: the test has seen nothing")
+	}
+}
