@@ -20,7 +20,10 @@ type feed struct {
 	parts   []string // the pages' partitions
 	over    chan struct{}
 	cutting sync.WaitGroup
-	cut     bool // something was cut. Read behind cutting
+
+	// Read behind cutting.
+	cut       bool // what is not finished is given back for lack of time
+	abandoned bool // the run was stopped hard
 }
 
 var (
@@ -31,16 +34,25 @@ var (
 // run delivers pages, which have trackers: those tell what of them is finished when it
 // returns. cut tells that the time was over before all was finished.
 func (h *handler) run(ctx context.Context, cuts cuts, pages ...*pipeline.Page) (cut bool, err error) {
+	if cuts.over(time.Now()) {
+		return true, nil
+	}
 	f := &feed{p: h.p, pages: pages, cuts: cuts}
 	for _, p := range pages {
 		f.parts = append(f.parts, p.Partition)
 	}
 	err = h.p.Run(ctx, f, nil)
 	f.cutting.Wait()
-	if _, stopped := errors.AsType[*pipeline.StopError](err); stopped && (f.cut || ctx.Err() != nil) && !pipeline.IsFatal(err) {
+	if (f.abandoned || stoppedBy(ctx, err)) && !pipeline.IsFatal(err) {
 		err = nil // the trackers tell what is left
 	}
 	return f.cut, err
+}
+
+// stoppedBy tells whether a run ended hard because ctx was done.
+func stoppedBy(ctx context.Context, err error) bool {
+	_, hard := errors.AsType[*pipeline.StopError](err)
+	return hard && ctx.Err() != nil
 }
 
 // Read gives page after page.
@@ -92,6 +104,7 @@ func (f *feed) watch(c pipeline.Control) {
 
 // abandon stops what does not end though it was cancelled: a flush, say.
 func (f *feed) abandon() {
+	f.abandoned = true
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errDeadline)
 	f.p.Stop(ctx)
