@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
@@ -64,7 +65,8 @@ type fetch struct {
 
 const (
 	// The service returns empty pages in the middle of a shard too.
-	mostEmptyPages = 100
+	mostEmptyPages = 20
+	emptyPagePause = 250 * time.Millisecond
 	// An iterator that is taken anew, because it expired or what it points to was dropped.
 	mostIterators = 5
 )
@@ -101,6 +103,7 @@ func (f *fetch) all(ctx context.Context) error {
 		default:
 			return err
 		}
+		held := len(answer.Page.Changes) + len(answer.Page.Errors)
 		passed := f.take(answer.Page)
 		switch {
 		case passed:
@@ -109,13 +112,28 @@ func (f *fetch) all(ctx context.Context) error {
 			f.incomplete = true
 			return nil
 		}
-		if empty++; len(answer.Page.Changes)+len(answer.Page.Errors) > 0 {
+		iterator = answer.NextIterator
+		if empty++; held > 0 {
 			empty = 0
 		}
 		if empty > mostEmptyPages {
 			return fmt.Errorf("%d pages in a row came empty", empty)
 		}
-		iterator = answer.NextIterator
+		if empty > 0 && !pause(ctx, emptyPagePause) {
+			return ctx.Err()
+		}
+	}
+}
+
+// pause is false when ctx is done before.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -1,0 +1,125 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+)
+
+// bucket is the objects of S3, by their keys with the version.
+type bucket map[string]string
+
+// GetObject is an object's content.
+func (b bucket) GetObject(_ context.Context, name, key, version string) ([]byte, error) {
+	if content, ok := b[name+"/"+key+version]; ok {
+		return []byte(content), nil
+	}
+	return nil, fmt.Errorf("%s: %w", name, ErrGone)
+}
+
+// created is S3's notification of an object.
+func created(key string, more ...string) string {
+	return fmt.Sprintf(`{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","awsRegion":"eu-central-1","eventName":"ObjectCreated:Put","s3":{"s3SchemaVersion":"1.0","bucket":{"name":"failed","arn":"arn:aws:s3:::failed"},"object":{"key":%q,"size":10%s}}}]}`,
+		key, strings.Join(append([]string{""}, more...), ","))
+}
+
+// payload is the member of Lambda's record that holds the event: in a text.
+func payload(event string) string {
+	quoted, _ := json.Marshal(event)
+	return `"payload":` + string(quoted)
+}
+
+func TestRedrive_FromObjects(t *testing.T) {
+	const path = "aws/lambda/5e1/shardId-1/2026/01/02/2026-01-02T03.04.05-1 a"
+	const asTold = "aws/lambda/5e1/shardId-1/2026/01/02/2026-01-02T03.04.05-1+a"
+	server, st, shard, seqs := stream(t, streamtest.Options{}, "x", "y")
+	place := func(more ...string) string { return given(st.ARN(), shard, seqs[0], seqs[1], 2, more...) }
+	kinesis := strings.Replace(place(payload(event(inKinesis(2, "e2", "b", 2), inKinesis(1, "e1", "a", 1), inKinesis(3, "e1", "a", 1)))), "DDBStreamBatchInfo", "KinesisBatchInfo", 1)
+	for name, tt := range map[string]struct {
+		body    string
+		objects bucket
+		written string
+		failed  bool
+		logged  string
+	}{
+		"the event":                {body: created(asTold), objects: bucket{"failed/" + path: place(payload(records("a", "b")))}, written: "a b"},
+		"the event, by SNS":        {body: inSNS(created(asTold)), objects: bucket{"failed/" + path: place(payload(records("a", "b")))}, written: "a b"},
+		"the event as JSON":        {body: created(asTold), objects: bucket{"failed/" + path: place(`"payload":` + records("a"))}, written: "a"},
+		"a version":                {body: created(asTold, `"versionId":"v2"`), objects: bucket{"failed/" + path: "", "failed/" + path + "v2": place(payload(records("a")))}, written: "a"},
+		"of Kinesis":               {body: created(asTold), objects: bucket{"failed/" + path: kinesis}, written: "a b"},
+		"an event that is cut":     {body: created(asTold), objects: bucket{"failed/" + path: place(payload(records("a")[:50]))}, written: "x y"},
+		"no event":                 {body: created(asTold), objects: bucket{"failed/" + path: place()}, written: "x y"},
+		"an empty event":           {body: created(asTold), objects: bucket{"failed/" + path: place(`"payload":null`)}, written: "x y"},
+		"the object is gone":       {body: created(asTold), failed: true, logged: "object " + path + " of bucket failed: the object is gone"},
+		"the object is another":    {body: created(asTold), objects: bucket{"failed/" + path: `{"class":"write"}`}, failed: true, logged: "narrow the bucket's notification to the prefix aws/lambda/"},
+		"it has a telling name":    {body: created("archive/the-secret.json"), failed: true, logged: "an object of bucket failed: the object is gone"},
+		"a deletion":               {body: strings.Replace(created(asTold), "ObjectCreated:Put", "ObjectRemoved:Delete", 1), failed: true, logged: "other than s3:ObjectCreated:*"},
+		"S3's test":                {body: `{"Service":"Amazon S3","Event":"s3:TestEvent","Time":"2026-01-02T03:04:05.000Z","Bucket":"failed","RequestId":"x","HostId":"y"}`},
+		"a place in Kinesis":       {body: strings.Replace(place(), "DDBStreamBatchInfo", "KinesisBatchInfo", 1), failed: true, logged: "give the event source mapping an S3 on-failure destination"},
+		"a place without a number": {body: given(st.ARN(), shard, "", seqs[1], 2), failed: true, logged: "no sound startSequenceNumber"},
+		"a place without a shard":  {body: given(st.ARN(), "", seqs[0], seqs[1], 2), failed: true, logged: "names no shardId or no streamArn"},
+		"a large dead letter":      {body: "H4sIAAAAAAAA/6pWKkktLlGyUlAqS8wpTi0GAAAA//8=", failed: true, logged: "tablewake redrive"},
+		"an event":                 {body: records("a"), failed: true, logged: "tells of no batch that Lambda gave up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, log := &store{}, &said{}
+			h := Redrive(assemble(t, s, nil), WithStreams(server), WithObjects(tt.objects), log.option())
+			answer, err := h.Invoke(t.Context(), []byte(messages(tt.body)))
+			if err != nil || failures(t, answer) != map[bool]string{true: "m1"}[tt.failed] || s.keys() != tt.written {
+				t.Errorf("%s, %v, written %q; want %q", answer, err, s.keys(), tt.written)
+			}
+			if !strings.Contains(log.String(), tt.logged) || strings.Contains(log.String(), "the-secret") || tt.failed != strings.Contains(log.String(), "ERROR") {
+				t.Errorf("logged: %s", log)
+			}
+		})
+	}
+}
+
+// What is not set up is said, with what to do.
+func TestRedrive_NotSetUp(t *testing.T) {
+	for body, want := range map[string]string{
+		created("aws/lambda/x"):                    "give handlers.WithObjects",
+		given(streamARN, "shardId-1", "1", "2", 2): "give handlers.WithStreams",
+	} {
+		log := &said{}
+		answer, err := Redrive(assemble(t, &store{}, nil), log.option()).Invoke(t.Context(), []byte(messages(body)))
+		if err != nil || failures(t, answer) != "m1" || !strings.Contains(log.String(), want) {
+			t.Errorf("%s, %v, logged: %s", answer, err, log)
+		}
+	}
+	for name, e := range map[string]string{
+		"no id":        `{"Records":[{"body":"x","eventSource":"aws:sqs"}]}`,
+		"broken":       `{"Records":[{"messageId":"m1","eventSource":"aws:sqs"`,
+		"another form": `{"Records":[{"messageId":1,"eventSource":"aws:sqs"}]}`,
+	} {
+		if answer, err := Redrive(assemble(t, &store{}, nil)).Invoke(t.Context(), []byte(e)); err == nil {
+			t.Errorf("%s: %s", name, answer)
+		}
+	}
+}
+
+// slow is S3 that does not answer.
+type slow struct{}
+
+// GetObject waits.
+func (slow) GetObject(ctx context.Context, _, _, _ string) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// What hangs leaves time for the answer.
+func TestRedrive_HangingObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		answer, err := Redrive(assemble(t, &store{}, nil), WithObjects(slow{})).Invoke(within(t, time.Minute), []byte(messages(created("aws/lambda/x"), created("aws/lambda/y"))))
+		if err != nil || failures(t, answer) != "m1 m2" || time.Since(begin) != 54*time.Second {
+			t.Errorf("%s, %v, after %v", answer, err, time.Since(begin))
+		}
+	})
+}
