@@ -3,7 +3,9 @@ package handlers
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
@@ -36,7 +38,8 @@ func FuzzMessage(f *testing.F) {
 		r.event()
 		if p := r.DynamoDB; p != nil && p.check() == nil {
 			// The range is judged without a panic, whatever it is.
-			server, _, _, _ := stream(t, streamtest.Options{}, "a", "b")
+			server, st, shard, _ := stream(t, streamtest.Options{}, "a", "b")
+			st.Rollover(shard)
 			fetch := &fetch{api: server, of: p}
 			if fetch.all(t.Context()) == nil {
 				if g := fetch.gap(); g != nil && (g.Records < 1 || g.First == "" || g.Last == "") {
@@ -47,25 +50,40 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// An event of any kind is answered or refused, and never a panic; an answer is JSON without an
-// empty identifier.
+// An event of any kind is opened or refused, and never a panic; what the answer takes over from
+// it is JSON, and a record that stands in it is counted.
 func FuzzEvent(f *testing.F) {
 	for _, e := range []string{
 		records("a", "b"), event(), event(inKinesis(1, "e1", "a", 1)), messages("x"), `{"tablewake":"redrive"}`, `{}`, `null`, `{"Records":[{"eventSource":"aws:dynamodb"}]}`,
 		`{"Records":[],"window":{"start":"x","end":"y"},"state":{"n":1},"shardId":"s","eventSourceARN":"` + streamARN + `"}`,
+		`{"state":"\\\"]","Records":[` + record("a", 1) + ` , {}],"window":1}`,
 	} {
 		f.Add([]byte(e))
 	}
+	p, err := pipeline.New(pipeline.Options{Name: "shop", Routes: []pipeline.Route{{Name: "store", Sink: &store{}}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	h := newHandler(p, nil, fromDynamoDB, fromKinesis)
 	f.Fuzz(func(t *testing.T, e []byte) {
-		answer, err := All(assemble(t, &store{}, &graveyard{})).Invoke(t.Context(), e)
+		s := sight(e)
+		if h.takes(s) != nil {
+			return
+		}
+		b, err := h.open(e, s.origin)
 		if err != nil {
 			return
 		}
-		if !json.Valid(answer) {
-			t.Errorf("%s is no JSON", answer)
+		a := answer{window: b.window, records: b.size(), age: b.age(time.Now())}
+		if !json.Valid(a.json()) {
+			t.Errorf("the answer %s to %s is no JSON", a.json(), e)
 		}
-		if sight(e).origin != fromNobody {
-			failures(t, answer)
+		var want struct{ Records []json.RawMessage }
+		if err := json.Unmarshal(e, &want); err == nil && a.records != len(want.Records) {
+			t.Errorf("%d records of %d", a.records, len(want.Records))
+		}
+		if i, _, all := b.unfinished(); all != (a.records == 0) || i != 0 {
+			t.Errorf("before the run the first unfinished record is %d, %v", i, all)
 		}
 	})
 }
