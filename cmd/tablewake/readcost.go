@@ -5,19 +5,15 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
 )
-
-// readPrice is what 100,000 GetRecords calls of the Streams API cost, in dollars: the list
-// price in us-east-1 of streams read request units, of which a call is one. See Amazon
-// DynamoDB's pricing page.
-const readPrice = 0.02
 
 // month is what a month of calls and costs is here.
 const month = 30 * 24 * time.Hour
 
-// callsText is a number of calls and what they cost.
+// callsText is a number of calls and what they cost at list price.
 func callsText(calls float64) string {
-	return fmt.Sprintf("%s GetRecords calls in 30 days, $%.2f", thousands(int64(calls)), calls/100_000*readPrice)
+	return fmt.Sprintf("%s GetRecords calls in 30 days, $%.2f", thousands(int64(calls)), calls*cost.PriceOf(cost.Streams, "read").Dollars)
 }
 
 // pollingText says how often shards are asked, and what that comes to. A pause is

@@ -28,8 +28,9 @@ var allowed = map[string][]string{
 
 	"handlers": {"pipeline", "shardreader", "github.com/aws/aws-lambda-go/lambda", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
 
-	"pipeline/telemetry":     {"pipeline/config", "pipeline/telemetry/emf", "go.opentelemetry.io/otel", "go.opentelemetry.io/contrib"},
-	"pipeline/telemetry/emf": {"go.opentelemetry.io/otel"},
+	"pipeline/telemetry":      {"pipeline/config", "pipeline/telemetry/cost", "pipeline/telemetry/emf", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "go.opentelemetry.io/otel", "go.opentelemetry.io/contrib"},
+	"pipeline/telemetry/cost": {"go.opentelemetry.io/otel", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	"pipeline/telemetry/emf":  {"go.opentelemetry.io/otel"},
 
 	"shardreader":            {"pipeline", "github.com/klauspost/compress"},
 	"shardreader/sdk":        {"pipeline", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},

@@ -1,0 +1,128 @@
+// Package cost counts what the calls of a pipeline to AWS come to: requests, the units
+// that they are billed by, and an estimate of the dollars.
+//
+// DynamoDB says how many units a request took, and is asked to. The others are billed by
+// request and size. What a call that failed was billed is known in part: see [Middleware].
+package cost
+
+import (
+	"context"
+	"errors"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// scope names the instrumentation. Every metric is called tablewake.aws.*.
+const scope = "github.com/tablewake/tablewake/pipeline/telemetry/cost"
+
+// counters are the metrics.
+type counters struct {
+	pipeline attribute.KeyValue
+	requests metric.Int64Counter
+	units    metric.Float64Counter
+	dollars  metric.Float64Counter
+	price    map[[2]string]float64
+}
+
+// usage is how many units of which kind a call took.
+type usage struct {
+	unit string
+	n    float64
+}
+
+// Middleware counts the calls of a client, or of all that are made of a configuration:
+// it is for their APIOptions.
+//
+//	tablewake.aws.requests   by service, operation and outcome (ok, or the error's code)
+//	tablewake.aws.units      by service and unit, as [Prices] has them
+//	tablewake.aws.cost       dollars, by service
+//
+// DynamoDB's item requests are sent with ReturnConsumedCapacity TOTAL, where the caller does
+// not ask for anything else. A failed call counts no units, but for conditions of DynamoDB that
+// do not hold: those are billed as the write would have been, the error does not say how much,
+// and the least that it can be is counted.
+func Middleware(pipeline string, m metric.MeterProvider) (func(*middleware.Stack) error, error) {
+	c := &counters{pipeline: attribute.String("pipeline", pipeline), price: make(map[[2]string]float64)}
+	for _, p := range Prices() {
+		c.price[[2]string{p.Service, p.Unit}] = p.Dollars
+	}
+	meter := m.Meter(scope)
+	var errs [3]error
+	c.requests, errs[0] = meter.Int64Counter("tablewake.aws.requests", metric.WithUnit("{request}"),
+		metric.WithDescription("calls of AWS, by service, operation and outcome"))
+	c.units, errs[1] = meter.Float64Counter("tablewake.aws.units", metric.WithUnit("{unit}"),
+		metric.WithDescription("units that calls of AWS are billed by, by service and unit"))
+	c.dollars, errs[2] = meter.Float64Counter("tablewake.aws.cost", metric.WithUnit("{USD}"),
+		metric.WithDescription("estimate of what calls of AWS cost at the list prices of us-east-1, by service"))
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	return func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("tablewake.cost", c.handle), middleware.After)
+	}, nil
+}
+
+func (c *counters) handle(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+	in.Parameters = withCapacity(in.Parameters)
+	out, md, err := next.HandleInitialize(ctx, in)
+	service := serviceOf(awsmiddleware.GetServiceID(ctx))
+	op := awsmiddleware.GetOperationName(ctx)
+	named := attribute.String("service", service)
+	c.requests.Add(ctx, 1, metric.WithAttributes(c.pipeline, named, attribute.String("operation", op), attribute.String("outcome", outcome(err))))
+	var used usage
+	if err == nil {
+		used = usageOf(service, op, in.Parameters, out.Result)
+	} else {
+		used = usageOfFailed(in.Parameters, err)
+	}
+	if used.n > 0 {
+		c.units.Add(ctx, used.n, metric.WithAttributes(c.pipeline, named, attribute.String("unit", used.unit)))
+		c.dollars.Add(ctx, used.n*c.price[[2]string{service, used.unit}], metric.WithAttributes(c.pipeline, named))
+	}
+	return out, md, err
+}
+
+// serviceOf is a service by the name that the SDK has for it.
+func serviceOf(id string) string {
+	switch id {
+	case "DynamoDB":
+		return DynamoDB
+	case "DynamoDB Streams":
+		return Streams
+	case "S3":
+		return S3
+	case "SQS":
+		return SQS
+	case "SNS":
+		return SNS
+	case "EventBridge":
+		return EventBridge
+	}
+	return "other"
+}
+
+// outcome is "ok", or the code of the service's error. What is no code is not shown: it might
+// be of an item.
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok && isCode(api.ErrorCode()) {
+		return api.ErrorCode()
+	}
+	return "error"
+}
+
+// isCode tells whether a text may be a name that a service has for a kind of error.
+func isCode(s string) bool {
+	for _, r := range s {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' {
+			return false
+		}
+	}
+	return len(s) > 0 && len(s) <= 64
+}

@@ -1,0 +1,27 @@
+package cost_test
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// attributeOrder writes the values of a point's attributes, from the general to the special.
+type attributeOrder struct{}
+
+func (attributeOrder) Encode(it attribute.Iterator) string {
+	m := map[attribute.Key]string{}
+	for it.Next() {
+		kv := it.Attribute()
+		m[kv.Key] = kv.Value.Emit()
+	}
+	var parts []string
+	for _, k := range []attribute.Key{"pipeline", "service", "operation", "outcome", "unit"} {
+		if v, ok := m[k]; ok {
+			parts = append(parts, v)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+func (attributeOrder) ID() attribute.EncoderID { return attribute.NewEncoderID() }

@@ -1,0 +1,65 @@
+package cost
+
+import "slices"
+
+// The services, as attributes name them.
+const (
+	DynamoDB    = "dynamodb"
+	Streams     = "dynamodbstreams"
+	S3          = "s3"
+	SQS         = "sqs"
+	SNS         = "sns"
+	EventBridge = "eventbridge"
+)
+
+// Price is what a unit of a service costs.
+type Price struct {
+	Service string  // as [DynamoDB]
+	Unit    string  // what is billed: "write", "put", ...
+	Dollars float64 // for one
+	Per     float64 // how many the price list names it for
+	Of      string  // what a unit is
+	Source  string  // the page of the price list
+}
+
+// Prices are the list prices in us-east-1 of what a pipeline asks of AWS: no free tier, no
+// discount, no provisioned capacity. Not in it is what is not billed by request: storage,
+// traffic, Lambda's and Fargate's time, CloudWatch, OpenSearch.
+func Prices() []Price {
+	const (
+		dynamodb    = "https://aws.amazon.com/dynamodb/pricing/on-demand/"
+		s3          = "https://aws.amazon.com/s3/pricing/"
+		sqs         = "https://aws.amazon.com/sqs/pricing/"
+		sns         = "https://aws.amazon.com/sns/pricing/"
+		eventbridge = "https://aws.amazon.com/eventbridge/pricing/"
+	)
+	table := []Price{
+		{DynamoDB, "write", 0.625, 1e6, "a write request unit of a table on demand: 1 KB, twice that in a transaction", dynamodb},
+		{DynamoDB, "read", 0.125, 1e6, "a read request unit of a table on demand: 4 KB, half of that where eventually consistent", dynamodb},
+		{Streams, "read", 0.02, 1e5, "a GetRecords call", dynamodb},
+		{S3, "put", 0.005, 1e3, "a request that writes or lists, to the classes STANDARD and INTELLIGENT_TIERING", s3},
+		{S3, "put_infrequent", 0.01, 1e3, "one that writes to STANDARD_IA or ONEZONE_IA", s3},
+		{S3, "put_glacier_ir", 0.02, 1e3, "one that writes to GLACIER_IR", s3},
+		{S3, "put_glacier", 0.03, 1e3, "one that writes to GLACIER", s3},
+		{S3, "put_deep_archive", 0.05, 1e3, "one that writes to DEEP_ARCHIVE", s3},
+		{S3, "get", 0.0004, 1e3, "a request that reads", s3},
+		{SQS, "request", 0.40, 1e6, "a request to a queue, for each 64 KB of its messages", sqs},
+		{SQS, "fifo_request", 0.50, 1e6, "one to a FIFO queue", sqs},
+		{SNS, "request", 0.50, 1e6, "a message published, for each 64 KB of it; its deliveries are billed apart", sns},
+		{EventBridge, "event", 1.00, 1e6, "an event, for each 64 KB of it", eventbridge},
+	}
+	for i := range table {
+		table[i].Dollars /= table[i].Per
+	}
+	return table
+}
+
+// PriceOf is the price of a service's unit; the zero Price where the table has none.
+func PriceOf(service, unit string) Price {
+	table := Prices()
+	i := slices.IndexFunc(table, func(p Price) bool { return p.Service == service && p.Unit == unit })
+	if i < 0 {
+		return Price{}
+	}
+	return table[i]
+}

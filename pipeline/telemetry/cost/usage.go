@@ -1,0 +1,132 @@
+package cost
+
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+)
+
+// chunk is what queues, topics and buses count as one of.
+const chunk = 64 << 10
+
+// chunks is how many of them so many bytes are billed as.
+func chunks(bytes int) float64 { return float64(max(1, (bytes+chunk-1)/chunk)) }
+
+// usageOf is what a call that succeeded is billed.
+func usageOf(service, op string, parameters, result any) usage {
+	switch service {
+	case DynamoDB:
+		return capacity(result)
+	case Streams:
+		if op == "GetRecords" {
+			return usage{"read", 1}
+		}
+	case S3:
+		return objectRequest(op, parameters)
+	case SQS:
+		return queueRequest(parameters, result)
+	case SNS:
+		return publications(parameters)
+	case EventBridge:
+		if in, ok := parameters.(*eventbridge.PutEventsInput); ok {
+			u := usage{unit: "event"}
+			for _, e := range in.Entries {
+				u.n += chunks(size(e.Detail) + size(e.DetailType) + size(e.Source))
+			}
+			return u
+		}
+	}
+	return usage{}
+}
+
+// objectRequest is a request of S3: what deletes is free, what reads is cheap, and what
+// writes or lists costs by storage class.
+func objectRequest(op string, parameters any) usage {
+	switch {
+	case strings.HasPrefix(op, "Delete"), strings.HasPrefix(op, "Abort"):
+		return usage{}
+	case strings.HasPrefix(op, "Get"), strings.HasPrefix(op, "Head"):
+		return usage{"get", 1}
+	}
+	var class s3types.StorageClass
+	switch in := parameters.(type) {
+	case *s3.PutObjectInput:
+		class = in.StorageClass
+	case *s3.CopyObjectInput:
+		class = in.StorageClass
+	case *s3.CreateMultipartUploadInput:
+		class = in.StorageClass
+	}
+	switch class {
+	case s3types.StorageClassStandardIa, s3types.StorageClassOnezoneIa:
+		return usage{"put_infrequent", 1}
+	case s3types.StorageClassGlacierIr:
+		return usage{"put_glacier_ir", 1}
+	case s3types.StorageClassGlacier:
+		return usage{"put_glacier", 1}
+	case s3types.StorageClassDeepArchive:
+		return usage{"put_deep_archive", 1}
+	}
+	return usage{"put", 1}
+}
+
+// queueRequest is a request of SQS.
+func queueRequest(parameters, result any) usage {
+	var queue *string
+	bytes := 0
+	switch in := parameters.(type) {
+	case *sqs.SendMessageInput:
+		queue, bytes = in.QueueUrl, size(in.MessageBody)
+	case *sqs.SendMessageBatchInput:
+		queue = in.QueueUrl
+		for _, e := range in.Entries {
+			bytes += size(e.MessageBody)
+		}
+	case *sqs.ReceiveMessageInput:
+		queue = in.QueueUrl
+		if out, ok := result.(*sqs.ReceiveMessageOutput); ok {
+			for _, m := range out.Messages {
+				bytes += size(m.Body)
+			}
+		}
+	case *sqs.DeleteMessageInput:
+		queue = in.QueueUrl
+	case *sqs.DeleteMessageBatchInput:
+		queue = in.QueueUrl
+	case *sqs.ChangeMessageVisibilityInput:
+		queue = in.QueueUrl
+	case *sqs.ChangeMessageVisibilityBatchInput:
+		queue = in.QueueUrl
+	}
+	unit := "request"
+	if queue != nil && strings.HasSuffix(*queue, ".fifo") {
+		unit = "fifo_request"
+	}
+	return usage{unit, chunks(bytes)}
+}
+
+// publications are the messages of a request to SNS; any other request is one.
+func publications(parameters any) usage {
+	switch in := parameters.(type) {
+	case *sns.PublishInput:
+		return usage{"request", chunks(size(in.Message))}
+	case *sns.PublishBatchInput:
+		u := usage{unit: "request"}
+		for _, e := range in.PublishBatchRequestEntries {
+			u.n += chunks(size(e.Message))
+		}
+		return u
+	}
+	return usage{"request", 1}
+}
+
+func size(s *string) int {
+	if s == nil {
+		return 0
+	}
+	return len(*s)
+}
