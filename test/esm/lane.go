@@ -1,0 +1,146 @@
+package esm
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// lane is the batches of a shard, or of a part of its items, one after the other.
+type lane struct {
+	*run
+	shard   string
+	records []*record
+	window  *window // nil where there are none
+}
+
+// envelope is what an event has around its records, which counts too.
+const envelope = len(`{"Records":[]}`)
+
+func (l *lane) work(ctx context.Context) error {
+	for len(l.records) > 0 {
+		n := l.cut()
+		batch := l.records[:n]
+		l.records = l.records[n:]
+		if l.TumblingWindow > 0 {
+			if err := l.enter(ctx, batch[0]); err != nil {
+				return err
+			}
+		}
+		if err := l.deliver(ctx, batch, 0); err != nil {
+			return err
+		}
+	}
+	return l.leave(ctx)
+}
+
+// cut is how many records the next batch has.
+func (l *lane) cut() int {
+	bytes := envelope
+	first := l.records[0]
+	for i, r := range l.records {
+		bytes += len(r.raw) + 1
+		full := i >= l.BatchSize || bytes > l.BatchBytes || l.BatchWindow > 0 && r.created.Sub(first.created) > l.BatchWindow ||
+			l.TumblingWindow > 0 && !windowOf(r, l.TumblingWindow).Equal(windowOf(first, l.TumblingWindow))
+		if full && i > 0 {
+			return i
+		}
+	}
+	return len(l.records)
+}
+
+// deliver invokes the function with a batch until it is done, or given up. attempts is
+// how many invocations it has failed.
+func (l *lane) deliver(ctx context.Context, batch []*record, attempts int) error {
+	invoked := attempts
+	for {
+		done, failed, err := l.try(ctx, batch)
+		if err != nil {
+			return err
+		}
+		invoked++
+		if batch = batch[done:]; len(batch) == 0 {
+			return nil
+		}
+		attempts++
+		switch {
+		case failed && l.Bisect && len(batch) > 1:
+			l.count(func(r *Report) { r.Halved++ })
+			half := len(batch) / 2
+			if err := l.deliver(ctx, batch[:half], attempts-1); err != nil { // splitting takes nothing of the quota
+				return err
+			}
+			batch, attempts = batch[half:], attempts-1
+		case l.MaxRetries >= 0 && attempts > l.MaxRetries:
+			return l.giveUp(ctx, batch, exhausted, invoked)
+		}
+		if err := l.pause(ctx, attempts); err != nil {
+			return err
+		}
+		if batch, err = l.age(ctx, batch, invoked); err != nil || len(batch) == 0 {
+			return err
+		}
+	}
+}
+
+// try invokes the function once: done records are done with. failed says that it failed as
+// a whole.
+func (l *lane) try(ctx context.Context, batch []*record) (done int, failed bool, err error) {
+	var f Function
+	select {
+	case f = <-l.free:
+	case <-ctx.Done():
+		return 0, false, context.Cause(ctx)
+	}
+	answer, err := f.Invoke(ctx, l.event(batch, false))
+	l.free <- f
+	l.count(func(r *Report) { r.Invocations++ })
+	if ctx.Err() != nil {
+		return 0, false, context.Cause(ctx)
+	}
+	if err == nil {
+		reply := readReply(answer)
+		done, failed = reply.done(batch, l.ReportFailures)
+		if !failed && l.window != nil {
+			l.window.state = reply.State
+		}
+	}
+	if failed = failed || err != nil; failed {
+		l.count(func(r *Report) { r.Errors++ })
+		return 0, true, nil
+	}
+	if done < len(batch) {
+		l.count(func(r *Report) { r.Partial++ })
+	}
+	return done, false, nil
+}
+
+// age gives up what is too old to be tried again.
+func (l *lane) age(ctx context.Context, batch []*record, invoked int) ([]*record, error) {
+	if l.MaxAge <= 0 {
+		return batch, nil
+	}
+	limit := time.Now().Add(-l.MaxAge)
+	young := slices.IndexFunc(batch, func(r *record) bool { return !r.created.Before(limit) })
+	if young < 0 {
+		young = len(batch)
+	}
+	if young == 0 {
+		return batch, nil
+	}
+	return batch[young:], l.giveUp(ctx, batch[:young], tooOld, invoked)
+}
+
+func (l *lane) pause(ctx context.Context, attempt int) error {
+	if l.Pause == nil {
+		return context.Cause(ctx)
+	}
+	t := time.NewTimer(l.Pause(attempt))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

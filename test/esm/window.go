@@ -1,0 +1,77 @@
+package esm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// window is a tumbling window that is open.
+type window struct {
+	start time.Time
+	state json.RawMessage
+	last  *record // of it, for the event that closes it
+}
+
+// windowOf is the beginning of the window that a record is in.
+func windowOf(r *record, length time.Duration) time.Time { return r.created.Truncate(length) }
+
+// enter closes the window that is open, and opens that of a record, unless it is the same.
+func (l *lane) enter(ctx context.Context, first *record) error {
+	start := windowOf(first, l.TumblingWindow)
+	if l.window == nil || !l.window.start.Equal(start) {
+		if err := l.leave(ctx); err != nil {
+			return err
+		}
+		l.window = &window{start: start}
+	}
+	l.window.last = first
+	return nil
+}
+
+// leave closes the window that is open: an event without records says that it was the last.
+// One that fails is sent again.
+func (l *lane) leave(ctx context.Context) error {
+	if l.window == nil {
+		return nil
+	}
+	for attempt := 1; ; attempt++ {
+		f := <-l.free
+		_, err := f.Invoke(ctx, l.event(nil, true))
+		l.free <- f
+		l.count(func(r *Report) { r.Invocations++ })
+		if err == nil {
+			l.window = nil
+			return context.Cause(ctx)
+		}
+		l.count(func(r *Report) { r.Errors++ })
+		if err := l.pause(ctx, attempt); err != nil {
+			return err
+		}
+	}
+}
+
+// event is the event of a batch; final closes the window.
+func (l *lane) event(batch []*record, final bool) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"Records":[`)
+	for i, r := range batch {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(r.raw)
+	}
+	b.WriteByte(']')
+	if w := l.window; w != nil {
+		state := w.state
+		if len(state) == 0 {
+			state = json.RawMessage("{}")
+		}
+		fmt.Fprintf(&b, `,"window":{"start":%q,"end":%q},"state":%s,"shardId":%q,"eventSourceARN":%q,"isFinalInvokeForWindow":%t,"isWindowTerminatedEarly":false`,
+			w.start.Format(time.RFC3339), w.start.Add(l.TumblingWindow).Format(time.RFC3339), state, l.shard, w.last.stream, final)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
