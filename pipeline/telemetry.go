@@ -2,13 +2,14 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tablewake/tablewake/pipeline/instrument"
 )
 
 // scope names the instrumentation. Every metric and span is called tablewake.*.
@@ -36,47 +37,30 @@ type sinkTelemetry struct {
 }
 
 func newTelemetry(p *Pipeline) (*telemetry, error) {
-	m := p.o.Meter.Meter(scope)
+	k := instrument.New(p.o.Meter, scope)
 	t := &telemetry{tracer: p.o.Tracer.Tracer(scope), name: attribute.String("pipeline", p.o.Name)}
 	t.preps = metric.WithAttributeSet(attribute.NewSet(t.name))
-	var errs [7]error
-	t.prepare, errs[0] = m.Float64Histogram("tablewake.prepare.duration", metric.WithUnit("s"),
-		metric.WithDescription("time to decode, filter, detect and plan one page"))
-	duration, err := m.Float64Histogram("tablewake.write.duration", metric.WithUnit("s"),
-		metric.WithDescription("time of one Write of a sink"))
-	errs[1] = err
-	size, err := m.Int64Histogram("tablewake.write.batch.size", metric.WithUnit("{delivery}"),
-		metric.WithDescription("deliveries of one Write"))
-	errs[2] = err
-	retries, err := m.Int64Counter("tablewake.sink.retries", metric.WithUnit("{delivery}"),
-		metric.WithDescription("deliveries that failed and are tried again"))
-	errs[3] = err
-	letters, err := m.Int64Counter("tablewake.sink.letters", metric.WithUnit("{delivery}"),
-		metric.WithDescription("deliveries put into dead letters, by sink and class"))
-	errs[4] = err
+	t.prepare = k.Durations("tablewake.prepare.duration", "time to decode, filter, detect and plan one page")
+	duration := k.Durations("tablewake.write.duration", "time of one Write of a sink")
+	size := k.Sizes("tablewake.write.batch.size", "{delivery}", "deliveries of one Write")
+	retries := k.Counter("tablewake.sink.retries", "{delivery}", "deliveries that failed and are tried again")
+	letters := k.Counter("tablewake.sink.letters", "{delivery}", "deliveries put into dead letters, by sink and class")
 	for _, r := range p.routes {
 		attrs := []attribute.KeyValue{t.name, attribute.String("sink", r.Name)}
 		r.tel = &sinkTelemetry{t.tracer, duration, size, retries, letters, metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
 	}
-	errs[5] = t.observeLedger(p, m)
-	errs[6] = t.observeFlight(p, m)
-	return t, errors.Join(errs[:]...)
+	t.observeLedger(p, k)
+	t.observeFlight(p, k)
+	return t, k.Err()
 }
 
 // observeLedger shows both ledgers as counters.
-func (t *telemetry) observeLedger(p *Pipeline, m metric.Meter) error {
-	records, err1 := m.Int64ObservableCounter("tablewake.source.records", metric.WithUnit("{record}"),
-		metric.WithDescription("records read, by outcome and reason"))
-	deliveries, err2 := m.Int64ObservableCounter("tablewake.sink.deliveries", metric.WithUnit("{delivery}"),
-		metric.WithDescription("deliveries finished, by sink, outcome and reason"))
-	events, err3 := m.Int64ObservableCounter("tablewake.events", metric.WithUnit("{event}"),
-		metric.WithDescription("events raised, by detector"))
-	pending, err4 := m.Int64ObservableGauge("tablewake.sink.pending", metric.WithUnit("{delivery}"),
-		metric.WithDescription("deliveries routed and not finished, by sink"))
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return err
-	}
-	_, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+func (t *telemetry) observeLedger(p *Pipeline, k *instrument.Maker) {
+	records := k.Counted("tablewake.source.records", "{record}", "records read, by outcome and reason")
+	deliveries := k.Counted("tablewake.sink.deliveries", "{delivery}", "deliveries finished, by sink, outcome and reason")
+	events := k.Counted("tablewake.events", "{event}", "events raised, by detector")
+	pending := k.Number("tablewake.sink.pending", "{delivery}", "deliveries routed and not finished, by sink")
+	k.Observe(func(_ context.Context, o metric.Observer) error {
 		l := p.Ledger()
 		with := func(kv ...string) metric.ObserveOption {
 			attrs := []attribute.KeyValue{t.name}
@@ -113,22 +97,15 @@ func (t *telemetry) observeLedger(p *Pipeline, m metric.Meter) error {
 		}
 		return nil
 	}, records, deliveries, events, pending)
-	return err
 }
 
 // observeFlight shows what is under way, and how far behind each stage is.
-func (t *telemetry) observeFlight(p *Pipeline, m metric.Meter) error {
-	bytes, err1 := m.Int64ObservableGauge("tablewake.inflight.bytes", metric.WithUnit("By"),
-		metric.WithDescription("memory pinned by pages and changes in flight"))
-	changes, err2 := m.Int64ObservableGauge("tablewake.inflight.changes", metric.WithUnit("{change}"),
-		metric.WithDescription("changes in flight"))
-	lag, err3 := m.Float64ObservableGauge("tablewake.lag", metric.WithUnit("s"),
-		metric.WithDescription("age of the newest change that a stage is done with: read, or sink"))
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return err
-	}
+func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
+	bytes := k.Number("tablewake.inflight.bytes", "By", "memory pinned by pages and changes in flight")
+	changes := k.Number("tablewake.inflight.changes", "{change}", "changes in flight")
+	lag := k.Reading("tablewake.lag", "s", "age of the newest change that a stage is done with: read, or sink")
 	name := metric.WithAttributes(t.name)
-	_, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	k.Observe(func(_ context.Context, o metric.Observer) error {
 		p.mu.Lock()
 		r := p.run
 		p.mu.Unlock()
@@ -149,7 +126,6 @@ func (t *telemetry) observeFlight(p *Pipeline, m metric.Meter) error {
 		}
 		return nil
 	}, bytes, changes, lag)
-	return err
 }
 
 // page starts the span of a page: from its preparing until all of it is finished.

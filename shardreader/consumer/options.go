@@ -32,6 +32,7 @@ type Options struct {
 	CallTimeout time.Duration        // of a call of the Streams API. Default: 10s
 	Logger      *slog.Logger         // Default: discards
 	Meter       metric.MeterProvider // Default: the global provider
+	Pipeline    string               // name of the pipeline that is read for, an attribute of every metric. Default: none
 }
 
 // latestMargin is by how much a clock may be ahead of the one that dates records.

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/instrument"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
@@ -20,74 +22,71 @@ const scope = "github.com/tablewake/tablewake/shardreader/consumer"
 // telemetry tells OpenTelemetry what is read, and how far it is behind. What stands per
 // table is of the table's worst shard.
 type telemetry struct {
-	calls   metric.Int64Counter
-	records metric.Int64Counter
-	bytes   metric.Int64Counter
-	gaps    metric.Int64Counter
-	watch   metric.Registration
+	pipeline []attribute.KeyValue // none where the consumer has no name of one
+	calls    metric.Int64Counter
+	records  metric.Int64Counter
+	bytes    metric.Int64Counter
+	gaps     metric.Int64Counter
+	watch    metric.Registration
 }
 
 func newTelemetry(c *Consumer) (*telemetry, error) {
-	m := c.o.Meter.Meter(scope)
-	t := &telemetry{}
-	var errs [5]error
-	t.calls, errs[0] = m.Int64Counter("tablewake.reader.calls", metric.WithUnit("{call}"),
-		metric.WithDescription("calls of the Streams API, by operation and outcome"))
-	t.records, errs[1] = m.Int64Counter("tablewake.reader.records", metric.WithUnit("{record}"),
-		metric.WithDescription("records of GetRecords answers, by table"))
-	t.bytes, errs[2] = m.Int64Counter("tablewake.reader.bytes", metric.WithUnit("By"),
-		metric.WithDescription("bytes of GetRecords answers, by table"))
-	t.gaps, errs[3] = m.Int64Counter("tablewake.reader.gaps", metric.WithUnit("{gap}"),
-		metric.WithDescription("parts of shards that the stream dropped before they were read, by table: data loss"))
-	errs[4] = t.observe(c, m)
-	return t, errors.Join(errs[:]...)
+	k := instrument.New(c.o.Meter, scope)
+	t := &telemetry{
+		calls:   k.Counter("tablewake.reader.calls", "{call}", "calls of the Streams API, by operation and outcome"),
+		records: k.Counter("tablewake.reader.records", "{record}", "records of GetRecords answers, by table"),
+		bytes:   k.Counter("tablewake.reader.bytes", "By", "bytes of GetRecords answers, by table"),
+		gaps:    k.Counter("tablewake.reader.gaps", "{gap}", "parts of shards that the stream dropped before they were read, by table: data loss"),
+	}
+	if c.o.Pipeline != "" {
+		t.pipeline = []attribute.KeyValue{attribute.String("pipeline", c.o.Pipeline)}
+	}
+	t.observe(c, k)
+	return t, k.Err()
+}
+
+// of are the attributes of a measurement.
+func (t *telemetry) of(kv ...string) metric.MeasurementOption {
+	attrs := slices.Clone(t.pipeline)
+	for i := 0; i < len(kv); i += 2 {
+		attrs = append(attrs, attribute.String(kv[i], kv[i+1]))
+	}
+	return metric.WithAttributeSet(attribute.NewSet(attrs...))
 }
 
 // observe shows how the worker stands.
-func (t *telemetry) observe(c *Consumer, m metric.Meter) error {
-	lag, err1 := m.Float64ObservableGauge("tablewake.reader.lag", metric.WithUnit("s"),
-		metric.WithDescription("age of the last record that is durable in every sink, of shards that have newer ones, by table"))
-	age, err2 := m.Float64ObservableGauge("tablewake.reader.age", metric.WithUnit("s"),
-		metric.WithDescription("age of the last record read, of shards that have newer ones, by table"))
-	loss, err3 := m.Float64ObservableGauge("tablewake.reader.loss", metric.WithUnit("h"),
-		metric.WithDescription("hours until the stream drops records that are not durable in every sink, by table"))
-	held, err4 := m.Int64ObservableGauge("tablewake.reader.leases", metric.WithUnit("{lease}"),
-		metric.WithDescription("leases that this worker reads, by table"))
-	stopped, err5 := m.Int64ObservableGauge("tablewake.reader.stopped", metric.WithUnit("{shard}"),
-		metric.WithDescription("shards that this worker reads no further, by table"))
-	forecast, err6 := m.Float64ObservableGauge("tablewake.reader.forecast", metric.WithUnit("{call}"),
-		metric.WithDescription("GetRecords calls that this worker makes in 30 days at the rate of late"))
-	prefetch, err7 := m.Int64ObservableGauge("tablewake.reader.prefetched", metric.WithUnit("By"),
-		metric.WithDescription("bytes of pages that were read and that the pipeline did not take yet"))
-	contact, err8 := m.Int64ObservableGauge("tablewake.reader.contact",
-		metric.WithDescription("1 while the others know that this worker lives, else 0"))
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8); err != nil {
-		return err
-	}
-	var err error
-	t.watch, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+func (t *telemetry) observe(c *Consumer, k *instrument.Maker) {
+	lag := k.Reading("tablewake.reader.lag", "s", "age of the last record that is durable in every sink, of shards that have newer ones, by table")
+	age := k.Reading("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
+	loss := k.Reading("tablewake.reader.loss", "h", "hours until the stream drops records that are not durable in every sink, by table")
+	held := k.Number("tablewake.reader.leases", "{lease}", "leases that this worker reads, by table")
+	stopped := k.Number("tablewake.reader.stopped", "{shard}", "shards that this worker reads no further, by table")
+	forecast := k.Reading("tablewake.reader.forecast", "{call}", "GetRecords calls that this worker makes in 30 days at the rate of late")
+	prefetch := k.Number("tablewake.reader.prefetched", "By", "bytes of pages that were read and that the pipeline did not take yet")
+	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this worker lives, else 0")
+	mine := t.of()
+	t.watch = k.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
 		for table, v := range standing(s, time.Now(), c.o.Worker.Retention) {
-			of := metric.WithAttributes(attribute.String("table", table))
+			of := t.of("table", table)
 			o.ObserveFloat64(lag, v.lag.Seconds(), of)
 			o.ObserveFloat64(age, v.age.Seconds(), of)
 			o.ObserveFloat64(loss, max(0, (c.o.Worker.Retention-v.lag).Hours()), of)
 			o.ObserveInt64(held, v.leases, of)
 			o.ObserveInt64(stopped, v.stopped, of)
 		}
-		o.ObserveFloat64(forecast, s.Member.Calls)
+		o.ObserveFloat64(forecast, s.Member.Calls, mine)
 		c.mu.Lock()
 		bytes := c.bytes
 		c.mu.Unlock()
-		o.ObserveInt64(prefetch, bytes)
+		o.ObserveInt64(prefetch, bytes, mine)
 		n := int64(0)
 		if s.Contact {
 			n = 1
 		}
-		o.ObserveInt64(contact, n)
+		o.ObserveInt64(contact, n, mine)
 		return nil
 	}, lag, age, loss, held, stopped, forecast, prefetch, contact)
-	return err
 }
 
 // stand is how far a table's shards are.
@@ -142,13 +141,9 @@ func tableOf(stream string) string {
 	return table
 }
 
-func ofTable(stream string) metric.MeasurementOption {
-	return metric.WithAttributes(attribute.String("table", tableOf(stream)))
-}
-
 // called counts a call of the Streams API.
 func (t *telemetry) called(ctx context.Context, op string, err error) {
-	t.calls.Add(ctx, 1, metric.WithAttributes(attribute.String("operation", op), attribute.String("outcome", outcome(err))))
+	t.calls.Add(ctx, 1, t.of("operation", op, "outcome", outcome(err)))
 }
 
 func outcome(err error) string {
@@ -174,7 +169,7 @@ func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.Page
 	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
 		return
 	}
-	of := ofTable(stream)
+	of := t.of("table", tableOf(stream))
 	t.records.Add(ctx, int64(len(page.Changes)+len(page.Errors)), of)
 	t.bytes.Add(ctx, int64(page.Bytes), of)
 }
@@ -182,7 +177,7 @@ func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.Page
 // noted counts a gap when it becomes known, not when it is completed.
 func (t *telemetry) noted(ctx context.Context, g worker.Gap) {
 	if g.Before == "" {
-		t.gaps.Add(ctx, 1, ofTable(g.Stream))
+		t.gaps.Add(ctx, 1, t.of("table", tableOf(g.Stream)))
 	}
 }
 

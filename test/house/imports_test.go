@@ -19,7 +19,8 @@ const module = "github.com/tablewake/tablewake"
 // allowed lists what each package may import beyond the standard library: packages
 // of this module by their folder, others by a prefix of their path. Tests are free.
 var allowed = map[string][]string{
-	"pipeline":                  {"go.opentelemetry.io/otel"},
+	"pipeline/instrument":       {"go.opentelemetry.io/otel/metric"},
+	"pipeline":                  {"pipeline/instrument", "go.opentelemetry.io/otel"},
 	"pipeline/expr":             {"pipeline", "cel.dev/cel-go", "google.golang.org/genproto/googleapis/api/expr", "google.golang.org/protobuf"},
 	"pipeline/template":         {"pipeline"},
 	"pipeline/config":           {"pipeline", "pipeline/expr", "pipeline/template", "go.yaml.in/yaml/v3"},
@@ -29,7 +30,7 @@ var allowed = map[string][]string{
 	"handlers": {"pipeline", "shardreader", "github.com/aws/aws-lambda-go/lambda", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
 
 	"pipeline/telemetry":      {"pipeline/config", "pipeline/telemetry/cost", "pipeline/telemetry/emf", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "go.opentelemetry.io/otel", "go.opentelemetry.io/contrib"},
-	"pipeline/telemetry/cost": {"go.opentelemetry.io/otel", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	"pipeline/telemetry/cost": {"pipeline/instrument", "go.opentelemetry.io/otel", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"pipeline/telemetry/emf":  {"go.opentelemetry.io/otel"},
 
 	"shardreader":            {"pipeline", "github.com/klauspost/compress"},
@@ -38,7 +39,7 @@ var allowed = map[string][]string{
 	"shardreader/replay":     {"pipeline", "github.com/klauspost/compress"},
 	"shardreader/leases":     {"pipeline"},
 	"shardreader/worker":     {"pipeline", "shardreader", "shardreader/leases"},
-	"shardreader/consumer":   {"pipeline", "shardreader", "shardreader/leases", "shardreader/worker", "go.opentelemetry.io/otel"},
+	"shardreader/consumer":   {"pipeline/instrument", "pipeline", "shardreader", "shardreader/leases", "shardreader/worker", "go.opentelemetry.io/otel"},
 
 	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
 	"shardreader/leases/file":       {"pipeline", "shardreader/leases", "shardreader/worker"},

@@ -14,6 +14,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/tablewake/tablewake/pipeline/instrument"
 )
 
 // scope names the instrumentation. Every metric is called tablewake.aws.*.
@@ -50,15 +52,11 @@ func Middleware(pipeline string, m metric.MeterProvider) (func(*middleware.Stack
 	for _, p := range Prices() {
 		c.price[[2]string{p.Service, p.Unit}] = p.Dollars
 	}
-	meter := m.Meter(scope)
-	var errs [3]error
-	c.requests, errs[0] = meter.Int64Counter("tablewake.aws.requests", metric.WithUnit("{request}"),
-		metric.WithDescription("calls of AWS, by service, operation and outcome"))
-	c.units, errs[1] = meter.Float64Counter("tablewake.aws.units", metric.WithUnit("{unit}"),
-		metric.WithDescription("units that calls of AWS are billed by, by service and unit"))
-	c.dollars, errs[2] = meter.Float64Counter("tablewake.aws.cost", metric.WithUnit("{USD}"),
-		metric.WithDescription("estimate of what calls of AWS cost at the list prices of us-east-1, by service"))
-	if err := errors.Join(errs[:]...); err != nil {
+	k := instrument.New(m, scope)
+	c.requests = k.Counter("tablewake.aws.requests", "{request}", "calls of AWS, by service, operation and outcome")
+	c.units = k.Amounts("tablewake.aws.units", "{unit}", "units that calls of AWS are billed by, by service and unit")
+	c.dollars = k.Amounts("tablewake.aws.cost", "{USD}", "estimate of what calls of AWS cost at the list prices of us-east-1, by service")
+	if err := k.Err(); err != nil {
 		return nil, err
 	}
 	return func(stack *middleware.Stack) error {
