@@ -43,6 +43,9 @@ func mark(err error, c class, d time.Duration) error {
 // Retryable tells whether err is marked as transient or is a timeout, and the
 // wait that the server asked for (0: none).
 func Retryable(err error) (after time.Duration, ok bool) {
+	if err == nil {
+		return 0, false // as nearly always: it is asked of every delivery
+	}
 	if m, found := errors.AsType[*marked](err); found {
 		return m.after, m.class == transient
 	}

@@ -42,6 +42,7 @@ type starter interface {
 // comparisons are all that is measured, in the order of the table.
 var comparisons = []comparison{
 	{name: "read", least: 4, times: 8, alone: true, open: openRead, note: "records of 1.5 KB with both images, eight times as many, a second of processor time; 4 shards, pages of 1 MB from a server in process; bare: GetRecords of the SDK's client in a loop for each shard"},
+	{name: "handler", least: 10, alone: true, open: openHandler, note: "records of 1.5 KB with both images, a tenth of them TTL deletes, in events of 100, a second of processor time; bare: a function of events.DynamoDBEvent and attributevalue that does the same"},
 	{name: "search, fast", least: 0.9, open: openSearch("fast"), note: "bare: the same bulk requests (index with external_gte), as many at once"},
 	{name: "search, exact", least: 0.9, open: openSearch("exact"), note: "bare: the same bulk requests (scripted upserts), as many at once"},
 	{name: "view", least: 0.8, open: openView, note: "bare: the same conditional writes by the same SDK client, as many at once"},
