@@ -2,6 +2,7 @@ package esm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -161,7 +162,7 @@ func TestWhatCannotBe(t *testing.T) {
 		}
 		return "", fmt.Errorf("call %d", call)
 	}}
-	if _, err := (&Mapping{Functions: []Function{&down}, MaxRetries: -1}).Run(ctx, shard(1, 1)); err != errDown || len(down.events) != 3 {
+	if _, err := (&Mapping{Functions: []Function{&down}, MaxRetries: -1}).Run(ctx, shard(1, 1)); !errors.Is(err, errDown) || len(down.events) != 3 {
 		t.Errorf("a run that is stopped: %v after %d calls", err, len(down.events))
 	}
 }

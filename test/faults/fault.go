@@ -40,6 +40,11 @@ func Silence() Fault {
 	return Fault{Name: "timeout", toxic: "timeout", stream: "downstream", attributes: map[string]int64{"timeout": 100}}
 }
 
+// Hang swallows answers for as long as it lasts, and keeps connections open. It is none of All.
+func Hang() Fault {
+	return Fault{Name: "hang", toxic: "timeout", stream: "downstream", attributes: map[string]int64{"timeout": 0}}
+}
+
 // SlowClose keeps a connection half open for 100 ms after the server has closed it.
 func SlowClose() Fault {
 	return Fault{Name: "slow close", toxic: "slow_close", stream: "downstream", attributes: map[string]int64{"delay": 100}}

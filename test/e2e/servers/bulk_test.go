@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
 const numbered = `
@@ -31,43 +33,43 @@ func TestABulkDeliversAllThatItCan(t *testing.T) {
 	const secret = "no-number-7319"
 	for _, mode := range []string{"exact", "fast"} {
 		t.Run(mode, func(t *testing.T) {
-			w := newWorld(t, running(t))
-			cfg := w.config(t, dir, fmt.Sprintf(numbered, mode), w.to)
-			stale := record(1, "INSERT", "stale", "", `"n":{"N":"1"}`)
-			pass(t, w.worker(t, cfg, w.to), [][]byte{record(2, "MODIFY", "stale", `"n":{"N":"1"}`, `"n":{"N":"2"}`)})
+			w := world.New(t, world.Running(t))
+			cfg := w.Config(t, dir, fmt.Sprintf(numbered, mode), w.To)
+			stale := world.Record(1, "INSERT", "stale", "", `"n":{"N":"1"}`)
+			world.Pass(t, w.Worker(t, cfg, w.To), [][]byte{world.Record(2, "MODIFY", "stale", `"n":{"N":"1"}`, `"n":{"N":"2"}`)})
 
 			oversize := strings.Repeat("k", 2000)
 			records := [][]byte{
 				stale,
-				record(50, "INSERT", "mapping", "", `"n":{"S":"`+secret+`"}`),
-				record(51, "INSERT", oversize, "", `"n":{"N":"51"}`),
-				record(52, "INSERT", "poison", "", `"n":{"N":"52"},"a..b":{"S":"`+secret+`"}`), // a name that no field can have
+				world.Record(50, "INSERT", "mapping", "", `"n":{"S":"`+secret+`"}`),
+				world.Record(51, "INSERT", oversize, "", `"n":{"N":"51"}`),
+				world.Record(52, "INSERT", "poison", "", `"n":{"N":"52"},"a..b":{"S":"`+secret+`"}`), // a name that no field can have
 			}
 			for i := range 40 {
-				records = append(records, record(100+i, "INSERT", fmt.Sprint("good", i), "", fmt.Sprintf(`"n":{"N":"%d"}`, i)))
+				records = append(records, world.Record(100+i, "INSERT", fmt.Sprint("good", i), "", fmt.Sprintf(`"n":{"N":"%d"}`, i)))
 			}
-			l := pass(t, w.worker(t, cfg, w.to), records)
+			l := world.Pass(t, w.Worker(t, cfg, w.To), records)
 			if s := l.Sinks["items"]; s.Written != 41 || s.Superseded != 1 || s.DeadLettered != 2 {
 				t.Errorf("%+v; want 41 written, 1 superseded, 2 in dead letters", s)
 			}
-			got := newState()
-			w.readIndex(t, got)
-			if len(got[documents]) != 42 {
-				t.Errorf("%d documents, want 42", len(got[documents]))
+			got := world.NewState()
+			w.ReadIndex(t, got)
+			if len(got[world.Documents]) != 42 {
+				t.Errorf("%d documents, want 42", len(got[world.Documents]))
 			}
 			for i := range 40 {
-				if doc := got[documents][fmt.Sprint("good", i)]; !strings.Contains(doc, fmt.Sprintf(`"n":%d`, i)) {
+				if doc := got[world.Documents][fmt.Sprint("good", i)]; !strings.Contains(doc, fmt.Sprintf(`"n":%d`, i)) {
 					t.Errorf("good%d: %q", i, doc)
 				}
 			}
-			if doc := got[documents]["stale"]; !strings.Contains(doc, `"n":2`) {
+			if doc := got[world.Documents]["stale"]; !strings.Contains(doc, `"n":2`) {
 				t.Errorf("stale: %q", doc)
 			}
-			w.readLetters(t, got, cfg)
-			if len(got[letters]) != 2 {
-				t.Errorf("letters %v", got[letters])
+			w.ReadLetters(t, got, cfg)
+			if len(got[world.Letters]) != 2 {
+				t.Errorf("letters %v", got[world.Letters])
 			}
-			for name, why := range got[letters] {
+			for name, why := range got[world.Letters] {
 				if strings.Contains(why, secret) {
 					t.Errorf("%s shows a value: %s", name, why)
 				}

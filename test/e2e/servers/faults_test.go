@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/test/e2e/world"
 	"github.com/tablewake/tablewake/test/faults"
 )
 
@@ -12,21 +13,21 @@ import (
 // pass, and both ledgers balance.
 func TestFaultsOfTheNetwork(t *testing.T) {
 	t.Parallel()
-	records := begun(t, 150)
+	records := world.Begun(t, 150)
 	for _, f := range faults.All() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, running(t))
-			between, to := proxied(t, w.to)
-			cfg := w.shop(t, to)
-			p := w.worker(t, cfg, to)
+			w := world.New(t, world.Running(t))
+			between, to := world.Proxied(t, w.To)
+			cfg := w.Shop(t, to)
+			p := w.Worker(t, cfg, to)
 			for _, b := range between {
 				if err := b.Begin(f, 700*time.Millisecond); err != nil {
 					t.Fatal(err)
 				}
 			}
-			pass(t, p, records)
-			same(t, w.read(t, cfg), embedded(t, cfg, w.names, records))
+			world.Pass(t, p, records)
+			world.Same(t, w.Read(t, cfg), world.Embedded(t, cfg, w.Names, records))
 		})
 	}
 }
@@ -34,22 +35,22 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 // One fault after the other, at one server after the other, while two workers deliver.
 func TestAnEvilNetwork(t *testing.T) {
 	t.Parallel()
-	records := begun(t, 200)
-	w := newWorld(t, running(t))
-	between, to := proxied(t, w.to)
-	cfg := w.shop(t, to)
-	first, second := w.worker(t, cfg, to), w.worker(t, cfg, to)
+	records := world.Begun(t, 200)
+	w := world.New(t, world.Running(t))
+	between, to := world.Proxied(t, w.To)
+	cfg := w.Shop(t, to)
+	first, second := w.Worker(t, cfg, to), w.Worker(t, cfg, to)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		pass(t, first, records)
-		pass(t, second, records[rand.IntN(len(records)):])
+		world.Pass(t, first, records)
+		world.Pass(t, second, records[rand.IntN(len(records)):])
 	}()
 	all := faults.All()
 	for round := 0; ; round++ {
 		select {
 		case <-done:
-			same(t, w.read(t, cfg), embedded(t, cfg, w.names, records))
+			world.Same(t, w.Read(t, cfg), world.Embedded(t, cfg, w.Names, records))
 			return
 		case <-time.After(150 * time.Millisecond):
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/test/e2e/world"
 	"github.com/tablewake/tablewake/test/server"
 )
 
@@ -25,24 +26,24 @@ dead_letters: {dir: '${DEAD}'}
 // OpenSearch crashes in the middle of a run, and starts again on its data.
 func TestOpenSearchRestarts(t *testing.T) {
 	t.Parallel()
-	to, restart := running(t), func() error { return nil }
+	to, restart := world.Running(t), func() error { return nil }
 	if !testing.Short() { // with -short the running node's indexes are closed and opened alone
 		node := server.OpenSearch().StartFor(t)
-		to.openSearch = node.Endpoint()
-		t.Run("in mid-run, as a crash does", func(t *testing.T) { inMidRun(t, newWorld(t, to), node) })
+		to.OpenSearch = node.Endpoint()
+		t.Run("in mid-run, as a crash does", func(t *testing.T) { inMidRun(t, world.New(t, to), node) })
 		restart = func() error { return node.Restart(t.Context()) }
 	}
 	t.Run("Fact19_BetweenADeleteAndAStaleWrite", func(t *testing.T) {
-		betweenDeleteAndStaleWrite(t, map[string]*world{"exact": newWorld(t, to), "fast": newWorld(t, to)}, restart)
+		betweenDeleteAndStaleWrite(t, map[string]*world.World{"exact": world.New(t, to), "fast": world.New(t, to)}, restart)
 	})
 }
 
-func inMidRun(t *testing.T, w *world, node *server.Node) {
-	records := shopStream(t)
-	cfg := w.config(t, fixture, fmt.Sprintf(indexed, "exact"), w.to)
-	p := w.worker(t, cfg, w.to)
+func inMidRun(t *testing.T, w *world.World, node *server.Node) {
+	records := world.ShopStream(t)
+	cfg := w.Config(t, world.Fixture, fmt.Sprintf(indexed, "exact"), w.To)
+	p := w.Worker(t, cfg, w.To)
 	var run sync.WaitGroup
-	run.Go(func() { pass(t, p, records) })
+	run.Go(func() { world.Pass(t, p, records) })
 	for p.Ledger().Sinks["items"].Written < 300 {
 		select {
 		case <-t.Context().Done():
@@ -56,9 +57,9 @@ func inMidRun(t *testing.T, w *world, node *server.Node) {
 		t.Fatal(err)
 	}
 	run.Wait()
-	got := newState()
-	w.readIndex(t, got)
-	same(t, got, onlyDocuments(embedded(t, cfg, w.names, records)))
+	got := world.NewState()
+	w.ReadIndex(t, got)
+	world.Same(t, got, onlyDocuments(world.Embedded(t, cfg, w.Names, records)))
 	l := p.Ledger().Sinks["items"]
 	if l.DeadLettered > 0 {
 		t.Errorf("%+v", l)
@@ -71,35 +72,35 @@ func inMidRun(t *testing.T, w *world, node *server.Node) {
 // Fact 19: OpenSearch forgets deleted versions after index.gc_deletes, and at every restart
 // or close and open of the index: external versioning alone lets a late old write
 // resurrect a deleted document.
-func betweenDeleteAndStaleWrite(t *testing.T, worlds map[string]*world, restart func() error) {
-	insert := record(1, "INSERT", "A", "", `"Name":{"S":"old"}`)
-	modify := record(3, "MODIFY", "A", `"Name":{"S":"old"}`, `"Name":{"S":"newer"}`)
-	remove := record(5, "REMOVE", "A", `"Name":{"S":"newer"}`, "")
-	stays := record(7, "INSERT", "B", "", `"Name":{"S":"stays"}`)
+func betweenDeleteAndStaleWrite(t *testing.T, worlds map[string]*world.World, restart func() error) {
+	insert := world.Record(1, "INSERT", "A", "", `"Name":{"S":"old"}`)
+	modify := world.Record(3, "MODIFY", "A", `"Name":{"S":"old"}`, `"Name":{"S":"newer"}`)
+	remove := world.Record(5, "REMOVE", "A", `"Name":{"S":"newer"}`, "")
+	stays := world.Record(7, "INSERT", "B", "", `"Name":{"S":"stays"}`)
 	for mode, w := range worlds {
-		pass(t, w.worker(t, w.config(t, fixture, fmt.Sprintf(indexed, mode), w.to), w.to), [][]byte{insert, modify, remove, stays})
-		w.search(t, "PUT", "/"+w.index+"/_settings", `{"index.gc_deletes": "0s"}`)
+		world.Pass(t, w.Worker(t, w.Config(t, world.Fixture, fmt.Sprintf(indexed, mode), w.To), w.To), [][]byte{insert, modify, remove, stays})
+		w.Search(t, "PUT", "/"+w.Index+"/_settings", `{"index.gc_deletes": "0s"}`)
 	}
 	// A worker of its own, which has seen nothing, brings the old records late.
 	check := func(when string) {
 		for mode, w := range worlds {
-			l := pass(t, w.worker(t, w.config(t, fixture, fmt.Sprintf(indexed, mode), w.to), w.to), [][]byte{insert, modify})
+			l := world.Pass(t, w.Worker(t, w.Config(t, world.Fixture, fmt.Sprintf(indexed, mode), w.To), w.To), [][]byte{insert, modify})
 			if s := l.Sinks["items"]; s.Superseded+s.Coalesced != 2 || s.Superseded == 0 {
 				t.Errorf("%s, %s: %+v", mode, when, s)
 			}
-			got := newState()
-			w.readIndex(t, got)
-			if len(got[documents]) != 1 || got[documents]["B"] == "" {
-				t.Errorf("%s, %s: %v", mode, when, got[documents])
+			got := world.NewState()
+			w.ReadIndex(t, got)
+			if len(got[world.Documents]) != 1 || got[world.Documents]["B"] == "" {
+				t.Errorf("%s, %s: %v", mode, when, got[world.Documents])
 			}
 		}
 	}
 	check("gc_deletes over")
 	for _, w := range worlds {
-		for _, index := range w.indexes(t) {
-			w.search(t, "POST", "/"+index+"/_close", "")
-			w.search(t, "POST", "/"+index+"/_open", "")
-			w.search(t, "GET", "/_cluster/health/"+index+"?wait_for_status=yellow", "")
+		for _, index := range w.Indexes(t) {
+			w.Search(t, "POST", "/"+index+"/_close", "")
+			w.Search(t, "POST", "/"+index+"/_open", "")
+			w.Search(t, "GET", "/_cluster/health/"+index+"?wait_for_status=yellow", "")
 		}
 	}
 	check("closed and opened")
@@ -109,8 +110,8 @@ func betweenDeleteAndStaleWrite(t *testing.T, worlds map[string]*world, restart 
 	check("restarted")
 }
 
-func onlyDocuments(s state) state {
-	only := newState()
-	only[documents] = s[documents]
+func onlyDocuments(s world.State) world.State {
+	only := world.NewState()
+	only[world.Documents] = s[world.Documents]
 	return only
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tablewake/tablewake/test/e2e/world"
 	"github.com/tablewake/tablewake/test/server"
 )
 
@@ -14,26 +15,26 @@ func TestATightNodeHasAllInTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"small documents": 500, "large documents": 20_000} {
 		t.Run(name, func(t *testing.T) {
-			to := running(t)
-			to.openSearch = server.TightOpenSearch().Endpoint(t)
-			w := newWorld(t, to)
-			cfg := w.config(t, fixture, tight, w.to)
+			to := world.Running(t)
+			to.OpenSearch = server.TightOpenSearch().Endpoint(t)
+			w := world.New(t, to)
+			cfg := w.Config(t, world.Fixture, tight, w.To)
 			var records [][]byte
 			total := 400_000
 			if testing.Short() {
 				total = 100_000
 			}
 			for i := range total / size {
-				records = append(records, record(i, "INSERT", fmt.Sprint("item", i), "", fmt.Sprintf(`"Name":{"S":"%s"}`, strings.Repeat("x", size))))
+				records = append(records, world.Record(i, "INSERT", fmt.Sprint("item", i), "", fmt.Sprintf(`"Name":{"S":"%s"}`, strings.Repeat("x", size))))
 			}
-			l := pass(t, w.worker(t, cfg, w.to), records)
+			l := world.Pass(t, w.Worker(t, cfg, w.To), records)
 			if s := l.Sinks["items"]; s.Written != int64(len(records)) {
 				t.Errorf("%+v", s)
 			}
-			got := newState()
-			w.readIndex(t, got)
-			if len(got[documents]) != len(records) {
-				t.Errorf("%d documents of %d", len(got[documents]), len(records))
+			got := world.NewState()
+			w.ReadIndex(t, got)
+			if len(got[world.Documents]) != len(records) {
+				t.Errorf("%d documents of %d", len(got[world.Documents]), len(records))
 			}
 		})
 	}

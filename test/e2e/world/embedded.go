@@ -1,4 +1,4 @@
-package servers
+package world
 
 import (
 	"errors"
@@ -20,8 +20,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// embedded is what one clean pass leaves in the embedded stores.
-func embedded(t *testing.T, cfg *config.Config, n names, records [][]byte) state {
+// Embedded is what one clean pass leaves in the embedded stores.
+func Embedded(t *testing.T, cfg *config.Config, n Names, records [][]byte) State {
 	t.Helper()
 	dir := t.TempDir()
 	stores, err := local.Open(dir)
@@ -32,21 +32,22 @@ func embedded(t *testing.T, cfg *config.Config, n names, records [][]byte) state
 	if err != nil {
 		t.Fatal(err)
 	}
-	pass(t, p, records)
+	Pass(t, p, records)
 	if err := stores.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return readEmbedded(t, local.Dir(dir), n)
+	return ReadEmbedded(t, local.Dir(dir), n)
 }
 
-func readEmbedded(t *testing.T, dir local.Dir, n names) state {
+// ReadEmbedded is what a folder of the embedded stores holds.
+func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 	t.Helper()
-	s := newState()
+	s := NewState()
 	views, err := sqlite.Open(t.Context(), dir.Views(), sqlite.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for row, err := range views.Rows(t.Context(), view.Table{Name: n.table}, view.Query{}) {
+	for row, err := range views.Rows(t.Context(), view.Table{Name: n.Table}, view.Query{}) {
 		if errors.Is(err, view.ErrNoTable) {
 			break
 		}
@@ -59,7 +60,7 @@ func readEmbedded(t *testing.T, dir local.Dir, n names) state {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for d, err := range index.Documents(t.Context(), n.index) {
+	for d, err := range index.Documents(t.Context(), n.Index) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func readEmbedded(t *testing.T, dir local.Dir, n names) state {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s[letters][fmt.Sprint(l.Sink, " ", l.Key, " ", l.Version)] = ""
+		s[Letters][fmt.Sprint(l.Sink, " ", l.Key, " ", l.Version)] = ""
 	}
 	for line, err := range jsonl.Read(dir.Events("on_completed")) {
 		if err != nil {
@@ -81,7 +82,7 @@ func readEmbedded(t *testing.T, dir local.Dir, n names) state {
 		}
 		s.event(t, line)
 	}
-	root := dir.Archive(n.bucket)
+	root := dir.Archive(n.Bucket)
 	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path == root {
 			return nil // nothing is archived

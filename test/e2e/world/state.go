@@ -1,4 +1,4 @@
-package servers
+package world
 
 import (
 	"bytes"
@@ -15,45 +15,47 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// state is what readers find: by part and name, as text that is equal for equal content.
-type state map[string]map[string]string
+// State is what readers find: by part and name, as text that is equal for equal content.
+type State map[string]map[string]string
 
+// The parts of a state.
 const (
-	rows      = "rows"      // of views and aggregates, by key
-	documents = "documents" // by id
-	objects   = "objects"   // of the per-item archive, by name
-	lines     = "lines"     // of the log, each once
-	events    = "events"    // by id
-	letters   = "letters"   // by sink, item and version
+	Rows      = "rows"      // of views and aggregates, by key
+	Documents = "documents" // by id
+	Objects   = "objects"   // of the per-item archive, by name
+	Lines     = "lines"     // of the log, each once
+	Events    = "events"    // by id
+	Letters   = "letters"   // by sink, item and version
 )
 
-func newState() state {
-	s := make(state)
-	for _, part := range []string{rows, documents, objects, lines, events, letters} {
+// NewState is that of stores that hold nothing.
+func NewState() State {
+	s := make(State)
+	for _, part := range []string{Rows, Documents, Objects, Lines, Events, Letters} {
 		s[part] = make(map[string]string)
 	}
 	return s
 }
 
-func (s state) row(attributes map[string]types.AttributeValue) {
+func (s State) row(attributes map[string]types.AttributeValue) {
 	key := map[string]types.AttributeValue{"PK": attributes["PK"], "SK": attributes["SK"]}
 	maps.DeleteFunc(attributes, func(name string, _ types.AttributeValue) bool { return strings.HasPrefix(name, "_tw") }) // the store's own
-	s[rows][item(key)] = item(attributes)
+	s[Rows][item(key)] = item(attributes)
 }
 
-func (s state) document(t *testing.T, id string, source []byte) {
+func (s State) document(t *testing.T, id string, source []byte) {
 	t.Helper()
 	doc := object(t, source)
 	by, _ := doc["_tw"].(map[string]any)
 	doc["_tw"] = by["version"] // a store keeps more of what is its own
-	s[documents][id] = text(doc)
+	s[Documents][id] = text(doc)
 }
 
 // object notes an object of the per-item archive, or the lines of one of the log.
-func (s state) object(t *testing.T, name string, body []byte) {
+func (s State) object(t *testing.T, name string, body []byte) {
 	t.Helper()
 	if strings.HasPrefix(name, "archive/") {
-		s[objects][name] = text(object(t, body))
+		s[Objects][name] = text(object(t, body))
 		return
 	}
 	r, err := zstd.NewReader(bytes.NewReader(body))
@@ -66,14 +68,14 @@ func (s state) object(t *testing.T, name string, body []byte) {
 		t.Fatalf("%s: %v", name, err)
 	}
 	for line := range bytes.Lines(all) {
-		s[lines][text(object(t, line))] = ""
+		s[Lines][text(object(t, line))] = ""
 	}
 }
 
-func (s state) event(t *testing.T, body []byte) {
+func (s State) event(t *testing.T, body []byte) {
 	t.Helper()
 	e := object(t, body)
-	s[events][fmt.Sprint(e["id"])] = text(e)
+	s[Events][fmt.Sprint(e["id"])] = text(e)
 }
 
 // object reads JSON; numbers keep their digits.
@@ -139,8 +141,8 @@ func number(s string) string {
 	return r.RatString()
 }
 
-// same compares a state with the wanted one, and shows the first differences.
-func same(t *testing.T, got, want state) {
+// Same compares a state with the wanted one, and shows the first differences.
+func Same(t *testing.T, got, want State) {
 	t.Helper()
 	for _, part := range slices.Sorted(maps.Keys(want)) {
 		wrong := 0

@@ -1,4 +1,4 @@
-package servers
+package world
 
 import (
 	"bytes"
@@ -20,24 +20,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// read is what readers find on the servers, by the servers' own interfaces.
-func (w *world) read(t *testing.T, cfg *config.Config) state {
+// Read is what readers find on the servers, by the servers' own interfaces.
+func (w *World) Read(t *testing.T, cfg *config.Config) State {
 	t.Helper()
-	s := newState()
+	s := NewState()
 	w.readTable(t, s)
-	w.readIndex(t, s)
+	w.ReadIndex(t, s)
 	w.readBucket(t, s)
 	w.readQueue(t, s)
-	w.readLetters(t, s, cfg)
+	w.ReadLetters(t, s, cfg)
 	return s
 }
 
 // readTable leaves out what a filter on attribute_not_exists(_tw_expires) leaves out: tombstones.
-func (w *world) readTable(t *testing.T, s state) {
+func (w *World) readTable(t *testing.T, s State) {
 	t.Helper()
 	consistent, filter := true, "attribute_not_exists(#e)"
-	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.sdk), &dynamodb.ScanInput{
-		TableName: &w.table, ConsistentRead: &consistent, FilterExpression: &filter, ExpressionAttributeNames: map[string]string{"#e": "_tw_expires"},
+	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.SDK), &dynamodb.ScanInput{
+		TableName: &w.Table, ConsistentRead: &consistent, FilterExpression: &filter, ExpressionAttributeNames: map[string]string{"#e": "_tw_expires"},
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
@@ -50,10 +50,10 @@ func (w *world) readTable(t *testing.T, s state) {
 	}
 }
 
-// readIndex reads what the alias shows.
-func (w *world) readIndex(t *testing.T, s state) {
+// ReadIndex reads what the alias shows.
+func (w *World) ReadIndex(t *testing.T, s State) {
 	t.Helper()
-	w.search(t, http.MethodPost, "/"+w.index+"/_refresh", "")
+	w.Search(t, http.MethodPost, "/"+w.Index+"/_refresh", "")
 	var found struct {
 		Hits struct {
 			Hits []struct {
@@ -62,7 +62,7 @@ func (w *world) readIndex(t *testing.T, s state) {
 			}
 		}
 	}
-	body := w.search(t, http.MethodPost, "/"+w.index+"/_search", `{"size": 10000, "query": {"match_all": {}}}`)
+	body := w.Search(t, http.MethodPost, "/"+w.Index+"/_search", `{"size": 10000, "query": {"match_all": {}}}`)
 	if err := json.Unmarshal(body, &found); err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func (w *world) readIndex(t *testing.T, s state) {
 	}
 }
 
-// search asks OpenSearch; an answer that is no success fails the test.
-func (w *world) search(t *testing.T, method, path, body string) []byte {
+// Search asks OpenSearch; an answer that is no success fails the test.
+func (w *World) Search(t *testing.T, method, path, body string) []byte {
 	t.Helper()
 	code, answer := w.ask(t, method, path, body)
 	if code/100 != 2 {
@@ -81,9 +81,9 @@ func (w *world) search(t *testing.T, method, path, body string) []byte {
 	return answer
 }
 
-func (w *world) ask(t *testing.T, method, path, body string) (int, []byte) {
+func (w *World) ask(t *testing.T, method, path, body string) (int, []byte) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, w.to.openSearch+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, w.To.OpenSearch+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +100,11 @@ func (w *world) ask(t *testing.T, method, path, body string) (int, []byte) {
 	return resp.StatusCode, answer
 }
 
-func (w *world) readBucket(t *testing.T, s state) {
+func (w *World) readBucket(t *testing.T, s State) {
 	t.Helper()
-	store := s3.NewFromConfig(w.sdk)
+	store := s3.NewFromConfig(w.SDK)
 	for _, prefix := range []string{"archive/", "changes/"} {
-		pages := s3.NewListObjectsV2Paginator(store, &s3.ListObjectsV2Input{Bucket: &w.bucket, Prefix: &prefix})
+		pages := s3.NewListObjectsV2Paginator(store, &s3.ListObjectsV2Input{Bucket: &w.Bucket, Prefix: &prefix})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(t.Context())
 			if err != nil {
@@ -114,7 +114,7 @@ func (w *world) readBucket(t *testing.T, s state) {
 				if strings.Contains(*o.Key, "/.") {
 					continue // the store's own
 				}
-				got, err := store.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &w.bucket, Key: o.Key})
+				got, err := store.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &w.Bucket, Key: o.Key})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -130,10 +130,10 @@ func (w *world) readBucket(t *testing.T, s state) {
 }
 
 // readQueue takes what is in the queue.
-func (w *world) readQueue(t *testing.T, s state) {
+func (w *World) readQueue(t *testing.T, s State) {
 	t.Helper()
-	q := sqs.NewFromConfig(w.sdk)
-	url, err := q.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &w.queue})
+	q := sqs.NewFromConfig(w.SDK)
+	url, err := q.GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: &w.Queue})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,9 +156,10 @@ func (w *world) readQueue(t *testing.T, s state) {
 	}
 }
 
-func (w *world) readLetters(t *testing.T, s state, cfg *config.Config) {
+// ReadLetters reads the dead letters.
+func (w *World) ReadLetters(t *testing.T, s State, cfg *config.Config) {
 	t.Helper()
-	stores := aws.Stores(w.sdk, aws.Create())
+	stores := aws.Stores(w.SDK, aws.Create())
 	defer stores.Close()
 	d, err := stores.DeadLetters(t.Context(), cfg)
 	if err != nil {
@@ -171,15 +172,15 @@ func (w *world) readLetters(t *testing.T, s state, cfg *config.Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s[letters][fmt.Sprint(l.Sink, " ", l.Key, " ", l.Version)] = fmt.Sprint(l.Error)
+		s[Letters][fmt.Sprint(l.Sink, " ", l.Key, " ", l.Version)] = fmt.Sprint(l.Error)
 	}
 }
 
-// indexes are the physical indexes behind the world's alias.
-func (w *world) indexes(t *testing.T) []string {
+// Indexes are the physical indexes behind the world's alias.
+func (w *World) Indexes(t *testing.T) []string {
 	t.Helper()
 	var names []string
-	code, body := w.ask(t, http.MethodGet, "/_cat/indices/"+w.index+"*?h=index&expand_wildcards=all", "")
+	code, body := w.ask(t, http.MethodGet, "/_cat/indices/"+w.Index+"*?h=index&expand_wildcards=all", "")
 	if code == http.StatusOK {
 		for _, name := range bytes.Fields(body) {
 			names = append(names, string(name))
@@ -189,12 +190,12 @@ func (w *world) indexes(t *testing.T) []string {
 }
 
 // forget takes away what would cost the servers memory to their end.
-func (w *world) forget(t *testing.T) {
-	tables := dynamodb.NewFromConfig(w.sdk)
-	for _, name := range []string{w.table, w.state} {
+func (w *World) forget(t *testing.T) {
+	tables := dynamodb.NewFromConfig(w.SDK)
+	for _, name := range []string{w.Table, w.State} {
 		_, _ = tables.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &name}) // not every world has it
 	}
-	for _, index := range w.indexes(t) {
-		w.search(t, http.MethodDelete, "/"+index, "")
+	for _, index := range w.Indexes(t) {
+		w.Search(t, http.MethodDelete, "/"+index, "")
 	}
 }

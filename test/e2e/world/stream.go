@@ -1,4 +1,4 @@
-package servers
+package world
 
 import (
 	"bytes"
@@ -9,29 +9,30 @@ import (
 	"github.com/tablewake/tablewake/shardreader/replay"
 )
 
-const fixture = "../../fixtures/shop/"
+// Fixture is the folder of the shop, from that of a test in test/e2e.
+const Fixture = "../../fixtures/shop/"
 
-// shopStream are the records of the fixture.
-func shopStream(t *testing.T) [][]byte {
+// ShopStream are the records of the fixture.
+func ShopStream(t *testing.T) [][]byte {
 	t.Helper()
-	b, err := os.ReadFile(fixture + "stream.jsonl")
+	b, err := os.ReadFile(Fixture + "stream.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return bytes.Split(bytes.TrimSpace(b), []byte("\n"))
 }
 
-// begun are the first n records of the fixture; fewer with -short.
-func begun(t *testing.T, n int) [][]byte {
+// Begun are the first n records of the fixture; fewer with -short.
+func Begun(t *testing.T, n int) [][]byte {
 	t.Helper()
 	if testing.Short() {
 		n /= 5
 	}
-	return shopStream(t)[:n]
+	return ShopStream(t)[:n]
 }
 
-// pass runs the pipeline over the records; both ledgers must balance, with nothing pending.
-func pass(t *testing.T, p *pipeline.Pipeline, records [][]byte) pipeline.Ledger {
+// Pass runs the pipeline over the records; both ledgers must balance, with nothing pending.
+func Pass(t *testing.T, p *pipeline.Pipeline, records [][]byte) pipeline.Ledger {
 	t.Helper()
 	before := p.Ledger().Source.Read
 	src, err := replay.Open(replay.Options{
