@@ -99,18 +99,28 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 			err = &exitError{exitInterrupted, fmt.Errorf("interrupted: %w", err)}
 		}
 	}()
+	var emf io.Writer
+	if o.live && cfg.Metrics == config.MetricsEMF {
+		emf, s.out = s.out, log // a log of documents alone: the summary goes to the other one
+	}
+	if o.telemetry, err = startTelemetry(ctx, cfg, emf, log, o.verbose); err != nil {
+		return err
+	}
+	defer endTelemetry(ctx, o.telemetry, log)
 	f, err := o.openParts(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	p, err := sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithStopTimeout(o.stopTimeout))
+	p, err := sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithStopTimeout(o.stopTimeout),
+		sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter))
 	if err != nil {
 		_, changed := errors.AsType[*sinks.ChangedError](err)
 		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
 	source, err := consumer.New(consumer.Options{
 		API: f.api, Table: f.table, Gaps: f.gaps, Worker: o.workerOptions(cfg), CallTimeout: streamPatience, Logger: o.logger(log),
+		Meter: o.telemetry.Meter, Pipeline: cfg.Name,
 	})
 	if err != nil {
 		return err

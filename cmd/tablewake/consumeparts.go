@@ -45,7 +45,7 @@ func (o *consumeOptions) openParts(ctx context.Context, cfg *config.Config, w io
 	if err != nil {
 		return nil, err
 	}
-	sdk, err := loadAWS(ctx)
+	sdk, err := loadObserved(ctx, o.telemetry)
 	if err != nil {
 		return nil, err
 	}

@@ -18,12 +18,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/pipeline/telemetry"
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// openLive opens the real stores that cfg names, once it has said which they are.
-func openLive(ctx context.Context, cfg *config.Config, w io.Writer, opts ...aws.Option) (*stores, error) {
-	sdk, err := loadAWS(ctx)
+// openLive opens the real stores that cfg names, once it has said which they are; tel may be
+// nil.
+func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option) (*stores, error) {
+	sdk, err := loadObserved(ctx, tel)
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,10 @@ func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
 	if err := o.check(cfg); err != nil {
 		return err
 	}
+	if o.telemetry, err = startTelemetry(ctx, cfg, nil, s.err, o.verbose); err != nil {
+		return err
+	}
+	defer endTelemetry(ctx, o.telemetry, s.err)
 	opened, err := o.openWritten(ctx, cfg, s.err)
 	if err != nil {
 		return err
@@ -137,7 +141,7 @@ func (in *input) redrive(ctx context.Context, cfg *config.Config, opened sinks.S
 // deliver redrives, and reports.
 func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s streams) error {
 	bar := newCount(s.err, "redriving")
-	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose))}
+	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose)), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
 	}

@@ -98,6 +98,10 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 		return err
 	}
 	defer src.Close()
+	if o.telemetry, err = startTelemetry(ctx, cfg, nil, s.err, o.verbose); err != nil {
+		return err
+	}
+	defer endTelemetry(ctx, o.telemetry, s.err)
 	stores, err := o.open(ctx, cfg, s.err, o.fresh)
 	if err != nil {
 		return err
@@ -105,7 +109,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
 	bar := newProgress(s.err, "replaying", src.Progress().TotalBytes)
-	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose))}
+	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose)), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}

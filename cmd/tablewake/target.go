@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/telemetry"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/aws"
 	"github.com/tablewake/tablewake/sinks/local"
@@ -21,7 +22,8 @@ type target struct {
 	live   bool
 	create bool // make tables, indexes and buckets that are missing
 
-	lookOnly bool // nothing is made that a run would make
+	lookOnly  bool                 // nothing is made that a run would make
+	telemetry *telemetry.Telemetry // of calls to real stores; nil where nobody watches
 }
 
 func (t *target) add(c *cobra.Command, folder string) {
@@ -76,7 +78,7 @@ func (s *stores) Close() error {
 // claimed for cfg, and emptied first where fresh says so.
 func (t *target) open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*stores, error) {
 	if t.live {
-		return openLive(ctx, cfg, w, t.options()...)
+		return openLive(ctx, cfg, w, t.telemetry, t.options()...)
 	}
 	return t.openLocal(cfg, fresh)
 }

@@ -26,16 +26,20 @@ import (
 // type of an error; never keys, expressions, values, names of objects, or the text of an
 // error, in which services quote items.
 func (t *Telemetry) AWS(sdk *awssdk.Config) error {
-	count, err := cost.Middleware(t.pipeline, t.Meter)
-	if err != nil {
-		return err
+	if t.traces != nowhere {
+		otelaws.AppendMiddlewares(&sdk.APIOptions,
+			otelaws.WithTracerProvider(quietProvider{t.Tracer}),
+			otelaws.WithTextMapPropagator(t.Propagator),
+			otelaws.WithAttributeBuilder(tableNames)) // in place of the default, which shows object keys
 	}
-	otelaws.AppendMiddlewares(&sdk.APIOptions,
-		otelaws.WithTracerProvider(quietProvider{t.Tracer}),
-		otelaws.WithTextMapPropagator(t.Propagator),
-		otelaws.WithAttributeBuilder(tableNames)) // in place of the default, which shows object keys
-	sdk.APIOptions = append(sdk.APIOptions, count)
-	return nil
+	if t.metrics == nowhere {
+		return nil
+	}
+	count, err := cost.Middleware(t.pipeline, t.Meter)
+	if err == nil {
+		sdk.APIOptions = append(sdk.APIOptions, count)
+	}
+	return err
 }
 
 // tableNames is all that is shown of a request.

@@ -28,8 +28,8 @@ type exporters struct{ Options }
 // nowhere.
 func (e exporters) spans(ctx context.Context) (_ sdktrace.SpanExporter, where string, err error) {
 	kind, err := e.kind("TRACES")
-	if err != nil || kind == "none" {
-		return nil, "none", err
+	if err != nil || kind == nowhere {
+		return nil, nowhere, err
 	}
 	if kind == "console" {
 		x, err := stdouttrace.New(stdouttrace.WithWriter(e.Writer))
@@ -68,14 +68,14 @@ func (e exporters) metrics(ctx context.Context) (_ flusher, where string, err er
 func (e exporters) metricExporter(ctx context.Context) (_ sdkmetric.Exporter, where string, err error) {
 	switch {
 	case e.Metrics == config.MetricsNone:
-		return nil, "none", nil
+		return nil, nowhere, nil
 	case e.Metrics == config.MetricsEMF, e.Metrics == config.MetricsDefault && e.Lambda:
 		x, err := emf.New(emf.Options{Writer: e.Writer, Pipeline: e.Pipeline})
 		return x, "as EMF", err
 	}
 	kind, err := e.kind("METRICS")
-	if err != nil || kind == "none" {
-		return nil, "none", err
+	if err != nil || kind == nowhere {
+		return nil, nowhere, err
 	}
 	if kind == "console" {
 		x, err := stdoutmetric.New(stdoutmetric.WithWriter(e.Writer))
@@ -108,7 +108,7 @@ func (e exporters) kind(signal string) (string, error) {
 		if e.Environ("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || e.Environ("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "" {
 			return "otlp", nil
 		}
-		return "none", nil
+		return nowhere, nil
 	default:
 		return "", fmt.Errorf("telemetry: %s is %q: it takes otlp, console or none", name, kind)
 	}

@@ -74,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	}
 	t := &Telemetry{
 		Tracer: tracenoop.NewTracerProvider(), Meter: metricnoop.NewMeterProvider(), Propagator: propagation.NewCompositeTextMapPropagator(),
-		pipeline: o.Pipeline, metrics: "none", traces: "none",
+		pipeline: o.Pipeline, metrics: nowhere, traces: nowhere,
 		patience: cmp.Or(o.Patience, patience(o.Lambda)),
 	}
 	if strings.EqualFold(o.Environ("OTEL_SDK_DISABLED"), "true") {
@@ -110,6 +110,9 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	return t, nil
 }
 
+// nowhere is where spans or metrics go that nobody asked for.
+const nowhere = "none"
+
 func patience(lambda bool) time.Duration {
 	if lambda {
 		return 2 * time.Second
@@ -137,6 +140,9 @@ func propagator(o Options) (propagation.TextMapPropagator, error) {
 	}
 	return p, nil
 }
+
+// Enabled tells whether anything goes anywhere.
+func (t *Telemetry) Enabled() bool { return t.metrics != nowhere || t.traces != nowhere }
 
 // String says where spans and metrics go: "metrics by otlp (http/protobuf), traces none".
 func (t *Telemetry) String() string {

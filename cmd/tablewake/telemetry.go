@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/telemetry"
+)
+
+// telemetryPatience is how long the end of a command waits for a collector. With the 25 s
+// of a stop it is below the 30 s after which ECS kills a task.
+const telemetryPatience = 3 * time.Second
+
+// startTelemetry sets spans and metrics up as the environment and cfg say, and says on log
+// where they go, if anywhere. Documents of EMF are written to emf; without one there are none.
+// The command ends it.
+func startTelemetry(ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool) (*telemetry.Telemetry, error) {
+	metrics := cfg.Metrics
+	if metrics == config.MetricsEMF && emf == nil {
+		metrics = config.MetricsNone
+	}
+	tel, err := telemetry.Start(ctx, telemetry.Options{
+		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: logger(log, verbose), Patience: telemetryPatience,
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case tel.Enabled():
+		fmt.Fprintf(log, "telemetry: %s\n", tel)
+	case metrics == config.MetricsOTLP:
+		fmt.Fprintf(log, "telemetry: %s has metrics: otlp, and none are exported: set OTEL_EXPORTER_OTLP_ENDPOINT\n", cfg.File)
+	}
+	return tel, nil
+}
+
+// endTelemetry exports what is left. That it cannot is said, and is no failure of the command.
+func endTelemetry(ctx context.Context, tel *telemetry.Telemetry, log io.Writer) {
+	if err := tel.Shutdown(context.WithoutCancel(ctx)); err != nil {
+		fmt.Fprintf(log, "telemetry: the last of it may be missing: %v\n", err)
+	}
+}
+
+// loadObserved is loadAWS, with calls traced and counted where tel is there.
+func loadObserved(ctx context.Context, tel *telemetry.Telemetry) (awssdk.Config, error) {
+	sdk, err := loadAWS(ctx)
+	if err == nil && tel != nil {
+		err = tel.AWS(&sdk)
+	}
+	return sdk, err
+}
