@@ -51,5 +51,5 @@ func (h *handler) logReturned(ctx context.Context, b *batch, a *answer) {
 		why = errDeadline.Error()
 	}
 	h.o.log.LogAttrs(ctx, slog.LevelWarn, "not all records are delivered: Lambda brings the rest again",
-		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.done), slog.String("partition", b.page.Partition))
+		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.done), slog.String("partition", b.pages[0].Partition))
 }

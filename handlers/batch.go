@@ -8,11 +8,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// batch is the records of one event, decoded.
+// batch is the records of one event, decoded. Each page has a tracker.
 type batch struct {
-	page    *pipeline.Page
-	tracker pipeline.Tracker // of page
-	window  *window          // nil where the event is of none
+	pages  []*pipeline.Page
+	window *window // nil where the event is of none
 }
 
 // nameless is the partition of records of which nobody says what shard they are of.
@@ -29,36 +28,75 @@ func (h *handler) open(event []byte, from origin) (*batch, error) {
 	if len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.i) { // the event itself passed for a record
 		return nil, fmt.Errorf("the event is none of a stream: %w", page.Errors[0].Err)
 	}
-	b := &batch{page: page}
+	b := &batch{}
 	var shard string
 	b.window, shard = windowOf(c, page)
-	page.Partition, page.Tracker = cmp.Or(shard, nameless), &b.tracker
+	page.Partition = cmp.Or(shard, nameless)
 	if from == fromKinesis {
 		putInOrder(page)
+		b.add(page)
+		return b, nil
 	}
+	sound, rest := apart(page)
+	b.add(sound)
+	b.add(rest)
 	return b, nil
+}
+
+// apart parts a page before its first record that cannot be decoded. What such a record is in
+// one page with waits until it is in dead letters; what stands before it need not.
+func apart(page *pipeline.Page) (sound, rest *pipeline.Page) {
+	if len(page.Errors) == 0 {
+		return page, nil
+	}
+	n := 0
+	for n < len(page.Changes) && page.Changes[n].Index < page.Errors[0].Index {
+		n++
+	}
+	if n == 0 {
+		return page, nil
+	}
+	return &pipeline.Page{Partition: page.Partition, Changes: page.Changes[:n:n]},
+		&pipeline.Page{Partition: page.Partition, Changes: page.Changes[n:], Errors: page.Errors, Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
+}
+
+// add adds a page that holds something.
+func (b *batch) add(page *pipeline.Page) {
+	if page == nil || len(page.Changes)+len(page.Errors)+page.Duplicates == 0 {
+		return
+	}
+	page.Tracker = &pipeline.Tracker{}
+	b.pages = append(b.pages, page)
 }
 
 // size counts the records, repeated ones too.
 func (b *batch) size() int {
-	return len(b.page.Changes) + len(b.page.Errors) + b.page.Duplicates
+	n := 0
+	for _, p := range b.pages {
+		n += len(p.Changes) + len(p.Errors) + p.Duplicates
+	}
+	return n
 }
 
 // unfinished is the earliest record that is not finished, by its place in the event; all tells
 // that there is none. Its sequence number is "" where that does not decode.
 func (b *batch) unfinished() (index int, sequence string, all bool) {
 	all = true
-	see := func(i int, s string) {
-		if !b.tracker.Finished(i) && (all || i < index) {
-			index, sequence, all = i, s, false
+	for _, p := range b.pages {
+		see := func(i int, s string) {
+			if !p.Tracker.Finished(i) && (all || i < index) {
+				index, sequence, all = i, s, false
+			}
 		}
-	}
-	for i := range b.page.Changes {
-		c := &b.page.Changes[i]
-		see(c.Index, c.Sequence)
-	}
-	for _, e := range b.page.Errors {
-		see(e.Index, e.Sequence)
+		for i := range p.Changes {
+			see(p.Changes[i].Index, p.Changes[i].Sequence)
+		}
+		for _, e := range p.Errors {
+			see(e.Index, e.Sequence)
+		}
+		if !all {
+			break // the pages are in order
+		}
 	}
 	return index, sequence, all
 }
@@ -66,9 +104,11 @@ func (b *batch) unfinished() (index int, sequence string, all bool) {
 // age is that of the oldest record; 0 where none shows its time.
 func (b *batch) age(now time.Time) time.Duration {
 	var oldest time.Time
-	for i := range b.page.Changes {
-		if t := b.page.Changes[i].Time; !t.IsZero() && (oldest.IsZero() || t.Before(oldest)) {
-			oldest = t
+	for _, p := range b.pages {
+		for i := range p.Changes {
+			if t := p.Changes[i].Time; !t.IsZero() && (oldest.IsZero() || t.Before(oldest)) {
+				oldest = t
+			}
 		}
 	}
 	if oldest.IsZero() {

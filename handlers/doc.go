@@ -20,10 +20,10 @@
 //	letters; or there is no record           |
 //	some is not: a sink is down, the time is | {"batchItemFailures":[{"itemIdentifier":"SEQUENCE"}]}
 //	over                                     | of the earliest record that is not finished
-//	a record that cannot be decoded          | as one that is in dead letters; without dead letters it
-//	                                         | is not finished
-//	that one is the earliest, and it shows   | an error: Lambda brings the whole batch again
-//	no sequence number                       |
+//	a record that cannot be decoded          | it goes to dead letters, and counts as finished; while there
+//	                                         | are none, it is not, nor is what stands behind it
+//	that one is the earliest unfinished, and | an error: Lambda brings the whole batch again
+//	shows no sequence number                 |
 //	the JSON is broken                       | an error, with the place; nothing of it is delivered
 //	an error marked with pipeline.Fatal      | an error
 //	of a tumbling window                     | as above, and "state" as it came

@@ -14,7 +14,7 @@ import (
 
 // recover brings the records of a batch that Lambda gave up: out of the event where that is
 // kept, else out of the stream. gap is what is lost of them, nil where nothing is.
-func (h *handler) recover(ctx context.Context, cuts cuts, r *invocation) (batches []*batch, gap *Gap, err error) {
+func (h *handler) recover(ctx context.Context, cuts cuts, r *invocation) (b *batch, gap *Gap, err error) {
 	from := fromDynamoDB
 	if r.Kinesis != nil {
 		from = fromKinesis
@@ -22,7 +22,7 @@ func (h *handler) recover(ctx context.Context, cuts cuts, r *invocation) (batche
 	if event := r.event(); event != nil {
 		b, err := h.open(event, from)
 		if err == nil {
-			return []*batch{b}, nil, nil
+			return b, nil, nil
 		}
 		if r.DynamoDB == nil {
 			return nil, nil, err
@@ -46,14 +46,14 @@ func (h *handler) recover(ctx context.Context, cuts cuts, r *invocation) (batche
 		}
 		return nil, nil, fmt.Errorf("the records cannot be fetched from the stream now: %w", err)
 	}
-	return f.batches, f.gap(), nil
+	return &f.batch, f.gap(), nil
 }
 
 // fetch reads a range of a shard.
 type fetch struct {
-	api     shardreader.API
-	of      *position
-	batches []*batch
+	api   shardreader.API
+	of    *position
+	batch batch
 
 	count      int    // records fetched
 	last       string // the newest of them
@@ -156,9 +156,10 @@ func (f *fetch) take(page *pipeline.Page) (passed bool) {
 	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return outside(c.Sequence) })
 	page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return outside(e.Sequence) })
 	if n := len(page.Changes) + len(page.Errors); n > 0 {
-		b := &batch{page: page}
-		page.Partition, page.Tracker = f.of.ShardID, &b.tracker
-		f.batches = append(f.batches, b)
+		page.Partition = f.of.ShardID
+		sound, rest := apart(page)
+		f.batch.add(sound)
+		f.batch.add(rest)
 		f.count += n
 		for _, c := range page.Changes {
 			f.last = c.Sequence

@@ -80,12 +80,10 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 }
 
 func (h *handler) answer(ctx context.Context, cuts cuts, now time.Time, s sighting, payload []byte) (answer, error) {
-	select {
-	case h.turn <- struct{}{}:
-		defer func() { <-h.turn }()
-	case <-ctx.Done():
+	if !h.takeTurn(ctx, cuts) {
 		return answer{}, errors.New("the invocation before this one on the same pipeline has not ended")
 	}
+	defer func() { <-h.turn }()
 	if err := h.takes(s); err != nil {
 		// Whether it is JSON at all is more to the point.
 		if _, broken := h.decoder.Decode(bytes.Clone(payload)); s.origin == "" && broken != nil {
@@ -103,6 +101,23 @@ func (h *handler) answer(ctx context.Context, cuts cuts, now time.Time, s sighti
 	return h.records(ctx, cuts, now, s.origin, bytes.Clone(payload))
 }
 
+// takeTurn waits until no other invocation is under way; false where there is no time.
+func (h *handler) takeTurn(ctx context.Context, cuts cuts) bool {
+	select {
+	case h.turn <- struct{}{}:
+		return true
+	default:
+	}
+	ctx, cancel := cuts.context(ctx)
+	defer cancel()
+	select {
+	case h.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // records delivers the records of a stream.
 func (h *handler) records(ctx context.Context, cuts cuts, now time.Time, from origin, event []byte) (answer, error) {
 	batch, err := h.open(event, from)
@@ -113,7 +128,7 @@ func (h *handler) records(ctx context.Context, cuts cuts, now time.Time, from or
 	if a.records == 0 {
 		return a, nil
 	}
-	if a.cut, err = h.run(ctx, cuts, batch.page); err != nil {
+	if a.cut, err = h.run(ctx, cuts, batch.pages...); err != nil {
 		return a, fmt.Errorf("the records are not delivered: %w", err)
 	}
 	index, sequence, all := batch.unfinished()

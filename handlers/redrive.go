@@ -116,7 +116,7 @@ func (h *handler) message(ctx context.Context, cuts cuts, body string) (lost int
 
 // givenUp delivers the records of a batch that Lambda gave up.
 func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost int, err error) {
-	batches, gap, err := h.recover(ctx, cuts, r)
+	b, gap, err := h.recover(ctx, cuts, r)
 	if err != nil {
 		return 0, err
 	}
@@ -124,7 +124,7 @@ func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost i
 		h.logGap(ctx, gap, "records are lost, and there is nowhere to note that: the message stays")
 		return 0, errors.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
 	}
-	if err := h.deliver(ctx, cuts, batches); err != nil || gap == nil {
+	if err := h.deliver(ctx, cuts, b); err != nil || gap == nil {
 		return 0, err
 	}
 	if err := h.o.gaps.AddGap(ctx, *gap); err != nil {
@@ -134,28 +134,21 @@ func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost i
 	return gap.Records, nil
 }
 
-// deliver runs batches through the pipeline; its error says what is not finished.
-func (h *handler) deliver(ctx context.Context, cuts cuts, batches []*batch) error {
-	var pages []*pipeline.Page
-	for _, b := range batches {
-		pages = append(pages, b.page)
-	}
-	if len(pages) == 0 {
+// deliver runs a batch through the pipeline; its error says what is not finished.
+func (h *handler) deliver(ctx context.Context, cuts cuts, b *batch) error {
+	if len(b.pages) == 0 {
 		return nil
 	}
-	cut, err := h.run(ctx, cuts, pages...)
+	cut, err := h.run(ctx, cuts, b.pages...)
 	if err != nil {
 		return err
 	}
-	for _, b := range batches {
-		index, _, all := b.unfinished()
-		switch {
-		case all:
-		case cut:
-			return fmt.Errorf("record %d of its batch is not delivered: %w", index, errDeadline)
-		default:
-			return fmt.Errorf("record %d of its batch is not delivered", index)
-		}
+	switch index, sequence, all := b.unfinished(); {
+	case all:
+		return nil
+	case cut:
+		return fmt.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, sequence, errDeadline)
+	default:
+		return fmt.Errorf("record %d of its page (sequence number %s) is not delivered", index, sequence)
 	}
-	return nil
 }

@@ -44,7 +44,8 @@ func TestFact16_Answers(t *testing.T) {
 		"the first is down":                       {event: records("b", "a"), fail: down("b"), answer: `{"batchItemFailures":[{"itemIdentifier":"101"}]}`, written: "a"},
 		"one is refused":                          {event: records("a", "b", "c"), fail: refused, answer: `{"batchItemFailures":[]}`, written: "a c", letters: "write 102"},
 		"one cannot be decoded":                   {event: event(record("a", 101), broken, record("c", 103)), answer: `{"batchItemFailures":[]}`, written: "a c", letters: "undecodable 102"},
-		"it cannot, and dead letters are down":    {event: event(record("a", 101), broken), buried: func() error { return errDown }, answer: `{"batchItemFailures":[{"itemIdentifier":"101"}]}`},
+		"it cannot, and dead letters are down":    {event: event(record("a", 101), broken), buried: func() error { return errDown }, answer: `{"batchItemFailures":[{"itemIdentifier":"102"}]}`, written: "a"},
+		"behind it nothing is begun":              {event: event(record("a", 101), broken, record("c", 103)), buried: func() error { return errDown }, answer: `{"batchItemFailures":[{"itemIdentifier":"102"}]}`, written: "a"},
 		"it is the first, with dead letters down": {event: event(broken, record("c", 103)), buried: func() error { return errDown }, answer: `{"batchItemFailures":[{"itemIdentifier":"102"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {

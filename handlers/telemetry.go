@@ -2,11 +2,12 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/tablewake/tablewake/pipeline/instrument"
 )
 
 // scope names the instrumentation. Every metric is called tablewake.handler.*.
@@ -39,24 +40,19 @@ const (
 )
 
 func newTelemetry(o *options, pipeline string) *telemetry {
-	m := o.meter.Meter(scope)
-	t := &telemetry{pipeline: attribute.String("pipeline", pipeline), sets: map[[2]string]metric.MeasurementOption{}}
-	var errs [7]error
-	t.invocations, errs[0] = m.Int64Counter("tablewake.handler.invocations", metric.WithUnit("{invocation}"),
-		metric.WithDescription("invocations, by source and outcome: success, partial, failed"))
-	t.records, errs[1] = m.Int64Counter("tablewake.handler.records", metric.WithUnit("{record}"),
-		metric.WithDescription("records of streams' events, by source and outcome: finished, or returned for Lambda to bring again"))
-	t.bytes, errs[2] = m.Int64Counter("tablewake.handler.bytes", metric.WithUnit("By"),
-		metric.WithDescription("bytes of events, by source"))
-	t.cuts, errs[3] = m.Int64Counter("tablewake.handler.cuts", metric.WithUnit("{invocation}"),
-		metric.WithDescription("invocations that gave something back because their time was nearly over, by source"))
-	t.messages, errs[4] = m.Int64Counter("tablewake.handler.messages", metric.WithUnit("{message}"),
-		metric.WithDescription("messages of batches that Lambda gave up, by outcome: redriven, gap (records are lost, and that is noted), failed"))
-	t.lost, errs[5] = m.Int64Counter("tablewake.handler.lost", metric.WithUnit("{record}"),
-		metric.WithDescription("records of batches that Lambda gave up and that the stream keeps no more: data loss"))
-	t.age, errs[6] = m.Float64Gauge("tablewake.handler.age", metric.WithUnit("s"),
-		metric.WithDescription("age of the oldest record of an event when it arrived, by source"))
-	if err := errors.Join(errs[:]...); err != nil {
+	k := instrument.New(o.meter, scope)
+	t := &telemetry{
+		invocations: k.Counter("tablewake.handler.invocations", "{invocation}", "invocations, by source and outcome: success, partial, failed"),
+		records:     k.Counter("tablewake.handler.records", "{record}", "records of streams' events, by source and outcome: finished, or returned for Lambda to bring again"),
+		bytes:       k.Counter("tablewake.handler.bytes", "By", "bytes of events, by source"),
+		cuts:        k.Counter("tablewake.handler.cuts", "{invocation}", "invocations that gave something back because their time was nearly over, by source"),
+		messages:    k.Counter("tablewake.handler.messages", "{message}", "messages of batches that Lambda gave up, by outcome: redriven, gap (records are lost, and that is noted), failed"),
+		lost:        k.Counter("tablewake.handler.lost", "{record}", "records of batches that Lambda gave up and that the stream keeps no more: data loss"),
+		age:         k.Value("tablewake.handler.age", "s", "age of the oldest record of an event when it arrived, by source"),
+		pipeline:    attribute.String("pipeline", pipeline),
+		sets:        map[[2]string]metric.MeasurementOption{},
+	}
+	if err := k.Err(); err != nil {
 		o.log.Error("metrics of the handler are incomplete", slog.String("error", err.Error()))
 	}
 	for _, from := range []origin{"", fromDynamoDB, fromKinesis, fromSQS, fromNobody} {

@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"pipeline/internal/nearest": {},
 	"pipeline/sdkvalue":         {"pipeline", "github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"},
 
-	"handlers": {"pipeline", "shardreader", "github.com/aws/aws-lambda-go/lambda", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
+	"handlers": {"pipeline", "pipeline/instrument", "shardreader", "github.com/aws/aws-lambda-go/lambda", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
 
 	"pipeline/telemetry":      {"pipeline/config", "pipeline/telemetry/cost", "pipeline/telemetry/emf", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "go.opentelemetry.io/otel", "go.opentelemetry.io/contrib"},
 	"pipeline/telemetry/cost": {"pipeline/instrument", "go.opentelemetry.io/otel", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
