@@ -2,7 +2,9 @@
 // CloudEvents 1.0 in JSON.
 //
 // Delivery is at least once: an event that comes again has the id that it had,
-// and the same bytes. What a TTL delete raised is not sent.
+// and the same bytes, but for the trace that it is sent in, where there is one: the
+// attributes traceparent and tracestate of CloudEvents' tracing extension. What a TTL
+// delete raised is not sent.
 package notify
 
 import (
@@ -53,6 +55,10 @@ type Message struct {
 	Time   time.Time    // of the change; zero where the record has none
 	Key    pipeline.Key // of the item
 	Body   []byte       // the CloudEvent, one JSON object on one line
+
+	// TraceParent and TraceState are the trace context that it is sent in, as Body has them;
+	// empty where there is none. A store whose messages have attributes sends them there too.
+	TraceParent, TraceState string
 }
 
 // String is a line of `explain`: send tablewake.shop.order_completed of ORDER%231,META (id ...).
@@ -118,10 +124,11 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var ms []Message
 	var of []int // the delivery that each message belongs to
+	parent, state := traceOf(ctx)
 	for i := range ds {
 		for _, op := range ds[i].Ops {
 			if m, ok := op.(*Message); ok {
-				ms, of = append(ms, *m), append(of, i)
+				ms, of = append(ms, m.traced(parent, state)), append(of, i)
 			}
 		}
 	}

@@ -65,7 +65,7 @@ var allowed = map[string][]string{
 	"sinks/archive/dir":               {"pipeline", "sinks/archive", "sinks/state"},
 	"sinks/archive/s3":                {"pipeline", "sinks/archive", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/archive/archivetest":       {"pipeline", "pipeline/template", "sinks/archive", "sinks/sinktest"},
-	"sinks/notify":                    {"pipeline"},
+	"sinks/notify":                    {"pipeline", "go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/trace"},
 	"sinks/notify/jsonl":              {"pipeline", "sinks/notify", "sinks/state"},
 	"sinks/notify/aws":                {"pipeline", "sinks/notify", "github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sns", "github.com/aws/aws-sdk-go-v2/service/sqs"},
 	"sinks/deadletter":                {"pipeline"},

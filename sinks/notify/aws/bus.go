@@ -25,8 +25,9 @@ type BusOptions struct {
 
 // Bus puts events on an EventBridge bus: the whole CloudEvent is the detail, its
 // type the detail-type, its source the source. A bus takes no integers beyond 64 bits:
-// the data of an event that has one goes where that of large events does. It is
-// safe for concurrent use.
+// the data of an event that has one goes where that of large events does. The
+// trace that an event is sent in stands in the CloudEvent alone: an entry's TraceHeader takes
+// X-Ray's form only. It is safe for concurrent use.
 type Bus struct {
 	publisher
 	client *eventbridge.Client

@@ -23,7 +23,8 @@ type QueueOptions struct {
 	Overflow Overflow    // where the data of larger events goes. Default: none; they are permanent errors
 }
 
-// Queue sends events to an SQS queue. It is safe for concurrent use.
+// Queue sends events to an SQS queue. The trace that an event is sent in stands in the
+// message's attributes too. It is safe for concurrent use.
 type Queue struct {
 	publisher
 	client *sqs.Client
@@ -84,14 +85,24 @@ func (q *Queue) failed(ctx context.Context, op string, err error) error {
 
 func (q *Queue) op(op string) string { return "notify: " + op + " to the " + q.name }
 
-func (q *Queue) weigh(_ *notify.Message, body []byte) (n int, refuses string) {
-	return len(body), ""
+func (q *Queue) weigh(m *notify.Message, body []byte) (n int, refuses string) {
+	n = len(body)
+	for name, value := range traceAttributes(m) {
+		n += len(name) + len(stringType) + len(value)
+	}
+	return n, ""
 }
 
 func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	in := &sqs.SendMessageBatchInput{QueueUrl: &q.url}
 	for i, m := range ms {
 		e := types.SendMessageBatchRequestEntry{Id: new(entryID(i)), MessageBody: new(string(m.body))}
+		for name, value := range traceAttributes(m.Message) {
+			if e.MessageAttributes == nil {
+				e.MessageAttributes = make(map[string]types.MessageAttributeValue)
+			}
+			e.MessageAttributes[name] = types.MessageAttributeValue{DataType: new(stringType), StringValue: &value}
+		}
 		if q.fifo {
 			e.MessageGroupId, e.MessageDeduplicationId = new(group(m.Key)), &m.ID
 		}

@@ -23,7 +23,8 @@ type TopicOptions struct {
 }
 
 // Topic publishes events to an SNS topic. The message's attribute "type" is the
-// event's, for the filter policies of subscriptions. It is safe for concurrent use.
+// event's, for the filter policies of subscriptions, and "traceparent" and "tracestate" are
+// those of the trace that it is sent in. It is safe for concurrent use.
 type Topic struct {
 	publisher
 	client *sns.Client
@@ -65,12 +66,15 @@ func (t *Topic) failed(ctx context.Context, op string, err error) error {
 
 func (t *Topic) op(op string) string { return "notify: " + op + " to the " + t.name }
 
-// typeAttribute is the attribute that holds the event's type, and stringType that of
-// its value: their bytes count too.
-const typeAttribute, stringType = "type", "String"
+// typeAttribute is the attribute that holds the event's type. Its bytes count too.
+const typeAttribute = "type"
 
 func (t *Topic) weigh(m *notify.Message, body []byte) (n int, refuses string) {
-	return len(body) + len(typeAttribute) + len(stringType) + len(m.Type), ""
+	n = len(body) + len(typeAttribute) + len(stringType) + len(m.Type)
+	for name, value := range traceAttributes(m) {
+		n += len(name) + len(stringType) + len(value)
+	}
+	return n, ""
 }
 
 func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
@@ -79,6 +83,9 @@ func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		e := types.PublishBatchRequestEntry{
 			Id: new(entryID(i)), Message: new(string(m.body)),
 			MessageAttributes: map[string]types.MessageAttributeValue{typeAttribute: {DataType: new(stringType), StringValue: &m.Type}},
+		}
+		for name, value := range traceAttributes(m.Message) {
+			e.MessageAttributes[name] = types.MessageAttributeValue{DataType: new(stringType), StringValue: &value}
 		}
 		if t.fifo {
 			e.MessageGroupId, e.MessageDeduplicationId = new(group(m.Key)), &m.ID

@@ -1,0 +1,52 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The names of CloudEvents' extension for distributed tracing, which are those of the
+// W3C's headers.
+const (
+	TraceParent = "traceparent"
+	TraceState  = "tracestate"
+)
+
+// traceOf is the trace context of ctx as text; both are empty where ctx is in no span.
+func traceOf(ctx context.Context) (parent, state string) {
+	if !trace.SpanContextFromContext(ctx).IsValid() {
+		return "", ""
+	}
+	c := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, c)
+	return c[TraceParent], c[TraceState]
+}
+
+// traced is the message as it is sent within the span of that context. Its id stays, by which
+// an event that comes again is known.
+func (m *Message) traced(parent, state string) Message {
+	sent := *m
+	if parent == "" {
+		return sent
+	}
+	sent.TraceParent, sent.TraceState = parent, state
+	head, data, ok := bytes.Cut(m.Body, []byte(dataMember))
+	if !ok {
+		head = bytes.TrimSuffix(m.Body, []byte("}"))
+	}
+	body := make([]byte, 0, len(m.Body)+len(parent)+len(state)+len(TraceParent)+len(TraceState)+12)
+	body = appendMember(append(body, head...), TraceParent, parent)
+	if state != "" {
+		body = appendMember(body, TraceState, state)
+	}
+	if ok {
+		body = append(append(body, dataMember...), data...)
+	} else {
+		body = append(body, '}')
+	}
+	sent.Body = body
+	return sent
+}

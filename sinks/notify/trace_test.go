@@ -1,0 +1,81 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/notify"
+)
+
+// inSpan is a context within a span that came from elsewhere.
+func inSpan(t *testing.T, state string) context.Context {
+	t.Helper()
+	s, err := trace.ParseTraceState(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled, TraceState: s,
+	}))
+}
+
+// sent is the message that a Write publishes of the change.
+func sent(t *testing.T, ctx context.Context) notify.Message {
+	t.Helper()
+	store := &messages{}
+	s := newSink(t, store)
+	c := change(t, "MODIFY", `a,\"data\":{`, "")
+	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{{ID: `id,"data":`, Detector: "x", New: pipeline.StringValue(`,"data":1}`), Change: c}}}
+	if err := s.Plan(&d); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(ctx, []pipeline.Delivery{d}); err != nil {
+		t.Fatal(err)
+	}
+	return store.all[0]
+}
+
+// messages is a store that keeps them.
+type messages struct{ all []notify.Message }
+
+func (m *messages) Publish(_ context.Context, ms []notify.Message) error {
+	m.all = append(m.all, ms...)
+	return nil
+}
+
+// An event tells the trace that it was sent in, and is else what it is in none: its id, its
+// data, and what refers to it.
+func TestWrite_TraceContext(t *testing.T) {
+	const parent = "00-01000000000000000000000000000000-0200000000000000-01"
+	bare := sent(t, t.Context())
+	whole := members(t, bare.Body)
+	if _, ok := whole["traceparent"]; ok || bare.TraceParent != "" || bare.TraceState != "" {
+		t.Errorf("an event outside of any span has a trace: %s", bare.Body)
+	}
+	for _, state := range []string{"", "vendor=1"} {
+		m := sent(t, inSpan(t, state))
+		if m.TraceParent != parent || m.TraceState != state {
+			t.Errorf("sent with %q and %q", m.TraceParent, m.TraceState)
+		}
+		got := members(t, m.Body)
+		if string(got["traceparent"]) != `"`+parent+`"` {
+			t.Errorf("the event has the traceparent %s", got["traceparent"])
+		}
+		if s, there := got["tracestate"]; there != (state != "") || there && string(s) != `"`+state+`"` {
+			t.Errorf("of the state %q the event has %s", state, s)
+		}
+		delete(got, "traceparent")
+		delete(got, "tracestate")
+		if !reflect.DeepEqual(got, whole) || m.ID != bare.ID || m.Key != bare.Key || string(m.Data()) != string(bare.Data()) {
+			t.Errorf("besides its trace it is\n%s, want\n%s", m.Body, bare.Body)
+		}
+		if small := m.Refer("s3://b/k"); !json.Valid(small) || string(members(t, small)["traceparent"]) != `"`+parent+`"` {
+			t.Errorf("without its data it is %s", small)
+		}
+	}
+}
