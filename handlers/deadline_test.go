@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -156,6 +157,40 @@ func TestDeadline_Progress(t *testing.T) {
 		}
 		if s.keys() != strings.Join(keys, " ") || invocations != 2 {
 			t.Errorf("%d invocations gave something back, written %q", invocations, s.keys())
+		}
+	})
+}
+
+// Dead letters that are down keep back what has to go there, and nothing else; the next
+// invocation has what was given back.
+func TestDeadline_DeadLettersDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		s := &store{fail: func(_ context.Context, key string) error {
+			if key == "b" {
+				return errors.New("refused")
+			}
+			return nil
+		}}
+		g := &graveyard{fail: func() error {
+			if down {
+				return errDown
+			}
+			return nil
+		}}
+		h := DynamoDB(assemble(t, s, g))
+		begin := time.Now()
+		answer, err := h.Invoke(within(t, time.Minute), []byte(records("a", "b", "c", "b")))
+		if err != nil || failures(t, answer) != "102" || s.keys() != "a c" {
+			t.Errorf("%s, %v, written %q", answer, err, s.keys())
+		}
+		if took := time.Since(begin); took != time.Minute-1500*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		down = false
+		answer, err = h.Invoke(within(t, time.Minute), []byte(records("b", "c", "b")))
+		if err != nil || failures(t, answer) != "" || s.keys() != "a c c" || g.classes() != "write 101, write 103" {
+			t.Errorf("%s, %v, written %q, letters %q", answer, err, s.keys(), g.classes())
 		}
 	})
 }
