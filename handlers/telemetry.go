@@ -17,6 +17,7 @@ const scope = "github.com/tablewake/tablewake/handlers"
 type telemetry struct {
 	invocations metric.Int64Counter
 	records     metric.Int64Counter
+	returned    metric.Int64Counter
 	bytes       metric.Int64Counter
 	cuts        metric.Int64Counter
 	messages    metric.Int64Counter
@@ -26,14 +27,11 @@ type telemetry struct {
 	sets        map[[2]string]metric.MeasurementOption // by source and outcome
 }
 
-// The outcomes of invocations, of records, and of messages.
+// The outcomes of invocations and of messages.
 const (
 	succeeded = "success"
 	partly    = "partial"
 	failed    = "failed"
-
-	finished = "finished"
-	returned = "returned"
 
 	redriven = "redriven"
 	gapNoted = "gap"
@@ -43,7 +41,8 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 	k := instrument.New(o.meter, scope)
 	t := &telemetry{
 		invocations: k.Counter("tablewake.handler.invocations", "{invocation}", "invocations, by source and outcome: success, partial, failed"),
-		records:     k.Counter("tablewake.handler.records", "{record}", "records of streams' events, by source and outcome: finished, or returned for Lambda to bring again"),
+		records:     k.Counter("tablewake.handler.records", "{record}", "records of streams' events, by source"),
+		returned:    k.Counter("tablewake.handler.returned", "{record}", "records that were given back for Lambda to bring again, by source"),
 		bytes:       k.Counter("tablewake.handler.bytes", "By", "bytes of events, by source"),
 		cuts:        k.Counter("tablewake.handler.cuts", "{invocation}", "invocations that gave something back because their time was nearly over, by source"),
 		messages:    k.Counter("tablewake.handler.messages", "{message}", "messages of batches that Lambda gave up, by outcome: redriven, gap (records are lost, and that is noted), failed"),
@@ -56,7 +55,7 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 		o.log.Error("metrics of the handler are incomplete", slog.String("error", err.Error()))
 	}
 	for _, from := range []origin{"", fromDynamoDB, fromKinesis, fromSQS, fromNobody} {
-		for _, outcome := range []string{"", succeeded, partly, failed, finished, returned} {
+		for _, outcome := range []string{"", succeeded, partly, failed} {
 			t.sets[[2]string{string(from), outcome}] = t.setOf(from, outcome)
 		}
 	}
@@ -103,13 +102,11 @@ func (t *telemetry) invoked(ctx context.Context, from origin, a *answer, bytes i
 	if from == fromSQS {
 		return
 	}
-	if a.done > 0 {
-		t.records.Add(ctx, int64(a.done), t.set(from, finished))
-	}
 	if a.done < a.records {
-		t.records.Add(ctx, int64(a.records-a.done), t.set(from, returned))
+		t.returned.Add(ctx, int64(a.records-a.done), t.set(from, ""))
 	}
 	if a.records > 0 {
+		t.records.Add(ctx, int64(a.records), t.set(from, ""))
 		t.age.Record(ctx, a.age.Seconds(), t.set(from, ""))
 	}
 }

@@ -91,8 +91,8 @@ invocations{outcome=success,pipeline=shop,source=other} 1
 lost{pipeline=shop} 1
 messages{outcome=failed,pipeline=shop} 1
 messages{outcome=gap,pipeline=shop} 1
-records{outcome=finished,pipeline=shop,source=dynamodb} 3
-records{outcome=returned,pipeline=shop,source=dynamodb} 3`,
+records{pipeline=shop,source=dynamodb} 6
+returned{pipeline=shop,source=dynamodb} 3`,
 			len(records("a", "b"))+len(records("a", "down", "c"))+len(records("down")), len(event())+len(`{}`),
 			bytes-len(records("a", "b"))-len(records("a", "down", "c"))-len(records("down"))-len(event())-len(`{}`)-23))
 		if got != want {
