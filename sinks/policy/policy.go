@@ -1,0 +1,349 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+// Runner is what runs a pipeline.
+type Runner uint8
+
+// The runners.
+const (
+	Function Runner = iota // a Lambda function: the event source mapping reads the stream with its role
+	Consumer               // `tablewake consume`
+	Creator                // who makes tables and buckets: --create
+)
+
+// Options shape a policy.
+type Options struct {
+	Runner Runner
+
+	// Redrive adds what it takes to bring dead letters back. Default: where the file says redrive: auto
+	Redrive bool
+
+	// Partition, Region and Account stand in ARNs. Default: aws, REGION, ACCOUNT
+	Partition, Region, Account string
+
+	// Names are what stands in ARNs instead of a table's, a bucket's or a queue's
+	// name, as a reference to a resource of a template. Default: the name
+	Names map[string]string
+}
+
+// Of is what a configuration needs, in the order of the file.
+func Of(cfg *config.Config, o Options) []Statement {
+	o.Partition, o.Region, o.Account = cmp.Or(o.Partition, "aws"), cmp.Or(o.Region, "REGION"), cmp.Or(o.Account, "ACCOUNT")
+	o.Redrive = o.Redrive || cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive
+	w := writer{o: o, cfg: cfg}
+	if o.Runner == Creator {
+		w.creator()
+		return w.ss
+	}
+	w.source()
+	for _, s := range cfg.Sinks {
+		w.sink(s)
+	}
+	w.state()
+	w.deadLetters()
+	return w.ss
+}
+
+// writer collects statements.
+type writer struct {
+	o   Options
+	cfg *config.Config
+	ss  []Statement
+}
+
+func (w *writer) allow(sid, why string, actions []string, resources ...string) {
+	slices.Sort(resources)
+	w.ss = append(w.ss, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
+}
+
+func (w *writer) name(name string) string { return cmp.Or(w.o.Names[name], name) }
+
+func (w *writer) arn(service, rest string) string {
+	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", w.o.Partition, service, w.o.Region, w.o.Account, rest)
+}
+
+func (w *writer) table(name string) string { return w.arn("dynamodb", "table/"+w.name(name)) }
+
+func (w *writer) bucket(name, rest string) string {
+	return fmt.Sprintf("arn:%s:s3:::%s%s", w.o.Partition, w.name(name), rest)
+}
+
+// source reads streams.
+func (w *writer) source() {
+	src := w.cfg.Source
+	if src.Kinesis != "" {
+		w.allow("SourceStream", "the event source mapping reads the Kinesis stream with this role", kinesisActions, src.Kinesis)
+		return
+	}
+	var streams []string
+	named := true
+	for _, t := range src.Tables {
+		streams = append(streams, cmp.Or(t.StreamARN, w.table(t.Name)+"/stream/*"))
+		named = named && t.StreamARN != ""
+	}
+	why := "the event source mapping reads the stream with this role"
+	if w.o.Runner == Consumer {
+		why = "the consumer reads the stream"
+	}
+	w.allow("SourceStream", why, streamActions, streams...)
+	if w.o.Runner == Function || !named {
+		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
+	}
+	if l := w.cfg.Leases; w.o.Runner == Consumer && l != nil && l.Table != "" {
+		w.allow("Leases", "consumers share the shards", leaseActions, w.table(l.Table))
+	}
+}
+
+// sink writes.
+func (w *writer) sink(s config.Sink) {
+	switch {
+	case s.View != nil:
+		own := !s.View.Apart && slices.ContainsFunc(s.View.Key, func(c config.Column) bool { return c.Template.HasKey() })
+		if own {
+			w.allow(sid("view", s.Name), "rows, each with its own guard", rowActions, w.table(s.View.Table))
+		} else {
+			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.Table))
+		}
+	case s.Aggregate != nil:
+		a := groupActions
+		if !slices.ContainsFunc(s.Aggregate.Values, func(v config.AggregateValue) bool { return v.Of != "count" && v.Of != "sum" }) {
+			a = actions(groupActions, addedActions)
+		}
+		w.allow(sid("aggregate", s.Name), "rows of groups", a, w.table(s.Aggregate.Table))
+	case s.Search != nil:
+		w.search(s)
+	case s.Archive != nil:
+		w.archive(s)
+	case s.Notify != nil:
+		w.notify(s)
+	}
+}
+
+func (w *writer) search(s config.Sink) {
+	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
+	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {
+		return
+	}
+	c := w.cfg.Connections[i]
+	if c.AssumeRole != "" {
+		w.allow(sid("search", s.Name), "the connection's role writes documents", []string{"sts:AssumeRole"}, c.AssumeRole)
+		return
+	}
+	w.allow(sid("search", s.Name), "documents, and the index with its script", searchActions, w.arn("es", "domain/"+domain(c.OpenSearch)+"/*"))
+}
+
+// domain is the name of an Amazon OpenSearch domain by its endpoint,
+// search-NAME-26 letters.REGION.es.amazonaws.com; DOMAIN where it tells none.
+func domain(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "DOMAIN"
+	}
+	host, rest, _ := strings.Cut(u.Hostname(), ".")
+	for _, kind := range []string{"search-", "vpc-"} {
+		name, ok := strings.CutPrefix(host, kind)
+		if cut := strings.LastIndexByte(name, '-'); ok && cut > 0 && strings.Contains(rest, ".es.") {
+			return name[:cut]
+		}
+	}
+	return "DOMAIN"
+}
+
+func (w *writer) archive(s config.Sink) {
+	a := s.Archive
+	if a.Bucket == "" {
+		return
+	}
+	folder := folderOf(a)
+	own := archiveActions
+	if !a.PerItem {
+		own = actions(own, partsActions)
+	}
+	if len(a.Tags) > 0 {
+		own = actions(own, tagActions)
+	}
+	w.allow(sid("archive", s.Name), "objects, and the record of the settings beside them", own, w.bucket(a.Bucket, "/"+folder+"*"))
+	w.allow(sid("archive", s.Name, "missing"), "an object that is missing is told from one that is forbidden", []string{"s3:ListBucket"}, w.bucket(a.Bucket, ""))
+	if a.KMSKey != "" {
+		w.allow(sid("archive", s.Name, "key"), "objects are encrypted with the key that the file names", keyActions, w.key(a.KMSKey))
+	}
+}
+
+// folderOf is the literal beginning of the names of an archive's objects.
+func folderOf(a *config.Archive) string {
+	name := a.Prefix
+	if a.Key != nil {
+		literal, _ := a.Key.Prefix()
+		name += literal
+	}
+	folder, _ := path.Split(name)
+	return folder
+}
+
+func (w *writer) key(key string) string {
+	switch {
+	case strings.HasPrefix(key, "arn:"):
+		return key
+	case strings.HasPrefix(key, "alias/"):
+		return w.arn("kms", "key/*") // a policy cannot name an alias: give the key's ARN to narrow it
+	}
+	return w.arn("kms", "key/"+key)
+}
+
+func (w *writer) notify(s config.Sink) {
+	n := s.Notify
+	switch {
+	case n.Queue != "":
+		w.allow(sid("notify", s.Name), "events to the queue", w.queued(queueActions, n.Queue), w.queue(n.Queue))
+	case n.Topic != "":
+		w.allow(sid("notify", s.Name), "events to the topic", topicActions, n.Topic)
+	case n.Bus != "":
+		bus := n.Bus
+		if !strings.HasPrefix(bus, "arn:") {
+			bus = w.arn("events", "event-bus/"+w.name(bus))
+		}
+		w.allow(sid("notify", s.Name), "events to the bus", busActions, bus)
+	default:
+		return
+	}
+	if bucket, folder := w.overflow(); bucket != "" {
+		w.allow(sid("notify", s.Name, "large"), "events that are too large for a message lie in the bucket", []string{"s3:PutObject"}, w.bucket(bucket, "/"+folder+"*"))
+	}
+}
+
+// overflow is where the stores put events that are too large for a message.
+func (w *writer) overflow() (bucket, folder string) {
+	for _, s := range w.cfg.Sinks {
+		if s.Archive != nil && s.Archive.Bucket != "" {
+			return s.Archive.Bucket, folderOf(s.Archive) + archive.Fingerprints + "/"
+		}
+	}
+	if d := w.cfg.DeadLetters; d != nil && d.Bucket != "" {
+		return d.Bucket, slashed(d.Prefix) + archive.Fingerprints + "/"
+	}
+	return "", ""
+}
+
+func slashed(prefix string) string {
+	if prefix == "" || strings.HasSuffix(prefix, "/") {
+		return prefix
+	}
+	return prefix + "/"
+}
+
+func (w *writer) queued(own []string, queue string) []string {
+	if strings.Contains(queue, "://") {
+		return own
+	}
+	return actions(own, named)
+}
+
+// queue is the ARN of a queue that is given by its URL, its ARN or its name.
+func (w *writer) queue(queue string) string {
+	if strings.HasPrefix(queue, "arn:") {
+		return queue
+	}
+	name := queue[strings.LastIndexByte(queue, '/')+1:]
+	return w.arn("sqs", w.name(name))
+}
+
+// state remembers.
+func (w *writer) state() {
+	if w.cfg.State == nil {
+		return
+	}
+	w.allow("State", "what sinks remember of items, and the record of their settings", w.stateActions(), w.table(w.cfg.State.Table))
+}
+
+func (w *writer) stateActions() []string {
+	if w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table != "" {
+		return actions(stateActions, rosterActions)
+	}
+	return stateActions
+}
+
+func (w *writer) deadLetters() {
+	d := w.cfg.DeadLetters
+	switch {
+	case d == nil:
+	case d.Bucket != "":
+		own := letterActions
+		why := "what cannot be delivered"
+		if w.o.Redrive {
+			own, why = actions(letterActions, redriveActions), "what cannot be delivered, and brings it back"
+		}
+		folder := slashed(d.Prefix) + url.PathEscape(w.cfg.Name) + "/"
+		w.allow("DeadLetters", why, own, w.bucket(d.Bucket, "/"+folder+"*"))
+		w.allow("DeadLettersBucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(d.Bucket, ""))
+	case d.Queue != "":
+		own := letterQueueActions
+		if w.o.Redrive {
+			own = actions(own, redriveQueueActions)
+		}
+		w.allow("DeadLetters", "what cannot be delivered", w.queued(own, d.Queue), w.queue(d.Queue))
+		w.largeLetters()
+	}
+}
+
+// largeLetters lie in the bucket of the first archive where a message cannot hold them.
+func (w *writer) largeLetters() {
+	for _, s := range w.cfg.Sinks {
+		if s.Archive == nil || s.Archive.Bucket == "" {
+			continue
+		}
+		own := letterActions
+		if w.o.Redrive {
+			own = actions(own, redriveActions)
+		}
+		folder := folderOf(s.Archive) + archive.Fingerprints + "/dead/" + url.PathEscape(w.cfg.Name) + "/"
+		w.allow("DeadLettersLarge", "what cannot be delivered and is too large for a message", own, w.bucket(s.Archive.Bucket, "/"+folder+"*"))
+		w.allow("DeadLettersLargeBucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(s.Archive.Bucket, ""))
+		return
+	}
+}
+
+// creator makes tables and buckets.
+func (w *writer) creator() {
+	var tables, buckets []string
+	add := func(table string) {
+		if table != "" {
+			tables = append(tables, w.table(table))
+		}
+	}
+	for _, s := range w.cfg.Sinks {
+		switch {
+		case s.View != nil:
+			add(s.View.Table)
+		case s.Aggregate != nil:
+			add(s.Aggregate.Table)
+		case s.Archive != nil && s.Archive.Bucket != "":
+			buckets = append(buckets, w.bucket(s.Archive.Bucket, ""))
+		}
+	}
+	if w.cfg.State != nil {
+		add(w.cfg.State.Table)
+	}
+	if w.cfg.Leases != nil {
+		add(w.cfg.Leases.Table)
+	}
+	if d := w.cfg.DeadLetters; d != nil && d.Bucket != "" {
+		buckets = append(buckets, w.bucket(d.Bucket, ""))
+	}
+	if len(tables) > 0 {
+		w.allow("CreateTables", "makes the tables of --create", createTableActions, tables...)
+	}
+	if len(buckets) > 0 {
+		w.allow("CreateBuckets", "makes the buckets of --create", createBucketActions, buckets...)
+	}
+}

@@ -1,0 +1,183 @@
+package rights
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// exitDeadLetters is how the program ends where letters are left.
+const exitDeadLetters = 4
+
+// tablewake is the program under test, built once.
+var tablewake string
+
+func TestMain(m *testing.M) { os.Exit(build(m)) }
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "tablewake-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	tablewake = filepath.Join(dir, "tablewake")
+	cmd := exec.Command("go", "build", "-o", tablewake, "./cmd/tablewake")
+	cmd.Dir = filepath.Join("..", "..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// world is one source table, and places for a pipeline that writes everywhere.
+type world struct {
+	recorder
+	name     string // of all that is its own
+	topic    string
+	env      []string
+	dynamodb *dynamodb.Client
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{recorder: recorder{calls: map[call]bool{}}, name: "rights-" + strings.ToLower(rand.Text()[:10])}
+	moto := server.Moto().Endpoint(t)
+	to := func(endpoint string) aws.Config {
+		return aws.Config{Region: server.Region, BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, "")}
+	}
+	w.dynamodb = dynamodb.NewFromConfig(to(server.DynamoDB().Endpoint(t)))
+	w.createSource(t)
+	w.createQueues(t, sqs.NewFromConfig(to(server.SQS().Endpoint(t))))
+	topic, err := sns.NewFromConfig(to(moto)).CreateTopic(t.Context(), &sns.CreateTopicInput{Name: &w.name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.topic = *topic.TopicArn
+	if _, err := eventbridge.NewFromConfig(to(moto)).CreateEventBus(t.Context(), &eventbridge.CreateEventBusInput{Name: &w.name}); err != nil {
+		t.Fatal(err)
+	}
+	tables := w.before(t, server.DynamoDB().Endpoint(t))
+	w.env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
+		"AWS_EC2_METADATA_DISABLED=true", "AWS_ENDPOINT_URL_DYNAMODB="+tables, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+tables,
+		"AWS_ENDPOINT_URL_S3="+w.before(t, server.S3().Endpoint(t)), "AWS_ENDPOINT_URL_SQS="+w.before(t, server.SQS().Endpoint(t)),
+		"AWS_ENDPOINT_URL_SNS="+w.before(t, moto), "AWS_ENDPOINT_URL_EVENTBRIDGE="+w.before(t, moto), "AWS_ENDPOINT_URL_STS="+w.before(t, moto),
+		"W="+w.name, "TOPIC="+w.topic, "OS_URL="+w.before(t, server.OpenSearch().Endpoint(t)))
+	return w
+}
+
+func (w *world) createQueues(t *testing.T, client *sqs.Client) {
+	t.Helper()
+	for _, name := range []string{w.name, w.name + "-dead"} {
+		if _, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// createSource makes the table, and has every table of the world deleted at the end.
+func (w *world) createSource(t *testing.T) {
+	t.Helper()
+	_, err := w.dynamodb.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &w.name, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}},
+		StreamSpecification:  &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		all, err := w.dynamodb.ListTables(ctx, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, name := range all.TableNames {
+			if strings.HasPrefix(name, w.name) {
+				if _, err := w.dynamodb.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+}
+
+// write puts an item of the source, or deletes it where it has no attributes.
+func (w *world) write(t *testing.T, key string, attributes map[string]any) {
+	t.Helper()
+	item := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: key}}
+	for name, v := range attributes {
+		switch v := v.(type) {
+		case int:
+			item[name] = &types.AttributeValueMemberN{Value: fmt.Sprint(v)}
+		case string:
+			item[name] = &types.AttributeValueMemberS{Value: v}
+		}
+	}
+	var err error
+	if attributes == nil {
+		_, err = w.dynamodb.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &w.name, Key: item})
+	} else {
+		_, err = w.dynamodb.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.name, Item: item})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs the program with a file of testdata. That letters are left is no failure.
+func (w *world) run(t *testing.T, file string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), tablewake, append(args, "-c", filepath.Join("testdata", file))...)
+	cmd.Env = w.env
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exitDeadLetters {
+		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out.String())
+	}
+	t.Logf("%s\n%s", strings.Join(args, " "), out.String())
+}
+
+// config is a file of testdata, with the world's names.
+func (w *world) config(t *testing.T, file string) *config.Config {
+	t.Helper()
+	path := filepath.Join("testdata", file)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse(path, b, func(name string) (string, bool) {
+		for _, e := range w.env {
+			if v, ok := strings.CutPrefix(e, name+"="); ok {
+				return v, true
+			}
+		}
+		return "", false
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
