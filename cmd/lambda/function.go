@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/tablewake/tablewake/handlers"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -21,7 +22,8 @@ import (
 // open opens all that the function works with, for as long as the process lives: Lambda
 // ends it without a word.
 func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
-	conf, err := awsconfig.LoadDefaultConfig(ctx)
+	// What the SDK would log are connections that it tries again.
+	conf, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
 	}

@@ -1,0 +1,61 @@
+// Command breaking is a function with a Go sink of its own that does what an item says:
+// it panics, ends the process, or lets a goroutine of its own panic.
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/tablewake/tablewake/handlers"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/aws"
+)
+
+func main() {
+	ctx := context.Background()
+	sdk, err := awsconfig.LoadDefaultConfig(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	cfg, err := config.Load(os.Getenv("LAMBDA_TASK_ROOT") + "/tablewake.yaml")
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := sinks.Assemble(ctx, cfg, aws.Stores(sdk), sinks.Live(), sinks.With("obedient", newObedient))
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(handlers.DynamoDB(p))
+}
+
+// obedient does what an item's attribute Do says.
+type obedient struct{}
+
+func newObedient(context.Context, struct{}) (pipeline.Sink, error) { return obedient{}, nil }
+
+// Write implements [pipeline.Sink].
+func (obedient) Write(_ context.Context, ds []pipeline.Delivery) error {
+	for _, d := range ds {
+		v, _ := d.Change.New.Get("Do")
+		switch do, _ := v.Text(); do {
+		case "panic":
+			panic("as asked")
+		case "exit":
+			os.Exit(7)
+		case "panic elsewhere":
+			done := make(chan struct{})
+			go func() { // nobody can catch this one
+				defer close(done)
+				panic("as asked")
+			}()
+			<-done
+		}
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package lambda
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/test/e2e/world"
+)
+
+// withGoSink is items, and the Go sink of test/e2e/lambda/breaking.
+var withGoSink = strings.Replace(items, "dead_letters:", "  go: {custom: {name: obedient}}\ndead_letters:", 1)
+
+// What a Go sink breaks: its panic is one record's, which goes to dead letters; the end of the
+// process is the whole batch's, and the next invocation works.
+func TestAGoSinkBreaksTheFunction(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, world.Running(t))
+	w.Worker(t, w.Config(t, world.Fixture, items, w.To), w.To) // makes the tables
+	f := deploy(t, w, withGoSink, deployment{program: breaking, without: true})
+	do := func(n int, pk, what string) []byte {
+		return world.RecordAt(time.Now(), n, "INSERT", pk, "", `"Do":{"S":"`+what+`"}`)
+	}
+	f.answers(t, event(do(1, "a", "panic"), do(2, "b", "nothing")), succeeded)
+	f.fails(t, event(do(3, "c", "exit")), "Runtime.ExitError", "exit status 7")
+	f.answers(t, event(do(4, "d", "nothing")), succeeded)
+	f.fails(t, event(do(5, "e", "panic elsewhere")), "Runtime.ExitError", "exit status 2")
+	f.answers(t, event(do(6, "f", "nothing")), succeeded)
+	if n := strings.Count(f.Log(), "INIT START"); n != 3 {
+		t.Errorf("the function was started %d times, want 3", n)
+	}
+	s := f.read(t)
+	for _, item := range []string{"a", "b", "d", "f"} { // of c and e there may be rows too
+		if got := keys(s[world.Rows]); !strings.Contains(got, item) {
+			t.Errorf("rows are of %s, and of no %s", got, item)
+		}
+	}
+	letters := 0
+	for name := range s[world.Letters] {
+		if strings.HasPrefix(name, "go a ") {
+			letters++
+		}
+	}
+	if letters != 1 || len(s[world.Letters]) > 2 { // b may have been in one Write with a
+		t.Errorf("letters: %v", s[world.Letters])
+	}
+}
