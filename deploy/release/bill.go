@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+)
+
+// program is a built one.
+type program struct {
+	target
+	version, goVersion string
+	content            []byte
+	modules            []module
+}
+
+// writeBill writes the program's bill of materials: what is in the program as it says itself,
+// not what stands in go.mod. It has no time and no number of its own: the same program has the same.
+func writeBill(path string, p program) error {
+	bom := cdx.NewBOM()
+	bom.SerialNumber = ""
+	ref := purl(modulePath, p.version)
+	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
+		BOMRef: ref, Type: cdx.ComponentTypeApplication, Name: p.name, Version: p.version, PackageURL: ref,
+		Licenses: licenseChoices([]string{"Apache-2.0"}),
+		Hashes:   &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: fmt.Sprintf("%x", sha256.Sum256(p.content))}},
+		Properties: &[]cdx.Property{
+			{Name: "cdx:gomod:build:env:GOOS", Value: p.os}, {Name: "cdx:gomod:build:env:GOARCH", Value: p.arch},
+			{Name: "cdx:gomod:build:env:GOVERSION", Value: p.goVersion},
+		},
+	}}
+	var components []cdx.Component
+	var refs []string
+	for _, m := range p.modules {
+		c := cdx.Component{
+			BOMRef: purl(m.path, m.version), Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: purl(m.path, m.version),
+			Scope: cdx.ScopeRequired, Licenses: licenseChoices(m.licenses),
+		}
+		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.sum, "h1:")); err == nil && len(sum) == sha256.Size {
+			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}} // of the module's files, as in go.sum
+		}
+		components, refs = append(components, c), append(refs, c.BOMRef)
+	}
+	bom.Components = &components
+	bom.Dependencies = &[]cdx.Dependency{{Ref: ref, Dependencies: &refs}}
+
+	var b bytes.Buffer
+	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// purl is the package URL of a Go module.
+func purl(path, version string) string { return "pkg:golang/" + path + "@" + version }
+
+func licenseChoices(ids []string) *cdx.Licenses {
+	var all cdx.Licenses
+	for _, id := range ids {
+		all = append(all, cdx.LicenseChoice{License: &cdx.License{ID: id}})
+	}
+	return &all
+}

@@ -1,0 +1,164 @@
+// Command release makes what is released: archives of the programs for each platform, a bill
+// of materials for each, and the checksums of all.
+//
+//	go run ./deploy/release -version v1.2.3 -out dist
+//
+// It needs the go command and nothing else. The same tree and the same Go make the same
+// bytes, wherever the tree stands: whoever doubts an archive makes it again.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const usage = `usage: go run ./deploy/release [-version VERSION] [-out DIR] [-only TEXT]
+
+Makes the archives of a release, in a clone of the repository:
+
+  tablewake-lambda_VERSION_linux_ARCH.zip   the bootstrap of a Lambda function, a configuration
+                                            to start from, and a template that deploys the two
+  tablewake_VERSION_OS_ARCH.tar.gz          the command line, and the consumer in it
+  *.cdx.json                                what each is made of: modules, versions, sums and
+                                            licences (CycloneDX 1.6)
+  checksums.txt                             SHA-256 of all (sha256sum -c checksums.txt)
+
+The same tree and Go give the same bytes. It needs the go command and nothing else.
+
+  -version  of the release; by default what git describe says
+  -out      a folder, made if it is missing; files of the same names are replaced (dist)
+  -only     the archives whose names contain this, as linux_arm64 or tablewake-lambda
+
+  go run ./deploy/release
+  go run ./deploy/release -version v1.2.3 -out /tmp/v1.2.3
+  go run ./deploy/release -only tablewake-lambda && (cd dist && sha256sum -c checksums.txt)
+
+Exit codes: 0 all is made, 1 something failed, 2 the command line is wrong.
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// options are the flags.
+type options struct {
+	version, out, only string
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "release: %v\n%s", err, usage)
+		return 2
+	}
+	if err := release(ctx, o, stdout, stderr); err != nil {
+		fmt.Fprintln(stderr, "release:", err)
+		return 1
+	}
+	return 0
+}
+
+// aVersion is what may stand in a file's name and in a linker's flag.
+var aVersion = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+-]*$`)
+
+func parse(args []string) (o options, err error) {
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.version, "version", "", "")
+	flags.StringVar(&o.out, "out", "dist", "")
+	flags.StringVar(&o.only, "only", "", "")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if o.version != "" && !aVersion.MatchString(o.version) {
+		return o, fmt.Errorf("-version %q: letters, digits, dots, plus and minus alone", o.version)
+	}
+	return o, nil
+}
+
+func release(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return err
+	}
+	o.version = cmp.Or(o.version, described(ctx, root))
+	var wanted []target
+	for _, t := range targets() {
+		if strings.Contains(t.archive(o.version), o.only) {
+			wanted = append(wanted, t)
+		}
+	}
+	if len(wanted) == 0 {
+		return fmt.Errorf("no archive's name contains %q", o.only)
+	}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "tablewake-release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+
+	began := time.Now()
+	mods := &modules{root: root}
+	var made []string
+	for i, t := range wanted {
+		fmt.Fprintf(stderr, "[%d/%d] %s\n", i+1, len(wanted), t.archive(o.version))
+		names, err := t.make(ctx, root, work, o, mods)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.archive(o.version), err)
+		}
+		made = append(made, names...)
+	}
+	if err := writeChecksums(o.out, made); err != nil {
+		return err
+	}
+	for _, name := range append(made, "checksums.txt") {
+		fmt.Fprintln(stdout, filepath.Join(o.out, name))
+	}
+	fmt.Fprintf(stderr, "%s: %d files in %s\n", o.version, len(made)+1, time.Since(began).Round(time.Second/10))
+	return nil
+}
+
+// moduleRoot is the folder of the module, from any folder in it.
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
+	path, dir, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	if err != nil || path != modulePath {
+		return "", errors.Join(errors.New("not in a clone of "+modulePath), err)
+	}
+	return dir, nil
+}
+
+// described is what git calls the tree. Without git it is dev.
+func described(ctx context.Context, root string) string {
+	cmd := exec.CommandContext(ctx, "git", "describe", "--tags", "--always", "--dirty")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if text := strings.TrimSpace(string(out)); err == nil && aVersion.MatchString(text) {
+		return text
+	}
+	return "dev"
+}

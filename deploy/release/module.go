@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/google/licensecheck"
+)
+
+// module is one that a program is made of, or Go's standard library ("std").
+type module struct {
+	path, version, sum string
+	licenses           []string // by their SPDX names
+	texts              []licenseFile
+}
+
+type licenseFile struct{ name, text string }
+
+// modules knows where the modules of a build stand on this machine.
+type modules struct {
+	root string
+	dirs map[string]string // by path@version
+}
+
+// of are the modules that are in a program, as it says itself, by path.
+func (m *modules) of(ctx context.Context, info *debug.BuildInfo) ([]module, error) {
+	if m.dirs == nil {
+		if err := m.find(ctx); err != nil {
+			return nil, err
+		}
+	}
+	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, err
+	}
+	std, err := licensed("std", strings.TrimPrefix(info.GoVersion, "go"), "", strings.TrimSpace(string(goroot)))
+	if err != nil {
+		return nil, err
+	}
+	used := []module{std}
+	for _, dep := range info.Deps {
+		dep = cmp.Or(dep.Replace, dep)
+		dir := m.dirs[dep.Path+"@"+dep.Version]
+		if dir == "" {
+			return nil, fmt.Errorf("the module %s@%s is not on this machine", dep.Path, dep.Version)
+		}
+		mod, err := licensed(dep.Path, dep.Version, dep.Sum, dir)
+		if err != nil {
+			return nil, err
+		}
+		used = append(used, mod)
+	}
+	slices.SortFunc(used, func(a, b module) int { return cmp.Compare(a.path, b.path) })
+	return used, nil
+}
+
+// find asks the go command for the folders of all modules.
+func (m *modules) find(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-json=Path,Version,Dir,Replace", "all")
+	cmd.Dir = m.root
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go list -m: %w", err)
+	}
+	m.dirs = map[string]string{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var one struct {
+			Path, Version, Dir string
+			Replace            *struct{ Path, Version, Dir string }
+		}
+		if err := dec.Decode(&one); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		m.dirs[one.Path+"@"+one.Version] = one.Dir
+		if r := one.Replace; r != nil {
+			m.dirs[r.Path+"@"+r.Version] = r.Dir
+		}
+	}
+}
+
+// licensed reads the licences in a module's folder. One without is an error: what may not
+// be passed on is not released.
+func licensed(path, version, sum, dir string) (module, error) {
+	mod := module{path: path, version: version, sum: sum}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return mod, err
+	}
+	for _, f := range files {
+		name := strings.ToUpper(f.Name())
+		if f.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") && !strings.HasPrefix(name, "NOTICE") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			return mod, err
+		}
+		mod.texts = append(mod.texts, licenseFile{f.Name(), string(text)})
+		for _, match := range licensecheck.Scan(text).Match {
+			if !match.IsURL && !slices.Contains(mod.licenses, match.ID) {
+				mod.licenses = append(mod.licenses, match.ID)
+			}
+		}
+	}
+	slices.Sort(mod.licenses)
+	if len(mod.licenses) == 0 {
+		return mod, fmt.Errorf("the module %s has no licence that is known: look into %s", path, dir)
+	}
+	return mod, nil
+}
+
+// licenseTexts is what the licences of the modules ask to be passed on: their texts.
+func licenseTexts(used []module) []byte {
+	var b bytes.Buffer
+	for _, m := range used {
+		for _, text := range m.texts {
+			fmt.Fprintf(&b, "%s\n%s %s: %s\n\n%s\n", strings.Repeat("=", 80), m.path, m.version, text.name, strings.TrimSpace(text.text))
+		}
+	}
+	return b.Bytes()
+}

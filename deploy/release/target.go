@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+const modulePath = "github.com/tablewake/tablewake"
+
+// target is an archive: a program for a platform, and what goes with it.
+type target struct {
+	name    string // of the archive
+	pkg     string // of the program
+	program string // its name in the archive
+	os      string
+	arch    string
+	tags    string
+}
+
+// targets are the archives of a release.
+func targets() []target {
+	var all []target
+	for _, arch := range []string{"arm64", "amd64"} {
+		all = append(all, target{name: "tablewake-lambda", pkg: "./cmd/lambda", program: "bootstrap", os: "linux", arch: arch, tags: "lambda.norpc"})
+	}
+	for _, os := range []string{"linux", "darwin"} {
+		for _, arch := range []string{"arm64", "amd64"} {
+			all = append(all, target{name: "tablewake", pkg: "./cmd/tablewake", program: "tablewake", os: os, arch: arch})
+		}
+	}
+	return all
+}
+
+func (t target) lambda() bool { return t.program == "bootstrap" }
+
+// stem is the name that its files share.
+func (t target) stem(version string) string {
+	return fmt.Sprintf("%s_%s_%s_%s", t.name, version, t.os, t.arch)
+}
+
+func (t target) archive(version string) string {
+	if t.lambda() {
+		return t.stem(version) + ".zip"
+	}
+	return t.stem(version) + ".tar.gz"
+}
+
+// make writes the archive and its bill of materials into o.out, and names them.
+func (t target) make(ctx context.Context, root, work string, o options, mods *modules) ([]string, error) {
+	binary := filepath.Join(work, t.os+"_"+t.arch+"_"+t.program)
+	if err := t.build(ctx, root, binary, o.version); err != nil {
+		return nil, err
+	}
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return nil, err
+	}
+	used, err := mods.of(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(binary)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := t.entries(root, content, used)
+	if err != nil {
+		return nil, err
+	}
+	archive, bill := t.archive(o.version), t.stem(o.version)+".cdx.json"
+	if err := writeArchive(filepath.Join(o.out, archive), entries); err != nil {
+		return nil, err
+	}
+	err = writeBill(filepath.Join(o.out, bill), program{target: t, version: o.version, goVersion: info.GoVersion, content: content, modules: used})
+	return []string{archive, bill}, err
+}
+
+// build is the same whatever the machine, its environment and the tree's place are.
+func (t target) build(ctx context.Context, root, out, version string) error {
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version=" + version, "-o", out}
+	if t.tags != "" {
+		args = append(args, "-tags", t.tags)
+	}
+	cmd := exec.CommandContext(ctx, "go", append(args, t.pkg)...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", cmp.Or(context.Cause(ctx), err), output)
+	}
+	return nil
+}
+
+// entries are the files of the archive, in the order in which they stand there.
+func (t target) entries(root string, binary []byte, used []module) ([]entry, error) {
+	entries := []entry{{t.program, 0o755, binary}}
+	files := map[string]string{"LICENSE": "LICENSE"}
+	names := []string{"LICENSE"}
+	if t.lambda() {
+		files["tablewake.yaml"], files["template.yaml"] = "deploy/minimal/tablewake.yaml", "deploy/minimal/template.yaml"
+		names = []string{"tablewake.yaml", "template.yaml", "LICENSE"}
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join(root, files[name]))
+		if err != nil {
+			return nil, err
+		}
+		if name == "template.yaml" && t.arch == "amd64" {
+			b = []byte(strings.Replace(string(b), "[arm64]", "[x86_64]", 1))
+		}
+		entries = append(entries, entry{name, 0o644, b})
+	}
+	return append(entries, entry{"LICENSES-OF-DEPENDENCIES", 0o644, licenseTexts(used)}), nil
+}

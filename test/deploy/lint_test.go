@@ -1,0 +1,135 @@
+package deploy
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// starter is fifteen lines for a first look: what checkov asks of a service has no place there.
+const starter = "deploy/minimal/template.yaml"
+
+// samTemplates are the templates that SAM makes into CloudFormation, from the tree's root.
+var samTemplates = []string{starter}
+
+// stacks are plain CloudFormation.
+var stacks = []string{"deploy/ecs.yaml"}
+
+func TestStacks(t *testing.T) {
+	t.Parallel()
+	for _, file := range stacks {
+		lint(t, file)
+		scan(t, file)
+	}
+}
+
+// SAM's own check does not see wrong values under Events. So what SAM makes of a template is
+// looked at too, with the rules for each resource that it makes.
+func TestSAMTemplates(t *testing.T) {
+	t.Parallel()
+	for _, file := range samTemplates {
+		t.Run(file, func(t *testing.T) {
+			if out, err := tool(t, "sam", "validate", "--lint", "-t", file, "--region", server.Region); err != nil {
+				t.Errorf("sam validate --lint: %v\n%s", err, out)
+			}
+			made := expanded(t, file)
+			lint(t, made)
+			if file != starter {
+				scan(t, file)
+				scan(t, made)
+			}
+		})
+	}
+}
+
+// lint has cfn-lint look at CloudFormation.
+func lint(t *testing.T, file string) {
+	t.Helper()
+	if out, err := tool(t, "cfn-lint", file); err != nil {
+		t.Errorf("cfn-lint %s: %v\n%s", file, err, out)
+	}
+}
+
+// expanded is a file with what SAM makes of a template.
+func expanded(t *testing.T, template string) string {
+	t.Helper()
+	bin, err := server.PyTool(t.Context(), "sam")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := filepath.Abs(filepath.Join("testdata", "expand.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(bin), "python"), script, template, server.Region)
+	out, err := run(t, cmd)
+	if err != nil {
+		t.Fatalf("SAM does not expand %s: %v\n%s", template, err, out)
+	}
+	return written(t, out)
+}
+
+// written is a file with that text, in a folder of its own.
+func written(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "template.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// finding is a check of checkov that failed, or that the template says to skip.
+type finding struct {
+	ID          string `json:"check_id"`
+	Name        string `json:"check_name"`
+	Resource    string
+	CheckResult struct {
+		Comment string `json:"suppress_comment"`
+	} `json:"check_result"`
+}
+
+// findings are checkov's.
+func findings(t *testing.T, file string) (failed, skipped []finding, passed int) {
+	t.Helper()
+	out, err := tool(t, "checkov", "-f", file, "--framework", "cloudformation", "--skip-download", "--compact", "--quiet", "-o", "json")
+	var report struct {
+		Results struct {
+			Failed  []finding `json:"failed_checks"`
+			Skipped []finding `json:"skipped_checks"`
+		}
+		Summary struct {
+			Passed int
+			Errors int `json:"parsing_errors"`
+		}
+	}
+	if jsonErr := json.Unmarshal([]byte(out), &report); jsonErr != nil {
+		t.Fatalf("checkov %s: %v, %v\n%s", file, err, jsonErr, out)
+	}
+	if report.Summary.Errors > 0 {
+		t.Fatalf("checkov cannot read %s", file)
+	}
+	return report.Results.Failed, report.Results.Skipped, report.Summary.Passed
+}
+
+// scan has checkov look at CloudFormation, or at a SAM template. What is suppressed must say why.
+func scan(t *testing.T, file string) {
+	t.Helper()
+	failed, skipped, passed := findings(t, file)
+	for _, f := range failed {
+		t.Errorf("checkov %s: %s: %s (%s)", file, f.Resource, f.Name, f.ID)
+	}
+	for _, f := range skipped {
+		if len(strings.Fields(f.CheckResult.Comment)) < 4 {
+			t.Errorf("%s: %s is suppressed at %s, and nobody says why", file, f.ID, f.Resource)
+		}
+	}
+	if passed == 0 {
+		t.Errorf("checkov checked nothing in %s", file)
+	}
+}

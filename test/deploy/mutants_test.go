@@ -1,0 +1,67 @@
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// mutant is a file of the tree with a mistake in it.
+func mutant(t *testing.T, file, from, to string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), from) {
+		t.Fatalf("%s does not hold %q: give this test another mistake", file, from)
+	}
+	return written(t, strings.Replace(string(b), from, to, 1))
+}
+
+// What SAM makes of these does not pass cfn-lint, whether or not SAM's own check does.
+func TestWrongEventsAreFound(t *testing.T) {
+	t.Parallel()
+	for name, to := range map[string]string{
+		"a position that is none":   "StartingPosition: OLDEST",
+		"a batch that is too large": "StartingPosition: TRIM_HORIZON, BatchSize: 20000",
+		"too many lanes":            "StartingPosition: TRIM_HORIZON, ParallelizationFactor: 11",
+		"retries below none":    "StartingPosition: TRIM_HORIZON, MaximumRetryAttempts: -2",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := mutant(t, starter, "StartingPosition: TRIM_HORIZON", to)
+			if out, err := tool(t, "cfn-lint", expanded(t, file)); err == nil {
+				t.Errorf("cfn-lint passes it\n%s", out)
+			}
+		})
+	}
+}
+
+func TestWrongTemplatesAreFound(t *testing.T) {
+	t.Parallel()
+	out, err := tool(t, "sam", "validate", "--lint", "-t", mutant(t, starter, "CodeUri: .", "CodeUrl: ."), "--region", server.Region)
+	if err == nil {
+		t.Errorf("sam validate --lint passes a property that is none\n%s", out)
+	}
+	for name, change := range map[string][2]string{
+		"an attribute that is none": {"!GetAtt Leases.Arn", "!GetAtt Leases.Name"},
+		"an action that is none":    {"dynamodb:BatchGetItem", "dynamodb:GetItems"},
+		"a size that is none":       {"RequiresCompatibilities: [FARGATE]", "RequiresCompatibilities: [FARGAT]"},
+	} {
+		if out, err := tool(t, "cfn-lint", mutant(t, "deploy/ecs.yaml", change[0], change[1])); err == nil {
+			t.Errorf("cfn-lint passes %s\n%s", name, out)
+		}
+	}
+	for id, change := range map[string][2]string{
+		"CKV_AWS_7":   {"EnableKeyRotation: true", "EnableKeyRotation: false"},
+		"CKV_AWS_119": {"SSESpecification: {SSEEnabled: true, SSEType: KMS, KMSMasterKeyId: !GetAtt Key.Arn}", "Tags: []"},
+	} {
+		failed, _, _ := findings(t, mutant(t, "deploy/ecs.yaml", change[0], change[1]))
+		if len(failed) != 1 || failed[0].ID != id {
+			t.Errorf("checkov finds %v, want %s", failed, id)
+		}
+	}
+}
