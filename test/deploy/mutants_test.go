@@ -29,7 +29,7 @@ func TestWrongEventsAreFound(t *testing.T) {
 		"a position that is none":   "StartingPosition: OLDEST",
 		"a batch that is too large": "StartingPosition: TRIM_HORIZON, BatchSize: 20000",
 		"too many lanes":            "StartingPosition: TRIM_HORIZON, ParallelizationFactor: 11",
-		"retries below none":    "StartingPosition: TRIM_HORIZON, MaximumRetryAttempts: -2",
+		"retries below none":        "StartingPosition: TRIM_HORIZON, MaximumRetryAttempts: -2",
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := mutant(t, starter, "StartingPosition: TRIM_HORIZON", to)

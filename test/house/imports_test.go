@@ -92,6 +92,8 @@ var allowed = map[string][]string{
 	"sinks/archive/internal/columnar": {"github.com/parquet-go/parquet-go"},
 	"sinks/archive/athena":            {"pipeline", "pipeline/template", "sinks/archive", "sinks/archive/internal/columnar"},
 
+	"deploy/release": {"github.com/CycloneDX/cyclonedx-go", "github.com/google/licensecheck"},
+
 	"test/model": {"sinks/sinktest", "pgregory.net/rapid"}, // it must not be wrong as the product may be
 }
 

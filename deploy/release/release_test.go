@@ -1,0 +1,265 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+)
+
+// made is a release for Linux, made once: other systems' programs are made by the same
+// code, and compiling for them would take minutes.
+var made = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "tablewake-release-test-")
+	if err != nil {
+		return "", err
+	}
+	var said bytes.Buffer
+	if code := run(context.Background(), []string{"-version", "v0.0.1-test", "-only", "linux", "-out", dir}, io.Discard, &said); code != 0 {
+		err = fmt.Errorf("exit code %d\n%s", code, said.String())
+	}
+	return dir, err
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, _ := made(); dir != "" {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+func released(t *testing.T) string {
+	t.Helper()
+	dir, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestARelease(t *testing.T) {
+	dir := released(t)
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	want := []string{"checksums.txt"}
+	for _, name := range []string{"tablewake-lambda_v0.0.1-test_linux_amd64", "tablewake-lambda_v0.0.1-test_linux_arm64", "tablewake_v0.0.1-test_linux_amd64", "tablewake_v0.0.1-test_linux_arm64"} {
+		archive := ".tar.gz"
+		if strings.Contains(name, "lambda") {
+			archive = ".zip"
+		}
+		want = append(want, name+".cdx.json", name+archive)
+	}
+	if slices.Sort(want); !slices.Equal(names, want) {
+		t.Errorf("made\n%s, want\n%s", strings.Join(names, "\n"), strings.Join(want, "\n"))
+	}
+	check := exec.CommandContext(t.Context(), "sha256sum", "-c", "--strict", "checksums.txt")
+	check.Dir = dir
+	if out, err := check.CombinedOutput(); err != nil || strings.Count(string(out), ": OK") != len(want)-1 {
+		t.Errorf("sha256sum: %v\n%s", err, out)
+	}
+}
+
+// What Lambda is given: a program that may be executed, at the top, beside its configuration.
+func TestTheBootstrapsArchive(t *testing.T) {
+	for arch, name := range map[string]string{"arm64": "[arm64]", "amd64": "[x86_64]"} {
+		z, err := zip.OpenReader(filepath.Join(released(t), "tablewake-lambda_v0.0.1-test_linux_"+arch+".zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		modes := map[string]fs.FileMode{}
+		for _, f := range z.File {
+			modes[f.Name] = f.Mode()
+		}
+		want := map[string]fs.FileMode{"bootstrap": 0o755, "tablewake.yaml": 0o644, "template.yaml": 0o644, "LICENSE": 0o644, "LICENSES-OF-DEPENDENCIES": 0o644}
+		if fmt.Sprint(modes) != fmt.Sprint(want) {
+			t.Errorf("%s: the archive holds %v, want %v", arch, modes, want)
+		}
+		template, err := fs.ReadFile(z, "template.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := bytes.Count(template, []byte("\n")); lines > 15 || !bytes.Contains(template, []byte("Architectures: "+name)) {
+			t.Errorf("%s: the template has %d lines, and is not for %s\n%s", arch, lines, name, template)
+		}
+		info := infoOf(t, z, "bootstrap")
+		settings := map[string]string{}
+		for _, s := range info.Settings {
+			settings[s.Key] = s.Value
+		}
+		if settings["GOARCH"] != arch || settings["GOOS"] != "linux" || settings["CGO_ENABLED"] != "0" || settings["-tags"] != "lambda.norpc" || settings["-trimpath"] != "true" {
+			t.Errorf("%s: built with %v", arch, settings)
+		}
+	}
+}
+
+// infoOf is what a program in an archive says of itself.
+func infoOf(t *testing.T, z fs.FS, name string) *buildinfo.BuildInfo {
+	t.Helper()
+	b, err := fs.ReadFile(z, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.Read(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+// The bill names what is in the program, each with a licence, and the program itself.
+func TestABillOfMaterials(t *testing.T) {
+	stem := filepath.Join(released(t), "tablewake-lambda_v0.0.1-test_linux_arm64")
+	f, err := os.Open(stem + ".cdx.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var bom cdx.BOM
+	if err := cdx.NewBOMDecoder(f, cdx.BOMFileFormatJSON).Decode(&bom); err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.OpenReader(stem + ".zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	info := infoOf(t, z, "bootstrap")
+	want := []string{"std@" + strings.TrimPrefix(info.GoVersion, "go")}
+	for _, dep := range info.Deps {
+		want = append(want, dep.Path+"@"+dep.Version)
+	}
+	texts, err := fs.ReadFile(z, "LICENSES-OF-DEPENDENCIES")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range *bom.Components {
+		got = append(got, c.Name+"@"+c.Version)
+		if c.Licenses == nil || len(*c.Licenses) == 0 || (*c.Licenses)[0].License.ID == "" {
+			t.Errorf("%s has no licence", c.Name)
+		}
+		if !bytes.Contains(texts, []byte("\n"+c.Name+" "+c.Version+": ")) {
+			t.Errorf("the text of the licence of %s is not passed on", c.Name)
+		}
+		for _, other := range []string{"modernc.org/sqlite", "blevesearch"} {
+			if strings.Contains(c.Name, other) {
+				t.Errorf("the bootstrap holds %s", c.Name)
+			}
+		}
+	}
+	slices.Sort(want)
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("the bill names\n%s, and the program holds\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	program, err := fs.ReadFile(z, "bootstrap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, sum := (*bom.Metadata.Component.Hashes)[0].Value, fmt.Sprintf("%x", sha256.Sum256(program)); is != sum {
+		t.Errorf("the bill is of the program %s, and the archive holds %s", is, sum)
+	}
+	if bom.Metadata.Component.Version != "v0.0.1-test" || bom.SpecVersion != cdx.SpecVersion1_6 {
+		t.Errorf("version %s in CycloneDX %v", bom.Metadata.Component.Version, bom.SpecVersion)
+	}
+}
+
+// Another clone, in another folder, under another environment, makes the same bytes.
+func TestTheSameTreeMakesTheSameBytes(t *testing.T) {
+	clone := filepath.Join(t.TempDir(), "elsewhere")
+	copyTree(t, clone)
+	again := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./deploy/release", "-version", "v0.0.1-test", "-only", "tablewake-lambda", "-out", again)
+	cmd.Dir = clone
+	cmd.Env = append(os.Environ(), "GOFLAGS=-tags=another", "GOAMD64=v2", "TZ=Asia/Tokyo", "LC_ALL=C")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	compared := 0
+	files, err := os.ReadDir(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.Name() == "checksums.txt" {
+			continue // of fewer files
+		}
+		a, errA := os.ReadFile(filepath.Join(released(t), f.Name()))
+		b, errB := os.ReadFile(filepath.Join(again, f.Name()))
+		if errA != nil || errB != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s differs (%v, %v)", f.Name(), errA, errB)
+		}
+		compared++
+	}
+	if compared != 4 {
+		t.Errorf("%d files compared, want 4", compared)
+	}
+}
+
+// copyTree copies what git knows or would add, as it stands, without git's own folder.
+func copyTree(t *testing.T, to string) {
+	t.Helper()
+	root, err := moduleRoot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields(string(out)) {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if os.IsNotExist(err) {
+			continue // deleted, and not yet committed
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(to, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(to, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	for args, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"-h":                  {0, "go run ./deploy/release -version v1.2.3"},
+		"-such":               {2, "flag provided but not defined: -such"},
+		"dist":                {2, `unexpected argument "dist"`},
+		"-version a;b":        {2, "letters, digits"},
+		"-only windows_arm64": {1, `no archive's name contains "windows_arm64"`},
+	} {
+		var out bytes.Buffer
+		if code := run(t.Context(), strings.Fields(args), &out, &out); code != want.code || !strings.Contains(out.String(), want.says) {
+			t.Errorf("%s: exit code %d, want %d\n%s", args, code, want.code, out.String())
+		}
+	}
+}
