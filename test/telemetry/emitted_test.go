@@ -1,0 +1,200 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go/middleware"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/tablewake/tablewake/handlers"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
+	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// world is where everything emits.
+type world struct {
+	t      *testing.T
+	reader *sdkmetric.ManualReader
+	meter  *sdkmetric.MeterProvider
+	spans  *tracetest.InMemoryExporter
+	tracer *trace.TracerProvider
+	server *streamtest.Server
+	stream *streamtest.Stream
+	shard  string
+	seqs   []string
+	tried  map[string]bool
+	seen   []metricdata.ResourceMetrics
+}
+
+// emitted is what a day of a pipeline leaves: by a consumer that lost records, by a function
+// with events of all kinds, with sinks that fail in all ways. It is collected several times:
+// gauges are there while what they measure is.
+func emitted(t *testing.T) (metrics []metricdata.ResourceMetrics, spans tracetest.SpanStubs) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, tried: map[string]bool{}, reader: sdkmetric.NewManualReader(), spans: tracetest.NewInMemoryExporter()}
+		w.meter = sdkmetric.NewMeterProvider(sdkmetric.WithReader(w.reader))
+		w.tracer = trace.NewTracerProvider(trace.WithSyncer(w.spans))
+		w.server = streamtest.New(streamtest.Options{})
+		w.stream = w.server.AddStream("shop")
+		w.shard = w.stream.Shards()[0]
+		w.consume()
+		w.handle()
+		w.callAWS()
+		w.collect()
+		metrics, spans = w.seen, w.spans.GetSpans()
+	})
+	return metrics, spans
+}
+
+func (w *world) collect() {
+	w.t.Helper()
+	var rm metricdata.ResourceMetrics
+	if err := w.reader.Collect(context.Background(), &rm); err != nil {
+		w.t.Fatal(err)
+	}
+	w.seen = append(w.seen, rm)
+}
+
+// write does with a change what the name of its item says.
+func (w *world) write(ctx context.Context, ds []pipeline.Delivery) error {
+	var failed pipeline.BatchError
+	for i := range ds {
+		v, _ := ds[i].Change.Keys.Get("PK")
+		name, _ := v.Text()
+		switch {
+		case strings.HasPrefix(name, "again") && !w.tried[name]:
+			w.tried[name] = true
+			failed.Add(i, pipeline.Transient(errors.New("not now")))
+		case strings.HasPrefix(name, "never"):
+			failed.Add(i, errors.New("never"))
+		case strings.HasPrefix(name, "nothing"):
+			ds[i].Outcome, ds[i].Reason = pipeline.NoEffect, "sparse"
+		case strings.HasPrefix(name, "hang"):
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+	return failed.OrNil()
+}
+
+type nowhere struct{}
+
+func (nowhere) Put(context.Context, []pipeline.DeadLetter) error { return nil }
+
+// pipeline is one with every kind of stage. Each process has its own.
+func (w *world) pipeline() *pipeline.Pipeline {
+	w.t.Helper()
+	p, err := pipeline.New(pipeline.Options{
+		Name: "shop", DeadLetters: nowhere{}, Tracer: w.tracer, Meter: w.meter,
+		Filters: []pipeline.Filter{pipeline.FilterFunc(func(c *pipeline.Change) (pipeline.Verdict, error) {
+			return pipeline.Verdict{Drop: strings.Contains(string(c.Key), "drop"), Reason: "dropped_by_name"}, nil
+		})},
+		Detectors: []pipeline.NamedDetector{{Name: "all", Detector: pipeline.DetectorFunc(func(dst []pipeline.Event, c *pipeline.Change) ([]pipeline.Event, error) {
+			return append(dst, pipeline.Event{}), nil
+		})}},
+		Routes: []pipeline.Route{{Name: "rows", Sink: pipeline.SinkFunc(w.write), Concurrency: 1}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// put writes items with these names.
+func (w *world) put(names ...string) {
+	for _, name := range names {
+		item := fmt.Sprintf(`{"PK":{"S":%q}}`, name)
+		w.seqs = append(w.seqs, w.stream.Put(w.shard, streamtest.Record{Keys: item, New: item})...)
+	}
+}
+
+// consume reads the stream, stops, and comes back when records are gone.
+func (w *world) consume() {
+	table := leases.NewMemory(leases.Snapshot{})
+	left := 0 // records that the shard has
+	for range 2 {
+		p := w.pipeline()
+		c, err := consumer.New(consumer.Options{
+			API: w.server, Table: table, Meter: w.meter, Pipeline: "shop",
+			Gaps:   consumer.GapFunc(func(context.Context, worker.Gap) error { return nil }),
+			Worker: worker.Options{Name: "a", Sources: []worker.Source{{Table: "shop"}}, OnGap: worker.Continue},
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(w.t.Context())
+		done := make(chan error, 1)
+		go func() { done <- p.Run(ctx, c, c) }()
+		w.put("again1", "never1", "nothing1", "drop1", "plain1")
+		time.Sleep(10 * time.Minute)
+		w.collect()
+		stop()
+		if err := errors.Join(<-done, c.Close(context.Background())); err != nil {
+			w.t.Fatal(err)
+		}
+		w.put("lost1", "lost2")
+		w.stream.Trim(w.shard, left+6)
+		left = 1
+	}
+}
+
+// handle runs a function on events of streams and of messages.
+func (w *world) handle() {
+	h := handlers.All(w.pipeline(), handlers.WithMeter(w.meter), handlers.WithStreams(w.server),
+		handlers.WithGaps(handlers.GapsFunc(func(context.Context, handlers.Gap) error { return nil })))
+	record := func(name string, sequence int) string {
+		return fmt.Sprintf(`{"eventID":"%d","eventName":"INSERT","eventSource":"aws:dynamodb","eventSourceARN":%q,"awsRegion":"us-east-1","dynamodb":{"ApproximateCreationDateTime":946684800,`+
+			`"Keys":{"PK":{"S":%q}},"NewImage":{"PK":{"S":%q}},"SequenceNumber":"%d","StreamViewType":"NEW_AND_OLD_IMAGES"}}`, sequence, w.stream.ARN(), name, name, sequence)
+	}
+	gaveUp := fmt.Sprintf(`{"requestContext":{"condition":"RetryAttemptsExhausted"},"DDBStreamBatchInfo":{"shardId":%q,"startSequenceNumber":%q,"endSequenceNumber":%q,"batchSize":2,"streamArn":%q}}`,
+		w.shard, w.seqs[len(w.seqs)-2], w.seqs[len(w.seqs)-1], w.stream.ARN())
+	for _, event := range []string{
+		`{"Records":[` + record("plain", 101) + `,` + record("hang", 102) + `]}`,
+		fmt.Sprintf(`{"Records":[{"messageId":"m1","body":%q,"eventSource":"aws:sqs"}]}`, gaveUp),
+	} {
+		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+		_, _ = h.Invoke(ctx, []byte(event)) // what it answers is tested elsewhere
+		cancel()
+	}
+}
+
+// callAWS makes a call of a service.
+func (w *world) callAWS() {
+	count, err := cost.Middleware("shop", w.meter)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, err = sqs.NewFromConfig(aws.Config{
+		Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), HTTPClient: answering{},
+		APIOptions: []func(*middleware.Stack) error{count},
+	}).DeleteMessage(w.t.Context(), &sqs.DeleteMessageInput{QueueUrl: aws.String("q"), ReceiptHandle: aws.String("r")})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// answering is a service that agrees to everything.
+type answering struct{}
+
+func (answering) Do(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{}`))}, nil
+}
