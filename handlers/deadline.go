@@ -21,7 +21,8 @@ var errDeadline = errors.New("the function's time is nearly over")
 type cuts struct {
 	recall time.Time // nothing starts any more
 	revoke time.Time // what is under way is cancelled
-	stop   time.Time // what goes on nevertheless is left alone
+	stop   time.Time // what goes on nevertheless, a flush say, is cancelled too
+	leave  time.Time // what does not listen is left alone, and ends behind the answer
 }
 
 // cutsOf are the cuts of an invocation that begins now.
@@ -32,7 +33,7 @@ func (o *options) cutsOf(ctx context.Context, now time.Time) cuts {
 	}
 	reserve := cmp.Or(max(0, o.reserve), min(max(deadline.Sub(now)/reservePart, leastReserve), mostReserve))
 	margin := min(cmp.Or(max(0, o.margin), reserve/2), reserve)
-	return cuts{recall: deadline.Add(-reserve), revoke: deadline.Add(-margin), stop: deadline.Add(-margin / 2)}
+	return cuts{recall: deadline.Add(-reserve), revoke: deadline.Add(-margin), stop: deadline.Add(-margin / 2), leave: deadline.Add(-margin / 4)}
 }
 
 // context ends when nothing may start any more.
@@ -45,3 +46,12 @@ func (c cuts) context(ctx context.Context) (context.Context, context.CancelFunc)
 
 // over tells whether nothing may start any more.
 func (c cuts) over(now time.Time) bool { return !c.recall.IsZero() && !now.Before(c.recall) }
+
+// at is told when one of the times has come: never, where there is none.
+func (c cuts) at(when time.Time) (come <-chan time.Time, cancel func()) {
+	if when.IsZero() {
+		return nil, func() {}
+	}
+	t := time.NewTimer(time.Until(when))
+	return t.C, func() { t.Stop() }
+}

@@ -194,3 +194,36 @@ func TestDeadline_DeadLettersDown(t *testing.T) {
 		}
 	})
 }
+
+// A sink that does not listen to its context costs its own records, and not what others have
+// finished; the next invocation waits for it.
+func TestDeadline_DeafSink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := 2 * time.Minute
+		s := &store{fail: func(_ context.Context, key string) error {
+			if key == "c" {
+				time.Sleep(hang)
+				hang = 0
+			}
+			return nil
+		}}
+		log := &said{}
+		h := DynamoDB(assemble(t, s, nil), log.option())
+		begin := time.Now()
+		answer, err := h.Invoke(within(t, time.Minute), []byte(records("a", "b", "c", "d")))
+		if err != nil || failures(t, answer) != "103" || s.keys() != "a b" || !strings.Contains(log.String(), "a sink did not end") {
+			t.Errorf("%s, %v, written %q, logged: %s", answer, err, s.keys(), log)
+		}
+		if took := time.Since(begin); took != time.Minute-750*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		answer, err = h.Invoke(within(t, 30*time.Second), []byte(records("c", "d")))
+		if err != nil || failures(t, answer) != "101" || time.Since(begin) >= 2*time.Minute {
+			t.Errorf("while it goes on: %s, %v", answer, err)
+		}
+		answer, err = h.Invoke(within(t, time.Minute), []byte(records("c", "d")))
+		if err != nil || failures(t, answer) != "" || s.keys() != "a b c c d" {
+			t.Errorf("%s, %v, written %q", answer, err, s.keys())
+		}
+	})
+}

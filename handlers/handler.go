@@ -3,7 +3,6 @@ package handlers
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -44,7 +43,7 @@ type handler struct {
 	o       options
 	tel     *telemetry
 	origins []origin      // that it takes
-	turn    chan struct{} // taken by the invocation under way: a pipeline has one run at a time
+	turn    chan struct{} // taken by the run under way
 }
 
 var _ lambda.Handler = (*handler)(nil)
@@ -80,10 +79,6 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 }
 
 func (h *handler) answer(ctx context.Context, cuts cuts, now time.Time, s sighting, payload []byte) (answer, error) {
-	if !h.takeTurn(ctx, cuts) {
-		return answer{}, errors.New("the invocation before this one on the same pipeline has not ended")
-	}
-	defer func() { <-h.turn }()
 	if err := h.takes(s); err != nil {
 		// Whether it is JSON at all is more to the point.
 		if _, broken := h.decoder.Decode(bytes.Clone(payload)); s.origin == "" && broken != nil {
@@ -99,23 +94,6 @@ func (h *handler) answer(ctx context.Context, cuts cuts, now time.Time, s sighti
 	}
 	// aws-lambda-go takes its buffer back behind the answer; what a sink keeps lives on.
 	return h.records(ctx, cuts, now, s.origin, bytes.Clone(payload))
-}
-
-// takeTurn waits until no other invocation is under way; false where there is no time.
-func (h *handler) takeTurn(ctx context.Context, cuts cuts) bool {
-	select {
-	case h.turn <- struct{}{}:
-		return true
-	default:
-	}
-	ctx, cancel := cuts.context(ctx)
-	defer cancel()
-	select {
-	case h.turn <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // records delivers the records of a stream.

@@ -23,7 +23,7 @@ type shift struct {
 	batch   int
 	timeout time.Duration
 	trouble time.Duration // things go wrong until then
-	rate    int           // of ten Writes so many fail, hang or are refused, and of ten Puts
+	rate    int           // of ten Writes so many fail, hang, are refused or go on for too long, and of ten Puts
 	lanes   int           // Writes at once
 }
 
@@ -98,7 +98,7 @@ func (s shift) work(t *testing.T) (wrong string) {
 			at = n - 101
 		}
 		for i := range at {
-			if sequence := strconv.Itoa(101 + i); !w.done[sequence] {
+			if sequence := strconv.Itoa(101 + i); !w.has(sequence) {
 				return fmt.Sprintf("record %s counts as finished, and is nowhere", sequence)
 			}
 		}
@@ -124,11 +124,11 @@ type witness struct {
 	first map[string][]string // sequence numbers of first tries that were not for nothing, by key
 }
 
-// bad tells whether something goes wrong now, and what: 0 to 2.
+// bad tells whether something goes wrong now, and what: 0 to 3.
 func (w *witness) bad() (what int, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.rand.IntN(3), time.Now().Before(w.until) && w.rand.IntN(10) < w.rate
+	return w.rand.IntN(4), time.Now().Before(w.until) && w.rand.IntN(10) < w.rate
 }
 
 // Write takes a while, or hangs, or fails, or refuses some.
@@ -143,6 +143,9 @@ func (w *witness) Write(ctx context.Context, ds []pipeline.Delivery) error {
 			failed.Add(i, pipeline.Transient(errDown))
 		case what == 1:
 			failed.Add(i, errors.New("refused"))
+		case what == 2:
+			time.Sleep(15 * time.Second)
+			w.note(ds[i].Change)
 		default:
 			<-ctx.Done()
 			for ; i < len(ds); i++ {
@@ -152,6 +155,13 @@ func (w *witness) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		}
 	}
 	return failed.OrNil()
+}
+
+// has tells whether a record is written, or in dead letters.
+func (w *witness) has(sequence string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.done[sequence]
 }
 
 func (w *witness) note(c *pipeline.Change) {

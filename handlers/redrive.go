@@ -124,7 +124,7 @@ func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost i
 		h.logGap(ctx, gap, "records are lost, and there is nowhere to note that: the message stays")
 		return 0, errors.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
 	}
-	if err := h.deliver(ctx, cuts, b); err != nil || gap == nil {
+	if err := h.redeliver(ctx, cuts, b); err != nil || gap == nil {
 		return 0, err
 	}
 	if err := h.o.gaps.AddGap(ctx, *gap); err != nil {
@@ -134,8 +134,8 @@ func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost i
 	return gap.Records, nil
 }
 
-// deliver runs a batch through the pipeline; its error says what is not finished.
-func (h *handler) deliver(ctx context.Context, cuts cuts, b *batch) error {
+// redeliver runs a batch through the pipeline; its error says what is not finished.
+func (h *handler) redeliver(ctx context.Context, cuts cuts, b *batch) error {
 	if len(b.pages) == 0 {
 		return nil
 	}

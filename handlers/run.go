@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -31,22 +32,64 @@ var (
 	_ pipeline.Controlled = (*feed)(nil)
 )
 
+// ended is how a run ended.
+type ended struct {
+	cut bool
+	err error
+}
+
 // run delivers pages, which have trackers: those tell what of them is finished when it
 // returns. cut tells that the time was over before all was finished.
+//
+// A pipeline has one run at a time. One that does not end in time, because a sink does not
+// listen to its context, is left alone: it ends behind the answer, and the next one waits for it.
 func (h *handler) run(ctx context.Context, cuts cuts, pages ...*pipeline.Page) (cut bool, err error) {
-	if cuts.over(time.Now()) {
+	if !h.takeTurn(ctx, cuts) {
 		return true, nil
 	}
+	end := make(chan ended, 1)
+	go func() {
+		defer func() { <-h.turn }()
+		end <- h.deliver(ctx, cuts, pages)
+	}()
+	late, cancel := cuts.at(cuts.leave)
+	defer cancel()
+	select {
+	case e := <-end:
+		return e.cut, e.err
+	case <-late:
+		h.o.log.LogAttrs(ctx, slog.LevelError, "a sink did not end though its context did: the answer does not wait for it, and the next invocation does")
+		return true, nil
+	}
+}
+
+// takeTurn waits until no run is under way; false where there is no time left for one.
+func (h *handler) takeTurn(ctx context.Context, cuts cuts) bool {
+	over, cancel := cuts.at(cuts.recall)
+	defer cancel()
+	if cuts.over(time.Now()) {
+		return false
+	}
+	select {
+	case h.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+	case <-over:
+	}
+	return false
+}
+
+func (h *handler) deliver(ctx context.Context, cuts cuts, pages []*pipeline.Page) ended {
 	f := &feed{p: h.p, pages: pages, cuts: cuts}
 	for _, p := range pages {
 		f.parts = append(f.parts, p.Partition)
 	}
-	err = h.p.Run(ctx, f, nil)
+	err := h.p.Run(ctx, f, nil)
 	f.cutting.Wait()
 	if (f.abandoned || stoppedBy(ctx, err)) && !pipeline.IsFatal(err) {
 		err = nil // the trackers tell what is left
 	}
-	return f.cut, err
+	return ended{f.cut, err}
 }
 
 // stoppedBy tells whether a run ended hard because ctx was done.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,9 +57,9 @@ func TestWindows(t *testing.T) {
 					return nil
 				}}
 				g := &graveyard{}
-				shards := map[string]bool{}
+				seen := &seeing{shards: map[string]bool{}}
 				p := assemble(t, s, g, func(o *pipeline.Options) {
-					o.Filters = []pipeline.Filter{seeing(shards)}
+					o.Filters = []pipeline.Filter{seen}
 				})
 				for _, h := range []func() ([]byte, error){
 					func() ([]byte, error) { return DynamoDB(p).Invoke(within(t, time.Minute), []byte(tt.event)) },
@@ -69,7 +70,7 @@ func TestWindows(t *testing.T) {
 						t.Errorf("the answer is %s, %v; want %s", answer, err, tt.answer)
 					}
 				}
-				for shard := range shards {
+				for shard := range seen.shards {
 					if want := tt.partition; shard != want && (want != "lambda" || shard != "") {
 						t.Errorf("a change is of the shard %q; want %q", shard, want)
 					}
@@ -85,10 +86,15 @@ func TestWindows(t *testing.T) {
 }
 
 // seeing notes the shards of changes.
-type seeing map[string]bool
+type seeing struct {
+	mu     sync.Mutex
+	shards map[string]bool
+}
 
 // Check drops nothing.
-func (s seeing) Check(c *pipeline.Change) (pipeline.Verdict, error) {
-	s[c.Shard] = true
+func (s *seeing) Check(c *pipeline.Change) (pipeline.Verdict, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shards[c.Shard] = true
 	return pipeline.Verdict{}, nil
 }
