@@ -42,7 +42,7 @@ func TestWrongEventsAreFound(t *testing.T) {
 
 func TestWrongTemplatesAreFound(t *testing.T) {
 	t.Parallel()
-	out, err := tool(t, "sam", "validate", "--lint", "-t", mutant(t, starter, "CodeUri: .", "CodeUrl: ."), "--region", server.Region)
+	out, err := tool(t, "sam", "validate", "--lint", "-t", mutant(t, starter, "MemorySize: 512", "MemorySice: 512"), "--region", server.Region)
 	if err == nil {
 		t.Errorf("sam validate --lint passes a property that is none\n%s", out)
 	}

@@ -1,0 +1,112 @@
+package deploy
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const service = "deploy/ecs.yaml"
+
+// A stop is over before ECS ends the process: the soft one, a third of a lease for the hard one,
+// and a second.
+func TestTheTaskStopsInTime(t *testing.T) {
+	s := readStack(t, service)
+	command := texts(s.find(t, "Task.ContainerDefinitions.0.Command"))
+	i := slices.Index(command, "--stop-timeout")
+	if i < 0 {
+		t.Fatalf("the command %v has no --stop-timeout", command)
+	}
+	soft, err := time.ParseDuration(command[i+1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease := 6 * time.Second // the default
+	if l := configuration(t, "deploy/example").Leases.Duration; l > 0 {
+		lease = l
+	}
+	kill := time.Duration(s.find(t, "Task.ContainerDefinitions.0.StopTimeout").(int)) * time.Second
+	if need := soft + lease/3 + time.Second; kill <= need || kill > 2*time.Minute {
+		t.Errorf("ECS ends the process after %v, and a stop takes up to %v; Fargate waits two minutes at most", kill, need)
+	}
+}
+
+// The task runs the image as the image is meant to be run.
+func TestTheTaskRunsTheImage(t *testing.T) {
+	s := readStack(t, service)
+	_, stage := dockerfile(t)
+	command, cmd := texts(s.find(t, "Task.ContainerDefinitions.0.Command")), list(t, the(t, stage, "CMD"))
+	if len(command) < len(cmd) || !slices.Equal(command[:len(cmd)], cmd) {
+		t.Errorf("the task runs %v, the image %v", command, cmd)
+	}
+	check := texts(s.find(t, "Task.ContainerDefinitions.0.HealthCheck.Command"))
+	if want := append([]string{"CMD"}, list(t, the(t, stage, "HEALTHCHECK"))...); !slices.Equal(check, want) {
+		t.Errorf("ECS checks by %v, the image by %v", check, want)
+	}
+	if user := s.find(t, "Task.ContainerDefinitions.0.User"); user != the(t, stage, "USER") {
+		t.Errorf("the task is %v, the image %v", user, the(t, stage, "USER"))
+	}
+	for i := range 2 {
+		container := s.find(t, "Task.ContainerDefinitions").([]any)[i].(map[string]any)
+		if container["ReadonlyRootFilesystem"] != true {
+			t.Errorf("the root of %v may be written", container["Name"])
+		}
+	}
+	if path := s.find(t, "Task.ContainerDefinitions.0.MountPoints.0.ContainerPath"); path != the(t, stage, "VOLUME") {
+		t.Errorf("%v may be written, and the image's volume is %v", path, the(t, stage, "VOLUME"))
+	}
+}
+
+// The template gives all that the configuration takes from the environment, and nothing more.
+func TestTheTaskSetsWhatTheConfigurationReads(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "deploy", "example", "tablewake.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\$\{(\w+)`).FindAllStringSubmatch(string(b), -1) {
+		reads[m[1]] = true
+	}
+	sets := map[string]bool{}
+	for _, e := range readStack(t, service).find(t, "Task.ContainerDefinitions.0.Environment").([]any) {
+		if name := e.(map[string]any)["Name"].(string); !strings.HasPrefix(name, "OTEL_") {
+			sets[name] = true
+		}
+	}
+	if !maps.Equal(reads, sets) {
+		t.Errorf("the configuration reads %v, the task sets %v", slices.Sorted(maps.Keys(reads)), slices.Sorted(maps.Keys(sets)))
+	}
+}
+
+// Nobody has to read the template to know what a parameter is.
+func TestParametersAreDescribed(t *testing.T) {
+	parameters := readStack(t, service).Parameters
+	if len(parameters) < 20 {
+		t.Errorf("%d parameters", len(parameters))
+	}
+	for name, p := range parameters {
+		if len(strings.Fields(p.Description)) < 3 || !strings.HasSuffix(p.Description, ".") {
+			t.Errorf("%s: %q describes it", name, p.Description)
+		}
+	}
+}
+
+// The lease table and the state table are made as `consume --create` makes them.
+func TestTablesOfTheStack(t *testing.T) {
+	s := readStack(t, service)
+	for path, want := range map[string]string{
+		"Leases.KeySchema.0.AttributeName":            "leaseKey",
+		"State.KeySchema.0.AttributeName":             "pk",
+		"State.KeySchema.1.AttributeName":             "sk",
+		"State.TimeToLiveSpecification.AttributeName": "expires",
+	} {
+		if got := s.find(t, path); got != want {
+			t.Errorf("%s is %v, want %s", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package deploy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/policy"
+)
+
+// configuration is the tablewake.yaml of a folder, with its defaults.
+func configuration(t *testing.T, folder string) *config.Config {
+	t.Helper()
+	path := filepath.Join(root, folder, "tablewake.yaml")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse(path, b, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// right is an action on a resource.
+type right struct{ action, resource string }
+
+// called are the rights that a configuration needs, its tables and its bucket as they are called
+// in a template, but for what of the policy's statements is left out.
+func called(t *testing.T, folder string, r policy.Runner, names map[string]string, but func(policy.Statement) bool) map[right]bool {
+	t.Helper()
+	rights := map[right]bool{}
+	cfg := configuration(t, folder)
+	o := policy.Options{Runner: r, Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Names: names}
+	for _, s := range policy.Of(cfg, o) {
+		if but != nil && but(s) {
+			continue
+		}
+		for _, action := range s.Actions {
+			for _, resource := range s.Resources {
+				rights[right{action, resource}] = true
+			}
+		}
+	}
+	return rights
+}
+
+// allowed are the rights that statements of a template give, those over keys apart: which keys there
+// are is the deployment's matter, and not the configuration's.
+func allowed(statements any, arns *strings.Replacer) map[right]bool {
+	rights := map[right]bool{}
+	for _, s := range statements.([]any) {
+		s := s.(map[string]any)
+		for _, action := range texts(s["Action"]) {
+			for _, resource := range texts(s["Resource"]) {
+				if !strings.HasPrefix(action, "kms:") {
+					rights[right{action, arns.Replace(resource)}] = true
+				}
+			}
+		}
+	}
+	return rights
+}
+
+// same compares what is called with what is allowed.
+func same(t *testing.T, called, allowed map[right]bool) {
+	t.Helper()
+	for r := range called {
+		if !allowed[r] {
+			t.Errorf("%s on %s is called, and not allowed", r.action, r.resource)
+		}
+	}
+	for r := range allowed {
+		if !called[r] {
+			t.Errorf("%s on %s is allowed, and not called", r.action, r.resource)
+		}
+	}
+	if len(called) == 0 {
+		t.Error("nothing is called")
+	}
+}
+
+func TestTheTasksRoleIsThePolicyOfTheConfiguration(t *testing.T) {
+	table := "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/"
+	same(t, called(t, "deploy/example", policy.Consumer, map[string]string{
+		"shop": "${SourceTable}", "shop-leases": "${Leases}", "tablewake-state": "${State}", "shop-views": "${ViewsTable}", "shop-archive": "${Bucket}",
+	}, nil), allowed(readStack(t, service).find(t, "TaskRole.Policies.0.PolicyDocument.Statement"), strings.NewReplacer(
+		"${Leases.Arn}", table+"${Leases}", "${State.Arn}", table+"${State}", "/dead/${Pipeline}/", "/dead/shop/")))
+}
+
+// SAM itself lets a function read the stream that is its event.
+func TestTheStartersRoleIsThePolicyOfTheConfiguration(t *testing.T) {
+	var statements []any
+	for _, p := range readStack(t, starter).find(t, "Tablewake.Policies").([]any) {
+		statements = append(statements, p.(map[string]any)["Statement"].([]any)...)
+	}
+	same(t, called(t, "deploy/minimal", policy.Function, map[string]string{"shop-views": "${Views}", "shop-archive": "${Bucket}"}, func(s policy.Statement) bool {
+		return strings.HasPrefix(s.Sid, "SourceStream")
+	}), allowed(statements, strings.NewReplacer()))
+}
