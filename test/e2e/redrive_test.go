@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/handlers"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/sdk"
+)
+
+// A batch that Lambda gave up is fetched from a real stream by its place: its records, and no
+// others. Of a shard that is not there, they are lost.
+func TestRedriveFetchesFromTheStream(t *testing.T) {
+	w := newWorld(t)
+	w.createTable(t, "shop")
+	for i := range 6 {
+		if _, err := w.tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("shop"), Item: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "a"}, "SK": &types.AttributeValueMemberS{Value: "b"},
+			"n": &types.AttributeValueMemberN{Value: strconv.Itoa(i)},
+		}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	api := sdk.New(w.streams, pipeline.DecoderOptions{DynamoDBLocal: true})
+	stream, shard, sequences := sequencesOf(t, api, "shop", 6)
+
+	var delivered []string
+	p, err := pipeline.New(pipeline.Options{Name: "shop", Routes: []pipeline.Route{{Name: "sink", Sink: pipeline.SinkFunc(func(_ context.Context, ds []pipeline.Delivery) error {
+		for _, d := range ds {
+			delivered = append(delivered, d.Change.Sequence)
+		}
+		return nil
+	})}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gaps []handlers.Gap
+	h := handlers.Redrive(p, handlers.WithStreams(api), handlers.WithGaps(handlers.GapsFunc(func(_ context.Context, g handlers.Gap) error {
+		gaps = append(gaps, g)
+		return nil
+	})))
+	for _, in := range []string{shard, "shardId-00000000000000000000-00000000"} {
+		body := fmt.Sprintf(`{"version":"1.0","DDBStreamBatchInfo":{"shardId":%q,"startSequenceNumber":%q,"endSequenceNumber":%q,"batchSize":4,"streamArn":%q}}`,
+			in, sequences[1], sequences[4], stream)
+		event := fmt.Sprintf(`{"Records":[{"messageId":"m1","body":%q,"eventSource":"aws:sqs"}]}`, body)
+		answer, err := h.Invoke(t.Context(), []byte(event))
+		if err != nil || string(answer) != `{"batchItemFailures":[]}` {
+			t.Errorf("%s, %v", answer, err)
+		}
+	}
+	if !slices.Equal(delivered, sequences[1:5]) {
+		t.Errorf("delivered %v of %v", delivered, sequences)
+	}
+	if len(gaps) != 1 || gaps[0].First != sequences[1] || gaps[0].Last != sequences[4] || gaps[0].Records != 4 {
+		t.Errorf("of a shard that is not there, what is lost is %+v", gaps)
+	}
+}
+
+// sequencesOf are the sequence numbers of a table's changes, which are all in one shard.
+func sequencesOf(t *testing.T, api shardreader.API, table string, n int) (stream, shard string, sequences []string) {
+	t.Helper()
+	ref, err := shardreader.FindStream(t.Context(), api, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := shardreader.ListShards(t.Context(), api, ref.ARN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range d.Shards {
+		it, err := api.GetShardIterator(t.Context(), shardreader.ShardPosition{StreamARN: ref.ARN, Shard: s.ID, Type: shardreader.TrimHorizon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := api.GetRecords(t.Context(), shardreader.RecordsQuery{Iterator: it, StreamARN: ref.ARN, Shard: s.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range a.Page.Changes {
+			shard, sequences = s.ID, append(sequences, c.Sequence)
+		}
+	}
+	if len(sequences) != n {
+		t.Fatalf("the stream has %d records, not %d", len(sequences), n)
+	}
+	return ref.ARN, shard, sequences
+}
