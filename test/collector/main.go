@@ -1,0 +1,44 @@
+// Command collector is an OpenTelemetry collector that writes what it receives to a file: the
+// real receiver, its protocols and its pipelines, for tests that ask what arrived.
+//
+// It is a module of its own, as the collector has more dependencies than all else here
+// together. Package test/server builds it once, and starts it.
+package main
+
+import (
+	"log"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/otelcol"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry"
+)
+
+func main() {
+	cmd := otelcol.NewCommand(otelcol.CollectorSettings{
+		BuildInfo: component.BuildInfo{Command: "collector", Description: "writes OTLP to a file", Version: "0.162.0"},
+		Factories: factories,
+		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
+			ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory()},
+			DefaultScheme:     "yaml",
+		}},
+	})
+	if err := cmd.Execute(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// factories are the parts that a configuration may name. The collector tells nothing of
+// itself.
+func factories() (f otelcol.Factories, err error) {
+	f.Telemetry = telemetry.NewFactory(func() component.Config { return &struct{}{} })
+	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
+		return f, err
+	}
+	f.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](toFile())
+	return f, err
+}

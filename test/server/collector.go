@@ -1,0 +1,47 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Collector is an OpenTelemetry collector v0.162.0, built of test/collector. Its endpoint
+// takes OTLP by HTTP. It takes two settings, both required: "grpc=PORT", at which it takes OTLP by
+// gRPC, and "file=PATH", to which it appends each request as a line of OTLP's JSON.
+//
+// It is none of [Kinds]: a test that wants one starts its own.
+func Collector() *Kind {
+	return &Kind{
+		Name:   "collector",
+		folder: "collector-v0.162.0",
+		tools:  []tool{golang()},
+		install: func(ctx context.Context, dir string) error {
+			root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tablewake/tablewake").Output()
+			if err != nil {
+				return fmt.Errorf("where the tree is: %w", err)
+			}
+			return runTool(ctx, filepath.Join(strings.TrimSpace(string(root)), "test", "collector"),
+				"env", "GOFLAGS=", "GOWORK=off", "go", "build", "-trimpath", "-o", filepath.Join(dir, "collector"), ".")
+		},
+		command: func(dir, _, port string, settings []string) *exec.Cmd {
+			var grpc, file string
+			for _, s := range settings {
+				if v, ok := strings.CutPrefix(s, "grpc="); ok {
+					grpc = v
+				}
+				if v, ok := strings.CutPrefix(s, "file="); ok {
+					file = v
+				}
+			}
+			return exec.Command(filepath.Join(dir, "collector"), "--config=yaml:"+fmt.Sprintf(`
+receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:%s"}, grpc: {endpoint: "127.0.0.1:%s"}}}}
+exporters: {file: {path: %q}}
+service: {pipelines: {traces: {receivers: [otlp], exporters: [file]}, metrics: {receivers: [otlp], exporters: [file]}}}
+`, port, grpc, file))
+		},
+		ready: answers, // 405: it takes POST
+	}
+}
