@@ -211,7 +211,7 @@ func TestDeadline_DeafSink(t *testing.T) {
 		h := DynamoDB(assemble(t, s, nil), log.option())
 		begin := time.Now()
 		answer, err := h.Invoke(within(t, time.Minute), []byte(records("a", "b", "c", "d")))
-		if err != nil || failures(t, answer) != "103" || s.keys() != "a b" || !strings.Contains(log.String(), "a sink did not end") {
+		if err != nil || failures(t, answer) != "103" || s.keys() != "a b" || !strings.Contains(log.String(), "did not end though its context did") {
 			t.Errorf("%s, %v, written %q, logged: %s", answer, err, s.keys(), log)
 		}
 		if took := time.Since(begin); took != time.Minute-750*time.Millisecond {

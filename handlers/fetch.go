@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// recover brings the records of a batch that Lambda gave up: out of the event where that is
+// salvage brings the records of a batch that Lambda gave up: out of the event where that is
 // kept, else out of the stream. gap is what is lost of them, nil where nothing is.
-func (h *handler) recover(ctx context.Context, cuts cuts, r *invocation) (b *batch, gap *Gap, err error) {
+func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *batch, gap *Gap, err error) {
 	from := fromDynamoDB
 	if r.Kinesis != nil {
 		from = fromKinesis
@@ -55,12 +55,12 @@ type fetch struct {
 	of    *position
 	batch batch
 
-	count      int    // records fetched
-	last       string // the newest of them
-	torn       bool   // what came before the next record may be lost
-	lostTo     string // up to here records are lost, "" for none
-	lostFrom   string
-	incomplete bool // the shard holds nothing behind last
+	count int    // records fetched
+	last  string // the newest of them
+
+	torn             bool   // what comes before the next record may be lost
+	lostFrom, lostTo string // between these records are lost; "" where none are
+	incomplete       bool   // the shard holds nothing behind last
 }
 
 const (

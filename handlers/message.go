@@ -3,7 +3,6 @@ package handlers
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -153,13 +152,18 @@ func (r *invocation) event() []byte {
 
 // check tells what is missing of a position.
 func (p *position) check() error {
-	for name, s := range map[string]string{"startSequenceNumber": p.First, "endSequenceNumber": p.Last} {
-		if s == "" || len(s) > 60 || strings.Trim(s, "0123456789") != "" {
-			return fmt.Errorf("the record of a batch that Lambda gave up has no sound %s", name)
-		}
-	}
-	if p.ShardID == "" || p.StreamARN == "" {
+	switch {
+	case !isSequence(p.First):
+		return errors.New("the record of a batch that Lambda gave up has no sound startSequenceNumber")
+	case !isSequence(p.Last):
+		return errors.New("the record of a batch that Lambda gave up has no sound endSequenceNumber")
+	case p.ShardID == "" || p.StreamARN == "":
 		return errors.New("the record of a batch that Lambda gave up names no shardId or no streamArn")
 	}
 	return nil
+}
+
+// isSequence tells whether s is a sequence number: of 21 to 40 digits, as a rule.
+func isSequence(s string) bool {
+	return s != "" && len(s) <= 40 && strings.Trim(s, "0123456789") == ""
 }

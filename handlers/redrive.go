@@ -116,18 +116,26 @@ func (h *handler) message(ctx context.Context, cuts cuts, body string) (lost int
 
 // givenUp delivers the records of a batch that Lambda gave up.
 func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost int, err error) {
-	b, gap, err := h.recover(ctx, cuts, r)
+	b, gap, err := h.salvage(ctx, cuts, r)
 	if err != nil {
 		return 0, err
 	}
-	if gap != nil && h.o.gaps == nil {
-		h.logGap(ctx, gap, "records are lost, and there is nowhere to note that: the message stays")
-		return 0, errors.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
-	}
+	// What is left is delivered before anything else: it may be gone the next time.
 	if err := h.redeliver(ctx, cuts, b); err != nil || gap == nil {
 		return 0, err
 	}
-	if err := h.o.gaps.AddGap(ctx, *gap); err != nil {
+	return h.note(ctx, cuts, gap)
+}
+
+// note makes durable what is lost.
+func (h *handler) note(ctx context.Context, cuts cuts, gap *Gap) (lost int, err error) {
+	if h.o.gaps == nil {
+		h.logGap(ctx, gap, "records are lost, and there is nowhere to note that: the message stays")
+		return 0, errors.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
+	}
+	within, cancel := cuts.context(ctx)
+	defer cancel()
+	if err := h.o.gaps.AddGap(within, *gap); err != nil {
 		return 0, fmt.Errorf("records are lost, and that could not be noted: %w", err)
 	}
 	h.logGap(ctx, gap, "records are lost: Lambda gave them up, and the stream keeps them no more")

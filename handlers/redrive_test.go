@@ -208,8 +208,8 @@ func TestRedrive_GapsAreDurableFirst(t *testing.T) {
 			s, log := &store{}, &said{}
 			h := Redrive(assemble(t, s, nil), append(tt.options, WithStreams(server), log.option())...)
 			answer, err := h.Invoke(t.Context(), []byte(messages(given(st.ARN(), shard, seqs[0], seqs[1], 2))))
-			if err != nil || failures(t, answer) != "m1" || !strings.Contains(log.String(), tt.want) {
-				t.Errorf("%s, %v, logged: %s", answer, err, log)
+			if err != nil || failures(t, answer) != "m1" || s.keys() != "b" || !strings.Contains(log.String(), tt.want) {
+				t.Errorf("%s, %v, written %q, logged: %s", answer, err, s.keys(), log)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func (h *handler) run(ctx context.Context, cuts cuts, pages ...*pipeline.Page) (
 	case e := <-end:
 		return e.cut, e.err
 	case <-late:
-		h.o.log.LogAttrs(ctx, slog.LevelError, "a sink did not end though its context did: the answer does not wait for it, and the next invocation does")
+		h.o.log.LogAttrs(ctx, slog.LevelError, "a sink or a store did not end though its context did: the answer does not wait for it, and the next invocation does")
 		return true, nil
 	}
 }
