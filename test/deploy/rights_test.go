@@ -97,7 +97,7 @@ func TestTheStartersRoleIsThePolicyOfTheConfiguration(t *testing.T) {
 	for _, p := range readStack(t, starter).find(t, "Tablewake.Policies").([]any) {
 		statements = append(statements, p.(map[string]any)["Statement"].([]any)...)
 	}
-	same(t, called(t, "deploy/minimal", policy.Function, map[string]string{"shop-views": "${Views}", "shop-archive": "${Bucket}"}, func(s policy.Statement) bool {
+	same(t, called(t, "deploy/minimal", policy.Function, map[string]string{"shop-views": "${Views}", "tablewake-state": "${State}", "shop-archive": "${Bucket}"}, func(s policy.Statement) bool {
 		return strings.HasPrefix(s.Sid, "SourceStream")
 	}), allowed(statements, strings.NewReplacer()))
 }
