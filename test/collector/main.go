@@ -1,5 +1,6 @@
 // Command collector is an OpenTelemetry collector that writes what it receives to a file: the
-// real receiver, its protocols and its pipelines, for tests that ask what arrived.
+// real receiver, its protocols and its pipelines, for tests that ask what arrived. It also has
+// those parts of the core distribution that the configurations in deploy name.
 //
 // It is a module of its own, as the collector has more dependencies than all else here
 // together. Package test/server builds it once, and starts it.
@@ -10,9 +11,15 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/provider/envprovider"
 	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
 	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/debugexporter"
+	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
 	"go.opentelemetry.io/collector/otelcol"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/batchprocessor"
+	"go.opentelemetry.io/collector/processor/memorylimiterprocessor"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/service/telemetry"
@@ -23,7 +30,7 @@ func main() {
 		BuildInfo: component.BuildInfo{Command: "collector", Description: "writes OTLP to a file", Version: "0.162.0"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
-			ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory()},
+			ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory(), envprovider.NewFactory()},
 			DefaultScheme:     "yaml",
 		}},
 	})
@@ -39,6 +46,9 @@ func factories() (f otelcol.Factories, err error) {
 	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
 		return f, err
 	}
-	f.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](toFile())
+	if f.Processors, err = otelcol.MakeFactoryMap[processor.Factory](batchprocessor.NewFactory(), memorylimiterprocessor.NewFactory()); err != nil {
+		return f, err
+	}
+	f.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](toFile(), otlphttpexporter.NewFactory(), debugexporter.NewFactory())
 	return f, err
 }

@@ -1,14 +1,12 @@
 package deploy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,10 +14,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-const (
-	nobody   = 65532 // the Dockerfile's USER
-	patience = 90 * time.Second
-)
+const nobody = 65532 // the Dockerfile's USER
 
 // container is a command in the image's root as the image's user: what a container runtime
 // does, but for the namespaces of network and processes and for the read-only mount, in whose
@@ -37,24 +32,6 @@ func container(ctx context.Context, dir string, args, env []string) *exec.Cmd {
 	cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: nobody, HostID: os.Getuid(), Size: 1}}
 	cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: nobody, HostID: os.Getgid(), Size: 1}}
 	return cmd
-}
-
-// buffer is what a process writes while it is read.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // What the image runs, as whom, with nothing around it: a change of the table reaches the view,
@@ -110,15 +87,5 @@ func TestTheImageConsumes(t *testing.T) {
 	}
 	if healthy() {
 		t.Error("the health check passes, and nobody is there")
-	}
-}
-
-// until waits until something is so.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited %v in vain: %s", patience, what)
-		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func Collector() *Kind {
 	return &Kind{
 		Name:   "collector",
-		folder: "collector-v0.162.0",
+		folder: "collector-v0.162.0-1", // the number: another one where test/collector changes
 		tools:  []tool{golang()},
 		install: func(ctx context.Context, dir string) error {
 			root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tablewake/tablewake").Output()
