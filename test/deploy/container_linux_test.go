@@ -35,46 +35,52 @@ func container(ctx context.Context, dir string, args, env []string) *exec.Cmd {
 }
 
 // What the image runs, as whom, with nothing around it: a change of the table reaches the view,
-// the image's own health check passes, and SIGTERM ends it with 0.
+// the image's own health check passes, and SIGTERM ends it with 0. The tables are made before.
 func TestTheImageConsumes(t *testing.T) {
 	w := newShop(t)
-	dir := imageFor(t, runtime.GOARCH)
+	dir := imageFor(t, runtime.GOARCH, "deploy/example")
 	_, stage := dockerfile(t)
-	entry, cmd, check := list(t, the(t, stage, "ENTRYPOINT")), list(t, the(t, stage, "CMD")), list(t, the(t, stage, "HEALTHCHECK"))
+	args := slices.Concat(list(t, the(t, stage, "ENTRYPOINT")), texts(readStack(t, service).find(t, "Task.ContainerDefinitions.0.Command")))
+	once := container(t.Context(), dir, slices.Concat(args, []string{"--create", "--exit-when-idle", "1s", "--health", "off"}), w.env)
+	if out, err := once.CombinedOutput(); err != nil {
+		t.Fatalf("the tables are not made: %v\n%s", err, out)
+	}
+	consumes(t, w, dir, args, w.env)
+}
 
+// consumes runs the command in the image until what it writes is there, and stops it.
+func consumes(t *testing.T, w *shop, dir string, args, env []string) {
+	t.Helper()
 	port, err := server.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := "127.0.0.1:" + port // 8080 is the image's own only where its network is
-	once := container(t.Context(), dir, slices.Concat(entry, cmd, []string{"--create", "--exit-when-idle", "1s", "--health", "off"}), w.env)
-	if out, err := once.CombinedOutput(); err != nil {
-		t.Fatalf("the tables are not made: %v\n%s", err, out)
+	address := "127.0.0.1:" + port // 8080 is a container's own only where its network is
+	_, stage := dockerfile(t)
+	check := append(list(t, the(t, stage, "HEALTHCHECK")), "--address", address)
+	healthy := func(more ...string) bool {
+		return container(t.Context(), dir, slices.Concat(check, more), nil).Run() == nil
 	}
 
-	service := container(t.Context(), dir, slices.Concat(entry, cmd, []string{"--health", address}), w.env)
+	process := container(t.Context(), dir, append(args, "--health", address), env)
 	log := &buffer{}
-	service.Stdout, service.Stderr = log, log
-	if err := service.Start(); err != nil {
+	process.Stdout, process.Stderr = log, log
+	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- service.Wait() }()
+	go func() { ended <- process.Wait() }()
 	t.Cleanup(func() {
-		_ = service.Process.Kill()
+		_ = process.Process.Kill()
 		if t.Failed() {
 			t.Log(log.String())
 		}
 	})
-
-	healthy := func(more ...string) bool {
-		return container(t.Context(), dir, slices.Concat(check, []string{"--address", address}, more), nil).Run() == nil
-	}
 	until(t, "the health check passes", func() bool { return healthy() && healthy("--ready") })
 	w.put(t, "ORDER#1", "paid")
 	until(t, "the order is in the view", func() bool { return w.row(t, "STATUS#paid") })
 
-	if err := service.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -88,4 +94,17 @@ func TestTheImageConsumes(t *testing.T) {
 	if healthy() {
 		t.Error("the health check passes, and nobody is there")
 	}
+}
+
+// What the compose file has the image run works, where the servers' names are those of the tests'.
+func TestWhatComposeRunsConsumes(t *testing.T) {
+	p, err := compose(t, "deploy/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newShop(t)
+	dir := imageFor(t, runtime.GOARCH, p.Services["tablewake"].Build.Args["CONFIG"])
+	_, stage := dockerfile(t)
+	args := slices.Concat(list(t, the(t, stage, "ENTRYPOINT")), p.Services["tablewake"].Command)
+	consumes(t, w, dir, args, w.composed(t, p.Services["tablewake"].Environment))
 }

@@ -28,12 +28,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// imageFor makes it once.
-func imageFor(t *testing.T, arch string) string {
+// imageFor makes it once, with the configuration of a folder.
+func imageFor(t *testing.T, arch, config string) string {
 	t.Helper()
 	image.Lock()
 	defer image.Unlock()
-	if dir := image.made[arch]; dir != "" {
+	if dir := image.made[arch+config]; dir != "" {
 		return dir
 	}
 	parent, err := os.MkdirTemp("", "tablewake-image-")
@@ -44,13 +44,16 @@ func imageFor(t *testing.T, arch string) string {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(parent, "image")
-	image.made[arch] = dir
+	image.made[arch+config] = dir
 	build, _ := dockerfile(t)
 	env := []string{"TARGETARCH=" + arch}
 	for _, in := range build {
 		switch {
 		case in.name == "ARG" && strings.Contains(in.text, "="):
 			env = append(env, in.text)
+			if strings.HasPrefix(in.text, "CONFIG=") {
+				env = append(env, "CONFIG="+config)
+			}
 		case in.name == "RUN" && in.text != "go mod download": // of modules that are here
 			cmd := exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(in.text, "/image", dir))
 			cmd.Env = append(os.Environ(), env...)
@@ -64,7 +67,7 @@ func imageFor(t *testing.T, arch string) string {
 
 func TestTheImagesProgramIsStatic(t *testing.T) {
 	for arch, machine := range map[string]elf.Machine{"arm64": elf.EM_AARCH64, "amd64": elf.EM_X86_64} {
-		f, err := elf.Open(filepath.Join(imageFor(t, arch), "tablewake"))
+		f, err := elf.Open(filepath.Join(imageFor(t, arch, "deploy/example"), "tablewake"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +85,7 @@ func TestTheImagesProgramIsStatic(t *testing.T) {
 
 // Who runs as nobody in the image can write into /tmp alone, as on a read-only root.
 func TestTheImageHoldsLittleAndNothingThatMayBeWritten(t *testing.T) {
-	dir := imageFor(t, runtime.GOARCH)
+	dir := imageFor(t, runtime.GOARCH, "deploy/example")
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -63,6 +63,9 @@ func (k *Kind) Endpoint(t TB) string {
 	return url
 }
 
+// Folder is the name of the kind's folder in the cache, which bears its version.
+func (k *Kind) Folder() string { return k.folder }
+
 // Install fills the kind's folder in the cache, at the first call on a machine, and
 // returns it. Processes that install at once wait for each other.
 func (k *Kind) Install(ctx context.Context) (string, error) {
