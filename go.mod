@@ -34,7 +34,8 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/tidwall/gjson v1.20.0
 	go.opentelemetry.io/contrib/detectors/aws/ecs v1.47.0
-	go.opentelemetry.io/contrib/detectors/aws/lambda v0.53.0
+	go.opentelemetry.io/contrib/detectors/aws/lambda v0.70.0
+	go.opentelemetry.io/contrib/instrumentation/github.com/aws/aws-lambda-go/otellambda v0.70.0
 	go.opentelemetry.io/contrib/instrumentation/github.com/aws/aws-sdk-go-v2/otelaws v0.71.0
 	go.opentelemetry.io/contrib/propagators/autoprop v0.72.0
 	go.opentelemetry.io/otel v1.47.0

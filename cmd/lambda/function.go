@@ -14,6 +14,7 @@ import (
 
 	"github.com/tablewake/tablewake/handlers"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/telemetry"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/aws"
@@ -37,13 +38,21 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 	for _, w := range cfg.Warnings {
 		log.WarnContext(ctx, "the configuration may surprise", slog.String("warning", w.String()))
 	}
+	tel, err := telemetry.Start(ctx, telemetry.Options{Pipeline: cfg.Name, Metrics: cfg.Metrics, Lambda: true, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	if err := tel.AWS(&conf); err != nil {
+		return nil, err
+	}
 	stores := aws.Stores(conf)
-	p, err := sinks.Assemble(ctx, cfg, stores, sinks.Live(), sinks.WithLogger(log))
+	p, err := sinks.Assemble(ctx, cfg, stores, sinks.Live(), sinks.WithLogger(log), sinks.WithTelemetry(tel.Tracer, tel.Meter))
 	if err != nil {
 		return nil, errors.Join(err, stores.Close())
 	}
 	opts := []handlers.Option{
 		handlers.WithLogger(log),
+		handlers.WithMeter(tel.Meter),
 		handlers.WithStreams(sdk.New(dynamodbstreams.NewFromConfig(conf), sinks.Decoder(cfg))),
 		handlers.WithObjects(objects{bucketClient(conf)}),
 	}
@@ -61,7 +70,7 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 		}
 		opts = append(opts, handlers.WithRedrive(again))
 	}
-	return handlers.All(p, opts...), nil
+	return observed(handlers.All(p, opts...), tel, log), nil
 }
 
 // lasting refuses a configuration by which records would be kept where nothing lasts.

@@ -107,7 +107,7 @@ func TestTheBootstrapsArchive(t *testing.T) {
 		for _, s := range info.Settings {
 			settings[s.Key] = s.Value
 		}
-		if settings["GOARCH"] != arch || settings["GOOS"] != "linux" || settings["CGO_ENABLED"] != "0" || settings["-tags"] != "lambda.norpc" || settings["-trimpath"] != "true" {
+		if settings["GOARCH"] != arch || settings["GOOS"] != "linux" || settings["CGO_ENABLED"] != "0" || settings["-tags"] != "lambda.norpc,grpcnotrace" || settings["-trimpath"] != "true" {
 			t.Errorf("%s: built with %v", arch, settings)
 		}
 	}

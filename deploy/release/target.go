@@ -27,7 +27,7 @@ type target struct {
 func targets() []target {
 	var all []target
 	for _, arch := range []string{"arm64", "amd64"} {
-		all = append(all, target{name: "tablewake-lambda", pkg: "./cmd/lambda", program: "bootstrap", os: "linux", arch: arch, tags: "lambda.norpc"})
+		all = append(all, target{name: "tablewake-lambda", pkg: "./cmd/lambda", program: "bootstrap", os: "linux", arch: arch, tags: "lambda.norpc,grpcnotrace"})
 	}
 	for _, os := range []string{"linux", "darwin"} {
 		for _, arch := range []string{"arm64", "amd64"} {

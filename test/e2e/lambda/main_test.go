@@ -30,7 +30,7 @@ func build(m *testing.M) int {
 		"./cmd/lambda": &bootstrap, "./test/e2e/lambda/breaking": &breaking, "./cmd/tablewake": &tablewake, "./test/streamserver": &streamserver,
 	} {
 		*program = filepath.Join(dir, filepath.Base(path))
-		cmd := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", *program, path)
+		cmd := exec.Command("go", "build", "-tags", "lambda.norpc,grpcnotrace", "-o", *program, path)
 		cmd.Dir = filepath.Join("..", "..", "..")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", path, err, out)
