@@ -33,8 +33,10 @@ type Options struct {
 	Partition, Region, Account string
 
 	// Names are what stands in ARNs instead of a table's, a bucket's or a queue's
-	// name, as a reference to a resource of a template. Default: the name
-	Names map[string]string
+	// name, as a reference to a resource of a template; Pipeline, instead of the
+	// pipeline's. Default: the name
+	Names    map[string]string
+	Pipeline string
 }
 
 // Of is what a configuration needs, in the order of the file.
@@ -68,6 +70,9 @@ func (w *writer) allow(sid, why string, actions []string, resources ...string) {
 }
 
 func (w *writer) name(name string) string { return cmp.Or(w.o.Names[name], name) }
+
+// pipeline is the pipeline's name as it stands in the names of its letters.
+func (w *writer) pipeline() string { return cmp.Or(w.o.Pipeline, url.PathEscape(w.cfg.Name)) }
 
 func (w *writer) arn(service, rest string) string {
 	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", w.o.Partition, service, w.o.Region, w.o.Account, rest)
@@ -283,7 +288,7 @@ func (w *writer) deadLetters() {
 		if w.o.Redrive {
 			own, why = actions(letterActions, redriveActions), "what cannot be delivered, and brings it back"
 		}
-		folder := slashed(d.Prefix) + url.PathEscape(w.cfg.Name) + "/"
+		folder := slashed(d.Prefix) + w.pipeline() + "/"
 		w.allow("DeadLetters", why, own, w.bucket(d.Bucket, "/"+folder+"*"))
 		w.allow("DeadLettersBucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(d.Bucket, ""))
 	case d.Queue != "":
@@ -306,7 +311,7 @@ func (w *writer) largeLetters() {
 		if w.o.Redrive {
 			own = actions(own, redriveActions)
 		}
-		folder := folderOf(s.Archive) + archive.Fingerprints + "/dead/" + url.PathEscape(w.cfg.Name) + "/"
+		folder := folderOf(s.Archive) + archive.Fingerprints + "/dead/" + w.pipeline() + "/"
 		w.allow("DeadLettersLarge", "what cannot be delivered and is too large for a message", own, w.bucket(s.Archive.Bucket, "/"+folder+"*"))
 		w.allow("DeadLettersLargeBucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(s.Archive.Bucket, ""))
 		return

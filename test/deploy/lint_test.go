@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"debug/elf"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -15,7 +16,7 @@ import (
 const starter = "deploy/minimal/template.yaml"
 
 // samTemplates are the templates that SAM makes into CloudFormation, from the tree's root.
-var samTemplates = []string{starter}
+var samTemplates = []string{starter, "template.yaml", "cmd/tablewake/internal/deployment/testdata/shop.template.yaml"}
 
 // stacks are plain CloudFormation.
 var stacks = []string{"deploy/ecs.yaml"}
@@ -44,6 +45,27 @@ func TestSAMTemplates(t *testing.T) {
 				scan(t, made)
 			}
 		})
+	}
+}
+
+// The tree's own template is built from the tree, without a network.
+func TestTheTreesTemplateIsBuilt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if out, err := tool(t, "sam", "build", "-t", "template.yaml", "--build-dir", dir); err != nil {
+		t.Fatalf("sam build: %v\n%s", err, out)
+	}
+	for _, function := range []string{"Function", "Redrive"} {
+		f, err := elf.Open(filepath.Join(dir, function, "bootstrap"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Machine != elf.EM_AARCH64 {
+			t.Errorf("%s is built for %v, and its Architecture is arm64", function, f.Machine)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

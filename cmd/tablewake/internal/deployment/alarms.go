@@ -1,0 +1,36 @@
+package deployment
+
+import "path/filepath"
+
+// alarm is one alarm of a template: it goes off above its threshold.
+type alarm struct {
+	ID          string
+	Function    string // of a metric of Lambda
+	Metric      string
+	Periods     int // of five minutes
+	Description string
+}
+
+// FunctionAlarms are those of Lambda's own metrics.
+func (s sam) FunctionAlarms() []alarm {
+	return []alarm{
+		{ID: "Errors", Function: "Function", Metric: "Errors", Periods: 3, Description: "Invocations fail as a whole, so that batches come again and again. The log says why; a crash is halved until the record that causes it stands alone."},
+		{ID: "Throttles", Function: "Function", Metric: "Throttles", Periods: 3, Description: "The account has no concurrency left for the function, and it falls behind."},
+		{ID: "RedriveErrors", Function: "Redrive", Metric: "Errors", Periods: 3, Description: "What Lambda gave up, or dead letters, cannot be brought back. The log says why."},
+	}
+}
+
+// PipelineAlarms are those of the pipeline's metrics.
+func (s sam) PipelineAlarms() []alarm {
+	return []alarm{
+		{ID: "DeadLetters", Metric: "tablewake.sink.letters", Periods: 1, Description: "Changes could not be delivered and lie in dead letters. Look with `tablewake redrive --live --list`, mend the cause, then redrive."},
+		{ID: "Returned", Metric: "tablewake.handler.returned", Periods: 6, Description: "For half an hour records have been given back to come again: a sink does not answer, or the function's time is too short. The log names the sink."},
+		{ID: "Lost", Metric: "tablewake.handler.lost", Periods: 1, Description: "Records that Lambda gave up were dropped by the stream before they were brought back. `tablewake status --live` lists the gaps; what they changed has to be carried anew."},
+	}
+}
+
+// ConfigBase is the file's name in the layer.
+func (s sam) ConfigBase() string { return filepath.Base(s.Config.File) }
+
+// ConfigFolder is the folder that becomes the layer.
+func (s sam) ConfigFolder() string { return filepath.ToSlash(filepath.Dir(s.Config.File)) }

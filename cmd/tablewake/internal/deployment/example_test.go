@@ -1,0 +1,87 @@
+package deployment_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/deployment"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+var update = flag.Bool("update", false, "write template.yaml and the golden files anew")
+
+var root = filepath.Join("..", "..", "..", "..")
+
+// The names of the example's environment, and what stands for them in template.yaml.
+var example = []struct{ variable, name, ref, arn string }{
+	{"TABLEWAKE_NAME", "example", "!Ref Pipeline", ""},
+	{"TABLEWAKE_TABLE", "example-table", "!Ref Table", "${Table}"},
+	{"TABLEWAKE_STATE", "example-state", "!Ref State", "${State}"},
+	{"TABLEWAKE_VIEWS", "example-views", "!Ref Views", "${Views}"},
+	{"TABLEWAKE_BUCKET", "example-data", "!Ref Data", "${Data}"},
+	{"TABLEWAKE_REDRIVE", "auto", "auto", ""},
+}
+
+func load(t *testing.T, file string, getenv func(string) (string, bool)) *config.Config {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse(file, b, getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// golden compares text with a file, or writes it.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is another (-it +printed); go test -update writes it:\n%s", file, diff)
+	}
+}
+
+// template.yaml is what is printed for deploy/example: its FilterCriteria and its policies
+// are those that follow from the configuration it deploys.
+func TestTheTreesTemplate(t *testing.T) {
+	o := deployment.Options{Example: true, Names: map[string]string{}, Pipeline: "${Pipeline}"}
+	cfg := load(t, filepath.Join(root, "deploy", "example", "tablewake.yaml"), func(name string) (string, bool) {
+		for _, e := range example {
+			if e.variable == name {
+				return e.name, true
+			}
+		}
+		return "", false
+	})
+	for _, e := range example {
+		if e.arn != "" {
+			o.Names[e.name] = e.arn
+		}
+		o.Environment = append(o.Environment, deployment.Variable{Name: e.variable, Value: e.ref})
+	}
+	if len(cfg.Warnings) > 0 {
+		t.Errorf("the example is warned of: %v", cfg.Warnings)
+	}
+	var b bytes.Buffer
+	if err := deployment.SAM(&b, cfg, o); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join(root, "template.yaml"), b.Bytes())
+}

@@ -1,0 +1,83 @@
+package deployment
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/policy"
+	"github.com/tablewake/tablewake/sinks/pushdown"
+)
+
+// Options shape what is printed.
+type Options struct {
+	Pushdown pushdown.Options
+	Runner   policy.Runner // whose policies; templates are of a function
+	Redrive  bool          // the policies allow to bring dead letters back
+
+	// Code is the folder or archive with the function's bootstrap. Default: tablewake-lambda.zip
+	Code string
+	// Environment are the variables that the file reads, with their values. What a
+	// secret's key reads becomes a reference to a parameter.
+	Environment []Variable
+	// Example adds what deploy/example needs: tables, a bucket, a build from this tree.
+	Example bool
+	// Names, and Pipeline, stand in ARNs for names of the file, as references to resources. Default: the names
+	Names    map[string]string
+	Pipeline string
+}
+
+// Filters prints the FilterCriteria.
+func Filters(w io.Writer, cfg *config.Config, o Options) error {
+	plan, err := pushdown.Of(cfg, o.Pushdown)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "# What Lambda may drop before it invokes the function for the pipeline %s.\n", cfg.Name)
+	for _, line := range comments(plan) {
+		fmt.Fprintln(w, "#", line)
+	}
+	if len(plan.Patterns) == 0 {
+		_, err = fmt.Fprintln(w, "FilterCriteria:\n  Filters: []")
+		return err
+	}
+	fmt.Fprintln(w, "FilterCriteria:\n  Filters:")
+	for _, p := range plan.Patterns {
+		if _, err = fmt.Fprintf(w, "    - Pattern: %s\n", yamlText(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comments are the parts of a plan, in words.
+func comments(plan pushdown.Plan) []string {
+	var lines []string
+	for _, p := range plan.Parts {
+		what := p.What
+		if p.Line > 0 {
+			what = fmt.Sprintf("line %d, %s", p.Line, what)
+		}
+		switch p.Pushed {
+		case pushdown.Whole:
+			lines = append(lines, what+": pushed down; the function drops the same")
+		case pushdown.Partly:
+			lines = append(lines, what+": pushed down in part; the function drops the rest")
+		default:
+			lines = append(lines, what+": not pushed down")
+		}
+		for _, why := range p.Left {
+			lines = append(lines, "  "+why)
+		}
+	}
+	for _, p := range plan.Patterns {
+		if p == pushdown.OtherViewType {
+			lines = append(lines, "the pattern of StreamViewType passes the records of a stream without both images, so that the function can refuse it")
+		}
+	}
+	return lines
+}
+
+// yamlText is a text in single quotes.
+func yamlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -1,0 +1,57 @@
+package deployment
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/policy"
+)
+
+// Policies prints the statements as a policy document in YAML, which CloudFormation takes:
+// REGION and ACCOUNT stand for those of the stack.
+func Policies(w io.Writer, cfg *config.Config, o Options) error {
+	who := map[policy.Runner]string{policy.Function: "a Lambda function", policy.Consumer: "`tablewake consume`", policy.Creator: "who makes tables and buckets (--create)"}[o.Runner]
+	fmt.Fprintf(w, "# What %s may do for the pipeline %s. Put your Region and account in place of REGION and ACCOUNT.\n", who, cfg.Name)
+	fmt.Fprintln(w, "Version: '2012-10-17'\nStatement:")
+	_, err := io.WriteString(w, statements(policy.Of(cfg, policy.Options{Runner: o.Runner, Redrive: o.Redrive}), "  ", false))
+	return err
+}
+
+// statements are a list of YAML. sub: the ARNs hold references of CloudFormation.
+func statements(ss []policy.Statement, indent string, sub bool) string {
+	var b strings.Builder
+	for _, s := range ss {
+		fmt.Fprintf(&b, "%s- Sid: %s # %s\n%s  Effect: Allow\n%s  Action: [%s]\n", indent, s.Sid, s.Why, indent, indent, yamlList(s.Actions, false))
+		fmt.Fprintf(&b, "%s  Resource: %s\n", indent, resources(s.Resources, sub))
+	}
+	return b.String()
+}
+
+func resources(arns []string, sub bool) string {
+	if len(arns) == 1 {
+		return yamlScalar(arns[0], sub)
+	}
+	return "[" + yamlList(arns, sub) + "]"
+}
+
+func yamlList(texts []string, sub bool) string {
+	quoted := make([]string, len(texts))
+	for i, t := range texts {
+		quoted[i] = yamlScalar(t, sub)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// yamlScalar is a text as YAML takes it.
+func yamlScalar(s string, sub bool) string {
+	quoted := yamlText(s)
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/.-_") == "" && !strings.HasSuffix(s, ":") {
+		quoted = s
+	}
+	if sub && strings.Contains(s, "${") {
+		return "!Sub " + quoted
+	}
+	return quoted
+}

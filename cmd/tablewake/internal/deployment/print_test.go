@@ -1,0 +1,115 @@
+package deployment_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/deployment"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/policy"
+)
+
+// What is printed for the shop and for a pipeline with a secret, several tables and TTL
+// deletes that are asked for.
+func TestPrinted(t *testing.T) {
+	for name, file := range map[string]string{
+		"shop": filepath.Join(root, "test", "fixtures", "shop", "tablewake.yaml"),
+		"many": filepath.Join("testdata", "many.yaml"),
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := func(name string) (string, bool) {
+			v, ok := map[string]string{"HMAC": "sixteen bytes of it", "BUCKET": "archive"}[name]
+			return v, ok
+		}
+		cfg := load(t, file, env)
+		cfg.File = filepath.Join("config", "tablewake.yaml") // as a reader has it
+		o := deployment.Options{Environment: deployment.EnvironmentOf(text, cfg.Name, env)}
+		for out, print := range map[string]func(io.Writer, *config.Config, deployment.Options) error{
+			".filters.yaml": deployment.Filters, ".policies.yaml": deployment.Policies, ".template.yaml": deployment.SAM, ".tf": deployment.Terraform,
+		} {
+			var b bytes.Buffer
+			if err := print(&b, cfg, o); err != nil {
+				t.Errorf("%s%s: %v", name, out, err)
+			}
+			golden(t, filepath.Join("testdata", name+out), b.Bytes())
+			if strings.Contains(b.String(), "sixteen bytes") {
+				t.Errorf("%s%s shows the secret", name, out)
+			}
+		}
+	}
+}
+
+func TestEnvironmentOf(t *testing.T) {
+	file := `# ${COMMENT}
+name: '${NAME:-x}'
+hmac_key: '${HMAC}'
+connections: {os: {opensearch: '${URL}', user: u, password: '${PASS:-}'}}
+sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
+`
+	got := deployment.EnvironmentOf([]byte(file), "shop", func(name string) (string, bool) {
+		v, ok := map[string]string{"NAME": "it's", "URL": "https://x", "HMAC": "secret", "NOT": "never"}[name]
+		return v, ok
+	})
+	want := []deployment.Variable{
+		{Name: "NAME", Value: "'it''s'"},
+		{Name: "HMAC", Value: "ssm:/tablewake/shop/HMAC", Secret: true, SSM: "/tablewake/shop/HMAC"},
+		{Name: "URL", Value: "'https://x'"},
+		{Name: "PASS", Value: "ssm:/tablewake/shop/PASS", Secret: true, SSM: "/tablewake/shop/PASS"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAFunctionKeepsNoLettersInAFolder(t *testing.T) {
+	cfg, err := config.Parse("tablewake.yaml", []byte("version: 1\nname: x\nsource: {table: shop}\nsinks: {all: {archive: {bucket: bucket}}}\ndead_letters: {dir: dead}\n"), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := deployment.SAM(io.Discard, cfg, deployment.Options{}); err == nil || !strings.Contains(err.Error(), "tablewake.yaml:5: dead_letters.dir") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// What CONSUME.md shows of rights is what is printed for the file that it shows.
+func TestConsumeShowsWhatIsPrinted(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "CONSUME.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(doc), "**Rights** to run")
+	if !found {
+		t.Fatal("CONSUME.md has no rights")
+	}
+	var shown []string
+	for len(shown) < 3 {
+		_, rest, begins := strings.Cut(section, "```yaml\n")
+		block, rest, ends := strings.Cut(rest, "```")
+		if !begins || !ends {
+			t.Fatalf("it shows %d blocks of YAML, want a file and two policies", len(shown))
+		}
+		shown, section = append(shown, block), rest
+	}
+	cfg, err := config.Parse("tablewake.yaml", []byte(shown[0]), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range []policy.Runner{policy.Consumer, policy.Creator} {
+		var b bytes.Buffer
+		if err := deployment.Policies(&b, cfg, deployment.Options{Runner: r}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(shown[i+1], b.String()); diff != "" {
+			t.Errorf("(-CONSUME.md +printed):\n%s", diff)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package deployment
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+	"unicode"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/policy"
+	"github.com/tablewake/tablewake/sinks/pushdown"
+)
+
+//go:embed sam.yaml.tmpl
+var samText string
+
+// sam is what the template speaks of.
+type sam struct {
+	Options
+	Config   *config.Config
+	Plan     pushdown.Plan
+	Streams  []stream
+	Rights   []policy.Statement
+	Redriven bool // by a schedule
+}
+
+// stream is a stream that the function reads.
+type stream struct {
+	ID        string // of the event
+	Parameter string // of its ARN
+	Table     string
+	ARN       string // "" where the file does not name it
+}
+
+// SAM prints a template that deploys the function.
+func SAM(w io.Writer, cfg *config.Config, o Options) error {
+	d, err := deployable(cfg, o)
+	if err != nil {
+		return err
+	}
+	t, err := template.New("sam").Delims("<%", "%>").Funcs(template.FuncMap{
+		"text":     yamlText,
+		"comments": comments,
+		"statements": func(ss []policy.Statement, indent int) string {
+			return strings.TrimSuffix(statements(ss, strings.Repeat(" ", indent), true), "\n")
+		},
+	}).Parse(samText)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, d)
+}
+
+// deployable is what templates are made of.
+func deployable(cfg *config.Config, o Options) (sam, error) {
+	plan, err := pushdown.Of(cfg, o.Pushdown)
+	if err != nil {
+		return sam{}, err
+	}
+	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
+		return sam{}, fmt.Errorf("%s:%d: dead_letters.dir: a function's folders do not last: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
+	}
+	if o.Code == "" {
+		o.Code = "tablewake-lambda.zip"
+	}
+	d := sam{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
+	d.Rights = policy.Of(cfg, policy.Options{Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Names: o.Names, Pipeline: o.Pipeline})
+	if cfg.Source.Kinesis != "" {
+		d.Streams = []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name, ARN: cfg.Source.Kinesis}}
+		return d, nil
+	}
+	for _, t := range cfg.Source.Tables {
+		s := stream{ID: "Changes", Parameter: "StreamArn", Table: t.Name, ARN: t.StreamARN}
+		if len(cfg.Source.Tables) > 1 {
+			s.ID, s.Parameter = "Changes"+alphanumeric(t.Name), "StreamArn"+alphanumeric(t.Name)
+		}
+		d.Streams = append(d.Streams, s)
+	}
+	return d, nil
+}
+
+// alphanumeric is a name as a logical id may have it.
+func alphanumeric(name string) string {
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}
+
+// Snake is a name as Terraform's are: StreamArnOrders is stream_arn_orders.
+func (s stream) Snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// Kinesis tells whether the function reads a Kinesis stream.
+func (s sam) Kinesis() bool { return s.Config.Source.Kinesis != "" }
+
+// Parameters are the SSM parameters that the environment names.
+func (s sam) Parameters() []string {
+	var names []string
+	for _, v := range s.Environment {
+		if v.Secret {
+			names = append(names, v.SSM)
+		}
+	}
+	return names
+}

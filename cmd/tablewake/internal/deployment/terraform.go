@@ -1,0 +1,51 @@
+package deployment
+
+import (
+	_ "embed"
+	"encoding/json"
+	"io"
+	"strings"
+	"text/template"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/policy"
+)
+
+//go:embed terraform.tf.tmpl
+var terraformText string
+
+// Terraform prints the policy and the event source mappings of a function that is the
+// reader's own.
+func Terraform(w io.Writer, cfg *config.Config, o Options) error {
+	d, err := deployable(cfg, o)
+	if err != nil {
+		return err
+	}
+	d.Rights = policy.Of(cfg, policy.Options{
+		Partition: "${data.aws_partition.current.partition}", Region: "${data.aws_region.current.name}", Account: "${data.aws_caller_identity.current.account_id}",
+	})
+	t, err := template.New("terraform").Delims("<%", "%>").Funcs(template.FuncMap{
+		"quote":    hclText,
+		"comments": comments,
+		"list": func(texts []string) string {
+			quoted := make([]string, len(texts))
+			for i, s := range texts {
+				quoted[i] = `"` + s + `"` // names and ARNs, with the references that they hold
+			}
+			return "[" + strings.Join(quoted, ", ") + "]"
+		},
+	}).Parse(terraformText)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, d)
+}
+
+// hclText is a text in quotes, without references.
+func hclText(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a text
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strings.TrimSpace(b.String()))
+}

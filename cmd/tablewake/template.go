@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/deployment"
+	"github.com/tablewake/tablewake/sinks/policy"
+	"github.com/tablewake/tablewake/sinks/pushdown"
+)
+
+// templateOptions are the flags of template.
+type templateOptions struct {
+	config   string
+	output   string
+	runner   string
+	redrive  bool
+	code     string
+	identity bool
+	limit    int
+}
+
+func newTemplate(s streams) *cobra.Command {
+	var o templateOptions
+	c := &cobra.Command{
+		Use:   "template -c FILE",
+		Short: "Print what runs a configuration as a Lambda function",
+		Long: `template prints what follows from a configuration: the FilterCriteria of an event source
+mapping, by which Lambda drops what no sink needs; the policies, with no action that is not
+called; or a whole template of SAM or Terraform around them. It says of each part why it is
+there, and of what could not be pushed down to Lambda, why not. It connects to nothing.`,
+		Example: `  tablewake template -c tablewake.yaml > template.yaml
+  tablewake template -c tablewake.yaml -o filters
+  tablewake template -c tablewake.yaml -o policies --for consumer
+  tablewake template -c tablewake.yaml -o terraform > tablewake.tf`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return o.run(s) },
+	}
+	addConfig(c, &o.config)
+	f := c.Flags()
+	f.StringVarP(&o.output, "output", "o", "sam", "what to print: filters, policies, sam or terraform")
+	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, or create (who makes tables and buckets)")
+	f.BoolVar(&o.redrive, "redrive", false, "with -o policies: to bring dead letters back too (default where the file says redrive: auto)")
+	f.StringVar(&o.code, "code", "", "with -o sam or terraform: the archive with the bootstrap (default tablewake-lambda.zip)")
+	f.BoolVar(&o.identity, "match-user-identity", false, "have Lambda tell TTL deletes by userIdentity, which nothing proves that its filters see")
+	f.IntVar(&o.limit, "patterns", pushdown.DefaultLimit, "patterns that an event source mapping may have; up to 10 by a raised quota")
+	return c
+}
+
+func (o *templateOptions) run(s streams) error {
+	runners := map[string]policy.Runner{"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator}
+	runner, ok := runners[o.runner]
+	if !ok {
+		return usageError("--for %q is nobody: write lambda, consumer or create", o.runner)
+	}
+	if o.limit < 1 || o.limit > pushdown.MaxLimit {
+		return usageError("--patterns %d: Lambda takes 1 to %d", o.limit, pushdown.MaxLimit)
+	}
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	file, err := os.ReadFile(cfg.File)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	d := deployment.Options{
+		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit},
+		Runner:   runner, Redrive: o.redrive, Code: o.code,
+		Environment: deployment.EnvironmentOf(file, cfg.Name, os.LookupEnv),
+	}
+	var b bytes.Buffer
+	switch o.output {
+	case "filters":
+		err = deployment.Filters(&b, cfg, d)
+	case "policies":
+		err = deployment.Policies(&b, cfg, d)
+	case "sam":
+		err = deployment.SAM(&b, cfg, d)
+	case "terraform":
+		err = deployment.Terraform(&b, cfg, d)
+	default:
+		return usageError("-o %q cannot be printed: write filters, policies, sam or terraform", o.output)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = s.out.Write(b.Bytes())
+	return err
+}
