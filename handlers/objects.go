@@ -27,7 +27,7 @@ func (h *handler) object(ctx context.Context, cuts cuts, at place) (*invocation,
 	b, err := h.o.objects.GetObject(ctx, at.bucket, at.key, at.version)
 	switch {
 	case errors.Is(err, ErrGone):
-		return nil, fmt.Errorf("%s: %w, and with it the place of its records in the stream: bring it back from its versions or a backup, or delete the message, and repair what these writes changed by tablewake backfill", at, ErrGone)
+		return nil, fmt.Errorf("%s: %w, and with it the place of its records in the stream: bring it back from its versions or a backup, or delete the message: what follows these items is right again at their next change", at, ErrGone)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
