@@ -13,7 +13,8 @@ import (
 // Fn::Sub, as ${Bucket} and ${Leases.Arn}, and of an Fn::If with AWS::NoValue what it may be.
 type stack struct {
 	Parameters map[string]struct {
-		Description string `yaml:"Description"`
+		Description string  `yaml:"Description"`
+		Default     *string `yaml:"Default"`
 	} `yaml:"Parameters"`
 	Resources map[string]resource `yaml:"Resources"`
 }

@@ -110,3 +110,72 @@ func TestTablesOfTheStack(t *testing.T) {
 		}
 	}
 }
+
+// Alarms and scaling look at metrics that there are.
+func TestAlarmsAreOfMetricsThatThereAre(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "pipeline", "telemetry", "METRICS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alarms := 0
+	for name, r := range readStack(t, service).Resources {
+		if r.Type != "AWS::CloudWatch::Alarm" || r.Properties["Namespace"] != "tablewake" {
+			continue
+		}
+		alarms++
+		if metric := r.Properties["MetricName"].(string); !strings.Contains(string(page), "| `"+metric+"` |") {
+			t.Errorf("%s is of %s, which METRICS.md does not name", name, metric)
+		}
+		dimensions := r.Properties["Dimensions"].([]any)
+		if d := dimensions[0].(map[string]any); len(dimensions) != 1 || d["Name"] != "pipeline" || d["Value"] != "${Pipeline}" {
+			t.Errorf("%s has the dimensions %v, and metrics have pipeline", name, dimensions)
+		}
+	}
+	if alarms < 7 {
+		t.Errorf("%d alarms", alarms)
+	}
+}
+
+// The command that README shows gives all parameters that have no default, and none that there is not.
+func TestTheDocumentedCommandDeploys(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "deploy", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, command, found := strings.Cut(string(page), "--parameter-overrides ")
+	command, _, ends := strings.Cut(command, "```")
+	if !found || !ends {
+		t.Fatal("deploy/README.md shows no such command")
+	}
+	given := map[string]bool{}
+	for _, m := range regexp.MustCompile(`([A-Za-z]+)=\S`).FindAllStringSubmatch(command, -1) {
+		given[m[1]] = true
+	}
+	parameters := readStack(t, service).Parameters
+	for name := range given {
+		if _, there := parameters[name]; !there {
+			t.Errorf("the template has no parameter %s", name)
+		}
+	}
+	for name, p := range parameters {
+		if p.Default == nil && !given[name] {
+			t.Errorf("the parameter %s has no default, and is not given", name)
+		}
+	}
+}
+
+func TestLinksOfTheREADMELeadSomewhere(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "deploy", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`\]\(([^)#]+)`).FindAllStringSubmatch(string(page), -1)
+	if len(links) < 10 {
+		t.Errorf("%d links", len(links))
+	}
+	for _, m := range links {
+		if _, err := os.Stat(filepath.Join(root, "deploy", m[1])); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// configuration is the tablewake.yaml of a folder, with its defaults.
+// configuration is the tablewake.yaml of a folder, with its defaults. A pipeline's name that comes
+// from the environment is PIPELINE.
 func configuration(t *testing.T, folder string) *config.Config {
 	t.Helper()
 	path := filepath.Join(root, folder, "tablewake.yaml")
@@ -18,7 +19,11 @@ func configuration(t *testing.T, folder string) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Parse(path, b, func(string) (string, bool) { return "", false })
+	environment := map[string]string{"TABLEWAKE_NAME": "PIPELINE"}
+	cfg, err := config.Parse(path, b, func(name string) (string, bool) {
+		value, set := environment[name]
+		return value, set
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +93,7 @@ func TestTheTasksRoleIsThePolicyOfTheConfiguration(t *testing.T) {
 	same(t, called(t, "deploy/example", policy.Consumer, map[string]string{
 		"shop": "${SourceTable}", "shop-leases": "${Leases}", "tablewake-state": "${State}", "shop-views": "${ViewsTable}", "shop-archive": "${Bucket}",
 	}, nil), allowed(readStack(t, service).find(t, "TaskRole.Policies.0.PolicyDocument.Statement"), strings.NewReplacer(
-		"${Leases.Arn}", table+"${Leases}", "${State.Arn}", table+"${State}", "/dead/${Pipeline}/", "/dead/shop/")))
+		"${Leases.Arn}", table+"${Leases}", "${State.Arn}", table+"${State}", "/dead/${Pipeline}/", "/dead/PIPELINE/")))
 }
 
 // SAM itself lets a function read the stream that is its event.
