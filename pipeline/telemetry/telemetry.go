@@ -69,6 +69,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Writer == nil {
 		o.Writer = os.Stdout
 	}
+	o.Writer = &oneByOne{w: o.Writer}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -169,4 +170,17 @@ func (t *Telemetry) all(ctx context.Context, do []func(context.Context) error) e
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// oneByOne lets the exporters of both signals write.
+type oneByOne struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write writes all of it, or fails.
+func (o *oneByOne) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(p)
 }
