@@ -18,6 +18,9 @@ import (
 	"testing"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/tablewake/tablewake/test/server"
 )
 
 // made is a release for Linux, made once: other systems' programs are made by the same
@@ -262,4 +265,55 @@ func TestWrongArguments(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d\n%s", args, code, want.code, out.String())
 		}
 	}
+}
+
+// The bills are as CycloneDX's own schema says, with SPDX's names of licences; checkov brings both.
+func TestBillsAreAsTheSchemaSays(t *testing.T) {
+	checkov, err := server.PyTool(t.Context(), "checkov")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := filepath.Glob(filepath.Join(filepath.Dir(checkov), "..", "lib", "python3*", "site-packages", "cyclonedx", "schema", "_res"))
+	if err != nil || len(folders) != 1 {
+		t.Fatalf("%d folders of schemas beside checkov, %v", len(folders), err)
+	}
+	c := jsonschema.NewCompiler()
+	for _, name := range []string{"bom-1.6", "spdx", "jsf-0.82"} {
+		schema := decoded(t, filepath.Join(folders[0], name+".SNAPSHOT.schema.json"))
+		if err := c.AddResource("http://cyclonedx.org/schema/"+name+".SNAPSHOT.schema.json", schema); err != nil {
+			t.Fatal(err)
+		}
+	}
+	schema, err := c.Compile("http://cyclonedx.org/schema/bom-1.6.SNAPSHOT.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bills, err := filepath.Glob(filepath.Join(released(t), "*.cdx.json"))
+	if err != nil || len(bills) != 4 {
+		t.Fatalf("%d bills, %v", len(bills), err)
+	}
+	for _, bill := range bills {
+		if err := schema.Validate(decoded(t, bill)); err != nil {
+			t.Errorf("%s: %v", bill, err)
+		}
+	}
+	wrong := decoded(t, bills[0]).(map[string]any)
+	wrong["specVersion"] = 1.6
+	if schema.Validate(wrong) == nil {
+		t.Error("the schema passes a version that is no text")
+	}
+}
+
+func decoded(t *testing.T, file string) any {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	v, err := jsonschema.UnmarshalJSON(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
