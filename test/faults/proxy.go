@@ -9,8 +9,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"sync"
+	"syscall"
 	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
@@ -110,7 +112,11 @@ func (p *Proxy) start(f *Fault) error {
 			return err
 		}
 	}
-	if err := running.Start(); err != nil {
+	err := running.Start()
+	for end := time.Now().Add(time.Second); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); err = running.Start() {
+		time.Sleep(time.Millisecond) // somebody looks whether the port is free
+	}
+	if err != nil {
 		return err
 	}
 	p.running = running

@@ -27,6 +27,7 @@ func (o *obedient) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	case `"exit"`:
 		os.Exit(3)
 	case `"hang"`:
+		fmt.Fprintln(os.Stderr, "asked to hang")
 		<-context.WithoutCancel(ctx).Done()
 	}
 	return fmt.Appendf(nil, "%d bytes, call %d, root %s", len(event), o.calls, os.Getenv("LAMBDA_TASK_ROOT")), nil
@@ -85,6 +86,41 @@ func TestABootstrapThatEndsAtOnceSaysWhyInTheLog(t *testing.T) {
 	}
 	if !strings.Contains(f.Log(), "this function is broken") {
 		t.Errorf("the log:\n%s", f.Log())
+	}
+}
+
+func TestACrashFailsTheInvocationAlone(t *testing.T) {
+	f := function(t)
+	if err := f.Crash(); err != nil { // nothing runs yet
+		t.Fatal(err)
+	}
+	if _, err := f.Invoke(t.Context(), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	var invoked sync.WaitGroup
+	var failed error
+	invoked.Go(func() { _, failed = f.Invoke(t.Context(), []byte(`"hang"`)) })
+	for !strings.Contains(f.Log(), "asked to hang") {
+		time.Sleep(time.Millisecond)
+	}
+	if err := f.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	invoked.Wait()
+	if e, ok := errors.AsType[*FunctionError](failed); !ok || e.Type != "Runtime.ExitError" {
+		t.Errorf("got %v", failed)
+	}
+	if _, err := f.Invoke(t.Context(), []byte("{}")); err != nil {
+		t.Error(err)
+	}
+	if err := f.Crash(); err != nil { // between two events
+		t.Fatal(err)
+	}
+	if _, err := f.Invoke(t.Context(), []byte("{}")); err != nil {
+		t.Log(err)
+		if _, err := f.Invoke(t.Context(), []byte("{}")); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

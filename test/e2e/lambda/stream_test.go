@@ -1,0 +1,106 @@
+package lambda
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/test/e2e/world"
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// startStream starts a stream of the table shop in a process of its own, writes what the
+// fixture's records say, and answers its endpoint.
+func startStream(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command(streamserver, "-table", "shop", "-shards", "4")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := strings.TrimSpace(line)
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	for _, r := range world.ShopStream(t) {
+		writeAgain(t, &http.Client{Transport: transport}, endpoint, r)
+	}
+	return endpoint
+}
+
+// writeAgain makes the write behind a record.
+func writeAgain(t *testing.T, c *http.Client, endpoint string, record []byte) {
+	t.Helper()
+	var r struct {
+		DynamoDB     struct{ Keys, NewImage json.RawMessage } `json:"dynamodb"`
+		UserIdentity json.RawMessage                          `json:"userIdentity"`
+	}
+	if err := json.Unmarshal(record, &r); err != nil {
+		t.Fatal(err)
+	}
+	path, body := "/admin/put", fmt.Sprintf(`{"item":%s}`, r.DynamoDB.NewImage)
+	if r.DynamoDB.NewImage == nil {
+		path, body = "/admin/delete", fmt.Sprintf(`{"item":%s,"expire":%t}`, r.DynamoDB.Keys, r.UserIdentity != nil)
+	}
+	resp, err := c.Post(endpoint+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v: %s", path, resp.Status, err, answer)
+	}
+}
+
+// environment is that of a program that works in a world and reads a stream.
+func environment(w *world.World, stream string) []string {
+	return append(append(os.Environ(), w.Environment(w.To)...),
+		"AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey, "AWS_EC2_METADATA_DISABLED=true",
+		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+stream, "AWS_ENDPOINT_URL_STS="+stream)
+}
+
+// run runs tablewake to its end, which must be a success.
+func run(t *testing.T, env []string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), tablewake, args...)
+	cmd.Env = env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("tablewake %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// recorded is a stream as `tablewake record` writes it: the file, and its records.
+func recorded(t *testing.T, w *world.World, stream string) (file string, records [][]byte) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "stream.jsonl")
+	run(t, environment(w, stream), "record", "--table", "shop", "--out", file)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+}
