@@ -51,16 +51,16 @@ func sorted(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// or is met by what meets a or b, and by nothing else.
-func (a leaf) or(b leaf) leaf {
-	u := leaf{is: slices.Concat(a.is, b.is), starts: slices.Concat(a.starts, b.starts), absent: a.absent || b.absent, but: a.but || b.but}
+// or is met by what meets l or m, and by nothing else.
+func (l leaf) or(m leaf) leaf {
+	u := leaf{is: slices.Concat(l.is, m.is), starts: slices.Concat(l.starts, m.starts), absent: l.absent || m.absent, but: l.but || m.but}
 	switch {
-	case a.but && b.but:
-		u.not = common(a.not, b.not)
-	case a.but:
-		u.not = a.not
+	case l.but && m.but:
+		u.not = common(l.not, m.not)
+	case l.but:
+		u.not = l.not
 	default:
-		u.not = b.not
+		u.not = m.not
 	}
 	return u.tidy()
 }
@@ -70,12 +70,12 @@ func common(a, b []string) []string {
 }
 
 // and is met by what meets both. Where no leaf can say that, it is met by more.
-func (a leaf) and(b leaf) leaf {
-	i := leaf{absent: a.absent && b.absent, but: a.but && b.but}
+func (l leaf) and(m leaf) leaf {
+	i := leaf{absent: l.absent && m.absent, but: l.but && m.but}
 	if i.but {
-		i.not = slices.Concat(a.not, b.not)
+		i.not = slices.Concat(l.not, m.not)
 	}
-	for _, pair := range [][2]leaf{{a, b}, {b, a}} {
+	for _, pair := range [][2]leaf{{l, m}, {m, l}} {
 		x, y := pair[0], pair[1]
 		for _, s := range x.is {
 			if y.matches(s) {
@@ -96,9 +96,9 @@ func (a leaf) and(b leaf) leaf {
 	return i.tidy()
 }
 
-// loses tells whether a.and(b) is met by more than both.
-func (a leaf) loses(b leaf) bool {
-	for _, pair := range [][2]leaf{{a, b}, {b, a}} {
+// loses tells whether l.and(m) is met by more than both.
+func (l leaf) loses(m leaf) bool {
+	for _, pair := range [][2]leaf{{l, m}, {m, l}} {
 		starts := leaf{starts: pair[0].starts}
 		if pair[1].but && slices.ContainsFunc(pair[1].not, starts.matches) {
 			return true
@@ -107,8 +107,8 @@ func (a leaf) loses(b leaf) bool {
 	return false
 }
 
-func (a leaf) equal(b leaf) bool {
-	return a.but == b.but && a.absent == b.absent && slices.Equal(a.is, b.is) && slices.Equal(a.starts, b.starts) && slices.Equal(a.not, b.not)
+func (l leaf) equal(m leaf) bool {
+	return l.but == m.but && l.absent == m.absent && slices.Equal(l.is, m.is) && slices.Equal(l.starts, m.starts) && slices.Equal(l.not, m.not)
 }
 
 // rules are l as a pattern says it. flags: the text is that of a BOOL.

@@ -114,9 +114,9 @@ func (r *recorder) see(q *http.Request, body []byte) bool {
 	return false
 }
 
-// parts are the actions of a transaction, and the keys that a batch reads.
+// request is what names the resource in the body of a call.
 type request struct {
-	TableName, StreamArn, QueueUrl, QueueName, Name, EventBusName string
+	TableName, StreamArn, QueueURL, QueueName, Name, EventBusName string
 	RequestItems                                                  map[string]any
 	Entries                                                       []struct{ EventBusName string }
 	TransactItems                                                 []map[string]struct{ TableName string }
@@ -128,7 +128,7 @@ func (r *recorder) seeJSON(service, op string, body []byte) bool {
 	table := func(name string) string { return "arn:aws:dynamodb:REGION:ACCOUNT:table/" + name }
 	switch {
 	case service == "sqs":
-		name := in.QueueName + in.QueueUrl[strings.LastIndexByte(in.QueueUrl, '/')+1:]
+		name := in.QueueName + in.QueueURL[strings.LastIndexByte(in.QueueURL, '/')+1:]
 		r.note("sqs:"+strings.TrimSuffix(op, "Batch"), "arn:aws:sqs:REGION:ACCOUNT:"+name)
 	case service == "events":
 		name := in.Name
