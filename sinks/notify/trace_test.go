@@ -25,7 +25,7 @@ func inSpan(t *testing.T, state string) context.Context {
 }
 
 // sent is the message that a Write publishes of the change.
-func sent(t *testing.T, ctx context.Context) notify.Message {
+func sent(ctx context.Context, t *testing.T) notify.Message {
 	t.Helper()
 	store := &messages{}
 	s := newSink(t, store)
@@ -52,13 +52,13 @@ func (m *messages) Publish(_ context.Context, ms []notify.Message) error {
 // data, and what refers to it.
 func TestWrite_TraceContext(t *testing.T) {
 	const parent = "00-01000000000000000000000000000000-0200000000000000-01"
-	bare := sent(t, t.Context())
+	bare := sent(t.Context(), t)
 	whole := members(t, bare.Body)
 	if _, ok := whole["traceparent"]; ok || bare.TraceParent != "" || bare.TraceState != "" {
 		t.Errorf("an event outside of any span has a trace: %s", bare.Body)
 	}
 	for _, state := range []string{"", "vendor=1"} {
-		m := sent(t, inSpan(t, state))
+		m := sent(inSpan(t, state), t)
 		if m.TraceParent != parent || m.TraceState != state {
 			t.Errorf("sent with %q and %q", m.TraceParent, m.TraceState)
 		}

@@ -13,7 +13,7 @@ func (attributeOrder) Encode(it attribute.Iterator) string {
 	m := map[attribute.Key]string{}
 	for it.Next() {
 		kv := it.Attribute()
-		m[kv.Key] = kv.Value.Emit()
+		m[kv.Key] = kv.Value.String()
 	}
 	var parts []string
 	for _, k := range []attribute.Key{"pipeline", "service", "operation", "outcome", "unit"} {
