@@ -11,7 +11,7 @@ import (
 )
 
 // configuration is the tablewake.yaml of a folder, with its defaults. A pipeline's name that comes
-// from the environment is PIPELINE.
+// from the environment is PIPELINE, and dead letters are brought back by themselves where that does.
 func configuration(t *testing.T, folder string) *config.Config {
 	t.Helper()
 	path := filepath.Join(root, folder, "tablewake.yaml")
@@ -19,7 +19,7 @@ func configuration(t *testing.T, folder string) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environment := map[string]string{"TABLEWAKE_NAME": "PIPELINE"}
+	environment := map[string]string{"TABLEWAKE_NAME": "PIPELINE", "TABLEWAKE_REDRIVE": "auto"}
 	cfg, err := config.Parse(path, b, func(name string) (string, bool) {
 		value, set := environment[name]
 		return value, set
