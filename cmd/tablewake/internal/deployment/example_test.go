@@ -5,6 +5,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,4 +86,25 @@ func TestTheTreesTemplate(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, filepath.Join(root, "template.yaml"), b.Bytes())
+}
+
+// Alarms and the dashboard read metrics that there are.
+func TestMetricsAreThoseOfTheTable(t *testing.T) {
+	metrics, err := os.ReadFile(filepath.Join(root, "pipeline", "telemetry", "METRICS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`tablewake\.(sink|handler|reader|source|write)\.[a-z.]*[a-z]`).FindAllString(string(printed), -1)
+	for _, name := range names {
+		if !strings.Contains(string(metrics), "| `"+name+"` |") {
+			t.Errorf("template.yaml reads %s, which is no metric", name)
+		}
+	}
+	if len(names) < 5 {
+		t.Errorf("template.yaml reads %d metrics", len(names))
+	}
 }
