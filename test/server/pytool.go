@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // pyTool is a program of the Python package index, in an environment of its own: what one
@@ -51,13 +52,19 @@ func PyTool(ctx context.Context, name string) (bin string, err error) {
 	return filepath.Join(dir, "venv", "bin", t.name), err
 }
 
-// PyTools are the names that [PyTool] knows.
-func PyTools() []string {
-	var names []string
-	for _, t := range pyTools() {
-		names = append(names, t.name)
+// InstallTools installs all that is no server and that tests would install when they first need
+// it: the programs of [PyTool], Lambda's emulator, the collector. It takes minutes on a new machine,
+// which are none of a test's time then.
+func InstallTools(ctx context.Context) error {
+	var all sync.WaitGroup
+	errs := make([]error, len(pyTools())+2)
+	for i, t := range pyTools() {
+		all.Go(func() { _, errs[i] = PyTool(ctx, t.name) })
 	}
-	return names
+	all.Go(func() { _, errs[len(errs)-2] = emulator(ctx) })
+	all.Go(func() { _, errs[len(errs)-1] = Collector().Install(ctx) })
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // pipInstall makes a virtual environment in dir/venv with what is asked for.

@@ -33,6 +33,8 @@ lines; with a COMMAND, runs it with those names in its environment and returns
 its exit code. Downloads are kept in the user's cache folder
 (TABLEWAKE_TEST_CACHE moves it).
 
+Without -only it also installs the tools that tests run, so that no test waits for that.
+
   -only        start these alone: dynamodb, opensearch, opensearch-tight, s3, moto, sqs
   -opensearch  OpenSearch in another version; 3.x needs a JDK 21 or later, on the PATH
                or named by TABLEWAKE_TEST_JAVA21 (the JDK's folder)
@@ -65,6 +67,11 @@ func run(args []string) (code int, err error) {
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(k *server.Kind) bool { return os.Getenv(k.Env) != "" })
 	if err := server.CheckMachine(missing...); err != nil {
 		return 1, err
+	}
+	if command != nil && len(missing) == len(server.Kinds()) { // for all tests, so it seems
+		if err := server.InstallTools(ctx); err != nil {
+			return 1, err
+		}
 	}
 	nodes, err := startAll(ctx, missing)
 	defer closeAll(nodes)
