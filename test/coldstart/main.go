@@ -32,8 +32,9 @@ func main() {
 	rounds := flag.Int("rounds", 20, "starts that are measured")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *rounds); err != nil {
+	err := run(ctx, *rounds)
+	stop()
+	if err != nil {
 		log.Fatal(err)
 	}
 }

@@ -98,8 +98,12 @@ func start(ctx context.Context, dir string) (started, error) {
 	if err := cmd.Start(); err != nil {
 		return started{}, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	var why error // once it has ended
+	go func() {
+		defer close(ended)
+		why = cmd.Wait()
+	}()
 	select {
 	case a := <-l.answers:
 		_ = cmd.Process.Kill()
@@ -108,7 +112,7 @@ func start(ctx context.Context, dir string) (started, error) {
 			return started{}, fmt.Errorf("the function answered %s", a.body)
 		}
 		return a.started, nil
-	case err := <-ended:
-		return started{}, fmt.Errorf("the bootstrap ended: %w\n%s", cmp.Or(err, errors.New("by itself")), said.Bytes())
+	case <-ended:
+		return started{}, fmt.Errorf("the bootstrap ended: %w\n%s", cmp.Or(why, errors.New("by itself")), said.Bytes())
 	}
 }

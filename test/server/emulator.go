@@ -27,16 +27,20 @@ func emulator(ctx context.Context) (program string, err error) {
 		return nil
 	}
 	dir, err := installOnce("aws-lambda-rie-"+samVersion, check, func(dir string) error {
-		if err := runTool(ctx, dir, "python3", "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "aws-sam-cli=="+samVersion); err != nil {
+		work := filepath.Join(dir, "work")
+		defer os.RemoveAll(work)
+		venv, wheels, files := filepath.Join(work, "venv"), filepath.Join(work, "wheels"), filepath.Join(work, "files")
+		if err := runTool(ctx, dir, "python3", "-m", "venv", venv); err != nil { // for its pip
 			return err
 		}
-		wheel := "aws_sam_cli-" + samVersion + "-py3-none-any.whl"
-		if err := runTool(ctx, dir, "python3", "-m", "zipfile", "-e", wheel, "wheel"); err != nil {
+		if err := runTool(ctx, dir, filepath.Join(venv, "bin", "pip"), "download", "-q", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "-d", wheels, "aws-sam-cli=="+samVersion); err != nil {
 			return err
 		}
-		defer os.RemoveAll(filepath.Join(dir, "wheel"))
-		defer os.Remove(filepath.Join(dir, wheel))
-		if err := os.Rename(filepath.Join(dir, "wheel", member), filepath.Join(dir, "rie")); err != nil {
+		wheel := filepath.Join(wheels, "aws_sam_cli-"+samVersion+"-py3-none-any.whl")
+		if err := runTool(ctx, dir, "python3", "-m", "zipfile", "-e", wheel, files); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(files, member), filepath.Join(dir, "rie")); err != nil {
 			return err
 		}
 		return os.Chmod(filepath.Join(dir, "rie"), 0o755)
