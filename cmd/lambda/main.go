@@ -28,6 +28,7 @@ import (
 )
 
 func main() {
+	collectLess(os.LookupEnv)
 	log := slog.New(lambdacontext.NewLogHandler())
 	f, err := open(context.Background(), log)
 	if err != nil {
