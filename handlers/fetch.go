@@ -13,8 +13,8 @@ import (
 )
 
 // salvage brings the records of a batch that Lambda gave up: out of the event where that is
-// kept, else out of the stream. gap is what is lost of them, nil where nothing is.
-func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *batch, gap *Gap, err error) {
+// kept, else out of the stream. gaps are what is lost of them.
+func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *batch, gaps []Gap, err error) {
 	from := fromDynamoDB
 	if r.Kinesis != nil {
 		from = fromKinesis
@@ -46,7 +46,7 @@ func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *bat
 		}
 		return nil, nil, fmt.Errorf("the records cannot be fetched from the stream now: %w", err)
 	}
-	return &f.batch, f.gap(), nil
+	return &f.batch, f.gaps(), nil
 }
 
 // fetch reads a range of a shard.
@@ -58,10 +58,13 @@ type fetch struct {
 	count int    // records fetched
 	last  string // the newest of them
 
-	torn             bool   // what comes before the next record may be lost
-	lostFrom, lostTo string // between these records are lost; "" where none are
-	incomplete       bool   // the shard holds nothing behind last
+	torn       bool   // what comes before the next record may be lost
+	holes      []hole // found so far, in order
+	incomplete bool   // the shard holds nothing behind last
 }
+
+// hole is a range of sequence numbers, both ends included, of which the stream keeps nothing.
+type hole struct{ first, last string }
 
 const (
 	// The service returns empty pages in the middle of a shard too.
@@ -191,14 +194,14 @@ func (f *fetch) mend(page *pipeline.Page) {
 		return // an empty page
 	}
 	f.torn = false
-	next := f.next()
 	if pipeline.CompareSequence(oldest, cmp.Or(f.last, f.of.First)) <= 0 {
 		return // it reaches back far enough
 	}
-	f.lostFrom, f.lostTo = next, f.of.Last
-	if pipeline.CompareSequence(oldest, f.of.Last) <= 0 {
-		f.lostTo = step(oldest, -1)
+	to := f.of.Last
+	if pipeline.CompareSequence(oldest, to) <= 0 {
+		to = step(oldest, -1)
 	}
+	f.holes = append(f.holes, hole{f.next(), to})
 }
 
 // next is the sequence number from which on nothing is fetched yet.
@@ -209,19 +212,22 @@ func (f *fetch) next() string {
 	return step(f.last, 1)
 }
 
-// gap is what is lost of the range, nil where nothing is.
-func (f *fetch) gap() *Gap {
+// gaps are what is lost of the range: one for each time that the stream dropped what came
+// next, and one for what is missing at its end.
+func (f *fetch) gaps() []Gap {
+	holes := f.holes
 	if f.incomplete && (f.last == "" || pipeline.CompareSequence(f.last, f.of.Last) < 0) {
-		if f.lostFrom == "" {
-			f.lostFrom = f.next()
-		}
-		f.lostTo = f.of.Last
+		holes = append(holes, hole{f.next(), f.of.Last})
 	}
-	if f.lostFrom == "" {
-		return nil
+	var gaps []Gap
+	left := f.of.Size - f.count
+	for i, lost := range holes {
+		n := max(1, left/(len(holes)-i)) // nobody knows where they were: they are shared out
+		left -= n
+		gaps = append(gaps, Gap{
+			StreamARN: f.of.StreamARN, Shard: f.of.ShardID, First: lost.first, Last: lost.last,
+			Records: n, From: f.of.From, To: f.of.To,
+		})
 	}
-	return &Gap{
-		StreamARN: f.of.StreamARN, Shard: f.of.ShardID, First: f.lostFrom, Last: f.lostTo,
-		Records: max(1, f.of.Size-f.count), From: f.of.From, To: f.of.To,
-	}
+	return gaps
 }

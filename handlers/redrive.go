@@ -116,30 +116,36 @@ func (h *handler) message(ctx context.Context, cuts cuts, body string) (lost int
 
 // givenUp delivers the records of a batch that Lambda gave up.
 func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost int, err error) {
-	b, gap, err := h.salvage(ctx, cuts, r)
+	b, gaps, err := h.salvage(ctx, cuts, r)
 	if err != nil {
 		return 0, err
 	}
 	// What is left is delivered before anything else: it may be gone the next time.
-	if err := h.redeliver(ctx, cuts, b); err != nil || gap == nil {
+	if err := h.redeliver(ctx, cuts, b); err != nil {
 		return 0, err
 	}
-	return h.note(ctx, cuts, gap)
+	for i := range gaps {
+		if err := h.note(ctx, cuts, &gaps[i]); err != nil {
+			return lost, err
+		}
+		lost += gaps[i].Records
+	}
+	return lost, nil
 }
 
 // note makes durable what is lost.
-func (h *handler) note(ctx context.Context, cuts cuts, gap *Gap) (lost int, err error) {
+func (h *handler) note(ctx context.Context, cuts cuts, gap *Gap) error {
 	if h.o.gaps == nil {
 		h.logGap(ctx, gap, "records are lost, and there is nowhere to note that: the message stays")
-		return 0, errors.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
+		return errors.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
 	}
 	within, cancel := cuts.context(ctx)
 	defer cancel()
 	if err := h.o.gaps.AddGap(within, *gap); err != nil {
-		return 0, fmt.Errorf("records are lost, and that could not be noted: %w", err)
+		return fmt.Errorf("records are lost, and that could not be noted: %w", err)
 	}
 	h.logGap(ctx, gap, "records are lost: Lambda gave them up, and the stream keeps them no more")
-	return gap.Records, nil
+	return nil
 }
 
 // redeliver runs a batch through the pipeline; its error says what is not finished.
