@@ -35,7 +35,7 @@ func TestFact16_APartialFailure(t *testing.T) {
 	proxy := faults.Before(t, w.To.OpenSearch)
 	to := w.To
 	to.OpenSearch = proxy.Endpoint()
-	f := deploy(t, w, items, deployment{to: to, timeout: 3 * time.Second})
+	f := deploy(t, w, items, deployment{to: to, timeout: 4 * time.Second})
 	f.answers(t, event(order(1, "a")), succeeded) // once it runs, the index is not asked for any more
 	if err := proxy.Begin(faults.Refusal(), time.Minute); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestATimeoutInMidBatch(t *testing.T) {
 	proxy := faults.Before(t, w.To.OpenSearch)
 	to := w.To
 	to.OpenSearch = proxy.Endpoint()
-	f := deploy(t, w, items, deployment{to: to, timeout: 2 * time.Second})
+	f := deploy(t, w, items, deployment{to: to, timeout: 4 * time.Second})
 	f.answers(t, event(order(1, "a")), succeeded)
 	if err := proxy.Begin(faults.Hang(), time.Minute); err != nil {
 		t.Fatal(err)
