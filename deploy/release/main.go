@@ -123,11 +123,10 @@ func release(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	defer os.RemoveAll(work)
 
 	began := time.Now()
-	mods := &modules{root: root}
 	var made []string
 	for i, t := range wanted {
 		fmt.Fprintf(stderr, "[%d/%d] %s\n", i+1, len(wanted), t.archive(o.version))
-		names, err := t.make(ctx, root, work, o, mods)
+		names, err := t.make(ctx, root, work, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.archive(o.version), err)
 		}

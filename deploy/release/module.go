@@ -27,18 +27,11 @@ type module struct {
 
 type licenseFile struct{ name, text string }
 
-// modules knows where the modules of a build stand on this machine.
-type modules struct {
-	root string
-	dirs map[string]string // by path@version
-}
-
-// of are the modules that are in a program, as it says itself, by path.
-func (m *modules) of(ctx context.Context, info *debug.BuildInfo) ([]module, error) {
-	if m.dirs == nil {
-		if err := m.find(ctx); err != nil {
-			return nil, err
-		}
+// modulesOf are the modules that are in a program, as it says itself, by path.
+func (t target) modulesOf(ctx context.Context, root string, info *debug.BuildInfo) ([]module, error) {
+	dirs, err := t.folders(ctx, root)
+	if err != nil {
+		return nil, err
 	}
 	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
@@ -51,7 +44,7 @@ func (m *modules) of(ctx context.Context, info *debug.BuildInfo) ([]module, erro
 	used := []module{std}
 	for _, dep := range info.Deps {
 		dep = cmp.Or(dep.Replace, dep)
-		dir := m.dirs[dep.Path+"@"+dep.Version]
+		dir := dirs[dep.Path+"@"+dep.Version]
 		if dir == "" {
 			return nil, fmt.Errorf("the module %s@%s is not on this machine", dep.Path, dep.Version)
 		}
@@ -65,29 +58,35 @@ func (m *modules) of(ctx context.Context, info *debug.BuildInfo) ([]module, erro
 	return used, nil
 }
 
-// find asks the go command for the folders of all modules.
-func (m *modules) find(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-json=Path,Version,Dir,Replace", "all")
-	cmd.Dir = m.root
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+// folders are where the modules of the program stand on this machine, by path@version. Asked by
+// the packages: a list of all modules would want sums of those that nothing is used of.
+func (t target) folders(ctx context.Context, root string) (map[string]string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", t.tags, "-json=Module", t.pkg)
+	cmd.Dir, cmd.Env = root, t.environment()
 	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("go list -m: %w", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
-	m.dirs = map[string]string{}
+	type place struct{ Path, Version, Dir string }
+	dirs := map[string]string{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var one struct {
-			Path, Version, Dir string
-			Replace            *struct{ Path, Version, Dir string }
+		var pkg struct {
+			Module *struct {
+				place
+				Replace *place
+			}
 		}
-		if err := dec.Decode(&one); errors.Is(err, io.EOF) {
-			return nil
+		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+			return dirs, nil
 		} else if err != nil {
-			return err
+			return nil, err
 		}
-		m.dirs[one.Path+"@"+one.Version] = one.Dir
-		if r := one.Replace; r != nil {
-			m.dirs[r.Path+"@"+r.Version] = r.Dir
+		if m := pkg.Module; m != nil {
+			at := m.place
+			if m.Replace != nil {
+				at = *m.Replace
+			}
+			dirs[at.Path+"@"+at.Version] = at.Dir
 		}
 	}
 }

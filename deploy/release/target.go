@@ -52,7 +52,7 @@ func (t target) archive(version string) string {
 }
 
 // make writes the archive and its bill of materials into o.out, and names them.
-func (t target) make(ctx context.Context, root, work string, o options, mods *modules) ([]string, error) {
+func (t target) make(ctx context.Context, root, work string, o options) ([]string, error) {
 	binary := filepath.Join(work, t.os+"_"+t.arch+"_"+t.program)
 	if err := t.build(ctx, root, binary, o.version); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (t target) make(ctx context.Context, root, work string, o options, mods *mo
 	if err != nil {
 		return nil, err
 	}
-	used, err := mods.of(ctx, info)
+	used, err := t.modulesOf(ctx, root, info)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +88,16 @@ func (t target) build(ctx context.Context, root, out, version string) error {
 		args = append(args, "-tags", t.tags)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, t.pkg)...)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
+	cmd.Dir, cmd.Env = root, t.environment()
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", cmp.Or(context.Cause(ctx), err), output)
 	}
 	return nil
+}
+
+// environment has the go command build for the target, and nothing of this machine's settings.
+func (t target) environment() []string {
+	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
 }
 
 // entries are the files of the archive, in the order in which they stand there.

@@ -34,7 +34,7 @@ func compose(t *testing.T, file string) (p project, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "tool", "-modfile=test/tools/go.mod", "github.com/compose-spec/compose-go/v2/cmd", "-format", "json", file)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
+	cmd.Env = append(os.Environ(), "GOFLAGS=")
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
