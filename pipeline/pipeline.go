@@ -25,6 +25,11 @@ type Options struct {
 
 	Decoder DecoderOptions // how the records of its tables become changes; see Pipeline.Decoder. Default: the zero options
 
+	// Accept is asked of every change before anything else is. Its error ends the run as
+	// one marked with Fatal does: the source is another one than the pipeline is made for.
+	// Default: all are accepted
+	Accept func(c *Change) error
+
 	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key
 
 	// MaxHold is how long a change may fail and be tried again before it is given up

@@ -53,7 +53,7 @@ func (p *Pipeline) prepare(in *inflight) *prepared {
 		if c.Time.After(out.newest) {
 			out.newest = c.Time
 		}
-		if err := p.needs.check(c); err != nil {
+		if err := p.accept(c); err != nil {
 			out.fatal = err
 			return out
 		}
@@ -94,6 +94,16 @@ func (p *Pipeline) prepare(in *inflight) *prepared {
 		}
 	}
 	return out
+}
+
+// accept is the error of a change that is not of this pipeline's source.
+func (p *Pipeline) accept(c *Change) error {
+	if p.o.Accept != nil {
+		if err := p.o.Accept(c); err != nil {
+			return Fatal(err)
+		}
+	}
+	return p.needs.check(c)
 }
 
 // prepare takes the change to one route. left is how many changes may follow, for sizing.

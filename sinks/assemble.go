@@ -44,6 +44,7 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 		return nil, err
 	}
 	a.options.Name, a.options.Decoder = cfg.Name, Decoder(cfg)
+	a.options.Accept = ofSource(cfg, a.options.Live)
 	a.options.Filters = []pipeline.Filter{OwnWrites(cfg.Name)}
 	if cfg.Source.Kinesis != "" {
 		a.options.Filters = append(a.options.Filters, otherTable(cfg.Source.Tables[0].Name))
