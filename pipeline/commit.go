@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,8 @@ type partition struct {
 	cancel  context.CancelCauseFunc
 	cut     bool // as revoked is: its Writes were cancelled too
 	revoked bool // or recalled: nothing of it starts any more. Set with Pipeline.mu and all schedulers' locks held, so that each of them guards it
+
+	over atomic.Bool // as revoked is, for those who hold no lock
 
 	open       int         // pages read and not finished
 	waiting    []*inflight // prepared, in order, behind one whose letters are not durable

@@ -146,6 +146,9 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 		it := s.ready.first()
 		l := s.lanes[it.d.Change.Key]
 		switch {
+		case l != nil && l.back:
+			given := s.popReady()
+			s.finish(&given, Revoked, "")
 		case l != nil && (l.batch != b || !s.route.keepsOrder || len(l.queue) > 0 || it.fail != nil):
 			l.queue = append(l.queue, s.popReady())
 			if l.parked || l.dead > 0 && s.buried.blocked {

@@ -39,6 +39,9 @@ func (r *run) place(in *inflight, now time.Time) {
 		part.broken = true
 		r.failed(in.err)
 	}
+	if in.tracker != nil {
+		pending++ // its source answers for each record, and what goes back to it must not be committed
+	}
 	mark, ok := part.wm.Begin(in.page.Position, pending)
 	in.mark = mark
 	part.ended = part.ended || in.page.End

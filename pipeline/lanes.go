@@ -28,6 +28,8 @@ type lane struct {
 	giveUp  time.Time     // when its first is given up, which has failed; zero: never
 	follow  bool          // its first was given up and holds the key: what waits behind goes the same way
 
+	back bool // its first can never be written, and nobody keeps it: it and all behind it go back to the source
+
 	heldBack bool // while its batch is written delivery by delivery: an earlier one failed
 }
 

@@ -82,6 +82,7 @@ func (r *run) giveBack(cause error, partitions []string, text string) {
 	}
 	for _, part := range parts {
 		part.revoked = true
+		part.over.Store(true)
 		part.wm, part.dirty = Watermark{}, false
 		if cause != nil {
 			part.cut = true

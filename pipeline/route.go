@@ -101,7 +101,7 @@ func (r *route) isolate(ctx context.Context, n *run, b *batch, whole error) {
 			b.errs[i] = errHeldBack
 			continue
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || b.items[i].page.part.over.Load() {
 			b.errs[i] = errHeldBack
 			continue
 		}

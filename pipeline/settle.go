@@ -36,6 +36,10 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 			// It stays pending: the next run delivers it.
 		case b.cut:
 			l.retry = append(l.retry, *it)
+		case s.givesBack(it) && !mayWork(err):
+			s.retries.add(s, it, err)
+			l.back = true
+			s.finish(it, Revoked, "")
 		case s.route.retried(err) || len(l.retry) > 0:
 			after, _ := Retryable(err)
 			l.server = max(l.server, after)
@@ -52,6 +56,9 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 	var delays [maxSharedDelays]time.Duration
 	for _, l := range b.lanes {
 		l.batch = nil
+		if l.back {
+			s.giveBackQueue(l)
+		}
 		if len(l.retry) > 0 {
 			l.queue = append(l.retry, l.queue...)
 			l.retry = nil
@@ -86,6 +93,7 @@ func (s *scheduler) release(l *lane, now time.Time) {
 	case l.dead > 0 && s.buried.blocked:
 		s.ownQueue(l)
 	case l.dead > 0 || l.batch != nil:
+	case l.back: // it stays, for what comes of the key in this run
 	case len(l.queue) == 0:
 		s.dropLane(l)
 	case l.wake.After(now):
@@ -98,11 +106,19 @@ func (s *scheduler) release(l *lane, now time.Time) {
 }
 
 // giveUp takes the first of the lane's queue, which can never be written, to
-// dead letters, or blocks the key where there are none.
+// dead letters. Where there are none it goes back to a source that answers for each
+// record, and blocks its key at any other.
 func (s *scheduler) giveUp(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
 		s.bury(l, l.pop())
 		s.followLetter(l)
+		return
+	}
+	if s.givesBack(&l.queue[0]) {
+		s.retries.add(s, &l.queue[0], l.queue[0].fail.err)
+		s.retries.flush(s, now)
+		l.back = true
+		s.giveBackQueue(l)
 		return
 	}
 	s.retries.add(s, &l.queue[0], l.queue[0].fail.err)
@@ -110,6 +126,28 @@ func (s *scheduler) giveUp(l *lane, now time.Time) {
 	l.attempt++
 	s.release(l, now)
 	s.retries.flush(s, now)
+}
+
+// givesBack tells whether what can never be written goes back to its source: nobody keeps
+// it, and the source need not wait for what is finished beside it.
+func (s *scheduler) givesBack(it *item) bool {
+	return s.run.p.o.DeadLetters == nil && it.page.tracker != nil
+}
+
+// mayWork tells whether what failed with err may work another time.
+func mayWork(err error) bool {
+	_, again := Retryable(err)
+	return again
+}
+
+// giveBackQueue gives back what waits in a lane.
+func (s *scheduler) giveBackQueue(l *lane) {
+	for _, items := range [][]item{l.retry, l.queue} {
+		for i := range items {
+			s.finish(&items[i], Revoked, "")
+		}
+	}
+	l.retry, l.queue = nil, nil
 }
 
 // finish books the end of one delivery.

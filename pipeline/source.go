@@ -21,7 +21,7 @@ type Page struct {
 	End        bool           // the partition ends with this page
 	Bytes      int            // memory that the page pins: the bytes that its changes are ranges of
 	EmptyMaps  int            // {} taken as the empty map (DecoderOptions.DynamoDBLocal)
-	Tracker    *Tracker       // learns which records are finished. Default: nobody asks
+	Tracker    *Tracker       // learns which records are finished; nothing of the page is committed then. Default: nobody asks
 
 	// Decode, where set, brings what the page holds. A worker of the pipeline
 	// calls it once, at the same time as those of other pages; it must be pure. Of the

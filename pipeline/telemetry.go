@@ -21,6 +21,7 @@ const scope = "github.com/tablewake/tablewake/pipeline"
 type telemetry struct {
 	tracer  trace.Tracer
 	prepare metric.Float64Histogram
+	letters metric.Int64Counter
 	name    attribute.KeyValue
 	preps   metric.MeasurementOption
 }
@@ -44,10 +45,10 @@ func newTelemetry(p *Pipeline) (*telemetry, error) {
 	duration := k.Durations("tablewake.write.duration", "time of one Write of a sink")
 	size := k.Sizes("tablewake.write.batch.size", "{delivery}", "deliveries of one Write")
 	retries := k.Counter("tablewake.sink.retries", "{delivery}", "deliveries that failed and are tried again")
-	letters := k.Counter("tablewake.sink.letters", "{delivery}", "deliveries put into dead letters, by sink and class")
+	t.letters = k.Counter("tablewake.sink.letters", "{delivery}", "deliveries put into dead letters, by sink and class; records that cannot be decoded are of no sink")
 	for _, r := range p.routes {
 		attrs := []attribute.KeyValue{t.name, attribute.String("sink", r.Name)}
-		r.tel = &sinkTelemetry{t.tracer, duration, size, retries, letters, metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
+		r.tel = &sinkTelemetry{t.tracer, duration, size, retries, t.letters, metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
 	}
 	t.observeLedger(p, k)
 	t.observeFlight(p, k)
@@ -136,6 +137,11 @@ func (t *telemetry) page(ctx context.Context, partition string) trace.Span {
 
 func (t *telemetry) prepared(ctx context.Context, d time.Duration) {
 	t.prepare.Record(ctx, d.Seconds(), t.preps)
+}
+
+// undecodable counts records that were put into dead letters for no sink.
+func (t *telemetry) undecodable(ctx context.Context, n int) {
+	t.letters.Add(ctx, int64(n), metric.WithAttributes(t.name, attribute.String("class", classUndecodable)))
 }
 
 // write starts the span of a Write, linked to those of the pages in it. done ends it.

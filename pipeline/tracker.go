@@ -5,6 +5,10 @@ import "sync/atomic"
 // Tracker tells which records of a page are finished, for a source that answers for
 // each of them and not for the page. The zero Tracker is ready for use, for one page of
 // one run; it may be asked at any time, by any goroutine.
+//
+// Of a page that has one, what can never be written goes back at once where there are no
+// dead letters, with what stands behind it in its key's order, and the run does not wait: the
+// source brings it again.
 type Tracker struct {
 	placed  atomic.Bool
 	pending []atomic.Int32 // deliveries not finished, by the record's index

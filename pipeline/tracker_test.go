@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,11 +22,11 @@ func finished(t *Tracker, n int) []int {
 
 func TestTracker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := true
+		var up atomic.Bool
 		s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
 			var failed BatchError
 			for i := range ds {
-				if down && ds[i].Change.Key == "b" {
+				if !up.Load() && ds[i].Change.Key == "b" {
 					failed.Add(i, Transient(errDown))
 				}
 			}
@@ -45,7 +46,7 @@ func TestTracker(t *testing.T) {
 		if got := finished(&tracker, 7); !slices.Equal(got, []int{0, 2, 4, 5, 6}) {
 			t.Errorf("while b is down, finished are %v", got)
 		}
-		down = false
+		up.Store(true)
 		time.Sleep(time.Hour)
 		if got := finished(&tracker, 6); !slices.Equal(got, []int{0, 1, 2, 3, 4, 5}) {
 			t.Errorf("at the end, finished are %v", got)
@@ -66,9 +67,9 @@ func (d dropKey) Check(c *Change) (Verdict, error) { return Verdict{Drop: c.Key 
 // finished, nor is any record of it.
 func TestTracker_Undecodable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := true
+		var up atomic.Bool
 		g := &graveyard{fail: func() error {
-			if down {
+			if !up.Load() {
 				return errDown
 			}
 			return nil
@@ -80,7 +81,7 @@ func TestTracker_Undecodable(t *testing.T) {
 		if got := finished(&tracker, 2); got != nil {
 			t.Errorf("while dead letters are down, finished are %v", got)
 		}
-		down = false
+		up.Store(true)
 		time.Sleep(time.Hour)
 		if got := finished(&tracker, 2); !slices.Equal(got, []int{0, 1}) {
 			t.Errorf("finished are %v", got)

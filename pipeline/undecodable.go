@@ -24,6 +24,16 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 	first := records[0]
 	attrs := []slog.Attr{slog.String("partition", in.part.name), slog.Int("records", len(records)),
 		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", first.attribute())}
+	if r.p.o.DeadLetters == nil && in.tracker != nil {
+		r.p.log.LogAttrs(r.hard, slog.LevelError,
+			"records cannot be decoded and there are no dead letters: they are given back, with what comes behind them; configure dead letters", attrs...)
+		r.p.mu.Lock()
+		in.ready, in.part.broken = true, true
+		r.handOver(in.part)
+		r.p.mu.Unlock()
+		r.stopped()
+		return
+	}
 	if r.p.o.DeadLetters == nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters", attrs...)
@@ -31,6 +41,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		return
 	}
 	if r.putLetters(in.part.ctx, letters, func() {}) && r.holdUndecodable(in.part.ctx, records) {
+		r.p.tel.undecodable(r.hard, len(records))
 		r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
 		r.p.mu.Lock()
 		in.ready = true
