@@ -31,7 +31,8 @@ func (o *options) cutsOf(ctx context.Context, now time.Time) cuts {
 	if !ok {
 		return cuts{}
 	}
-	reserve := cmp.Or(max(0, o.reserve), min(max(deadline.Sub(now)/reservePart, leastReserve), mostReserve))
+	left := max(0, deadline.Sub(now))
+	reserve := min(cmp.Or(max(0, o.reserve), min(max(left/reservePart, leastReserve), mostReserve)), left/2)
 	margin := min(cmp.Or(max(0, o.margin), reserve/2), reserve)
 	return cuts{recall: deadline.Add(-reserve), revoke: deadline.Add(-margin), stop: deadline.Add(-margin / 2), leave: deadline.Add(-margin / 4)}
 }

@@ -42,6 +42,8 @@ func TestDeadline_HangingSink(t *testing.T) {
 		"3s, by default":           {timeout: 3 * time.Second, want: 2850 * time.Millisecond},
 		"half a second by default": {timeout: 500 * time.Millisecond, want: 400 * time.Millisecond},
 		"a quarter, by default":    {timeout: 15 * time.Minute, want: 15*time.Minute - 5*time.Second},
+		"300ms, by default":        {timeout: 300 * time.Millisecond, want: 225 * time.Millisecond},
+		"a reserve above all":      {timeout: 10 * time.Second, reserve: 30 * time.Second, want: 7500 * time.Millisecond},
 		"as told":                  {timeout: time.Minute, reserve: 20 * time.Second, margin: time.Second, want: 59 * time.Second},
 		"a margin above a reserve": {timeout: time.Minute, reserve: 5 * time.Second, margin: 9 * time.Second, want: 55 * time.Second},
 	} {
@@ -97,8 +99,8 @@ func TestDeadline_None(t *testing.T) {
 func TestDeadline_Over(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
-		h := DynamoDB(assemble(t, s, nil), WithReserve(time.Second))
-		answer, err := h.Invoke(within(t, time.Second), []byte(records("a", "b")))
+		h := DynamoDB(assemble(t, s, nil))
+		answer, err := h.Invoke(within(t, 0), []byte(records("a", "b")))
 		if err != nil || failures(t, answer) != "101" || s.keys() != "" {
 			t.Errorf("%s, %v, written %q", answer, err, s.keys())
 		}

@@ -52,7 +52,8 @@ func WithMeter(m metric.MeterProvider) Option {
 }
 
 // WithReserve is how long before the deadline of an invocation no Write starts any more.
-// Default (0): a tenth of the time that the invocation has, at least 200 ms and at most 10 s.
+// Default (0): a tenth of the time that the invocation has, at least 200 ms and at most 10 s. It
+// is never more than half of that time, so that there is some to deliver in.
 func WithReserve(d time.Duration) Option { return func(o *options) { o.reserve = d } }
 
 // WithMargin is how long before the deadline of an invocation the Writes under way are
