@@ -101,6 +101,23 @@ func (b *batch) unfinished() (index int, sequence string, all bool) {
 	return index, sequence, all
 }
 
+// untouched tells that no record is finished.
+func (b *batch) untouched() bool {
+	for _, p := range b.pages {
+		for i := range p.Changes {
+			if p.Tracker.Finished(p.Changes[i].Index) {
+				return false
+			}
+		}
+		for _, e := range p.Errors {
+			if p.Tracker.Finished(e.Index) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // age is that of the oldest record; 0 where none shows its time.
 func (b *batch) age(now time.Time) time.Duration {
 	var oldest time.Time

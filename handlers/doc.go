@@ -20,6 +20,8 @@
 //	letters; or there is no record           |
 //	some is not: a sink is down, the time is | {"batchItemFailures":[{"itemIdentifier":"SEQUENCE"}]}
 //	over                                     | of the earliest record that is not finished
+//	the time is over, and none is finished   | an error: what takes longer than the function's time would
+//	                                         | come again as it is for ever; failed, it comes in halves
 //	a record that cannot be decoded          | it goes to dead letters, and counts as finished; while there
 //	                                         | are none, it is not, nor is what stands behind it
 //	that one is the earliest unfinished, and | an error: Lambda brings the whole batch again
@@ -34,7 +36,8 @@
 //	{"tablewake":"redrive"}                  | {} once the letters of an outage are redriven, or an error
 //
 // An error has Lambda bring the whole event again, in halves where the mapping has
-// BisectBatchOnFunctionError.
+// BisectBatchOnFunctionError. (An answer that names the first record does not: Lambda parts a
+// batch before the record that is named.)
 //
 // # Tumbling windows
 //

@@ -119,6 +119,10 @@ func (h *handler) records(ctx context.Context, cuts cuts, now time.Time, from or
 	if sequence == "" {
 		return a, fmt.Errorf("record %d is not finished and shows no sequence number by which Lambda could bring it again, so all of the batch comes again", index)
 	}
+	if a.cut && batch.untouched() {
+		// An answer that names the first record would have the same batch come again, whole.
+		return a, fmt.Errorf("%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
+	}
 	a.failed = []string{sequence}
 	return a, nil
 }
