@@ -28,6 +28,8 @@
 //	shows no sequence number                 |
 //	the JSON is broken                       | an error, with the place; nothing of it is delivered
 //	an error marked with pipeline.Fatal      | an error
+//	a sink or a store never returns          | as where the time is over, once; then an error, and lambda.Start
+//	                                         | ends the process
 //	of a tumbling window                     | as above, and "state" as it came
 //	of another kind: by hand, of another     | an error that says of what kind it is
 //	service                                  |
@@ -38,6 +40,14 @@
 // An error has Lambda bring the whole event again, in halves where the mapping has
 // BisectBatchOnFunctionError. (An answer that names the first record does not: Lambda parts a
 // batch before the record that is named.)
+//
+// # What never returns
+//
+// A Write that goes on though its context is done is left alone: the answer does not wait for it,
+// and the next invocation does. Where that one has waited for all of its time, the process is of no use any
+// more. The invocation fails with the error by which lambda.Start ends the process
+// (messages.InvokeResponse_Error with ShouldExit), so that Lambda brings the event to a fresh
+// one. A handler that wraps this one has to hand that error on as it is.
 //
 // # Tumbling windows
 //

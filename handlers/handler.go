@@ -3,10 +3,13 @@ package handlers
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	reply "github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -42,8 +45,10 @@ type handler struct {
 	decoder *pipeline.Decoder
 	o       options
 	tel     *telemetry
-	origins []origin      // that it takes
-	turn    chan struct{} // taken by the run under way
+	origins []origin // that it takes
+
+	turn chan struct{}        // taken by the run under way
+	last atomic.Pointer[turn] // of the latest run
 }
 
 var _ lambda.Handler = (*handler)(nil)
@@ -54,7 +59,8 @@ func newHandler(p *pipeline.Pipeline, opts []Option, origins ...origin) *handler
 }
 
 // Error is an invocation that failed as a whole, so that Lambda brings its event again. Its text
-// is fit for logs.
+// is fit for logs. One error is none of these: that of a process which has to be replaced, by
+// which lambda.Start ends it.
 type Error struct {
 	Err error
 }
@@ -73,9 +79,18 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	answer, err := h.answer(ctx, cuts, now, s, payload)
 	h.tel.invoked(ctx, s.origin, &answer, len(payload), err)
 	if err != nil {
-		return nil, &Error{err}
+		return nil, failure(err)
 	}
 	return answer.json(), nil
+}
+
+// failure is an error as lambda.Start takes it.
+func failure(err error) error {
+	e := &Error{err}
+	if errors.Is(err, errStuck) { // only this type, unwrapped, ends the process once Lambda has the error
+		return reply.InvokeResponse_Error{Message: e.Error(), Type: "Stuck", ShouldExit: true}
+	}
+	return e
 }
 
 func (h *handler) answer(ctx context.Context, cuts cuts, now time.Time, s sighting, payload []byte) (answer, error) {

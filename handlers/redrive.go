@@ -75,6 +75,9 @@ func (h *handler) messages(ctx context.Context, cuts cuts, payload []byte) (answ
 			continue
 		}
 		lost, err := h.message(ctx, cuts, m.Body)
+		if errors.Is(err, errStuck) {
+			return a, err
+		}
 		outcome := redriven
 		switch {
 		case err != nil:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -44,8 +45,9 @@ type ended struct {
 // A pipeline has one run at a time. One that does not end in time, because a sink does not
 // listen to its context, is left alone: it ends behind the answer, and the next one waits for it.
 func (h *handler) run(ctx context.Context, cuts cuts, pages ...*pipeline.Page) (cut bool, err error) {
-	if !h.takeTurn(ctx, cuts) {
-		return true, nil
+	mine, err := h.takeTurn(ctx, cuts)
+	if mine == nil {
+		return true, err
 	}
 	end := make(chan ended, 1)
 	go func() {
@@ -58,25 +60,40 @@ func (h *handler) run(ctx context.Context, cuts cuts, pages ...*pipeline.Page) (
 	case e := <-end:
 		return e.cut, e.err
 	case <-late:
+		mine.alone.Store(true)
 		h.o.log.LogAttrs(ctx, slog.LevelError, "a sink or a store did not end though its context did: the answer does not wait for it, and the next invocation does")
 		return true, nil
 	}
 }
 
-// takeTurn waits until no run is under way; false where there is no time left for one.
-func (h *handler) takeTurn(ctx context.Context, cuts cuts) bool {
+// turn is a run's; there is one at a time.
+type turn struct{ alone atomic.Bool } // its invocation answered without it
+
+// errStuck is a run that an invocation left alone, and the next one waited for in vain. Nothing
+// gets through beside it.
+var errStuck = errors.New("a sink or a store that was left alone by the invocation before has not ended in all of this one's time, and nothing is delivered beside it: the process is to be replaced; let each Write end when its context does")
+
+// takeTurn waits until no run is under way. It is nil where there is no time left for one.
+func (h *handler) takeTurn(ctx context.Context, cuts cuts) (*turn, error) {
 	over, cancel := cuts.at(cuts.recall)
 	defer cancel()
 	if cuts.over(time.Now()) {
-		return false
+		return nil, nil
 	}
+	before := h.last.Load()
+	left := before != nil && before.alone.Load()
 	select {
 	case h.turn <- struct{}{}:
-		return true
+		mine := &turn{}
+		h.last.Store(mine)
+		return mine, nil
 	case <-ctx.Done():
 	case <-over:
 	}
-	return false
+	if left && h.last.Load() == before {
+		return nil, errStuck
+	}
+	return nil, nil
 }
 
 func (h *handler) deliver(ctx context.Context, cuts cuts, pages []*pipeline.Page) ended {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/tablewake/tablewake/pipeline/telemetry"
@@ -83,5 +84,17 @@ func TestAReplyDoesNotWaitForACollector(t *testing.T) {
 	}
 	if ctx.Err() != nil {
 		t.Error("the reply came behind the deadline")
+	}
+}
+
+// The error by which lambda.Start ends the process gets there as it is: it looks at the type alone.
+func TestAProcessThatIsOfNoUseEnds(t *testing.T) {
+	var out bytes.Buffer
+	h := observed(answering(func(context.Context) ([]byte, error) {
+		return nil, messages.InvokeResponse_Error{Message: "stuck", ShouldExit: true}
+	}), started(t, &out), slog.New(slog.DiscardHandler))
+	_, err := h.Invoke(invocation(t, time.Minute), nil)
+	if e, ok := err.(messages.InvokeResponse_Error); !ok || !e.ShouldExit { //nolint:errorlint // as lambda.Start looks at it
+		t.Errorf("the error is %T: %v", err, err)
 	}
 }

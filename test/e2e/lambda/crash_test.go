@@ -11,6 +11,11 @@ import (
 // withGoSink is items, and the Go sink of test/e2e/lambda/breaking.
 var withGoSink = strings.Replace(items, "dead_letters:", "  go: {custom: {name: obedient}}\ndead_letters:", 1)
 
+// do is a record of an item that says what the Go sink does.
+func do(n int, pk, what string) []byte {
+	return world.RecordAt(time.Now(), n, "INSERT", pk, "", `"Do":{"S":"`+what+`"}`)
+}
+
 // What a Go sink breaks: its panic is one record's, which goes to dead letters; the end of the
 // process is the whole batch's, and the next invocation works.
 func TestAGoSinkBreaksTheFunction(t *testing.T) {
@@ -18,9 +23,6 @@ func TestAGoSinkBreaksTheFunction(t *testing.T) {
 	w := world.New(t, world.Running(t))
 	w.Worker(t, w.Config(t, world.Fixture, items, w.To), w.To) // makes the tables
 	f := deploy(t, w, withGoSink, deployment{program: breaking, without: true})
-	do := func(n int, pk, what string) []byte {
-		return world.RecordAt(time.Now(), n, "INSERT", pk, "", `"Do":{"S":"`+what+`"}`)
-	}
 	f.answers(t, event(do(1, "a", "panic"), do(2, "b", "nothing")), succeeded)
 	f.fails(t, event(do(3, "c", "exit")), "Runtime.ExitError", "exit status 7")
 	f.answers(t, event(do(4, "d", "nothing")), succeeded)
@@ -43,5 +45,23 @@ func TestAGoSinkBreaksTheFunction(t *testing.T) {
 	}
 	if letters != 1 || len(s[world.Letters]) > 2 { // b may have been in one Write with a
 		t.Errorf("letters: %v", s[world.Letters])
+	}
+}
+
+// A Go sink that never returns costs two invocations, and the process: the next one works.
+func TestAGoSinkNeverReturns(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, world.Running(t))
+	w.Worker(t, w.Config(t, world.Fixture, items, w.To), w.To) // makes the tables
+	f := deploy(t, w, withGoSink, deployment{program: breaking, without: true, timeout: 2 * time.Second})
+	f.answers(t, event(do(1, "a", "nothing")), succeeded)
+	f.fails(t, event(do(2, "b", "never return")), "Error", "none of its 1 records is finished")
+	f.fails(t, event(do(2, "b", "nothing")), "Stuck", "the process is to be replaced")
+	f.answers(t, event(do(2, "b", "nothing")), succeeded)
+	if n := strings.Count(f.Log(), "INIT START"); n != 2 {
+		t.Errorf("the function was started %d times, want 2", n)
+	}
+	if got := keys(f.read(t)[world.Rows]); got != "a b" {
+		t.Errorf("rows are of %q", got)
 	}
 }

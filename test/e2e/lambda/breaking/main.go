@@ -1,5 +1,5 @@
 // Command breaking is a function with a Go sink of its own that does what an item says:
-// it panics, ends the process, or lets a goroutine of its own panic.
+// it panics, ends the process, never returns, or lets a goroutine of its own panic.
 package main
 
 import (
@@ -48,6 +48,8 @@ func (obedient) Write(_ context.Context, ds []pipeline.Delivery) error {
 			panic("as asked")
 		case "exit":
 			os.Exit(7)
+		case "never return":
+			select {}
 		case "panic elsewhere":
 			done := make(chan struct{})
 			go func() { // nobody can catch this one
