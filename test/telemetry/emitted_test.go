@@ -165,10 +165,11 @@ func (w *world) handle() {
 		return fmt.Sprintf(`{"eventID":"%d","eventName":"INSERT","eventSource":"aws:dynamodb","eventSourceARN":%q,"awsRegion":"us-east-1","dynamodb":{"ApproximateCreationDateTime":946684800,`+
 			`"Keys":{"PK":{"S":%q}},"NewImage":{"PK":{"S":%q}},"SequenceNumber":"%d","StreamViewType":"NEW_AND_OLD_IMAGES"}}`, sequence, w.stream.ARN(), name, name, sequence)
 	}
+	undecodable := strings.Replace(record("plain", 100), `"NewImage":{"PK":{"S":`, `"NewImage":{"PK":{"Q":`, 1)
 	gaveUp := fmt.Sprintf(`{"requestContext":{"condition":"RetryAttemptsExhausted"},"DDBStreamBatchInfo":{"shardId":%q,"startSequenceNumber":%q,"endSequenceNumber":%q,"batchSize":2,"streamArn":%q}}`,
 		w.shard, w.seqs[len(w.seqs)-2], w.seqs[len(w.seqs)-1], w.stream.ARN())
 	for _, event := range []string{
-		`{"Records":[` + record("plain", 101) + `,` + record("hang", 102) + `]}`,
+		`{"Records":[` + undecodable + `,` + record("plain", 101) + `,` + record("hang", 102) + `]}`,
 		fmt.Sprintf(`{"Records":[{"messageId":"m1","body":%q,"eventSource":"aws:sqs"}]}`, gaveUp),
 	} {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)

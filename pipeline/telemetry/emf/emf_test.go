@@ -149,6 +149,7 @@ func TestExport_DimensionsAndAggregation(t *testing.T) {
 	letters.Add(ctx, 2, of("pipeline", "shop", "sink", "a", "class", "plan"))
 	letters.Add(ctx, 3, of("pipeline", "shop", "sink", "a", "class", "write"))
 	letters.Add(ctx, 5, of("pipeline", "shop", "sink", "b", "class", "write"))
+	letters.Add(ctx, 7, of("pipeline", "shop", "class", "undecodable")) // of no sink
 	lag.Record(ctx, 1.5, of("pipeline", "shop", "stage", "read"))
 	lag.Record(ctx, 7, of("pipeline", "shop", "stage", "sink", "sink", "a"))
 	lag.Record(ctx, 3, of("pipeline", "shop", "stage", "sink", "sink", "b"))
@@ -160,7 +161,7 @@ func TestExport_DimensionsAndAggregation(t *testing.T) {
 	cost.Add(ctx, 0.25, of("service", "s3"))
 	got := values(w.export())
 	want := map[string]any{
-		"tablewake.sink.letters Count pipeline=shop": 10., "tablewake.sink.letters Count pipeline=shop sink=a": 5., "tablewake.sink.letters Count pipeline=shop sink=b": 5.,
+		"tablewake.sink.letters Count pipeline=shop": 17., "tablewake.sink.letters Count pipeline=shop sink=a": 5., "tablewake.sink.letters Count pipeline=shop sink=b": 5.,
 		"tablewake.lag Seconds pipeline=shop": 7., "tablewake.lag Seconds pipeline=shop sink=a": 7., "tablewake.lag Seconds pipeline=shop sink=b": 3.,
 		"tablewake.reader.loss None pipeline=shop":   4.,
 		"tablewake.sink.pending Count pipeline=shop": 30., "tablewake.sink.pending Count pipeline=shop sink=a": 10., "tablewake.sink.pending Count pipeline=shop sink=b": 20.,
