@@ -198,7 +198,9 @@ func record(t *rapid.T) sinktest.Record {
 	case "REMOVE":
 		r.Old, r.TTL = old, rapid.Bool().Draw(t, "ttl")
 	case "EVOLVE":
-		r.Old = old
+		if rapid.Bool().Draw(t, "was") {
+			r.Old = old
+		}
 		if rapid.Bool().Draw(t, "stays") {
 			r.New = is
 		}

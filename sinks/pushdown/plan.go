@@ -49,7 +49,7 @@ type Extent uint8
 const (
 	NotAtAll Extent = iota
 	Partly          // Lambda lets through more than the function keeps
-	Whole           // the function drops nothing by it that Lambda lets through, of a stream with both images
+	Whole           // the function drops nothing by it that Lambda lets through, of a stream with both images and of known operations
 )
 
 // String is not, in part or whole.
@@ -138,6 +138,10 @@ func (w *planner) plan() Plan {
 // does not show both passes, so that the function can refuse the stream.
 var OtherViewType = pattern{viewType: noneOf("NEW_AND_OLD_IMAGES")}.String()
 
+// OtherOperation is the pattern beside those that read an image: a record of an operation
+// that is not known may show none, and is then for dead letters.
+var OtherOperation = pattern{eventName: anyBut("INSERT", "MODIFY", "REMOVE")}.String()
+
 // rendered are the patterns of a FilterCriteria.
 func rendered(c choice) []string {
 	if c.anything() {
@@ -152,7 +156,7 @@ func rendered(c choice) []string {
 		}
 	}
 	if images {
-		patterns = append(patterns, OtherViewType)
+		patterns = append(patterns, OtherViewType, OtherOperation)
 	}
 	return patterns
 }

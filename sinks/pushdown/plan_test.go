@@ -11,7 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
 
-const otherViewType = `{"dynamodb":{"StreamViewType":[{"anything-but":["NEW_AND_OLD_IMAGES"]},{"exists":false}]}}`
+const otherViewType = `{"dynamodb":{"StreamViewType":[{"anything-but":["NEW_AND_OLD_IMAGES"]},{"exists":false}]}}` + "\n" +
+	`{"eventName":[{"anything-but":["INSERT","MODIFY","REMOVE"]}]}`
 
 func TestPlans(t *testing.T) {
 	for _, tt := range []struct {

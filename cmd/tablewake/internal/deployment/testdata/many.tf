@@ -57,6 +57,7 @@ resource "aws_lambda_event_source_mapping" "changes_orders" {
   # what the sinks take: not pushed down
   #   filter "status" before it can fail on a record, which then goes to dead letters
   # the pattern of StreamViewType passes the records of a stream without both images, so that the function can refuse it
+  # the pattern of eventName passes the records of operations that are not known, which may show no image
   filter_criteria {
     filter {
       pattern = "{\"dynamodb\":{\"NewImage\":{\"Type\":{\"S\":[{\"anything-but\":[\"Draft\",\"Session\"]},{\"exists\":false}]}}},\"eventName\":[\"INSERT\"]}"
@@ -66,6 +67,9 @@ resource "aws_lambda_event_source_mapping" "changes_orders" {
     }
     filter {
       pattern = "{\"dynamodb\":{\"StreamViewType\":[{\"anything-but\":[\"NEW_AND_OLD_IMAGES\"]},{\"exists\":false}]}}"
+    }
+    filter {
+      pattern = "{\"eventName\":[{\"anything-but\":[\"INSERT\",\"MODIFY\",\"REMOVE\"]}]}"
     }
   }
 }
@@ -95,6 +99,7 @@ resource "aws_lambda_event_source_mapping" "changes_order_lines" {
   # what the sinks take: not pushed down
   #   filter "status" before it can fail on a record, which then goes to dead letters
   # the pattern of StreamViewType passes the records of a stream without both images, so that the function can refuse it
+  # the pattern of eventName passes the records of operations that are not known, which may show no image
   filter_criteria {
     filter {
       pattern = "{\"dynamodb\":{\"NewImage\":{\"Type\":{\"S\":[{\"anything-but\":[\"Draft\",\"Session\"]},{\"exists\":false}]}}},\"eventName\":[\"INSERT\"]}"
@@ -104,6 +109,9 @@ resource "aws_lambda_event_source_mapping" "changes_order_lines" {
     }
     filter {
       pattern = "{\"dynamodb\":{\"StreamViewType\":[{\"anything-but\":[\"NEW_AND_OLD_IMAGES\"]},{\"exists\":false}]}}"
+    }
+    filter {
+      pattern = "{\"eventName\":[{\"anything-but\":[\"INSERT\",\"MODIFY\",\"REMOVE\"]}]}"
     }
   }
 }
