@@ -81,7 +81,7 @@ func (h *handler) messages(ctx context.Context, cuts cuts, payload []byte) (answ
 		outcome := redriven
 		switch {
 		case err != nil:
-			outcome = failed
+			outcome, lost = failed, 0 // what is lost of it is told of once, when it is done with
 			a.failed = append(a.failed, m.MessageID)
 			h.o.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
 				slog.String("message", m.MessageID), slog.String("error", logText(err)))

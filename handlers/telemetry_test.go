@@ -100,3 +100,26 @@ returned{pipeline=shop,source=dynamodb} 3`,
 		}
 	})
 }
+
+// What is lost of a message counts once, when the message is done with, however often it came.
+func TestMetrics_LostOnce(t *testing.T) {
+	server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b", "c", "d")
+	st.Trim(shard, 2)
+	objects := bucket{"failed/aws/lambda/x": given(st.ARN(), shard, seqs[0], seqs[3], 4)}
+	reader := metric.NewManualReader()
+	h := Redrive(assemble(t, &store{}, nil), WithMeter(metric.NewMeterProvider(metric.WithReader(reader))), WithStreams(server), WithGaps(&lost{}), WithObjects(objects))
+	first, second := created("aws/lambda/x"), created("aws/lambda/y")
+	both := strings.TrimSuffix(first, "]}") + "," + strings.TrimPrefix(second, `{"Records":[`)
+	for _, want := range []string{"m1", "m1", ""} {
+		if want == "" {
+			objects["failed/aws/lambda/y"] = given(st.ARN(), shard, seqs[2], seqs[3], 2)
+		}
+		answer, err := h.Invoke(t.Context(), []byte(messages(both)))
+		if err != nil || failures(t, answer) != want {
+			t.Errorf("%s, %v", answer, err)
+		}
+	}
+	if got := measured(t, reader); !strings.Contains(got, "\nlost{pipeline=shop} 2\n") {
+		t.Errorf("measured\n%s", got)
+	}
+}
