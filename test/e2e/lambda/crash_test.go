@@ -50,7 +50,6 @@ func TestAGoSinkBreaksTheFunction(t *testing.T) {
 
 // A Go sink that never returns costs two invocations, and the process: the next one works.
 func TestAGoSinkNeverReturns(t *testing.T) {
-	t.Parallel()
 	w := world.New(t, world.Running(t))
 	w.Worker(t, w.Config(t, world.Fixture, items, w.To), w.To) // makes the tables
 	f := deploy(t, w, withGoSink, deployment{program: breaking, without: true, timeout: 2 * time.Second})
