@@ -19,12 +19,15 @@ func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *bat
 	if r.Kinesis != nil {
 		from = fromKinesis
 	}
+	var held *batch // what is kept, if that is not all
 	if event := r.event(); event != nil {
 		b, err := h.open(event, from)
-		if err == nil {
+		switch {
+		case err == nil && b.size() > 0 && (r.DynamoDB == nil || r.DynamoDB.Size <= 0 || b.size() == r.DynamoDB.Size):
 			return b, nil, nil
-		}
-		if r.DynamoDB == nil {
+		case err == nil:
+			held = b
+		case r.DynamoDB == nil:
 			return nil, nil, err
 		}
 	}
@@ -46,6 +49,7 @@ func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *bat
 		}
 		return nil, nil, fmt.Errorf("the records cannot be fetched from the stream now: %w", err)
 	}
+	f.fill(held)
 	return &f.batch, f.gaps(), nil
 }
 
@@ -212,13 +216,40 @@ func (f *fetch) next() string {
 	return step(f.last, 1)
 }
 
-// gaps are what is lost of the range: one for each time that the stream dropped what came
-// next, and one for what is missing at its end.
-func (f *fetch) gaps() []Gap {
-	holes := f.holes
+// lost are the holes of the range: one for each time that the stream dropped what came next,
+// and one for what is missing at its end.
+func (f *fetch) lost() []hole {
 	if f.incomplete && (f.last == "" || pipeline.CompareSequence(f.last, f.of.Last) < 0) {
-		holes = append(holes, hole{f.next(), f.of.Last})
+		return append(f.holes[:len(f.holes):len(f.holes)], hole{f.next(), f.of.Last})
 	}
+	return f.holes
+}
+
+// fill takes out of the event what the stream keeps no more. held is nil where there is none.
+func (f *fetch) fill(held *batch) {
+	holes := f.lost()
+	if held == nil || len(holes) == 0 {
+		return
+	}
+	fetched := func(sequence string) bool {
+		return !slices.ContainsFunc(holes, func(h hole) bool {
+			return pipeline.CompareSequence(h.first, sequence) <= 0 && pipeline.CompareSequence(sequence, h.last) <= 0
+		})
+	}
+	var all batch
+	for _, page := range held.pages {
+		page.Partition = f.of.ShardID
+		page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return fetched(c.Sequence) })
+		page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return fetched(e.Sequence) })
+		all.add(page)
+	}
+	f.count += all.size()
+	f.batch.pages = append(all.pages, f.batch.pages...)
+}
+
+// gaps are the holes, as they are noted. An event may hold a part of their records.
+func (f *fetch) gaps() []Gap {
+	holes := f.lost()
 	var gaps []Gap
 	left := f.of.Size - f.count
 	for i, lost := range holes {

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // told is what a message tells of.
@@ -157,6 +159,8 @@ func (p *position) check() error {
 		return errors.New("the record of a batch that Lambda gave up has no sound startSequenceNumber")
 	case !isSequence(p.Last):
 		return errors.New("the record of a batch that Lambda gave up has no sound endSequenceNumber")
+	case pipeline.CompareSequence(p.First, p.Last) > 0:
+		return errors.New("the record of a batch that Lambda gave up has a startSequenceNumber above its endSequenceNumber")
 	case p.ShardID == "" || p.StreamARN == "":
 		return errors.New("the record of a batch that Lambda gave up names no shardId or no streamArn")
 	}

@@ -50,12 +50,17 @@ func TestRedrive_FromObjects(t *testing.T) {
 	}{
 		"the event":                {body: created(asTold), objects: bucket{"failed/" + path: place(payload(records("a", "b")))}, written: "a b"},
 		"the event, by SNS":        {body: inSNS(created(asTold)), objects: bucket{"failed/" + path: place(payload(records("a", "b")))}, written: "a b"},
-		"the event as JSON":        {body: created(asTold), objects: bucket{"failed/" + path: place(`"payload":` + records("a"))}, written: "a"},
-		"a version":                {body: created(asTold, `"versionId":"v2"`), objects: bucket{"failed/" + path: "", "failed/" + path + "v2": place(payload(records("a")))}, written: "a"},
+		"the event as JSON":        {body: created(asTold), objects: bucket{"failed/" + path: place(`"payload":` + records("a", "b"))}, written: "a b"},
+		"a version":                {body: created(asTold, `"versionId":"v2"`), objects: bucket{"failed/" + path: "", "failed/" + path + "v2": place(payload(records("a", "b")))}, written: "a b"},
 		"of Kinesis":               {body: created(asTold), objects: bucket{"failed/" + path: kinesis}, written: "a b"},
 		"an event that is cut":     {body: created(asTold), objects: bucket{"failed/" + path: place(payload(records("a")[:50]))}, written: "x y"},
 		"no event":                 {body: created(asTold), objects: bucket{"failed/" + path: place()}, written: "x y"},
-		"an empty event":           {body: created(asTold), objects: bucket{"failed/" + path: place(`"payload":null`)}, written: "x y"},
+		"an empty payload":         {body: created(asTold), objects: bucket{"failed/" + path: place(`"payload":null`)}, written: "x y"},
+		"an empty event":           {body: created(asTold), objects: bucket{"failed/" + path: place(payload(event()))}, written: "x y"},
+		"an empty list":            {body: created(asTold), objects: bucket{"failed/" + path: place(`"payload":[]`)}, written: "x y"},
+		"fewer than it says":       {body: created(asTold), objects: bucket{"failed/" + path: place(payload(records("a")))}, written: "x y"},
+		"nobody says how many":     {body: created(asTold), objects: bucket{"failed/" + path: given(st.ARN(), shard, seqs[0], seqs[1], 0, payload(records("a")))}, written: "a"},
+		"an empty one of Kinesis":  {body: created(asTold), objects: bucket{"failed/" + path: strings.Replace(place(payload(event())), "DDBStreamBatchInfo", "KinesisBatchInfo", 1)}, failed: true, logged: "from which nothing is fetched here"},
 		"the object is gone":       {body: created(asTold), failed: true, logged: "object " + path + " of bucket failed: the object is gone"},
 		"the object is another":    {body: created(asTold), objects: bucket{"failed/" + path: `{"class":"write"}`}, failed: true, logged: "narrow the bucket's notification to the prefix aws/lambda/"},
 		"it has a telling name":    {body: created("archive/the-secret.json"), failed: true, logged: "an object of bucket failed: the object is gone"},
@@ -63,6 +68,7 @@ func TestRedrive_FromObjects(t *testing.T) {
 		"S3's test":                {body: `{"Service":"Amazon S3","Event":"s3:TestEvent","Time":"2026-01-02T03:04:05.000Z","Bucket":"failed","RequestId":"x","HostId":"y"}`},
 		"a place in Kinesis":       {body: strings.Replace(place(), "DDBStreamBatchInfo", "KinesisBatchInfo", 1), failed: true, logged: "give the event source mapping an S3 on-failure destination"},
 		"a place without a number": {body: given(st.ARN(), shard, "", seqs[1], 2), failed: true, logged: "no sound startSequenceNumber"},
+		"a place from end to end":  {body: given(st.ARN(), shard, seqs[1], seqs[0], 2), failed: true, logged: "a startSequenceNumber above its endSequenceNumber"},
 		"a place without a shard":  {body: given(st.ARN(), "", seqs[0], seqs[1], 2), failed: true, logged: "names no shardId or no streamArn"},
 		"a large dead letter":      {body: "H4sIAAAAAAAA/6pWKkktLlGyUlAqS8wpTi0GAAAA//8=", failed: true, logged: "tablewake redrive"},
 		"an event":                 {body: records("a"), failed: true, logged: "tells of no batch that Lambda gave up"},
@@ -78,6 +84,27 @@ func TestRedrive_FromObjects(t *testing.T) {
 				t.Errorf("logged: %s", log)
 			}
 		})
+	}
+}
+
+// An object whose event holds fewer records than it says is fetched by its place; of what the
+// stream keeps no more, what the event holds is delivered.
+func TestRedrive_FromObjectAndStream(t *testing.T) {
+	server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b", "c", "d", "e")
+	st.Trim(shard, 3)
+	var held []string
+	for i, key := range []string{"a", "c", "d"} { // d is fetched
+		held = append(held, strings.Replace(record(key, 999), `"999"`, `"`+seqs[[]int{0, 2, 3}[i]]+`"`, 1))
+	}
+	objects := bucket{"failed/aws/lambda/x": given(st.ARN(), shard, seqs[0], seqs[4], 5, payload(event(held...)))}
+	s, gaps := &store{}, &lost{}
+	h := Redrive(assemble(t, s, nil), WithStreams(server), WithObjects(objects), WithGaps(gaps))
+	answer, err := h.Invoke(t.Context(), []byte(messages(created("aws/lambda/x"))))
+	if err != nil || failures(t, answer) != "" || s.keys() != "a c d e" {
+		t.Errorf("%s, %v, written %q", answer, err, s.keys())
+	}
+	if want := fmt.Sprintf("%s: 1 records from %s to %s", shard, short(seqs[0]), short(step(seqs[3], -1))); len(gaps.gaps) != 1 || !strings.HasPrefix(gaps.gaps[0], want) {
+		t.Errorf("gaps %q; want one of %s", gaps.gaps, want)
 	}
 }
 

@@ -18,9 +18,9 @@ import (
 // subscribes to, or a bucket whose notifications (s3:ObjectCreated:*) go to the queue. It
 // delivers their records, and answers with the messages that are not done with.
 //
-// Where the message or its object holds the event, that is delivered. Otherwise the records
-// are fetched from the stream, by their place ([WithStreams]). What the stream keeps no more
-// is lost: its exact place is logged and noted ([WithGaps]), and only then does the message go.
+// Where the message or its object holds the event, with as many records as it says, that is
+// delivered. Otherwise the records are fetched from the stream, by their place ([WithStreams]).
+// What the stream keeps no more, nor the event, is lost: its exact place is logged and noted ([WithGaps]), and only then does the message go.
 // A message fails, for a reason that is logged, when it tells of anything else: a dead letter
 // of this pipeline's own, say, which `tablewake redrive` delivers.
 //
