@@ -84,7 +84,7 @@ func TestRedrive_GapAfterGap(t *testing.T) {
 				if strings.Join(got, ", ") != strings.Join(want, ", ") {
 					t.Errorf("gaps\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
-				if n := strings.Count(log.String(), "records are lost"); n != len(want) {
+				if n := strings.Count(log.String(), "records_about="); n != len(want) {
 					t.Errorf("%d gaps are logged: %s", n, log)
 				}
 			})

@@ -8,11 +8,16 @@ import (
 )
 
 // Gap is records that Lambda gave up and that the stream keeps no more.
+//
+// First and Last are exact. Records is what Lambda counted, less what was fetched, shared out among the
+// gaps of a batch, and no more than a hint where the event source mapping has filters or a
+// ParallelizationFactor above 1: then between the two ends of a batch there are records that are
+// none of it.
 type Gap struct {
 	StreamARN   string
 	Shard       string
 	First, Last string    // sequence numbers: the records from First to Last, both included, are lost
-	Records     int       // how many they are: what Lambda counted, less what was fetched
+	Records     int       // about how many they are, at least 1
 	From, To    time.Time // arrival of the first and the last record of the batch; zero where Lambda did not say
 }
 
@@ -49,5 +54,5 @@ func step(sequence string, by int64) string {
 func (h *handler) logGap(ctx context.Context, g *Gap, text string) {
 	h.o.log.LogAttrs(ctx, slog.LevelError, text,
 		slog.String("stream", g.StreamARN), slog.String("shard", g.Shard), slog.String("first", g.First), slog.String("last", g.Last),
-		slog.Int("records", g.Records), slog.Time("from", g.From), slog.Time("to", g.To))
+		slog.Int("records_about", g.Records), slog.Time("from", g.From), slog.Time("to", g.To))
 }

@@ -20,7 +20,8 @@ import (
 //
 // Where the message or its object holds the event, with as many records as it says, that is
 // delivered. Otherwise the records are fetched from the stream, by their place ([WithStreams]).
-// What the stream keeps no more, nor the event, is lost: its exact place is logged and noted ([WithGaps]), and only then does the message go.
+// What the stream keeps no more, nor the event, is lost: its exact place is logged and noted
+// ([WithGaps]), and only then does the message go.
 // A message fails, for a reason that is logged, when it tells of anything else: a dead letter
 // of this pipeline's own, say, which `tablewake redrive` delivers.
 //

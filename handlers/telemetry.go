@@ -46,7 +46,7 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 		bytes:       k.Counter("tablewake.handler.bytes", "By", "bytes of events, by source"),
 		cuts:        k.Counter("tablewake.handler.cuts", "{invocation}", "invocations that gave something back because their time was nearly over, by source"),
 		messages:    k.Counter("tablewake.handler.messages", "{message}", "messages of batches that Lambda gave up, by outcome: redriven, gap (records are lost, and that is noted), failed"),
-		lost:        k.Counter("tablewake.handler.lost", "{record}", "records of batches that Lambda gave up and that the stream keeps no more: data loss"),
+		lost:        k.Counter("tablewake.handler.lost", "{record}", "records, about, of batches that Lambda gave up and that the stream keeps no more: data loss"),
 		age:         k.Value("tablewake.handler.age", "s", "age of the oldest record of an event when it arrived, by source"),
 		pipeline:    attribute.String("pipeline", pipeline),
 		sets:        map[[2]string]metric.MeasurementOption{},
