@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/instrument"
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
@@ -115,6 +116,27 @@ func TestFlush_Lambda(t *testing.T) {
 			t.Errorf("flushed %s (%v), want n %d", &out, err, add)
 		}
 		out.Reset()
+	}
+}
+
+// An age that was recorded is published once: an event of another source, or one that fails
+// before anything is read, must not renew it.
+func TestFlush_LambdaAgesAreOfTheirInvocation(t *testing.T) {
+	var out bytes.Buffer
+	tel := start(t, telemetry.Options{Environ: env(t), Lambda: true, Writer: &out})
+	k := instrument.New(tel.Meter, "test")
+	age := k.Value("tablewake.handler.age", "s", "age of the oldest record")
+	if err := k.Err(); err != nil {
+		t.Fatal(err)
+	}
+	age.Record(t.Context(), 10800, metric.WithAttributes(attribute.String("source", "dynamodb")))
+	for range 3 {
+		if err := tel.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(out.String(), "10800"); n != 1 {
+		t.Errorf("it is published %d times, want once: %s", n, &out)
 	}
 }
 

@@ -56,10 +56,12 @@ func New(o Options) (*Exporter, error) {
 	return &Exporter{o: o}, nil
 }
 
-// Temporality is delta for all that only grows: CloudWatch adds up what it is given.
+// Temporality is delta for all that only grows: CloudWatch adds up what it is given. So it is
+// for gauges that are recorded: a value is of the moment at which it was, and the next export
+// has it no more. Gauges that are observed are measured for each export.
 func (*Exporter) Temporality(kind sdkmetric.InstrumentKind) metricdata.Temporality {
 	switch kind {
-	case sdkmetric.InstrumentKindCounter, sdkmetric.InstrumentKindObservableCounter, sdkmetric.InstrumentKindHistogram:
+	case sdkmetric.InstrumentKindCounter, sdkmetric.InstrumentKindObservableCounter, sdkmetric.InstrumentKindHistogram, sdkmetric.InstrumentKindGauge:
 		return metricdata.DeltaTemporality
 	default:
 		return metricdata.CumulativeTemporality

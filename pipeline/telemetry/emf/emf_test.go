@@ -197,6 +197,25 @@ func TestExport_CountersAreDeltas(t *testing.T) {
 	}
 }
 
+// A gauge that is recorded is published once; one that is observed is measured each time.
+func TestExport_GaugesAreOfTheirMoment(t *testing.T) {
+	w := newWorld(t)
+	age, _ := w.meter.Float64Gauge("age", metric.WithUnit("s"))
+	_, err := w.meter.Float64ObservableGauge("lag", metric.WithUnit("s"), metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
+		o.Observe(3)
+		return nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	age.Record(t.Context(), 7, of("source", "dynamodb"))
+	for i, want := range []string{"map[age Seconds pipeline=shop:7 lag Seconds pipeline=shop:3]", "map[lag Seconds pipeline=shop:3]"} {
+		if got := fmt.Sprint(values(w.export())); got != want {
+			t.Errorf("export %d: published %s, want %s", i, got, want)
+		}
+	}
+}
+
 // A histogram's values are in its buckets, between the least and the greatest measured; what
 // JSON cannot hold is left out.
 func TestExport_Histograms(t *testing.T) {
