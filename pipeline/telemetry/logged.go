@@ -35,7 +35,7 @@ func (c *complaint) hear(ctx context.Context, err error) {
 	if !c.last.IsZero() && time.Since(c.last) < complainEvery {
 		return
 	}
-	c.log.WarnContext(ctx, c.what+" are not exported, and those are lost", "exports", c.failed, "error", err)
+	c.log.WarnContext(ctx, c.what+" are not exported", "exports", c.failed, "error", err)
 	c.last, c.failed = time.Now(), 0
 }
 

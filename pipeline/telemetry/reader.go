@@ -35,16 +35,35 @@ func newManual(x sdkmetric.Exporter) *manual {
 		sdkmetric.WithTemporalitySelector(x.Temporality), sdkmetric.WithAggregationSelector(x.Aggregation))}
 }
 
+// flush exports what there is. Where ctx is done nothing is collected, so that the next flush
+// has it all.
+//
+// What is collected and not exported depends on the temporality that the exporter asks for.
+// OTLP's is cumulative, unless OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE says
+// otherwise: the SDK keeps the totals, and the next export that arrives makes up for those
+// that did not. Of deltas nothing is kept: with that preference an export that fails, after
+// the tries that OTLP's client makes within ctx, is lost; to send it once more might count
+// twice what did arrive. EMF is of deltas too, and writes whatever ctx says.
 func (m *manual) flush(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.Collect(ctx, &m.data); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return m.exporter.Export(ctx, &m.data) // which keeps nothing back
+	return m.export(ctx)
 }
 
-// Shutdown exports what there is, and ends the exporter too.
+func (m *manual) export(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.data.ScopeMetrics = m.data.ScopeMetrics[:0]
+	err := m.Collect(context.WithoutCancel(ctx), &m.data)
+	if err != nil && len(m.data.ScopeMetrics) == 0 {
+		return err
+	}
+	return errors.Join(err, m.exporter.Export(ctx, &m.data)) // a callback that fails costs nobody else's counts
+}
+
+// Shutdown exports what there is, also where ctx is done, since nobody comes after it, and
+// ends the exporter too.
 func (m *manual) Shutdown(ctx context.Context) error {
-	return errors.Join(m.flush(ctx), m.ManualReader.Shutdown(ctx), m.exporter.Shutdown(ctx))
+	return errors.Join(m.export(ctx), m.ManualReader.Shutdown(ctx), m.exporter.Shutdown(ctx))
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,6 +139,59 @@ func TestFlush_LambdaAgesAreOfTheirInvocation(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "10800"); n != 1 {
 		t.Errorf("it is published %d times, want once: %s", n, &out)
+	}
+}
+
+// What could not be flushed in time is in the next flush, or in the last one, which has no
+// next; an observer that fails takes nothing of the others with it.
+func TestFlush_LambdaLosesNoCounts(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	tel := start(t, telemetry.Options{Environ: env(t), Lambda: true, Writer: &out})
+	n, _ := tel.Meter.Meter("test").Int64Counter("n")
+	n.Add(t.Context(), 3)
+	if err := tel.Flush(over); !errors.Is(err, context.Canceled) || out.Len() > 0 {
+		t.Errorf("out of time %q is written, %v", &out, err)
+	}
+	n.Add(t.Context(), 4)
+	_, err := tel.Meter.Meter("test").Int64ObservableGauge("broken", metric.WithInt64Callback(func(context.Context, metric.Int64Observer) error {
+		return io.ErrUnexpectedEOF
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tel.Flush(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(out.String(), `"n":7`) {
+		t.Errorf("written %q, %v; want n 7", &out, err)
+	}
+	out.Reset()
+	n.Add(t.Context(), 5)
+	_ = tel.Shutdown(over)
+	if !strings.Contains(out.String(), `"n":5`) {
+		t.Errorf("at the end %q is written, want n 5", &out)
+	}
+}
+
+// By OTLP an export that failed is made up for by the next, which has the totals.
+func TestFlush_LambdaTotalsByOTLP(t *testing.T) {
+	var refuse atomic.Bool
+	c := newCollector(t, func(w http.ResponseWriter, _ *http.Request) {
+		if refuse.Load() {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	})
+	tel := start(t, telemetry.Options{Environ: env(t, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", c.URL), Metrics: config.MetricsOTLP, Lambda: true})
+	n, _ := tel.Meter.Meter("test").Int64Counter("n")
+	for i, add := range []int64{3, 4} {
+		refuse.Store(i == 0)
+		c.body.Reset()
+		n.Add(t.Context(), add)
+		if err := tel.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seven := []byte{6<<3 | 1, 7, 0, 0, 0, 0, 0, 0, 0}; !bytes.Contains(c.body.Bytes(), seven) { // as_int of a point
+		t.Errorf("after an export of 3 that failed and 4 more there is no 7 in %q", c.body.Bytes())
 	}
 }
 

@@ -283,23 +283,36 @@ func TestNew_Options(t *testing.T) {
 	}
 }
 
-// A writer that fails is an error of the export; an export that is out of time writes nothing.
+// A writer that fails is an error of the export.
 func TestExport_Errors(t *testing.T) {
 	x, err := emf.New(emf.Options{Writer: broken{}, Pipeline: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rm := &metricdata.ResourceMetrics{ScopeMetrics: []metricdata.ScopeMetrics{{Metrics: []metricdata.Metrics{
-		{Name: "n", Data: metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 1}}}},
-	}}}}
-	if err := x.Export(t.Context(), rm); err == nil {
+	if err := x.Export(t.Context(), one()); err == nil {
 		t.Error("a broken writer is no error")
+	}
+}
+
+// What was collected is written when the time is over, too: nobody else has it any more.
+func TestExport_OutOfTime(t *testing.T) {
+	var out bytes.Buffer
+	x, err := emf.New(emf.Options{Writer: &out, Pipeline: "shop"})
+	if err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := x.Export(ctx, rm); err == nil {
-		t.Error("a context that is done is no error")
+	if err := x.Export(ctx, one()); err != nil || !strings.Contains(out.String(), `"n":1`) {
+		t.Errorf("written %q, %v", &out, err)
 	}
+}
+
+// one is a metric n that is 1.
+func one() *metricdata.ResourceMetrics {
+	return &metricdata.ResourceMetrics{ScopeMetrics: []metricdata.ScopeMetrics{{Metrics: []metricdata.Metrics{
+		{Name: "n", Data: metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 1}}}},
+	}}}}
 }
 
 type broken struct{}
