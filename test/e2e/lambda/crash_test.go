@@ -52,7 +52,7 @@ func TestAGoSinkBreaksTheFunction(t *testing.T) {
 func TestAGoSinkNeverReturns(t *testing.T) {
 	w := world.New(t, world.Running(t))
 	w.Worker(t, w.Config(t, world.Fixture, items, w.To), w.To) // makes the tables
-	f := deploy(t, w, withGoSink, deployment{program: breaking, without: true, timeout: 2 * time.Second})
+	f := deploy(t, w, withGoSink, deployment{program: breaking, without: true, timeout: 4 * time.Second})
 	f.answers(t, event(do(1, "a", "nothing")), succeeded)
 	f.fails(t, event(do(2, "b", "never return")), "Error", "none of its 1 records is finished")
 	f.fails(t, event(do(2, "b", "nothing")), "Stuck", "the process is to be replaced")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
@@ -31,7 +32,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(handlers.DynamoDB(p))
+	// A machine that tests many things at once may be slow to answer.
+	lambda.Start(handlers.DynamoDB(p, handlers.WithReserve(2*time.Second)))
 }
 
 // obedient does what an item's attribute Do says.
