@@ -3,6 +3,7 @@ package notify
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -49,4 +50,22 @@ func (m *Message) traced(parent, state string) Message {
 	}
 	sent.Body = body
 	return sent
+}
+
+// Untraced is the message as it is sent in no span: for a store that takes it only so. Its
+// other members are the same bytes.
+func (m *Message) Untraced() Message {
+	bare := *m
+	if m.TraceParent == "" {
+		return bare
+	}
+	bare.TraceParent, bare.TraceState = "", ""
+	trace := appendMember(nil, TraceParent, m.TraceParent)
+	if m.TraceState != "" {
+		trace = appendMember(trace, TraceState, m.TraceState)
+	}
+	if at := bytes.Index(m.Body, trace); at >= 0 { // before the data, and the first that is no part of a text
+		bare.Body = slices.Concat(m.Body[:at], m.Body[at+len(trace):])
+	}
+	return bare
 }

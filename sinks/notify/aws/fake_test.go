@@ -31,9 +31,22 @@ type fake struct {
 	judge func(id string) verdict
 	whole func(ids []string) string // a code that refuses the call; nil: it never does
 
-	mu    sync.Mutex
-	calls []string // the ids of each call
-	taken []string
+	mu     sync.Mutex
+	calls  []string // the ids of each call
+	taken  []string
+	bodies map[string]string // by id
+}
+
+// see notes a message, and answers its id.
+func (f *fake) see(body string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.bodies == nil {
+		f.bodies = map[string]string{}
+	}
+	id := idOf(body)
+	f.bodies[id] = body
+	return id
 }
 
 // ask notes a call and judges it.
@@ -84,7 +97,7 @@ var fakes = map[string]func(t testing.TB, f *fake) notify.Store{
 			}
 			var ids []string
 			for _, e := range in.Entries {
-				ids = append(ids, idOf(e.MessageBody))
+				ids = append(ids, f.see(e.MessageBody))
 			}
 			code, vs := f.ask(ids)
 			if code != "" {
@@ -116,7 +129,7 @@ var fakes = map[string]func(t testing.TB, f *fake) notify.Store{
 			}
 			var ids []string
 			for i := 1; form.Has(entry(i, "Id")); i++ {
-				ids = append(ids, idOf(form.Get(entry(i, "Message"))))
+				ids = append(ids, f.see(form.Get(entry(i, "Message"))))
 			}
 			code, vs := f.ask(ids)
 			if code != "" {
@@ -158,7 +171,7 @@ var fakes = map[string]func(t testing.TB, f *fake) notify.Store{
 			}
 			var ids []string
 			for _, e := range in.Entries {
-				ids = append(ids, idOf(e.Detail))
+				ids = append(ids, f.see(e.Detail))
 			}
 			code, vs := f.ask(ids)
 			if code != "" {

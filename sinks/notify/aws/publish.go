@@ -118,9 +118,9 @@ func (s *sending) take(ctx context.Context, rest []outgoing) (batch, later []out
 // prepare makes the body of a message: its data goes elsewhere where the target does
 // not take it.
 func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
-	m, err := s.measure(m, m.Body)
+	whole, err := s.fit(m, func(m *notify.Message) []byte { return m.Body })
 	if err == nil {
-		return m, nil
+		return whole, nil
 	}
 	data := m.Data()
 	switch {
@@ -133,10 +133,22 @@ func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	if failed != nil {
 		return m, fmt.Errorf("%w; keeping its data: %w", err, failed)
 	}
-	if m, err = s.measure(m, m.Refer(uri)); err != nil {
+	small, err := s.fit(m, func(m *notify.Message) []byte { return m.Refer(uri) })
+	if err != nil {
 		return m, pipeline.Permanent(fmt.Errorf("%w, and that is without its data", err))
 	}
-	return m, nil
+	return small, nil
+}
+
+// fit is the message with the body that the target takes. Its trace is the first thing
+// that it goes without: whether an event is delivered must not depend on who watches.
+func (s *sending) fit(m outgoing, body func(*notify.Message) []byte) (outgoing, error) {
+	fits, err := s.measure(m, body(m.Message))
+	if err == nil || m.TraceParent == "" {
+		return fits, err
+	}
+	m.Message = new(m.Untraced())
+	return s.measure(m, body(m.Message))
 }
 
 // measure gives a message its body; the error says why the target does not take it.

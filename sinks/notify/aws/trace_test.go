@@ -1,6 +1,8 @@
 package aws_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -34,5 +36,30 @@ func TestPublish_TraceAttributes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An event that a target takes is taken when it is traced, too: where both do not fit it goes
+// without its trace, before its data would have to go elsewhere.
+func TestPublish_TraceIsNoBurden(t *testing.T) {
+	const parent = "00-01000000000000000000000000000000-0200000000000000-01"
+	for name, open := range fakes {
+		f := &fake{}
+		ms := messages("a1 b1")
+		for i, n := range []int{262144 - 400, 262144 - 100} { // without their traces; the first fits with it
+			m := &ms[i]
+			m.TraceParent, m.TraceState = parent, "vendor=1"
+			m.Body = fmt.Appendf(nil, `{"id":%q,"traceparent":%q,"tracestate":"vendor=1","data":{"text":"`, m.ID, parent)
+			bare := len(m.Untraced().Body)
+			m.Body = append(m.Body, strings.Repeat("x", n-bare)+`"}}`...)
+		}
+		if err := open(t, f).Publish(t.Context(), ms); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		untraced := ms[1].Untraced()
+		if f.bodies["a1"] != string(ms[0].Body) || f.bodies["b1"] != string(untraced.Body) {
+			t.Errorf("%s: of %d and %d bytes %d and %d arrived, want %d of the second", name,
+				len(ms[0].Body), len(ms[1].Body), len(f.bodies["a1"]), len(f.bodies["b1"]), len(untraced.Body))
+		}
 	}
 }
