@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -205,7 +206,19 @@ func TestMiddleware(t *testing.T) {
 		"publish": {service{200, `<PublishBatchResponse><PublishBatchResult/></PublishBatchResponse>`, ""}, client(sns.NewFromConfig, func(ctx context.Context, c *sns.Client) error {
 			_, err := c.PublishBatch(ctx, &sns.PublishBatchInput{TopicArn: small, PublishBatchRequestEntries: []snstypes.PublishBatchRequestEntry{{Id: small, Message: small}, {Id: large, Message: large}}})
 			return err
-		}), "sns,PublishBatch,ok", "sns,request", 3},
+		}), "sns,PublishBatch,ok", "sns,request", 2},
+		"publish ten": {service{200, `<PublishBatchResponse><PublishBatchResult/></PublishBatchResponse>`, ""}, client(sns.NewFromConfig, func(ctx context.Context, c *sns.Client) error {
+			in := &sns.PublishBatchInput{TopicArn: small}
+			for i := range 10 {
+				in.PublishBatchRequestEntries = append(in.PublishBatchRequestEntries, snstypes.PublishBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), Message: small})
+			}
+			_, err := c.PublishBatch(ctx, in)
+			return err
+		}), "sns,PublishBatch,ok", "sns,request", 1},
+		"publish one": {service{200, `<PublishResponse><PublishResult/></PublishResponse>`, ""}, client(sns.NewFromConfig, func(ctx context.Context, c *sns.Client) error {
+			_, err := c.Publish(ctx, &sns.PublishInput{TopicArn: small, Message: large})
+			return err
+		}), "sns,Publish,ok", "sns,request", 2},
 		"events": {service{200, `{}`, ""}, client(eventbridge.NewFromConfig, func(ctx context.Context, c *eventbridge.Client) error {
 			_, err := c.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: []eventtypes.PutEventsRequestEntry{{Detail: large}, {Detail: small}}})
 			return err

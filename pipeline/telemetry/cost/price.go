@@ -45,7 +45,7 @@ func Prices() []Price {
 		{S3, "get", 0.0004, 1e3, "a request that reads", s3},
 		{SQS, "request", 0.40, 1e6, "a request to a queue, for each 64 KB of its messages", sqs},
 		{SQS, "fifo_request", 0.50, 1e6, "one to a FIFO queue", sqs},
-		{SNS, "request", 0.50, 1e6, "a message published, for each 64 KB of it; its deliveries are billed apart", sns},
+		{SNS, "request", 0.50, 1e6, "a request to publish, for each 64 KB of its messages; their deliveries are billed apart", sns},
 		{EventBridge, "event", 1.00, 1e6, "an event, for each 64 KB of it", eventbridge},
 	}
 	for i := range table {

@@ -74,7 +74,8 @@ func objectRequest(op string, parameters any) usage {
 	return usage{"put", 1}
 }
 
-// queueRequest is a request of SQS.
+// queueRequest is a request of SQS: a batch is one, for each 64 KB that all its messages have
+// together (https://aws.amazon.com/sqs/pricing/).
 func queueRequest(parameters, result any) usage {
 	var queue *string
 	bytes := 0
@@ -109,19 +110,20 @@ func queueRequest(parameters, result any) usage {
 	return usage{unit, chunks(bytes)}
 }
 
-// publications are the messages of a request to SNS; any other request is one.
+// publications are what a request to SNS is billed. A batch is one request, for each 64 KB that
+// all its messages have together: that is how it makes publishing up to ten times cheaper
+// (https://docs.aws.amazon.com/sns/latest/dg/sns-batch-api-actions.html).
 func publications(parameters any) usage {
+	bytes := 0
 	switch in := parameters.(type) {
 	case *sns.PublishInput:
-		return usage{"request", chunks(size(in.Message))}
+		bytes = size(in.Message)
 	case *sns.PublishBatchInput:
-		u := usage{unit: "request"}
 		for _, e := range in.PublishBatchRequestEntries {
-			u.n += chunks(size(e.Message))
+			bytes += size(e.Message)
 		}
-		return u
 	}
-	return usage{"request", 1}
+	return usage{"request", chunks(bytes)}
 }
 
 func size(s *string) int {
