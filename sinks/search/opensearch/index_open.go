@@ -2,6 +2,8 @@ package opensearch
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -10,8 +12,46 @@ import (
 
 // Open makes what the sink needs on the server, and compares what is there with what
 // the file asks for: the stored script, the index where it is made on start, and the
-// record of the sink. It blocks until all of it is there.
+// record of the sink. It blocks until all of it is there. A server that cannot do it yet is
+// asked again for half a minute: an index that another process just made has no shard for
+// a moment, and neither has a node that starts.
 func (s *Store) Open(ctx context.Context) error {
+	limit, pause := time.Now().Add(openPatience), pipeline.Backoff{Max: 2 * time.Second}
+	for attempt := 0; ; attempt++ {
+		err := s.open(ctx)
+		after, again := unready(err)
+		if !again {
+			return err
+		}
+		wait := pause.Delay(attempt, after)
+		if time.Now().Add(wait).After(limit) {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// openPatience is for how long Open asks again.
+const openPatience = 30 * time.Second
+
+// unready tells that the server answered that it cannot do it now, and how long it asks to be
+// left alone. A server that does not answer at all is told at once: its address may be wrong.
+func unready(err error) (after time.Duration, is bool) {
+	e, answered := errors.AsType[*Error](err)
+	if !answered || e.Status != http.StatusTooManyRequests && e.Status < http.StatusInternalServerError {
+		return 0, false
+	}
+	return pipeline.Retryable(err)
+}
+
+// open is one try of Open. What is there already it leaves as it is.
+func (s *Store) open(ctx context.Context) error {
 	if s.mode == Exact {
 		if err := s.ensureScript(ctx); err != nil {
 			return err
