@@ -1,8 +1,11 @@
 package deploy
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/tablewake/tablewake/test/server"
@@ -11,15 +14,42 @@ import (
 // root is the tree's, from this folder.
 var root = filepath.Join("..", "..")
 
-// tool runs a linter in the tree's root, as a person does there, and is what it printed. It
-// asks nothing of the network and tells nobody that it ran.
+// tool runs a linter in the tree's root, as a person does there, and is what it printed.
 func tool(t *testing.T, name string, args ...string) (string, error) {
 	t.Helper()
 	bin, err := server.PyTool(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run(t, exec.CommandContext(t.Context(), bin, args...))
+	return alone(t, exec.CommandContext(t.Context(), bin, args...))
+}
+
+// alone runs a command in the tree's root that asks nothing of the network, and tells nobody
+// that it ran: its way out is a proxy that refuses, and fails the test. Go has the modules that
+// the machine has, and no others.
+func alone(t *testing.T, cmd *exec.Cmd) (string, error) {
+	t.Helper()
+	var mu sync.Mutex
+	var asked []string
+	wall := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, q.Method+" "+q.URL.String())
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer wall.Close()
+	cmd.Env = cmd.Environ()
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		cmd.Env = append(cmd.Env, name+"="+wall.URL)
+	}
+	cmd.Env = append(cmd.Env, "NO_PROXY=", "no_proxy=", "GOPROXY=off", "GOSUMDB=off", "GOTOOLCHAIN=local")
+	out, err := run(t, cmd)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(asked) > 0 {
+		t.Errorf("%s asks the network: %q", filepath.Base(cmd.Path), asked)
+	}
+	return out, err
 }
 
 // run runs a command in the tree's root.
