@@ -14,6 +14,7 @@ import (
 type translator struct {
 	identity bool            // userIdentity may be asked for
 	left     map[string]bool // what is not said by the patterns, each with its reason
+	images   bool            // an image was asked for, though it may stand in no pattern: who contradicts himself reads it too
 }
 
 // leave notes what Lambda is not asked, and answers with what is met by every record.
@@ -148,6 +149,7 @@ func (t *translator) entity(attribute string, names []string, opposite bool) cho
 	if !nameable(attribute) {
 		return t.leave("%s: a name with a dot or a $ means something else to Lambda", attribute)
 	}
+	t.images = true
 	l := oneOf(names...)
 	if opposite {
 		l = noneOf(names...)

@@ -41,6 +41,7 @@ func (t *translator) question(c expr.Clause, opposite bool, item string) choice 
 	if !nameable(c.Attribute) {
 		return t.leave("%s: a name with a dot or a $ means something else to Lambda", c.Attribute)
 	}
+	t.images = t.images || image != "Keys"
 	var at place
 	var l leaf
 	switch {

@@ -103,57 +103,55 @@ type planner struct {
 	identity bool
 	limit    int
 	needed   choice
+	images   bool // what was asked to get to needed reads images
 	parts    []Part
 }
 
 func (w *planner) add(what string, line int, translate func(*translator) choice) {
 	t := &translator{identity: w.identity}
 	c := translate(t)
-	both := t.both(w.needed, c)
+	both, images := t.both(w.needed, c), w.images || t.images
 	part := Part{What: what, Line: line, Left: slices.Sorted(maps.Keys(t.left))}
 	switch {
 	case c.anything():
 	case len(both) == 0:
 		part.Left = append(part.Left, "no record would pass, which no pattern can say")
-	case !w.fits(both):
-		part.Left = append(part.Left, fmt.Sprintf("the patterns would be %d, or longer than %d characters; an event source mapping takes %d", len(rendered(both)), maxLength, w.limit))
+	case !w.fits(both, images):
+		part.Left = append(part.Left, fmt.Sprintf("the patterns would be %d, or longer than %d characters; an event source mapping takes %d", len(rendered(both, images)), maxLength, w.limit))
 	case len(part.Left) > 0:
-		w.needed, part.Pushed = both, Partly
+		w.needed, w.images, part.Pushed = both, images, Partly
 	default:
-		w.needed, part.Pushed = both, Whole
+		w.needed, w.images, part.Pushed = both, images, Whole
 	}
 	w.parts = append(w.parts, part)
 }
 
-func (w *planner) fits(c choice) bool {
-	patterns := rendered(c)
+func (w *planner) fits(c choice, images bool) bool {
+	patterns := rendered(c, images)
 	return len(patterns) <= w.limit && !slices.ContainsFunc(patterns, func(p string) bool { return len(p) > maxLength })
 }
 
 func (w *planner) plan() Plan {
-	return Plan{Patterns: rendered(w.needed), Parts: w.parts}
+	return Plan{Patterns: rendered(w.needed, w.images), Parts: w.parts}
 }
 
-// OtherViewType is the pattern beside those that read an image: a record of a stream that
-// does not show both passes, so that the function can refuse the stream.
+// OtherViewType is the pattern beside the others where an image is asked for: a record of a
+// stream that does not show both passes, so that the function can refuse the stream.
 var OtherViewType = pattern{viewType: noneOf("NEW_AND_OLD_IMAGES")}.String()
 
-// OtherOperation is the pattern beside those that read an image: a record of an operation
-// that is not known may show none, and is then for dead letters.
+// OtherOperation is the pattern beside the others where an image is asked for: a record of an
+// operation that is not known may show none, and is then for dead letters.
 var OtherOperation = pattern{eventName: anyBut("INSERT", "MODIFY", "REMOVE")}.String()
 
-// rendered are the patterns of a FilterCriteria.
-func rendered(c choice) []string {
+// rendered are the patterns of a FilterCriteria. images: what they come from asks for images,
+// whether a pattern of them still does or not.
+func rendered(c choice, images bool) []string {
 	if c.anything() {
 		return nil
 	}
 	var patterns []string
-	images := false
 	for _, p := range c {
 		patterns = append(patterns, p.String())
-		for at := range p {
-			images = images || at.within("NewImage") || at.within("OldImage")
-		}
 	}
 	if images {
 		patterns = append(patterns, OtherViewType, OtherOperation)

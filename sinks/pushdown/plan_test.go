@@ -37,6 +37,14 @@ sinks:
 {"dynamodb":{"OldImage":{"Type":{"S":["Product","User"]}}}}
 ` + otherViewType + `
 what the sinks take: whole`},
+		{"one that contradicts itself reads the image all the same: a record that shows none is for dead letters", `
+sinks:
+  never: {search: {index: never, when: 'item.Type == "Order" && item.Type == "User"'}}
+  teams: {search: {index: teams, filters: [{keep: {key_prefix: {PK: 'ORG'}}}]}}`, pushdown.Options{}, `
+{"dynamodb":{"Keys":{"PK":{"B":[{"prefix":"T1JH"}]}}}}
+{"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"ORG"}]}}}}
+` + otherViewType + `
+what the sinks take: whole`},
 		{"a view guarded by item heals by what its when does not take", `
 sinks:
   users: {view: {table: rows, key: {PK: '{Email}'}, when: 'item.Type == "User"'}}`, pushdown.Options{}, `
