@@ -25,8 +25,8 @@ import (
 // it, from outside.
 type openFleet struct {
 	read    func(context.Context) (leases.Snapshot, error)
-	table   leases.Table // nil where it is only looked at
-	streams func() (shardreader.API, error)
+	table   leases.Table                    // nil where it is only looked at
+	streams func() (shardreader.API, error) // nil where the stream is none of its business
 	gaps    func(context.Context) ([]state.Gap, error)
 	note    func(context.Context, state.Gap) error // nil where it is only looked at
 	silent  time.Duration                          // how long a consumer's beat stands still that is gone
@@ -125,6 +125,11 @@ func (f *openFleet) openTable(ctx context.Context, t *target, sdk awssdk.Config,
 		return err
 	}
 	f.table, f.read = table, table.Read
+	return f.openState(ctx, t, sdk, cfg)
+}
+
+// openState opens the gaps in the state table.
+func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config) error {
 	opened := aws.Stores(sdk, t.options()...)
 	f.close = append(f.close, opened.Close)
 	kept, err := opened.State(ctx, cfg)
@@ -134,6 +139,24 @@ func (f *openFleet) openTable(ctx context.Context, t *target, sdk awssdk.Config,
 	f.note = kept.AddGap
 	f.gaps = func(ctx context.Context) ([]state.Gap, error) { return allGaps(ctx, kept) }
 	return nil
+}
+
+// openGaps opens the gaps of cfg, where there are no leases: nobody is there to be seen, and
+// nobody's stream. It first says on w which stores are cfg's.
+func (t *target) openGaps(ctx context.Context, cfg *config.Config, w io.Writer) (*openFleet, error) {
+	if cfg.State == nil {
+		return nil, fmt.Errorf("%s says nothing of leases, so that there is no consumer to look at, and nothing of state, where gaps are noted: add state: {table: NAME}", cfg.File)
+	}
+	sdk, err := loadAWS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	announce(ctx, sdk, cfg, w)
+	f := &openFleet{read: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
+	if err := f.openState(ctx, t, sdk, cfg); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // leaseFile is the file of cfg's leases, "" where they are in a table. With --local they

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 )
 
 // statusOptions are the flags of `status`.
@@ -39,6 +42,8 @@ shows them too. Gaps are records that the stream dropped before they were read.
 It watches the consumers for up to a lease (leases.duration), until each has shown that it
 lives. It calls no consumer, reads the lease and the state table, and lists the stream at a
 fifth of the DescribeStream quota, which consumers leave; --no-stream does without.
+
+Where Lambda carries the changes (the file has no leases), the gaps are all that it shows.
 
 It ends with exit code 6 when somebody has to look: a shard is stopped at a gap, or read
 by nobody; a consumer shows no sign of life; unread records are lost within --loss-within.`,
@@ -71,13 +76,13 @@ func (o *statusOptions) run(ctx context.Context, s streams) (err error) {
 		return usageError("--loss-within is a time, as 4h")
 	}
 	o.lookOnly = true
-	f, err := o.openFleet(ctx, cfg, s.err, false)
+	look := fleet.Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.flags(), Urgent: o.urgent}
+	f, err := o.open(ctx, cfg, s.err, &look)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	look, err := o.look(ctx, cfg, f)
-	if err != nil {
+	if err := o.look(ctx, cfg, f, &look); err != nil {
 		return err
 	}
 	r := look.Report()
@@ -92,22 +97,43 @@ func (o *statusOptions) run(ctx context.Context, s streams) (err error) {
 	return err
 }
 
+// open opens what is looked at. Where there are no leases it is the gaps alone, which a
+// function notes too; look says why.
+func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, look *fleet.Look) (*openFleet, error) {
+	if o.live && cfg.Leases == nil {
+		look.Unconfigured = cfg.File
+		return o.openGaps(ctx, cfg, w)
+	}
+	f, err := o.openFleet(ctx, cfg, w, false)
+	if noLeaseTable(err, cfg) {
+		look.NoTable = cfg.Leases.Table
+		return o.openGaps(ctx, cfg, io.Discard)
+	}
+	return f, err
+}
+
+// noLeaseTable tells that cfg's lease table is not there.
+func noLeaseTable(err error, cfg *config.Config) bool {
+	_, missing := errors.AsType[*types.ResourceNotFoundException](err)
+	of, is := errors.AsType[*leasesdynamo.Error](err)
+	return missing && is && of.Table == cfg.Leases.Table
+}
+
 // look gathers what can be seen. The stream is listed while the consumers are watched.
-func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFleet) (fleet.Look, error) {
-	look := fleet.Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.flags(), Urgent: o.urgent}
+func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFleet, look *fleet.Look) error {
 	first, err := f.read(ctx)
 	if err != nil {
-		return look, err
+		return err
 	}
-	if !o.noStream {
+	if !o.noStream && f.streams != nil {
 		api, err := f.streams()
 		if err != nil {
-			return look, fmt.Errorf("%w (--no-stream does without the stream)", err)
+			return fmt.Errorf("%w (--no-stream does without the stream)", err)
 		}
 		look.Streams = listStreams(ctx, api, cfg, first)
 	}
 	if look.Gaps, err = f.gaps(ctx); err != nil {
-		return look, err
+		return err
 	}
 	wait := f.silent
 	if o.noWatch {
@@ -115,7 +141,7 @@ func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFle
 	}
 	look.Leases, look.Silent, err = watch(ctx, f.read, wait, f.gone)
 	look.At = time.Now()
-	return look, err
+	return err
 }
 
 // watchPause lies between two looks at the members.

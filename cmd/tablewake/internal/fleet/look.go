@@ -18,6 +18,9 @@ type Look struct {
 	Streams  []Stream
 	Gaps     []state.Gap
 
+	Unconfigured string // the file, where it configures no consumer: gaps alone are seen
+	NoTable      string // the lease table, where there is none: gaps alone are seen
+
 	Retention time.Duration // how long the stream keeps a record. Default: 24h
 	Urgent    time.Duration // records that are lost within it are a problem. Default: 4h
 }
@@ -34,7 +37,8 @@ type Stream struct {
 type Report struct {
 	Pipeline  string     `json:"pipeline"`
 	At        time.Time  `json:"at"`
-	Healthy   bool       `json:"healthy"` // there are no problems
+	Healthy   bool       `json:"healthy"`        // there are no problems
+	Note      string     `json:"note,omitempty"` // why there are no consumers to be seen; "" where there may be some
 	Problems  []Problem  `json:"problems"`
 	Consumers []Consumer `json:"consumers"`
 	Streams   []Listing  `json:"streams"`

@@ -17,6 +17,13 @@ func (l Look) Report() Report {
 	l.Retention = cmp.Or(l.Retention, 24*time.Hour)
 	l.Urgent = cmp.Or(l.Urgent, 4*time.Hour)
 	r := Report{Pipeline: l.Pipeline, At: l.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}}
+	switch {
+	case l.Unconfigured != "":
+		r.Note = "no consumer is configured: " + l.Unconfigured + " says nothing of leases; what Lambda invokes shows in its own metrics and log"
+	case l.NoTable != "":
+		r.problem(NoConsumers, l.Pipeline, "start `"+l.command("consume")+" --create`; where a function carries the changes, take leases out of the file",
+			"no consumer has begun: there is no lease table %s", l.NoTable)
+	}
 	for _, m := range l.Leases.Members {
 		r.consumer(&l, m)
 	}

@@ -74,7 +74,11 @@ func TestReport_Text(t *testing.T) {
 	unlisted := healthy()
 	unlisted.Streams[0] = fleet.Stream{ARN: arn, Err: errors.New("access denied")}
 	unlisted.Leases.Members = nil
-	for name, look := range map[string]fleet.Look{"healthy": healthy(), "ill": ill(), "unlisted": unlisted, "nothing": {Pipeline: "shop", At: now}} {
+	for name, look := range map[string]fleet.Look{
+		"healthy": healthy(), "ill": ill(), "unlisted": unlisted, "nothing": {Pipeline: "shop", At: now},
+		"function": {Pipeline: "shop", At: now, Unconfigured: "shop.yaml", Gaps: ill().Gaps},
+		"unbegun":  {Pipeline: "shop", At: now, Flags: "-c shop.yaml --live", NoTable: "shop-leases", Gaps: ill().Gaps},
+	} {
 		t.Run(name, func(t *testing.T) {
 			var text bytes.Buffer
 			r := look.Report()

@@ -21,7 +21,10 @@ func (r Report) Write(w io.Writer, all bool) error {
 	}
 	r.writeGaps(out)
 	out.line("")
-	if r.Healthy {
+	switch {
+	case r.Note != "":
+		out.line("gaps noted: %d", len(r.Gaps))
+	case r.Healthy:
 		out.line("all is well")
 	}
 	for _, p := range r.Problems {
@@ -56,6 +59,10 @@ func (p *printer) table(rows [][]string) {
 
 func (r Report) writeConsumers(out *printer) {
 	out.line("")
+	if r.Note != "" {
+		out.line("%s", r.Note)
+		return
+	}
 	if len(r.Consumers) == 0 {
 		out.line("consumers: none")
 		return

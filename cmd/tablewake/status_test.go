@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/sinks/state"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/test/server"
+)
+
+// Where there are no leases, status shows the gaps that a function noted. That the lease
+// table of a consumer is missing is a problem; that there is no consumer is none.
+func TestStatus_WithoutLeases(t *testing.T) {
+	endpoint := server.DynamoDB().Endpoint(t)
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_DYNAMODB": endpoint, "AWS_ENDPOINT_URL_STS": "http://127.0.0.1:1",
+		"AWS_ACCESS_KEY_ID": server.AccessKey, "AWS_SECRET_ACCESS_KEY": server.SecretKey, "AWS_REGION": server.Region,
+	} {
+		t.Setenv(name, value)
+	}
+	client := dynamodb.New(dynamodb.Options{
+		BaseEndpoint: &endpoint, Region: server.Region, Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
+	})
+	name := "status-" + strings.ToLower(rand.Text())[:10]
+	table := aws.String(name + "-state")
+	if _, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: table, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: "S"}, {AttributeName: aws.String("sk"), AttributeType: "S"}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: table}); err != nil {
+			t.Error(err)
+		}
+	})
+	db, err := statedynamo.New(statedynamo.Options{Client: client, Table: *table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(more string) string {
+		path := filepath.Join(t.TempDir(), "shop.yaml")
+		text := fmt.Sprintf("version: 1\nname: %[1]s\nsource: {table: shop}\n%[2]ssinks:\n  log: {archive: {bucket: %[1]s, prefix: changes/}}\ndead_letters: {bucket: %[1]s, prefix: dead/}\n", name, more)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	kept := "state: {table: " + *table + "}\n"
+	function, consumer := file(kept), file(kept+"leases: {table: "+name+"-leases}\n")
+
+	if out, _ := command(t, exitOK, "status", "-c", function, "--live"); !strings.Contains(out, "no consumer is configured") || !strings.Contains(out, "gaps noted: 0") {
+		t.Errorf("before anything is lost it says\n%s", out)
+	}
+	lost := state.Gap{StreamARN: "arn:shop", Shard: "shardId-7", After: "100", Before: "200", Found: time.Now()}
+	if err := db.State(name).AddGap(t.Context(), lost); err != nil {
+		t.Fatal(err)
+	}
+	const gap = "shard shardId-7: behind 100 to 200"
+	if out, _ := command(t, exitOK, "status", "-c", function, "--live"); !strings.Contains(out, "no consumer is configured") || !strings.Contains(out, gap) {
+		t.Errorf("of a function it says\n%s", out)
+	}
+	if out, _ := command(t, exitOK, "status", "-c", function, "--live", "-o", "json"); !strings.Contains(out, `"note":"no consumer`) || !strings.Contains(out, `"shard":"shardId-7"`) {
+		t.Errorf("of a function it says\n%s", out)
+	}
+	if out, said := command(t, exitUnwell, "status", "-c", consumer, "--live"); !strings.Contains(out, "there is no lease table "+name+"-leases") || !strings.Contains(out, gap) || strings.Count(said, "account ") != 1 {
+		t.Errorf("without a lease table it says\n%s%s", out, said)
+	}
+	if _, said := command(t, exitFailure, "status", "-c", file(""), "--live"); !strings.Contains(said, "add state: {table: NAME}") {
+		t.Errorf("without a state table it says %s", said)
+	}
+}
