@@ -118,12 +118,12 @@ func TestEventsThatAreNone(t *testing.T) {
 	f := deploy(t, world.New(t, world.Running(t)), items, deployment{})
 	f.answers(t, []byte(`{"Records":[]}`), succeeded)
 	for name, tt := range map[string]struct{ event, why string }{
-		"nothing":         {"", ""},
-		"no JSON":         {"records", ""},
-		"an empty object": {"{}", ""},
-		"a list":          {"[]", ""},
-		"another service": {`{"Records":[{"eventSource":"aws:s3","s3":{}}]}`, "aws:s3"},
-		"broken":          {string(event(order(1, "a")))[:200], ""},
+		"nothing":         {"", "the input is empty"},
+		"no JSON":         {"records", "broken JSON"},
+		"an empty object": {"{}", "the event has no Records"},
+		"a list":          {"[]", "the event is no JSON object"},
+		"another service": {`{"Records":[{"eventSource":"aws:s3","s3":{}}]}`, "the event comes from aws:s3"},
+		"broken":          {string(event(order(1, "a")))[:200], "the input ends too early"},
 	} {
 		t.Run(name, func(t *testing.T) { f.fails(t, []byte(tt.event), "Error", tt.why) })
 	}
@@ -148,7 +148,7 @@ func TestOversize(t *testing.T) {
 	for n := 30; n < 46; n++ {
 		batch = append(batch, large(n))
 	}
-	f.fails(t, event(batch...), "Error", "")
+	f.fails(t, event(batch...), "Error", "the event is broken, and nothing of it is delivered")
 	rows := "a"
 	for n := range 13 {
 		rows += fmt.Sprintf(" item%02d", n)
