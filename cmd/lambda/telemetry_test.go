@@ -22,9 +22,12 @@ type answering func(ctx context.Context) ([]byte, error)
 
 func (a answering) Invoke(ctx context.Context, _ []byte) ([]byte, error) { return a(ctx) }
 
-func started(t *testing.T, out *bytes.Buffer) *telemetry.Telemetry {
+func started(t *testing.T, out *bytes.Buffer) *telemetry.Telemetry { return patient(t, out, 0) }
+
+// patient waits that long for a collector, where the invocation lets it.
+func patient(t *testing.T, out *bytes.Buffer, patience time.Duration) *telemetry.Telemetry {
 	t.Helper()
-	tel, err := telemetry.Start(t.Context(), telemetry.Options{Pipeline: "shop", Lambda: true, Writer: out})
+	tel, err := telemetry.Start(t.Context(), telemetry.Options{Pipeline: "shop", Lambda: true, Writer: out, Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,21 +72,31 @@ func TestAnInvocationIsObserved(t *testing.T) {
 	}
 }
 
-// A collector that hangs does not cost an invocation its reply.
+// A collector that hangs does not cost an invocation its reply: it comes while the collector
+// still has what it was sent, and before the invocation's time is over.
 func TestAReplyDoesNotWaitForACollector(t *testing.T) {
-	hang := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	asked, hang := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-hang
+	}))
 	defer server.Close()
 	defer close(hang)
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL)
 	var out bytes.Buffer
-	h := observed(answering(func(context.Context) ([]byte, error) { return []byte("answer"), nil }), started(t, &out), slog.New(slog.DiscardHandler))
-	ctx := invocation(t, 500*time.Millisecond)
-	if answer, err := h.Invoke(ctx, nil); string(answer) != "answer" || err != nil {
+	h := observed(answering(func(context.Context) ([]byte, error) { return []byte("answer"), nil }), patient(t, &out, time.Minute), slog.New(slog.DiscardHandler))
+	ctx := invocation(t, 4*time.Second)
+	answer, err := h.Invoke(ctx, nil)
+	if string(answer) != "answer" || err != nil {
 		t.Errorf("the answer is %s, %v", answer, err)
 	}
 	if ctx.Err() != nil {
 		t.Error("the reply came behind the deadline")
+	}
+	select {
+	case <-asked:
+	default:
+		t.Error("the reply came before the collector was asked")
 	}
 }
 
