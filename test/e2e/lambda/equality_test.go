@@ -104,6 +104,8 @@ func unnamed(s world.State, w *world.World) world.State {
 // its environments crash and the network between it and the servers fails.
 func invoked(t *testing.T, w *world.World, records [][]byte) world.State {
 	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("crashes and faults are of seed %d", seed)
 	between, to := world.Proxied(t, w.To)
 	first := deploy(t, w, shopText(t, w), deployment{to: to, timeout: 3 * time.Second})
 	m := esm.Mapping{
@@ -116,11 +118,11 @@ func invoked(t *testing.T, w *world.World, records [][]byte) world.State {
 		if i > 0 {
 			f = deploy(t, w, shopText(t, w), deployment{to: to, timeout: 3 * time.Second, without: true}).Function
 		}
-		m.Functions = append(m.Functions, &crashing{Function: f, t: t, crashes: &crashes})
+		m.Functions = append(m.Functions, &crashing{Function: f, t: t, crashes: &crashes, chance: rand.New(rand.NewPCG(seed, uint64(i)))})
 	}
 	stop := make(chan struct{})
 	var evil sync.WaitGroup
-	evil.Go(func() { disturb(t, between, stop) })
+	evil.Go(func() { disturb(t, between, rand.New(rand.NewPCG(seed, 1<<32)), stop) })
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 90*time.Second, errors.New("the records are not through"))
 	defer cancel()
 	report, err := m.Run(ctx, esm.Shard{ID: "shardId-1", Records: records})
@@ -131,8 +133,8 @@ func invoked(t *testing.T, w *world.World, records [][]byte) world.State {
 		t.Fatal(err)
 	}
 	t.Logf("%+v", report)
-	if report.Errors == 0 || report.Discarded > 0 {
-		t.Errorf("%+v: want invocations that fail, and no record given up", report)
+	if report.Errors == 0 || report.Halved == 0 || report.Discarded > 0 {
+		t.Errorf("%+v: want invocations that fail, batches that are halved, and no record given up", report)
 	}
 	return unnamed(first.Read(t, w.Shop(t, w.To)), w)
 }
@@ -142,14 +144,16 @@ type crashing struct {
 	*server.Function
 	t       *testing.T
 	calls   int
+	chance  *rand.Rand
 	crashes *sync.WaitGroup
 }
 
 // Invoke implements [esm.Function].
 func (c *crashing) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	if c.calls++; c.calls%4 == 0 {
+		after := time.Duration(c.chance.Int64N(int64(200 * time.Millisecond)))
 		c.crashes.Go(func() {
-			time.Sleep(rand.N(200 * time.Millisecond))
+			time.Sleep(after)
 			if err := c.Crash(); err != nil {
 				c.t.Error(err)
 			}
@@ -163,7 +167,7 @@ func (c *crashing) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 }
 
 // disturb has one server after the other suffer a fault.
-func disturb(t *testing.T, between world.Proxies, stop <-chan struct{}) {
+func disturb(t *testing.T, between world.Proxies, chance *rand.Rand, stop <-chan struct{}) {
 	all := append(faults.All(), faults.Hang())
 	for {
 		select {
@@ -171,7 +175,7 @@ func disturb(t *testing.T, between world.Proxies, stop <-chan struct{}) {
 			return
 		case <-time.After(300 * time.Millisecond):
 		}
-		if err := between[rand.IntN(len(between))].Begin(all[rand.IntN(len(all))], 200*time.Millisecond); err != nil {
+		if err := between[chance.IntN(len(between))].Begin(all[chance.IntN(len(all))], 200*time.Millisecond); err != nil {
 			t.Error(err)
 		}
 	}
