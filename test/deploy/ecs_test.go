@@ -131,8 +131,43 @@ func TestAlarmsAreOfMetricsThatThereAre(t *testing.T) {
 			t.Errorf("%s has the dimensions %v, and metrics have pipeline", name, dimensions)
 		}
 	}
-	if alarms < 7 {
+	if alarms < 6 {
 		t.Errorf("%d alarms", alarms)
+	}
+}
+
+// An archive that gathers what comes until its object is old enough makes a lag of as much, in
+// steady traffic: that is not what more consumers run for, nor what keeps them.
+func TestScalingIsAboveWhatArchivesGather(t *testing.T) {
+	s := readStack(t, service)
+	seconds := func(name string) time.Duration {
+		p, there := s.Parameters[name]
+		if !there || p.Default == nil {
+			t.Fatalf("the parameter %s has no default", name)
+		}
+		d, err := time.ParseDuration(*p.Default + "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(p.Description, "roll.age") {
+			t.Errorf("%s does not say that it has to be above roll.age: %q", name, p.Description)
+		}
+		return d
+	}
+	for alarm, parameter := range map[string]string{"Lags": "LagToScaleOut", "KeepsUp": "LagToScaleIn", "LagsLong": "LagAlarm"} {
+		if got := s.find(t, alarm+".Threshold"); got != "${"+parameter+"}" {
+			t.Errorf("%s is at %v, want %s", alarm, got, parameter)
+		}
+	}
+	gathers := time.Duration(0)
+	for _, sink := range configuration(t, "deploy/example").Sinks {
+		if sink.Archive != nil {
+			gathers = max(gathers, sink.Archive.Roll.Age)
+		}
+	}
+	in, out, told := seconds("LagToScaleIn"), seconds("LagToScaleOut"), seconds("LagAlarm")
+	if gathers == 0 || in < gathers+30*time.Second || out < in+time.Minute || told <= out {
+		t.Errorf("an archive gathers for %v; one consumer less runs below %v, more above %v, and somebody is told at %v", gathers, in, out, told)
 	}
 }
 
