@@ -28,11 +28,11 @@ func collector(t *testing.T) (endpoint, grpc, file string) {
 	return node.Endpoint(), "http://127.0.0.1:" + port, file
 }
 
-// built is the program under test.
-func built(t *testing.T) string {
+// built is a program under test.
+func built(t *testing.T, program string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "tablewake")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/tablewake")
+	binary := filepath.Join(t.TempDir(), filepath.Base(program))
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc,grpcnotrace", "-o", binary, program)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building the program: %v\n%s", err, out)
@@ -63,7 +63,7 @@ func replay(t *testing.T, binary string, env ...string) pipeline.Ledger {
 // what the ledger says, of whom, and nothing of any item.
 func TestCollector(t *testing.T) {
 	endpoint, grpc, file := collector(t)
-	binary := built(t)
+	binary := built(t, "./cmd/tablewake")
 	for protocol, at := range map[string]string{"http/protobuf": endpoint, "grpc": grpc} {
 		t.Run(protocol, func(t *testing.T) {
 			if err := os.RemoveAll(file); err != nil {

@@ -39,7 +39,7 @@ sinks:
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), built(t), "consume", "-c", config, "--local", filepath.Join(dir, "out"), "--exit-when-idle", "1s", "--health", "off")
+	cmd := exec.CommandContext(t.Context(), built(t, "./cmd/tablewake"), "consume", "-c", config, "--local", filepath.Join(dir, "out"), "--exit-when-idle", "1s", "--health", "off")
 	cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT="+endpoint, "OTEL_METRIC_EXPORT_INTERVAL=300",
 		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+streams.URL, "AWS_ENDPOINT_URL_STS="+streams.URL,
 		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")

@@ -20,7 +20,9 @@ type received struct {
 }
 
 type span struct {
-	SpanID     string
+	TraceID, SpanID, ParentSpanID string
+
+	Kind       int
 	Name       string
 	Links      []struct{ SpanID string }
 	Attributes attributes
