@@ -21,6 +21,20 @@ type recorder struct {
 	mu    sync.Mutex
 	calls map[call]bool
 	odd   []string // what no action is known for
+	down  string   // the service that refuses each request, "" for none
+}
+
+// refuse has a service refuse each request from now on, "" none.
+func (r *recorder) refuse(service string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.down = service
+}
+
+func (r *recorder) refuses(q *http.Request) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.down != "" && r.down == signedFor(q)
 }
 
 func (r *recorder) note(action, resource string) {
@@ -73,6 +87,10 @@ func (r *recorder) before(t *testing.T, endpoint string) string {
 			r.mu.Lock()
 			r.odd = append(r.odd, q.Method+" "+q.URL.String()+" "+q.Header.Get("X-Amz-Target"))
 			r.mu.Unlock()
+		}
+		if r.refuses(q) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
 		}
 		p.ServeHTTP(w, q)
 	}))

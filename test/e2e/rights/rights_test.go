@@ -55,11 +55,11 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 		allowed(t, file+", creating", created, slices.Concat(consumer, creator))
 		allowed(t, file+", running", run, consumer)
 		allowed(t, file+", redriving", redriven, redriver)
-		called(t, file+", creating", created, creator)
+		called(t, file+", creating", created, creator, nil)
 		maps.Copy(run, created) // the first run makes leases, fingerprints and indexes
-		called(t, file+", running", run, consumer)
+		called(t, file+", running", run, consumer, nil)
 		maps.Copy(redriven, run)
-		called(t, file+", redriving", redriven, redriver)
+		called(t, file+", redriving", redriven, redriver, nil)
 	}
 }
 
@@ -83,8 +83,8 @@ func allowed(t *testing.T, when string, calls map[call]bool, ss []policy.Stateme
 	}
 }
 
-// called checks that each action of each statement was called.
-func called(t *testing.T, when string, calls map[call]bool, ss []policy.Statement) {
+// called checks that each action of each statement was called, but for some others and rare ones.
+func called(t *testing.T, when string, calls map[call]bool, ss []policy.Statement, others map[string]string) {
 	t.Helper()
 	for _, s := range ss {
 		for _, action := range s.Actions {
@@ -92,7 +92,7 @@ func called(t *testing.T, when string, calls map[call]bool, ss []policy.Statemen
 			for c := range calls {
 				used = used || c.action == action && allows(s, c)
 			}
-			if !used && rare[action] == "" && rare[s.Sid+" "+action] == "" {
+			if !used && others[action] == "" && rare[action] == "" && rare[s.Sid+" "+action] == "" {
 				t.Errorf("%s: statement %s allows %s on %v, which is never called", when, s.Sid, action, s.Resources)
 			}
 		}

@@ -16,7 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -27,8 +29,8 @@ import (
 // exitDeadLetters is how the program ends where letters are left.
 const exitDeadLetters = 4
 
-// tablewake is the program under test, built once.
-var tablewake string
+// The programs under test, built once.
+var tablewake, bootstrap string
 
 func TestMain(m *testing.M) { os.Exit(build(m)) }
 
@@ -39,12 +41,14 @@ func build(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	tablewake = filepath.Join(dir, "tablewake")
-	cmd := exec.Command("go", "build", "-o", tablewake, "./cmd/tablewake")
-	cmd.Dir = filepath.Join("..", "..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-		return 1
+	for path, program := range map[string]*string{"./cmd/tablewake": &tablewake, "./cmd/lambda": &bootstrap} {
+		*program = filepath.Join(dir, filepath.Base(path))
+		cmd := exec.Command("go", "build", "-tags", "lambda.norpc,grpcnotrace", "-o", *program, path)
+		cmd.Dir = filepath.Join("..", "..", "..")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", path, err, out)
+			return 1
+		}
 	}
 	return m.Run()
 }
@@ -54,8 +58,10 @@ type world struct {
 	recorder
 	name     string // of all that is its own
 	topic    string
-	env      []string
+	env      []string // what a program needs beside this process's
 	dynamodb *dynamodb.Client
+	streams  *dynamodbstreams.Client
+	s3       *s3.Client
 }
 
 func newWorld(t *testing.T) *world {
@@ -66,6 +72,8 @@ func newWorld(t *testing.T) *world {
 		return aws.Config{Region: server.Region, BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, "")}
 	}
 	w.dynamodb = dynamodb.NewFromConfig(to(server.DynamoDB().Endpoint(t)))
+	w.streams = dynamodbstreams.NewFromConfig(to(server.DynamoDB().Endpoint(t)))
+	w.s3 = s3.NewFromConfig(to(server.S3().Endpoint(t)), func(o *s3.Options) { o.UsePathStyle = true })
 	w.createSource(t)
 	w.createQueues(t, sqs.NewFromConfig(to(server.SQS().Endpoint(t))))
 	topic, err := sns.NewFromConfig(to(moto)).CreateTopic(t.Context(), &sns.CreateTopicInput{Name: &w.name})
@@ -77,11 +85,11 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	tables := w.before(t, server.DynamoDB().Endpoint(t))
-	w.env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
-		"AWS_EC2_METADATA_DISABLED=true", "AWS_ENDPOINT_URL_DYNAMODB="+tables, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+tables,
-		"AWS_ENDPOINT_URL_S3="+w.before(t, server.S3().Endpoint(t)), "AWS_ENDPOINT_URL_SQS="+w.before(t, server.SQS().Endpoint(t)),
-		"AWS_ENDPOINT_URL_SNS="+w.before(t, moto), "AWS_ENDPOINT_URL_EVENTBRIDGE="+w.before(t, moto), "AWS_ENDPOINT_URL_STS="+w.before(t, moto),
-		"W="+w.name, "TOPIC="+w.topic, "OS_URL="+w.before(t, server.OpenSearch().Endpoint(t)))
+	w.env = []string{"AWS_REGION=" + server.Region, "AWS_ACCESS_KEY_ID=" + server.AccessKey, "AWS_SECRET_ACCESS_KEY=" + server.SecretKey,
+		"AWS_EC2_METADATA_DISABLED=true", "AWS_ENDPOINT_URL_DYNAMODB=" + tables, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + tables,
+		"AWS_ENDPOINT_URL_S3=" + w.before(t, server.S3().Endpoint(t)), "AWS_ENDPOINT_URL_SQS=" + w.before(t, server.SQS().Endpoint(t)),
+		"AWS_ENDPOINT_URL_SNS=" + w.before(t, moto), "AWS_ENDPOINT_URL_EVENTBRIDGE=" + w.before(t, moto), "AWS_ENDPOINT_URL_STS=" + w.before(t, moto),
+		"W=" + w.name, "TOPIC=" + w.topic, "OS_URL=" + w.before(t, server.OpenSearch().Endpoint(t))}
 	return w
 }
 
@@ -151,7 +159,7 @@ func (w *world) write(t *testing.T, key string, attributes map[string]any) {
 func (w *world) run(t *testing.T, file string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), tablewake, append(args, "-c", filepath.Join("testdata", file))...)
-	cmd.Env = w.env
+	cmd.Env = append(os.Environ(), w.env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exitDeadLetters {
