@@ -1,0 +1,32 @@
+package deployment_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Whoever is told by an alarm finds it in the doc.
+func TestAlarmsAreExplained(t *testing.T) {
+	printed, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join("..", "..", "TEMPLATE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(doc), "| alarm | goes off | look at |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	alarms := regexp.MustCompile(`(?m)^  (\w+):\n    Type: AWS::CloudWatch::Alarm$`).FindAllStringSubmatch(string(printed), -1)
+	for _, a := range alarms {
+		if !regexp.MustCompile(`(?m)^\| ([^|]*, )?` + a[1] + `(, [^|]*)? \|`).MatchString(table) {
+			t.Errorf("TEMPLATE.md does not tell of the alarm %s", a[1])
+		}
+	}
+	if len(alarms) < 9 {
+		t.Errorf("template.yaml has %d alarms", len(alarms))
+	}
+}
