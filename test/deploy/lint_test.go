@@ -48,6 +48,9 @@ func TestSAMTemplates(t *testing.T) {
 	}
 }
 
+// leanest is what a bootstrap may have with the flags that README names: without them it has twice that.
+const leanest = 40 << 20
+
 // The tree's own template is built from the tree, without a network.
 func TestTheTreesTemplateIsBuilt(t *testing.T) {
 	t.Parallel()
@@ -59,7 +62,15 @@ func TestTheTreesTemplateIsBuilt(t *testing.T) {
 		t.Fatalf("sam build: %v\n%s", err, out)
 	}
 	for _, function := range []string{"Function", "Redrive"} {
-		f, err := elf.Open(filepath.Join(dir, function, "bootstrap"))
+		path := filepath.Join(dir, function, "bootstrap")
+		about, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if about.Size() > leanest {
+			t.Errorf("%s has %d bytes, built as README says; want %d at most", function, about.Size(), leanest)
+		}
+		f, err := elf.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
