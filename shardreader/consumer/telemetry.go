@@ -54,16 +54,16 @@ func (t *telemetry) of(kv ...string) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attrs...))
 }
 
-// observe shows how the worker stands.
+// observe shows how the consumer stands.
 func (t *telemetry) observe(c *Consumer, k *instrument.Maker) {
-	lag := k.Reading("tablewake.reader.lag", "s", "age of the last record that is durable in every sink, of shards that have newer ones, by table")
+	lag := k.Reading("tablewake.reader.lag", "s", "age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
 	age := k.Reading("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
 	loss := k.Reading("tablewake.reader.loss", "h", "hours until the stream drops records that are not durable in every sink, by table")
-	held := k.Number("tablewake.reader.leases", "{lease}", "leases that this worker reads, by table")
-	stopped := k.Number("tablewake.reader.stopped", "{shard}", "shards that this worker reads no further, by table")
-	forecast := k.Reading("tablewake.reader.forecast", "{call}", "GetRecords calls that this worker makes in 30 days at the rate of late")
+	held := k.Number("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
+	stopped := k.Number("tablewake.reader.stopped", "{shard}", "shards that this consumer reads no further, by table")
+	forecast := k.Reading("tablewake.reader.forecast", "{call}", "GetRecords calls that this consumer makes in 30 days at the rate of late")
 	prefetch := k.Number("tablewake.reader.prefetched", "By", "bytes of pages that were read and that the pipeline did not take yet")
-	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this worker lives, else 0")
+	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
 	mine := t.of()
 	t.watch = k.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
