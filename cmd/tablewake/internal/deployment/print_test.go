@@ -70,6 +70,38 @@ sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
 	}
 }
 
+// Whatever may be a secret is a reference, wherever YAML lets it stand.
+func TestNoSecretIsPrinted(t *testing.T) {
+	const open, hidden = "open", "very secret"
+	for name, file := range map[string]string{
+		"a key of its own":                "hmac_key: '${V}'\n",
+		"on the next line":                "connections:\n  os:\n    password:\n      '${V}'\n",
+		"a folded text":                   "connections:\n  os:\n    password: >-\n      ${V}\n",
+		"after a comment":                 "connections:\n  os:\n    password: # a key\n      \"${V}\"\n",
+		"a sink's own settings":           "sinks: {crm: {custom: {use: crm, with: {token: '${V}'}}}}\n",
+		"deep in them":                    "sinks:\n  crm:\n    custom:\n      with:\n        - headers: [{name: a, value: 'Bearer ${V}'}]\n",
+		"a key in them":                   "sinks: {crm: {custom: {with: {'${V}': 1}}}}\n",
+		"by an alias":                     "name: &n '${V}'\nsinks: {crm: {custom: {with: *n}}}\n",
+		"there and elsewhere":             "name: '${V}'\nhmac_key: '${V}'\n",
+		"the password of a URL":           "connections: {os: {opensearch: 'https://me:${V}@host:9200'}}\n",
+		"one with a default":              "sinks: {crm: {custom: {with: {token: '${V:-none}'}}}}\n",
+		"a URL's, which stands elsewhere": "name: a\nconnections: {os: {opensearch: '${URL}'}}\n",
+		"a token of a URL":                "connections: {os: {opensearch: '${TOKEN}'}}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := deployment.EnvironmentOf([]byte(file+"source: {table: '${TABLE}'}\n"), "shop", func(name string) (string, bool) {
+				return map[string]string{"V": hidden, "TABLE": open, "URL": "https://me:" + hidden + "@host", "TOKEN": "https://host/?token=" + hidden}[name], true
+			})
+			if len(got) != 2 || !got[0].Secret || strings.Contains(got[0].Value, hidden) || got[0].SSM != "/tablewake/shop/"+got[0].Name {
+				t.Errorf("it is %+v", got)
+			}
+			if len(got) == 2 && (got[1].Secret || got[1].Value != "'"+open+"'") {
+				t.Errorf("the table, which is none, is %+v", got[1])
+			}
+		})
+	}
+}
+
 func TestAFunctionKeepsNoLettersInAFolder(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte("version: 1\nname: x\nsource: {table: shop}\nsinks: {all: {archive: {bucket: bucket}}}\ndead_letters: {dir: dead}\n"), func(string) (string, bool) { return "", false })
 	if err != nil {
