@@ -32,10 +32,10 @@ func newTemplate(s streams) *cobra.Command {
 mapping, by which Lambda drops what no sink needs; the policies, with no action that is not
 called; or a whole template of SAM or Terraform around them. It says of each part why it is
 there, and of what could not be pushed down to Lambda, why not. It connects to nothing.`,
-		Example: `  tablewake template -c tablewake.yaml > template.yaml
-  tablewake template -c tablewake.yaml -o filters
-  tablewake template -c tablewake.yaml -o policies --for consumer
-  tablewake template -c tablewake.yaml -o terraform > tablewake.tf`,
+		Example: `  tablewake template -c config/tablewake.yaml > template.yaml
+  tablewake template -c config/tablewake.yaml -o filters
+  tablewake template -c config/tablewake.yaml -o policies --for consumer
+  tablewake template -c config/tablewake.yaml -o terraform > tablewake.tf`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return o.run(s) },
 	}

@@ -102,6 +102,22 @@ func TestNoSecretIsPrinted(t *testing.T) {
 	}
 }
 
+// The layer is a folder with the file and what it names, not all that somebody works in.
+func TestTheLayerIsAFolderOfItsOwn(t *testing.T) {
+	for _, file := range []string{"tablewake.yaml", "./tablewake.yaml", filepath.Join("..", "tablewake.yaml")} {
+		cfg, err := config.Parse(file, []byte("version: 1\nname: x\nsource: {table: shop}\nsinks: {all: {archive: {bucket: bucket}}}\n"), func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := deployment.SAM(io.Discard, cfg, deployment.Options{}); err == nil || !strings.Contains(err.Error(), "into a folder of its own") {
+			t.Errorf("%s: it says %v", file, err)
+		}
+		if err := deployment.Terraform(io.Discard, cfg, deployment.Options{}); err != nil {
+			t.Errorf("%s: there is no layer in Terraform: %v", file, err)
+		}
+	}
+}
+
 func TestAFunctionKeepsNoLettersInAFolder(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte("version: 1\nname: x\nsource: {table: shop}\nsinks: {all: {archive: {bucket: bucket}}}\ndead_letters: {dir: dead}\n"), func(string) (string, bool) { return "", false })
 	if err != nil {

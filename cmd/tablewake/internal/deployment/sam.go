@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"text/template"
 	"unicode"
@@ -40,6 +41,9 @@ func SAM(w io.Writer, cfg *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
+	if err := ownFolder(cfg.File); err != nil && !o.Example {
+		return err
+	}
 	t, err := template.New("sam").Delims("<%", "%>").Funcs(template.FuncMap{
 		"text":     yamlText,
 		"comments": comments,
@@ -51,6 +55,23 @@ func SAM(w io.Writer, cfg *config.Config, o Options) error {
 		return err
 	}
 	return t.Execute(w, d)
+}
+
+// ownFolder refuses a file whose folder, which becomes the layer, holds the working folder: all that
+// lies about there would be uploaded with it.
+func ownFolder(file string) error {
+	folder, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(folder, here); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return nil // the working folder is outside of it
+	}
+	return fmt.Errorf("%s: its folder would become the function's layer, with all that lies in it: move the file, and what it names, into a folder of its own, and write -c config/%s", file, filepath.Base(file))
 }
 
 // deployable is what templates are made of.
