@@ -23,8 +23,17 @@ type sam struct {
 	Config   *config.Config
 	Plan     pushdown.Plan
 	Streams  []stream
-	Rights   []policy.Statement
-	Redriven bool // by a schedule
+	Rights   []policy.Statement // of Terraform's one role
+	Redriven bool               // by a schedule
+	Roles    []role
+}
+
+// role is a role of SAM's template: what a function may do.
+type role struct {
+	ID      string
+	What    string // the pipeline's policy in words
+	Redrive bool   // it reads what Lambda gave up, which Lambda writes with the other
+	Rights  []policy.Statement
 }
 
 // stream is a stream that the function reads.
@@ -87,7 +96,11 @@ func deployable(cfg *config.Config, o Options) (sam, error) {
 		o.Code = "tablewake-lambda.zip"
 	}
 	d := sam{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
-	d.Rights = policy.Of(cfg, policy.Options{Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Names: o.Names, Pipeline: o.Pipeline})
+	rights := policy.Options{Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Names: o.Names, Pipeline: o.Pipeline}
+	d.Roles = []role{
+		{ID: "Role", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Of(manual(cfg), rights)},
+		{ID: "RedriveRole", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Of(cfg, rights)},
+	}
 	if cfg.Source.Kinesis != "" {
 		d.Streams = []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name, ARN: cfg.Source.Kinesis}}
 		return d, nil
@@ -100,6 +113,17 @@ func deployable(cfg *config.Config, o Options) (sam, error) {
 		d.Streams = append(d.Streams, s)
 	}
 	return d, nil
+}
+
+// manual is the configuration without redrive: auto, as the stream's function needs it.
+func manual(cfg *config.Config) *config.Config {
+	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
+		return cfg
+	}
+	c, letters := *cfg, *cfg.DeadLetters
+	letters.AutoRedrive = false
+	c.DeadLetters = &letters
+	return &c
 }
 
 // alphanumeric is a name as a logical id may have it.

@@ -1,0 +1,42 @@
+package deployment_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Who follows the stream reads and removes neither dead letters nor failed batches, and who
+// brings them back writes no failed batches.
+func TestEachFunctionHasItsRole(t *testing.T) {
+	printed, err := os.ReadFile(filepath.Join(root, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource := func(id string) string {
+		_, text, found := strings.Cut(string(printed), "\n  "+id+":\n    Type: AWS::")
+		if !found {
+			t.Fatalf("template.yaml has no %s", id)
+		}
+		text, _, _ = strings.Cut(text, "\n\n")
+		return text
+	}
+	for function, role := range map[string]string{"Function": "Role", "Redrive": "RedriveRole"} {
+		if !strings.Contains(resource(function), "Role: !GetAtt "+role+".Arn") {
+			t.Errorf("%s has another role than %s", function, role)
+		}
+	}
+	for _, action := range []string{"s3:DeleteObject", "s3:GetObjectVersion", "sqs:ReceiveMessage"} {
+		if strings.Contains(resource("Role"), action) {
+			t.Errorf("Function may %s", action)
+		}
+		if !strings.Contains(resource("RedriveRole"), action) {
+			t.Errorf("Redrive may not %s", action)
+		}
+	}
+	const write = "Action: s3:PutObject\n                Resource: !Sub '${FailedBatches.Arn}/*'"
+	if !strings.Contains(resource("Role"), write) || strings.Contains(resource("RedriveRole"), write) {
+		t.Error("failed batches are written with the role of Function alone")
+	}
+}
