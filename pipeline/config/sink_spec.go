@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -38,6 +39,12 @@ type View struct {
 	Attributes []Column   // in the order of the file
 	Collision  Collision  // never ""
 	Apart      bool       // tombstones: apart
+}
+
+// RowsGuardThemselves tells whether each row names its item by {@key}, so that no two items
+// can claim one, whatever the table's key is; else rows are guarded by item, or may be.
+func (v *View) RowsGuardThemselves() bool {
+	return !v.Apart && slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
 }
 
 // Collision says what becomes of an item whose row another item holds.

@@ -114,8 +114,7 @@ func (w *writer) source() {
 func (w *writer) sink(s config.Sink) {
 	switch {
 	case s.View != nil:
-		own := !s.View.Apart && slices.ContainsFunc(s.View.Key, func(c config.Column) bool { return c.Template.HasKey() })
-		if own {
+		if s.View.RowsGuardThemselves() {
 			w.allow(sid("view", s.Name), "rows, each with its own guard", rowActions, w.table(s.View.Table))
 		} else {
 			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.Table))

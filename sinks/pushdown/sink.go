@@ -35,7 +35,7 @@ func (t *translator) sink(s config.Sink) choice {
 		return c
 	}
 	switch {
-	case s.View != nil && ownRows(s.View):
+	case s.View != nil && s.View.RowsGuardThemselves():
 		return t.both(c, t.either(s.View.When))
 	case s.Search != nil:
 		return t.both(c, t.either(s.Search.When))
@@ -56,12 +56,6 @@ func changesOf(s config.Sink) pipeline.Condition {
 		return s.Custom.When
 	}
 	return nil
-}
-
-// ownRows tells whether each row guards itself, whatever the table's key is: then a change
-// whose images are both without a row is nothing to the view.
-func ownRows(v *config.View) bool {
-	return !v.Apart && slices.ContainsFunc(v.Key, func(c config.Column) bool { return c.Template.HasKey() })
 }
 
 // kinds are the classes of change that an archive takes.
@@ -88,7 +82,7 @@ func why(s config.Sink) string {
 	switch {
 	case s.Aggregate != nil:
 		return "an aggregate compares an item with what it counted for, not with the old image"
-	case s.View != nil && !ownRows(s.View):
+	case s.View != nil && !s.View.RowsGuardThemselves():
 		return "a view whose rows are guarded by item compares an item with the row that it has, not with the old image"
 	case s.Notify != nil && s.Notify.When == nil && len(s.Filters) == 0:
 		return "it has no filter and no when, and Lambda cannot detect"

@@ -77,8 +77,9 @@ func ownFolder(file string) error {
 	if err != nil {
 		return err
 	}
-	if rel, err := filepath.Rel(folder, here); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return nil // the working folder is outside of it
+	within := strings.TrimSuffix(folder, string(filepath.Separator)) + string(filepath.Separator)
+	if here != folder && !strings.HasPrefix(here, within) {
+		return nil
 	}
 	return fmt.Errorf("%s: its folder would become the function's layer, with all that lies in it: move the file, and what it names, into a folder of its own, and write -c config/%s", file, filepath.Base(file))
 }
