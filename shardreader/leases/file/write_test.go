@@ -20,7 +20,9 @@ type disk struct {
 	takes  time.Duration
 	fails  error
 	writes int
-	last   []byte
+
+	mu   sync.Mutex
+	last []byte
 }
 
 func (d *disk) save(_ string, content []byte) error {
@@ -29,8 +31,17 @@ func (d *disk) save(_ string, content []byte) error {
 	if d.fails != nil {
 		return d.fails
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.last = content
 	return nil
+}
+
+// content is what is on it.
+func (d *disk) content() []byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last
 }
 
 func opened(t *testing.T, d *disk) *Table {
@@ -62,7 +73,7 @@ func TestGrouped(t *testing.T) {
 				if err := table.Create(t.Context(), leases.Lease{Shard: shard}); err != nil {
 					t.Error(err)
 				}
-				if c, err := parse(d.last); err != nil || !holds(c.snapshot, shard) {
+				if c, err := parse(d.content()); err != nil || !holds(c.snapshot, shard) {
 					t.Errorf("%s is not on disk (%v)", shard, err)
 				}
 			})
