@@ -56,7 +56,7 @@ func alone(t *testing.T, cmd *exec.Cmd) (string, error) {
 func run(t *testing.T, cmd *exec.Cmd) (string, error) {
 	t.Helper()
 	cmd.Dir = root
-	cmd.Env = append(cmd.Environ(), "SAM_CLI_TELEMETRY=0", "CKV_SKIP_PACKAGE_UPDATE_CHECK=true", "GOFLAGS=-buildvcs=false -tags=lambda.norpc,grpcnotrace -ldflags=-s", "AWS_DEFAULT_REGION="+server.Region,
+	cmd.Env = append(cmd.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0", "CKV_SKIP_PACKAGE_UPDATE_CHECK=true", "GOFLAGS=-buildvcs=false -tags=lambda.norpc,grpcnotrace -ldflags=-s", "AWS_DEFAULT_REGION="+server.Region,
 		"LOG_LEVEL=ERROR", "NO_COLOR=1", "PYTHONWARNINGS=ignore")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
