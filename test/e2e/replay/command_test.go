@@ -4,37 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/test/e2e/program"
 )
 
 // binary is the program under test, built once.
 var binary string
 
 func TestMain(m *testing.M) {
-	os.Exit(build(m))
-}
-
-func build(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "tablewake-e2e-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "tablewake")
-	cmd := exec.Command("go", "build", "-o", binary, "./cmd/tablewake")
-	cmd.Dir = filepath.Join("..", "..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program under test: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	os.Exit(program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &binary}))
 }
 
 // result is what a run of the program left.

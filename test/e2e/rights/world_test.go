@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/test/e2e/program"
 	"github.com/tablewake/tablewake/test/server"
 )
 
@@ -32,25 +33,8 @@ const exitDeadLetters = 4
 // The programs under test, built once.
 var tablewake, bootstrap string
 
-func TestMain(m *testing.M) { os.Exit(build(m)) }
-
-func build(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "tablewake-e2e-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	for path, program := range map[string]*string{"./cmd/tablewake": &tablewake, "./cmd/lambda": &bootstrap} {
-		*program = filepath.Join(dir, filepath.Base(path))
-		cmd := exec.Command("go", "build", "-tags", "lambda.norpc,grpcnotrace", "-o", *program, path)
-		cmd.Dir = filepath.Join("..", "..", "..")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", path, err, out)
-			return 1
-		}
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(program.Main(m.Run, program.Function, map[string]*string{"./cmd/tablewake": &tablewake, "./cmd/lambda": &bootstrap}))
 }
 
 // world is one source table, and places for a pipeline that writes everywhere.

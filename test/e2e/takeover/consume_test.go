@@ -3,7 +3,6 @@ package takeover
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/test/e2e/program"
 	"github.com/tablewake/tablewake/test/server"
 )
 
@@ -116,21 +116,6 @@ func (c *consumer) await(t *testing.T, w *world, n int) {
 // binary is the program under test, built once.
 var binary string
 
-func TestMain(m *testing.M) { os.Exit(build(m)) }
-
-func build(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "tablewake-takeover-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "tablewake")
-	cmd := exec.Command("go", "build", "-o", binary, "./cmd/tablewake")
-	cmd.Dir = filepath.Join("..", "..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program under test: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	os.Exit(program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &binary}))
 }
