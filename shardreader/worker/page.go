@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -158,7 +159,8 @@ func (w *Worker) deliver(p *part, page *pipeline.Page, end bool) {
 }
 
 // firstSequence and lastSequence are those of a page's records, decoded or not; "" where
-// none is known.
+// none is known. They are copies: a text of a page keeps all of its bytes in memory, and
+// what is noted here of a page outlives it.
 func firstSequence(page *pipeline.Page) string {
 	var first string
 	see := func(seq string) {
@@ -172,7 +174,7 @@ func firstSequence(page *pipeline.Page) string {
 	for _, e := range page.Errors {
 		see(e.Sequence)
 	}
-	return first
+	return strings.Clone(first)
 }
 
 func lastSequence(page *pipeline.Page) string {
@@ -188,5 +190,5 @@ func lastSequence(page *pipeline.Page) string {
 	for _, e := range page.Errors {
 		see(e.Sequence)
 	}
-	return last
+	return strings.Clone(last)
 }

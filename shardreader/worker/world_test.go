@@ -120,6 +120,7 @@ func (n *node) step() bool {
 		return false
 	}
 	e := n.events[0]
+	n.events[0] = nil
 	n.events = n.events[1:]
 	for _, a := range n.w.Step(time.Since(n.began), e) {
 		n.act(a)
@@ -140,7 +141,7 @@ func (n *node) take() {
 	for _, page := range n.held {
 		shard, _, _ := strings.Cut(page.Partition, "~")
 		for _, c := range page.Changes {
-			n.read[shard] = append(n.read[shard], c.Sequence)
+			n.read[shard] = append(n.read[shard], strings.Clone(c.Sequence))
 		}
 		n.send(worker.Acked{Partition: page.Partition, Position: page.Position})
 	}
