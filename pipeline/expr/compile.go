@@ -69,7 +69,7 @@ func (e Env) compile(src string, names []name) (compiled, error) {
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
 	}
-	return compiled{src: src, program: program, reads: r.reads, clause: clause}, nil
+	return compiled{src: src, program: program, direct: directly(checked.NativeRep().Expr()), reads: r.reads, clause: clause}, nil
 }
 
 // env is CEL with this package's types and functions.

@@ -57,6 +57,7 @@ var (
 type compiled struct {
 	src     string
 	program cel.Program
+	direct  *direct // nil where the expression has no direct form
 	reads   reads
 	clause  Clause
 }
@@ -88,6 +89,9 @@ func (x *Item) Match(item pipeline.Image) (bool, error) {
 	if !item.Exists() {
 		return false, nil
 	}
+	if answer := x.ask(&subject{item: item}); answer != unsure {
+		return answer == yes, nil
+	}
 	v := newVars()
 	v.item.m = item
 	return x.eval(v)
@@ -95,6 +99,9 @@ func (x *Item) Match(item pipeline.Image) (bool, error) {
 
 // Match evaluates the expression for a change. An error is permanent.
 func (x *Change) Match(c *pipeline.Change) (bool, error) {
+	if answer := x.ask(&subject{change: c}); answer != unsure {
+		return answer == yes, nil
+	}
 	v := newVars()
 	v.change, v.old.m, v.new.m, v.keys.m = c, c.Old, c.New, c.Keys
 	return x.eval(v)
@@ -123,6 +130,15 @@ func (c *compiled) Paths() []string { return slices.Clone(c.reads.attributes) }
 // String is the expression as written.
 func (c *compiled) String() string { return c.src }
 
+// ask is the direct answer.
+func (c *compiled) ask(s *subject) answer {
+	if c.direct == nil {
+		return unsure
+	}
+	return c.direct.ask(s)
+}
+
+// eval is CEL's answer.
 func (c *compiled) eval(v *vars) (bool, error) {
 	defer v.release()
 	result, _, err := c.program.Eval(v)

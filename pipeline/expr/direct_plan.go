@@ -1,0 +1,274 @@
+package expr
+
+import (
+	"regexp"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// directly is the direct form of an expression that was rewritten and checked; nil where it
+// has none.
+func directly(e ast.Expr) *direct {
+	if d := (directPlan{}).question(e); d.form != formUnknown {
+		return &d
+	}
+	return nil
+}
+
+// directPlan is where in an expression a part of it stands.
+type directPlan struct {
+	loop string // the variable of the loop around it; "" outside of any
+}
+
+// question is the direct form of what must be a bool. A part that has none does not
+// keep the others from theirs.
+func (p directPlan) question(e ast.Expr) direct {
+	if of := p.reading(e); of != nil {
+		return direct{form: formTrue, of: of}
+	}
+	switch e.Kind() {
+	case ast.LiteralKind:
+		if flag, ok := e.AsLiteral().(types.Bool); ok {
+			return direct{form: formFlag, values: []scalar{{kind: pipeline.KindBOOL, flag: bool(flag)}}}
+		}
+	case ast.IdentKind:
+		if p.is(e, "ttl") {
+			return direct{form: formExpired}
+		}
+	case ast.SelectKind:
+		if s := e.AsSelect(); s.IsTestOnly() {
+			return direct{form: formPresent, of: &reading{from: sources[s.Operand().AsIdent()], name: s.FieldName()}}
+		}
+	case ast.CallKind:
+		return p.call(e.AsCall())
+	case ast.ComprehensionKind:
+		return p.quantifier(e.AsComprehension())
+	}
+	return direct{}
+}
+
+// is tells whether e is a name of a change's, and no variable that is called the same.
+func (p directPlan) is(e ast.Expr, name string) bool {
+	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
+}
+
+func (p directPlan) call(c ast.CallExpr) direct {
+	args := c.Args()
+	switch c.FunctionName() {
+	case fnBool:
+		return p.question(args[0])
+	case operators.LogicalAnd:
+		return p.parts(formEvery, args)
+	case operators.LogicalOr:
+		return p.parts(formSome, args)
+	case operators.LogicalNot:
+		return p.parts(formNot, args)
+	case operators.Conditional:
+		return p.parts(formChoice, args)
+	case operators.Equals:
+		return p.equality(args[0], args[1])
+	case operators.NotEquals:
+		if d := p.equality(args[0], args[1]); d.form != formUnknown {
+			return direct{form: formNot, parts: []direct{d}}
+		}
+	case operators.Less:
+		return p.order(args[0], args[1], [3]bool{true, false, false})
+	case operators.LessEquals:
+		return p.order(args[0], args[1], [3]bool{true, true, false})
+	case operators.Greater:
+		return p.order(args[0], args[1], [3]bool{false, false, true})
+	case operators.GreaterEquals:
+		return p.order(args[0], args[1], [3]bool{false, true, true})
+	case operators.In:
+		return p.membership(args[0], args[1])
+	case fnNull:
+		if from, ok := sources[ident(args[0])]; ok && ident(args[0]) != p.loop {
+			return direct{form: formNoImage, images: [2]source{from}}
+		}
+		if of := p.reading(args[0]); of != nil {
+			return direct{form: formNull, of: of}
+		}
+	case fnHas:
+		of, name := p.reading(args[0]), literal(args[1])
+		if of != nil && name != nil {
+			return direct{form: formPresentIn, of: of, values: name}
+		}
+	case "startsWith":
+		return p.onText(c, strings.HasPrefix)
+	case "endsWith":
+		return p.onText(c, strings.HasSuffix)
+	case "contains":
+		return p.onText(c, strings.Contains)
+	case "matches":
+		if pattern, ok := text(args[0]); ok {
+			if compiled, err := regexp.Compile(pattern); err == nil {
+				return p.onText(c, func(s, _ string) bool { return compiled.MatchString(s) })
+			}
+		}
+	}
+	return direct{}
+}
+
+// parts is a form of parts, if any of them has one.
+func (p directPlan) parts(f form, args []ast.Expr) direct {
+	d := direct{}
+	for _, arg := range args {
+		part := p.question(arg)
+		if part.form != formUnknown {
+			d.form = f
+		}
+		if part.form == f && (f == formEvery || f == formSome) {
+			d.parts = append(d.parts, part.parts...)
+		} else {
+			d.parts = append(d.parts, part)
+		}
+	}
+	return d
+}
+
+// equality is a == b.
+func (p directPlan) equality(a, b ast.Expr) direct {
+	if a.Kind() == ast.LiteralKind {
+		a, b = b, a
+	}
+	from, isImage := sources[ident(a)]
+	with, areImages := sources[ident(b)]
+	if isImage && areImages && p.loop == "" {
+		return direct{form: formSameImages, images: [2]source{from, with}}
+	}
+	if d := p.ordered(a, b, [3]bool{false, true, false}); d.form != formUnknown {
+		return d
+	}
+	values := literal(b)
+	if p.is(a, "op") {
+		return operationIn(values)
+	}
+	of, other := p.reading(a), p.reading(b)
+	switch {
+	case of != nil && values != nil:
+		return direct{form: formOneOf, of: of, values: values}
+	case of != nil && other != nil:
+		return direct{form: formSame, of: of, with: other}
+	}
+	return direct{}
+}
+
+// order is a < b, or another of the questions that accept outcomes of a comparison.
+func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
+	if a.Kind() == ast.LiteralKind {
+		a, b = b, a
+		accepts[0], accepts[2] = accepts[2], accepts[0]
+	}
+	if d := p.ordered(a, b, accepts); d.form != formUnknown {
+		return d
+	}
+	of, values, with := p.reading(a), literal(b), p.reading(b)
+	if of == nil || values == nil && with == nil {
+		return direct{}
+	}
+	return direct{form: formOrder, of: of, with: with, values: values, accepts: accepts}
+}
+
+// ordered is a question about what has an order of its own: a size, or the time.
+func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
+	if p.is(a, "time") && b.Kind() == ast.CallKind && b.AsCall().FunctionName() == "timestamp" {
+		if arg := b.AsCall().Args()[0]; arg.Kind() == ast.LiteralKind {
+			if t, ok := toTimestamp(arg.AsLiteral()).(types.Timestamp); ok {
+				return direct{form: formTime, time: t.Time, accepts: accepts}
+			}
+		}
+	}
+	if a.Kind() != ast.CallKind || a.AsCall().FunctionName() != "size" {
+		return direct{}
+	}
+	c, values := a.AsCall(), literal(b)
+	of := c.Target()
+	if !c.IsMemberFunction() {
+		of = c.Args()[0]
+	}
+	if r := p.reading(of); r != nil && values != nil && values[0].kind == pipeline.KindN {
+		return direct{form: formSize, of: r, values: values, accepts: accepts}
+	}
+	return direct{}
+}
+
+// membership is a in b.
+func (p directPlan) membership(a, b ast.Expr) direct {
+	if b.Kind() != ast.ListKind {
+		of, values := p.reading(b), literal(a)
+		if of == nil || values == nil {
+			return direct{}
+		}
+		return direct{form: formMember, of: of, values: values}
+	}
+	values := []scalar{}
+	for _, e := range b.AsList().Elements() {
+		value := literal(e)
+		if value == nil {
+			return direct{}
+		}
+		values = append(values, value...)
+	}
+	if p.is(a, "op") {
+		return operationIn(values)
+	}
+	if of := p.reading(a); of != nil {
+		return direct{form: formOneOf, of: of, values: values}
+	}
+	return direct{}
+}
+
+// operationIn is the question whether op is one of the texts.
+func operationIn(texts []scalar) direct {
+	if texts == nil {
+		return direct{}
+	}
+	d := direct{form: formOperation}
+	for op := pipeline.Unknown; op <= pipeline.Snapshot; op++ {
+		for _, text := range texts {
+			if text.kind == pipeline.KindS && text.text == op.String() {
+				d.ops |= 1 << op
+			}
+		}
+	}
+	return d
+}
+
+// onText is a question of a text about another.
+func (p directPlan) onText(c ast.CallExpr, holds func(s, part string) bool) direct {
+	of, values, with := p.reading(c.Target()), literal(c.Args()[0]), p.reading(c.Args()[0])
+	if of == nil || values == nil && with == nil {
+		return direct{}
+	}
+	return direct{form: formText, of: of, with: with, values: values, text: holds}
+}
+
+// quantifier is x.all(v, ...) or x.exists(v, ...): one loop, of none within another.
+func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
+	if p.loop != "" || c.HasIterVar2() || c.LoopStep().Kind() != ast.CallKind {
+		return direct{}
+	}
+	of := p.reading(c.IterRange().AsCall().Args()[0]) // the rewriter put each around it
+	step := c.LoopStep().AsCall()
+	d := direct{of: of}
+	switch step.FunctionName() {
+	case operators.LogicalAnd:
+		d.form = formEveryOf
+	case operators.LogicalOr:
+		d.form = formSomeOf
+	}
+	if of == nil || d.form == formUnknown || ident(step.Args()[0]) != c.AccuVar() || ident(c.Result()) != c.AccuVar() {
+		return direct{}
+	}
+	part := directPlan{loop: c.IterVar()}.question(step.Args()[1])
+	if part.form == formUnknown {
+		return direct{}
+	}
+	d.parts = []direct{part}
+	return d
+}
