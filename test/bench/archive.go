@@ -27,7 +27,7 @@ const (
 
 // archiveContest writes objects into a bucket, a new one each time.
 type archiveContest struct {
-	in       *input
+	in       *sinkInput
 	sink     string
 	client   *s3.Client
 	bucket   string
@@ -38,8 +38,8 @@ type archiveContest struct {
 	pipeline *pipeline.Pipeline
 }
 
-func openArchive(sink string) func(context.Context, *servers, *input) (contest, error) {
-	return func(ctx context.Context, s *servers, in *input) (contest, error) {
+func openArchive(sink string) func(context.Context, *servers, *sinkInput) (sinkContest, error) {
+	return func(ctx context.Context, s *servers, in *sinkInput) (sinkContest, error) {
 		c := &archiveContest{in: in, sink: sink, client: s3.NewFromConfig(s.sdk(s.s3), func(o *s3.Options) { o.UsePathStyle = true }), keep: true}
 		if err := c.fresh(ctx); err != nil {
 			return nil, err

@@ -1,83 +1,115 @@
 package main
 
 import (
-	"context"
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"strings"
-
-	"github.com/tablewake/tablewake/pipeline"
+	"os"
+	"path/filepath"
 )
 
-const (
-	documentBytes = 1000 // of an item's attributes, about
-	pageRecords   = 500
-	streamARN     = "arn:aws:dynamodb:eu-central-1:123456789012:table/bench/stream/2026-01-02T03:04:05.678"
-)
-
-// input is the records of every round: inserts of items of about 1 KB.
-type input struct {
-	n           int
-	recordBytes int
-	pages       [][]byte // JSON arrays of records
+// inputRecord is a record as a Lambda event or GetRecords has it.
+type inputRecord struct {
+	EventID      string
+	EventName    string
+	UserIdentity *struct{ Type, PrincipalID string } // names match without regard to case
+	Dynamodb     struct {
+		ApproximateCreationDateTime json.RawMessage
+		Keys, OldImage, NewImage    json.RawMessage
+		SequenceNumber              string
+	}
 }
 
-func newInput(n int) *input {
-	rng := rand.New(rand.NewPCG(1, 2))
-	in := &input{n: n}
-	for start := 0; start < n; start += pageRecords {
-		var b strings.Builder
-		b.WriteByte('[')
-		for i := start; i < min(start+pageRecords, n); i++ {
-			if i > start {
-				b.WriteByte(',')
-			}
-			writeRecord(&b, rng, i)
+// readInput makes a shape of a file: a Lambda event, a GetRecords answer, a JSON array
+// or JSON lines of records.
+func readInput(file string) (*shape, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return parseInput(file, b)
+}
+
+func parseInput(file string, b []byte) (*shape, error) {
+	var records []record
+	in := json.NewDecoder(bytes.NewReader(b))
+	for {
+		var next json.RawMessage
+		err := in.Decode(&next)
+		if errors.Is(err, io.EOF) {
+			break
 		}
-		b.WriteByte(']')
-		in.pages = append(in.pages, []byte(b.String()))
-		in.recordBytes += b.Len()
-	}
-	in.recordBytes /= n
-	return in
-}
-
-func writeRecord(b *strings.Builder, rng *rand.Rand, i int) {
-	keys := fmt.Sprintf(`"PK":{"S":"ITEM#%06d"},"SK":{"S":"META"}`, i)
-	fmt.Fprintf(b, `{"eventSourceARN":%q,"eventName":"INSERT","dynamodb":{"ApproximateCreationDateTime":%d,"SequenceNumber":"%021d","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{%s},"NewImage":{%[4]s`,
-		streamARN, 1767323045+i/1000, 100000000000000000+i, keys)
-	fmt.Fprintf(b, `,"Type":{"S":"Item"},"Price":{"N":"%d.%02d"},"Stock":{"N":"%d"},"Active":{"BOOL":%t}`, rng.IntN(1000), rng.IntN(100), rng.IntN(50), rng.IntN(2) == 0)
-	fmt.Fprintf(b, `,"Tags":{"SS":["red","t%d"]},"Size":{"M":{"w":{"N":"%d"},"h":{"N":"%d"}}}`, rng.IntN(20), rng.IntN(90), rng.IntN(90))
-	b.WriteString(`,"Text":{"S":"`)
-	for end := b.Len() + documentBytes - 200; b.Len() < end; {
-		fmt.Fprintf(b, "w%x ", rng.IntN(1<<20))
-	}
-	b.WriteString(`"}}}}`)
-}
-
-// source gives the pages once.
-type source struct {
-	pages   [][]byte
-	decoder *pipeline.Decoder
-}
-
-func (in *input) source() *source {
-	return &source{in.pages, pipeline.NewDecoder(pipeline.DecoderOptions{Table: "bench"})}
-}
-
-// Read is the next page, which the pipeline decodes.
-func (s *source) Read(context.Context) (*pipeline.Page, error) {
-	if len(s.pages) == 0 {
-		return nil, io.EOF
-	}
-	b := s.pages[0]
-	s.pages = s.pages[1:]
-	return &pipeline.Page{Partition: "bench", Bytes: len(b), Decode: func() (*pipeline.Page, error) {
-		page, err := s.decoder.Decode(b)
-		if page != nil {
-			page.Partition = "bench"
+		if err == nil {
+			records, err = appendInput(records, next)
 		}
-		return page, err
-	}}, nil
+		if err != nil {
+			return nil, fmt.Errorf("%s: before byte %d: %w", file, in.InputOffset(), err)
+		}
+	}
+	if len(records) == 0 {
+		return nil, fmt.Errorf("%s: it holds no record", file)
+	}
+	return &shape{
+		name: "input", note: fmt.Sprintf("the %s records of %s, over and over", figure(float64(len(records))), filepath.Base(file)),
+		of: func(i int) record { return records[i] }, n: len(records),
+	}, nil
+}
+
+// appendInput takes one JSON value of a file: a record, an array of them, or an object that has one.
+func appendInput(dst []record, b []byte) ([]record, error) {
+	var some []inputRecord
+	switch {
+	case b[0] == '[':
+		if err := json.Unmarshal(b, &some); err != nil {
+			return dst, err
+		}
+	default:
+		var envelope struct{ Records *[]inputRecord }
+		if err := json.Unmarshal(b, &envelope); err != nil {
+			return dst, err
+		}
+		if envelope.Records != nil {
+			some = *envelope.Records
+			break
+		}
+		some = make([]inputRecord, 1)
+		if err := json.Unmarshal(b, &some[0]); err != nil {
+			return dst, err
+		}
+	}
+	for _, in := range some {
+		r, err := in.record()
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, r)
+	}
+	return dst, nil
+}
+
+// record is the record, with its JSON as compact as the services write it.
+func (in inputRecord) record() (record, error) {
+	r := record{Event: in.EventName, ID: in.EventID, Sequence: in.Dynamodb.SequenceNumber}
+	for _, part := range []struct {
+		from json.RawMessage
+		to   *string
+	}{{in.Dynamodb.Keys, &r.Keys}, {in.Dynamodb.OldImage, &r.Old}, {in.Dynamodb.NewImage, &r.New}, {in.Dynamodb.ApproximateCreationDateTime, &r.Created}} {
+		if len(part.from) == 0 || string(part.from) == "null" {
+			continue
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, part.from); err != nil {
+			return r, err
+		}
+		*part.to = compact.String()
+	}
+	if r.Event == "" || r.Keys == "" {
+		return r, errors.New("no record of a stream: it has no eventName, or no keys")
+	}
+	if id := in.UserIdentity; id != nil && r.Event == "REMOVE" && id.Type == "Service" && id.PrincipalID == "dynamodb.amazonaws.com" {
+		r.TTL = true
+	}
+	return r, nil
 }

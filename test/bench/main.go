@@ -1,13 +1,20 @@
-// Command bench measures the reader and the sinks against what they stand on: bare loops
-// that send the same requests to the same server, in the same run.
+// Command bench measures ours beside the peers, side by side within one run, and prints
+// a table: min, median and max of each side, the ratio, and the budget that it is held to.
 //
 //	go -C test/bench run .
-//	go -C test/bench run . -rounds 9 -only search
+//	go -C test/bench run . -only event,page -rounds 9
+//	go -C test/bench run . -only event,valid -input records.jsonl
+//	go -C test/bench run . -o results.json && go -C test/bench run . chart
 //
-// Each comparison runs ours and the bare loop in turn, round by round, so that both meet
-// the machine in the same state, and prints records a second as min / median / max with
-// the ratio of the medians. The servers are those of the tests; they are started where the
-// environment names none (`go run ./test/servers` says what they need).
+// The sides of a row run in turns, so that both meet the machine in the same state, and the
+// ratio is that of the medians. What runs in this process is timed by the processor time that
+// it takes, garbage collection included, on one core unless the row says otherwise: other
+// processes do not make it longer. Before anything is timed both sides do the work once, and
+// what they found must be the same.
+//
+// A row whose peer needs a program that is not there says what to install; the others go on, and
+// the exit code is 1. The sinks on real servers (-servers) use those of the tests, which are
+// started where the environment names none (`go run ./test/servers` says what they need).
 package main
 
 import (
@@ -16,7 +23,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 )
@@ -24,44 +30,30 @@ import (
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	rounds := flag.Int("rounds", 5, "how often each side is measured")
-	records := flag.Int("n", 20_000, "records of a round")
-	only := flag.String("only", "", "comparisons whose name begins so")
+	var o options
+	only := flag.String("only", "", "rows of these ids, separated by commas")
+	flag.IntVar(&o.rounds, "rounds", 7, "how often each side is measured, at most: a row that takes minutes has fewer")
+	flag.BoolVar(&o.short, "short", false, "three short rounds of the rows that have a budget: for CI")
+	flag.Float64Var(&o.check, "check", 0, "fail where a ratio is below this `share` of its budget, or allocations are above theirs")
+	flag.StringVar(&o.out, "o", "", "write the results to this `file`")
+	flag.BoolVar(&o.servers, "servers", false, "measure the sinks on real servers, and nothing else unless -only says so")
+	flag.StringVar(&o.input, "input", "", "take the records of this `file` for the usual one: a Lambda event, a GetRecords answer, a JSON array or JSON lines of records")
 	flag.Parse()
-	if flag.NArg() > 0 || *rounds < 1 || *records < 1 {
+	if *only != "" {
+		o.only = strings.Split(*only, ",")
+	}
+	var err error
+	switch {
+	case flag.NArg() == 1 && flag.Arg(0) == "chart":
+		err = chart(".", "../../README.md")
+	case flag.NArg() > 0 || o.rounds < 1:
 		flag.Usage()
 		os.Exit(2)
+	default:
+		err = run(ctx, o)
 	}
-	if err := run(ctx, *rounds, *records, *only); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
-}
-
-func run(ctx context.Context, rounds, records int, only string) error {
-	var chosen []comparison
-	servers := &servers{}
-	defer servers.close()
-	for _, c := range comparisons {
-		if strings.HasPrefix(c.name, only) {
-			chosen = append(chosen, c)
-		}
-	}
-	if slices.ContainsFunc(chosen, func(c comparison) bool { return !c.alone }) {
-		if err := servers.start(ctx); err != nil {
-			return err
-		}
-	}
-	in := newInput(records)
-	fmt.Println(machine())
-	fmt.Printf("%d records a round of %d bytes (a document of %d), %d rounds of each side in turn, records/s\n\n", records, in.recordBytes, documentBytes, rounds)
-	t := newTable(os.Stdout)
-	for _, c := range chosen {
-		r, err := c.measure(ctx, servers, in, rounds)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		t.row(r)
-	}
-	return t.end()
 }

@@ -16,7 +16,7 @@ import (
 
 // searchContest writes documents into an index.
 type searchContest struct {
-	in       *input
+	in       *sinkInput
 	url      string
 	mode     string
 	index    string
@@ -25,8 +25,8 @@ type searchContest struct {
 	pipeline *pipeline.Pipeline
 }
 
-func openSearch(mode string) func(context.Context, *servers, *input) (contest, error) {
-	return func(ctx context.Context, s *servers, in *input) (contest, error) {
+func openSearch(mode string) func(context.Context, *servers, *sinkInput) (sinkContest, error) {
+	return func(ctx context.Context, s *servers, in *sinkInput) (sinkContest, error) {
 		transport := &http.Transport{MaxIdleConnsPerHost: 64}
 		c := &searchContest{in: in, url: s.opensearch, mode: mode, index: "bench-" + mode, wire: &bulks{base: transport}}
 		if err := c.fresh(ctx); err != nil {

@@ -24,12 +24,12 @@ const viewSink = `sinks:
 
 // viewContest writes rows into a table.
 type viewContest struct {
-	in       *input
+	in       *sinkInput
 	client   *writes
 	pipeline *pipeline.Pipeline
 }
 
-func openView(ctx context.Context, s *servers, in *input) (contest, error) {
+func openView(ctx context.Context, s *servers, in *sinkInput) (sinkContest, error) {
 	c := &viewContest{in: in, client: &writes{Client: dynamodb.NewFromConfig(s.sdk(s.dynamodb))}}
 	if err := c.fresh(ctx); err != nil {
 		return nil, err

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
@@ -22,56 +20,72 @@ import (
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
-const readShards = 4
+const consumeShards = 4
 
-// readContest reads all that a stream has, on one core, in process: the server
-// answers with pages of 1 MB that are encoded once.
-type readContest struct {
+// consumeRows read all that a stream has, from a server in this process.
+func consumeRows() []row {
+	return []row{{
+		id:   "consume",
+		work: "read a stream of 4 shards to its end, pages of 1 MB from a server in process; no filter, one sink, which discards",
+		peer: "GetRecords of aws-sdk-go-v2 in a loop for each shard",
+		of:   rate, least: 4, input: true,
+		open: func(ctx context.Context, b *bench) (*contest, error) { return openConsume(ctx, b, b.usual()) },
+	}}
+}
+
+// consumeContest is a stream that is read over and over. Its pages are encoded once.
+type consumeContest struct {
 	n      int
-	cores  int // before
 	stream *streamtest.Stream
 	gate   *gate
 	client *dynamodbstreams.Client
 	run    *consuming
 }
 
-func openRead(_ context.Context, _ *servers, in *input) (contest, error) {
+func openConsume(ctx context.Context, b *bench, s *shape) (*contest, error) {
+	c := &consumeContest{n: 160_000}
+	if b.short {
+		c.n /= 4
+	}
 	server := streamtest.New(streamtest.Options{})
-	c := &readContest{n: in.n, stream: server.Enable("bench", streamtest.StreamOptions{Shards: readShards}), gate: &gate{next: server}}
+	c.gate = &gate{next: server}
+	c.client = streamsClient(c.gate)
+	c.stream = server.Enable("bench", streamtest.StreamOptions{Shards: consumeShards})
 	shards := c.stream.Shards()
-	for i := range in.n {
-		c.stream.Put(shards[i%len(shards)], order(i))
+	for i := range c.n {
+		c.stream.Put(shards[i%len(shards)], s.at(i).put())
 	}
-	c.client = dynamodbstreams.New(dynamodbstreams.Options{
-		Region:      "eu-central-1",
-		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
-		HTTPClient:  &http.Client{Transport: c.gate},
+	for _, side := range []func(context.Context) (sample, error){c.ours, c.bare} {
+		if _, err := side(ctx); err != nil { // it encodes the pages
+			return nil, err
+		}
+	}
+	return &contest{
+		ours: side{run: c.ours}, peer: side{run: c.bare},
+		close: func() error { return c.end(context.Background()) },
+	}, nil
+}
+
+// ours brings a consumer to its first calls of GetRecords, which wait, and times it from
+// there to its last record.
+func (c *consumeContest) ours(ctx context.Context) (out sample, err error) {
+	if err := c.start(ctx); err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, c.end(ctx)) }()
+	return once(ctx, func(context.Context) (int, error) {
+		c.gate.open()
+		select {
+		case <-c.run.read:
+			return c.n, nil
+		case err := <-c.run.ended:
+			return 0, fmt.Errorf("the consumer has read %d of %d records: %w", c.run.count.Load(), c.n, err)
+		}
 	})
-	c.cores = runtime.GOMAXPROCS(1)
-	return c, nil
 }
 
-// order is the record that the decoder's benchmark has too: an order of 13 attributes,
-// one of which has changed, about 1.5 KB with both images.
-func order(i int) streamtest.Record {
-	keys := fmt.Sprintf(`"PK":{"S":"USER#%06d"},"SK":{"S":"ORDER#2026-11-21#%06d"}`, i%50, i)
-	image := func(status string) string {
-		return fmt.Sprintf(`{%s,"Type":{"S":"Order"},"Status":{"S":"%s"},"Total":{"N":"129.95"},"Currency":{"S":"EUR"},"CreatedAt":{"N":"1795251600"},"Paid":{"BOOL":true},"Note":{"S":"leave at the back door, ring twice"},"Coupon":{"NULL":true},"Address":{"M":{"Street":{"S":"Main Street 5"},"City":{"S":"Zürich"},"Zip":{"S":"8001"}}},"Tags":{"SS":["gift","express"]},"Lines":{"L":[{"M":{"sku":{"S":"SKU-%05d"},"qty":{"N":"2"}}},{"M":{"sku":{"S":"SKU-77"},"qty":{"N":"1"}}}]}}`,
-			keys, status, i)
-	}
-	return streamtest.Record{Keys: "{" + keys + "}", Old: image("paid"), New: image("shipped")}
-}
-
-// fresh stops the consumer of the round before.
-func (c *readContest) fresh(ctx context.Context) error {
-	err := c.end(ctx)
-	runtime.GC()
-	return err
-}
-
-// start brings a consumer to its first calls of GetRecords, which wait.
-func (c *readContest) start(ctx context.Context) (err error) {
-	c.gate.shut(readShards)
+func (c *consumeContest) start(ctx context.Context) (err error) {
+	c.gate.shut(consumeShards)
 	c.run, err = startConsuming(ctx, c.client, c.n)
 	if err != nil {
 		return err
@@ -84,51 +98,45 @@ func (c *readContest) start(ctx context.Context) (err error) {
 	}
 }
 
-func (c *readContest) ours(context.Context) error {
-	c.gate.open()
-	select {
-	case <-c.run.read:
-		return nil
-	case err := <-c.run.ended:
-		return fmt.Errorf("the consumer has read %d of %d records: %w", c.run.count.Load(), c.n, err)
-	}
+// bare is GetRecords of the SDK's client in a loop, one for each shard.
+func (c *consumeContest) bare(ctx context.Context) (sample, error) {
+	return once(ctx, func(ctx context.Context) (int, error) {
+		shards := c.stream.Shards()
+		counts := make([]int, len(shards))
+		err := loop(len(shards), len(shards), func(i int) (err error) {
+			counts[i], err = c.readShard(ctx, shards[i])
+			return err
+		})
+		n := 0
+		for _, count := range counts {
+			n += count
+		}
+		if err == nil && n != c.n {
+			err = fmt.Errorf("the loop has read %d of %d records", n, c.n)
+		}
+		return n, err
+	})
 }
 
-// bare is GetRecords of the SDK's client in a loop, one for each shard.
-func (c *readContest) bare(ctx context.Context) error {
+func (c *consumeContest) readShard(ctx context.Context, shard string) (n int, err error) {
 	arn := c.stream.ARN()
-	shards := c.stream.Shards()
-	counts := make([]int, len(shards))
-	err := loop(len(shards), len(shards), func(i int) error {
-		it, err := c.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: &arn, ShardId: &shards[i], ShardIteratorType: types.ShardIteratorTypeTrimHorizon})
-		if err != nil {
-			return err
-		}
-		for next := it.ShardIterator; next != nil; {
-			out, err := c.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: next})
-			if err != nil {
-				return err
-			}
-			if len(out.Records) == 0 { // the shards are open
-				return nil
-			}
-			counts[i] += len(out.Records)
-			next = out.NextShardIterator
-		}
-		return nil
-	})
-	n := 0
-	for _, count := range counts {
-		n += count
+	it, err := c.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: &arn, ShardId: &shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon})
+	if err != nil {
+		return 0, err
 	}
-	if err == nil && n != c.n {
-		err = fmt.Errorf("the loop has read %d of %d records", n, c.n)
+	for next := it.ShardIterator; next != nil; {
+		out, err := c.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: next})
+		if err != nil || len(out.Records) == 0 { // the shards are open
+			return n, err
+		}
+		n += len(out.Records)
+		next = out.NextShardIterator
 	}
-	return err
+	return n, nil
 }
 
 // end stops the consumer, if one runs.
-func (c *readContest) end(ctx context.Context) error {
+func (c *consumeContest) end(ctx context.Context) error {
 	if c.run == nil {
 		return nil
 	}
@@ -136,11 +144,6 @@ func (c *readContest) end(ctx context.Context) error {
 	run := c.run
 	c.run = nil
 	return run.stop(ctx)
-}
-
-func (c *readContest) close() error {
-	runtime.GOMAXPROCS(c.cores)
-	return c.end(context.Background())
 }
 
 // consuming is a consumer with a pipeline of one sink, which counts.

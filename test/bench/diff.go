@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"reflect"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/sdk"
+)
+
+// diffRows find the attributes that differ between both images of decoded records.
+func diffRows() []row {
+	r := row{
+		id:   "diff",
+		work: "name the attributes that differ between both decoded images: four of thirteen, one of them inside a map",
+		peer: "reflect.DeepEqual over the values of aws-sdk-go-v2, attribute by attribute",
+		of:   rate, least: 30, allocs: new(0.0), input: true,
+		open: func(ctx context.Context, b *bench) (*contest, error) {
+			if b.input != nil {
+				return openDiff(ctx, b, b.input)
+			}
+			return openDiff(ctx, b, four())
+		},
+	}
+	beside := r
+	beside.variant, beside.least, beside.allocs, beside.work = "one changed", 0, nil, "the same where one has changed"
+	beside.open = func(ctx context.Context, b *bench) (*contest, error) { return openDiff(ctx, b, usual()) }
+	return []row{r, beside}
+}
+
+// diffTally is how many attributes differ, and the bytes of their names.
+type diffTally struct{ attributes, names int }
+
+func (t *diffTally) add(name string) {
+	t.attributes++
+	t.names += len(name)
+}
+
+func openDiff(ctx context.Context, b *bench, s *shape) (*contest, error) {
+	bodies, _ := s.pages(1)
+	page, err := ourPage(ctx, sdk.New(streamsClient(&answers{bodies: bodies}), pipeline.DecoderOptions{}))
+	if err != nil {
+		return nil, err
+	}
+	records, err := sdkPage(ctx, streamsClient(&answers{bodies: bodies}))
+	if err != nil {
+		return nil, err
+	}
+	ours := func(context.Context) (t diffTally, err error) {
+		for i := range page.Changes {
+			c := &page.Changes[i]
+			last := ""
+			for _, d := range pipeline.Diff(c.Old, c.New) {
+				name, _, _ := strings.Cut(d.Path, ".")
+				if name, _, _ = strings.Cut(name, "["); name != last {
+					t.add(name)
+				}
+				last = name
+			}
+		}
+		return t, nil
+	}
+	theirs := func(context.Context) (t diffTally, err error) {
+		for i := range records {
+			old, now := records[i].Dynamodb.OldImage, records[i].Dynamodb.NewImage
+			for name, value := range now {
+				if before, ok := old[name]; !ok || !reflect.DeepEqual(before, value) {
+					t.add(name)
+				}
+			}
+			for name := range old {
+				if _, ok := now[name]; !ok {
+					t.add(name)
+				}
+			}
+		}
+		return t, nil
+	}
+	return agree(ctx, b, len(records), ours, theirs)
+}

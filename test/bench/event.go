@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// eventRows decode Lambda events of 100 records, drop TTL deletes, and look for one transition.
+func eventRows() []row {
+	r := row{
+		id:   "event",
+		work: "decode Lambda events of 100 records (6 MB at most), a tenth of them TTL deletes, drop those, look for Status becoming \"completed\"",
+		peer: "events.DynamoDBEvent (aws-lambda-go) with encoding/json, the same checks",
+		of:   rate, least: 40, allocs: new(1.0), input: true,
+	}
+	return shaped(r, openEvent)
+}
+
+// shaped is a row for the usual record, which has the budget, and one for each other shape beside.
+func shaped(r row, open func(context.Context, *bench, *shape) (*contest, error)) []row {
+	out := []row{r}
+	for i, name := range []string{"small", "large", "400 attributes", "shop"} {
+		v := r
+		v.variant, v.least, v.most, v.allocs, v.input, v.note = name, 0, 0, nil, false, ""
+		v.open = func(ctx context.Context, b *bench) (*contest, error) {
+			all, err := shapes()
+			if err != nil {
+				return nil, err
+			}
+			return open(ctx, b, all[i+1])
+		}
+		out = append(out, v)
+	}
+	out[0].open = func(ctx context.Context, b *bench) (*contest, error) { return open(ctx, b, b.usual()) }
+	return out
+}
+
+// eventContest is a tally of what each side found in an event.
+type eventContest struct {
+	payloads [][]byte
+	records  int
+
+	decoder    *pipeline.Decoder
+	filter     pipeline.Filter
+	transition pipeline.Detector
+	found      []pipeline.Event
+}
+
+// eventTally is what was found.
+type eventTally struct{ kept, dropped, completed int }
+
+func openEvent(ctx context.Context, b *bench, s *shape) (*contest, error) {
+	if b.input != s {
+		s = s.expiring()
+	}
+	status, err := pipeline.ParsePath("Status")
+	if err != nil {
+		return nil, err
+	}
+	c := &eventContest{
+		decoder:    pipeline.NewDecoder(pipeline.DecoderOptions{}),
+		filter:     pipeline.Drop("ttl_delete", pipeline.TTLDeletes()),
+		transition: pipeline.Transition(status, "*", "completed"),
+	}
+	c.payloads, c.records = s.events(10)
+	return agree(ctx, b, c.records, c.ours, c.theirs)
+}
+
+func (c *eventContest) ours(context.Context) (t eventTally, err error) {
+	for _, payload := range c.payloads {
+		page, err := c.decoder.Decode(payload)
+		if err != nil {
+			return t, err
+		}
+		if len(page.Errors) > 0 {
+			return t, page.Errors[0]
+		}
+		for i := range page.Changes {
+			change := &page.Changes[i]
+			verdict, err := c.filter.Check(change)
+			if err != nil {
+				return t, err
+			}
+			if verdict.Drop {
+				t.dropped++
+				continue
+			}
+			t.kept++
+			if c.found, err = c.transition.Detect(c.found[:0], change); err != nil {
+				return t, err
+			}
+			t.completed += len(c.found)
+		}
+	}
+	return t, nil
+}
+
+func (c *eventContest) theirs(context.Context) (t eventTally, err error) {
+	for _, payload := range c.payloads {
+		var e events.DynamoDBEvent
+		if err := json.Unmarshal(payload, &e); err != nil {
+			return t, err
+		}
+		for i := range e.Records {
+			r := &e.Records[i]
+			if ttlDelete(r) {
+				t.dropped++
+				continue
+			}
+			t.kept++
+			if becameCompleted(r) {
+				t.completed++
+			}
+		}
+	}
+	return t, nil
+}
+
+// ttlDelete is how the documentation of TTL tells its deletes.
+func ttlDelete(r *events.DynamoDBEventRecord) bool {
+	id := r.UserIdentity
+	return r.EventName == "REMOVE" && id != nil && id.Type == "Service" && id.PrincipalID == "dynamodb.amazonaws.com"
+}
+
+func becameCompleted(r *events.DynamoDBEventRecord) bool {
+	now, ok := r.Change.NewImage["Status"]
+	if !ok || now.DataType() != events.DataTypeString || now.String() != "completed" {
+		return false
+	}
+	old, ok := r.Change.OldImage["Status"]
+	return !ok || old.DataType() != events.DataTypeString || old.String() != now.String()
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The README's section stands between these.
+const (
+	readmeBegin = "<!-- made by `go -C test/bench run . chart` from test/bench/results.json -->\n"
+	readmeEnd   = "<!-- end of what is made -->\n"
+)
+
+// chart makes the README's table and chart.svg of the results file in dir.
+func chart(dir, readme string) error {
+	r, err := readReport(filepath.Join(dir, "results.json"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "chart.svg"), r.svg(), 0o644); err != nil {
+		return err
+	}
+	old, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	text, err := replaceSection(old, r.markdown())
+	if err != nil {
+		return fmt.Errorf("%s: %w", readme, err)
+	}
+	return os.WriteFile(readme, text, 0o644)
+}
+
+// replaceSection puts section between the markers.
+func replaceSection(text []byte, section string) ([]byte, error) {
+	head, rest, ok := bytes.Cut(text, []byte(readmeBegin))
+	_, tail, ended := bytes.Cut(rest, []byte(readmeEnd))
+	if !ok || !ended {
+		return nil, fmt.Errorf("it lacks the line %q or, behind it, %q", strings.TrimSpace(readmeBegin), strings.TrimSpace(readmeEnd))
+	}
+	return bytes.Join([][]byte{head, []byte(readmeBegin + section + readmeEnd), tail}, nil), nil
+}
+
+// markdown is the README's section: the rows that have a budget.
+func (r *report) markdown() string {
+	var b strings.Builder
+	b.WriteString("![Ours beside the peers, one bar a row](test/bench/chart.svg)\n\n")
+	fmt.Fprintf(&b, "%s:\n\n", r.caption())
+	b.WriteString("| row | work | against | ours | peer | ratio | budget |\n|---|---|---|--:|--:|--:|--:|\n")
+	for _, row := range r.Rows {
+		if row.budget() == "" {
+			continue
+		}
+		ours := figure(row.Ours.Median) + " " + row.Unit
+		if row.OursAllocs != nil && row.MostAllocs != nil {
+			ours += ", " + few(*row.OursAllocs) + " allocations"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", row.name(), row.Work, row.Against, ours, figure(row.Peer.Median), ratio(row.Ratio), row.budget())
+	}
+	fmt.Fprintf(&b, "\nRecords: %s.\n", r.recordsText())
+	return b.String()
+}
+
+// caption says what the figures were measured on.
+func (r *report) caption() string {
+	return fmt.Sprintf("%s, %d cores, %s, %s, %s", r.Machine, r.Cores, r.System, r.Go, r.Date)
+}
+
+func (r *report) recordsText() string {
+	var all []string
+	for _, s := range r.Records {
+		all = append(all, fmt.Sprintf("%s, %s bytes (%s)", s.Name, figure(float64(s.Bytes)), s.Note))
+	}
+	return strings.Join(all, "; ")
+}

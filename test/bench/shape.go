@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+)
+
+const (
+	eventRecords = 100     // of a Lambda event, at most
+	eventBytes   = 6 << 20 // that Lambda takes at most
+	pageRecords  = 1000    // of a GetRecords answer, at most
+	pageBytes    = 1 << 20 // of its records, at most
+)
+
+// shape is a kind of record: what the rows are measured with.
+type shape struct {
+	name string
+	note string
+	of   func(i int) record // the record at a place of the stream, which has no end
+	n    int                // so many are different. 0: all
+}
+
+// shapes are all kinds, in the order of the table. The usual one carries the budgets.
+func shapes() ([]*shape, error) {
+	shop, err := shopShape()
+	if err != nil {
+		return nil, err
+	}
+	return []*shape{usual(), small(), large(), wide(), shop}, nil
+}
+
+// usual is an order of 13 attributes with both images, one of which has changed: 1.5 KB.
+func usual() *shape {
+	return &shape{name: "usual", note: "an order of 13 attributes, both images, one attribute changed", of: func(i int) record {
+		return orderRecord(i, nil)
+	}}
+}
+
+// four is the usual record with four of its attributes changed.
+func four() *shape {
+	return &shape{name: "four changed", note: "the usual record, four of its attributes changed", of: func(i int) record {
+		return orderRecord(i, strings.NewReplacer(`"N":"129.95"`, `"N":"139.95"`, `ring twice`, `ring once`, `"8001"`, `"8002"`))
+	}}
+}
+
+// orderRecord is an order that is completed. more is what else changes.
+func orderRecord(i int, more *strings.Replacer) record {
+	keys := fmt.Sprintf(`"PK":{"S":"USER#%06d"},"SK":{"S":"ORDER#2026-11-21#%06d"}`, i%50, i)
+	image := func(status string) string {
+		return fmt.Sprintf(`{%s,"Type":{"S":"Order"},"Status":{"S":"%s"},"Total":{"N":"129.95"},"Currency":{"S":"EUR"},"CreatedAt":{"N":"1795251600"},"Paid":{"BOOL":true},"Note":{"S":"leave at the back door, ring twice"},"Coupon":{"NULL":true},"Address":{"M":{"Street":{"S":"Main Street 5"},"City":{"S":"Zürich"},"Zip":{"S":"8001"}}},"Tags":{"SS":["gift","express"]},"Lines":{"L":[{"M":{"sku":{"S":"SKU-%05d"},"qty":{"N":"2"}}},{"M":{"sku":{"S":"SKU-77"},"qty":{"N":"1"}}}]}}`,
+			keys, status, i)
+	}
+	r := record{Event: "MODIFY", Keys: "{" + keys + "}", Old: image("shipped"), New: image("completed")}
+	if more != nil {
+		r.New = more.Replace(r.New)
+	}
+	return r
+}
+
+// small is a new item of two attributes: what DynamoDB writes around it is most of the record.
+func small() *shape {
+	return &shape{name: "small", note: "a new item of two attributes", of: func(i int) record {
+		key := fmt.Sprintf(`"PK":{"S":"%d"}`, i%1000)
+		return record{Event: "INSERT", Keys: "{" + key + "}", ID: fmt.Sprintf("%06x", i), New: `{` + key + `,"Status":{"S":"completed"}}`}
+	}}
+}
+
+// large is a nested item: 100 KB with both images.
+func large() *shape {
+	return &shape{name: "large", note: "nested eight levels deep, both images, two values changed", of: func(i int) record {
+		key := fmt.Sprintf(`"PK":{"S":"CART#%06d"}`, i)
+		image := func(status string, qty int) string {
+			var b strings.Builder
+			fmt.Fprintf(&b, `{%s,"Type":{"S":"Cart"},"Status":{"S":"%s"},"Lines":{"L":[`, key, status)
+			for line := 0; b.Len() < 49_000; line++ {
+				if line > 0 {
+					b.WriteByte(',')
+				}
+				fmt.Fprintf(&b, `{"M":{"sku":{"S":"SKU-%05d"},"qty":{"N":"%d"},"price":{"N":"%d.%02d"},"gift":{"BOOL":%t},"label":{"S":"say \"hello\" to\nZürich %d"},"picture":{"B":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"},"options":{"M":{"colours":{"SS":["red","green","blue-%d"]},"sizes":{"NS":["36","38.5","40"]},"parts":{"L":[{"M":{"name":{"S":"lid"},"material":{"L":[{"S":"oak"},{"M":{"from":{"S":"Jura"},"year":{"N":"2019"}}}]}}},{"M":{"name":{"S":"box"},"material":{"L":[{"NULL":true}]}}}]}}}}}`,
+					line, qty, line%90, line%100, line%7 == 0, line, line%5)
+				qty = 1
+			}
+			b.WriteString(`]}}`)
+			return b.String()
+		}
+		return record{Event: "MODIFY", Keys: "{" + key + "}", Old: image("paid", 1), New: image("completed", 2)}
+	}, n: 16}
+}
+
+// wide is an item of 400 attributes.
+func wide() *shape {
+	return &shape{name: "400 attributes", note: "flat, both images, one attribute changed", of: func(i int) record {
+		key := fmt.Sprintf(`"PK":{"S":"ROW#%06d"}`, i)
+		image := func(status string) string {
+			var b strings.Builder
+			fmt.Fprintf(&b, `{%s,"Status":{"S":"%s"}`, key, status)
+			for a := 2; a < 400; a++ {
+				switch a % 4 {
+				case 0:
+					fmt.Fprintf(&b, `,"count%03d":{"N":"%d"}`, a, a*i)
+				case 1:
+					fmt.Fprintf(&b, `,"flag%03d":{"BOOL":%t}`, a, a%8 == 1)
+				default:
+					fmt.Fprintf(&b, `,"text%03d":{"S":"value %d of %d"}`, a, a, i)
+				}
+			}
+			b.WriteByte('}')
+			return b.String()
+		}
+		return record{Event: "MODIFY", Keys: "{" + key + "}", Old: image("paid"), New: image("completed")}
+	}, n: 64}
+}
+
+// shopShape is the stream of the shop that the README replays, over and over.
+func shopShape() (*shape, error) {
+	const file = "../fixtures/shop/stream.jsonl"
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: run it by `go -C test/bench run .`", err)
+	}
+	s, err := parseInput(file, b)
+	if err != nil {
+		return nil, err
+	}
+	s.name, s.note = "shop", "the stream of test/fixtures/shop: inserts, changes, deletes of five kinds of item"
+	return s, nil
+}
+
+// at is the record at a place. Shapes that are dear to write repeat.
+func (s *shape) at(i int) record {
+	if s.n > 0 {
+		i %= s.n
+	}
+	return s.of(i)
+}
+
+// expiring is the shape with every tenth record a TTL delete, so that a filter of those has work.
+func (s *shape) expiring() *shape {
+	out := *s
+	out.of = func(i int) record {
+		r := s.at(i)
+		if i%10 == 9 {
+			r = r.ttlDelete()
+		}
+		return r
+	}
+	out.n = 0
+	return &out
+}
+
+// event is the next Lambda event from place i on, and how many records it has.
+func (s *shape) event(i int) ([]byte, int) {
+	return s.fill(`{"Records":[`, `]}`, i, eventRecords, eventBytes, record.appendLambda)
+}
+
+// page is the next GetRecords answer from place i on, and how many records it has.
+func (s *shape) page(i int) ([]byte, int) {
+	return s.fill(`{"NextShardIterator":"`+streamARN+`|1|next","Records":[`, `]}`, i, pageRecords, pageBytes, record.appendStreams)
+}
+
+func (s *shape) fill(head, tail string, i, most, bytes int, write func(record, *strings.Builder, int)) ([]byte, int) {
+	var b strings.Builder
+	b.WriteString(head)
+	n := 0
+	for ; n < most; n++ {
+		var one strings.Builder
+		write(s.at(i+n), &one, i+n)
+		if n > 0 {
+			if b.Len()+one.Len()+len(tail) >= bytes {
+				break
+			}
+			b.WriteByte(',')
+		}
+		b.WriteString(one.String())
+	}
+	b.WriteString(tail)
+	return []byte(b.String()), n
+}
+
+// events are so many of the Lambda events, or as many as it takes to have each record of the
+// shape in one, where it has few.
+func (s *shape) events(most int) (payloads [][]byte, records int) {
+	for len(payloads) < most && (len(payloads) == 0 || s.n == 0 || records < s.n) {
+		b, n := s.event(records)
+		payloads, records = append(payloads, b), records+n
+	}
+	return payloads, records
+}
+
+// pages are the same of GetRecords answers.
+func (s *shape) pages(most int) (answers [][]byte, records int) {
+	for len(answers) < most && (len(answers) == 0 || s.n == 0 || records < s.n) {
+		b, n := s.page(records)
+		answers, records = append(answers, b), records+n
+	}
+	return answers, records
+}
+
+// sizes are those of the records that are measured.
+func sizes(b *bench) ([]size, error) {
+	all, err := shapes()
+	if err != nil {
+		return nil, err
+	}
+	if b.input != nil {
+		all = append([]*shape{b.input}, all...)
+	}
+	var out []size
+	for _, s := range all {
+		answers, records := s.pages(4)
+		events, lambda := s.events(10)
+		out = append(out, size{s.name, len(bytes.Join(answers, nil)) / records, len(bytes.Join(events, nil)) / lambda, s.note})
+	}
+	return out, nil
+}
