@@ -20,5 +20,7 @@ func EventID(c *Change, detector string, ordinal int) string {
 	b = c.Version.Append(b)
 	b = binary.AppendUvarint(b, uint64(ordinal))
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:16])
+	var text [32]byte
+	hex.Encode(text[:], sum[:16])
+	return string(text[:])
 }

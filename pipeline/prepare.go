@@ -33,6 +33,7 @@ type prepared struct {
 
 type preparedRoute struct {
 	items      []item
+	ops        []Op // room for one op of each item
 	routed     int64
 	dropped    tally
 	noEffect   tally
@@ -115,12 +116,18 @@ func (r *route) prepare(c *Change, j *judgement, in *inflight, out *preparedRout
 	}
 	if out.items == nil {
 		out.items = r.slabs.get(left)
+		if r.planner != nil {
+			out.ops = make([]Op, left)
+		}
 	}
 	// The delivery is planned where it will stay: planners take its address.
 	n := len(out.items)
 	out.items = append(out.items, item{page: in, size: int64(len(c.Raw)), fail: fail})
 	it := &out.items[n]
 	it.d.Change, it.d.Events = c, j.events[:len(j.events):len(j.events)]
+	if r.planner != nil {
+		it.d.Ops = out.ops[n : n : n+1]
+	}
 	if fail == nil {
 		it.fail = r.plan(&it.d)
 	}

@@ -112,10 +112,13 @@ func appendRaw(dst []byte, text string) []byte {
 
 // isRaw tells whether text can stand in a JSON string as it is.
 func isRaw(text string) bool {
+	ascii := true
 	for i := range len(text) {
-		if c := text[i]; c < ' ' || c == '"' || c == '\\' {
+		c := text[i]
+		if c < ' ' || c == '"' || c == '\\' {
 			return false
 		}
+		ascii = ascii && c < utf8.RuneSelf
 	}
-	return utf8.ValidString(text)
+	return ascii || utf8.ValidString(text)
 }

@@ -1,11 +1,15 @@
 package pipeline
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+	"unsafe"
+)
 
-// StringValue is s as an S. What is not UTF-8 in it becomes U+FFFD.
+// StringValue is s as an S: its very bytes, where they can stand in JSON as they are.
+// What is not UTF-8 in it becomes U+FFFD.
 func StringValue(s string) Value {
 	if isRaw(s) {
-		return Value{raw: []byte(s), kind: KindS}
+		return Value{raw: unsafe.Slice(unsafe.StringData(s), len(s)), kind: KindS}
 	}
 	return Value{raw: appendRaw(make([]byte, 0, len(s)+8), s), kind: KindS}
 }

@@ -88,6 +88,7 @@ type Sink struct {
 	columns   []Column
 	byTable   bool // tags name the table: an object is of one
 	packers   compressors
+	recent    recent
 }
 
 var (
@@ -149,6 +150,7 @@ func New(o Options) (*Sink, error) {
 	for _, t := range s.tags {
 		s.byTable = s.byTable || s.layout == Log && len(t.Value.Literals()) > 1
 	}
+	s.recent.timely = s.timely()
 	kinds := o.Kinds
 	if len(kinds) == 0 {
 		kinds = []Kind{TTLDelete, UserDelete, AnyChange}

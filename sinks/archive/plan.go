@@ -73,11 +73,16 @@ func displayFolder(folder string) string {
 
 // Plan names the place of a change.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
-	p := &Put{Kind: KindOf(d.Change)}
-	if !s.kinds[p.Kind] {
+	kind := KindOf(d.Change)
+	if !s.kinds[kind] {
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonKind
 		return nil
 	}
+	if p := s.recent.of(kind, d.Change); p != nil {
+		d.Ops = append(d.Ops, p)
+		return nil
+	}
+	p := &Put{Kind: kind}
 	scope := template.ScopeOf(d.Change)
 	scope.Mask = s.mask
 	switch {
@@ -104,6 +109,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		return err
 	}
 	p.names = s.columns
+	s.recent.keep(p, d.Change)
 	d.Ops = append(d.Ops, p)
 	return nil
 }

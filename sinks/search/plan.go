@@ -115,15 +115,17 @@ func (s *Sink) former(c *pipeline.Change) (place, error) {
 }
 
 func (s *Sink) indexOf(c *pipeline.Change, item pipeline.Image) (place, error) {
-	name, missing, err := s.index.AppendText(nil, template.Scope{Change: c, Item: item, Mask: s.mask})
+	var room [128]byte
+	text, missing, err := s.index.AppendText(room[:0], template.Scope{Change: c, Item: item, Mask: s.mask})
 	if err != nil {
 		return place{}, fmt.Errorf("search: index %q: %w", s.index, err)
 	}
 	if missing != "" {
 		return place{why: ReasonSparse}, nil
 	}
-	if err := CheckIndex(string(name)); err != nil {
+	name, err := s.recent.Text(text, CheckIndex)
+	if err != nil {
 		return place{}, fmt.Errorf("search: index %q: %w", s.index, err)
 	}
-	return place{index: string(name)}, nil
+	return place{index: name}, nil
 }

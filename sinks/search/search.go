@@ -54,6 +54,7 @@ type Sink struct {
 	by      string
 	store   Store
 	index   *template.Template
+	recent  template.Recent // name of an index
 	when    pipeline.ItemCondition
 	fields  *field
 	hasher  *hasher        // nil where nothing is hashed

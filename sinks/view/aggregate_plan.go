@@ -145,23 +145,25 @@ func (a *Aggregate) group(scope template.Scope) (state.Row, error) {
 	if a.shards > 1 {
 		limit -= len(shardMark) + len(strconv.Itoa(a.shards-1))
 	}
-	pk, text, err := keyPart(buf[:0], a.pk, scope, limit)
-	if err != nil || !pk.Exists() {
+	first, text, err := keyPart(buf[:0], a.pk, scope, limit)
+	if err != nil || first.missing() {
 		return "", err
 	}
+	var second piece
+	if a.sk.Template != nil {
+		if second, text, err = keyPart(text, a.sk, scope, maxSortKey); err != nil || second.missing() {
+			return "", err
+		}
+	}
+	whole := string(text)
+	pk := first.valueIn(whole)
 	if a.shards > 1 && pk.Kind() != pipeline.KindS {
 		pk = shardable(pk)
 		if key, _ := pk.Text(); len(key) > limit {
 			return "", tooLong(a.pk.Name, len(key), limit)
 		}
 	}
-	var sk pipeline.Value
-	if a.sk.Template != nil {
-		if sk, _, err = keyPart(text[:0], a.sk, scope, maxSortKey); err != nil || !sk.Exists() {
-			return "", err
-		}
-	}
-	return state.MakeRow(pk, sk)
+	return state.MakeRow(pk, second.valueIn(whole))
 }
 
 // text is the value as a share holds it; "" where it is missing or NULL.

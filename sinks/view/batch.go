@@ -2,6 +2,7 @@ package view
 
 import (
 	"iter"
+	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -25,6 +26,8 @@ type queued interface {
 type batch[O queued] struct {
 	ops   []entry[O]
 	lines []line
+	index map[string]int // of lines
+	turns []turn[O]
 }
 
 type entry[O queued] struct {
@@ -53,24 +56,27 @@ type line struct {
 	settled     bool
 }
 
-func gather[O queued](ds []pipeline.Delivery) *batch[O] {
-	b := &batch[O]{}
-	var index map[string]int
+// gather takes the ops of its kind into b, which is empty.
+func (b *batch[O]) gather(ds []pipeline.Delivery) {
 	for i := range ds {
 		for _, o := range ds[i].Ops {
 			op, ok := o.(O)
 			if !ok {
 				continue
 			}
-			if index == nil {
-				index = make(map[string]int, len(ds))
+			if b.index == nil {
+				b.index = make(map[string]int, len(ds))
+			}
+			if b.ops == nil {
 				b.ops = make([]entry[O], 0, len(ds)+len(ds)/8)
+				b.lines = make([]line, 0, len(ds)+len(ds)/8)
 			}
 			at := len(b.ops)
 			b.ops = append(b.ops, entry[O]{op: op, delivery: i, next: -1})
-			l, seen := index[op.line()]
+			name := op.line()
+			l, seen := b.index[name]
 			if !seen {
-				index[op.line()] = len(b.lines)
+				b.index[name] = len(b.lines)
 				b.lines = append(b.lines, line{first: at, last: at})
 				continue
 			}
@@ -78,7 +84,30 @@ func gather[O queued](ds []pipeline.Delivery) *batch[O] {
 			b.lines[l].last = at
 		}
 	}
-	return b
+}
+
+// mostKept bounds what batches of rows keep for those to come.
+const mostKept = 4096
+
+// batches are those that are through, for the next Writes.
+type batches[O queued] struct{ pool sync.Pool }
+
+func (bs *batches[O]) get() *batch[O] {
+	if b, ok := bs.pool.Get().(*batch[O]); ok {
+		return b
+	}
+	return &batch[O]{}
+}
+
+func (bs *batches[O]) put(b *batch[O]) {
+	if cap(b.ops) > mostKept {
+		return
+	}
+	clear(b.ops)
+	clear(b.turns)
+	clear(b.index)
+	b.ops, b.lines, b.turns = b.ops[:0], b.lines[:0], b.turns[:0]
+	bs.pool.Put(b)
 }
 
 // turn is an op that is to be written for its line.
@@ -87,9 +116,10 @@ type turn[O queued] struct {
 	op   O
 }
 
-// next appends the highest version of each line that is not settled; nothing when
-// all are.
-func (b *batch[O]) next(turns []turn[O]) []turn[O] {
+// next is the highest version of each line that is not settled; nothing when all
+// are. It stands until the next call.
+func (b *batch[O]) next() []turn[O] {
+	turns := b.turns[:0]
 	for l := range b.lines {
 		line := &b.lines[l]
 		if line.settled {
@@ -107,6 +137,7 @@ func (b *batch[O]) next(turns []turn[O]) []turn[O] {
 		}
 		turns = append(turns, turn[O]{l, b.ops[line.best].op})
 	}
+	b.turns = turns
 	return turns
 }
 

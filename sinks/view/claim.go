@@ -80,7 +80,8 @@ func (o *ClaimOp) reason() string            { return o.none }
 // no say in what the row becomes: it may be of a change that was never delivered.
 func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 	c := d.Change
-	is, err := s.after(c)
+	var room keyRoom
+	is, err := s.after(c, &room)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,8 @@ func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 		d.Ops = append(d.Ops, op)
 		return nil
 	}
-	op.PK, op.SK, op.shown = is.key.pk, is.key.sk, is.key.shown
+	op.PK, op.SK, _ = is.key.values()
+	op.shown = is.key.shown
 	if op.Row, err = state.MakeRow(op.PK, op.SK); err != nil {
 		return err
 	}
@@ -121,7 +123,8 @@ func timeOf(c *pipeline.Change) time.Time {
 // nothing for it.
 func (s *Sink) idle(c *pipeline.Change) bool {
 	if c.Old.Exists() {
-		was, err := s.place(c, c.Old)
+		var room keyRoom
+		was, err := s.place(c, c.Old, &room)
 		return err == nil && was.reason != ""
 	}
 	return c.Op != pipeline.Modify && c.Op != pipeline.Remove

@@ -29,27 +29,27 @@ func (s *Sink) move(d *pipeline.Delivery, was, is place) error {
 		}
 		return nil
 	case was.reason != "":
-		return s.put(d, Enter, is.key)
+		return s.put(d, Enter, &is.key)
 	case is.reason == gone:
-		s.bury(d, Disappear, was.key)
+		s.bury(d, Disappear, &was.key)
 		return nil
 	case is.reason != "":
-		s.bury(d, Leave, was.key)
+		s.bury(d, Leave, &was.key)
 		return nil
-	case was.key.text == is.key.text:
-		return s.put(d, Update, is.key)
+	case was.key.is(&is.key):
+		return s.put(d, Update, &is.key)
 	default:
 		// The new row first: a reader between the two sees it twice rather than not at all.
-		if err := s.put(d, MoveTo, is.key); err != nil {
+		if err := s.put(d, MoveTo, &is.key); err != nil {
 			return err
 		}
-		s.bury(d, MoveFrom, was.key)
+		s.bury(d, MoveFrom, &was.key)
 		return nil
 	}
 }
 
 // put adds the row of the new image at k.
-func (s *Sink) put(d *pipeline.Delivery, step Step, k rowKey) error {
+func (s *Sink) put(d *pipeline.Delivery, step Step, k *rowKey) error {
 	item := d.Change.New
 	if !item.Exists() {
 		item = d.Change.Keys
@@ -65,18 +65,19 @@ func (s *Sink) put(d *pipeline.Delivery, step Step, k rowKey) error {
 }
 
 // bury adds the tombstone of the row at k.
-func (s *Sink) bury(d *pipeline.Delivery, step Step, k rowKey) {
+func (s *Sink) bury(d *pipeline.Delivery, step Step, k *rowKey) {
 	op := s.op(d.Change, step, k)
 	op.Mutation.Tombstone = true
 	d.Ops = append(d.Ops, op)
 }
 
-func (s *Sink) op(c *pipeline.Change, step Step, k rowKey) *Op {
+func (s *Sink) op(c *pipeline.Change, step Step, k *rowKey) *Op {
+	pk, sk, text := k.values()
 	return &Op{
 		Step:     step,
 		Target:   &s.target,
-		Mutation: Mutation{PK: k.pk, SK: k.sk, Version: c.Version, Source: c.Key},
-		row:      k.text,
+		Mutation: Mutation{PK: pk, SK: sk, Version: c.Version, Source: c.Key},
+		row:      text,
 		shown:    k.shown,
 	}
 }

@@ -40,14 +40,16 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 // planRow compares the place of the item's row before the change with its place after.
 func (s *Sink) planRow(d *pipeline.Delivery) error {
 	c := d.Change
-	was, err := s.before(c)
+	rooms := s.rooms.get()
+	defer s.rooms.put(rooms)
+	was, err := s.before(c, &rooms[0])
 	if err != nil {
 		if !c.Old.Exists() {
 			return err
 		}
 		was = place{reason: ReasonSparse} // no row was ever made of it: see refuse
 	}
-	is, err := s.after(c)
+	is, err := s.after(c, &rooms[1])
 	if err == nil {
 		err = s.move(d, was, is)
 	}
@@ -61,11 +63,11 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 // permanent; but where the next change would not find the row that the item has now, since
 // its old image is this one, the row goes first.
 func (s *Sink) refuse(d *pipeline.Delivery, was, is place, flaw error) error {
-	if was.reason != "" || was.key.text == is.key.text {
+	if was.reason != "" || was.key.is(&is.key) {
 		return flaw
 	}
 	d.Ops = d.Ops[:0]
-	s.bury(d, Leave, was.key)
+	s.bury(d, Leave, &was.key)
 	d.Ops[0].(*Op).flaw = flaw
 	return nil
 }
@@ -83,15 +85,15 @@ func (s *Sink) Requires() pipeline.Needs {
 }
 
 // before is where the item's row was.
-func (s *Sink) before(c *pipeline.Change) (place, error) {
+func (s *Sink) before(c *pipeline.Change, room *keyRoom) (place, error) {
 	switch {
 	case c.Old.Exists():
-		return s.place(c, c.Old)
+		return s.place(c, c.Old, room)
 	case c.Op == pipeline.Insert, c.Op == pipeline.Snapshot, c.Op == pipeline.Unknown:
 		return place{reason: gone}, nil
 	case s.fixedKey:
 		// Whether it was in the view is unknown, where it would be is not.
-		k, err := s.key(template.Scope{Change: c, Item: c.Keys})
+		k, err := s.key(template.Scope{Change: c, Item: c.Keys}, room)
 		return place{key: k}, err
 	default:
 		return place{}, lacks(c, "an old", "its row may be at another key", pipeline.NewAndOldImages.String())
@@ -99,31 +101,31 @@ func (s *Sink) before(c *pipeline.Change) (place, error) {
 }
 
 // after is where the item's row is now.
-func (s *Sink) after(c *pipeline.Change) (place, error) {
+func (s *Sink) after(c *pipeline.Change, room *keyRoom) (place, error) {
 	switch {
 	case c.Removed():
 		return place{reason: gone}, nil
 	case c.New.Exists():
-		return s.place(c, c.New)
+		return s.place(c, c.New, room)
 	case s.readsItem:
 		return place{}, lacks(c, "a new", "its row is made of it", pipeline.NewImage.String()+" or "+pipeline.NewAndOldImages.String())
 	default:
-		return s.place(c, c.Keys)
+		return s.place(c, c.Keys, room)
 	}
 }
 
-func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
+func (s *Sink) place(c *pipeline.Change, item pipeline.Image, room *keyRoom) (place, error) {
 	if s.when != nil {
 		in, err := s.when.Match(item)
 		if err != nil || !in {
 			return place{reason: ReasonWhen}, err
 		}
 	}
-	k, err := s.key(template.Scope{Change: c, Item: item})
+	k, err := s.key(template.Scope{Change: c, Item: item}, room)
 	if err != nil {
 		return place{}, err
 	}
-	if !k.pk.Exists() {
+	if !k.exists() {
 		return place{reason: ReasonSparse}, nil
 	}
 	return place{key: k}, nil

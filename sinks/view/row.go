@@ -1,8 +1,11 @@
 package view
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -16,41 +19,104 @@ const (
 
 // rowKey is where a row is. The zero rowKey is nowhere.
 type rowKey struct {
-	pk, sk pipeline.Value
-	text   string // injective over pk and sk, whatever their types
+	pk, sk piece
+	text   []byte // injective over pk and sk, whatever their types
 	shown  string // how it is shown to people, where a mask decides
 }
 
-// key builds the row key of an item, or the zero rowKey where a part of it is
-// missing: the item is sparse.
-func (s *Sink) key(scope template.Scope) (rowKey, error) {
+// piece is one attribute of a row key. The zero piece is missing.
+type piece struct {
+	value    pipeline.Value // absent where the attribute is a text: that stands in the key's text alone
+	from, to int            // the range of the text
+}
+
+// keyRoom is room for the text of most row keys, until they have been compared.
+type keyRoom [256]byte
+
+// keyRooms are rooms for the places of an item before and after a change.
+type keyRooms struct{ pool sync.Pool }
+
+func (r *keyRooms) get() *[2]keyRoom {
+	if rooms, ok := r.pool.Get().(*[2]keyRoom); ok {
+		return rooms
+	}
+	return new([2]keyRoom)
+}
+
+func (r *keyRooms) put(rooms *[2]keyRoom) { r.pool.Put(rooms) }
+
+// lengthRoom is where the text of a row key begins with the length of its first part.
+const lengthRoom = binary.MaxVarintLen16
+
+// key builds the row key of an item, in room where that is enough, or the zero rowKey
+// where a part of it is missing: the item is sparse.
+func (s *Sink) key(scope template.Scope, room *keyRoom) (rowKey, error) {
 	var k rowKey
-	var buf [256]byte
-	text := buf[:binary.MaxVarintLen64] // room for the length of the first part
-	start := len(text)
+	text := room[:lengthRoom]
+	clear(text)
 	var err error
-	if k.pk, text, err = keyPart(text, s.pk, scope, maxPartitionKey); err != nil || !k.pk.Exists() {
+	if k.pk, text, err = keyPart(text, s.pk, scope, maxPartitionKey); err != nil || k.pk.missing() {
 		return rowKey{}, err
 	}
-	binary.PutUvarint(text, uint64(len(text)-start))
+	binary.PutUvarint(text, uint64(len(text)-lengthRoom))
 	if s.sk.Template != nil {
-		if k.sk, text, err = keyPart(text, s.sk, scope, maxSortKey); err != nil || !k.sk.Exists() {
+		if k.sk, text, err = keyPart(text, s.sk, scope, maxSortKey); err != nil || k.sk.missing() {
 			return rowKey{}, err
 		}
 	}
-	k.text = string(text)
+	k.text = text
 	if s.masksKey || hasHiddenKey(s.mask, scope) {
 		k.shown = s.target.shown(s.pk, s.sk, scope, s.mask)
 	}
 	return k, nil
 }
 
+func (k *rowKey) exists() bool { return k.text != nil }
+
+func (k *rowKey) is(other *rowKey) bool { return bytes.Equal(k.text, other.text) }
+
+// values are the attributes of the key, and its text: to be kept, and in one piece.
+func (k *rowKey) values() (pk, sk pipeline.Value, text string) {
+	text = string(k.text)
+	return k.pk.valueIn(text), k.sk.valueIn(text), text
+}
+
+func (p *piece) missing() bool { return p.to == 0 }
+
+// valueIn is the attribute, whose text stands in text.
+func (p *piece) valueIn(text string) pipeline.Value {
+	if p.missing() || p.value.Exists() {
+		return p.value
+	}
+	return pipeline.StringValue(text[p.from:p.to])
+}
+
 // keyPart evaluates one part of the row key and appends it to text: kind, then
-// what is equal for equal values. The value is absent where the item is sparse.
-func keyPart(text []byte, a Attribute, scope template.Scope, limit int) (pipeline.Value, []byte, error) {
+// what is equal for equal values. The piece is missing where the item is sparse.
+func keyPart(text []byte, a Attribute, scope template.Scope, limit int) (piece, []byte, error) {
+	if _, whole := a.Template.Path(); whole {
+		return keyValue(text, a, scope, limit)
+	}
+	start := len(text) + 1
+	with, _, err := a.Template.AppendText(append(text, byte(pipeline.KindS)), scope)
+	n := len(with) - start
+	switch {
+	case err != nil || n == 0:
+		return piece{}, text, err
+	case n > limit:
+		return piece{}, text, tooLong(a.Name, n, limit)
+	case !utf8.Valid(with[start:]):
+		t, _ := pipeline.StringValue(string(with[start:])).Text() // as the row will have it
+		with = append(with[:start], t...)
+	}
+	return piece{from: start, to: len(with)}, with, nil
+}
+
+// keyValue is keyPart of a template that is a path, whose value keeps its type.
+func keyValue(text []byte, a Attribute, scope template.Scope, limit int) (piece, []byte, error) {
 	v, _, err := a.Template.Value(scope)
 	if err != nil || !v.Exists() {
-		return pipeline.Value{}, text, err
+		return piece{}, text, err
 	}
 	text = append(text, byte(v.Kind()))
 	start := len(text)
@@ -63,14 +129,15 @@ func keyPart(text []byte, a Attribute, scope template.Scope, limit int) (pipelin
 		text = append(text, b...)
 	case pipeline.KindN:
 		d, _ := v.Number()
-		return v, d.Append(text), nil
+		text = d.Append(text)
+		return piece{v, start, len(text)}, text, nil
 	default:
-		return pipeline.Value{}, text, fmt.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", a.Name, v.Kind())
+		return piece{}, text, fmt.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", a.Name, v.Kind())
 	}
 	if n := len(text) - start; n > limit {
-		return pipeline.Value{}, text, tooLong(a.Name, n, limit)
+		return piece{}, text, tooLong(a.Name, n, limit)
 	}
-	return v, text, nil
+	return piece{v, start, len(text)}, text, nil
 }
 
 func tooLong(attribute string, n, limit int) error {

@@ -25,8 +25,9 @@ func (e lostError) Redacted() string { return e.Error() }
 // other, and commits each move on condition that what it was read from is
 // unchanged. What was lost to others is read again.
 func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
-	b := gather[*ClaimOp](ds)
-	turns := b.next(nil)
+	b := &batch[*ClaimOp]{}
+	b.gather(ds)
+	turns := b.next()
 	if len(turns) == 0 {
 		return nil
 	}
@@ -38,7 +39,7 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	s.claiming.RLock()
 	leave := s.claiming.RUnlock
 	defer func() { leave() }()
-	for lost := 0; len(turns) > 0; turns = b.next(turns[:0]) {
+	for lost := 0; len(turns) > 0; turns = b.next() {
 		if lost > maxLost {
 			for _, t := range turns {
 				b.fail(t.line, pipeline.Transient(lostError{}))

@@ -31,6 +31,8 @@ type Sink struct {
 	fixedKey  bool     // the row key reads no attribute: it never changes for an item
 	readsItem bool     // a template or the condition reads attributes
 
+	rooms    keyRooms
+	batches  batches[*Op]
 	claiming sync.RWMutex // held by a Write that lost a race alone, shared by the others
 }
 
@@ -112,9 +114,11 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 
 // writeRows writes rows that guard themselves: each op is one conditional write.
 func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
-	b := gather[*Op](ds)
-	var ms []Mutation
-	for turns := b.next(nil); len(turns) > 0; turns = b.next(turns[:0]) {
+	b := s.batches.get()
+	defer s.batches.put(b)
+	b.gather(ds)
+	ms := make([]Mutation, 0, len(b.lines))
+	for turns := b.next(); len(turns) > 0; turns = b.next() {
 		ms = ms[:0]
 		for _, t := range turns {
 			ms = append(ms, t.op.Mutation)
