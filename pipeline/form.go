@@ -144,7 +144,7 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 	}
 	for ; left > 0; left-- {
 		it := s.ready.first()
-		l := s.lanes[it.d.Change.Key]
+		l := s.lanes.of(it.hash, it.d.Change.Key)
 		switch {
 		case l != nil && l.back:
 			given := s.popReady()
@@ -155,14 +155,14 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 				s.own(&l.queue[len(l.queue)-1])
 			}
 		case it.fail != nil:
-			l = s.newLane(it.d.Change.Key)
+			l = s.newLane(it)
 			l.queue = append(l.queue, s.popReady())
 			s.giveUp(l, now)
 		case !s.fits(b, it):
 			return
 		default:
 			if l == nil {
-				l = s.newLane(it.d.Change.Key)
+				l = s.newLane(it)
 			}
 			b.add(s.popReady(), l)
 		}
@@ -178,15 +178,15 @@ func (s *scheduler) popReady() item {
 	return it
 }
 
-func (s *scheduler) newLane(k Key) *lane {
+func (s *scheduler) newLane(it *item) *lane {
 	var l *lane
 	if n := len(s.idle); n > 0 {
 		l, s.idle = s.idle[n-1], s.idle[:n-1]
 	} else {
 		l = new(lane)
 	}
-	l.key = k
-	s.lanes[k] = l
+	l.key, l.hash = it.d.Change.Key, it.hash
+	s.lanes.add(l)
 	return l
 }
 
@@ -195,7 +195,7 @@ func (s *scheduler) newLane(k Key) *lane {
 const maxIdle = 4096
 
 func (s *scheduler) dropLane(l *lane) {
-	delete(s.lanes, l.key)
+	s.lanes.drop(l)
 	if len(s.idle) < maxIdle {
 		*l = lane{}
 		s.idle = append(s.idle, l)

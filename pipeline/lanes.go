@@ -16,6 +16,8 @@ import (
 //   - awake: its queue may be written
 type lane struct {
 	key     Key
+	hash    uint64
+	next    *lane  // of the same hash
 	queue   []item // in order; failed ones, to be tried again, stand first
 	batch   *batch
 	dead    int

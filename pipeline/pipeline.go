@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"maps"
 	"runtime"
@@ -94,6 +95,7 @@ type Pipeline struct {
 	detectors []detectorStage
 	routes    []*route
 	needs     requirements
+	seed      maphash.Seed // of the hashes of keys
 	tel       *telemetry
 
 	// mu guards what follows, and each run's pages. Locks are taken in the order
@@ -128,6 +130,7 @@ func New(o Options) (*Pipeline, error) {
 	p := &Pipeline{
 		o: o, log: o.Logger.With(slog.String("pipeline", o.Name)),
 		filters: nameFilters(o.Filters, ""),
+		seed:    maphash.MakeSeed(),
 		source:  SourceLedger{Filtered: map[string]int64{}},
 		events:  map[string]int64{},
 	}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"time"
 )
 
@@ -10,6 +11,7 @@ import (
 type item struct {
 	d     Delivery // as planned; a Write gets a copy
 	page  *inflight
+	hash  uint64   // of the key
 	size  int64    // bytes of the record
 	fail  *failure // why it can never be written; it still takes its turn in its key's order
 	owned bool     // cloned: it does not pin its page
@@ -74,8 +76,9 @@ func (p *Pipeline) prepare(in *inflight) *prepared {
 			events = make([]Event, 0, min(64, len(page.Changes)-i)) // where there was one event there are more
 		}
 		routed := false
+		hash := maphash.String(p.seed, string(c.Key))
 		for r := range p.routes {
-			taken, err := p.routes[r].prepare(c, &j, in, &out.routes[r], len(page.Changes)-i)
+			taken, err := p.routes[r].prepare(c, hash, &j, in, &out.routes[r], len(page.Changes)-i)
 			if err != nil {
 				out.fatal = err
 				return out
@@ -107,8 +110,9 @@ func (p *Pipeline) accept(c *Change) error {
 	return p.needs.check(c)
 }
 
-// prepare takes the change to one route. left is how many changes may follow, for sizing.
-func (r *route) prepare(c *Change, j *judgement, in *inflight, out *preparedRoute, left int) (taken bool, fatal error) {
+// prepare takes the change, whose key has that hash, to one route. left is how many
+// changes may follow, for sizing.
+func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out *preparedRoute, left int) (taken bool, fatal error) {
 	v, fail := r.sieve(c, j, nil)
 	if v.Drop {
 		out.dropped.add(v.Reason)
@@ -122,7 +126,7 @@ func (r *route) prepare(c *Change, j *judgement, in *inflight, out *preparedRout
 	}
 	// The delivery is planned where it will stay: planners take its address.
 	n := len(out.items)
-	out.items = append(out.items, item{page: in, size: int64(len(c.Raw)), fail: fail})
+	out.items = append(out.items, item{page: in, hash: hash, size: int64(len(c.Raw)), fail: fail})
 	it := &out.items[n]
 	it.d.Change, it.d.Events = c, j.events[:len(j.events):len(j.events)]
 	if r.planner != nil {

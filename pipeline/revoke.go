@@ -176,7 +176,7 @@ func (s *scheduler) revokeBuried(now time.Time) {
 // revokeLanes gives up what waits for its turn in its key's order. What stood
 // behind that has not failed, and waits no longer.
 func (s *scheduler) revokeLanes() {
-	for _, l := range s.lanes {
+	for l := range s.lanes.all() {
 		if len(l.queue) == 0 {
 			continue
 		}

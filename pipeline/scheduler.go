@@ -18,7 +18,7 @@ type scheduler struct {
 
 	mu      sync.Mutex
 	ready   queue
-	lanes   map[Key]*lane
+	lanes   laneSet
 	awake   []*lane
 	parked  parking
 	buried  burial
@@ -43,7 +43,7 @@ type progress struct {
 }
 
 func newScheduler(r *run, rt *route) *scheduler {
-	s := &scheduler{run: r, route: rt, lanes: map[Key]*lane{}}
+	s := &scheduler{run: r, route: rt, lanes: laneSet{}}
 	s.timer = time.AfterFunc(time.Hour, s.tick)
 	s.timer.Stop()
 	return s

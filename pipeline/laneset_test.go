@@ -1,0 +1,45 @@
+package pipeline
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestLaneSet holds a set of lanes, whose hashes collide more often than not, to a map.
+func TestLaneSet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set, want := laneSet{}, map[Key]*lane{}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			n := rapid.IntRange(0, 15).Draw(t, "key")
+			key, hash := Key(strconv.Itoa(n)), uint64(n%3)
+			l := set.of(hash, key)
+			if l != want[key] {
+				t.Fatalf("the lane of %s is %p, want %p", key, l, want[key])
+			}
+			if l == nil {
+				l = &lane{key: key, hash: hash}
+				want[key] = l
+				set.add(l)
+			} else {
+				delete(want, key)
+				set.drop(l)
+			}
+			all := slices.Collect(set.all())
+			if len(all) != len(want) {
+				t.Fatalf("it has %d lanes, want %d", len(all), len(want))
+			}
+			for _, l := range all {
+				if want[l.key] != l {
+					t.Fatalf("it has a lane of %s that was dropped; it should have those of %v", l.key, slices.Sorted(maps.Keys(want)))
+				}
+			}
+			if len(want) == 0 && len(set) > 0 {
+				t.Fatal("an empty set holds hashes")
+			}
+		}
+	})
+}
