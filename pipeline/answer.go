@@ -23,6 +23,7 @@ var (
 // an object without Records. The page holds what came whole before.
 func (d *Decoder) DecodeAnswer(b []byte) (Answer, error) {
 	r := d.reader(b)
+	defer d.release(r)
 	e := envelope{anything: true}
 	start := r.space(0)
 	i := r.envelope(start, &e)

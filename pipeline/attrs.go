@@ -28,11 +28,17 @@ type attrSlab struct {
 }
 
 // largestPiece bounds what a wrong guess costs.
-const largestPiece = 4096
+const (
+	firstPiece   = 32
+	largestPiece = 4096
+)
 
 func (s *attrSlab) keep(as []attr) []attr {
 	if len(as) > len(s.free) {
-		guess := (s.kept + len(as)) * (s.left >> 4) / (s.read>>4 + 1)
+		guess := firstPiece // nothing is known before a record has been read whole
+		if s.read > 0 {
+			guess = (s.kept + len(as)) * (s.left >> 4) / (s.read>>4 + 1)
+		}
 		s.free = make([]attr, max(len(as), min(guess, largestPiece)))
 	}
 	s.kept += len(as)

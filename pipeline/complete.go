@@ -70,7 +70,7 @@ func (r *recordReader) origins(c *Change) bool {
 
 func (r *recordReader) checkFields(c *Change) bool {
 	switch {
-	case r.seen&fieldDynamoDB == 0:
+	case !r.seen.has(fieldDynamoDB):
 		return r.failField("dynamodb", errMissing)
 	case c.EventName == "":
 		return r.failField("eventName", errMissing)

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // DecoderOptions shape how records become changes.
@@ -23,8 +24,9 @@ type DecoderOptions struct {
 // go on. Where the grammar is broken, nobody knows where the next record starts: a
 // [FramingError], with the page of what stood before.
 type Decoder struct {
-	o     DecoderOptions
-	given *stream // of o.StreamARN
+	o       DecoderOptions
+	given   *stream   // of o.StreamARN
+	readers sync.Pool // of *recordReader, whose scratch memory the next page needs again
 }
 
 // NewDecoder is a decoder with these options. A StreamARN that is none of a stream
@@ -43,6 +45,7 @@ func NewDecoder(o DecoderOptions) *Decoder {
 // broken grammar it returns the page of what stands before, and a *FramingError.
 func (d *Decoder) Decode(b []byte) (*Page, error) {
 	r := d.reader(b)
+	defer d.release(r)
 	i := r.document(r.space(byteOrderMark(b)))
 	if i >= 0 {
 		if i = r.space(i); i == len(b) {
@@ -60,10 +63,31 @@ var (
 )
 
 func (d *Decoder) reader(b []byte) *recordReader {
-	r := &recordReader{o: &d.o, given: d.given, size: len(b), page: &Page{Bytes: len(b)}}
+	r, _ := d.readers.Get().(*recordReader)
+	if r == nil {
+		r = &recordReader{o: &d.o, given: d.given}
+	}
+	r.size, r.page = len(b), &Page{Bytes: len(b)}
 	r.b, r.emptyMaps = b, d.o.DynamoDBLocal
 	r.slab.left = len(b)
 	return r
+}
+
+// manyAttrs bounds what is kept of a page whose items were very large.
+const manyAttrs = 4096
+
+// release takes back the reader of a page. It keeps nothing that the page is made of.
+func (d *Decoder) release(r *recordReader) {
+	if cap(r.stack) > manyAttrs || len(r.names.slots) > 8*manyAttrs || cap(r.numbers) > manyAttrs {
+		return
+	}
+	r.forget()
+	*r = recordReader{
+		scanner: scanner{stack: r.stack[:0], names: r.names, numbers: r.numbers[:0]},
+		o:       r.o, given: r.given, streams: r.streams,
+		outer: r.outer, inner: r.inner, other: r.other,
+	}
+	d.readers.Put(r)
 }
 
 // byteOrderMark is the length of the mark that b starts with, if any.

@@ -77,14 +77,14 @@ func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 			return r.fail(i, errFieldTwo)
 		}
 		e.hasNext = true
-		next := r.textField(0, i, &e.next)
+		next := r.textField(i, &e.next)
 		if next >= 0 && e.next == "" && r.peek(i) == '"' {
 			return r.fail(i, errIterator)
 		}
 		return next
 	case "shardId":
 		if r.peek(i) == '"' {
-			return r.textField(0, i, &e.shard)
+			return r.textField(i, &e.shard)
 		}
 	}
 	return r.skip(i)
@@ -119,12 +119,16 @@ func (r *recordReader) one(i int, orEnvelope bool) int {
 	}
 	p.Changes = p.Changes[:len(p.Changes)+1]
 	c := &p.Changes[len(p.Changes)-1]
+	if len(p.Changes) > 1 {
+		r.before = &p.Changes[len(p.Changes)-2]
+	}
 	sawEmpty := r.sawEmpty
 	if next := r.read(i, c); next >= 0 {
 		p.EmptyMaps += r.sawEmpty - sawEmpty
 		r.current = next
 		return next
 	}
+	r.forget()
 	*c = Change{}
 	p.Changes = p.Changes[:len(p.Changes)-1]
 	r.sawEmpty = sawEmpty
@@ -154,7 +158,7 @@ func (r *recordReader) read(i int, c *Change) int {
 		return -1
 	}
 	ok := false
-	if r.seen&fieldKinesis != 0 {
+	if r.seen.has(fieldKinesis) {
 		ok = r.fromKinesis(c) && r.completeKinesis(c)
 	} else {
 		ok = r.complete(c)
@@ -195,7 +199,8 @@ func (r *recordReader) rescue(i int, e *RecordError) {
 	var c Change
 	r.salvage, r.record = true, record{}
 	r.fields(i, &c)
-	if r.seen&fieldKinesis != 0 {
+	r.forget()
+	if r.seen.has(fieldKinesis) {
 		bytes := r.page.Bytes
 		r.fromKinesis(&c)
 		r.page.Bytes = bytes

@@ -134,10 +134,12 @@ func FuzzDecoder(f *testing.F) {
 
 func FuzzDecodeLines(f *testing.F) {
 	addSeeds(f)
+	f.Add([]byte(modify + "\n" + modify + "\n" + insert + "\n" + ttlDelete + "\n" + modify))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, d := range decoders() {
 			page := d.DecodeLines(b)
 			checkPage(t, d, page)
+			checkAlone(t, d, b)
 			// A line more changes nothing of those before.
 			more := d.DecodeLines(append(append([]byte{}, b...), "\n"+insert...))
 			if len(more.Errors)+len(more.Changes) != len(page.Errors)+len(page.Changes)+1 {

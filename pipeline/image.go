@@ -85,7 +85,7 @@ func (m Image) Value() Value {
 // The error has the offset and the path, and shows no data.
 func ParseImage(b []byte) (Image, error) {
 	s := scanner{b: b}
-	m, next := s.image(s.space(0))
+	m, next := s.image(s.space(0), Image{})
 	if next >= 0 {
 		if next = s.space(next); next == len(b) {
 			return m, nil
@@ -101,6 +101,6 @@ func ImageOf(v Value) (Image, bool) {
 		return Image{}, false
 	}
 	s := scanner{b: v.raw, emptyMaps: true}
-	m, next := s.image(0)
+	m, next := s.image(0, Image{})
 	return m, next >= 0
 }

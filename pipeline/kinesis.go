@@ -28,19 +28,24 @@ const (
 	maxMicroseconds   = 1e16
 )
 
-func (r *recordReader) kinesisField(name []byte, i int, _ *Change) int {
+// kinesisField is a field of the object under kinesis.
+func kinesisField(name []byte) field {
 	switch string(name) {
 	case "data":
-		return r.textField(0, i, &r.data)
+		return fieldData
 	case "sequenceNumber":
-		next := r.textField(0, i, &r.sequence)
-		if next >= 0 && (len(r.sequence) > kinesisSequenceWidth || !allDigits(r.sequence)) {
-			r.sequence = ""
-			return r.fail(i, errSequenceK)
-		}
-		return next
+		return fieldKinesisSequence
 	}
-	return r.skip(i)
+	return fieldOther
+}
+
+func (r *recordReader) kinesisSequence(i int) int {
+	next := r.textField(i, &r.sequence)
+	if next >= 0 && (len(r.sequence) > kinesisSequenceWidth || !allDigits(r.sequence)) {
+		r.sequence = ""
+		return r.fail(i, errSequenceK)
+	}
+	return next
 }
 
 // fromKinesis reads the record within a Kinesis event, of which c holds the outer
@@ -65,11 +70,13 @@ func (r *recordReader) fromKinesis(c *Change) bool {
 		c.Shard = shard
 	}
 	page := r.b
+	r.forget()
 	r.b = b
 	ok := r.inKinesis(c)
 	if !ok && r.path == "" {
 		r.path = r.locate(r.at, inRecord)
 	}
+	r.forget()
 	r.b = page
 	c.Sequence, c.StreamARN = sequence, outer.StreamARN
 	if !ok {
@@ -96,7 +103,7 @@ func (r *recordReader) completeKinesis(c *Change) bool {
 	r.operation(c)
 	c.ViewType = NewAndOldImages // Kinesis Data Streams for DynamoDB knows no other
 	switch {
-	case r.seen&fieldDynamoDB == 0:
+	case !r.seen.has(fieldDynamoDB):
 		return r.failField("kinesis.data.dynamodb", errMissing)
 	case c.EventName == "":
 		return r.failField("kinesis.data.eventName", errMissing)

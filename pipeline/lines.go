@@ -8,6 +8,7 @@ import "bytes"
 // which wraps the *FramingError, and reading goes on at the next line.
 func (d *Decoder) DecodeLines(b []byte) *Page {
 	r := d.reader(b)
+	defer d.release(r)
 	for at := byteOrderMark(b); at < len(b); {
 		end := len(b)
 		if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {

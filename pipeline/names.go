@@ -14,8 +14,8 @@ import (
 // than few.
 type nameTable struct {
 	slots []uint16 // index of a name from 1, at a place that its hash says; 0: free
-	// Names are chosen by whoever writes items: hashes differ from page to page, so
-	// that nobody can choose names that collide.
+	// Names are chosen by whoever writes items: nobody knows how they hash here, so that
+	// nobody can choose names that collide.
 	seed maphash.Seed
 	keys [2]uint64
 }

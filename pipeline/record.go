@@ -24,11 +24,12 @@ var (
 	errNoTable      = errors.New("the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
 )
 
-// fields is a set of the fields that a record has.
-type fields uint32
+// field is a field of a record, of its object or of that under dynamodb.
+type field uint8
 
 const (
-	fieldEventID fields = 1 << iota
+	fieldOther field = iota // one that nobody asks for
+	fieldEventID
 	fieldEventName
 	fieldRegion
 	fieldARN
@@ -36,6 +37,7 @@ const (
 	fieldIdentity
 	fieldDynamoDB
 	fieldKinesis
+	fieldRecords
 	fieldTime
 	fieldPrecision
 	fieldKeys
@@ -44,7 +46,77 @@ const (
 	fieldSequence
 	fieldSize
 	fieldView
+	fieldType // from here on, the last one counts
+	fieldPrincipal
+	fieldData
+	fieldKinesisSequence
 )
+
+// fields is a set of the fields that a record has.
+type fields uint32
+
+func (s fields) has(f field) bool { return s>>f&1 != 0 }
+
+func (s *fields) add(f field) { *s |= 1 << f }
+
+// outerField is a field of a record's object.
+func outerField(name []byte) field {
+	switch string(name) {
+	case "eventID":
+		return fieldEventID
+	case "eventName":
+		return fieldEventName
+	case "awsRegion":
+		return fieldRegion
+	case "eventSourceARN":
+		return fieldARN
+	case "tableName":
+		return fieldTable
+	case "userIdentity":
+		return fieldIdentity
+	case "dynamodb":
+		return fieldDynamoDB
+	case "kinesis":
+		return fieldKinesis
+	case "Records":
+		return fieldRecords
+	}
+	return fieldOther
+}
+
+// streamField is a field of the object under dynamodb.
+func streamField(name []byte) field {
+	switch string(name) {
+	case "Keys":
+		return fieldKeys
+	case "NewImage":
+		return fieldNew
+	case "OldImage":
+		return fieldOld
+	case "SequenceNumber":
+		return fieldSequence
+	case "ApproximateCreationDateTime":
+		return fieldTime
+	case "ApproximateCreationDateTimePrecision":
+		return fieldPrecision
+	case "StreamViewType":
+		return fieldView
+	case "SizeBytes":
+		return fieldSize
+	}
+	return fieldOther
+}
+
+// identityField takes both spellings: Lambda's and the Streams API's.
+func identityField(name []byte) field {
+	switch string(name) {
+	case "type", "Type":
+		return fieldType
+	case "principalId", "PrincipalId":
+		return fieldPrincipal
+	}
+	return fieldOther
+}
 
 // record is what is kept of the record being read, beside the Change.
 type record struct {
@@ -67,7 +139,13 @@ type recordReader struct {
 	salvage bool   // go on behind what is unsound
 	size    int    // of the whole input, of which b may be the first lines
 	start   int    // of the first record
-	current int    // of the record being read, or behind the last one
+
+	// Of the record before.
+	before          *Change // nil: none
+	outer, inner    outline // of its object, and of that under dynamodb
+	other           outline // of any other object: empty
+	sameBy, sameEnd int     // up to sameEnd the page equals what is sameBy bytes before
+	current         int     // of the record being read, or behind the last one
 }
 
 // fields reads the record's object into c. Fields that are null count as absent.
@@ -75,15 +153,44 @@ func (r *recordReader) fields(i int, c *Change) int {
 	if r.peek(i) != '{' {
 		return r.fail(i, errRecord)
 	}
+	return r.object(i, c, outerField, &r.outer)
+}
+
+// object reads an object field by field, and notes where they stand in o; null is an
+// object without any. What a name means, of says.
+func (r *recordReader) object(i int, c *Change, of func(name []byte) field, o *outline) int {
+	switch r.peek(i) {
+	case 'n':
+		return r.word(i, "null")
+	case '{':
+	default:
+		return r.fail(i, errObject)
+	}
 	if i = r.space(i + 1); r.peek(i) == '}' {
 		return i + 1
 	}
-	for done := false; !done; {
-		name, at := r.field(i)
-		if at < 0 {
-			return -1
+	n := 0
+	for done := false; !done; n++ {
+		f, at := fieldOther, 0
+		if n < len(*o) {
+			if i, n, done = r.repeat(*o, i, n, c); done {
+				break
+			}
+			if n < len(*o) {
+				if before := &(*o)[n]; r.same(i, before.start) > before.value-before.start {
+					f, at = before.field, i+before.value-before.start
+				}
+			}
 		}
-		next := r.recordField(name, at, c)
+		start := i
+		if at == 0 {
+			var name []byte
+			if name, at = r.field(i); at < 0 {
+				return -1
+			}
+			f = of(name)
+		}
+		next := r.readField(f, at, c)
 		if next < 0 {
 			if next = r.salvaged(at); next < 0 {
 				return -1
@@ -92,7 +199,9 @@ func (r *recordReader) fields(i int, c *Change) int {
 		if i, done = r.separator(next, '}'); i < 0 {
 			return -1
 		}
+		o.set(n, outlined{start: start, value: at, end: i, field: f, last: done})
 	}
+	*o = (*o)[:n]
 	return i
 }
 
@@ -106,112 +215,70 @@ func (r *recordReader) salvaged(i int) int {
 }
 
 // first notes that a record has a field, and fails where it had it before.
-func (r *recordReader) first(f fields, i int) bool {
-	if r.seen&f != 0 {
+func (r *recordReader) first(f field, i int) bool {
+	if r.seen.has(f) {
 		r.fail(i, errFieldTwo)
 		return false
 	}
-	r.seen |= f
+	r.seen.add(f)
 	return true
 }
 
-func (r *recordReader) recordField(name []byte, i int, c *Change) int {
-	switch string(name) {
-	case "eventID":
-		return r.textField(fieldEventID, i, &c.EventID)
-	case "eventName":
-		return r.textField(fieldEventName, i, &c.EventName)
-	case "awsRegion":
-		return r.textField(fieldRegion, i, &c.Region)
-	case "eventSourceARN":
-		return r.textField(fieldARN, i, &c.StreamARN)
-	case "tableName":
-		return r.textField(fieldTable, i, &c.Table)
-	case "userIdentity":
-		if !r.first(fieldIdentity, i) {
-			return -1
-		}
-		return r.object(i, c, (*recordReader).identityField)
-	case "dynamodb":
-		if !r.first(fieldDynamoDB, i) {
-			return -1
-		}
-		return r.object(i, c, (*recordReader).streamField)
-	case "kinesis":
-		if !r.first(fieldKinesis, i) {
-			return -1
-		}
-		return r.object(i, c, (*recordReader).kinesisField)
-	case "Records":
+// readField reads the value of f at i.
+func (r *recordReader) readField(f field, i int, c *Change) int {
+	if f == fieldOther {
+		return r.skip(i)
+	}
+	if f < fieldType && !r.first(f, i) {
+		return -1
+	}
+	switch f {
+	case fieldEventID:
+		return r.textField(i, &c.EventID)
+	case fieldEventName:
+		return r.textField(i, &c.EventName)
+	case fieldRegion:
+		return r.textField(i, &c.Region)
+	case fieldARN:
+		return r.textField(i, &c.StreamARN)
+	case fieldTable:
+		return r.textField(i, &c.Table)
+	case fieldIdentity:
+		return r.object(i, c, identityField, r.unknown())
+	case fieldDynamoDB:
+		return r.object(i, c, streamField, &r.inner)
+	case fieldKinesis:
+		return r.object(i, c, kinesisField, r.unknown())
+	case fieldRecords:
 		return r.fail(i, errEnvelope)
-	}
-	return r.skip(i)
-}
-
-// object reads an object field by field; null is an object without any.
-func (r *recordReader) object(i int, c *Change, read func(r *recordReader, name []byte, i int, c *Change) int) int {
-	switch r.peek(i) {
-	case 'n':
-		return r.word(i, "null")
-	case '{':
-	default:
-		return r.fail(i, errObject)
-	}
-	if i = r.space(i + 1); r.peek(i) == '}' {
-		return i + 1
-	}
-	for done := false; !done; {
-		name, at := r.field(i)
-		if at < 0 {
-			return -1
-		}
-		next := read(r, name, at, c)
-		if next < 0 {
-			if next = r.salvaged(at); next < 0 {
-				return -1
-			}
-		}
-		if i, done = r.separator(next, '}'); i < 0 {
-			return -1
-		}
-	}
-	return i
-}
-
-// identityField takes both spellings: Lambda's and the Streams API's.
-func (r *recordReader) identityField(name []byte, i int, c *Change) int {
-	switch string(name) {
-	case "type", "Type":
-		return r.textField(0, i, &c.Identity.Type)
-	case "principalId", "PrincipalId":
-		return r.textField(0, i, &c.Identity.PrincipalID)
-	}
-	return r.skip(i)
-}
-
-func (r *recordReader) streamField(name []byte, i int, c *Change) int {
-	switch string(name) {
-	case "Keys":
-		return r.imageField(fieldKeys, i, &c.Keys)
-	case "NewImage":
-		return r.imageField(fieldNew, i, &c.New)
-	case "OldImage":
-		return r.imageField(fieldOld, i, &c.Old)
-	case "SequenceNumber":
+	case fieldKeys:
+		return r.imageField(i, &c.Keys, r.like(Image{}, f))
+	case fieldNew:
+		return r.imageField(i, &c.New, r.like(c.Old, f))
+	case fieldOld:
+		return r.imageField(i, &c.Old, r.like(c.New, f))
+	case fieldSequence:
 		return r.sequenceField(i, &c.Sequence)
-	case "ApproximateCreationDateTime":
+	case fieldTime:
 		return r.timeField(i)
-	case "ApproximateCreationDateTimePrecision":
-		return r.textField(fieldPrecision, i, &r.precision)
-	case "StreamViewType":
+	case fieldPrecision:
+		return r.textField(i, &r.precision)
+	case fieldView:
 		var text string
-		i = r.textField(fieldView, i, &text)
+		i = r.textField(i, &text)
 		c.ViewType = viewTypeOf(text)
 		return i
-	case "SizeBytes":
+	case fieldSize:
 		return r.sizeField(i, c)
+	case fieldType:
+		return r.textField(i, &c.Identity.Type)
+	case fieldPrincipal:
+		return r.textField(i, &c.Identity.PrincipalID)
+	case fieldData:
+		return r.textField(i, &r.data)
+	default: // fieldKinesisSequence
+		return r.kinesisSequence(i)
 	}
-	return r.skip(i)
 }
 
 func viewTypeOf(text string) ViewType {
@@ -224,10 +291,7 @@ func viewTypeOf(text string) ViewType {
 }
 
 // textField reads a string or null.
-func (r *recordReader) textField(f fields, i int, to *string) int {
-	if !r.first(f, i) {
-		return -1
-	}
+func (r *recordReader) textField(i int, to *string) int {
 	if r.peek(i) == 'n' {
 		return r.word(i, "null")
 	}
@@ -248,23 +312,36 @@ func (r *recordReader) textField(f fields, i int, to *string) int {
 }
 
 // imageField reads an item or null.
-func (r *recordReader) imageField(f fields, i int, to *Image) int {
-	if !r.first(f, i) {
-		return -1
-	}
+func (r *recordReader) imageField(i int, to *Image, twin Image) int {
 	if r.peek(i) == 'n' {
 		return r.word(i, "null")
 	}
-	m, next := r.image(i)
+	m, next := r.image(i, twin)
 	if next >= 0 {
 		*to = m
 	}
 	return next
 }
 
+// like is the item that f is likely to resemble: the record's other image, or else that of
+// the record before.
+func (r *recordReader) like(other Image, f field) Image {
+	switch {
+	case r.emptyMaps: // which are counted where they are scanned
+		return Image{}
+	case other.Exists() || r.before == nil:
+		return other
+	case f == fieldKeys:
+		return r.before.Keys
+	case f == fieldNew && r.before.New.Exists() || !r.before.Old.Exists():
+		return r.before.New
+	}
+	return r.before.Old
+}
+
 func (r *recordReader) sequenceField(i int, to *string) int {
 	var text string
-	next := r.textField(fieldSequence, i, &text)
+	next := r.textField(i, &text)
 	if next < 0 || text == "" && r.peek(i) == 'n' {
 		return next
 	}
@@ -276,9 +353,6 @@ func (r *recordReader) sequenceField(i int, to *string) int {
 }
 
 func (r *recordReader) sizeField(i int, c *Change) int {
-	if !r.first(fieldSize, i) {
-		return -1
-	}
 	if r.peek(i) == 'n' {
 		return r.word(i, "null")
 	}
@@ -298,9 +372,6 @@ func (r *recordReader) sizeField(i int, c *Change) int {
 // timeField keeps the creation time as it is written: its unit is known only when
 // the whole record has been read.
 func (r *recordReader) timeField(i int) int {
-	if !r.first(fieldTime, i) {
-		return -1
-	}
 	next := 0
 	switch r.peek(i) {
 	case 'n':

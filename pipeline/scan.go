@@ -29,6 +29,7 @@ type scanner struct {
 	origin  int    // what the offsets of attrs count from
 	stack   []attr // of the maps and sets being read
 	escapes int    // strings with escapes so far
+	twin    twin   // of the item being read
 
 	emptyMaps bool // {} is the empty map
 	sawEmpty  int

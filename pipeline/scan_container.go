@@ -4,11 +4,15 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// image reads an item: an object of attributes.
-func (s *scanner) image(i int) (Image, int) {
+// image reads an item: an object of attributes. Where one like it was read before, twin
+// is that one; else it is the zero Image.
+func (s *scanner) image(i int, twin Image) (Image, int) {
 	s.origin, s.stack = i, s.stack[:0]
+	s.twin.follow(twin)
 	next := s.members(i, 0)
 	if next < 0 {
 		return Image{}, -1
@@ -19,7 +23,8 @@ func (s *scanner) image(i int) (Image, int) {
 	return Image{doc: s.b[i:next:next], attrs: s.slab.keep(s.stack)}, next
 }
 
-// members reads a map of attributes and leaves their index on the stack.
+// members reads a map of attributes and leaves their index on the stack. Those of an
+// item, at depth 0, may have a twin.
 func (s *scanner) members(i, depth int) int {
 	if s.peek(i) != '{' {
 		return s.fail(i, errWantMap)
@@ -36,38 +41,67 @@ func (s *scanner) members(i, depth int) int {
 		if s.peek(i) != '"' {
 			return s.fail(i, errToken)
 		}
-		name, escapes := i+1, s.escapes
-		end := -1
-		if name+8 <= len(b) { // most names end within eight bytes
-			end = name + bits.TrailingZeros64(stops(binary.LittleEndian.Uint64(b[name:])))>>3
+		var kind Kind
+		var end, at int
+		inName := false
+		if depth == 0 && s.twin.next < len(s.twin.attrs) {
+			if i, done = s.share(i); done {
+				break
+			}
+			if a := &s.twin.attrs[s.twin.next]; s.twin.same > int(a.from-a.name) { // the name and the tag are the same
+				end, at = i+1+int(a.nameEnd-a.name), i+1+int(a.from-a.name)
+				kind, inName = a.kind, a.escaped
+				if kind <= KindB {
+					at-- // the quote
+				}
+			}
 		}
-		if uint(end) >= uint(len(b)) || b[end] != '"' {
-			if end = s.text(name); end < 0 {
+		name := i + 1
+		if kind == Absent {
+			escapes := s.escapes
+			end = -1
+			if name+8 <= len(b) { // most names end within eight bytes
+				end = name + bits.TrailingZeros64(simd.Stops(binary.LittleEndian.Uint64(b[name:])))>>3
+			}
+			if uint(end) >= uint(len(b)) || b[end] != '"' {
+				if end = s.text(name); end < 0 {
+					return -1
+				}
+			}
+			inName = s.escapes != escapes
+			at = end + 2
+			if at >= len(b) || b[end+1] != ':' || b[at] <= ' ' {
+				if at = s.colon(end + 1); at < 0 {
+					return -1
+				}
+			}
+			if kind = s.shortTag(at); kind != Absent {
+				at += 5
+			} else if kind, at = s.tag(at); at < 0 {
 				return -1
 			}
 		}
-		inName := s.escapes != escapes
 		escaped = escaped || inName
-		at := end + 2
-		if at >= len(b) || b[end+1] != ':' || b[at] <= ' ' {
-			if at = s.colon(end + 1); at < 0 {
-				return -1
-			}
-		}
-		kind, from, to, next := s.value(at, depth)
+		from, to, next := s.content(kind, at, depth)
 		if next < 0 {
 			return -1
 		}
 		a := s.push()
 		a.name, a.nameEnd = uint32(name-s.origin), uint32(end-s.origin)
 		a.from, a.to = uint32(from-s.origin), uint32(to-s.origin)
-		a.kind, a.escaped = kind, inName
+		a.kind, a.escaped = kind&^untagged, inName
+		if depth == 0 {
+			s.twin.met(b[name:end])
+		}
 		if i = next + 1; i < len(b) && b[next] == ',' && b[i] == '"' {
 			continue
 		}
 		if i, done = s.separator(next, '}'); i < 0 {
 			return -1
 		}
+	}
+	if depth == 0 && s.twin.ordered {
+		return i
 	}
 	if twice := s.names.duplicate(s.b[s.origin:], s.stack[base:], escaped); twice >= 0 {
 		return s.fail(s.origin+int(s.stack[base+twice].name), errDuplicate)

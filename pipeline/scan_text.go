@@ -7,33 +7,27 @@ import (
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
-)
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
+	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
-
-// stops marks the bytes of w that end plain ASCII by their highest bits: quotes,
-// backslashes, control characters, bytes from 0x80. The lowest mark is right; those
-// above it may be wrong. Flipping bit 1 puts the quote (0x22) at 0x20, and the
-// control characters stay below: one comparison finds both.
-func stops(w uint64) uint64 {
-	quote, slash := w^ones*0x02, w^ones*'\\'
-	return ((quote-ones*0x21)&^quote | (slash-ones)&^slash | w) & highs
-}
 
 // text checks a JSON string from behind its opening quote and returns the
-// position of the closing one. It goes through plain ASCII eight bytes at a time.
+// position of the closing one.
 func (s *scanner) text(i int) int {
 	b := s.b
-	for uint(i)+8 <= uint(len(b)) {
-		stop := stops(binary.LittleEndian.Uint64(b[i:]))
+	for short := 0; uint(i)+8 <= uint(len(b)); {
+		stop := simd.Stops(binary.LittleEndian.Uint64(b[i:]))
 		if stop == 0 {
-			i += 8
-			continue
+			if i += 8; short < shortText {
+				short++
+				continue
+			}
+			if i += simd.Plain(b[i:]); i == len(b) {
+				break
+			}
+		} else {
+			i += bits.TrailingZeros64(stop) >> 3
 		}
-		i += bits.TrailingZeros64(stop) >> 3
 		if b[i] == '"' {
 			return i
 		}
@@ -51,6 +45,9 @@ func (s *scanner) text(i int) int {
 	}
 	return i
 }
+
+// shortText is how many times eight bytes are looked at before a text is taken for a long one.
+const shortText = 3
 
 // special checks what is no plain ASCII at i.
 func (s *scanner) special(i int) int {

@@ -1,6 +1,9 @@
 package pipeline
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // compactTag is {"?": as every encoder of AWS writes it, the tag left out.
 const (
@@ -11,49 +14,64 @@ const (
 // value reads one attribute value, as {"S":"x"}. from and to are the range of what
 // the tag stands for, strings without their quotes.
 func (s *scanner) value(i, depth int) (kind Kind, from, to, next int) {
-	at := 0
-	if uint(i)+8 <= uint(len(s.b)) {
-		w := binary.LittleEndian.Uint64(s.b[i:])
-		if w&compactMask == compactTag {
-			kind, at = shortTags[byte(w>>16)], i+5
-			if s.b[at] <= ' ' {
-				at = s.space(at)
-			}
-		}
-	}
+	kind, at := s.shortTag(i), i+5
 	if kind == Absent {
 		if kind, at = s.tag(i); at < 0 {
 			return Absent, 0, 0, -1
 		}
-		if kind == Absent { // {}, where that is allowed
-			return KindM, i, at, at
-		}
+	}
+	from, to, next = s.content(kind, at, depth)
+	return kind &^ untagged, from, to, next
+}
+
+// shortTag is the kind of the value at i where a tag of one letter stands there without
+// white space, as in {"S":, and takes five bytes; else Absent.
+func (s *scanner) shortTag(i int) Kind {
+	if uint(i)+8 > uint(len(s.b)) {
+		return Absent
+	}
+	w := binary.LittleEndian.Uint64(s.b[i:])
+	if w&compactMask != compactTag {
+		return Absent
+	}
+	return shortTags[byte(w>>16)]
+}
+
+var shortTags = [256]Kind{'S': KindS, 'N': KindN, 'B': KindB, 'M': KindM, 'L': KindL}
+
+// content reads what stands behind a value's tag, and the bracket that closes the value.
+// from and to are its range, strings without their quotes.
+func (s *scanner) content(kind Kind, at, depth int) (from, to, next int) {
+	if s.peek(at) <= ' ' && kind&untagged == 0 {
+		at = s.space(at)
 	}
 	switch kind {
-	case KindS, KindN, KindB:
+	case KindS:
 		if s.peek(at) != '"' {
-			return Absent, 0, 0, s.fail(at, errWantString)
+			return 0, 0, s.fail(at, errWantString)
 		}
 		from = at + 1
-		switch kind {
-		case KindS:
-			to = s.text(from)
-		case KindN:
-			to = s.number(from)
-		default:
-			to = s.base64(from)
+		to = s.text(from)
+		next = to + 1
+	case KindN:
+		if s.peek(at) != '"' {
+			return 0, 0, s.fail(at, errWantString)
 		}
-		if to < 0 {
-			return Absent, 0, 0, -1
+		from = at + 1
+		to = s.number(from)
+		next = to + 1
+	case KindB:
+		if s.peek(at) != '"' {
+			return 0, 0, s.fail(at, errWantString)
 		}
-		if next = to + 1; s.peek(next) == '}' {
-			return kind, from, to, next + 1
-		}
+		from = at + 1
+		to = s.base64(from)
+		next = to + 1
 	case KindM:
 		base := len(s.stack)
 		next = s.members(at, depth+1)
 		if next < 0 {
-			return Absent, 0, 0, -1
+			return 0, 0, -1
 		}
 		s.stack = s.stack[:base]
 		from, to = at, next
@@ -71,9 +89,11 @@ func (s *scanner) value(i, depth int) (kind Kind, from, to, next int) {
 			next = s.fail(at, errWantNull)
 		}
 		from, to = at, next
+	default: // {}, whose end is at
+		return bytes.LastIndexByte(s.b[:at], '{'), at, at
 	}
-	if next < 0 {
-		return Absent, 0, 0, -1
+	if to < 0 {
+		return 0, 0, -1
 	}
 	if s.peek(next) != '}' {
 		if next = s.space(next); s.peek(next) != '}' {
@@ -81,15 +101,16 @@ func (s *scanner) value(i, depth int) (kind Kind, from, to, next int) {
 			if s.peek(next) == ',' {
 				err = errTwoTags
 			}
-			return Absent, 0, 0, s.fail(next, err)
+			return 0, 0, s.fail(next, err)
 		}
 	}
-	return kind, from, to, next + 1
+	return from, to, next + 1
 }
 
-var shortTags = [256]Kind{'S': KindS, 'N': KindN, 'B': KindB, 'M': KindM, 'L': KindL}
+// untagged marks the KindM of {}, where that is allowed.
+const untagged = 0x80
 
-// tag reads {"TAG": and returns where the tag's value starts. For {} the kind is Absent.
+// tag reads {"TAG": and returns the position behind it. {} is read whole.
 func (s *scanner) tag(i int) (Kind, int) {
 	if s.peek(i) != '{' {
 		return Absent, s.fail(i, errValue)
@@ -103,7 +124,7 @@ func (s *scanner) tag(i int) (Kind, int) {
 			return Absent, s.fail(start, errNoTag)
 		}
 		s.sawEmpty++
-		return Absent, i + 1
+		return KindM | untagged, i + 1
 	default:
 		return Absent, s.fail(i, errToken)
 	}

@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"pipeline/template":         {"pipeline"},
 	"pipeline/config":           {"pipeline", "pipeline/expr", "pipeline/template", "go.yaml.in/yaml/v3"},
 	"pipeline/internal/nearest": {},
+	"pipeline/internal/simd":    {"golang.org/x/sys/cpu"},
 	"pipeline/sdkvalue":         {"pipeline", "github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"},
 
 	"handlers": {"pipeline", "pipeline/instrument", "shardreader", "github.com/aws/aws-lambda-go/lambda", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},

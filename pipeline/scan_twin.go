@@ -1,0 +1,70 @@
+package pipeline
+
+import "github.com/tablewake/tablewake/pipeline/internal/simd"
+
+// twin is an item that the item being scanned is likely to resemble: of a record's
+// second image the first one, from which it differs in a few values as a rule; of its
+// first one that of the record before, whose attributes have the same names and types
+// as a rule. What equals bytes that were checked is as sound as they are.
+//
+// It is a guess: where the two part, attributes are scanned as if there were none.
+type twin struct {
+	Image
+	next    int  // index of the attribute that is expected; behind the last: none
+	same    int  // bytes from that attribute's quote on that are the same in both
+	misses  int  // attributes that were not where they were expected
+	ordered bool // all names so far are the twin's in its order, so that none stands twice
+}
+
+// follow makes m the twin of the item that is scanned next.
+func (t *twin) follow(m Image) { *t = twin{Image: m, ordered: true} }
+
+// manyMisses is how many attributes may be elsewhere before the guess is given up.
+const manyMisses = 4
+
+// share takes over the attributes from i on that are the twin's byte for byte, up to
+// the first that differs, and returns where that one starts. i is at the quote of an
+// attribute's name. Where all that is left is the same, end is true, and the position is
+// the one behind the item.
+func (s *scanner) share(i int) (next int, end bool) {
+	t := &s.twin
+	from := int(t.attrs[t.next].name) - 1
+	same := simd.Same(s.b[i:], t.doc[from:])
+	shift := uint32(i - s.origin - from)
+	start, last := from, len(t.attrs)-1
+	// Where the quote of the next name is the same, so is all that stands before it.
+	for t.next < last && int(t.attrs[t.next+1].name) <= from+same {
+		s.push().shift(&t.attrs[t.next], shift)
+		t.next++
+		start = int(t.attrs[t.next].name) - 1
+	}
+	if same == len(t.doc)-from {
+		s.push().shift(&t.attrs[last], shift)
+		t.next++
+		return i + same, true
+	}
+	t.same = same - (start - from)
+	return i + start - from, false
+}
+
+// met notes the name of an attribute that was scanned, and finds out where the twin
+// goes on.
+func (t *twin) met(name []byte) {
+	for n := t.next; n < min(t.next+manyMisses, len(t.attrs)); n++ {
+		if string(t.attrs[n].rawName(t.doc)) == string(name) {
+			t.next = n + 1
+			return
+		}
+	}
+	t.ordered = false
+	if t.misses++; t.misses == manyMisses {
+		t.next = len(t.attrs)
+	}
+}
+
+// shift makes a what of is, so many bytes later.
+func (a *attr) shift(of *attr, by uint32) {
+	a.name, a.nameEnd = of.name+by, of.nameEnd+by
+	a.from, a.to = of.from+by, of.to+by
+	a.kind, a.escaped = of.kind, of.escaped
+}
