@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,23 +38,29 @@ type Options struct {
 	Hasty       bool     // no checkpoint at a stop: what was read since the last comes again. Default: there is one
 	Quick       bool     // shorter waits at a start and at a change of owner. Default: the KCL's
 	AccessKey   string   // Default: server.AccessKey
+	StreamsAt   string   // URL of DynamoDB Streams. Default: Endpoint
+	Count       bool     // records are counted and not told, with a checkpoint of each shard a second; see Worker.Measure
+	Java        []string // flags of the JVM. Default: those of a small one that starts fast
 	// Tell is called with what the worker does, in order, from one goroutine.
 	Tell func(Event)
 }
 
 // Event is what a worker did.
 type Event struct {
-	Event    string `json:"event"` // started, initialized, record, checkpoint, refused (a checkpoint), lost (a lease), stopped
+	Event    string `json:"event"` // started, initialized, record, checkpoint, refused (a checkpoint), lost (a lease), measuring, measured, stopped
 	Shard    string `json:"shard"`
 	Sequence string `json:"sequence"` // of the record or the checkpoint
 	Key      string `json:"key"`      // the record's PK
 	At       int64  `json:"at"`       // Unix milliseconds
+
+	Records   int64         `json:"records"`   // measured
+	Processor time.Duration `json:"processor"` // that the process took for them
 }
 
 // Worker is a process of the application. It ends by itself when this one does.
 type Worker struct {
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 	log   string // its folder is the worker's own
 	done  chan struct{}
 	err   error // once done is closed
@@ -83,12 +90,17 @@ func (w *Worker) start(path string, o Options) error {
 		return err
 	}
 	defer log.Close()
-	// It is idle most of its time: small, and with compilers that start fast.
-	w.cmd = exec.Command("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+	flags := o.Java
+	if flags == nil {
+		// It is idle most of its time: small, and with compilers that start fast.
+		flags = []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
+	}
+	w.cmd = exec.Command("java", slices.Concat(flags, []string{
 		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-cp", path, "KCLApplication",
-		"endpoint="+o.Endpoint, "stream="+strings.Join(o.Streams, ","), "application="+o.Application, "worker="+o.Worker,
-		"every="+strconv.Itoa(cmp.Or(o.Every, 1)), "page="+strconv.Itoa(cmp.Or(o.Page, 1000)),
-		"final="+strconv.FormatBool(!o.Hasty), "quick="+strconv.FormatBool(o.Quick))
+		"endpoint=" + o.Endpoint, "streams=" + cmp.Or(o.StreamsAt, o.Endpoint), "stream=" + strings.Join(o.Streams, ","), "application=" + o.Application, "worker=" + o.Worker,
+		"every=" + strconv.Itoa(cmp.Or(o.Every, 1)), "page=" + strconv.Itoa(cmp.Or(o.Page, 1000)),
+		"final=" + strconv.FormatBool(!o.Hasty), "quick=" + strconv.FormatBool(o.Quick), "count=" + strconv.FormatBool(o.Count),
+	})...)
 	w.cmd.Env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+cmp.Or(o.AccessKey, server.AccessKey), "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
 		"AWS_EC2_METADATA_DISABLED=true")
 	w.cmd.Stderr = log
@@ -122,6 +134,16 @@ func tellAll(r io.Reader, tell func(Event)) (err error) {
 		tell(e)
 	}
 	return errors.Join(err, lines.Err())
+}
+
+// Process is the id of the worker's process.
+func (w *Worker) Process() int { return w.cmd.Process.Pid }
+
+// Measure has a worker that counts tell what the next records cost: an event "measuring" when it
+// begins, and "measured" when so many were handed to the application.
+func (w *Worker) Measure(records int) error {
+	_, err := fmt.Fprintln(w.stdin, records)
+	return err
 }
 
 // Done is closed when the worker has ended and all its events were told.

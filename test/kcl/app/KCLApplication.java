@@ -4,6 +4,10 @@ import com.amazonaws.services.dynamodbv2.streamsadapter.adapter.DynamoDBStreamsC
 import com.amazonaws.services.dynamodbv2.streamsadapter.model.DynamoDBStreamsProcessRecordsInput;
 import com.amazonaws.services.dynamodbv2.streamsadapter.polling.DynamoDBStreamsPollingConfig;
 import com.amazonaws.services.dynamodbv2.streamsadapter.processor.DynamoDBStreamsShardRecordProcessor;
+import com.sun.management.OperatingSystemMXBean;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
@@ -35,7 +39,8 @@ import software.amazon.kinesis.processor.StreamTracker;
  * it: every setting is the library's default, but for those that an argument names.
  *
  * <p>It prints what happens as lines of JSON on stdout, and stops in order when its stdin is
- * closed. Arguments are NAME=VALUE:
+ * closed. A line on stdin is a number of records: with count=true it says what the next so many
+ * cost. Arguments are NAME=VALUE:
  *
  * <pre>
  *   endpoint    URL of DynamoDB
@@ -47,16 +52,19 @@ import software.amazon.kinesis.processor.StreamTracker;
  *   page        records a read at most (1000)
  *   final       false: no checkpoint at a stop, so that what was read since the last is read again (true)
  *   quick       true: shorter waits than the library's at a start and at a change of owner (false)
+ *   count       true: records are counted and not printed, with a checkpoint of each shard a second (false)
  * </pre>
  */
 public final class KCLApplication {
     private static volatile boolean stopping;
+    private static final Meter meter = new Meter();
 
     public static void main(String[] args) throws Exception {
         Map<String, String> settings = Stream.of(args).map(a -> a.split("=", 2)).collect(Collectors.toMap(a -> a[0], a -> a[1]));
         URI endpoint = URI.create(settings.get("endpoint"));
         Region region = Region.of(System.getenv("AWS_REGION"));
         int every = Integer.parseInt(settings.getOrDefault("every", "1"));
+        boolean counting = Boolean.parseBoolean(settings.get("count"));
 
         AmazonDynamoDBStreamsAdapterClient streams = new AmazonDynamoDBStreamsAdapterClient(
                 DynamoDbStreamsClient.builder().endpointOverride(URI.create(settings.getOrDefault("streams", settings.get("endpoint")))).region(region).build(), region);
@@ -64,7 +72,7 @@ public final class KCLApplication {
                 tracker(List.of(settings.get("stream").split(","))), settings.get("application"), streams,
                 DynamoDbAsyncClient.builder().endpointOverride(endpoint).region(region).build(),
                 CloudWatchAsyncClient.builder().region(region).build(), // is asked for, and not used
-                settings.get("worker"), () -> new Printer(every, !"false".equals(settings.get("final"))));
+                settings.get("worker"), () -> counting ? new Counter() : new Printer(every, !"false".equals(settings.get("final"))));
         DynamoDBStreamsPollingConfig polling = new DynamoDBStreamsPollingConfig(streams);
         polling.maxRecords(Integer.parseInt(settings.getOrDefault("page", "1000")));
         LeaseManagementConfig leases = configs.leaseManagementConfig();
@@ -84,7 +92,10 @@ public final class KCLApplication {
                 System.exit(1);
             }
         }, "scheduler").start();
-        while (System.in.read() >= 0) { } // until stdin is closed
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        for (String line = in.readLine(); line != null; line = in.readLine()) { // until stdin is closed
+            meter.measure(Long.parseLong(line));
+        }
         stopping = true;
         boolean clean = scheduler.startGracefulShutdown().get(60, TimeUnit.SECONDS);
         print(clean ? "stopped" : "failed", "", "", "");
@@ -164,6 +175,75 @@ public final class KCLApplication {
                 print("checkpoint", shard, at, "");
             } catch (InvalidStateException | ShutdownException e) { // the lease is another worker's by now
                 print("refused", shard, at, "");
+            }
+        }
+    }
+
+    /** Counts the records of a shard, and checkpoints as often as a second goes by. */
+    private static final class Counter implements DynamoDBStreamsShardRecordProcessor {
+        private long checkpointed = System.nanoTime();
+
+        @Override
+        public void initialize(InitializationInput input) {
+            print("initialized", input.shardId(), input.extendedSequenceNumber().sequenceNumber(), "");
+        }
+
+        @Override
+        public void processRecords(DynamoDBStreamsProcessRecordsInput input) {
+            if (input.records().isEmpty()) {
+                return;
+            }
+            meter.count(input.records().size());
+            if (System.nanoTime() - checkpointed > TimeUnit.SECONDS.toNanos(1)) {
+                checkpoint(input.checkpointer());
+                checkpointed = System.nanoTime();
+            }
+        }
+
+        @Override
+        public void leaseLost(LeaseLostInput input) {
+            print("lost", "", "", "");
+        }
+
+        @Override
+        public void shardEnded(ShardEndedInput input) {
+            checkpoint(input.checkpointer());
+        }
+
+        @Override
+        public void shutdownRequested(ShutdownRequestedInput input) {
+            checkpoint(input.checkpointer());
+        }
+
+        private void checkpoint(RecordProcessorCheckpointer checkpointer) {
+            try {
+                checkpointer.checkpoint();
+            } catch (InvalidStateException | ShutdownException e) {
+                print("refused", "", "", "");
+            }
+        }
+    }
+
+    /** Says how much processor time this process took from when it was asked until so many records were counted. */
+    private static final class Meter {
+        private static final OperatingSystemMXBean process = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        private long wanted; // 0: nothing is measured
+        private long counted;
+        private long began; // processor time then, nanoseconds
+
+        synchronized void measure(long records) {
+            wanted = records;
+            counted = 0;
+            began = process.getProcessCpuTime();
+            print("measuring", "", "", "");
+        }
+
+        synchronized void count(long records) {
+            counted += records;
+            if (wanted > 0 && counted >= wanted) {
+                System.out.printf("{\"event\":\"measured\",\"records\":%d,\"processor\":%d}%n", counted, process.getProcessCpuTime() - began);
+                System.out.flush();
+                wanted = 0;
             }
         }
     }
