@@ -37,6 +37,7 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 		custom: make(map[string]func(context.Context, config.With) (pipeline.Sink, error)),
 		funcs:  make(map[string]pipeline.DetectorFunc),
 	}
+	With(Discard, newDiscard)(a)
 	for _, o := range opts {
 		o(a)
 	}

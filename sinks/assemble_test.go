@@ -65,7 +65,7 @@ sinks:
 	}
 	for _, want := range []string{
 		`tablewake.yaml:5: detect.vip: no Go function is named "isVIP": give it to Assemble with sinks.WithFunc (it has none)`,
-		`tablewake.yaml:7: sinks.crm: no Go sink is named "crm": give it to Assemble with sinks.With (it has erp)`,
+		`tablewake.yaml:7: sinks.crm: no Go sink is named "crm": give it to Assemble with sinks.With (it has discard, erp)`,
 		`tablewake.yaml:8: sinks.erp: `,
 		`field ulr not found`,
 	} {
@@ -91,6 +91,20 @@ func TestCustomSinkMadeOfNothing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("error %v, want %q", err, tt.want)
 		}
+	}
+}
+
+// The sink that keeps nothing needs nobody to give it.
+func TestDiscard(t *testing.T) {
+	p, err := sinks.Assemble(t.Context(), parse(t, head+"sinks: {nothing: {custom: {name: discard}}}\n"), sinks.PlanOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(t.Context(), source(insert(t, "O1", `"Total":{"N":"5"}`)), nil); err != nil {
+		t.Fatal(err)
+	}
+	if l := p.Ledger(); l.Source.Read != 1 || l.Sinks["nothing"].Written != 1 {
+		t.Errorf("ledger %+v", l)
 	}
 }
 
