@@ -92,7 +92,7 @@ func choose(all []row, o options) ([]row, error) {
 	for _, r := range all {
 		asked := slices.Contains(o.only, r.id)
 		if len(o.only) == 0 {
-			asked = r.servers == o.servers && (!o.short || r.budgeted())
+			asked = (o.servers || !r.servers) && (!o.short || r.budgeted())
 		}
 		if asked {
 			chosen = append(chosen, r)

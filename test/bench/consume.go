@@ -26,9 +26,10 @@ const consumeShards = 4
 func consumeRows() []row {
 	return []row{{
 		id:   "consume",
-		work: "read a stream of 4 shards to its end, pages of 1 MB from a server in process; no filter, one sink, which discards",
-		peer: "GetRecords of aws-sdk-go-v2 in a loop for each shard",
+		work: "read a stream of 4 shards in pages of 1 MB, no filter, one sink, which discards",
+		peer: "GetRecords of aws-sdk-go-v2 in a loop",
 		of:   rate, least: 4, input: true,
+		note: "the server answers in process, from pages that are encoded before; the loop is one for each shard",
 		open: func(ctx context.Context, b *bench) (*contest, error) { return openConsume(ctx, b, b.usual()) },
 	}}
 }

@@ -17,10 +17,10 @@ import (
 func decodeRows() []row {
 	r := row{
 		id:   "decode",
-		work: "GetRecords of a page of 1 MB, and both images of each record into a struct of 13 fields, strings copied",
-		peer: "GetRecords of aws-sdk-go-v2 and attributevalue.UnmarshalMap",
+		work: "GetRecords of a page of 1 MB, both images of each record into a struct, strings copied",
+		peer: "aws-sdk-go-v2, attributevalue.UnmarshalMap",
 		of:   rate, least: 6, input: true,
-		note: "with -input into map[string]any",
+		note: "the struct has 13 fields; records of -input go into map[string]any",
 		open: func(ctx context.Context, b *bench) (*contest, error) {
 			if b.input != nil {
 				return openDecode[map[string]any](ctx, b, b.input)

@@ -13,8 +13,9 @@ import (
 func eventRows() []row {
 	r := row{
 		id:   "event",
-		work: "decode Lambda events of 100 records (6 MB at most), a tenth of them TTL deletes, drop those, look for Status becoming \"completed\"",
-		peer: "events.DynamoDBEvent (aws-lambda-go) with encoding/json, the same checks",
+		work: "decode Lambda events of 100 records, drop TTL deletes (every tenth), look for one transition",
+		peer: "events.DynamoDBEvent, encoding/json",
+		note: "the transition is Status becoming \"completed\"; an event of large records has as many as 6 MB hold",
 		of:   rate, least: 40, allocs: new(1.0), input: true,
 	}
 	return shaped(r, openEvent)

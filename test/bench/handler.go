@@ -22,8 +22,8 @@ import (
 func handlerRows() []row {
 	r := row{
 		id:   "handler",
-		work: "a Lambda function: an event of 100 records in, TTL deletes dropped, Status becoming \"completed\" noticed, two attributes read and counted, the answer out",
-		peer: "the same function of events.DynamoDBEvent (aws-lambda-go) and attributevalue (aws-sdk-go-v2)",
+		work: "a Lambda function: an event of 100 records in, TTL deletes dropped, one transition noticed, two attributes read, the answer out",
+		peer: "events.DynamoDBEvent, attributevalue",
 		of:   rate, least: 10, input: true,
 	}
 	return shaped(r, openHandler)

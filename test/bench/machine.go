@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"os"
+	"runtime/debug"
+	"slices"
 	"strings"
 )
 
@@ -19,4 +21,27 @@ func processor() string {
 		}
 	}
 	return "unknown processor"
+}
+
+// peers are the modules that ours is measured beside, with their versions.
+func peers() []string {
+	modules := []string{
+		"github.com/aws/aws-lambda-go",
+		"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue",
+		"github.com/aws/aws-sdk-go-v2/feature/dynamodbstreams/attributevalue",
+		"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams",
+		"github.com/bytedance/sonic",
+		"github.com/tidwall/gjson",
+	}
+	var out []string
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return nil
+	}
+	for _, m := range info.Deps {
+		if slices.Contains(modules, m.Path) {
+			out = append(out, strings.TrimPrefix(m.Path, "github.com/")+" "+m.Version)
+		}
+	}
+	return out
 }

@@ -36,7 +36,7 @@ func main() {
 	flag.BoolVar(&o.short, "short", false, "three short rounds of the rows that have a budget: for CI")
 	flag.Float64Var(&o.check, "check", 0, "fail where a ratio is below this `share` of its budget, or allocations are above theirs")
 	flag.StringVar(&o.out, "o", "", "write the results to this `file`")
-	flag.BoolVar(&o.servers, "servers", false, "measure the sinks on real servers, and nothing else unless -only says so")
+	flag.BoolVar(&o.servers, "servers", false, "measure the sinks on real servers too")
 	flag.StringVar(&o.input, "input", "", "take the records of this `file` for the usual one: a Lambda event, a GetRecords answer, a JSON array or JSON lines of records")
 	flag.Parse()
 	if *only != "" {

@@ -14,9 +14,10 @@ import (
 func pageRows() []row {
 	r := row{
 		id:   "page",
-		work: "GetRecords of a page (1 MB, 1,000 records at most) that is answered in process, every attribute decoded",
-		peer: "GetRecords of aws-sdk-go-v2 by the same client",
+		work: "GetRecords of a page of 1 MB",
+		peer: "GetRecords of aws-sdk-go-v2",
 		of:   rate, least: 10, input: true,
+		note: "the answer is in memory, with its checksum; a page has 1,000 records at most",
 	}
 	return shaped(r, openPage)
 }

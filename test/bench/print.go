@@ -13,6 +13,7 @@ const nameWidth = 26
 // head prints what the figures were measured on, and the head of the table.
 func (r *report) head(w io.Writer) {
 	fmt.Fprintf(w, "%s, %d cores, %s, %s, %s\n", r.Machine, r.Cores, r.System, r.Go, r.Date)
+	fmt.Fprintf(w, "peers: %s\n", strings.Join(r.Peers, ", "))
 	for _, s := range r.Records {
 		fmt.Fprintf(w, "  %-15s %s bytes (%s in a Lambda event): %s\n", s.Name, figure(float64(s.Bytes)), figure(float64(s.Lambda)), s.Note)
 	}

@@ -16,6 +16,7 @@ type report struct {
 	Cores   int      `json:"cores"`
 	System  string   `json:"system"`
 	Go      string   `json:"go"`
+	Peers   []string `json:"peers"` // modules with their versions
 	Records []size   `json:"records"`
 	Rows    []result `json:"rows"`
 
@@ -73,7 +74,7 @@ func spreadOf(rounds []float64) spread {
 func newReport(rounds int) *report {
 	return &report{
 		Date: time.Now().UTC().Format(time.DateOnly), Machine: processor(), Cores: runtime.NumCPU(),
-		System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), rounds: rounds,
+		System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Peers: peers(), rounds: rounds,
 	}
 }
 

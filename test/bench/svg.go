@@ -24,6 +24,9 @@ type bar struct {
 	label      string
 }
 
+// nouns are what the ratio of a row is of, where less is better.
+var nouns = map[string]string{cost.unit: "the time", memory.unit: "the memory"}
+
 // bars are the rows that have a budget.
 func (r *report) bars() []bar {
 	var out []bar
@@ -32,7 +35,7 @@ func (r *report) bars() []bar {
 		switch {
 		case row.Most > 0:
 			b.value, b.budget = 1/row.Ratio, 1/row.Most
-			b.label = ratio(row.Ratio) + " x " + row.Unit
+			b.label = ratio(row.Ratio) + " x " + nouns[row.Unit]
 		case row.Least == 0:
 			continue
 		}

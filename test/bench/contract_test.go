@@ -1,0 +1,59 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+// budget is what a row is held to.
+type budget struct {
+	least, most float64
+	allocs      float64 // -1: none
+}
+
+// budgets are those of the project, by the row that has them.
+var budgets = map[string]budget{
+	"event":   {least: 40, allocs: 1},
+	"valid":   {least: 0.85, allocs: 1},
+	"page":    {least: 10, allocs: -1},
+	"diff":    {least: 30, allocs: 0},
+	"decode":  {least: 6, allocs: -1},
+	"cel":     {most: 1.25, allocs: 6},
+	"handler": {least: 10, allocs: -1},
+	"consume": {least: 4, allocs: -1},
+}
+
+// TestContract: each budget has its row, and each row of that id and no variant its budget.
+func TestContract(t *testing.T) {
+	missing := maps.Clone(budgets)
+	seen := map[string]bool{}
+	for _, r := range rows() {
+		if seen[r.name()] {
+			t.Errorf("there are two rows %q", r.name())
+		}
+		seen[r.name()] = true
+		if r.work == "" || r.peer == "" || r.of.of == nil || r.open == nil {
+			t.Errorf("%s: it lacks what it does, or against whom", r.name())
+		}
+		want, ok := budgets[r.id]
+		if r.servers || r.variant != "" {
+			continue
+		}
+		if !ok {
+			t.Errorf("%s: it has no budget", r.name())
+			continue
+		}
+		got := budget{r.least, r.most, -1}
+		if r.allocs != nil {
+			got.allocs = *r.allocs
+		}
+		if got != want {
+			t.Errorf("%s: its budget is %+v, want %+v", r.name(), got, want)
+		}
+		delete(missing, r.id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(missing)) {
+		t.Errorf("%s: there is no such row", id)
+	}
+}
