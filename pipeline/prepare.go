@@ -36,6 +36,7 @@ type prepared struct {
 type preparedRoute struct {
 	items      []item
 	ops        []Op // room for one op of each item
+	room       *room
 	routed     int64
 	dropped    tally
 	noEffect   tally
@@ -121,7 +122,7 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 	if out.items == nil {
 		out.items = r.slabs.get(left)
 		if r.planner != nil {
-			out.ops = make([]Op, left)
+			out.ops, out.room = make([]Op, left), new(room)
 		}
 	}
 	// The delivery is planned where it will stay: planners take its address.
@@ -130,7 +131,7 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 	it := &out.items[n]
 	it.d.Change, it.d.Events = c, j.events[:len(j.events):len(j.events)]
 	if r.planner != nil {
-		it.d.Ops = out.ops[n : n : n+1]
+		it.d.Ops, it.d.room = out.ops[n:n:n+1], out.room
 	}
 	if fail == nil {
 		it.fail = r.plan(&it.d)
@@ -216,7 +217,9 @@ func (r *route) sieve(c *Change, j *judgement, trace *[]FilterTrace) (Verdict, *
 
 // plan asks the sink what it would do, and holds back what is suppressed.
 func (r *route) plan(d *Delivery) *failure {
-	if err := r.callPlan(d); err != nil {
+	err := r.callPlan(d)
+	d.room = nil
+	if err != nil {
 		*d = Delivery{Change: d.Change, Events: d.Events}
 		return &failure{classPlan, err}
 	}

@@ -38,6 +38,8 @@ type Delivery struct {
 	Ops     []Op    // what the sink's Plan made of the change
 	Outcome Outcome // set by Plan or Write
 	Reason  string  // why, where the outcome is NoEffect or Suppressed: "sparse", ...
+
+	room *room // while it is planned
 }
 
 // Op is one thing that a sink does to its store: as text, a line of `explain`

@@ -207,8 +207,8 @@ func TestUnambiguousTemplatesAreInjective(t *testing.T) {
 			return
 		}
 		for i := range tpl.holes {
-			a, _, _ := tpl.holes[i].append(nil, one)
-			b, _, _ := tpl.holes[i].append(nil, two)
+			a, _, _ := tpl.holes[i].append(nil, &one)
+			b, _, _ := tpl.holes[i].append(nil, &two)
 			if string(a) != string(b) {
 				t.Fatalf("%s is %q for both, though a placeholder is %q and %q", tpl, first, a, b)
 			}

@@ -12,7 +12,7 @@ import (
 
 // mask replaces the text from start on where it is made of what is hidden. A value
 // as it stands has the text that the mask gives it everywhere.
-func (h *placeholder) mask(dst []byte, start int, s Scope) []byte {
+func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
 	plain := len(h.calls) == 0 || len(h.calls) == 1 && h.calls[0].fn == fnEsc
 	switch {
 	case !h.hidden(s):
@@ -28,7 +28,7 @@ func (h *placeholder) mask(dst []byte, start int, s Scope) []byte {
 }
 
 // hidden tells whether the placeholder reads what is hidden.
-func (h *placeholder) hidden(s Scope) bool {
+func (h *placeholder) hidden(s *Scope) bool {
 	switch h.source {
 	case fromItem:
 		v, _ := h.lookup(s)
@@ -44,7 +44,7 @@ func (h *placeholder) hidden(s Scope) bool {
 }
 
 // masked is v, the value that the placeholder's path leads to, masked.
-func (h *placeholder) masked(s Scope, v pipeline.Value) pipeline.Value {
+func (h *placeholder) masked(s *Scope, v pipeline.Value) pipeline.Value {
 	switch {
 	case s.Mask == nil:
 		return v

@@ -94,8 +94,8 @@ func (t *Template) Value(s Scope) (v pipeline.Value, missing string, err error) 
 		return t.constant, "", nil
 	}
 	if h, ok := t.wholePath(); ok {
-		if v, ok := h.lookup(s); ok && !empty(v) {
-			return h.masked(s, v), "", nil
+		if v, ok := h.lookup(&s); ok && !empty(v) {
+			return h.masked(&s, v), "", nil
 		}
 		if h.optional {
 			return pipeline.Value{}, "", nil
@@ -118,7 +118,7 @@ func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, 
 		h := &t.holes[i]
 		dst = append(dst, t.literals[i]...)
 		var found bool
-		dst, found, err = h.append(dst, s)
+		dst, found, err = h.append(dst, &s)
 		if err != nil {
 			return dst[:start], "", fmt.Errorf("template %q: %w", t.src, err)
 		}
@@ -144,7 +144,7 @@ func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
 		start := len(dst)
 		var found bool
 		var err error
-		dst, found, err = h.append(dst, s)
+		dst, found, err = h.append(dst, &s)
 		switch {
 		case err != nil:
 			return dst[:origin], fmt.Errorf("template %q: %w", t.src, err)

@@ -11,7 +11,7 @@ import (
 
 // append appends the placeholder's text after its functions, masked where it is made
 // of what is hidden; found is false where nothing is there to append.
-func (h *placeholder) append(dst []byte, s Scope) (out []byte, found bool, err error) {
+func (h *placeholder) append(dst []byte, s *Scope) (out []byte, found bool, err error) {
 	start := len(dst)
 	dst, found, err = h.appendText(dst, s)
 	if s.Mask != nil && found && err == nil {
@@ -20,7 +20,7 @@ func (h *placeholder) append(dst []byte, s Scope) (out []byte, found bool, err e
 	return dst, found, err
 }
 
-func (h *placeholder) appendText(dst []byte, s Scope) (out []byte, found bool, err error) {
+func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, err error) {
 	start := len(dst)
 	calls := h.calls
 	if h.source == fromTime && len(calls) > 0 && calls[0].fn == fnDate && s.Change != nil && !s.Change.Time.IsZero() {
@@ -38,7 +38,7 @@ func (h *placeholder) appendText(dst []byte, s Scope) (out []byte, found bool, e
 }
 
 // appendSource appends the text before any function; nothing where it is missing.
-func (h *placeholder) appendSource(dst []byte, s Scope) ([]byte, error) {
+func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 	if h.source <= fromEach {
 		v, ok := h.lookup(s)
 		if !ok {
@@ -73,7 +73,7 @@ func (h *placeholder) appendSource(dst []byte, s Scope) ([]byte, error) {
 }
 
 // lookup is the value that the placeholder's path leads to.
-func (h *placeholder) lookup(s Scope) (pipeline.Value, bool) {
+func (h *placeholder) lookup(s *Scope) (pipeline.Value, bool) {
 	if h.source == fromItem {
 		return s.Item.At(h.path)
 	}

@@ -82,7 +82,8 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, p)
 		return nil
 	}
-	p := &Put{Kind: kind}
+	p := pipeline.Alloc[Put](d)
+	p.Kind = kind
 	scope := template.ScopeOf(d.Change)
 	scope.Mask = s.mask
 	switch {

@@ -53,7 +53,8 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		return err
 	}
 	if from.index != "" && from.index != to.index {
-		m := &Mutation{Index: from.index, ID: id, Routing: routing, Version: c.Version, Time: c.Time, Tombstone: true, Why: Leave}
+		m := pipeline.Alloc[Mutation](d)
+		*m = Mutation{Index: from.index, ID: id, Routing: routing, Version: c.Version, Time: c.Time, Tombstone: true, Why: Leave}
 		m.Doc = s.appendTombstone(nil, c.Version)
 		switch {
 		case c.Removed():
@@ -64,7 +65,8 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, m)
 	}
 	if to.index != "" {
-		m := &Mutation{Index: to.index, ID: id, Routing: routing, Version: c.Version, Time: c.Time, Why: Stay}
+		m := pipeline.Alloc[Mutation](d)
+		*m = Mutation{Index: to.index, ID: id, Routing: routing, Version: c.Version, Time: c.Time, Why: Stay}
 		switch from.index {
 		case to.index:
 		case "":

@@ -65,6 +65,8 @@ type Sink struct {
 	routing   *template.Template // nil: by id
 	routed    []string           // key attributes that it reads
 	retention state.Retention
+
+	mutations mutations
 }
 
 var (
@@ -132,7 +134,7 @@ func (s *Sink) Guarded() bool { return true }
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	s.retention.Refuse(ds, &failed)
-	ms := make([]Mutation, 0, len(ds))
+	ms := s.mutations.get(len(ds))
 	for i := range ds {
 		for _, op := range ds[i].Ops {
 			if m, ok := op.(*Mutation); ok {
@@ -141,11 +143,13 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		}
 	}
 	rs, err := s.store.Apply(ctx, ms)
+	n := len(ms)
+	s.mutations.put(ms)
 	if err != nil {
 		return err
 	}
-	if len(rs) != len(ms) {
-		return pipeline.Fatal(fmt.Errorf("search: the store answered %d of %d mutations", len(rs), len(ms)))
+	if len(rs) != n {
+		return pipeline.Fatal(fmt.Errorf("search: the store answered %d of %d mutations", len(rs), n))
 	}
 	for i := range ds {
 		if len(ds[i].Ops) == 0 {

@@ -28,6 +28,8 @@ type batch[O queued] struct {
 	lines []line
 	index map[string]int // of lines
 	turns []turn[O]
+
+	mutations []Mutation // of the turns, for the store
 }
 
 type entry[O queued] struct {
@@ -106,7 +108,8 @@ func (bs *batches[O]) put(b *batch[O]) {
 	clear(b.ops)
 	clear(b.turns)
 	clear(b.index)
-	b.ops, b.lines, b.turns = b.ops[:0], b.lines[:0], b.turns[:0]
+	clear(b.mutations)
+	b.ops, b.lines, b.turns, b.mutations = b.ops[:0], b.lines[:0], b.turns[:0], b.mutations[:0]
 	bs.pool.Put(b)
 }
 
@@ -119,6 +122,7 @@ type turn[O queued] struct {
 // next is the highest version of each line that is not settled; nothing when all
 // are. It stands until the next call.
 func (b *batch[O]) next() []turn[O] {
+	clear(b.turns)
 	turns := b.turns[:0]
 	for l := range b.lines {
 		line := &b.lines[l]

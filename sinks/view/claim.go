@@ -91,7 +91,7 @@ func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 		d.Ops = append(d.Ops, op)
 		return nil
 	}
-	op.PK, op.SK, _ = is.key.values()
+	op.PK, op.SK, _ = is.key.values(d)
 	op.shown = is.key.shown
 	if op.Row, err = state.MakeRow(op.PK, op.SK); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 	if !item.Exists() {
 		item = c.Keys
 	}
-	if op.Claim.Attributes, err = s.columns(template.Scope{Change: c, Item: item}); err != nil {
+	if op.Claim.Attributes, err = s.columns(nil, template.Scope{Change: c, Item: item}); err != nil {
 		return err
 	}
 	d.Ops = append(d.Ops, op)

@@ -54,30 +54,38 @@ func (s *Sink) put(d *pipeline.Delivery, step Step, k *rowKey) error {
 	if !item.Exists() {
 		item = d.Change.Keys
 	}
-	columns, err := s.columns(template.Scope{Change: d.Change, Item: item})
+	op := s.op(d, step, k)
+	columns, err := s.columns(op.columns[:0], template.Scope{Change: d.Change, Item: item})
 	if err != nil {
 		return err
 	}
-	op := s.op(d.Change, step, k)
 	op.Mutation.Attributes = columns
-	d.Ops = append(d.Ops, op)
+	d.Ops = append(d.Ops, &op.Op)
 	return nil
 }
 
 // bury adds the tombstone of the row at k.
 func (s *Sink) bury(d *pipeline.Delivery, step Step, k *rowKey) {
-	op := s.op(d.Change, step, k)
+	op := s.op(d, step, k)
 	op.Mutation.Tombstone = true
-	d.Ops = append(d.Ops, op)
+	d.Ops = append(d.Ops, &op.Op)
 }
 
-func (s *Sink) op(c *pipeline.Change, step Step, k *rowKey) *Op {
-	pk, sk, text := k.values()
-	return &Op{
+// roomyOp is an op with room for what most rows hold.
+type roomyOp struct {
+	Op
+	columns [4]Column
+}
+
+func (s *Sink) op(d *pipeline.Delivery, step Step, k *rowKey) *roomyOp {
+	pk, sk, text := k.values(d)
+	op := pipeline.Alloc[roomyOp](d)
+	op.Op = Op{
 		Step:     step,
 		Target:   &s.target,
-		Mutation: Mutation{PK: pk, SK: sk, Version: c.Version, Source: c.Key},
+		Mutation: Mutation{PK: pk, SK: sk, Version: d.Change.Version, Source: d.Change.Key},
 		row:      text,
 		shown:    k.shown,
 	}
+	return op
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -76,8 +77,8 @@ func (k *rowKey) exists() bool { return k.text != nil }
 func (k *rowKey) is(other *rowKey) bool { return bytes.Equal(k.text, other.text) }
 
 // values are the attributes of the key, and its text: to be kept, and in one piece.
-func (k *rowKey) values() (pk, sk pipeline.Value, text string) {
-	text = string(k.text)
+func (k *rowKey) values(d *pipeline.Delivery) (pk, sk pipeline.Value, text string) {
+	text = d.Text(k.text)
 	return k.pk.valueIn(text), k.sk.valueIn(text), text
 }
 
@@ -181,13 +182,10 @@ func (t Target) shown(pk, sk Attribute, scope template.Scope, m *pipeline.Mask) 
 	return string(t.appendKey(nil, p, q))
 }
 
-// columns builds what a row holds besides its key. What is missing, NULL or
+// columns appends what a row holds besides its key. What is missing, NULL or
 // empty is left out.
-func (s *Sink) columns(scope template.Scope) ([]Column, error) {
-	if len(s.attributes) == 0 {
-		return nil, nil
-	}
-	cs := make([]Column, 0, len(s.attributes))
+func (s *Sink) columns(cs []Column, scope template.Scope) ([]Column, error) {
+	cs = slices.Grow(cs, len(s.attributes))
 	for _, a := range s.attributes {
 		v, _, err := a.Template.Value(scope)
 		if err != nil {

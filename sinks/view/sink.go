@@ -115,14 +115,14 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 // writeRows writes rows that guard themselves: each op is one conditional write.
 func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
 	b := s.batches.get()
-	defer s.batches.put(b)
 	b.gather(ds)
-	ms := make([]Mutation, 0, len(b.lines))
 	for turns := b.next(); len(turns) > 0; turns = b.next() {
-		ms = ms[:0]
+		clear(b.mutations)
+		ms := b.mutations[:0]
 		for _, t := range turns {
 			ms = append(ms, t.op.Mutation)
 		}
+		b.mutations = ms
 		rs, err := s.store.Apply(ctx, s.target, ms)
 		if err != nil {
 			return err
@@ -142,6 +142,7 @@ func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pi
 		}
 	}
 	b.finish(ds, failed)
+	s.batches.put(b)
 	return nil
 }
 
