@@ -25,7 +25,16 @@ func streamsClient(transport http.RoundTripper) *dynamodbstreams.Client {
 // answers answers each request with the next body, over and over, as the service does.
 type answers struct {
 	bodies [][]byte
+	sums   []string // the checksums that the service sends along
 	next   int
+}
+
+func answer(bodies [][]byte) *answers {
+	a := &answers{bodies: bodies}
+	for _, b := range bodies {
+		a.sums = append(a.sums, fmt.Sprint(crc32.ChecksumIEEE(b)))
+	}
+	return a
 }
 
 // RoundTrip answers the request.
@@ -36,13 +45,13 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		_ = r.Body.Close()
 	}
-	body := a.bodies[a.next%len(a.bodies)]
-	a.next++
+	body, sum := a.bodies[a.next], a.sums[a.next]
+	a.next = (a.next + 1) % len(a.bodies)
 	return &http.Response{
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{
 			"Content-Type": {"application/x-amz-json-1.0"},
-			"X-Amz-Crc32":  {fmt.Sprint(crc32.ChecksumIEEE(body))},
+			"X-Amz-Crc32":  {sum},
 		},
 		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),
 	}, nil

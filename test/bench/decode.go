@@ -38,7 +38,7 @@ func decodeRows() []row {
 
 func openDecode[T any](ctx context.Context, b *bench, s *shape) (*contest, error) {
 	bodies, records := s.pages(4)
-	client := streamsClient(&answers{bodies: bodies})
+	client := streamsClient(answer(bodies))
 	reader := sdk.New(client, pipeline.DecoderOptions{})
 	if err := sameValues[T](ctx, bodies); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func openDecode[T any](ctx context.Context, b *bench, s *shape) (*contest, error
 
 // sameValues fails where ours and the SDK's make different values of an image.
 func sameValues[T any](ctx context.Context, bodies [][]byte) error {
-	reader := sdk.New(streamsClient(&answers{bodies: bodies}), pipeline.DecoderOptions{})
-	client := streamsClient(&answers{bodies: bodies})
+	reader := sdk.New(streamsClient(answer(bodies)), pipeline.DecoderOptions{})
+	client := streamsClient(answer(bodies))
 	for range bodies {
 		ours, err := ourPage(ctx, reader)
 		if err != nil {

@@ -40,11 +40,11 @@ func (t *diffTally) add(name string) {
 
 func openDiff(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	bodies, _ := s.pages(1)
-	page, err := ourPage(ctx, sdk.New(streamsClient(&answers{bodies: bodies}), pipeline.DecoderOptions{}))
+	page, err := ourPage(ctx, sdk.New(streamsClient(answer(bodies)), pipeline.DecoderOptions{}))
 	if err != nil {
 		return nil, err
 	}
-	records, err := sdkPage(ctx, streamsClient(&answers{bodies: bodies}))
+	records, err := sdkPage(ctx, streamsClient(answer(bodies)))
 	if err != nil {
 		return nil, err
 	}

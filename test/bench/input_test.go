@@ -107,3 +107,35 @@ func TestShapes(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualItemsDiffer: no order of the usual records is the one before again, so that nothing
+// is measured by its being copied.
+func TestUsualItemsDiffer(t *testing.T) {
+	s := usual()
+	same, all := 0, 0
+	for i := range 500 {
+		a, b := changeOf(t, s.at(i)), changeOf(t, s.at(i+1))
+		for name, v := range a.New.All() {
+			w, _ := b.New.Get(name)
+			all++
+			if v.Equal(w) {
+				same++
+			}
+		}
+	}
+	// Type, Status, Currency and Coupon; Paid, Note and Tags at times.
+	if same*10 > all*5 {
+		t.Errorf("%d of %d attributes are those of the record before", same, all)
+	}
+}
+
+func changeOf(t *testing.T, r record) *pipeline.Change {
+	t.Helper()
+	var b strings.Builder
+	r.appendLambda(&b, 0)
+	page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte("[" + b.String() + "]"))
+	if err != nil || len(page.Changes) != 1 {
+		t.Fatal(err, page.Errors)
+	}
+	return &page.Changes[0]
+}

@@ -27,7 +27,7 @@ type pageTally struct{ records, images, attributes int }
 
 func openPage(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	bodies, records := s.pages(4)
-	client := streamsClient(&answers{bodies: bodies})
+	client := streamsClient(answer(bodies))
 	reader := sdk.New(client, pipeline.DecoderOptions{})
 	ours := func(ctx context.Context) (t pageTally, err error) {
 		for range bodies {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 )
@@ -31,34 +32,6 @@ func shapes() ([]*shape, error) {
 	return []*shape{usual(), small(), large(), wide(), shop}, nil
 }
 
-// usual is an order of 13 attributes with both images, one of which has changed: 1.5 KB.
-func usual() *shape {
-	return &shape{name: "usual", note: "an order of 13 attributes, both images, one attribute changed", of: func(i int) record {
-		return orderRecord(i, nil)
-	}}
-}
-
-// four is the usual record with four of its attributes changed.
-func four() *shape {
-	return &shape{name: "four changed", note: "the usual record, four of its attributes changed", of: func(i int) record {
-		return orderRecord(i, strings.NewReplacer(`"N":"129.95"`, `"N":"139.95"`, `ring twice`, `ring once`, `"8001"`, `"8002"`))
-	}}
-}
-
-// orderRecord is an order that is completed. more is what else changes.
-func orderRecord(i int, more *strings.Replacer) record {
-	keys := fmt.Sprintf(`"PK":{"S":"USER#%06d"},"SK":{"S":"ORDER#2026-11-21#%06d"}`, i%50, i)
-	image := func(status string) string {
-		return fmt.Sprintf(`{%s,"Type":{"S":"Order"},"Status":{"S":"%s"},"Total":{"N":"129.95"},"Currency":{"S":"EUR"},"CreatedAt":{"N":"1795251600"},"Paid":{"BOOL":true},"Note":{"S":"leave at the back door, ring twice"},"Coupon":{"NULL":true},"Address":{"M":{"Street":{"S":"Main Street 5"},"City":{"S":"Zürich"},"Zip":{"S":"8001"}}},"Tags":{"SS":["gift","express"]},"Lines":{"L":[{"M":{"sku":{"S":"SKU-%05d"},"qty":{"N":"2"}}},{"M":{"sku":{"S":"SKU-77"},"qty":{"N":"1"}}}]}}`,
-			keys, status, i)
-	}
-	r := record{Event: "MODIFY", Keys: "{" + keys + "}", Old: image("shipped"), New: image("completed")}
-	if more != nil {
-		r.New = more.Replace(r.New)
-	}
-	return r
-}
-
 // small is a new item of two attributes: what DynamoDB writes around it is most of the record.
 func small() *shape {
 	return &shape{name: "small", note: "a new item of two attributes", of: func(i int) record {
@@ -69,24 +42,26 @@ func small() *shape {
 
 // large is a nested item: 100 KB with both images.
 func large() *shape {
-	return &shape{name: "large", note: "nested eight levels deep, both images, two values changed", of: func(i int) record {
+	return &shape{name: "large", note: "nested eight levels deep, both images, two values changed", n: 16, of: func(i int) record {
 		key := fmt.Sprintf(`"PK":{"S":"CART#%06d"}`, i)
-		image := func(status string, qty int) string {
+		image := func(status string, quantity int) string {
+			rng := rand.New(rand.NewPCG(2, uint64(i)))
 			var b strings.Builder
-			fmt.Fprintf(&b, `{%s,"Type":{"S":"Cart"},"Status":{"S":"%s"},"Lines":{"L":[`, key, status)
+			fmt.Fprintf(&b, `{%s,"Type":{"S":"Cart"},"Status":{"S":"%s"},"Quantity":{"N":"%d"},"Lines":{"L":[`, key, status, quantity)
 			for line := 0; b.Len() < 49_000; line++ {
 				if line > 0 {
 					b.WriteByte(',')
 				}
-				fmt.Fprintf(&b, `{"M":{"sku":{"S":"SKU-%05d"},"qty":{"N":"%d"},"price":{"N":"%d.%02d"},"gift":{"BOOL":%t},"label":{"S":"say \"hello\" to\nZürich %d"},"picture":{"B":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"},"options":{"M":{"colours":{"SS":["red","green","blue-%d"]},"sizes":{"NS":["36","38.5","40"]},"parts":{"L":[{"M":{"name":{"S":"lid"},"material":{"L":[{"S":"oak"},{"M":{"from":{"S":"Jura"},"year":{"N":"2019"}}}]}}},{"M":{"name":{"S":"box"},"material":{"L":[{"NULL":true}]}}}]}}}}}`,
-					line, qty, line%90, line%100, line%7 == 0, line, line%5)
-				qty = 1
+				fmt.Fprintf(&b, `{"M":{"sku":{"S":"SKU-%05d"},"price":{"N":"%d.%02d"},"gift":{"BOOL":%t},"label":{"S":"say \"hello\" to\nZürich %d"},"picture":{"B":"iVBORw0KGgo%08dEUgAAAAEAAAABCAYAAAAfFcSJ"}`,
+					rng.IntN(100_000), 1+rng.IntN(90), rng.IntN(100), rng.IntN(2) == 0, rng.IntN(1000), rng.IntN(100_000_000))
+				fmt.Fprintf(&b, `,"options":{"M":{"colours":{"SS":["red","green","blue-%d"]},"sizes":{"NS":["36","38.5","%d"]},"parts":{"L":[{"M":{"name":{"S":"lid"},"material":{"L":[{"S":"oak"},{"M":{"from":{"S":"%s"},"year":{"N":"%d"}}}]}}},{"M":{"name":{"S":"box"},"material":{"L":[{"NULL":true}]}}}]}}}}}`,
+					rng.IntN(50), 40+rng.IntN(8), cities[rng.IntN(len(cities))], 1990+rng.IntN(30))
 			}
 			b.WriteString(`]}}`)
 			return b.String()
 		}
 		return record{Event: "MODIFY", Keys: "{" + key + "}", Old: image("paid", 1), New: image("completed", 2)}
-	}, n: 16}
+	}}
 }
 
 // wide is an item of 400 attributes.
