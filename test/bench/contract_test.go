@@ -22,6 +22,8 @@ var budgets = map[string]budget{
 	"cel":     {most: 1.25, allocs: 6},
 	"handler": {least: 10, allocs: -1},
 	"consume": {least: 4, allocs: -1},
+
+	"pipeline": {least: 0.35, allocs: -1},
 }
 
 // TestContract: each budget has its row, and each row of that id and no variant its budget.

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/notify"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// counts are stores that count what they are given, and keep nothing.
+type counts struct{ rows, documents, places atomic.Int64 }
+
+var _ sinks.Stores = (*counts)(nil)
+
+func (c *counts) reset() {
+	c.rows.Store(0)
+	c.documents.Store(0)
+	c.places.Store(0)
+}
+
+// View counts rows.
+func (c *counts) View(context.Context, *config.Config, config.Sink) (view.Store, error) {
+	return rowCount{c}, nil
+}
+
+// Search counts documents.
+func (c *counts) Search(context.Context, *config.Config, config.Sink) (search.Store, error) {
+	return documentCount{c}, nil
+}
+
+// DeadLetters keeps none: whatever cannot be written ends the round.
+func (c *counts) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
+	return nil, nil
+}
+
+// State remembers nothing.
+func (c *counts) State(context.Context, *config.Config) (state.Store, error) { return nil, nil }
+
+var errUncounted = errors.New("nothing counts what such a sink writes")
+
+// Aggregate is none.
+func (c *counts) Aggregate(context.Context, *config.Config, config.Sink) (view.GroupStore, error) {
+	return nil, errUncounted
+}
+
+// Archive is none: see history.
+func (c *counts) Archive(context.Context, *config.Config, config.Sink) (archive.Store, error) {
+	return nil, errUncounted
+}
+
+// Notify is none.
+func (c *counts) Notify(context.Context, *config.Config, config.Sink) (notify.Store, error) {
+	return nil, errUncounted
+}
+
+type rowCount struct{ *counts }
+
+// Apply counts.
+func (c rowCount) Apply(_ context.Context, _ view.Target, ms []view.Mutation) ([]view.Result, error) {
+	c.rows.Add(int64(len(ms)))
+	return make([]view.Result, len(ms)), nil
+}
+
+type documentCount struct{ *counts }
+
+// Apply counts the documents that are one.
+func (c documentCount) Apply(_ context.Context, ms []search.Mutation) ([]search.Result, error) {
+	for i := range ms {
+		if doc := ms[i].Doc; len(doc) < 2 || doc[0] != '{' || doc[len(doc)-1] != '}' {
+			return nil, pipeline.Fatal(errors.New("a document is no object"))
+		}
+	}
+	c.documents.Add(int64(len(ms)))
+	return make([]search.Result, len(ms)), nil
+}
+
+// history is an archive that plans, and counts where it would write.
+func (c *counts) history(context.Context, struct{}) (pipeline.Sink, error) {
+	folder, err := template.Parse("dt={@time|date:2006-01-02}/hour={@time|date:15}", template.Options{})
+	if err != nil {
+		return nil, err
+	}
+	sink, err := archive.New(archive.Options{Store: noObjects{}, Prefix: "changes/", Partition: folder})
+	return placeCount{sink, c}, err
+}
+
+type placeCount struct {
+	*archive.Sink
+	counts *counts
+}
+
+// Write counts.
+func (c placeCount) Write(_ context.Context, ds []pipeline.Delivery) error {
+	for i := range ds {
+		if p, ok := ds[i].Ops[0].(*archive.Put); !ok || p.Folder == "" {
+			return pipeline.Fatal(errors.New("a change has no place in the archive"))
+		}
+	}
+	c.counts.places.Add(int64(len(ds)))
+	return nil
+}
+
+// noObjects is never asked.
+type noObjects struct{}
+
+// Put refuses.
+func (noObjects) Put(context.Context, archive.Object) error { return pipeline.Fatal(errUncounted) }
+
+// Get refuses.
+func (noObjects) Get(context.Context, string) (io.ReadCloser, error) { return nil, archive.ErrNoObject }

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+)
+
+// pipelineRows run whole pipelines, whose stores only count.
+func pipelineRows() []row {
+	r := row{
+		id:   "pipeline",
+		work: "a whole pipeline over GetRecords answers: drop TTL deletes, raise an event for each transition, and plan and write a view, search documents and an archive",
+		peer: "decoding the same answers alone",
+		note: "stores that only count; of the archive its planner, as what its objects cost is their compression; memory is collected as the commands have it, on both sides",
+		of:   rate, least: 0.35, input: true,
+	}
+	return shaped(r, openPipeline)
+}
+
+func openPipeline(ctx context.Context, b *bench, s *shape) (*contest, error) {
+	bodies, records := s.pages(8)
+	w, err := newWhole(ctx, s, bodies)
+	if err != nil {
+		return nil, err
+	}
+	alone := func(context.Context) (n int, err error) {
+		for _, body := range bodies {
+			page, err := w.decode(body)
+			if err != nil {
+				return n, err
+			}
+			n += len(page.Changes)
+		}
+		return n, nil
+	}
+	c, err := agree(ctx, b, records, w.run, alone)
+	if err == nil {
+		c.close = collectAsCommands()
+	}
+	return c, err
+}
+
+// collectAsCommands lets as much garbage stand beside what is alive as the commands do, until
+// the row is closed.
+func collectAsCommands() (undo func() error) {
+	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(128<<20)
+	return func() error {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+		return nil
+	}
+}
+
+// whole is a pipeline of one filter, one transition and three sinks, over answers that are
+// in memory.
+type whole struct {
+	decoder  *pipeline.Decoder
+	bodies   [][]byte
+	pipeline *pipeline.Pipeline
+	counts   *counts
+	before   pipeline.Ledger
+	usual    bool // what becomes of each record is known
+}
+
+// newWhole makes the pipeline of a file as users write it: its rows are made of the
+// records' own attributes.
+func newWhole(ctx context.Context, s *shape, bodies [][]byte) (*whole, error) {
+	names, err := scalars(s.at(0))
+	if err != nil {
+		return nil, err
+	}
+	text := `version: 1
+name: bench
+source: {table: bench}
+state: {table: bench-state}
+connections: {os: {opensearch: 'https://localhost:9200', auth: sigv4}}
+filters: [{drop: ttl_deletes}]
+detect:
+  completed: {attribute: Status, to: completed}
+sinks:
+  rows: {view: {table: views, key: {PK: 'BY#{` + names[0] + `}', SK: '{@key}'}, attributes: {`
+	for i, name := range names {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("a%d: '{%s}'", i, name)
+	}
+	text += `}}}
+  documents: {search: {connection: os, index: documents}}
+  history: {custom: {name: history}}
+`
+	cfg, err := config.Parse("bench.yaml", []byte(text), os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	w := &whole{
+		decoder: pipeline.NewDecoder(pipeline.DecoderOptions{Table: "bench", StreamARN: streamARN}),
+		bodies:  bodies, counts: &counts{}, usual: s.name == "usual",
+	}
+	w.pipeline, err = sinks.Assemble(ctx, cfg, w.counts, sinks.Finite(), sinks.With("history", w.counts.history))
+	return w, err
+}
+
+// scalars are paths of up to three attributes that are no keys, and hold one value each.
+func scalars(r record) ([]string, error) {
+	item, err := pipeline.ParseImage([]byte(r.image()))
+	if err != nil {
+		return nil, err
+	}
+	keys, err := pipeline.ParseImage([]byte(r.Keys))
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for name, v := range item.All() {
+		_, isKey := keys.Get(name)
+		if k := v.Kind(); !isKey && len(paths) < 3 && (k == pipeline.KindS || k == pipeline.KindN) && v.Len() < 200 {
+			paths = append(paths, fmt.Sprintf("[%q]", name))
+		}
+	}
+	if len(paths) == 0 {
+		return nil, errors.New("the first record has no attribute of one text or number beside its key")
+	}
+	return paths, nil
+}
+
+// image is the item as the record leaves it, or as it was where that is not shown.
+func (r record) image() string {
+	if r.New != "" {
+		return r.New
+	}
+	return r.Old
+}
+
+func (w *whole) decode(body []byte) (*pipeline.Page, error) {
+	answer, err := w.decoder.DecodeAnswer(body)
+	if err == nil && len(answer.Page.Errors) > 0 {
+		err = answer.Page.Errors[0]
+	}
+	return answer.Page, err
+}
+
+// run takes all pages through, and returns how many changes there were.
+func (w *whole) run(ctx context.Context) (int, error) {
+	w.counts.reset()
+	next := 0
+	err := w.pipeline.Run(ctx, pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
+		if next == len(w.bodies) {
+			return nil, io.EOF
+		}
+		body := w.bodies[next]
+		next++
+		return &pipeline.Page{
+			Partition: "shard", Position: pipeline.Position(strconv.Itoa(next)), Bytes: len(body),
+			Decode: func() (*pipeline.Page, error) { return w.decode(body) },
+		}, nil
+	}), pipeline.CommitterFunc(func(context.Context, string, pipeline.Position) error { return nil }))
+	if err != nil {
+		return 0, err
+	}
+	return w.check()
+}
+
+// check holds the ledgers against what the stores have counted since the last check.
+func (w *whole) check() (int, error) {
+	l, before := w.pipeline.Ledger(), w.before
+	w.before = l
+	if err := l.Check(); err != nil {
+		return 0, err
+	}
+	read, routed := l.Source.Read-before.Source.Read, l.Source.Routed-before.Source.Routed
+	for name, s := range l.Sinks {
+		was := before.Sinks[name]
+		if s.Pending+s.DeadLettered > 0 || s.Routed-was.Routed != routed {
+			return 0, fmt.Errorf("sink %s: of %d routed changes it took %+v", name, routed, s)
+		}
+	}
+	rows, documents, places := w.counts.rows.Load(), w.counts.documents.Load(), w.counts.places.Load()
+	if rows == 0 || documents == 0 || places != routed ||
+		w.usual && (routed != read || rows != read || documents != read || l.Events["completed"]-before.Events["completed"] != read) {
+		return 0, fmt.Errorf("of %d changes came %d rows, %d documents, %d archived and %v events", read, rows, documents, places, l.Events)
+	}
+	return int(read), nil
+}
