@@ -92,7 +92,7 @@ func choose(all []row, o options) ([]row, error) {
 	for _, r := range all {
 		asked := slices.Contains(o.only, r.id)
 		if len(o.only) == 0 {
-			asked = (o.servers || !r.servers) && (!o.short || r.budgeted())
+			asked = (o.servers || !r.servers) && (o.input == "" || r.input) && (!o.short || r.budgeted())
 		}
 		if asked {
 			chosen = append(chosen, r)
@@ -132,6 +132,9 @@ func measure(ctx context.Context, b *bench, r row, rounds int) (out result, err 
 		defer func() { err = errors.Join(err, c.close()) }()
 	}
 	out = newResult(r, c)
+	if b.input != nil && r.input {
+		out.Work += "; with " + b.input.note
+	}
 	if out.OursAllocs, err = count(ctx, c.ours); err != nil {
 		return out, err
 	}

@@ -16,6 +16,7 @@ require (
 	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/tablewake/tablewake v0.0.0
 	github.com/tidwall/gjson v1.20.0
+	golang.org/x/sys v0.49.0
 )
 
 require (
@@ -57,7 +58,6 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/arch v0.0.0-20210923205945-b76863e36670 // indirect
 	golang.org/x/exp v0.0.0-20240823005443-9b4947da3948 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/protobuf v1.36.12 // indirect

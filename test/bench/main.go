@@ -37,7 +37,7 @@ func main() {
 	flag.Float64Var(&o.check, "check", 0, "fail where a ratio is below this `share` of its budget, or allocations are above theirs")
 	flag.StringVar(&o.out, "o", "", "write the results to this `file`")
 	flag.BoolVar(&o.servers, "servers", false, "measure the sinks on real servers too")
-	flag.StringVar(&o.input, "input", "", "take the records of this `file` for the usual one: a Lambda event, a GetRecords answer, a JSON array or JSON lines of records")
+	flag.StringVar(&o.input, "input", "", "measure the rows that take other records than the usual ones with those of this `file`: a Lambda event, a GetRecords answer, a JSON array or JSON lines of records")
 	flag.Parse()
 	if *only != "" {
 		o.only = strings.Split(*only, ",")

@@ -98,13 +98,14 @@ func TestAllocsAreExact(t *testing.T) {
 }
 
 func TestChoose(t *testing.T) {
-	all := []row{{id: "a", least: 1}, {id: "a", variant: "large"}, {id: "b", allocs: new(0.0)}, {id: "c", least: 1, servers: true}}
+	all := []row{{id: "a", least: 1}, {id: "a", variant: "large"}, {id: "b", allocs: new(0.0), input: true}, {id: "c", least: 1, servers: true}}
 	for _, c := range []struct {
 		o    options
 		want string
 	}{
 		{options{}, "a; a, large; b"},
 		{options{short: true}, "a; b"},
+		{options{input: "file"}, "b"},
 		{options{servers: true}, "a; a, large; b; c"},
 		{options{only: []string{"a"}, short: true}, "a; a, large"},
 		{options{only: []string{"c", "b"}}, "b; c"},

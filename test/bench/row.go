@@ -92,7 +92,7 @@ func (m *missing) Error() string { return fmt.Sprintf("not measured: install %s"
 func rows() []row {
 	var all []row
 	for _, some := range [][]row{
-		eventRows(), validRows(), pageRows(), diffRows(), decodeRows(), celRows(), handlerRows(), consumeRows(), pipelineRows(), sinkRows(),
+		eventRows(), validRows(), pageRows(), diffRows(), decodeRows(), jsonRows(), celRows(), handlerRows(), consumeRows(), pipelineRows(), sinkRows(),
 	} {
 		all = append(all, some...)
 	}
