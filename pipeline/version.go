@@ -41,6 +41,9 @@ func (v Version) Compare(w Version) int {
 	if c := cmp.Compare(v.epoch, w.epoch); c != 0 {
 		return c
 	}
+	if v.sequence == w.sequence {
+		return 0
+	}
 	return CompareSequence(v.sequence, w.sequence)
 }
 
@@ -74,8 +77,9 @@ func (v Version) String() string {
 }
 
 func appendPadded(dst, digits []byte, width int) []byte {
-	for range width - len(digits) {
-		dst = append(dst, '0')
+	const zeros = "000000000000000000000000000000000000000000000000000000000000"
+	if missing := width - len(digits); missing > 0 {
+		dst = append(dst, zeros[:missing]...)
 	}
 	return append(dst, digits...)
 }

@@ -87,12 +87,14 @@ func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
 	if !item.Exists() {
 		return place{why: ReasonWhen}, nil
 	}
-	taken, err := s.when.Match(item)
-	if err != nil {
-		return place{}, fmt.Errorf("search: when: %w", err)
-	}
-	if !taken {
-		return place{why: ReasonWhen}, nil
+	if s.when != nil {
+		taken, err := s.when.Match(item)
+		if err != nil {
+			return place{}, fmt.Errorf("search: when: %w", err)
+		}
+		if !taken {
+			return place{why: ReasonWhen}, nil
+		}
 	}
 	return s.indexOf(c, item)
 }
@@ -117,6 +119,9 @@ func (s *Sink) former(c *pipeline.Change) (place, error) {
 }
 
 func (s *Sink) indexOf(c *pipeline.Change, item pipeline.Image) (place, error) {
+	if s.fixed != "" {
+		return place{index: s.fixed}, nil
+	}
 	var room [128]byte
 	text, missing, err := s.index.AppendText(room[:0], template.Scope{Change: c, Item: item, Mask: s.mask})
 	if err != nil {

@@ -54,8 +54,9 @@ type Sink struct {
 	by      string
 	store   Store
 	index   *template.Template
-	recent  template.Recent // name of an index
-	when    pipeline.ItemCondition
+	fixed   string                 // the name of the index, where it is the same for every item; else ""
+	recent  template.Recent        // name of an index
+	when    pipeline.ItemCondition // nil: every item
 	fields  *field
 	hasher  *hasher        // nil where nothing is hashed
 	hashID  bool           // document ids are hashes
@@ -94,9 +95,6 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Routing %q: %w", o.Routing, err)
 	}
-	if o.When == nil {
-		o.When = pipeline.ItemConditionFunc(func(pipeline.Image) (bool, error) { return true, nil })
-	}
 	fields, err := compileFields(o.Fields)
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.%w", err)
@@ -107,6 +105,9 @@ func New(o Options) (*Sink, error) {
 	}
 	s := &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields, hashID: o.HashID, mask: mask, keyMask: o.Mask,
 		routing: o.Routing, routed: routed, retention: o.Retention}
+	if name, whole := o.Index.Prefix(); whole && CheckIndex(name) == nil {
+		s.fixed = name
+	}
 	if o.HashID || len(o.Fields.Hash) > 0 {
 		if len(o.HMACKey) == 0 {
 			return nil, errors.New("search: HMACKey is empty: HashID and Fields.Hash need a secret, so that nobody can try values until their hash fits")

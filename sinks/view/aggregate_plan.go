@@ -123,7 +123,7 @@ func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
 		return share{}, false, err
 	}
 	s := share{Share: state.Share{Group: row, Values: make([]string, len(a.values))}}
-	if a.masksKey || hasHiddenKey(a.mask, scope) {
+	if a.masksKey || hasHiddenKey(a.mask, &scope) {
 		s.shown = a.target.shown(a.pk, a.sk, scope, a.mask)
 	}
 	for i := range a.values {
@@ -145,13 +145,13 @@ func (a *Aggregate) group(scope template.Scope) (state.Row, error) {
 	if a.shards > 1 {
 		limit -= len(shardMark) + len(strconv.Itoa(a.shards-1))
 	}
-	first, text, err := keyPart(buf[:0], a.pk, scope, limit)
+	first, text, err := keyPart(buf[:0], a.pk, &scope, limit)
 	if err != nil || first.missing() {
 		return "", err
 	}
 	var second piece
 	if a.sk.Template != nil {
-		if second, text, err = keyPart(text, a.sk, scope, maxSortKey); err != nil || second.missing() {
+		if second, text, err = keyPart(text, a.sk, &scope, maxSortKey); err != nil || second.missing() {
 			return "", err
 		}
 	}

@@ -130,6 +130,11 @@ func (b *batch[O]) next() []turn[O] {
 			continue
 		}
 		line.best = -1
+		if i := line.first; i == line.last && b.ops[i].phase == pending { // as most are
+			line.best = i
+			turns = append(turns, turn[O]{l, b.ops[i].op})
+			continue
+		}
 		for i := range b.pending(l) {
 			if line.best < 0 || b.ops[i].op.version().Compare(b.ops[line.best].op.version()) > 0 {
 				line.best = i
@@ -187,6 +192,10 @@ func (b *batch[O]) park(l int) { b.lines[l].settled = true }
 func (b *batch[O]) settle(l int, became phase, err error) {
 	line := &b.lines[l]
 	line.settled = true
+	if i := line.first; i == line.last { // and so it is the best
+		b.ops[i].phase, b.ops[i].err = became, err
+		return
+	}
 	best := b.ops[line.best].op.version()
 	for i := range b.pending(l) {
 		e := &b.ops[i]

@@ -100,7 +100,7 @@ func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 	if !item.Exists() {
 		item = c.Keys
 	}
-	if op.Claim.Attributes, err = s.columns(nil, template.Scope{Change: c, Item: item}); err != nil {
+	if op.Claim.Attributes, err = s.columns(nil, &template.Scope{Change: c, Item: item}); err != nil {
 		return err
 	}
 	d.Ops = append(d.Ops, op)

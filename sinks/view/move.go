@@ -55,7 +55,7 @@ func (s *Sink) put(d *pipeline.Delivery, step Step, k *rowKey) error {
 		item = d.Change.Keys
 	}
 	op := s.op(d, step, k)
-	columns, err := s.columns(op.columns[:0], template.Scope{Change: d.Change, Item: item})
+	columns, err := s.columns(op.columns[:0], &template.Scope{Change: d.Change, Item: item})
 	if err != nil {
 		return err
 	}

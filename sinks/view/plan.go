@@ -49,7 +49,10 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 		}
 		was = place{reason: ReasonSparse} // no row was ever made of it: see refuse
 	}
-	is, err := s.after(c, &rooms[1])
+	is := was
+	if !s.stays(c, &was) {
+		is, err = s.after(c, &rooms[1])
+	}
 	if err == nil {
 		err = s.move(d, was, is)
 	}
@@ -57,6 +60,23 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 		return s.refuse(d, was, is, err)
 	}
 	return err
+}
+
+// stays tells whether an item that has a row keeps it, as what its key is made of is
+// as it was: so it is with most changes, and the key need not be made again. False
+// where that is not certain.
+func (s *Sink) stays(c *pipeline.Change, was *place) bool {
+	if s.when != nil || was.reason != "" || c.Removed() || !c.Old.Exists() || !c.New.Exists() {
+		return false
+	}
+	for _, p := range s.keyPaths {
+		before, _ := c.Old.At(p)
+		now, _ := c.New.At(p)
+		if !before.Equal(now) {
+			return false
+		}
+	}
+	return true
 }
 
 // refuse plans a change of whose new image no row can be made. Its error is
@@ -93,7 +113,7 @@ func (s *Sink) before(c *pipeline.Change, room *keyRoom) (place, error) {
 		return place{reason: gone}, nil
 	case s.fixedKey:
 		// Whether it was in the view is unknown, where it would be is not.
-		k, err := s.key(template.Scope{Change: c, Item: c.Keys}, room)
+		k, err := s.key(&template.Scope{Change: c, Item: c.Keys}, room)
 		return place{key: k}, err
 	default:
 		return place{}, lacks(c, "an old", "its row may be at another key", pipeline.NewAndOldImages.String())
@@ -121,7 +141,7 @@ func (s *Sink) place(c *pipeline.Change, item pipeline.Image, room *keyRoom) (pl
 			return place{reason: ReasonWhen}, err
 		}
 	}
-	k, err := s.key(template.Scope{Change: c, Item: item}, room)
+	k, err := s.key(&template.Scope{Change: c, Item: item}, room)
 	if err != nil {
 		return place{}, err
 	}

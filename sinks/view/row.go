@@ -51,7 +51,7 @@ const lengthRoom = binary.MaxVarintLen16
 
 // key builds the row key of an item, in room where that is enough, or the zero rowKey
 // where a part of it is missing: the item is sparse.
-func (s *Sink) key(scope template.Scope, room *keyRoom) (rowKey, error) {
+func (s *Sink) key(scope *template.Scope, room *keyRoom) (rowKey, error) {
 	var k rowKey
 	text := room[:lengthRoom]
 	clear(text)
@@ -67,7 +67,7 @@ func (s *Sink) key(scope template.Scope, room *keyRoom) (rowKey, error) {
 	}
 	k.text = text
 	if s.masksKey || hasHiddenKey(s.mask, scope) {
-		k.shown = s.target.shown(s.pk, s.sk, scope, s.mask)
+		k.shown = s.target.shown(s.pk, s.sk, *scope, s.mask)
 	}
 	return k, nil
 }
@@ -94,12 +94,12 @@ func (p *piece) valueIn(text string) pipeline.Value {
 
 // keyPart evaluates one part of the row key and appends it to text: kind, then
 // what is equal for equal values. The piece is missing where the item is sparse.
-func keyPart(text []byte, a Attribute, scope template.Scope, limit int) (piece, []byte, error) {
+func keyPart(text []byte, a Attribute, scope *template.Scope, limit int) (piece, []byte, error) {
 	if _, whole := a.Template.Path(); whole {
 		return keyValue(text, a, scope, limit)
 	}
 	start := len(text) + 1
-	with, _, err := a.Template.AppendText(append(text, byte(pipeline.KindS)), scope)
+	with, _, err := a.Template.AppendText(append(text, byte(pipeline.KindS)), *scope)
 	n := len(with) - start
 	switch {
 	case err != nil || n == 0:
@@ -114,8 +114,8 @@ func keyPart(text []byte, a Attribute, scope template.Scope, limit int) (piece, 
 }
 
 // keyValue is keyPart of a template that is a path, whose value keeps its type.
-func keyValue(text []byte, a Attribute, scope template.Scope, limit int) (piece, []byte, error) {
-	v, _, err := a.Template.Value(scope)
+func keyValue(text []byte, a Attribute, scope *template.Scope, limit int) (piece, []byte, error) {
+	v, _, err := a.Template.Value(*scope)
 	if err != nil || !v.Exists() {
 		return piece{}, text, err
 	}
@@ -165,7 +165,7 @@ func masksKey(m *pipeline.Mask, forEach string, key ...Attribute) bool {
 }
 
 // hasHiddenKey tells whether a key attribute of the item is hidden.
-func hasHiddenKey(m *pipeline.Mask, scope template.Scope) bool {
+func hasHiddenKey(m *pipeline.Mask, scope *template.Scope) bool {
 	_, hidden := m.HiddenKey(scope.Change)
 	return hidden
 }
@@ -184,10 +184,10 @@ func (t Target) shown(pk, sk Attribute, scope template.Scope, m *pipeline.Mask) 
 
 // columns appends what a row holds besides its key. What is missing, NULL or
 // empty is left out.
-func (s *Sink) columns(cs []Column, scope template.Scope) ([]Column, error) {
+func (s *Sink) columns(cs []Column, scope *template.Scope) ([]Column, error) {
 	cs = slices.Grow(cs, len(s.attributes))
 	for _, a := range s.attributes {
-		v, _, err := a.Template.Value(scope)
+		v, _, err := a.Template.Value(*scope)
 		if err != nil {
 			return nil, fmt.Errorf("attribute %s: %w", a.Name, err)
 		}

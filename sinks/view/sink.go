@@ -30,6 +30,7 @@ type Sink struct {
 	escaped   []string // else: it holds where their names are among these
 	fixedKey  bool     // the row key reads no attribute: it never changes for an item
 	readsItem bool     // a template or the condition reads attributes
+	keyPaths  []pipeline.Path
 
 	rooms    keyRooms
 	batches  batches[*Op]
@@ -74,8 +75,13 @@ func New(o Options) (*Sink, error) {
 		}
 	}
 	for _, a := range o.key() {
-		if len(a.Template.Paths()) > 0 {
+		for _, path := range a.Template.Paths() {
 			s.fixedKey, s.readsItem = false, true
+			p, err := pipeline.ParsePath(path)
+			if err != nil {
+				return nil, fmt.Errorf("view %q: %w", o.Name, err)
+			}
+			s.keyPaths = append(s.keyPaths, p)
 		}
 	}
 	for _, a := range o.Attributes {
