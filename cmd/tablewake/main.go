@@ -44,12 +44,16 @@ func run(args []string, s streams) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
-	root := newRoot(s)
+	var prof profile
+	root := newRoot(s, &prof)
 	root.SetArgs(args)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
+	if failed := prof.stop(s.err); err == nil {
+		err = failed
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -62,7 +66,7 @@ func run(args []string, s streams) int {
 	return exitFailure
 }
 
-func newRoot(s streams) *cobra.Command {
+func newRoot(s streams, prof *profile) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tablewake",
 		Short: "Carry every change of a DynamoDB table to views, a search index and an archive",
@@ -85,7 +89,10 @@ it: materialized views, a search index, an archive, notifications.`,
 			}
 			return nil
 		},
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		PersistentPreRunE: func(*cobra.Command, []string) error { return prof.start() },
+
 		Version:       release(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -93,6 +100,7 @@ it: materialized views, a search index, an archive, notifications.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError("%w; see `%s --help`", err, c.CommandPath())
 	})
+	root.PersistentFlags().StringVar(&prof.dir, "profile", "", "write cpu.pprof and heap.pprof of this run into this `folder`")
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitCodes)
 	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newTest(s), newRecord(s),
 		newQuery(s), newWhy(s), newRedrive(s), newCost(s), newAthena(s), newCompact(s), newPurge(s), newTemplate(s),

@@ -57,7 +57,7 @@ Credentials and Region are taken as the AWS command line takes them.`,
 	f.StringVar(&o.out, "out", "", "file to write; - is standard output (required)")
 	f.DurationVar(&o.idle, "idle", 0, "follow the stream until no record came for this long")
 	f.StringVar(&o.region, "region", "", "AWS Region (default: the environment's)")
-	f.StringVar(&o.profile, "profile", "", "profile of the AWS configuration")
+	f.StringVar(&o.profile, "aws-profile", "", "profile of the AWS configuration (default: AWS_PROFILE)")
 	f.StringVar(&o.endpoint, "endpoint-url", "", "endpoint of the Streams API, as of DynamoDB Local")
 	f.BoolVar(&o.local, "dynamodb-local", false, "the server is DynamoDB Local: take {} as the empty map")
 	f.BoolVar(&o.unmasked, "unmasked", false, "write sensitive attributes as they are, as of synthetic data")
