@@ -29,8 +29,15 @@ func (w *comparison) images(segs []patternSegment, old, new Image) bool {
 		}
 		return w.differs(old.Value(), new.Value())
 	default:
-		for _, p := range pairImages(old, new) {
-			if !replicated(p.name) && w.member(p.name, rest, p.old, p.new) {
+		if w.collect { // in the order of their names, which the ids of the events depend on
+			for _, p := range differingByName(old, new) {
+				w.member(p.name, rest, p.old, p.new)
+			}
+			return false
+		}
+		p := differing(old, new)
+		for p.next() {
+			if o, n := p.values(); w.values(rest, o, n) {
 				return true
 			}
 		}
@@ -49,15 +56,16 @@ func (w *comparison) values(segs []patternSegment, old, new Value) bool {
 	seg, rest := segs[0], segs[1:]
 	switch {
 	case seg.wild == anyMember:
-		for _, p := range pairMaps(old, new) {
+		for _, p := range differingMembers(old, new) {
 			if w.member(p.name, rest, p.old, p.new) {
 				return true
 			}
 		}
 		return false
 	case seg.wild == anyElement:
-		for i, p := range pairLists(old, new) {
-			if w.element(i, rest, p.old, p.new) {
+		p := differingElements(old, new)
+		for p.next() {
+			if w.element(p.index, rest, p.old, p.new) {
 				return true
 			}
 		}

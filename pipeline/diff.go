@@ -1,6 +1,9 @@
 package pipeline
 
-import "strconv"
+import (
+	"iter"
+	"strconv"
+)
 
 // Difference is one path at which the old and the new image differ.
 type Difference struct {
@@ -8,62 +11,111 @@ type Difference struct {
 	Old, New Value // Absent where the path is missing
 }
 
+// Differences are the attributes that differ by meaning between a and b, or that
+// only one of them has, each as a whole: in the order of a, then those that only b
+// has. See [Difference.Inside] for what differs within one. The aws:rep:* attributes
+// of legacy global tables are left out.
+//
+// Nothing is allocated for images whose attributes come in about the same order,
+// as those of a record do; but a name that is no identifier is quoted in its path.
+func Differences(a, b Image) iter.Seq[Difference] {
+	return func(yield func(Difference) bool) {
+		p := differing(a, b)
+		for p.next() {
+			old, new := p.values()
+			if !yield(Difference{memberPath(p.name()), old, new}) {
+				return
+			}
+		}
+	}
+}
+
+// Inside are the paths within d at which its values differ by meaning: leaves of
+// maps by name, elements of lists by index, sets as a whole; d itself where one of
+// the values is neither a map nor a list as the other is. A path that exists on one
+// side only is listed as it is there, with all that is below it.
+func (d Difference) Inside() iter.Seq[Difference] {
+	return func(yield func(Difference) bool) {
+		w := deep{path: []byte(d.Path), yield: yield}
+		w.values(d.Old, d.New)
+	}
+}
+
 // Diff lists the paths at which a and b differ by meaning, in the order of the
-// paths: leaves of maps by name, elements of lists by index, sets as a whole. A
-// path that exists on one side only is listed as it is there, with all that is
-// below it. The aws:rep:* attributes of legacy global tables are left out.
+// paths: [Differences], and of each what is inside.
 func Diff(a, b Image) []Difference {
-	var d diff
-	for _, p := range pairImages(a, b) {
-		if !replicated(p.name) {
-			d.member(p)
-		}
+	var found []Difference
+	w := deep{yield: func(d Difference) bool { found = append(found, d); return true }}
+	for _, p := range differingByName(a, b) {
+		w.member(p)
 	}
-	return d.found
+	return found
 }
 
-type diff struct {
-	path  []byte
-	found []Difference
+// deep walks two values that differ. Its methods are false where yield was.
+type deep struct {
+	path  []byte // of the place where the walk stands
+	yield func(Difference) bool
 }
 
-func (d *diff) member(p pair) {
-	here := len(d.path)
-	d.path = appendMember(d.path, p.name)
-	d.values(p.old, p.new)
-	d.path = d.path[:here]
+func (w *deep) member(p pair) bool {
+	here := len(w.path)
+	w.path = appendMember(w.path, p.name)
+	more := w.values(p.old, p.new)
+	w.path = w.path[:here]
+	return more
 }
 
-func (d *diff) element(i int, p pair) {
-	here := len(d.path)
-	d.path = appendElement(d.path, i)
-	d.values(p.old, p.new)
-	d.path = d.path[:here]
+func (w *deep) element(i int, p pair) bool {
+	here := len(w.path)
+	w.path = appendElement(w.path, i)
+	more := w.values(p.old, p.new)
+	w.path = w.path[:here]
+	return more
 }
 
-func (d *diff) values(old, new Value) {
+func (w *deep) values(old, new Value) bool {
 	switch {
-	case old.Equal(new):
-	case old.Kind() == KindM && new.Kind() == KindM:
-		for _, p := range pairMaps(old, new) {
-			d.member(p)
+	case old.kind == KindM && new.kind == KindM:
+		for _, p := range differingMembers(old, new) {
+			if !w.member(p) {
+				return false
+			}
 		}
-	case old.Kind() == KindL && new.Kind() == KindL:
-		for i, p := range pairLists(old, new) {
-			d.element(i, p)
+		return true
+	case old.kind == KindL && new.kind == KindL:
+		p := differingElements(old, new)
+		for p.next() {
+			if !w.element(p.index, p.pair) {
+				return false
+			}
 		}
+		return true
 	default:
-		d.found = append(d.found, Difference{Path: string(d.path), Old: old, New: new})
+		return w.yield(Difference{Path: string(w.path), Old: old, New: new})
 	}
+}
+
+// memberPath is the path of an attribute: its name, where that is an identifier.
+func memberPath(name string) string {
+	if isBare(name) {
+		return name
+	}
+	return string(appendMember(nil, name))
+}
+
+func isBare(name string) bool {
+	for i := range len(name) {
+		if !bareNameByte(name[i], i == 0) {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // appendMember appends a map's member to the text of a path.
 func appendMember(path []byte, name string) []byte {
-	bare := name != ""
-	for i := range len(name) {
-		bare = bare && bareNameByte(name[i], i == 0)
-	}
-	if !bare {
+	if !isBare(name) {
 		path = append(path, '[')
 		path = strconv.AppendQuote(path, name)
 		return append(path, ']')

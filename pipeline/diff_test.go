@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -75,4 +76,174 @@ func TestDiff_PathsLeadToTheValues(t *testing.T) {
 			}
 		}
 	})
+}
+
+// meaning is a text that values share when they are equal, and only then: it is made
+// of the canonical form of all of a value, and not by comparing anything.
+func meaning(t interface{ Fatal(...any) }) func(pipeline.Value) string {
+	p, err := pipeline.ParsePattern("**")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := pipeline.NewMask([]pipeline.Pattern{p}, []byte("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(v pipeline.Value) string {
+		text, _ := m.Value("", v).Text()
+		return text
+	}
+}
+
+// checkDifferences holds what compares two images against the meaning of each of
+// their attributes.
+func checkDifferences(t interface {
+	Fatal(...any)
+	Fatalf(string, ...any)
+}, a, b pipeline.Image) {
+	of := meaning(t)
+	want := map[string]bool{}
+	for _, m := range []pipeline.Image{a, b} {
+		for name := range m.All() {
+			old, _ := a.Get(name)
+			new, _ := b.Get(name)
+			if same := of(old) == of(new); same != old.Equal(new) || same != new.Equal(old) {
+				t.Fatalf("%v and %v: Equal is %v", old, new, !same)
+			} else if !same && !strings.HasPrefix(name, "aws:rep:") {
+				want[name] = true
+			}
+		}
+	}
+	if same := of(a.Value()) == of(b.Value()); same != a.Equal(b) || same != b.Equal(a) || same != a.Value().Equal(b.Value()) {
+		t.Fatalf("%v and %v: Equal is %v", a.Value(), b.Value(), !same)
+	}
+	for d := range pipeline.Differences(a, b) {
+		p, err := pipeline.ParsePath(d.Path)
+		if d.Path == `[""]` {
+			return // no path leads to a name that is empty
+		}
+		if err != nil || !want[p.Root()] {
+			t.Fatalf("%v and %v: a difference at %s: %v", a.Value(), b.Value(), d.Path, err)
+		}
+		old, _ := a.Get(p.Root())
+		new, _ := b.Get(p.Root())
+		if of(old) != of(d.Old) || of(new) != of(d.New) {
+			t.Fatalf("%s: %v and %v, but the images have %v and %v", d.Path, d.Old, d.New, old, new)
+		}
+		inside := 0
+		for e := range d.Inside() {
+			inside++
+			if of(e.Old) == of(e.New) {
+				t.Fatalf("%s is a difference and equal: %v", e.Path, e.Old)
+			}
+		}
+		if inside == 0 {
+			t.Fatalf("nothing differs in %v and %v", d.Old, d.New)
+		}
+		delete(want, p.Root())
+	}
+	if len(want) > 0 {
+		t.Fatalf("%v and %v: no difference at %v", a.Value(), b.Value(), want)
+	}
+}
+
+// Images in every spelling of JSON, one of them with some bytes changed.
+func TestDifferences_ByMeaning(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		doc := []byte(dynamoJSON{t}.item(rapid.IntRange(0, 20).Draw(t, "attributes"), 3))
+		changed := slices.Clone(doc)
+		for range rapid.IntRange(0, 4).Draw(t, "changes") {
+			at := rapid.IntRange(1, len(changed)-1).Draw(t, "at")
+			bytes := rapid.SampledFrom([]string{"a", "b", "0", "1", ".0", "e0", `\u0061`, " ", `\"`, `\\`, "é", "S", ""}).Draw(t, "bytes")
+			next := slices.Replace(slices.Clone(changed), at, min(at+rapid.IntRange(0, 2).Draw(t, "cut"), len(changed)), []byte(bytes)...)
+			if _, err := pipeline.ParseImage(slices.Clone(next)); err == nil {
+				changed = next
+			}
+		}
+		a, err := pipeline.ParseImage(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := pipeline.ParseImage(changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkDifferences(t, a, b)
+	})
+}
+
+// The attributes of one image in another order, some of them missing, and of many.
+func TestDifferences_InAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SampledFrom([]int{3, 13, 20, 200}).Draw(t, "attributes")
+		draw := func(label string) pipeline.Image {
+			order := make([]int, n)
+			for i := range order {
+				order[i] = i
+			}
+			if rapid.Bool().Draw(t, label+" shuffled") {
+				order = rapid.Permutation(order).Draw(t, label)
+			}
+			var b strings.Builder
+			for _, i := range order[rapid.IntRange(0, n/4).Draw(t, label+" missing"):] {
+				fmt.Fprintf(&b, `,"a%d":{"N":"%d"}`, i, i+rapid.IntRange(0, 9).Draw(t, "changed")/9)
+			}
+			m, err := pipeline.ParseImage([]byte("{" + strings.TrimPrefix(b.String(), ",") + "}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		checkDifferences(t, draw("old"), draw("new"))
+	})
+}
+
+func FuzzDifferences(f *testing.F) {
+	for _, doc := range []string{
+		usualOld, usualNew, `{"a":{"M":{"S":{"S":"x"},"b":{"N":"1.0"}}}}`, `{"a":{"M":{"S":{"S":"\u0078"},"b":{"N":"1"}}}}`,
+		`{"a":{"SS":["a","b"]},"l":{"L":[{"NS":["1","2"]},{"M":{}}]}}`, `{"a":{"SS":["b","a"]},"l":{"L":[{"NS":["2.0","1"]},{"M":{}}]}}`,
+	} {
+		f.Add([]byte(doc), []byte(usualOld))
+		f.Add([]byte(doc), []byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, old, new []byte) {
+		a, err := pipeline.ParseImage(old)
+		if err != nil {
+			return
+		}
+		b, err := pipeline.ParseImage(new)
+		if err != nil {
+			return
+		}
+		checkDifferences(t, a, b)
+	})
+}
+
+func TestDifferencesDoNotAllocate(t *testing.T) {
+	old, new := images(t)
+	nested, err := pipeline.ParseImage([]byte(strings.NewReplacer(`"N":"2"`, `"N":"3"`, "Zürich", `Z\u00fcrich`, `"gift","express"`, `"express","gift"`, `"Status":`, `"State":`).Replace(usualNew)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		old, new pipeline.Image
+		want     []string
+	}{
+		{old, new, []string{"Status", "Total", "Note", "Address"}},
+		{old, old, nil},
+		{new, nested, []string{"Status", "Lines", "State"}},
+	} {
+		paths := make([]string, 0, 8)
+		if n := testing.AllocsPerRun(100, func() {
+			paths = paths[:0]
+			for d := range pipeline.Differences(tt.old, tt.new) {
+				paths = append(paths, d.Path)
+			}
+		}); n != 0 {
+			t.Errorf("%v: %v allocations", tt.want, n)
+		}
+		if !slices.Equal(paths, tt.want) {
+			t.Errorf("%v, want %v", paths, tt.want)
+		}
+	}
 }

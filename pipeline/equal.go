@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
 // Equal tells whether two values mean the same: of one kind, maps by name, lists
@@ -20,13 +22,13 @@ func (v Value) Equal(w Value) bool {
 	case KindS, KindB:
 		return sameText(v.raw, w.raw)
 	case KindN:
-		return decimalOf(v.raw) == decimalOf(w.raw)
+		return sameNumber(v.raw, w.raw)
 	case KindM:
-		return equalMaps(membersOfMap(v), membersOfMap(w))
+		return equalMaps(walk(v.raw), walk(w.raw))
 	case KindL:
-		return equalLists(elementsOf(v), elementsOf(w))
+		return equalElements(walk(v.raw), walk(w.raw), KindL)
 	case KindSS, KindNS, KindBS:
-		return equalSets(elementsOf(v), elementsOf(w))
+		return equalSets(v, w)
 	default: // the bytes of BOOL and NULL say all
 		return v.kind == KindNULL || v.kind == Absent
 	}
@@ -38,14 +40,15 @@ func (m Image) Equal(n Image) bool {
 	if m.Exists() != n.Exists() || len(m.attrs) != len(n.attrs) {
 		return false
 	}
-	if bytes.Equal(m.doc, n.doc) {
-		return true
-	}
-	for i := range m.attrs {
+	for i := 0; i < len(m.attrs); i++ {
 		// Both images of a record have their attributes in one order, as a rule.
+		same, _ := attrsAlike(&m, &n, i, i)
+		if i += same; i == len(m.attrs) {
+			break
+		}
 		a, b := &m.attrs[i], &n.attrs[i]
-		if a.escaped || b.escaped || !bytes.Equal(a.rawName(m.doc), b.rawName(n.doc)) {
-			return equalMaps(m.named(i), n.named(i))
+		if !a.named(m.doc, b, n.doc) {
+			return equalMaps(walk(m.doc), walk(n.doc))
 		}
 		if !a.value(m.doc).Equal(b.value(n.doc)) {
 			return false
@@ -54,64 +57,99 @@ func (m Image) Equal(n Image) bool {
 	return true
 }
 
+// sameNumber tells whether two numbers that are spelt differently are equal.
+func sameNumber(a, b []byte) bool {
+	if isCanonical(a) && isCanonical(b) {
+		return false
+	}
+	return decimalOf(a) == decimalOf(b)
+}
+
 // namedValue is a member of a map.
 type namedValue struct {
 	name  string
 	value Value
 }
 
-func (m Image) named(from int) []namedValue {
-	ms := make([]namedValue, 0, len(m.attrs)-from)
-	for i := range m.attrs[from:] {
-		a := &m.attrs[from+i]
-		ms = append(ms, namedValue{a.text(m.doc), a.value(m.doc)})
+func membersOfMap(v Value) []namedValue { return appendMembers(nil, walk(v.raw)) }
+
+func appendMembers(ms []namedValue, w walker) []namedValue {
+	for name, v, ok := w.member(); ok; name, v, ok = w.member() {
+		ms = append(ms, namedValue{view(textOf(name)), v})
 	}
 	return ms
 }
 
-func membersOfMap(v Value) []namedValue {
-	var ms []namedValue
-	for name, m := range v.Members() {
-		ms = append(ms, namedValue{name, m})
+// fewMembers is how many members are put in order without allocation.
+const fewMembers = 16
+
+// skipAlike takes both walkers past what is spelt alike: members, of maps, before
+// the first byte that differs.
+func skipAlike(x, y *walker) {
+	end := x.i + simd.Same(x.b[x.i:], y.b[y.i:])
+	for i := x.i; i < end && x.b[i] == '"'; {
+		_, _, at := memberName(x.b, i)
+		if i = next(x.b, valueEnd(x.b, at)); i <= end {
+			x.i, y.i = i, y.i+i-x.i
+		}
 	}
-	return ms
 }
 
-func elementsOf(v Value) []Value {
-	var es []Value
-	for _, e := range v.Elements() {
-		es = append(es, e)
+// equalMaps puts members in order from where their order differs.
+func equalMaps(x, y walker) bool {
+	for {
+		skipAlike(&x, &y)
+		behindX, behindY := x, y
+		name, v, ok := behindX.member()
+		other, w, too := behindY.member()
+		if !ok || !too {
+			return ok == too
+		}
+		if !sameText(name, other) {
+			break
+		}
+		if !v.Equal(w) {
+			return false
+		}
+		x, y = behindX, behindY
 	}
-	return es
-}
-
-// equalMaps sorts its arguments where their order differs.
-func equalMaps(a, b []namedValue) bool {
+	var one, two [fewMembers]namedValue
+	a, b := appendMembers(one[:0], x), appendMembers(two[:0], y)
 	if len(a) != len(b) {
 		return false
 	}
 	byName := func(x, y namedValue) int { return strings.Compare(x.name, y.name) }
-	for i := range a {
-		if a[i].name != b[i].name {
-			slices.SortFunc(a[i:], byName)
-			slices.SortFunc(b[i:], byName)
-			break
-		}
-	}
+	slices.SortFunc(a, byName)
+	slices.SortFunc(b, byName)
 	return slices.EqualFunc(a, b, func(x, y namedValue) bool { return x.name == y.name && x.value.Equal(y.value) })
 }
 
-func equalLists(a, b []Value) bool { return slices.EqualFunc(a, b, Value.Equal) }
+// equalElements compares lists, or sets as lists.
+func equalElements(x, y walker, kind Kind) bool {
+	for {
+		v, ok := x.element(kind)
+		w, too := y.element(kind)
+		if !ok || !too {
+			return ok == too
+		}
+		if !v.Equal(w) {
+			return false
+		}
+	}
+}
 
 // equalSets compares sets, whose members are distinct, so that an order of them
 // makes equal sets equal lists.
-func equalSets(a, b []Value) bool {
-	if len(a) != len(b) {
+func equalSets(v, w Value) bool {
+	n := v.Len()
+	if n != w.Len() {
 		return false
 	}
-	if equalLists(a, b) {
+	if equalElements(walk(v.raw), walk(w.raw), v.kind) {
 		return true
 	}
+	var one, two [fewMembers]Value
+	a, b := appendElements(one[:0], v), appendElements(two[:0], w)
 	order := func(x, y Value) int {
 		if x.kind == KindN {
 			return decimalOf(x.raw).Cmp(decimalOf(y.raw))
@@ -120,5 +158,13 @@ func equalSets(a, b []Value) bool {
 	}
 	slices.SortFunc(a, order)
 	slices.SortFunc(b, order)
-	return equalLists(a, b)
+	return slices.EqualFunc(a, b, Value.Equal)
+}
+
+func appendElements(es []Value, v Value) []Value {
+	w := walk(v.raw)
+	for e, ok := w.element(v.kind); ok; e, ok = w.element(v.kind) {
+		es = append(es, e)
+	}
+	return es
 }

@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"iter"
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -13,27 +13,176 @@ type pair struct {
 	old, new Value
 }
 
-// pairImages lists the attributes of both images by name.
-func pairImages(old, new Image) []pair {
-	return pairUp(old.All(), new.All(), old.Len()+new.Len())
+// pairs steps through the attributes of two images that differ by meaning, or that
+// one image has alone: in the order of the old one, then those that only the new
+// one has. It leaves out what replication adds.
+type pairs struct {
+	from, to Image
+	added    bool // the second round, from the new image to the old one
+	at, peer int  // where it stands: an attribute of from, and that of to, or -1
+	in       int  // where the next one of to is, as a rule
+	both     int  // attributes that are in both
+	lost     search
 }
 
-// pairMaps lists the members of both maps by name; what is no map has none.
-func pairMaps(old, new Value) []pair {
-	return pairUp(old.Members(), new.Members(), old.Len()+new.Len())
+// differing stands before the first pair.
+func differing(old, new Image) pairs { return pairs{from: old, to: new, at: -1} }
+
+// next is false behind the last pair.
+func (p *pairs) next() bool {
+	for p.at++; p.at < len(p.from.attrs); p.at++ {
+		sure := false
+		p.peer = -1
+		if p.in < len(p.to.attrs) {
+			n, end := attrsAlike(&p.from, &p.to, p.at, p.in)
+			p.at, p.in, p.both = p.at+n, p.in+n, p.both+n
+			if p.at == len(p.from.attrs) {
+				break
+			}
+			if x := &p.from.attrs[p.at]; p.in < len(p.to.attrs) && end > x.nameEnd { // of one name
+				p.peer = p.in
+				sure = unlike(p.from.doc, int(end), p.to.doc, int(end-x.name+p.to.attrs[p.in].name))
+			}
+		}
+		x := &p.from.attrs[p.at]
+		if p.peer < 0 {
+			p.peer = p.lost.find(&p.to, p.in, x.text(p.from.doc))
+		}
+		if p.peer >= 0 {
+			p.both++
+			p.in = p.peer + 1
+			if p.added || !sure && x.value(p.from.doc).Equal(p.to.attrs[p.peer].value(p.to.doc)) {
+				continue
+			}
+		}
+		if !replicated(p.name()) {
+			return true
+		}
+	}
+	if p.added || p.both == len(p.to.attrs) {
+		return false
+	}
+	*p = pairs{from: p.to, to: p.from, added: true, at: -1}
+	return p.next()
 }
 
-// pairUp sorts instead of looking each name up in the other map: a map may have
-// tens of thousands of members, and looking up is a scan.
-func pairUp(old, new iter.Seq2[string, Value], size int) []pair {
-	ps := make([]pair, 0, size)
-	for name, v := range old {
-		ps = append(ps, pair{name: name, old: v})
+func (p *pairs) name() string { return p.from.attrs[p.at].text(p.from.doc) }
+
+func (p *pairs) values() (old, new Value) {
+	old = p.from.attrs[p.at].value(p.from.doc)
+	switch {
+	case p.added:
+		return new, old
+	case p.peer >= 0:
+		new = p.to.attrs[p.peer].value(p.to.doc)
 	}
-	for name, v := range new {
-		ps = append(ps, pair{name: name, new: v})
+	return old, new
+}
+
+// differingByName lists what pairs steps through, by name.
+func differingByName(old, new Image) []pair {
+	var ps []pair
+	p := differing(old, new)
+	for p.next() {
+		old, new := p.values()
+		ps = append(ps, pair{p.name(), old, new})
 	}
-	slices.SortStableFunc(ps, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(ps, pair.compare)
+	return ps
+}
+
+// search finds attributes by name that do not stand where they should.
+type search struct {
+	steps int            // in vain
+	index map[string]int // once there were too many: an item may have tens of thousands of attributes
+}
+
+// find is the index of the attribute of that name, or -1. It looks from an index on,
+// and then at those before.
+func (s *search) find(m *Image, from int, name string) int {
+	n := len(m.attrs)
+	if s.steps > 64+16*n {
+		if s.index == nil {
+			s.index = make(map[string]int, n)
+			for i := range m.attrs {
+				s.index[m.attrs[i].text(m.doc)] = i
+			}
+		}
+		if at, ok := s.index[name]; ok {
+			return at
+		}
+		return -1
+	}
+	for i := range n {
+		at := from + i
+		if at >= n {
+			at -= n
+		}
+		if a := &m.attrs[at]; len(name) == int(a.nameEnd-a.name) && !a.escaped || a.escaped {
+			if a.text(m.doc) == name {
+				s.steps += i
+				return at
+			}
+		}
+	}
+	s.steps += n
+	return -1
+}
+
+// named tells whether two attributes have one name.
+func (a *attr) named(doc []byte, b *attr, other []byte) bool {
+	if a.escaped || b.escaped {
+		return a.text(doc) == b.text(other)
+	}
+	return bytes.Equal(a.rawName(doc), b.rawName(other))
+}
+
+// differingMembers lists the members of two maps that differ by meaning, or that
+// one map has alone, by their names; what is no map has none.
+func differingMembers(old, new Value) []pair {
+	var ps []pair
+	x, y := membersFrom(old), membersFrom(new)
+	for { // in one order, as a rule
+		behindX, behindY := x, y
+		name, v, ok := behindX.member()
+		other, w, too := behindY.member()
+		if !ok || !too || !sameText(name, other) {
+			break
+		}
+		if x, y = behindX, behindY; !v.Equal(w) {
+			ps = append(ps, pair{view(textOf(name)), v, w})
+		}
+	}
+	for _, p := range pairUp(x, y) {
+		if !p.old.Equal(p.new) {
+			ps = append(ps, p)
+		}
+	}
+	slices.SortFunc(ps, pair.compare)
+	return ps
+}
+
+func (p pair) compare(q pair) int { return strings.Compare(p.name, q.name) }
+
+// membersFrom stands before the first member of v.
+func membersFrom(v Value) walker {
+	if v.kind != KindM {
+		return walk(emptyMap)
+	}
+	return walk(v.raw)
+}
+
+// pairUp sorts what is left of two maps, instead of looking each name up in the
+// other map: a map may have tens of thousands of members, and looking up is a scan.
+func pairUp(old, new walker) []pair {
+	var ps []pair
+	for name, v, ok := old.member(); ok; name, v, ok = old.member() {
+		ps = append(ps, pair{name: view(textOf(name)), old: v})
+	}
+	for name, v, ok := new.member(); ok; name, v, ok = new.member() {
+		ps = append(ps, pair{name: view(textOf(name)), new: v})
+	}
+	slices.SortStableFunc(ps, pair.compare)
 	merged := ps[:0]
 	for _, p := range ps {
 		if last := len(merged) - 1; last >= 0 && merged[last].name == p.name {
@@ -45,21 +194,41 @@ func pairUp(old, new iter.Seq2[string, Value], size int) []pair {
 	return merged
 }
 
-// pairLists lists the elements of both lists; what is no list has none.
-func pairLists(old, new Value) []pair {
-	var ps []pair
-	if old.Kind() == KindL {
-		for _, v := range old.Elements() {
-			ps = append(ps, pair{old: v})
-		}
-	}
-	if new.Kind() == KindL {
-		for i, v := range new.Elements() {
-			if i == len(ps) {
-				ps = append(ps, pair{})
-			}
-			ps[i].new = v
-		}
-	}
-	return ps
+// elementPairs steps through the elements of two lists that differ by meaning, or
+// that the longer list has alone.
+type elementPairs struct {
+	pair
+	index int // of the pair
+	x, y  walker
 }
+
+// differingElements stands before the first pair; what is no list has no elements.
+func differingElements(old, new Value) elementPairs {
+	return elementPairs{index: -1, x: elementsFrom(old), y: elementsFrom(new)}
+}
+
+// next is false behind the last pair.
+func (p *elementPairs) next() bool {
+	for {
+		var ok, too bool
+		p.index++
+		p.old, ok = p.x.element(KindL)
+		p.new, too = p.y.element(KindL)
+		if !ok && !too {
+			return false
+		}
+		if !p.old.Equal(p.new) {
+			return true
+		}
+	}
+}
+
+// elementsFrom stands before the first element of v.
+func elementsFrom(v Value) walker {
+	if v.kind != KindL {
+		return walk(emptyList)
+	}
+	return walk(v.raw)
+}
+
+var emptyList = []byte("[]")

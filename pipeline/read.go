@@ -1,10 +1,18 @@
 package pipeline
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/tablewake/tablewake/pipeline/internal/simd"
+)
 
 // What the scanner has passed is walked here without checking it again: a value's
 // members and elements are found when they are asked for. Positions are of b,
-// which starts with the bracket of a map, a list or a set.
+// which starts with the bracket of a map, a list or a set. Compact JSON, as AWS
+// writes it, is walked by its bytes; white space is looked for only where the byte
+// that is due does not stand.
 
 // skipSpace is the position of the next byte that is no white space.
 func skipSpace(b []byte, i int) int {
@@ -14,109 +22,210 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// stringEnd is the position of the quote that closes the string whose text starts at i.
+// stringEnd is the position of the quote that closes the string whose text starts
+// at i. Most texts are short: eight bytes at a time find their end sooner than a
+// search that has to be called.
 func stringEnd(b []byte, i int) int {
-	for {
+	for short := i + 48; i < short && uint(i)+8 <= uint(len(b)); {
+		stop := simd.Stops(binary.LittleEndian.Uint64(b[i:]))
+		if stop == 0 {
+			i += 8
+			continue
+		}
+		switch i += bits.TrailingZeros64(stop) >> 3; b[i] {
+		case '"':
+			return i
+		case '\\':
+			i++
+		}
+		i++
+	}
+	for start := i; ; i++ {
 		i += bytes.IndexByte(b[i:], '"')
 		slashes := 0
-		for b[i-1-slashes] == '\\' {
+		for i-slashes > start && b[i-1-slashes] == '\\' {
 			slashes++
 		}
 		if slashes%2 == 0 {
 			return i
 		}
-		i++
 	}
 }
 
-// containerEnd is the position behind the bracket that closes the one at i.
-func containerEnd(b []byte, i int) int {
-	depth := 0
-	for {
-		switch b[i] {
-		case '"':
-			i = stringEnd(b, i+1)
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
+// tagAt reads the tag of the value at i, as {"S":"x"}, and returns where what it
+// stands for begins: at a quote, a bracket or a literal. The kind is Absent for {},
+// the empty map, and the position is behind it.
+func tagAt(b []byte, i int) (kind Kind, at int) {
+	if i+8 <= len(b) {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if w&compactMask == compactTag {
+			if kind = shortTags[byte(w>>16)]; kind != Absent {
+				if at = i + 5; b[at] <= ' ' {
+					at = skipSpace(b, at)
+				}
+				return kind, at
 			}
 		}
-		i++
 	}
+	if i = skipSpace(b, i+1); b[i] == '}' {
+		return Absent, i + 1
+	}
+	end := stringEnd(b, i+1)
+	kind = kindOfTag(textOf(b[i+1 : end]))
+	return kind, skipSpace(b, skipSpace(b, end+1)+1)
+}
+
+// contentEnd is the position behind what a tag of that kind stands for, from at.
+func contentEnd(b []byte, kind Kind, at int) int {
+	switch kind {
+	case KindS, KindN, KindB:
+		return stringEnd(b, at+1) + 1
+	case KindBOOL, KindNULL:
+		if b[at] == 'f' {
+			return at + 5
+		}
+		return at + 4
+	case KindM:
+		i := inside(b, at)
+		for b[i] == '"' {
+			_, _, i = memberName(b, i)
+			i = next(b, valueEnd(b, i))
+		}
+		return i + 1
+	case KindL:
+		i := inside(b, at)
+		for b[i] != ']' {
+			i = next(b, valueEnd(b, i))
+		}
+		return i + 1
+	default:
+		i := inside(b, at)
+		for b[i] != ']' {
+			i = next(b, stringEnd(b, i+1)+1)
+		}
+		return i + 1
+	}
+}
+
+// valueEnd is the position behind the value at i, as {"S":"x"}.
+func valueEnd(b []byte, i int) int {
+	kind, at := tagAt(b, i)
+	if kind == Absent {
+		return at
+	}
+	return closed(b, contentEnd(b, kind, at))
+}
+
+// closed is the position behind the brace that closes a value whose content ends at i.
+func closed(b []byte, i int) int {
+	if b[i] != '}' {
+		i = skipSpace(b, i)
+	}
+	return i + 1
+}
+
+// inside is the position of the first member, or of the closing bracket, of what
+// opens at i.
+func inside(b []byte, i int) int {
+	if i++; b[i] <= ' ' {
+		i = skipSpace(b, i)
+	}
+	return i
+}
+
+// next is the position of the next member, behind the comma, or of the closing
+// bracket.
+func next(b []byte, i int) int {
+	if b[i] <= ' ' {
+		i = skipSpace(b, i)
+	}
+	if b[i] != ',' {
+		return i
+	}
+	return inside(b, i)
+}
+
+// memberName reads the name whose quote is at i: its range, and where the value
+// starts.
+func memberName(b []byte, i int) (from, to, value int) {
+	from = i + 1
+	to = stringEnd(b, from)
+	if value = to + 2; b[to+1] != ':' || b[value] <= ' ' {
+		value = skipSpace(b, skipSpace(b, to+1)+1)
+	}
+	return from, to, value
 }
 
 // readValue reads the value at i, as {"S":"x"}, and the position behind it.
 func readValue(b []byte, i int) (Value, int) {
-	i = skipSpace(b, i+1)
-	if b[i] == '}' {
-		return Value{raw: emptyMap, kind: KindM}, i + 1
+	kind, from := tagAt(b, i)
+	if kind == Absent {
+		return Value{raw: emptyMap, kind: KindM}, from
 	}
-	end := stringEnd(b, i+1)
-	kind := kindOfTag(textOf(b[i+1 : end]))
-	i = skipSpace(b, skipSpace(b, end+1)+1)
-	from, to := i, 0
-	switch kind {
-	case KindS, KindN, KindB:
-		from = i + 1
-		to = stringEnd(b, from)
-		i = to + 1
-	case KindBOOL, KindNULL:
-		to = i + 4
-		if b[i] == 'f' {
-			to++
-		}
-		i = to
-	default:
-		to = containerEnd(b, i)
-		i = to
+	end := contentEnd(b, kind, from)
+	to := end
+	if kind <= KindB {
+		from, to = from+1, end-1
 	}
-	return Value{raw: b[from:to:to], kind: kind}, skipSpace(b, i) + 1
+	return Value{raw: b[from:to:to], kind: kind}, closed(b, end)
 }
 
 var emptyMap = []byte("{}")
 
 // eachMember calls yield for the members of a map, with their raw names.
 func eachMember(b []byte, yield func(name []byte, v Value) bool) {
-	i := skipSpace(b, 1)
-	for b[i] == '"' {
-		end := stringEnd(b, i+1)
-		name := b[i+1 : end]
-		var v Value
-		v, i = readValue(b, skipSpace(b, skipSpace(b, end+1)+1))
-		if !yield(name, v) {
+	for ms := walk(b); ; {
+		name, v, ok := ms.member()
+		if !ok || !yield(name, v) {
 			return
 		}
-		if i = skipSpace(b, i); b[i] == '}' {
-			return
-		}
-		i = skipSpace(b, i+1)
 	}
 }
 
 // eachElement calls yield for the elements of a list or a set.
 func eachElement(b []byte, kind Kind, yield func(v Value) bool) {
-	i := skipSpace(b, 1)
-	if b[i] == ']' {
-		return
-	}
-	for {
-		var v Value
-		if kind == KindL {
-			v, i = readValue(b, i)
-		} else {
-			end := stringEnd(b, i+1)
-			v, i = Value{raw: b[i+1 : end : end], kind: memberKind(kind)}, end+1
-		}
-		if !yield(v) {
+	for es := walk(b); ; {
+		v, ok := es.element(kind)
+		if !ok || !yield(v) {
 			return
 		}
-		if i = skipSpace(b, i); b[i] == ']' {
-			return
-		}
-		i = skipSpace(b, i+1)
 	}
+}
+
+// walker stands before a member of a map, or an element of a list or a set.
+type walker struct {
+	b []byte
+	i int // of the next one, or of the closing bracket
+}
+
+func walk(b []byte) walker { return walker{b, inside(b, 0)} }
+
+// member is the next member of a map, with its raw name; false behind the last.
+func (w *walker) member() (name []byte, v Value, ok bool) {
+	if w.b[w.i] == '}' {
+		return nil, Value{}, false
+	}
+	from, to, at := memberName(w.b, w.i)
+	v, at = readValue(w.b, at)
+	w.i = next(w.b, at)
+	return w.b[from:to], v, true
+}
+
+// element is the next element of a list or member of a set, which kind says; false
+// behind the last.
+func (w *walker) element(kind Kind) (v Value, ok bool) {
+	if w.b[w.i] == ']' {
+		return Value{}, false
+	}
+	at := 0
+	if kind == KindL {
+		v, at = readValue(w.b, w.i)
+	} else {
+		end := stringEnd(w.b, w.i+1)
+		v, at = Value{raw: w.b[w.i+1 : end : end], kind: memberKind(kind)}, end+1
+	}
+	w.i = next(w.b, at)
+	return v, true
 }
 
 // memberKind is the kind of a set's members.

@@ -39,30 +39,8 @@ func (sameness) Requires() Needs { return Needs{Old: true, New: true} }
 // sameButReplication tells whether two images are equal when their aws:rep:*
 // attributes are left out.
 func sameButReplication(a, b Image) bool {
-	if a.Len()+b.Len() > 128 {
-		for _, p := range pairImages(a, b) {
-			if !replicated(p.name) && !p.old.Equal(p.new) {
-				return false
-			}
-		}
-		return true
-	}
-	rest := 0 // of b's attributes, those that a has not been seen to have
-	for name := range b.All() {
-		if !replicated(name) {
-			rest++
-		}
-	}
-	for name, v := range a.All() {
-		if replicated(name) {
-			continue
-		}
-		if w, _ := b.Get(name); !v.Equal(w) {
-			return false
-		}
-		rest--
-	}
-	return rest == 0
+	p := differing(a, b)
+	return !p.next()
 }
 
 func replicated(name string) bool { return strings.HasPrefix(name, replicationPrefix) }

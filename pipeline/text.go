@@ -24,35 +24,36 @@ func appendTextOf(dst, raw []byte) []byte {
 		if i < 0 {
 			return append(dst, raw...)
 		}
-		dst = append(dst, raw[:i]...)
-		raw = raw[i:]
-		size := 2
-		switch raw[1] {
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'n':
-			dst = append(dst, '\n')
-		case 'r':
-			dst = append(dst, '\r')
-		case 't':
-			dst = append(dst, '\t')
-		case 'u':
-			size = 6
-			r, _ := hexRune(raw, 0)
-			if utf16.IsSurrogate(r) {
-				low, _ := hexRune(raw, 6)
-				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					size = 12
-				}
-			}
-			dst = utf8.AppendRune(dst, r)
-		default:
-			dst = append(dst, raw[1])
-		}
-		raw = raw[size:]
+		r, size := escapedRune(raw[i:])
+		dst = utf8.AppendRune(append(dst, raw[:i]...), r)
+		raw = raw[i+size:]
 	}
+}
+
+// escapedRune is what the escape that raw starts with stands for, and the bytes it takes.
+func escapedRune(raw []byte) (r rune, size int) {
+	switch raw[1] {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		r, _ = hexRune(raw, 0)
+		if utf16.IsSurrogate(r) {
+			low, _ := hexRune(raw, 6)
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				return r, 12
+			}
+		}
+		return r, 6
+	}
+	return rune(raw[1]), 2
 }
 
 // textLen is len(textOf(raw)), without building it.
@@ -85,7 +86,26 @@ func sameText(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	return (bytes.IndexByte(a, '\\') >= 0 || bytes.IndexByte(b, '\\') >= 0) && bytes.Equal(textOf(a), textOf(b))
+	if bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0 {
+		return false
+	}
+	for len(a) > 0 && len(b) > 0 {
+		r, size := firstRune(a)
+		other, too := firstRune(b)
+		if r != other {
+			return false
+		}
+		a, b = a[size:], b[too:]
+	}
+	return len(a) == len(b)
+}
+
+// firstRune is the first rune that a checked string stands for, and the bytes it takes.
+func firstRune(raw []byte) (r rune, size int) {
+	if raw[0] == '\\' {
+		return escapedRune(raw)
+	}
+	return utf8.DecodeRune(raw)
 }
 
 // appendRaw appends text as the inside of a JSON string. What is not UTF-8 becomes U+FFFD.
