@@ -84,12 +84,13 @@ func appendMembers(ms []namedValue, w walker) []namedValue {
 const fewMembers = 16
 
 // skipAlike takes both walkers past what is spelt alike: members, of maps, before
-// the first byte that differs.
+// the first byte that differs. The byte behind a member is equal too: else white space
+// may stand there in one of them.
 func skipAlike(x, y *walker) {
 	end := x.i + simd.Same(x.b[x.i:], y.b[y.i:])
 	for i := x.i; i < end && x.b[i] == '"'; {
 		_, _, at := memberName(x.b, i)
-		if i = next(x.b, valueEnd(x.b, at)); i <= end {
+		if i = next(x.b, valueEnd(x.b, at)); i < end {
 			x.i, y.i = i, y.i+i-x.i
 		}
 	}
