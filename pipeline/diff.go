@@ -12,18 +12,19 @@ type Difference struct {
 }
 
 // Differences are the attributes that differ by meaning between a and b, or that
-// only one of them has, each as a whole: in the order of a, then those that only b
-// has. See [Difference.Inside] for what differs within one. The aws:rep:* attributes
+// only one of them has, by name and each as a whole: in the order of a, then those
+// that only b has. See [Difference.Inside] for what differs within one. The aws:rep:* attributes
 // of legacy global tables are left out.
 //
 // Nothing is allocated for images whose attributes come in about the same order,
 // as those of a record do; but a name that is no identifier is quoted in its path.
-func Differences(a, b Image) iter.Seq[Difference] {
-	return func(yield func(Difference) bool) {
+func Differences(a, b Image) iter.Seq2[string, Difference] {
+	return func(yield func(string, Difference) bool) {
 		p := differing(a, b)
 		for p.next() {
 			old, new := p.values()
-			if !yield(Difference{memberPath(p.name()), old, new}) {
+			name := p.name()
+			if !yield(name, Difference{memberPath(name), old, new}) {
 				return
 			}
 		}

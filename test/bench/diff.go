@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"reflect"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/sdk"
@@ -51,13 +50,8 @@ func openDiff(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	ours := func(context.Context) (t diffTally, err error) {
 		for i := range page.Changes {
 			c := &page.Changes[i]
-			last := ""
-			for _, d := range pipeline.Diff(c.Old, c.New) {
-				name, _, _ := strings.Cut(d.Path, ".")
-				if name, _, _ = strings.Cut(name, "["); name != last {
-					t.add(name)
-				}
-				last = name
+			for name := range pipeline.Differences(c.Old, c.New) {
+				t.add(name)
 			}
 		}
 		return t, nil
