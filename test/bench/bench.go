@@ -25,6 +25,7 @@ type bench struct {
 	span    time.Duration // processor time of a round of what runs in process, at least
 	input   *shape        // of -input; nil: none
 	servers *servers
+	readers readers
 }
 
 // usual is the usual record, or those of -input in its place.
@@ -39,6 +40,7 @@ func (b *bench) usual() *shape {
 func run(ctx context.Context, o options) error {
 	b := &bench{short: o.short, span: 400 * time.Millisecond, servers: &servers{}}
 	defer b.servers.close()
+	defer b.readers.close()
 	if o.short {
 		o.rounds, b.span = min(o.rounds, 3), 100*time.Millisecond
 	}

@@ -23,6 +23,9 @@ var budgets = map[string]budget{
 	"cel":     {most: 1.25, allocs: 6},
 	"handler": {least: 10, allocs: -1},
 	"consume": {least: 4, allocs: -1},
+	"kcl":     {least: 18, allocs: -1},
+
+	"kcl-memory": {most: 0.1, allocs: -1},
 
 	"pipeline": {least: 0.35, allocs: -1},
 }

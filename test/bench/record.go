@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-
-	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
 const (
@@ -26,15 +24,6 @@ type record struct {
 func (r record) ttlDelete() record {
 	r.Event, r.Old, r.New, r.TTL = "REMOVE", cmp.Or(r.Old, r.New), "", true
 	return r
-}
-
-// put is the record for a stream in memory.
-func (r record) put() streamtest.Record {
-	out := streamtest.Record{Event: r.Event, Keys: r.Keys, Old: r.Old, New: r.New}
-	if r.TTL {
-		out.Principal = "dynamodb.amazonaws.com"
-	}
-	return out
 }
 
 // appendLambda writes the record as a Lambda event has it, at place i of a stream.

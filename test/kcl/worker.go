@@ -40,6 +40,7 @@ type Options struct {
 	AccessKey   string   // Default: server.AccessKey
 	StreamsAt   string   // URL of DynamoDB Streams. Default: Endpoint
 	Count       bool     // records are counted and not told, with a checkpoint of each shard a second; see Worker.Measure
+	Busy        bool     // a shard is read again at once. Default: a second later, as the adapter has it
 	Java        []string // flags of the JVM. Default: those of a small one that starts fast
 	// Tell is called with what the worker does, in order, from one goroutine.
 	Tell func(Event)
@@ -95,11 +96,15 @@ func (w *Worker) start(path string, o Options) error {
 		// It is idle most of its time: small, and with compilers that start fast.
 		flags = []string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}
 	}
+	idle := "1000"
+	if o.Busy {
+		idle = "0"
+	}
 	w.cmd = exec.Command("java", slices.Concat(flags, []string{
 		"-Dorg.slf4j.simpleLogger.showDateTime=true", "-cp", path, "KCLApplication",
 		"endpoint=" + o.Endpoint, "streams=" + cmp.Or(o.StreamsAt, o.Endpoint), "stream=" + strings.Join(o.Streams, ","), "application=" + o.Application, "worker=" + o.Worker,
 		"every=" + strconv.Itoa(cmp.Or(o.Every, 1)), "page=" + strconv.Itoa(cmp.Or(o.Page, 1000)),
-		"final=" + strconv.FormatBool(!o.Hasty), "quick=" + strconv.FormatBool(o.Quick), "count=" + strconv.FormatBool(o.Count),
+		"final=" + strconv.FormatBool(!o.Hasty), "quick=" + strconv.FormatBool(o.Quick), "count=" + strconv.FormatBool(o.Count), "idle=" + idle,
 	})...)
 	w.cmd.Env = append(os.Environ(), "AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+cmp.Or(o.AccessKey, server.AccessKey), "AWS_SECRET_ACCESS_KEY="+server.SecretKey,
 		"AWS_EC2_METADATA_DISABLED=true")
@@ -139,8 +144,8 @@ func tellAll(r io.Reader, tell func(Event)) (err error) {
 // Process is the id of the worker's process.
 func (w *Worker) Process() int { return w.cmd.Process.Pid }
 
-// Measure has a worker that counts tell what the next records cost: an event "measuring" when it
-// begins, and "measured" when so many were handed to the application.
+// Measure has a worker that counts tell what records cost. With 0 records it begins, and tells
+// so: "measuring". With more, "measured" comes once so many were handed to the application since.
 func (w *Worker) Measure(records int) error {
 	_, err := fmt.Fprintln(w.stdin, records)
 	return err

@@ -39,8 +39,8 @@ import software.amazon.kinesis.processor.StreamTracker;
  * it: every setting is the library's default, but for those that an argument names.
  *
  * <p>It prints what happens as lines of JSON on stdout, and stops in order when its stdin is
- * closed. A line on stdin is a number of records: with count=true it says what the next so many
- * cost. Arguments are NAME=VALUE:
+ * closed. With count=true a line "0" on stdin begins a measurement, and a line with a number of
+ * records has it end once so many were read. Arguments are NAME=VALUE:
  *
  * <pre>
  *   endpoint    URL of DynamoDB
@@ -53,6 +53,7 @@ import software.amazon.kinesis.processor.StreamTracker;
  *   final       false: no checkpoint at a stop, so that what was read since the last is read again (true)
  *   quick       true: shorter waits than the library's at a start and at a change of owner (false)
  *   count       true: records are counted and not printed, with a checkpoint of each shard a second (false)
+ *   idle        milliseconds between two reads of a shard (1000)
  * </pre>
  */
 public final class KCLApplication {
@@ -75,6 +76,7 @@ public final class KCLApplication {
                 settings.get("worker"), () -> counting ? new Counter() : new Printer(every, !"false".equals(settings.get("final"))));
         DynamoDBStreamsPollingConfig polling = new DynamoDBStreamsPollingConfig(streams);
         polling.maxRecords(Integer.parseInt(settings.getOrDefault("page", "1000")));
+        polling.idleTimeBetweenReadsInMillis(Long.parseLong(settings.getOrDefault("idle", "1000")));
         LeaseManagementConfig leases = configs.leaseManagementConfig();
         if (Boolean.parseBoolean(settings.get("quick"))) {
             leases.failoverTimeMillis(5000); // of 10 s; leases are assigned at twice this
@@ -224,18 +226,21 @@ public final class KCLApplication {
         }
     }
 
-    /** Says how much processor time this process took from when it was asked until so many records were counted. */
+    /** Says how much processor time this process takes for so many records. */
     private static final class Meter {
         private static final OperatingSystemMXBean process = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-        private long wanted; // 0: nothing is measured
+        private long wanted; // 0: not known yet
         private long counted;
         private long began; // processor time then, nanoseconds
 
         synchronized void measure(long records) {
             wanted = records;
-            counted = 0;
-            began = process.getProcessCpuTime();
-            print("measuring", "", "", "");
+            if (records == 0) {
+                counted = 0;
+                began = process.getProcessCpuTime();
+                print("measuring", "", "", "");
+            }
+            count(0);
         }
 
         synchronized void count(long records) {

@@ -1,0 +1,79 @@
+// Command loop reads a stream as one does with the AWS SDK alone: GetRecords of its client in a
+// loop, one goroutine for each shard, and nothing is done with the records.
+//
+//	loop -table NAME
+//
+// It ends where there is nothing more to read, and says on standard output how many
+// records it has read. Credentials, Region and endpoint are those of the SDK.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+)
+
+func main() {
+	n, err := read(context.Background(), os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "loop:", err)
+		os.Exit(1)
+	}
+	fmt.Println(n)
+}
+
+func read(ctx context.Context, table string) (records int, err error) {
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return 0, err
+	}
+	client := dynamodbstreams.NewFromConfig(cfg)
+	streams, err := client.ListStreams(ctx, &dynamodbstreams.ListStreamsInput{TableName: &table})
+	if err != nil {
+		return 0, err
+	}
+	stream := streams.Streams[0].StreamArn
+	about, err := client.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: stream})
+	if err != nil {
+		return 0, err
+	}
+	shards := about.StreamDescription.Shards
+	counts, errs := make([]int, len(shards)), make([]error, len(shards))
+	var all sync.WaitGroup
+	for i, shard := range shards {
+		all.Go(func() { counts[i], errs[i] = readShard(ctx, client, stream, shard.ShardId) })
+	}
+	all.Wait()
+	for i := range shards {
+		records += counts[i]
+		if errs[i] != nil {
+			return 0, errs[i]
+		}
+	}
+	return records, nil
+}
+
+// readShard reads a shard until it has nothing new.
+func readShard(ctx context.Context, client *dynamodbstreams.Client, stream, shard *string) (records int, err error) {
+	first, err := client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: stream, ShardId: shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon})
+	if err != nil {
+		return 0, err
+	}
+	for next := first.ShardIterator; next != nil; {
+		page, err := client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: next})
+		if err != nil {
+			return 0, err
+		}
+		if len(page.Records) == 0 {
+			break
+		}
+		records += len(page.Records)
+		next = page.NextShardIterator
+	}
+	return records, nil
+}
