@@ -78,7 +78,7 @@ func run(ctx context.Context, o options) error {
 		result.line(os.Stdout)
 		report.Rows = append(report.Rows, result)
 		if o.check > 0 {
-			failed = append(failed, result.hold(o.check))
+			failed = append(failed, result.hold(r.share(o.check)))
 		}
 	}
 	report.notes(os.Stdout)

@@ -27,6 +27,8 @@ var budgets = map[string]budget{
 
 	"kcl-memory": {most: 0.1, allocs: -1},
 
+	"powertools": {least: 50, allocs: -1},
+
 	"pipeline": {least: 0.35, allocs: -1},
 }
 

@@ -32,7 +32,9 @@ func handlerRows() []row {
 // handlerContest hands events to both functions.
 type handlerContest struct {
 	payloads [][]byte
+	records  int // of all
 	pipeline *pipeline.Pipeline
+	handler  lambda.Handler // ours
 
 	mu   sync.Mutex // a sink may be called from several goroutines
 	seen handlerTally
@@ -45,14 +47,24 @@ type handlerTally struct {
 }
 
 func openHandler(ctx context.Context, b *bench, s *shape) (*contest, error) {
+	c, err := newHandlerContest(b, s)
+	if err != nil {
+		return nil, err
+	}
+	plain := lambda.NewHandler(c.plainly)
+	return agree(ctx, b, c.records, c.ours, func(ctx context.Context) (handlerTally, error) { return c.invoke(ctx, plain) })
+}
+
+// newHandlerContest makes our function ready, and events for both.
+func newHandlerContest(b *bench, s *shape) (*handlerContest, error) {
 	if b.input != s {
 		s = s.expiring()
 	}
-	c := &handlerContest{}
 	status, err := pipeline.ParsePath("Status")
 	if err != nil {
 		return nil, err
 	}
+	c := &handlerContest{}
 	c.pipeline, err = pipeline.New(pipeline.Options{
 		Name:      "bench",
 		Filters:   []pipeline.Filter{pipeline.Drop("ttl_delete", pipeline.TTLDeletes())},
@@ -62,13 +74,15 @@ func openHandler(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	if err != nil {
 		return nil, err
 	}
-	var records int
-	c.payloads, records = s.events(10)
-	ours, plain := handlers.DynamoDB(c.pipeline), lambda.NewHandler(c.plainly)
-	return agree(ctx, b, records, func(ctx context.Context) (handlerTally, error) {
-		t, err := c.invoke(ctx, ours)
-		return t, errors.Join(err, c.pipeline.Ledger().Check())
-	}, func(ctx context.Context) (handlerTally, error) { return c.invoke(ctx, plain) })
+	c.payloads, c.records = s.events(10)
+	c.handler = handlers.DynamoDB(c.pipeline)
+	return c, nil
+}
+
+// ours has our function handle all events.
+func (c *handlerContest) ours(ctx context.Context) (handlerTally, error) {
+	t, err := c.invoke(ctx, c.handler)
+	return t, errors.Join(err, c.pipeline.Ledger().Check())
 }
 
 // invoke sends all events, each with a deadline as Lambda sets it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -18,6 +19,9 @@ type row struct {
 	least, most float64
 	// The most allocations a record that ours may make, exactly. nil: as many as it likes.
 	allocs *float64
+	// The share of its budget that the row reaches, where it is known not to reach all: -check
+	// asks for so much less of it. 0: all
+	reaches float64
 
 	cores   int  // GOMAXPROCS while it runs. 0: 1; -1: all
 	rounds  int  // at most. 0: as many as are asked for
@@ -37,6 +41,9 @@ func (r row) name() string {
 	}
 	return r.id + ", " + r.variant
 }
+
+// share is the share of its budget that the row is held to.
+func (r row) share(of float64) float64 { return of * cmp.Or(r.reaches, 1) }
 
 // budgeted tells whether the row is held to something.
 func (r row) budgeted() bool { return r.least > 0 || r.most > 0 || r.allocs != nil }
@@ -92,7 +99,7 @@ func (m *missing) Error() string { return fmt.Sprintf("not measured: install %s"
 func rows() []row {
 	var all []row
 	for _, some := range [][]row{
-		eventRows(), validRows(), pageRows(), diffRows(), decodeRows(), jsonRows(), celRows(), handlerRows(), consumeRows(), pipelineRows(), sinkRows(),
+		eventRows(), validRows(), pageRows(), diffRows(), decodeRows(), jsonRows(), celRows(), handlerRows(), powertoolsRows(), consumeRows(), pipelineRows(), sinkRows(),
 	} {
 		all = append(all, some...)
 	}

@@ -40,16 +40,23 @@ func PyTool(ctx context.Context, name string) (bin string, err error) {
 		return "", fmt.Errorf("no tool %q in test/server", name)
 	}
 	t := tools[i]
+	bin, err = PyLibrary(ctx, t.project, t.version)
+	return filepath.Join(filepath.Dir(bin), t.name), err
+}
+
+// PyLibrary is the path of a Python that has a project of the Python package index, in an
+// environment of its own, installed as [PyTool] installs.
+func PyLibrary(ctx context.Context, project, version string) (bin string, err error) {
 	check := func() error {
 		if lacks := lacking([]tool{python()}); lacks != "" {
 			return errors.New("this machine lacks " + lacks + "; install it")
 		}
 		return nil
 	}
-	dir, err := installOnce(t.project+"-"+t.version, check, func(dir string) error {
-		return pipInstall(ctx, dir, t.project+"=="+t.version)
+	dir, err := installOnce(project+"-"+version, check, func(dir string) error {
+		return pipInstall(ctx, dir, project+"=="+version)
 	})
-	return filepath.Join(dir, "venv", "bin", t.name), err
+	return filepath.Join(dir, "venv", "bin", "python"), err
 }
 
 // InstallTools installs all that is no server and that tests would install when they first need

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/tablewake/tablewake/test/server"
+)
+
+const powertoolsVersion = "3.37.0" // the newest
+
+// powertoolsProgram is the peer: a function, and what hands it events.
+//
+//go:embed powertools.py
+var powertoolsProgram string
+
+// powertoolsRows hand Lambda events to our function and to one in Python that does the same.
+func powertoolsRows() []row {
+	r := handlerRows()[0]
+	r.id, r.least, r.reaches = "powertools", 50, 0.35
+	r.note = "missed: 50 times Python's rate is more than any decoder here has, sonic.Valid included; what a record takes behind its decoding is the garbage collector's, an event's id by SHA-256, and the queues"
+	r.peer = "the same in Python: aws-lambda-powertools " + powertoolsVersion + ", its batch processor and data classes"
+	r.open = func(ctx context.Context, b *bench) (*contest, error) { return openPowertools(ctx, b, b.usual()) }
+	careful := r
+	careful.variant, careful.least, careful.input, careful.note = "careful", 0, false, ""
+	careful.peer += ", each image deserialised once"
+	careful.open = func(ctx context.Context, b *bench) (*contest, error) {
+		return openPowertools(ctx, b, usual(), "careful")
+	}
+	nested := careful
+	nested.variant = "careful, large"
+	nested.open = func(ctx context.Context, b *bench) (*contest, error) {
+		return openPowertools(ctx, b, large(), "careful")
+	}
+	return []row{r, careful, nested}
+}
+
+// openPowertools is the contest with the peer of these arguments.
+func openPowertools(ctx context.Context, b *bench, s *shape, args ...string) (*contest, error) {
+	c, err := newHandlerContest(b, s)
+	if err != nil {
+		return nil, err
+	}
+	python, err := server.PyLibrary(ctx, "aws-lambda-powertools", powertoolsVersion)
+	if err != nil {
+		return nil, err
+	}
+	peer, err := startPowertools(ctx, python, c, args)
+	if err != nil {
+		return nil, err
+	}
+	out, err := agree(ctx, b, c.records, c.ours, peer.once)
+	if err != nil {
+		return nil, errors.Join(err, peer.close())
+	}
+	out.peer = side{run: func(context.Context) (sample, error) { return peer.round(b.span) }}
+	out.note, out.close = "Python "+peer.version, peer.close
+	return out, nil
+}
+
+// powertoolsProcess is the peer's process.
+type powertoolsProcess struct {
+	command *exec.Cmd
+	stdin   io.WriteCloser
+	answers *json.Decoder
+	records int // of all events
+	version string
+	want    handlerTally  // of all events
+	pass    time.Duration // of all events, the last time
+}
+
+// startPowertools starts the peer, and gives it the events.
+func startPowertools(ctx context.Context, python string, c *handlerContest, args []string) (*powertoolsProcess, error) {
+	p := &powertoolsProcess{command: exec.CommandContext(ctx, python, append([]string{"-c", powertoolsProgram}, args...)...), records: c.records}
+	p.command.Stderr = os.Stderr
+	var err error
+	if p.stdin, err = p.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.answers = json.NewDecoder(stdout)
+	if err := p.command.Start(); err != nil {
+		return nil, err
+	}
+	w := bufio.NewWriter(p.stdin)
+	fmt.Fprintln(w, len(c.payloads))
+	for _, payload := range c.payloads {
+		fmt.Fprintf(w, "%d\n%s", len(payload), payload)
+	}
+	var hello struct{ Version string }
+	if err := errors.Join(w.Flush(), p.answers.Decode(&hello)); err != nil {
+		return nil, errors.Join(fmt.Errorf("the Python process: %w", err), p.close())
+	}
+	p.version = hello.Version
+	return p, nil
+}
+
+// powertoolsAnswer is what the process says after its passes.
+type powertoolsAnswer struct {
+	Nanoseconds                int64 // of processor time, for all passes
+	Changes, Completed, Orders int   // of the last pass
+	Cents                      int64
+}
+
+// run has all events handled so many times.
+func (p *powertoolsProcess) run(passes int) (handlerTally, time.Duration, error) {
+	if _, err := fmt.Fprintln(p.stdin, passes); err != nil {
+		return handlerTally{}, 0, err
+	}
+	var a powertoolsAnswer
+	if err := p.answers.Decode(&a); err != nil {
+		return handlerTally{}, 0, fmt.Errorf("the Python process: %w", err)
+	}
+	p.pass = time.Duration(a.Nanoseconds) / time.Duration(passes)
+	return handlerTally{a.Changes, a.Completed, a.Orders, a.Cents}, time.Duration(a.Nanoseconds), nil
+}
+
+// once is what all events come to. Three passes warm the process up.
+func (p *powertoolsProcess) once(context.Context) (handlerTally, error) {
+	found, _, err := p.run(3)
+	p.want = found
+	return found, err
+}
+
+// round fills a span of processor time.
+func (p *powertoolsProcess) round(span time.Duration) (sample, error) {
+	passes := int(span/max(p.pass, 1)) + 1
+	found, took, err := p.run(passes)
+	if err == nil && found != p.want {
+		err = fmt.Errorf("the peer found %+v, and at first %+v", found, p.want)
+	}
+	return sample{records: passes * p.records, processor: took}, err
+}
+
+func (p *powertoolsProcess) close() error {
+	return errors.Join(p.stdin.Close(), p.command.Wait())
+}
