@@ -60,23 +60,22 @@ func parseInput(file string, b []byte) (*shape, error) {
 // appendInput takes one JSON value of a file: a record, an array of them, or an object that has one.
 func appendInput(dst []record, b []byte) ([]record, error) {
 	var some []inputRecord
-	switch {
-	case b[0] == '[':
+	if b[0] == '[' {
 		if err := json.Unmarshal(b, &some); err != nil {
 			return dst, err
 		}
-	default:
+	} else {
 		var envelope struct{ Records *[]inputRecord }
 		if err := json.Unmarshal(b, &envelope); err != nil {
 			return dst, err
 		}
 		if envelope.Records != nil {
 			some = *envelope.Records
-			break
-		}
-		some = make([]inputRecord, 1)
-		if err := json.Unmarshal(b, &some[0]); err != nil {
-			return dst, err
+		} else {
+			some = make([]inputRecord, 1)
+			if err := json.Unmarshal(b, &some[0]); err != nil {
+				return dst, err
+			}
 		}
 	}
 	for _, in := range some {

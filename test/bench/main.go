@@ -19,6 +19,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -29,7 +30,21 @@ import (
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
+	err := command(ctx)
+	cancel()
+	switch {
+	case errors.Is(err, errUsage):
+		flag.Usage()
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+var errUsage = errors.New("usage")
+
+func command(ctx context.Context) error {
 	var o options
 	only := flag.String("only", "", "rows of these ids, separated by commas")
 	flag.IntVar(&o.rounds, "rounds", 7, "how often each side is measured, at most: a row that takes minutes has fewer")
@@ -42,18 +57,11 @@ func main() {
 	if *only != "" {
 		o.only = strings.Split(*only, ",")
 	}
-	var err error
 	switch {
 	case flag.NArg() == 1 && flag.Arg(0) == "chart":
-		err = chart(".", "../../README.md")
+		return chart(".", "../../README.md")
 	case flag.NArg() > 0 || o.rounds < 1:
-		flag.Usage()
-		os.Exit(2)
-	default:
-		err = run(ctx, o)
+		return errUsage
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	return run(ctx, o)
 }

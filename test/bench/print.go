@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,14 +34,17 @@ func (r result) line(w io.Writer) {
 // notes prints what each row did.
 func (r *report) notes(w io.Writer) {
 	fmt.Fprintln(w)
+	said := map[string]bool{}
 	for _, row := range r.Rows {
-		if row.Variant == "" || row.Note != "" {
-			fmt.Fprintf(w, "%s: %s; against %s", row.name(), row.Work, row.Against)
-			if row.Note != "" {
-				fmt.Fprintf(w, "; %s", row.Note)
-			}
-			fmt.Fprintln(w)
+		text := row.Work + "; against " + row.Against
+		if row.Note != "" {
+			text += "; " + row.Note
 		}
+		if shape := slices.ContainsFunc(r.Records, func(s size) bool { return s.Name == row.Variant }); shape || said[text] {
+			continue // as the row of the usual record
+		}
+		said[text] = true
+		fmt.Fprintf(w, "%s: %s\n", row.name(), text)
 	}
 }
 
