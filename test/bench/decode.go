@@ -29,7 +29,7 @@ func decodeRows() []row {
 		},
 	}
 	beside := r
-	beside.variant, beside.least, beside.note = "any", 0, "into map[string]any"
+	beside.variant, beside.least, beside.input, beside.note = "any", 0, false, "into map[string]any"
 	beside.open = func(ctx context.Context, b *bench) (*contest, error) {
 		return openDecode[map[string]any](ctx, b, b.usual())
 	}

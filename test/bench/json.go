@@ -26,7 +26,7 @@ func jsonRows() []row {
 	}
 	out := shaped(r, openJSON(plainJSON))
 	document := r
-	document.variant, document.least, document.note = "document", 0, "ours is the whole plan of the search sink: its document with version and pipeline, its id, index and operation"
+	document.variant, document.least, document.input, document.note = "document", 0, false, "ours is the whole plan of the search sink: its document with version and pipeline, its id, index and operation"
 	document.open = func(ctx context.Context, b *bench) (*contest, error) {
 		return openJSON(searchDocument)(ctx, b, b.usual())
 	}

@@ -30,7 +30,7 @@ func validRows() []row {
 		return c, err
 	})
 	beside := r
-	beside.variant, beside.least, beside.allocs, beside.peer = "gjson", 0, nil, "gjson.ValidBytes over the same bytes"
+	beside.variant, beside.least, beside.allocs, beside.input, beside.peer = "gjson", 0, nil, false, "gjson.ValidBytes over the same bytes"
 	beside.open = func(ctx context.Context, b *bench) (*contest, error) {
 		return openValid(gjson.ValidBytes)(ctx, b, b.usual())
 	}
