@@ -55,7 +55,7 @@ func cheap(tb testing.TB) *pipeline.Pipeline {
 // What an invocation allocates beside the event's bytes does not grow with its records, but
 // for what the changes, their index and their queues take.
 func TestAllocations(t *testing.T) {
-	for n, most := range map[int]float64{1: 160, 100: 450} {
+	for n, most := range map[int]float64{1: 150, 100: 250} {
 		h, e := DynamoDB(cheap(t)), usual(n)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		got := testing.AllocsPerRun(50, func() {

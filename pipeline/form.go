@@ -69,7 +69,7 @@ func (s *scheduler) form(now time.Time) *batch {
 		s.takeReady(b, now)
 	}
 	if len(b.items) == 0 {
-		s.spare = append(s.spare, b)
+		s.batches = append(s.batches, b)
 		return nil
 	}
 	b.at, b.ctx = now, s.run.hard
@@ -99,9 +99,9 @@ func (s *scheduler) land(b *batch) {
 }
 
 func (s *scheduler) newBatch() *batch {
-	if n := len(s.spare); n > 0 {
-		b := s.spare[n-1]
-		s.spare = s.spare[:n-1]
+	if n := len(s.batches); n > 0 {
+		b := s.batches[n-1]
+		s.batches = s.batches[:n-1]
 		return b
 	}
 	return &batch{}

@@ -27,6 +27,7 @@ type route struct {
 	health     health
 	tel        *sinkTelemetry
 	slabs      slabs
+	spares     spares
 }
 
 func newRoute(o Route, letters bool) *route {

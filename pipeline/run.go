@@ -117,7 +117,7 @@ func (r *run) do() error {
 	}
 	r.work.Wait()
 	for _, s := range r.scheds {
-		s.close()
+		s.leave()
 	}
 	close(returned)
 	watch.Wait()

@@ -16,9 +16,9 @@ type scheduler struct {
 	run   *run
 	route *route
 
-	mu      sync.Mutex
-	ready   queue
-	lanes   laneSet
+	mu    sync.Mutex
+	ready queue
+	spare
 	awake   []*lane
 	parked  parking
 	buried  burial
@@ -30,8 +30,6 @@ type scheduler struct {
 	timer   *time.Timer
 	done    []progress // what unlock reports
 	flying  []*batch   // being written
-	spare   []*batch
-	idle    []*lane
 	retries retryLog
 }
 
@@ -43,7 +41,7 @@ type progress struct {
 }
 
 func newScheduler(r *run, rt *route) *scheduler {
-	s := &scheduler{run: r, route: rt, lanes: laneSet{}}
+	s := &scheduler{run: r, route: rt, spare: rt.spares.take()}
 	s.timer = time.AfterFunc(time.Hour, s.tick)
 	s.timer.Stop()
 	return s
@@ -83,6 +81,15 @@ func (s *scheduler) close() {
 	defer s.mu.Unlock()
 	s.closed = true
 	s.timer.Stop()
+}
+
+// leave closes what has ended, and leaves its lanes and batches to runs to come.
+func (s *scheduler) leave() {
+	s.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.route.spares.leave(s.spare)
+	s.spare = spare{}
 }
 
 // tick is the timer's: something may start that could not before.

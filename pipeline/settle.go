@@ -80,7 +80,7 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 		s.release(l, now)
 	}
 	b.reset()
-	s.spare = append(s.spare, b)
+	s.batches = append(s.batches, b)
 	s.retries.flush(s, now)
 }
 
