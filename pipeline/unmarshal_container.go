@@ -62,8 +62,8 @@ func (d *typeDecoder) members(v Value, dst reflect.Value) error {
 // image decodes an item. Of an image, unlike of an M, the attributes are indexed.
 func (d *typeDecoder) image(m Image, dst reflect.Value) error {
 	d.once.Do(d.build)
-	if d.kind == reflect.Struct && d.form == ordinary {
-		return d.fill(m.All(), dst)
+	if d.direct == directStruct {
+		return d.fillImage(m, dst.Addr().UnsafePointer())
 	}
 	return d.decode(m.Value(), dst)
 }

@@ -14,6 +14,7 @@ type typeDecoder struct {
 	typ      reflect.Type
 	kind     reflect.Kind
 	form     form
+	direct   direct
 	asString bool // an S holds a number
 
 	elem   *typeDecoder // of a pointer, slice, array or map
@@ -38,28 +39,27 @@ const (
 	plainByteForm      // []byte
 )
 
-// decoders caches a typeDecoder per decoderKey. It only ever grows by the
-// program's own types.
-var decoders sync.Map
-
-type decoderKey struct {
-	typ      reflect.Type
-	asString bool
-}
+// decoders caches a typeDecoder per reflect.Type; numberDecoders those of fields
+// whose S holds a number. They only ever grow by the program's own types.
+var decoders, numberDecoders sync.Map
 
 // decoderOf is the decoder of t. It is built at its first use, so that types may
 // contain themselves.
 func decoderOf(t reflect.Type, asString bool) *typeDecoder {
-	key := decoderKey{t, asString}
-	if d, ok := decoders.Load(key); ok {
+	cache := &decoders
+	if asString {
+		cache = &numberDecoders
+	}
+	if d, ok := cache.Load(t); ok {
 		return d.(*typeDecoder)
 	}
-	d, _ := decoders.LoadOrStore(key, &typeDecoder{typ: t, kind: t.Kind(), asString: asString})
+	d, _ := cache.LoadOrStore(t, &typeDecoder{typ: t, kind: t.Kind(), asString: asString})
 	return d.(*typeDecoder)
 }
 
 func (d *typeDecoder) build() {
 	d.form = formOf(d.typ)
+	d.direct = d.directOf()
 	switch d.kind {
 	case reflect.Pointer:
 		d.elem = decoderOf(d.typ.Elem(), d.asString)

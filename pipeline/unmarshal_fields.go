@@ -36,12 +36,15 @@ type structField struct {
 	tagged  bool  // its name comes from a tag
 	index   []int // through embedded structs
 	decoder *typeDecoder
+	direct  bool    // it lies in the struct itself, and may be set
+	offset  uintptr // where
 }
 
 // fieldSet finds the fields of a struct by the names of attributes.
 type fieldSet struct {
 	exact  map[string]*structField
 	folded map[string]*structField // by folded name: the first in the struct's order
+	table  []*structField          // by the hash of the name; nil where a name is not plain
 }
 
 // lookup finds the field of the attribute name: exactly, else without regard to case.
@@ -71,9 +74,11 @@ func appendFolded(dst []byte, name string) []byte {
 
 // embedded is a struct whose fields are still to be looked at.
 type embedded struct {
-	typ   reflect.Type
-	index []int
-	twice bool // embedded more than once at its depth: its fields hide each other
+	typ    reflect.Type
+	index  []int
+	direct bool // embedded as a struct, not as a pointer to one
+	offset uintptr
+	twice  bool // embedded more than once at its depth: its fields hide each other
 }
 
 // fieldsOf finds the fields of a struct and of those embedded in it, by Go's
@@ -82,7 +87,7 @@ type embedded struct {
 func fieldsOf(t reflect.Type) *fieldSet {
 	found := map[string][]structField{} // at the least depth of the name
 	seen := map[reflect.Type]bool{}
-	for level := []embedded{{typ: t}}; len(level) > 0; {
+	for level := []embedded{{typ: t, direct: true}}; len(level) > 0; {
 		here := map[string][]structField{}
 		var next []embedded
 		for _, e := range level {
@@ -122,14 +127,15 @@ func (e embedded) collect(found map[string][]structField, next []embedded) []emb
 			if at := slices.IndexFunc(next, func(n embedded) bool { return n.typ == ft }); at >= 0 {
 				next[at].twice = true
 			} else {
-				next = append(next, embedded{typ: ft, index: index})
+				next = append(next, embedded{typ: ft, index: index, direct: e.direct && ft == sf.Type, offset: e.offset + sf.Offset})
 			}
 			continue
 		}
 		if !sf.IsExported() && ft.Kind() != reflect.Struct {
 			continue // reflection may not set it
 		}
-		f := structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, decoder: decoderOf(sf.Type, tag.asString)}
+		f := structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, decoder: decoderOf(sf.Type, tag.asString),
+			direct: e.direct && sf.IsExported(), offset: e.offset + sf.Offset}
 		found[f.name] = append(found[f.name], f)
 		if e.twice {
 			found[f.name] = append(found[f.name], f)
@@ -157,5 +163,6 @@ func newFieldSet(found map[string][]structField) *fieldSet {
 			s.folded[folded] = f
 		}
 	}
+	s.table = tableOf(fields)
 	return s
 }
