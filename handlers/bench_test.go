@@ -53,9 +53,10 @@ func cheap(tb testing.TB) *pipeline.Pipeline {
 }
 
 // What an invocation allocates beside the event's bytes does not grow with its records, but
-// for what the changes, their index and their queues take.
+// for their events' ids. A hundred records take 232; under the race detector, which has pools lose
+// some of what they hold, up to 300.
 func TestAllocations(t *testing.T) {
-	for n, most := range map[int]float64{1: 150, 100: 250} {
+	for n, most := range map[int]float64{1: 150, 100: 330} {
 		h, e := DynamoDB(cheap(t)), usual(n)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		got := testing.AllocsPerRun(50, func() {
