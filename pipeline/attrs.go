@@ -23,21 +23,24 @@ func (a *attr) text(doc []byte) string {
 type attrSlab struct {
 	free []attr
 	kept int
-	// How far the page has been read, for a guess of what is still to come.
-	read, left int
+
+	// What the records that were read whole took, for a guess of what is still to come.
+	before, read, left int // attributes; bytes of these records; bytes behind them
 }
 
-// largestPiece bounds what a wrong guess costs.
 const (
-	firstPiece   = 32
-	largestPiece = 4096
+	firstPiece   = 32   // while nothing is known
+	largestPiece = 4096 // bounds what a wrong guess costs
 )
+
+// at notes that a record starts behind so many bytes of records, before so many bytes.
+func (s *attrSlab) at(read, left int) { s.before, s.read, s.left = s.kept, read, left }
 
 func (s *attrSlab) keep(as []attr) []attr {
 	if len(as) > len(s.free) {
-		guess := firstPiece // nothing is known before a record has been read whole
+		guess := firstPiece
 		if s.read > 0 {
-			guess = (s.kept + len(as)) * (s.left >> 4) / (s.read>>4 + 1)
+			guess = int(float64(s.before)/float64(s.read)*float64(s.left)) - (s.kept - s.before)
 		}
 		s.free = make([]attr, max(len(as), min(guess, largestPiece)))
 	}

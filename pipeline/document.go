@@ -113,7 +113,7 @@ func (r *recordReader) one(i int, orEnvelope bool) int {
 	if r.current = i; r.index() == 0 {
 		r.start = i
 	}
-	r.slab.read, r.slab.left = i-r.start, r.size-i
+	r.slab.at(i-r.start, r.size-i)
 	if len(p.Changes) == cap(p.Changes) {
 		p.Changes = append(make([]Change, 0, r.capacity(i)), p.Changes...)
 	}

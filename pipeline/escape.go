@@ -9,22 +9,33 @@ import (
 // become % and two upper-case hex digits. It is the escaping of the canonical
 // key, of the template function esc and of object keys; [Unescape] undoes it.
 func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
-	for i := range len(text) {
-		if b := text[i]; unescaped(b) {
-			dst = append(dst, b)
-		} else {
-			dst = append(dst, '%', upperHex[b>>4], upperHex[b&15])
+	for start := 0; ; {
+		i := start
+		for i < len(text) && unescaped(text[i]) {
+			i++
 		}
+		dst = append(dst, text[start:i]...)
+		if i == len(text) {
+			return dst
+		}
+		b := text[i]
+		dst = append(dst, '%', upperHex[b>>4], upperHex[b&15])
+		start = i + 1
 	}
-	return dst
 }
 
 const upperHex = "0123456789ABCDEF"
 
 // unescaped tells whether b stands for itself in escaped text.
-func unescaped(b byte) bool {
-	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '.' || b == '-'
-}
+func unescaped(b byte) bool { return plainBytes[b>>5]>>(b&31)&1 != 0 }
+
+// plainBytes has a bit for each byte that stands for itself.
+var plainBytes = func() (set [8]uint32) {
+	for _, b := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") {
+		set[b>>5] |= 1 << (b & 31)
+	}
+	return set
+}()
 
 // Unescape undoes [AppendEscaped]. It also reads escapes of bytes that need none
 // (%2E for a dot), as object keys hold them; the error names the first byte that

@@ -1,6 +1,10 @@
 package pipeline
 
-import "github.com/tablewake/tablewake/pipeline/internal/simd"
+import (
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/internal/simd"
+)
 
 // outline is where the fields of an object stood in the record before. Records of one
 // stream have the same fields in the same order, and many with the same value: the
@@ -19,13 +23,28 @@ type outlined struct {
 	last  bool
 }
 
-// set makes f entry n. What stands behind is of the record before.
+// set makes f entry n. What stands behind is of the record before: where that has a
+// field more or less than this one, it goes on with what comes next in both.
 func (o *outline) set(n int, f outlined) {
-	if n < len(*o) {
+	switch i := o.find(n, f.field); {
+	case i == n:
 		(*o)[n] = f
-	} else {
-		*o = append(*o, f)
+	case i > n:
+		*o = slices.Delete(*o, n, i)
+		(*o)[n] = f
+	default:
+		*o = slices.Insert(*o, n, f)
 	}
+}
+
+// find is the first entry of f from n on, or -1.
+func (o *outline) find(n int, f field) int {
+	for i := n; i < len(*o); i++ {
+		if (*o)[i].field == f {
+			return i
+		}
+	}
+	return -1
 }
 
 // same is the number of bytes that are the same from i and from before on.

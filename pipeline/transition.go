@@ -29,9 +29,12 @@ func (t transition) Detect(dst []Event, c *Change) ([]Event, error) {
 	if err := c.comparable(); err != nil {
 		return dst, err
 	}
-	old, _ := c.Old.At(t.path)
 	new, _ := c.New.At(t.path)
-	if !t.to.is(new) || !t.from.is(old) || old.Equal(new) {
+	if !t.to.is(new) {
+		return dst, nil
+	}
+	old, _ := c.Old.At(t.path)
+	if !t.from.is(old) || old.Equal(new) {
 		return dst, nil
 	}
 	return append(dst, Event{Path: t.path.String(), Old: old, New: new}), nil
