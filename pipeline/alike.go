@@ -8,10 +8,15 @@ import "github.com/tablewake/tablewake/pipeline/internal/simd"
 
 // attrsAlike is how many attributes are spelt alike from attribute i of a and from
 // attribute j of b on, and where in a's bytes the first byte stands that differs.
-func attrsAlike(a, b *Image, i, j int) (n int, end uint32) {
-	first := a.attrs[i].name
-	end = first + uint32(simd.Same(a.doc[first:], b.doc[b.attrs[j].name:]))
-	for rest := a.attrs[i:]; n < len(rest) && rest[n].to < end; { // the byte at to ends the value
+func attrsAlike(a, b *Image, i, j int) (n, end int) {
+	doc, as := a.json(), a.attrs()
+	first := as[i].name()
+	end = first + simd.Same(doc[first:], b.json()[b.attrs()[j].name():])
+	// Where the next name begins the same, so does the value end that stands before it.
+	for i+n+1 < len(as) && as[i+n+1].name() < end {
+		n++
+	}
+	if i+n < len(as) && extentOf(doc, as, i+n).to < end { // the byte at to ends the value
 		n++
 	}
 	return n, end

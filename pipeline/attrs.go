@@ -1,22 +1,117 @@
 package pipeline
 
-// attr is one attribute of an item, as ranges of the item's bytes.
-type attr struct {
-	name, nameEnd uint32 // without quotes
-	from, to      uint32 // of the value, as Value.raw
+// attr is one attribute of an item, in eight bytes: where its name stands in the item's
+// bytes, how long it is, how far behind it the value stands, and how far the value's end is
+// from what comes next. Half of what a decoded record takes in memory is these.
+type attr uint64
+
+const (
+	attrEscaped = 1 << iota // the name holds an escape
+	attrFar                 // a distance is too long for its byte: it is found by reading once more
+
+	attrKind = 4  // 4 bits
+	attrTail = 8  // 8 bits, from the value's end to the next name, or to the end of the item
+	attrGap  = 16 // 8 bits, from the name's end to the value
+	attrLen  = 24 // 8 bits, of the name
+	attrName = 32 // 32 bits
+)
+
+// extent is an attr unpacked: ranges of the item's bytes.
+type extent struct {
+	name, nameEnd int // without quotes
+	from, to      int // of the value, as Value.raw
 	kind          Kind
-	escaped       bool // the name holds an escape
+	escaped       bool
 }
 
-func (a *attr) value(doc []byte) Value { return Value{raw: doc[a.from:a.to:a.to], kind: a.kind} }
+// pack makes an attr of e; next is where the next name stands, or the end of the item.
+func (e extent) pack(next int) attr {
+	a := attr(e.name)<<attrName | attr(e.kind)<<attrKind
+	if e.escaped {
+		a |= attrEscaped
+	}
+	length, gap, tail := e.nameEnd-e.name, e.from-e.nameEnd, next-e.to
+	if (length|gap|tail)>>8 != 0 {
+		return a | attrFar
+	}
+	return a | attr(length)<<attrLen | attr(gap)<<attrGap | attr(tail)<<attrTail
+}
 
-func (a *attr) rawName(doc []byte) []byte { return doc[a.name:a.nameEnd] }
+// packName is an attr of which only the name is asked for.
+func packName(from, to int) attr {
+	a := attr(from) << attrName
+	if (to-from)>>8 != 0 {
+		return a | attrFar
+	}
+	return a | attr(to-from)<<attrLen
+}
 
-func (a *attr) text(doc []byte) string {
-	if a.escaped {
+func (a attr) name() int { return int(a >> attrName) }
+
+func (a attr) nameLen() int { return int(a >> attrLen & 0xff) }
+
+func (a attr) gap() int { return int(a >> attrGap & 0xff) }
+
+func (a attr) tail() int { return int(a >> attrTail & 0xff) }
+
+func (a attr) kind() Kind { return Kind(a >> attrKind & 0xf) }
+
+func (a attr) far() bool { return a&attrFar != 0 }
+
+func (a attr) escaped() bool { return a&attrEscaped != 0 }
+
+func (a attr) rawName(doc []byte) []byte {
+	from := a.name()
+	if a.far() {
+		return doc[from:stringEnd(doc, from)]
+	}
+	return doc[from : from+a.nameLen()]
+}
+
+func (a attr) text(doc []byte) string {
+	if a.escaped() {
 		return view(textOf(a.rawName(doc)))
 	}
 	return view(a.rawName(doc))
+}
+
+// extent unpacks attribute i of as, which are all of the item in doc.
+func extentOf(doc []byte, as []attr, i int) extent {
+	a := as[i]
+	e := extent{name: a.name(), kind: a.kind(), escaped: a.escaped()}
+	if a.far() {
+		return e.read(doc)
+	}
+	e.nameEnd = e.name + a.nameLen()
+	e.from = e.nameEnd + a.gap()
+	next := len(doc)
+	if i+1 < len(as) {
+		next = as[i+1].name()
+	}
+	e.to = next - a.tail()
+	return e
+}
+
+// valueOf is the value of attribute i of as, which are all of the item in doc.
+func valueOf(doc []byte, as []attr, i int) Value {
+	e := extentOf(doc, as, i)
+	return Value{raw: doc[e.from:e.to:e.to], kind: e.kind}
+}
+
+// read finds out the rest of e from the item's bytes.
+func (e extent) read(doc []byte) extent {
+	_, nameEnd, value := memberName(doc, e.name-1)
+	e.nameEnd = nameEnd
+	kind, at := tagAt(doc, value)
+	if kind == Absent { // {}
+		e.from, e.to = value, at
+		return e
+	}
+	e.from, e.to = at, contentEnd(doc, kind, at)
+	if kind <= KindB {
+		e.from, e.to = e.from+1, e.to-1
+	}
+	return e
 }
 
 // attrSlab keeps the indexes of a page's images in few pieces of memory.
@@ -29,8 +124,8 @@ type attrSlab struct {
 }
 
 const (
-	firstPiece   = 32   // while nothing is known
-	largestPiece = 4096 // bounds what a wrong guess costs
+	firstPiece   = 64   // while nothing is known
+	largestPiece = 8192 // bounds what a wrong guess costs
 )
 
 // at notes that a record starts behind so many bytes of records, before so many bytes.

@@ -15,7 +15,10 @@ func (v Value) Clone() Value {
 
 // Clone is m with bytes of its own, so that its page can be freed.
 func (m Image) Clone() Image {
-	return Image{doc: bytes.Clone(m.doc), attrs: slices.Clone(m.attrs)}
+	if !m.Exists() {
+		return Image{}
+	}
+	return imageOf(bytes.Clone(m.json()), slices.Clone(m.attrs()))
 }
 
 // Clone copies the change's bytes, so that its page can be freed. The record is
@@ -31,8 +34,9 @@ func (c *Change) Clone() *Change {
 		*text = m.text(*text)
 	}
 	for _, image := range []*Image{&d.Keys, &d.Old, &d.New} {
-		image.doc = m.bytes(image.doc)
-		image.attrs = slices.Clone(image.attrs)
+		if image.Exists() {
+			*image = imageOf(m.bytes(image.json()), slices.Clone(image.attrs()))
+		}
 	}
 	return &d
 }

@@ -109,7 +109,7 @@ func (r *recordReader) key(c *Change) bool {
 		table = c.Table
 	}
 	// Escaping makes a text three times as long at most, and a decimal has 169 bytes.
-	if need := 3*(len(c.Keys.doc)+len(table)) + 2*172; cap(r.keys)-len(r.keys) < need {
+	if need := 3*(len(c.Keys.json())+len(table)) + 2*172; cap(r.keys)-len(r.keys) < need {
 		r.keys = make([]byte, 0, max(need, r.keySlab()))
 	}
 	start := len(r.keys)
@@ -117,7 +117,7 @@ func (r *recordReader) key(c *Change) bool {
 	if err != nil {
 		path := []byte("dynamodb.Keys")
 		if at >= 0 {
-			path = appendMember(path, c.Keys.attrs[at].text(c.Keys.doc))
+			path = appendMember(path, c.Keys.attrs()[at].text(c.Keys.json()))
 		}
 		return r.failField(string(path), err)
 	}

@@ -37,20 +37,19 @@ func (v Value) Equal(w Value) bool {
 // Equal tells whether two images hold equal attributes, in whatever order. An
 // image that does not exist equals none but another such.
 func (m Image) Equal(n Image) bool {
-	if m.Exists() != n.Exists() || len(m.attrs) != len(n.attrs) {
+	if m.Exists() != n.Exists() || m.n != n.n {
 		return false
 	}
-	for i := 0; i < len(m.attrs); i++ {
+	for i := 0; i < m.Len(); i++ {
 		// Both images of a record have their attributes in one order, as a rule.
 		same, _ := attrsAlike(&m, &n, i, i)
-		if i += same; i == len(m.attrs) {
+		if i += same; i == m.Len() {
 			break
 		}
-		a, b := &m.attrs[i], &n.attrs[i]
-		if !a.named(m.doc, b, n.doc) {
-			return equalMaps(walk(m.doc), walk(n.doc))
+		if !m.attrs()[i].named(m.json(), n.attrs()[i], n.json()) {
+			return equalMaps(walk(m.json()), walk(n.json()))
 		}
-		if !a.value(m.doc).Equal(b.value(n.doc)) {
+		if !m.value(i).Equal(n.value(i)) {
 			return false
 		}
 	}

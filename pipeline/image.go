@@ -1,32 +1,54 @@
 package pipeline
 
-import "iter"
+import (
+	"iter"
+	"unsafe"
+)
 
 // Image is an item as one record shows it. The zero Image means that the record
 // has none (Exists is false); an image without attributes exists and is empty.
 // Images are immutable and safe for concurrent use; no getter allocates, but for
 // names with escapes.
 type Image struct {
-	doc   []byte // the JSON object; nil where there is none
-	attrs []attr
+	doc   *byte // the first of the JSON object; nil where there is none
+	first *attr // of its index
+	size  uint32
+	n     uint32
 }
+
+// imageOf is the item of these bytes, which is indexed by as.
+func imageOf(doc []byte, as []attr) Image {
+	return Image{doc: unsafe.SliceData(doc), first: unsafe.SliceData(as), size: uint32(len(doc)), n: uint32(len(as))}
+}
+
+// json is the item's JSON object; nil where there is none.
+func (m *Image) json() []byte { return unsafe.Slice(m.doc, m.size) }
+
+// value is that of attribute i.
+func (m *Image) value(i int) Value { return valueOf(m.json(), m.attrs(), i) }
+
+// name is that of attribute i.
+func (m *Image) name(i int) string { return m.attrs()[i].text(m.json()) }
+
+// attrs is the item's index.
+func (m *Image) attrs() []attr { return unsafe.Slice(m.first, m.n) }
 
 // Exists tells whether the record has this image.
 func (m Image) Exists() bool { return m.doc != nil }
 
 // Len is the number of attributes.
-func (m Image) Len() int { return len(m.attrs) }
+func (m Image) Len() int { return int(m.n) }
 
 // Get is the attribute of that name; false when there is none.
 func (m Image) Get(name string) (Value, bool) {
-	for i := range m.attrs {
-		a := &m.attrs[i]
-		if !a.escaped {
-			if int(a.nameEnd-a.name) == len(name) && string(m.doc[a.name:a.nameEnd]) == name {
-				return a.value(m.doc), true
+	doc, as := m.json(), m.attrs()
+	for i, a := range as {
+		if a&(attrEscaped|attrFar) == 0 {
+			if from := a.name(); a.nameLen() == len(name) && string(doc[from:from+len(name)]) == name {
+				return valueOf(doc, as, i), true
 			}
-		} else if a.text(m.doc) == name {
-			return a.value(m.doc), true
+		} else if a.text(doc) == name {
+			return valueOf(doc, as, i), true
 		}
 	}
 	return Value{}, false
@@ -64,9 +86,9 @@ func (m Image) At(p Path) (Value, bool) {
 // All are the attributes, in the order of the page.
 func (m Image) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		for i := range m.attrs {
-			a := &m.attrs[i]
-			if !yield(a.text(m.doc), a.value(m.doc)) {
+		doc, as := m.json(), m.attrs()
+		for i, a := range as {
+			if !yield(a.text(doc), valueOf(doc, as, i)) {
 				return
 			}
 		}
@@ -78,7 +100,7 @@ func (m Image) Value() Value {
 	if !m.Exists() {
 		return Value{}
 	}
-	return Value{raw: m.doc, kind: KindM}
+	return Value{raw: m.json(), kind: KindM}
 }
 
 // ParseImage reads an item in DynamoDB JSON: {"PK":{"S":"x"},...}. It takes b over.

@@ -38,24 +38,25 @@ func appendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
 		dst = append(AppendEscaped(dst, table), '!')
 	}
 	first, second := 0, -1
-	switch len(keys.attrs) {
+	doc, as := keys.json(), keys.attrs()
+	switch len(as) {
 	case 0:
 		return nil, -1, errNoKeys
 	case 1:
 	case 2:
 		second = 1
-		if keys.attrs[0].text(keys.doc) > keys.attrs[1].text(keys.doc) {
+		if as[0].text(doc) > as[1].text(doc) {
 			first, second = 1, 0
 		}
 	default:
 		return nil, 2, errManyKeys
 	}
-	dst, err := appendKeyValue(dst, keys.attrs[first].value(keys.doc))
+	dst, err := appendKeyValue(dst, valueOf(doc, as, first))
 	if err != nil {
 		return nil, first, err
 	}
 	if second >= 0 {
-		if dst, err = appendKeyValue(append(dst, ','), keys.attrs[second].value(keys.doc)); err != nil {
+		if dst, err = appendKeyValue(append(dst, ','), valueOf(doc, as, second)); err != nil {
 			return nil, second, err
 		}
 	}

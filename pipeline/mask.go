@@ -149,7 +149,7 @@ func (m *Mask) image(item Image, drop bool) Image {
 		return item
 	}
 	w := maskWriter{m, drop}
-	doc := w.members(make([]byte, 0, len(item.doc)+64), item.doc, m.root, true)
+	doc := w.members(make([]byte, 0, len(item.json())+64), item.json(), m.root, true)
 	masked, _ := ImageOf(Value{raw: doc, kind: KindM})
 	return masked
 }

@@ -96,7 +96,7 @@ func (m *Mask) event(e *Event, c *Change) {
 // hold, as that image is, and any other as a whole.
 func (m *Mask) whole(v Value, c *Change) Value {
 	for _, image := range []Image{c.Old, c.New} {
-		if v.kind == KindM && image.Exists() && len(v.raw) == len(image.doc) && &v.raw[0] == &image.doc[0] {
+		if v.kind == KindM && image.Exists() && len(v.raw) == int(image.size) && &v.raw[0] == image.doc {
 			return m.Image(image).Value()
 		}
 	}

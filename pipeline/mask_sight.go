@@ -141,9 +141,8 @@ func (m *Mask) touches(item Image) bool {
 	if m == nil {
 		return false
 	}
-	for i := range item.attrs {
-		a := &item.attrs[i]
-		if m.touchesMember(a.text(item.doc), a.value(item.doc)) {
+	for name, v := range item.All() {
+		if m.touchesMember(name, v) {
 			return true
 		}
 	}

@@ -36,14 +36,14 @@ func (t *nameTable) duplicate(doc []byte, as []attr, escaped bool) int {
 	// Names that differ in length, first or last byte differ; of the rest there are few.
 	var seen uint64
 	for i := range as {
-		a := &as[i]
-		bit := uint64(1) << ((a.nameEnd - a.name) & 63)
-		if a.nameEnd > a.name {
-			bit = 1 << ((a.nameEnd - a.name + 7*uint32(doc[a.name]) + 5*uint32(doc[a.nameEnd-1])) & 63)
+		name := as[i].rawName(doc)
+		bit := uint64(1)
+		if n := len(name); n > 0 {
+			bit = 1 << ((n + 7*int(name[0]) + 5*int(name[n-1])) & 63)
 		}
 		if seen&bit != 0 {
 			for e := range i {
-				if bytes.Equal(as[e].rawName(doc), a.rawName(doc)) {
+				if bytes.Equal(as[e].rawName(doc), name) {
 					return i
 				}
 			}
@@ -70,10 +70,10 @@ func (t *nameTable) duplicateHashed(doc []byte, as []attr) int {
 	slots := t.slots[:size]
 	clear(slots)
 	for i := range as {
-		a := &as[i]
-		at := int(t.hash(doc, a)) & (size - 1)
+		name := as[i].rawName(doc)
+		at := int(t.hash(doc[as[i].name():], name)) & (size - 1)
 		for slots[at] != 0 {
-			if bytes.Equal(as[slots[at]-1].rawName(doc), a.rawName(doc)) {
+			if bytes.Equal(as[slots[at]-1].rawName(doc), name) {
 				return i
 			}
 			at = (at + 1) & (size - 1)
@@ -83,14 +83,13 @@ func (t *nameTable) duplicateHashed(doc []byte, as []attr) int {
 	return -1
 }
 
-// hash reads names of up to 16 bytes as two words; most are.
-func (t *nameTable) hash(doc []byte, a *attr) uint32 {
-	n := a.nameEnd - a.name
+// hash reads names of up to 16 bytes as two words; most are. The name is the first of from.
+func (t *nameTable) hash(from, name []byte) uint32 {
+	n := len(name)
 	if n > 16 {
-		return uint32(maphash.Bytes(t.seed, a.rawName(doc)))
+		return uint32(maphash.Bytes(t.seed, name))
 	}
 	var words [16]byte // where fewer bytes are behind the name's start
-	from := doc[a.name:]
 	if len(from) < len(words) {
 		copy(words[:], from)
 		from = words[:]

@@ -30,28 +30,27 @@ func differing(old, new Image) pairs { return pairs{from: old, to: new, at: -1} 
 
 // next is false behind the last pair.
 func (p *pairs) next() bool {
-	for p.at++; p.at < len(p.from.attrs); p.at++ {
+	for p.at++; p.at < p.from.Len(); p.at++ {
 		sure := false
 		p.peer = -1
-		if p.in < len(p.to.attrs) {
+		if p.in < p.to.Len() {
 			n, end := attrsAlike(&p.from, &p.to, p.at, p.in)
 			p.at, p.in, p.both = p.at+n, p.in+n, p.both+n
-			if p.at == len(p.from.attrs) {
+			if p.at == p.from.Len() {
 				break
 			}
-			if x := &p.from.attrs[p.at]; p.in < len(p.to.attrs) && end > x.nameEnd { // of one name
+			if x := p.from.attrs()[p.at]; p.in < p.to.Len() && end > x.name()+len(x.rawName(p.from.json())) { // of one name
 				p.peer = p.in
-				sure = unlike(p.from.doc, int(end), p.to.doc, int(end-x.name+p.to.attrs[p.in].name))
+				sure = unlike(p.from.json(), end, p.to.json(), end-x.name()+p.to.attrs()[p.in].name())
 			}
 		}
-		x := &p.from.attrs[p.at]
 		if p.peer < 0 {
-			p.peer = p.lost.find(&p.to, p.in, x.text(p.from.doc))
+			p.peer = p.lost.find(&p.to, p.in, p.name())
 		}
 		if p.peer >= 0 {
 			p.both++
 			p.in = p.peer + 1
-			if p.added || !sure && x.value(p.from.doc).Equal(p.to.attrs[p.peer].value(p.to.doc)) {
+			if p.added || !sure && p.from.value(p.at).Equal(p.to.value(p.peer)) {
 				continue
 			}
 		}
@@ -59,22 +58,22 @@ func (p *pairs) next() bool {
 			return true
 		}
 	}
-	if p.added || p.both == len(p.to.attrs) {
+	if p.added || p.both == p.to.Len() {
 		return false
 	}
 	*p = pairs{from: p.to, to: p.from, added: true, at: -1}
 	return p.next()
 }
 
-func (p *pairs) name() string { return p.from.attrs[p.at].text(p.from.doc) }
+func (p *pairs) name() string { return p.from.name(p.at) }
 
 func (p *pairs) values() (old, new Value) {
-	old = p.from.attrs[p.at].value(p.from.doc)
+	old = p.from.value(p.at)
 	switch {
 	case p.added:
 		return new, old
 	case p.peer >= 0:
-		new = p.to.attrs[p.peer].value(p.to.doc)
+		new = p.to.value(p.peer)
 	}
 	return old, new
 }
@@ -100,12 +99,12 @@ type search struct {
 // find is the index of the attribute of that name, or -1. It looks from an index on,
 // and then at those before.
 func (s *search) find(m *Image, from int, name string) int {
-	n := len(m.attrs)
+	n := m.Len()
 	if s.steps > 64+16*n {
 		if s.index == nil {
 			s.index = make(map[string]int, n)
-			for i := range m.attrs {
-				s.index[m.attrs[i].text(m.doc)] = i
+			for i := range n {
+				s.index[m.name(i)] = i
 			}
 		}
 		if at, ok := s.index[name]; ok {
@@ -118,8 +117,8 @@ func (s *search) find(m *Image, from int, name string) int {
 		if at >= n {
 			at -= n
 		}
-		if a := &m.attrs[at]; len(name) == int(a.nameEnd-a.name) && !a.escaped || a.escaped {
-			if a.text(m.doc) == name {
+		if a := m.attrs()[at]; len(name) == a.nameLen() || a&(attrEscaped|attrFar) != 0 {
+			if a.text(m.json()) == name {
 				s.steps += i
 				return at
 			}
@@ -130,8 +129,8 @@ func (s *search) find(m *Image, from int, name string) int {
 }
 
 // named tells whether two attributes have one name.
-func (a *attr) named(doc []byte, b *attr, other []byte) bool {
-	if a.escaped || b.escaped {
+func (a attr) named(doc []byte, b attr, other []byte) bool {
+	if a.escaped() || b.escaped() {
 		return a.text(doc) == b.text(other)
 	}
 	return bytes.Equal(a.rawName(doc), b.rawName(other))

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
@@ -20,7 +19,7 @@ func (s *scanner) image(i int, twin Image) (Image, int) {
 	if uint64(next-i) > 1<<32-1 {
 		return Image{}, s.fail(i, errHuge)
 	}
-	return Image{doc: s.b[i:next:next], attrs: s.slab.keep(s.stack)}, next
+	return imageOf(s.b[i:next], s.slab.keep(s.stack)), next
 }
 
 // members reads a map of attributes and leaves their index on the stack. Those of an
@@ -48,9 +47,10 @@ func (s *scanner) members(i, depth int) int {
 			if i, done = s.share(i); done {
 				break
 			}
-			if a := &s.twin.attrs[s.twin.next]; s.twin.same > int(a.from-a.name) { // the name and the tag are the same
-				end, at = i+1+int(a.nameEnd-a.name), i+1+int(a.from-a.name)
-				kind, inName = a.kind, a.escaped
+			if a := s.twin.attrs[s.twin.next]; !a.far() && s.twin.same > a.nameLen()+a.gap() { // the name and the tag are the same
+				end = i + 1 + a.nameLen()
+				at = end + a.gap()
+				kind, inName = a.kind(), a.escaped()
 				if kind <= KindB {
 					at-- // the quote
 				}
@@ -86,38 +86,27 @@ func (s *scanner) members(i, depth int) int {
 		if next < 0 {
 			return -1
 		}
-		a := s.push()
-		a.name, a.nameEnd = uint32(name-s.origin), uint32(end-s.origin)
-		a.from, a.to = uint32(from-s.origin), uint32(to-s.origin)
-		a.kind, a.escaped = kind&^untagged, inName
 		if depth == 0 {
 			s.twin.met(b[name:end])
 		}
-		if i = next + 1; i < len(b) && b[next] == ',' && b[i] == '"' {
-			continue
+		if i = next + 1; i >= len(b) || b[next] != ',' || b[i] != '"' {
+			if i, done = s.separator(next, '}'); i < 0 {
+				return -1
+			}
 		}
-		if i, done = s.separator(next, '}'); i < 0 {
-			return -1
+		if next = i; !done {
+			next++ // behind the quote
 		}
+		o := s.origin
+		s.stack = append(s.stack, extent{name - o, end - o, from - o, to - o, kind &^ untagged, inName}.pack(next-o))
 	}
 	if depth == 0 && s.twin.ordered {
 		return i
 	}
 	if twice := s.names.duplicate(s.b[s.origin:], s.stack[base:], escaped); twice >= 0 {
-		return s.fail(s.origin+int(s.stack[base+twice].name), errDuplicate)
+		return s.fail(s.origin+s.stack[base+twice].name(), errDuplicate)
 	}
 	return i
-}
-
-// push makes room for an attr, to be filled in place: to build one and copy it
-// costs a tenth of the scan. Its fields hold whatever they held.
-func (s *scanner) push() *attr {
-	n := len(s.stack)
-	if n == cap(s.stack) {
-		s.stack = slices.Grow(s.stack, max(32, n))
-	}
-	s.stack = s.stack[:n+1]
-	return &s.stack[n]
 }
 
 // elements reads a list.
@@ -172,8 +161,7 @@ func (s *scanner) set(i int, kind Kind) int {
 		if to < 0 {
 			return -1
 		}
-		a := s.push()
-		a.name, a.nameEnd = uint32(from-s.origin), uint32(to-s.origin)
+		s.stack = append(s.stack, packName(from-s.origin, to-s.origin))
 		if i, done = s.separator(to+1, ']'); i < 0 {
 			return -1
 		}
@@ -184,12 +172,14 @@ func (s *scanner) set(i int, kind Kind) int {
 	} else {
 		escaped := s.escapes != escapes
 		for n := range s.stack[base:] {
-			s.stack[base+n].escaped = escaped
+			if escaped {
+				s.stack[base+n] |= attrEscaped
+			}
 		}
 		twice = s.names.duplicate(s.b[s.origin:], s.stack[base:], escaped)
 	}
 	if twice >= 0 {
-		return s.fail(s.origin+int(s.stack[base+twice].name), errMember)
+		return s.fail(s.origin+s.stack[base+twice].name(), errMember)
 	}
 	s.stack = s.stack[:base]
 	return i

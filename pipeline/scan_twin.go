@@ -9,7 +9,8 @@ import "github.com/tablewake/tablewake/pipeline/internal/simd"
 //
 // It is a guess: where the two part, attributes are scanned as if there were none.
 type twin struct {
-	Image
+	doc     []byte
+	attrs   []attr
 	next    int  // index of the attribute that is expected; behind the last: none
 	same    int  // bytes from that attribute's quote on that are the same in both
 	misses  int  // attributes that were not where they were expected
@@ -17,7 +18,7 @@ type twin struct {
 }
 
 // follow makes m the twin of the item that is scanned next.
-func (t *twin) follow(m Image) { *t = twin{Image: m, ordered: true} }
+func (t *twin) follow(m Image) { *t = twin{doc: m.json(), attrs: m.attrs(), ordered: true} }
 
 // manyMisses is how many attributes may be elsewhere before the guess is given up.
 const manyMisses = 4
@@ -28,18 +29,18 @@ const manyMisses = 4
 // the one behind the item.
 func (s *scanner) share(i int) (next int, end bool) {
 	t := &s.twin
-	from := int(t.attrs[t.next].name) - 1
+	from := t.attrs[t.next].name() - 1
 	same := simd.Same(s.b[i:], t.doc[from:])
-	shift := uint32(i - s.origin - from)
+	shift := attr(i-s.origin-from) << attrName // modulo 2^32, as it may be less than zero
 	start, last := from, len(t.attrs)-1
 	// Where the quote of the next name is the same, so is all that stands before it.
-	for t.next < last && int(t.attrs[t.next+1].name) <= from+same {
-		s.push().shift(&t.attrs[t.next], shift)
+	for t.next < last && t.attrs[t.next+1].name() <= from+same {
+		s.stack = append(s.stack, t.attrs[t.next]+shift)
 		t.next++
-		start = int(t.attrs[t.next].name) - 1
+		start = t.attrs[t.next].name() - 1
 	}
 	if same == len(t.doc)-from {
-		s.push().shift(&t.attrs[last], shift)
+		s.stack = append(s.stack, t.attrs[last]+shift)
 		t.next++
 		return i + same, true
 	}
@@ -60,11 +61,4 @@ func (t *twin) met(name []byte) {
 	if t.misses++; t.misses == manyMisses {
 		t.next = len(t.attrs)
 	}
-}
-
-// shift makes a what of is, so many bytes later.
-func (a *attr) shift(of *attr, by uint32) {
-	a.name, a.nameEnd = of.name+by, of.nameEnd+by
-	a.from, a.to = of.from+by, of.to+by
-	a.kind, a.escaped = of.kind, of.escaped
 }

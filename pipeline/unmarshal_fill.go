@@ -77,20 +77,20 @@ func (d *typeDecoder) directOf() direct {
 // fillImage decodes m into the struct at p.
 func (d *typeDecoder) fillImage(m Image, p unsafe.Pointer) error {
 	var room [32]*string
-	f := filler{b: m.doc, texts: room[:0]}
+	doc, as := m.json(), m.attrs()
+	f := filler{b: doc, texts: room[:0]}
 	defer f.copyTexts()
-	for i := range m.attrs {
-		a := &m.attrs[i]
-		field := d.fields.find(a.rawName(m.doc))
+	for i, a := range as {
+		field := d.fields.find(a.rawName(doc))
 		if field == nil {
 			continue
 		}
-		at := int(a.from)
-		if a.kind <= KindB {
-			at-- // the quote
+		e := extentOf(doc, as, i)
+		if e.kind <= KindB {
+			e.from-- // the quote
 		}
-		if _, err := f.field(d, field, a.kind, at, p); err != nil {
-			return within(appendMember(nil, a.text(m.doc)), err)
+		if _, err := f.field(d, field, e.kind, e.from, p); err != nil {
+			return within(appendMember(nil, a.text(doc)), err)
 		}
 	}
 	return nil
