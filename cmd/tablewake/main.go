@@ -27,7 +27,7 @@ func main() {
 func collectLess() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(400)
-		debug.SetMemoryLimit(128 << 20)
+		debug.SetMemoryLimit(112 << 20)
 	}
 }
 

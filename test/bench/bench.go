@@ -24,6 +24,7 @@ type bench struct {
 	short   bool
 	span    time.Duration // processor time of a round of what runs in process, at least
 	input   *shape        // of -input; nil: none
+	file    string        // of -input
 	servers *servers
 	readers readers
 }
@@ -44,7 +45,7 @@ func run(ctx context.Context, o options) error {
 	if o.short {
 		o.rounds, b.span = min(o.rounds, 3), 100*time.Millisecond
 	}
-	if o.input != "" {
+	if b.file = o.input; o.input != "" {
 		var err error
 		if b.input, err = readInput(o.input); err != nil {
 			return err

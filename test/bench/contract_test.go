@@ -30,6 +30,13 @@ var budgets = map[string]budget{
 	"powertools": {least: 50, allocs: -1},
 
 	"pipeline": {least: 0.35, allocs: -1},
+	"cores":    {least: 1.7, allocs: -1},
+	"resident": {most: 1, allocs: -1},
+	"flight":   {most: 3, allocs: -1},
+
+	"growth-records":    {most: 1.1, allocs: -1},
+	"growth-shards":     {most: 1.1, allocs: -1},
+	"growth-attributes": {most: 1.1, allocs: -1},
 }
 
 // TestContract: each budget has its row, and each row of that id and no variant its budget.

@@ -18,7 +18,10 @@ import (
 )
 
 // counts are stores that count what they are given, and keep nothing.
-type counts struct{ rows, documents, places atomic.Int64 }
+type counts struct {
+	rows, documents, places atomic.Int64
+	held                    chan struct{} // nil: they take what they are given at once
+}
 
 var _ sinks.Stores = (*counts)(nil)
 
@@ -26,6 +29,17 @@ func (c *counts) reset() {
 	c.rows.Store(0)
 	c.documents.Store(0)
 	c.places.Store(0)
+}
+
+// hold has the stores take nothing until letGo is called.
+func (c *counts) hold() { c.held = make(chan struct{}) }
+
+func (c *counts) letGo() { close(c.held) }
+
+func (c *counts) wait() {
+	if c.held != nil {
+		<-c.held
+	}
 }
 
 // View counts rows.
@@ -67,6 +81,7 @@ type rowCount struct{ *counts }
 
 // Apply counts.
 func (c rowCount) Apply(_ context.Context, _ view.Target, ms []view.Mutation) ([]view.Result, error) {
+	c.wait()
 	c.rows.Add(int64(len(ms)))
 	return make([]view.Result, len(ms)), nil
 }
@@ -80,6 +95,7 @@ func (c documentCount) Apply(_ context.Context, ms []search.Mutation) ([]search.
 			return nil, pipeline.Fatal(errors.New("a document is no object"))
 		}
 	}
+	c.wait()
 	c.documents.Add(int64(len(ms)))
 	return make([]search.Result, len(ms)), nil
 }
@@ -106,6 +122,7 @@ func (c placeCount) Write(_ context.Context, ds []pipeline.Delivery) error {
 			return pipeline.Fatal(errors.New("a change has no place in the archive"))
 		}
 	}
+	c.counts.wait()
 	c.counts.places.Add(int64(len(ds)))
 	return nil
 }

@@ -60,6 +60,8 @@ func command(ctx context.Context) error {
 	switch {
 	case flag.NArg() == 1 && flag.Arg(0) == "chart":
 		return chart(".", "../../README.md")
+	case flag.NArg() == 1 && flag.Arg(0) == "replay": // of the row resident
+		return replayed(ctx, o.input)
 	case flag.NArg() > 0 || o.rounds < 1:
 		return errUsage
 	}

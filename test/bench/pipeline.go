@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func openPipeline(ctx context.Context, b *bench, s *shape) (*contest, error) {
 // collectAsCommands lets as much garbage stand beside what is alive as the commands do, until
 // the row is closed.
 func collectAsCommands() (undo func() error) {
-	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(128<<20)
+	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(112<<20)
 	return func() error {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)
@@ -69,6 +70,10 @@ type whole struct {
 	counts   *counts
 	before   pipeline.Ledger
 	usual    bool // what becomes of each record is known
+
+	passes int      // over bodies. 0: 1
+	shards []string // the pages are of, in turns
+	fresh  bool     // each page is in memory of its own, as what is read over a network is
 }
 
 // newWhole makes the pipeline of a file as users write it: its rows are made of the
@@ -105,6 +110,7 @@ sinks:
 	w := &whole{
 		decoder: pipeline.NewDecoder(pipeline.DecoderOptions{Table: "bench", StreamARN: streamARN}),
 		bodies:  bodies, counts: &counts{}, usual: s.name == "usual",
+		shards: []string{"shard"},
 	}
 	w.pipeline, err = sinks.Assemble(ctx, cfg, w.counts, sinks.Finite(), sinks.With("history", w.counts.history))
 	return w, err
@@ -154,13 +160,16 @@ func (w *whole) run(ctx context.Context) (int, error) {
 	w.counts.reset()
 	next := 0
 	err := w.pipeline.Run(ctx, pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
-		if next == len(w.bodies) {
+		if next == max(w.passes, 1)*len(w.bodies) {
 			return nil, io.EOF
 		}
-		body := w.bodies[next]
+		body, shard := w.bodies[next%len(w.bodies)], w.shards[next%len(w.shards)]
 		next++
+		if w.fresh {
+			body = bytes.Clone(body)
+		}
 		return &pipeline.Page{
-			Partition: "shard", Position: pipeline.Position(strconv.Itoa(next)), Bytes: len(body),
+			Partition: shard, Position: pipeline.Position(strconv.Itoa(next)), Bytes: len(body),
 			Decode: func() (*pipeline.Page, error) { return w.decode(body) },
 		}, nil
 	}), pipeline.CommitterFunc(func(context.Context, string, pipeline.Position) error { return nil }))

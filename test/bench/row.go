@@ -99,7 +99,8 @@ func (m *missing) Error() string { return fmt.Sprintf("not measured: install %s"
 func rows() []row {
 	var all []row
 	for _, some := range [][]row{
-		eventRows(), validRows(), pageRows(), diffRows(), decodeRows(), jsonRows(), celRows(), handlerRows(), powertoolsRows(), consumeRows(), pipelineRows(), sinkRows(),
+		eventRows(), validRows(), pageRows(), diffRows(), decodeRows(), jsonRows(), celRows(), handlerRows(), powertoolsRows(), consumeRows(), pipelineRows(), coresRows(), residentRows(), flightRows(),
+		growthRecordsRows(), growthShardsRows(), growthAttributesRows(), sinkRows(),
 	} {
 		all = append(all, some...)
 	}

@@ -23,7 +23,7 @@ var budgets = []struct {
 	stores string
 	bytes  int64
 }{
-	{"counting", 200e6},
+	{"counting", 150e6},
 	{"embedded", 600e6},
 }
 
@@ -37,7 +37,7 @@ func main() {
 	flag.Parse()
 	if *child != "" {
 		debug.SetGCPercent(400) // as the commands run
-		debug.SetMemoryLimit(128 << 20)
+		debug.SetMemoryLimit(112 << 20)
 		run := func() error { return runChild(*child, *fixture, *n) }
 		if *child == "idle" {
 			run = func() error { return runIdle(*endpoint) }

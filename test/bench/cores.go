@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"runtime"
+)
+
+// coresRows run the whole pipeline on two cores and on one.
+func coresRows() []row {
+	return []row{{
+		id:   "cores",
+		work: "the same pipeline on two cores",
+		peer: "itself on one core",
+		note: "by the clock, so that what else runs on the machine counts",
+		of:   wallRate, least: 1.7, input: true,
+		open: openCores,
+	}}
+}
+
+func openCores(ctx context.Context, b *bench) (*contest, error) {
+	if runtime.NumCPU() < 2 {
+		return nil, &missing{"a second core"}
+	}
+	bodies, records := b.usual().pages(8)
+	w, err := newWhole(ctx, b.usual(), bodies)
+	if err != nil {
+		return nil, err
+	}
+	w.passes = 8 // a run that begins or ends has work for one core
+	on := func(cores int) func(context.Context) (int, error) {
+		return func(ctx context.Context) (int, error) {
+			if runtime.GOMAXPROCS(0) != cores {
+				runtime.GOMAXPROCS(cores)
+			}
+			return w.run(ctx)
+		}
+	}
+	c, err := agree(ctx, b, 8*records, on(2), on(1))
+	if err == nil {
+		c.close = collectAsCommands()
+	}
+	return c, err
+}

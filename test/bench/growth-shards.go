@@ -1,0 +1,35 @@
+package main
+
+import "context"
+
+const (
+	manyShards = 10_000
+	ofShard    = 100 // records
+)
+
+// growthShardsRows hold what a record costs in a stream of many shards against one of a single
+// shard.
+func growthShardsRows() []row {
+	return []row{{
+		id:   "growth-shards",
+		work: "the whole pipeline over 10,000 shards of 100 records",
+		peer: "itself over one shard of as many pages",
+		of:   cost, most: 1.1, rounds: 3, input: true,
+		open: func(ctx context.Context, b *bench) (*contest, error) {
+			shards := manyShards
+			if b.short {
+				shards /= 5
+			}
+			many, err := newStream(ctx, b.usual(), shards*ofShard, shards)
+			if err != nil {
+				return nil, err
+			}
+			one, err := newStream(ctx, b.usual(), shards*ofShard, shards)
+			if err != nil {
+				return nil, err
+			}
+			one.shards = one.shards[:1]
+			return b.growth(ctx, many, one)
+		},
+	}}
+}
