@@ -146,7 +146,8 @@ func (r *recordReader) capacity(i int) int {
 		return min(1+(r.size-i)/512, 4)
 	}
 	each := max(64, (i-r.start)/n)
-	return n + 1 + min((r.size-i)/each+n/32, 1<<16)
+	more := (r.size - i) / each
+	return n + 1 + min(more+more/8, 1<<16) // too little would have all of them copied
 }
 
 // read reads a record into c, which is zero.
