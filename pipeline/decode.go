@@ -25,19 +25,33 @@ type DecoderOptions struct {
 // [FramingError], with the page of what stood before.
 type Decoder struct {
 	o       DecoderOptions
-	given   *stream   // of o.StreamARN
-	readers sync.Pool // of *recordReader, whose scratch memory the next page needs again
+	given   *stream    // of o.StreamARN
+	readers *sync.Pool // of *recordReader, whose scratch memory the next page needs again
 }
 
 // NewDecoder is a decoder with these options. A StreamARN that is none of a stream
 // is the error of every record that needs it.
 func NewDecoder(o DecoderOptions) *Decoder {
-	d := &Decoder{o: o}
-	if o.StreamARN != "" {
-		s := parseStream(o.StreamARN)
-		d.given = &s
-	}
+	d := &Decoder{o: o, readers: new(sync.Pool)}
+	d.given = givenStream(o.StreamARN)
 	return d
+}
+
+// Of is a decoder with the same options for the records of a shard, which shares d's memory.
+func (d *Decoder) Of(streamARN, shard string) *Decoder {
+	of := &Decoder{o: d.o, given: d.given, readers: d.readers}
+	if of.o.StreamARN, of.o.Shard = streamARN, shard; streamARN != d.o.StreamARN {
+		of.given = givenStream(streamARN)
+	}
+	return of
+}
+
+func givenStream(arn string) *stream {
+	if arn == "" {
+		return nil
+	}
+	s := parseStream(arn)
+	return &s
 }
 
 // Decode reads one JSON document: a Lambda event or GetRecords answer
@@ -65,8 +79,9 @@ var (
 func (d *Decoder) reader(b []byte) *recordReader {
 	r, _ := d.readers.Get().(*recordReader)
 	if r == nil {
-		r = &recordReader{o: &d.o, given: d.given}
+		r = &recordReader{outer: make(outline, 0, 16), inner: make(outline, 0, 16)}
 	}
+	r.o, r.given = &d.o, d.given
 	r.size, r.page = len(b), &Page{Bytes: len(b)}
 	r.b, r.emptyMaps = b, d.o.DynamoDBLocal
 	r.slab.left = len(b)
@@ -84,8 +99,7 @@ func (d *Decoder) release(r *recordReader) {
 	r.forget()
 	*r = recordReader{
 		scanner: scanner{stack: r.stack[:0], names: r.names, numbers: r.numbers[:0]},
-		o:       r.o, given: r.given, streams: r.streams,
-		outer: r.outer, inner: r.inner, other: r.other,
+		streams: r.streams, outer: r.outer, inner: r.inner, other: r.other,
 	}
 	d.readers.Put(r)
 }

@@ -17,7 +17,7 @@ import (
 // Streams is the Streams API through the AWS SDK. It is safe for concurrent use.
 type Streams struct {
 	client  *dynamodbstreams.Client
-	decoder pipeline.DecoderOptions
+	decoder *pipeline.Decoder
 }
 
 var _ shardreader.API = (*Streams)(nil)
@@ -25,7 +25,7 @@ var _ shardreader.API = (*Streams)(nil)
 // New makes an API of the SDK's client. o shapes how records become changes; its
 // StreamARN and Shard are those of each query.
 func New(client *dynamodbstreams.Client, o pipeline.DecoderOptions) *Streams {
-	return &Streams{client: client, decoder: o}
+	return &Streams{client: client, decoder: pipeline.NewDecoder(o)}
 }
 
 // ListStreams implements [shardreader.API].
@@ -112,13 +112,11 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 
 // GetRecords implements [shardreader.API].
 func (s *Streams) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (pipeline.Answer, error) {
-	o := s.decoder
-	o.StreamARN, o.Shard = q.StreamARN, q.Shard
 	in := &dynamodbstreams.GetRecordsInput{ShardIterator: aws.String(q.Iterator)}
 	if q.Limit > 0 {
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
 	}
-	p := &recordsProtocol{decoder: pipeline.NewDecoder(o)}
+	p := &recordsProtocol{decoder: s.decoder.Of(q.StreamARN, q.Shard)}
 	_, err := s.client.GetRecords(ctx, in, keepRequestBody, p.wrap)
 	if err != nil {
 		return p.answer, failed(ctx, "GetRecords", shardSubject(q.Shard, q.StreamARN), err)
