@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -51,6 +52,16 @@ func (d Decimal) Cmp(e Decimal) int {
 	}
 	if sign == 0 {
 		return 0
+	}
+	if by := int(d.exp) - int(e.exp); d.hi|e.hi == 0 && -maxPow10 <= by && by <= maxPow10 {
+		// Most numbers: written with the lower exponent, both fit 128 bits.
+		dc, ec := uint128{lo: d.lo}, uint128{lo: e.lo}
+		if by > 0 {
+			dc.hi, dc.lo = bits.Mul64(d.lo, pow10[by])
+		} else {
+			ec.hi, ec.lo = bits.Mul64(e.lo, pow10[-by])
+		}
+		return sign * dc.cmp(ec)
 	}
 	if dm, em := d.magnitude(), e.magnitude(); dm != em {
 		return sign * cmp.Compare(dm, em)

@@ -49,6 +49,10 @@ func parseDecimal[T string | []byte](s T) (Decimal, error) {
 				tooLong = true // the syntax behind is still to be checked
 				break
 			}
+			if zeros == 0 && n < maxPow10 { // as nearly all are
+				c.lo = c.lo*10 + uint64(b-'0')
+				break
+			}
 			c = c.push(zeros, uint64(b-'0'))
 			zeros = 0
 		case n > 0:
