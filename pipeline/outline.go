@@ -23,28 +23,16 @@ type outlined struct {
 	last  bool
 }
 
-// set makes f entry n. What stands behind is of the record before: where that has a
-// field more or less than this one, it goes on with what comes next in both.
-func (o *outline) set(n int, f outlined) {
-	switch i := o.find(n, f.field); {
-	case i == n:
-		(*o)[n] = f
-	case i > n:
-		*o = slices.Delete(*o, n, i)
-		(*o)[n] = f
-	default:
-		*o = slices.Insert(*o, n, f)
-	}
-}
-
-// find is the first entry of f from n on, or -1.
-func (o *outline) find(n int, f field) int {
+// align makes entry n one of f. What stands behind is of the record before: where that has
+// a field more or less than this one, it goes on with what comes next in both.
+func (o *outline) align(n int, f field) {
 	for i := n; i < len(*o); i++ {
 		if (*o)[i].field == f {
-			return i
+			*o = slices.Delete(*o, n, i)
+			return
 		}
 	}
-	return -1
+	*o = slices.Insert(*o, n, outlined{field: f})
 }
 
 // same is the number of bytes that are the same from i and from before on.

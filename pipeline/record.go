@@ -199,7 +199,10 @@ func (r *recordReader) object(i int, c *Change, of func(name []byte) field, o *o
 		if i, done = r.separator(next, '}'); i < 0 {
 			return -1
 		}
-		o.set(n, outlined{start: start, value: at, end: i, field: f, last: done})
+		if n == len(*o) || (*o)[n].field != f {
+			o.align(n, f)
+		}
+		(*o)[n] = outlined{start: start, value: at, end: i, field: f, last: done}
 	}
 	*o = (*o)[:n]
 	return i

@@ -54,6 +54,7 @@ func (s *scanner) members(i, depth int) int {
 				if kind <= KindB {
 					at-- // the quote
 				}
+				s.twin.next++
 			}
 		}
 		name := i + 1
@@ -75,6 +76,9 @@ func (s *scanner) members(i, depth int) int {
 					return -1
 				}
 			}
+			if depth == 0 {
+				s.twin.met(b[name:end])
+			}
 			if kind = s.shortTag(at); kind != Absent {
 				at += 5
 			} else if kind, at = s.tag(at); at < 0 {
@@ -85,9 +89,6 @@ func (s *scanner) members(i, depth int) int {
 		from, to, next := s.content(kind, at, depth)
 		if next < 0 {
 			return -1
-		}
-		if depth == 0 {
-			s.twin.met(b[name:end])
 		}
 		if i = next + 1; i >= len(b) || b[next] != ',' || b[i] != '"' {
 			if i, done = s.separator(next, '}'); i < 0 {
