@@ -28,20 +28,17 @@ func (v Value) AppendDynamoDBJSON(dst []byte) []byte {
 // and no exponent, a B as base64, sets as arrays, NULL as null. Members keep the
 // order of the page. An absent value appends null.
 func (v Value) AppendJSON(dst []byte) []byte {
-	switch v.kind {
-	case KindS, KindB:
-		return appendString(dst, v.raw)
-	case KindN:
-		return decimalOf(v.raw).Append(dst)
-	case KindM:
-		return appendItem(dst, v, Value.AppendJSON)
-	case KindL, KindSS, KindNS, KindBS:
-		return appendList(dst, v, Value.AppendJSON)
-	case KindBOOL:
-		return append(dst, v.raw...)
-	default:
-		return append(dst, "null"...)
-	}
+	var p plain
+	return p.whole(dst, v)
+}
+
+// AppendJSONForDoubles appends v as [Value.AppendJSON] does, for readers that keep a
+// decimal as a double, which search indexes and JavaScript do: one of more than 15
+// significant digits, which a double does not keep, becomes a JSON string. Integers
+// are JSON numbers with all their digits.
+func (v Value) AppendJSONForDoubles(dst []byte) []byte {
+	p := plain{doubles: true}
+	return p.whole(dst, v)
 }
 
 // String is v as DynamoDB JSON, for people; "absent" of the zero Value.
@@ -55,20 +52,26 @@ func (v Value) String() string {
 // AppendDynamoDBJSON appends the item as DynamoDB JSON, compact:
 // {"PK":{"S":"x"}}; null where there is no image.
 func (m Image) AppendDynamoDBJSON(dst []byte) []byte {
-	return m.append(dst, Value.AppendDynamoDBJSON)
+	if !m.Exists() {
+		return append(dst, "null"...)
+	}
+	return appendItem(dst, m.Value(), Value.AppendDynamoDBJSON)
 }
 
 // AppendJSON appends the item as plain JSON: {"PK":"x"}; null where there is no
 // image. See [Value.AppendJSON].
-func (m Image) AppendJSON(dst []byte) []byte {
-	return m.append(dst, Value.AppendJSON)
-}
+func (m Image) AppendJSON(dst []byte) []byte { return m.appendPlain(dst, false) }
 
-func (m Image) append(dst []byte, value func(Value, []byte) []byte) []byte {
+// AppendJSONForDoubles appends the item as plain JSON likewise: see
+// [Value.AppendJSONForDoubles].
+func (m Image) AppendJSONForDoubles(dst []byte) []byte { return m.appendPlain(dst, true) }
+
+func (m Image) appendPlain(dst []byte, doubles bool) []byte {
 	if !m.Exists() {
 		return append(dst, "null"...)
 	}
-	return appendItem(dst, m.Value(), value)
+	p := plain{b: m.doc, doubles: doubles}
+	return p.item(dst, m)
 }
 
 func appendItem(dst []byte, v Value, value func(Value, []byte) []byte) []byte {
