@@ -1,18 +1,53 @@
 package search
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
 
+// mostDraft bounds the room that is kept for documents to come, in bytes.
+const mostDraft = 64 << 10
+
+// document is what [Sink.appendDocument] writes, in memory of its own size.
+func (s *Sink) document(item pipeline.Image, v pipeline.Version) ([]byte, error) {
+	draft, ok := s.drafts.Get().(*[]byte)
+	if !ok {
+		draft = new([]byte)
+	}
+	doc, err := s.appendDocument((*draft)[:0], item, v)
+	if cap(doc) > mostDraft {
+		return doc[:len(doc):len(doc)], err
+	}
+	*draft = doc
+	s.drafts.Put(draft)
+	return bytes.Clone(doc), err
+}
+
 // appendDocument writes item, without what is hidden, as the plain JSON document of
 // a change at version v.
 func (s *Sink) appendDocument(dst []byte, item pipeline.Image, v pipeline.Version) ([]byte, error) {
 	dst = s.appendHeader(dst, v, false)
-	dst, err := s.appendMembers(dst, s.mask.Without(item).All(), s.fields, scope{taken: s.fields.include})
+	item = s.mask.Without(item)
+	if _, own := item.Get(reserved); s.whole && !own {
+		return appendWhole(dst, item), nil
+	}
+	dst, err := s.appendMembers(dst, item.All(), s.fields, scope{taken: s.fields.include})
 	return append(dst, '}'), err
+}
+
+// appendWhole appends an item, of which nothing is left out or changed, to the fields
+// of a document that is not yet closed.
+func appendWhole(dst []byte, item pipeline.Image) []byte {
+	brace := len(dst)
+	dst = item.AppendJSONForDoubles(dst)
+	if dst[brace+1] == '}' {
+		return append(dst[:brace], '}')
+	}
+	dst[brace] = ','
+	return dst
 }
 
 // appendTombstone writes what stands in the place of a deleted document.
@@ -91,6 +126,15 @@ func (f *field) scope(around scope) scope {
 // is inside, nil where they say nothing. Only what can hold a number or a field is
 // walked.
 func (s *Sink) appendValue(dst []byte, v pipeline.Value, f *field, in scope) (out []byte, err error) {
+	if in.taken && !in.hash && (f == nil || len(f.inner) == 0) {
+		switch in.number {
+		case NumberExact:
+			return v.AppendJSONForDoubles(dst), nil
+		case NumberScaledFloat:
+			return v.AppendJSON(dst), nil
+		default: // each number is written in its form
+		}
+	}
 	switch kind := v.Kind(); {
 	case kind == pipeline.KindM:
 		dst, err = s.appendMembers(append(dst, '{'), v.Members(), f, in)

@@ -141,6 +141,9 @@ func (f *field) child(name string) *field {
 	return c
 }
 
+// whole tells whether f says nothing but that the reserved field is left out.
+func (f *field) whole() bool { return f.include && len(f.inner) == 1 && len(f.renamed) == 0 }
+
 // of is what is said of an attribute inside; nil where nothing is. f may be nil.
 func (f *field) of(name string) *field {
 	if f == nil {

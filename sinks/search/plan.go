@@ -74,7 +74,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		default:
 			m.Why = MoveIn
 		}
-		if m.Doc, err = s.appendDocument(nil, c.New, c.Version); err != nil {
+		if m.Doc, err = s.document(c.New, c.Version); err != nil {
 			return err
 		}
 		d.Ops = append(d.Ops, m)

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -58,6 +59,8 @@ type Sink struct {
 	recent  template.Recent        // name of an index
 	when    pipeline.ItemCondition // nil: every item
 	fields  *field
+	whole   bool           // fields take an item as it is
+	drafts  sync.Pool      // of *[]byte, where documents are written before they are as long as they are
 	hasher  *hasher        // nil where nothing is hashed
 	hashID  bool           // document ids are hashes
 	mask    *pipeline.Mask // of what is not hashed
@@ -103,7 +106,7 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields, hashID: o.HashID, mask: mask, keyMask: o.Mask,
+	s := &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields, whole: fields.whole(), hashID: o.HashID, mask: mask, keyMask: o.Mask,
 		routing: o.Routing, routed: routed, retention: o.Retention}
 	if name, whole := o.Index.Prefix(); whole && CheckIndex(name) == nil {
 		s.fixed = name

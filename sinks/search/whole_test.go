@@ -1,0 +1,91 @@
+package search_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// model is what a document holds of v, made of what its getters say.
+func model(v pipeline.Value) any {
+	switch v.Kind() {
+	case pipeline.KindM:
+		m := map[string]any{}
+		for name, e := range v.Members() {
+			m[name] = model(e)
+		}
+		return m
+	case pipeline.KindL, pipeline.KindSS, pipeline.KindNS, pipeline.KindBS:
+		l := []any{}
+		for _, e := range v.Elements() {
+			l = append(l, model(e))
+		}
+		return l
+	case pipeline.KindN:
+		d, _ := v.Number()
+		text := d.String()
+		digits, _ := d.Digits()
+		if strings.Contains(text, ".") && len(digits) > 15 {
+			return text
+		}
+		return json.Number(text)
+	case pipeline.KindBOOL:
+		b, _ := v.Bool()
+		return b
+	case pipeline.KindS:
+		s, _ := v.Text()
+		return s
+	case pipeline.KindB:
+		var s string
+		_ = json.Unmarshal(v.AppendJSON(nil), &s)
+		return s
+	default:
+		return nil
+	}
+}
+
+// FuzzDocument holds documents, which are copied from an item where they can be,
+// against what the item's getters say.
+func FuzzDocument(f *testing.F) {
+	for _, item := range []string{
+		`{}`, `{"a":{"S":"x\"\u00e9 é"},"b\n":{"N":"1E+3"},"c":{"N":"0.1234567890123456789"},"_tw":{"S":"mine"}}`,
+		` { "a" : { "M" : { "x" : { "L" : [ { "N" : "-0.0" } , {"NULL":true}, {"BOOL":false} ] } } } , "n":{"NS":["1.50","123456789012345678"]}}`,
+		`{"b":{"B":"AAE="},"bs":{"BS":["AAE=","\/w=="]},"s":{"SS":["a","b"]},"m":{"M":{}},"l":{"L":[]},"d":{"N":"123456789012345.5"}}`,
+	} {
+		f.Add([]byte(item))
+	}
+	f.Fuzz(func(t *testing.T, item []byte) {
+		m, err := pipeline.ParseImage(item)
+		if err != nil {
+			return
+		}
+		want := model(m.Value()).(map[string]any)
+		for _, fields := range []search.Fields{{}, {Exclude: []string{"nothing.of.that.name"}}} {
+			c := record(t, "INSERT", "", "")
+			c.New = m
+			d := pipeline.Delivery{Change: c}
+			if err := newSink(t, search.Options{Index: parse(t, "docs"), Fields: fields}).Plan(&d); err != nil {
+				t.Fatal(err)
+			}
+			decoder := json.NewDecoder(bytes.NewReader(d.Ops[0].(*search.Mutation).Doc))
+			decoder.UseNumber()
+			var got map[string]any
+			if err := decoder.Decode(&got); err != nil {
+				t.Fatal(err)
+			}
+			if got["_tw"].(map[string]any)["by"] != "shop" {
+				t.Fatalf("_tw is %v", got["_tw"])
+			}
+			delete(got, "_tw")
+			delete(want, "_tw")
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s:\n%v, want\n%v", item, got, want)
+			}
+		}
+	})
+}
