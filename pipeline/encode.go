@@ -70,7 +70,7 @@ func (m Image) appendPlain(dst []byte, doubles bool) []byte {
 	if !m.Exists() {
 		return append(dst, "null"...)
 	}
-	p := plain{b: m.doc, doubles: doubles}
+	p := plain{b: m.json(), doubles: doubles}
 	return p.item(dst, m)
 }
 

@@ -83,19 +83,20 @@ func (p *plain) number(dst, raw []byte) []byte {
 // item appends an image. Of an image, unlike of an M, the attributes are indexed.
 func (p *plain) item(dst []byte, m Image) []byte {
 	dst = append(dst, '{')
-	for i := range m.attrs {
+	as := m.attrs()
+	for i := range as {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		a := &m.attrs[i]
-		dst = append(append(dst, m.doc[a.name-1:a.nameEnd+1]...), ':')
-		switch a.kind {
+		e := extentOf(p.b, as, i)
+		dst = append(append(dst, p.b[e.name-1:e.nameEnd+1]...), ':')
+		switch e.kind {
 		case KindS, KindB:
-			dst = append(dst, m.doc[a.from-1:a.to+1]...)
+			dst = append(dst, p.b[e.from-1:e.to+1]...)
 		case KindN:
-			dst = p.number(dst, m.doc[a.from:a.to])
+			dst = p.number(dst, p.b[e.from:e.to])
 		default:
-			dst, _ = p.content(dst, a.kind, int(a.from))
+			dst, _ = p.content(dst, e.kind, e.from)
 		}
 	}
 	return append(dst, '}')
