@@ -26,11 +26,11 @@ var powertoolsProgram string
 func powertoolsRows() []row {
 	r := handlerRows()[0]
 	r.id, r.least, r.reaches = "powertools", 50, 0.35
-	r.note = "the budget is missed: 50 times the peer's rate is about that of decoding alone (row event); the other half of ours is the copy of the event, garbage collection, the queues that keep keys in order, and an id by SHA-256 for each event"
+	r.missed = "50 times the peer's rate is about that of decoding alone (row event); the other half of ours is the copy of the event, garbage collection, the queues that keep keys in order, and an id by SHA-256 for each event"
 	r.peer = "the same in Python: aws-lambda-powertools " + powertoolsVersion + ", its batch processor and data classes"
 	r.open = func(ctx context.Context, b *bench) (*contest, error) { return openPowertools(ctx, b, b.usual()) }
 	careful := r
-	careful.variant, careful.least, careful.input, careful.note = "careful", 0, false, ""
+	careful.variant, careful.least, careful.input, careful.missed = "careful", 0, false, ""
 	careful.peer += ", each image deserialised once"
 	careful.open = func(ctx context.Context, b *bench) (*contest, error) {
 		return openPowertools(ctx, b, usual(), "careful")

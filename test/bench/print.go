@@ -25,7 +25,7 @@ func (r *report) head(w io.Writer) {
 // line prints a row of the table.
 func (r result) line(w io.Writer) {
 	verdict := ""
-	if !r.met(1) || !r.lean() {
+	if r.shortfall() != "" {
 		verdict = "  MISSED"
 	}
 	fmt.Fprintf(w, "%-*s  %-9s  %32s  %32s  %8s  %8s  %s%s\n", nameWidth, r.name(), r.Unit, r.Ours, r.Peer, ratio(r.Ratio), r.budget(), r.allocations(), verdict)
@@ -45,6 +45,9 @@ func (r *report) notes(w io.Writer) {
 		}
 		said[text] = true
 		fmt.Fprintf(w, "%s: %s\n", row.name(), text)
+		if why := row.shortfall(); why != "" {
+			fmt.Fprintf(w, "  missed: %s\n", why)
+		}
 	}
 }
 

@@ -44,6 +44,9 @@ func replaceSection(text []byte, section string) ([]byte, error) {
 	return bytes.Join([][]byte{head, []byte(readmeBegin + section + readmeEnd), tail}, nil), nil
 }
 
+// behind heads the list of rows that miss their budget.
+const behind = "\nWhat is short of its budget, and why:\n\n"
+
 // markdown is the README's section: the rows that have a budget.
 func (r *report) markdown() string {
 	var b strings.Builder
@@ -59,6 +62,14 @@ func (r *report) markdown() string {
 			ours += ", " + few(*row.OursAllocs) + " allocations"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", row.name(), row.Work, row.Against, ours, figure(row.Peer.Median), ratio(row.Ratio), row.budget())
+	}
+	for _, row := range r.Rows {
+		if why := row.shortfall(); row.budget() != "" && why != "" {
+			if !strings.Contains(b.String(), behind) {
+				b.WriteString(behind)
+			}
+			fmt.Fprintf(&b, "- `%s`: %s.\n", row.name(), why)
+		}
 	}
 	fmt.Fprintf(&b, "\nRecords: %s.\n", r.recordsText())
 	return b.String()

@@ -45,6 +45,11 @@ func TestResults(t *testing.T) {
 		t.Errorf("it lacks what it was measured on: %+v", r)
 	}
 	there := rows()
+	for _, want := range there {
+		if want.budgeted() && !want.servers && !slices.ContainsFunc(r.Rows, func(got result) bool { return got.name() == want.name() }) {
+			t.Errorf("%s: it has a budget, and no result: run `go -C test/bench run . -servers -o results.json`", want.name())
+		}
+	}
 	for _, got := range r.Rows {
 		i := slices.IndexFunc(there, func(r row) bool { return r.name() == got.name() })
 		if i < 0 {
@@ -76,7 +81,7 @@ func example() *report {
 		Rows: []result{
 			{ID: "event", Work: "decode", Against: "peer & co", Unit: "records/s", Ours: spread{1, 500_000, 9}, Peer: spread{1, 10_000, 2}, Ratio: 50, Least: 40, OursAllocs: new(0.1), MostAllocs: new(1.0)},
 			{ID: "event", Variant: "large", Work: "decode", Against: "peer", Unit: "records/s", Ratio: 30},
-			{ID: "cel", Work: "filter", Against: "without", Unit: "ns/record", Ours: spread{1, 2500, 9}, Peer: spread{1, 2000, 2}, Ratio: 1.25, Most: 1.2},
+			{ID: "cel", Work: "filter", Against: "without", Unit: "ns/record", Ours: spread{1, 2500, 9}, Peer: spread{1, 2000, 2}, Ratio: 1.25, Most: 1.2, missed: "the garbage"},
 		},
 	}
 }
@@ -100,6 +105,7 @@ func TestMarkdown(t *testing.T) {
 		"| `cel` | filter | without | 2,500 ns/record | 2,000 | 1.25 | ≤ 1.2 |\n",
 		"A <fast> Processor, 4 cores, linux/amd64, go1.26.1, 2026-11-21",
 		"usual, 1,400 bytes (an order)",
+		"\nWhat is short of its budget, and why:\n\n- `cel`: the garbage.\n\nRecords",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it lacks %q:\n%s", want, text)

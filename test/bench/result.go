@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -51,7 +52,8 @@ type result struct {
 	PeerAllocs *float64 `json:"peer_allocs,omitempty"` // a record
 	MostAllocs *float64 `json:"most_allocs,omitempty"` // budget of ours
 
-	Note string `json:"note,omitempty"`
+	Note   string `json:"note,omitempty"`
+	missed string // why, where the budget is not met: the row says so
 }
 
 // spread is what the rounds of one side came to.
@@ -85,7 +87,7 @@ func newResult(r row, c *contest) result {
 	}
 	return result{
 		ID: r.id, Variant: r.variant, Work: r.work, Against: r.peer, Unit: r.of.unit,
-		Least: r.least, Most: r.most, MostAllocs: r.allocs, Note: note + c.note,
+		Least: r.least, Most: r.most, MostAllocs: r.allocs, Note: note + c.note, missed: r.missed,
 	}
 }
 
@@ -99,6 +101,14 @@ func (r result) met(share float64) bool {
 // lean tells whether ours allocates no more than it may. There is no share of that.
 func (r result) lean() bool {
 	return r.MostAllocs == nil || r.OursAllocs != nil && *r.OursAllocs <= *r.MostAllocs
+}
+
+// shortfall says why the result misses its budget, "" where it does not.
+func (r result) shortfall() string {
+	if r.met(1) && r.lean() {
+		return ""
+	}
+	return cmp.Or(r.missed, "unexplained")
 }
 
 // hold is an error where the result breaks its budget.
@@ -141,6 +151,13 @@ func readReport(file string) (*report, error) {
 	var r report
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for i := range r.Rows {
+		for _, row := range rows() {
+			if row.name() == r.Rows[i].name() {
+				r.Rows[i].missed = row.missed
+			}
+		}
 	}
 	return &r, nil
 }

@@ -28,6 +28,7 @@ type row struct {
 	servers bool // it needs real servers
 	input   bool // it takes the records of -input
 	note    string
+	missed  string // where the budget is not met: what the profile shows, and what was tried
 
 	// open makes the sides ready. It does the work of both once, and holds what
 	// they found against each other.

@@ -80,7 +80,7 @@ text { fill: #f0f6fc }
 }
 </style>
 `, chartWidth, height, chartWidth, height)
-	fmt.Fprintf(&b, "<text class=\"title\" x=\"12\" y=\"24\">How many times as good as the peer (logarithmic; the mark is the budget)</text>\n")
+	fmt.Fprintf(&b, "<text class=\"title\" x=\"12\" y=\"24\">How many times as good as the peer (logarithmic; the mark is the budget, orange is short of it)</text>\n")
 	bottom := top + len(all)*rowHeight
 	for e := left; e <= right; e++ {
 		v := math.Pow(10, e)
