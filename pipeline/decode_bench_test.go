@@ -30,30 +30,6 @@ func eventOf(n int) []byte {
 	return []byte(b.String())
 }
 
-// mapsEvent is an event of 25 records whose item holds 400 attributes, in maps of size.
-func mapsEvent(size int) []byte {
-	b := []byte(`{"Records":[`)
-	for r := range 25 {
-		if r > 0 {
-			b = append(b, ',')
-		}
-		b = fmt.Appendf(b, `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"N":"%d"}},"SequenceNumber":"%027d","NewImage":{"PK":{"N":"%d"}`, r, 100000+r, r)
-		for i := range 400 {
-			if i%size == 0 {
-				b = fmt.Appendf(b, `,"map%04d":{"M":{`, i)
-			} else {
-				b = append(b, ',')
-			}
-			b = fmt.Appendf(b, `"attribute%04d":{"S":"value %06d"}`, i, r)
-			if i%size == size-1 {
-				b = append(b, `}}`...)
-			}
-		}
-		b = fmt.Appendf(b, `}},"eventSourceARN":%q}`, streamARN)
-	}
-	return append(b, `]}`...)
-}
-
 // pass decodes an event and puts every change through a TTL filter and a detector
 // of one transition: how many events arose.
 type pass struct {
@@ -107,28 +83,6 @@ func BenchmarkDecoder(b *testing.B) {
 		shortest = min(shortest, time.Since(start))
 	}
 	b.ReportMetric(float64(shortest)/100, "ns/record")
-}
-
-// BenchmarkDecoderAttributes is the cost per byte of 400 attributes in one map, in
-// turns with 40 maps of 10. x-few is the ratio of the shortest times per byte.
-func BenchmarkDecoderAttributes(b *testing.B) {
-	few, many := mapsEvent(10), mapsEvent(400)
-	d := pipeline.NewDecoder(pipeline.DecoderOptions{})
-	decode := func(event []byte) float64 {
-		start := time.Now()
-		page, err := d.Decode(event)
-		if err != nil || len(page.Changes) != 25 {
-			b.Fatal(err, page.Errors)
-		}
-		return float64(time.Since(start)) / float64(len(event))
-	}
-	ten, hundreds := math.Inf(1), math.Inf(1)
-	for b.Loop() {
-		ten, hundreds = min(ten, decode(few)), min(hundreds, decode(many))
-	}
-	b.ReportMetric(ten, "10-ns/byte")
-	b.ReportMetric(hundreds, "400-ns/byte")
-	b.ReportMetric(hundreds/ten, "x-few")
 }
 
 // TestDecoderAllocations: a page costs a few allocations, and a record none.
