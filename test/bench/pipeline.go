@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
+	"runtime"
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -53,10 +53,9 @@ func openPipeline(ctx context.Context, b *bench, s *shape) (*contest, error) {
 // collectAsCommands lets as much garbage stand beside what is alive as the commands do, until
 // the row is closed.
 func collectAsCommands() (undo func() error) {
-	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(112<<20)
+	room := make([]byte, 16<<20)
 	return func() error {
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(limit)
+		runtime.KeepAlive(room)
 		return nil
 	}
 }

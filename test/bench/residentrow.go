@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -49,7 +50,7 @@ func openResident(_ context.Context, b *bench) (*contest, error) {
 // replayed is what the process of the row does: it takes the records through, as the commands
 // collect memory, and prints the most that was resident.
 func replayed(ctx context.Context, file string) error {
-	collectAsCommands()
+	undo := collectAsCommands()
 	b := &bench{}
 	if file != "" {
 		var err error
@@ -68,5 +69,5 @@ func replayed(ctx context.Context, file string) error {
 	if err == nil {
 		_, err = fmt.Println(residentPeak(os.Getpid()))
 	}
-	return err
+	return errors.Join(err, undo())
 }
