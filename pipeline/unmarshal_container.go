@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"strings"
 )
 
 // list decodes an L or a set into a slice or an array. An array takes as many
@@ -44,12 +43,8 @@ func (d *typeDecoder) members(v Value, dst reflect.Value) error {
 		return d.fill(v.Members(), dst)
 	case d.form == mapOfAnyForm:
 		m := dst.Interface().(map[string]any)
-		if m == nil {
-			m = make(map[string]any, v.Len())
-			dst.Set(reflect.ValueOf(m))
-		}
-		for name, e := range v.Members() {
-			m[strings.Clone(name)] = toAny(e)
+		if out, _ := membersToAny(m, v.raw, 0); m == nil {
+			dst.Set(reflect.ValueOf(out))
 		}
 		return nil
 	case d.kind == reflect.Map:
@@ -124,51 +119,4 @@ func (f *structField) of(s reflect.Value) (reflect.Value, error) {
 		s = s.Field(x)
 	}
 	return s, nil
-}
-
-// toAny is v as attributevalue puts it into an `any`: string, float64, []byte,
-// bool, nil, map[string]any, []any, []string, []float64, [][]byte.
-func toAny(v Value) any {
-	switch v.Kind() {
-	case KindS:
-		s, _ := v.Text()
-		return strings.Clone(s)
-	case KindN:
-		f, _ := v.Float64()
-		return f
-	case KindB:
-		b, _ := v.Bytes()
-		return b
-	case KindBOOL:
-		b, _ := v.Bool()
-		return b
-	case KindM:
-		m := make(map[string]any, v.Len())
-		for name, e := range v.Members() {
-			m[strings.Clone(name)] = toAny(e)
-		}
-		return m
-	case KindL:
-		l := make([]any, 0, v.Len())
-		for _, e := range v.Elements() {
-			l = append(l, toAny(e))
-		}
-		return l
-	case KindSS:
-		return toSlice(v, func(e Value) string { s, _ := e.Text(); return strings.Clone(s) })
-	case KindNS:
-		return toSlice(v, func(e Value) float64 { f, _ := e.Float64(); return f })
-	case KindBS:
-		return toSlice(v, func(e Value) []byte { b, _ := e.Bytes(); return b })
-	default:
-		return nil
-	}
-}
-
-func toSlice[T any](v Value, of func(Value) T) []T {
-	s := make([]T, 0, v.Len())
-	for _, e := range v.Elements() {
-		s = append(s, of(e))
-	}
-	return s
 }

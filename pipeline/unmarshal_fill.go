@@ -223,8 +223,7 @@ func (f *filler) value(d *typeDecoder, kind Kind, at int, p unsafe.Pointer) (nex
 		}
 	case directAny:
 		if *(*any)(p) == nil {
-			v, next := f.ranged(kind, at)
-			*(*any)(p) = toAny(v)
+			*(*any)(p), next = anyAt(f.b, kind, at)
 			return next, nil
 		}
 	default:
