@@ -35,12 +35,7 @@ func powertoolsRows() []row {
 	careful.open = func(ctx context.Context, b *bench) (*contest, error) {
 		return openPowertools(ctx, b, usual(), "careful")
 	}
-	nested := careful
-	nested.variant = "careful, large"
-	nested.open = func(ctx context.Context, b *bench) (*contest, error) {
-		return openPowertools(ctx, b, large(), "careful")
-	}
-	return []row{r, careful, nested}
+	return []row{r, careful}
 }
 
 // openPowertools is the contest with the peer of these arguments.
