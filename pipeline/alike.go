@@ -16,7 +16,7 @@ func attrsAlike(a, b *Image, i, j int) (n, end int) {
 	for i+n+1 < len(as) && as[i+n+1].name() < end {
 		n++
 	}
-	if i+n < len(as) && extentOf(doc, as, i+n).to < end { // the byte at to ends the value
+	if i+n < len(as) && endOf(doc, as, i+n) < end { // the byte at to ends the value
 		n++
 	}
 	return n, end

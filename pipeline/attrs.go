@@ -75,31 +75,55 @@ func (a attr) text(doc []byte) string {
 	return view(a.rawName(doc))
 }
 
-// extent unpacks attribute i of as, which are all of the item in doc.
+// extentOf is attribute i of as, which are all of the item in doc.
 func extentOf(doc []byte, as []attr, i int) extent {
 	a := as[i]
-	e := extent{name: a.name(), kind: a.kind(), escaped: a.escaped()}
 	if a.far() {
-		return e.read(doc)
+		return a.read(doc)
 	}
+	e := extent{name: a.name(), kind: a.kind(), escaped: a.escaped(), to: endOf(doc, as, i)}
 	e.nameEnd = e.name + a.nameLen()
 	e.from = e.nameEnd + a.gap()
-	next := len(doc)
-	if i+1 < len(as) {
-		next = as[i+1].name()
-	}
-	e.to = next - a.tail()
 	return e
 }
 
 // valueOf is the value of attribute i of as, which are all of the item in doc.
 func valueOf(doc []byte, as []attr, i int) Value {
-	e := extentOf(doc, as, i)
-	return Value{raw: doc[e.from:e.to:e.to], kind: e.kind}
+	a := as[i]
+	from, to := a.name()+a.nameLen()+a.gap(), len(doc)
+	if i+1 < len(as) {
+		to = as[i+1].name()
+	}
+	if to -= a.tail(); a.far() {
+		e := a.read(doc)
+		from, to = e.from, e.to
+	}
+	return Value{raw: doc[from:to:to], kind: a.kind()}
 }
 
-// read finds out the rest of e from the item's bytes.
-func (e extent) read(doc []byte) extent {
+// from is where a's value begins.
+func (a attr) from(doc []byte) int {
+	if a.far() {
+		return a.read(doc).from
+	}
+	return a.name() + a.nameLen() + a.gap()
+}
+
+// endOf is where the value of attribute i ends.
+func endOf(doc []byte, as []attr, i int) int {
+	a := as[i]
+	switch {
+	case a.far():
+		return a.read(doc).to
+	case i+1 < len(as):
+		return as[i+1].name() - a.tail()
+	}
+	return len(doc) - a.tail()
+}
+
+// read finds out from the item's bytes what a says, and what it does not.
+func (a attr) read(doc []byte) extent {
+	e := extent{name: a.name(), kind: a.kind(), escaped: a.escaped()}
 	_, nameEnd, value := memberName(doc, e.name-1)
 	e.nameEnd = nameEnd
 	kind, at := tagAt(doc, value)

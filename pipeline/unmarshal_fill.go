@@ -80,16 +80,16 @@ func (d *typeDecoder) fillImage(m Image, p unsafe.Pointer) error {
 	doc, as := m.json(), m.attrs()
 	f := filler{b: doc, texts: room[:0]}
 	defer f.copyTexts()
-	for i, a := range as {
+	for _, a := range as {
 		field := d.fields.find(a.rawName(doc))
 		if field == nil {
 			continue
 		}
-		e := extentOf(doc, as, i)
-		if e.kind <= KindB {
-			e.from-- // the quote
+		at := a.from(doc)
+		if a.kind() <= KindB {
+			at-- // the quote
 		}
-		if _, err := f.field(d, field, e.kind, e.from, p); err != nil {
+		if _, err := f.field(d, field, a.kind(), at, p); err != nil {
 			return within(appendMember(nil, a.text(doc)), err)
 		}
 	}
