@@ -16,8 +16,10 @@ type filler struct {
 	b []byte // the image
 	// texts are strings that are still ranges of b: they get memory of their own in the
 	// end, all in one piece.
-	texts []*string
-	size  int // of them all, in bytes
+	texts [32]*string
+	n     int
+	more  []*string // than texts has room for
+	size  int       // of them all, in bytes
 }
 
 // direct is what a type is to a filler.
@@ -76,9 +78,8 @@ func (d *typeDecoder) directOf() direct {
 
 // fillImage decodes m into the struct at p.
 func (d *typeDecoder) fillImage(m Image, p unsafe.Pointer) error {
-	var room [32]*string
 	doc, as := m.json(), m.attrs()
-	f := filler{b: doc, texts: room[:0]}
+	f := filler{b: doc}
 	defer f.copyTexts()
 	for _, a := range as {
 		field := d.fields.find(a.rawName(doc))
@@ -109,8 +110,13 @@ func (f *filler) text(s *string, raw []byte) {
 		*s = string(raw)
 	default:
 		*s = view(raw)
-		f.texts = append(f.texts, s)
 		f.size += len(raw)
+		if f.n < len(f.texts) {
+			f.texts[f.n] = s
+			f.n++
+		} else {
+			f.more = append(f.more, s)
+		}
 	}
 }
 
@@ -121,10 +127,12 @@ func (f *filler) copyTexts() {
 	}
 	var all strings.Builder
 	all.Grow(f.size)
-	for _, s := range f.texts {
-		from := all.Len()
-		all.WriteString(*s)
-		*s = all.String()[from:]
+	for _, some := range [...][]*string{f.texts[:f.n], f.more} {
+		for _, s := range some {
+			from := all.Len()
+			all.WriteString(*s)
+			*s = all.String()[from:]
+		}
 	}
 }
 

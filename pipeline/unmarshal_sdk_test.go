@@ -1,6 +1,8 @@
 package pipeline_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -238,12 +240,26 @@ func drawStruct(t *rapid.T, depth int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// equalAsSDK compares what both make of an item: the same result, or both an error.
+// equalAsSDK compares what both make of an item: the same result, or both an error,
+// whether its JSON is compact or has white space wherever that may stand.
 func equalAsSDK(t *rapid.T, typ reflect.Type, item map[string]types.AttributeValue) {
 	m, err := sdkvalue.Image(item)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var wide bytes.Buffer
+	if err := json.Indent(&wide, m.AppendDynamoDBJSON(nil), " ", "\t"); err != nil {
+		t.Fatal(err)
+	}
+	spaced, err := pipeline.ParseImage(wide.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	imageEqualAsSDK(t, typ, m, item)
+	imageEqualAsSDK(t, typ, spaced, item)
+}
+
+func imageEqualAsSDK(t *rapid.T, typ reflect.Type, m pipeline.Image, item map[string]types.AttributeValue) {
 	want, got := reflect.New(typ), reflect.New(typ)
 	gotErr := pipeline.DecodeInto(m, got.Interface())
 	wantErr, panicked := unmarshalSDK(item, want.Interface())

@@ -129,3 +129,28 @@ func BenchmarkUsualJSON(b *testing.B) {
 		}
 	})
 }
+
+// The result itself, its texts, its set, its lines.
+func TestDecodeAllocations(t *testing.T) {
+	old, _ := images(t)
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := pipeline.Decode[usualOrder](old); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 4 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestAppendJSONDoesNotAllocate(t *testing.T) {
+	old, _ := images(t)
+	room := make([]byte, 0, 1024)
+	if n := testing.AllocsPerRun(100, func() {
+		room = old.AppendJSONForDoubles(old.AppendJSON(room[:0])[:0])
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if !json.Valid(room) {
+		t.Errorf("%s", room)
+	}
+}
