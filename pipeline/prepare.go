@@ -193,7 +193,9 @@ func (p *Pipeline) judge(c *Change, arena []Event, t *Explanation) (j judgement)
 		for k := from; k < len(j.events); k++ {
 			e := &j.events[k]
 			e.Detector, e.Change = d.name, c
-			e.ID = EventID(c, d.name, k-from)
+			if !p.idless || t != nil {
+				e.ID = EventID(c, d.name, k-from)
+			}
 		}
 	}
 	return j

@@ -21,6 +21,7 @@ type route struct {
 	planner    Planner // nil where the sink has none
 	keepsOrder bool
 	guarded    bool
+	eventless  bool // the sink looks at no events
 	letters    bool // permanent failures go to dead letters
 	ledger     SinkLedger
 	newest     newest
@@ -42,6 +43,9 @@ func newRoute(o Route, letters bool) *route {
 	}
 	if g, ok := o.Sink.(Guarded); ok {
 		r.guarded = g.Guarded()
+	}
+	if i, ok := o.Sink.(EventIgnorer); ok {
+		r.eventless = i.IgnoresEvents()
 	}
 	r.ledger = SinkLedger{NoEffect: map[string]int64{}, Dropped: map[string]int64{}}
 	return r

@@ -90,6 +90,13 @@ type Guarded interface {
 	Guarded() bool
 }
 
+// EventIgnorer is implemented by sinks that may never look at Delivery.Events. Where
+// IgnoresEvents is true of all sinks of a pipeline, its events are counted, and have no
+// ID: nobody would see it.
+type EventIgnorer interface {
+	IgnoresEvents() bool
+}
+
 // Planner is implemented by sinks that decide ahead of Write what they would do.
 // Plan is pure: no I/O, no clock; it is called concurrently. It fills d.Ops, or
 // sets d.Outcome to NoEffect with a Reason and leaves d.Ops empty: such a delivery

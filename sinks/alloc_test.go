@@ -35,11 +35,11 @@ sinks:
 
 const (
 	allocRecords = 500
-	maxAllocs    = 8
+	maxAllocs    = 3
 )
 
 // TestAllocs_WholePipeline holds what a record costs beyond its decoding, in allocations:
-// the id of its event, its document, and its share of what a page and a batch cost.
+// its document, and its share of what a page and a batch cost.
 func TestAllocs_WholePipeline(t *testing.T) {
 	cfg, err := config.Parse("cost.yaml", []byte(allocFile), func(string) (string, bool) { return "", false })
 	if err != nil {

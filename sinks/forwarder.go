@@ -17,6 +17,8 @@ var (
 	_ pipeline.KeyOrderer = forwarder{}
 	_ pipeline.Guarded    = forwarder{}
 	_ pipeline.Flusher    = forwarder{}
+
+	_ pipeline.EventIgnorer = forwarder{}
 )
 
 // Plan is the sink's.
@@ -45,6 +47,12 @@ func (f forwarder) KeepsKeyOrder() bool {
 func (f forwarder) Guarded() bool {
 	g, ok := f.Sink.(pipeline.Guarded)
 	return ok && g.Guarded()
+}
+
+// IgnoresEvents is what the sink says.
+func (f forwarder) IgnoresEvents() bool {
+	i, ok := f.Sink.(pipeline.EventIgnorer)
+	return ok && i.IgnoresEvents()
 }
 
 // Flush is the sink's.

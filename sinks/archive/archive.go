@@ -96,6 +96,8 @@ var (
 	_ pipeline.Planner    = (*Sink)(nil)
 	_ pipeline.KeyOrderer = (*Sink)(nil)
 	_ pipeline.Guarded    = (*Sink)(nil)
+
+	_ pipeline.EventIgnorer = (*Sink)(nil)
 )
 
 // New checks the options and makes a sink. The error names the option.
@@ -196,6 +198,9 @@ func (s *Sink) Concurrency() int {
 
 // KeepsKeyOrder is true: every change has its own place, which no other overwrites.
 func (s *Sink) KeepsKeyOrder() bool { return true }
+
+// IgnoresEvents is true.
+func (s *Sink) IgnoresEvents() bool { return true }
 
 // Guarded is true: the order of an item's changes is in their versions.
 func (s *Sink) Guarded() bool { return true }

@@ -79,6 +79,8 @@ var (
 	_ pipeline.Requirer   = (*Sink)(nil)
 	_ pipeline.KeyOrderer = (*Sink)(nil)
 	_ pipeline.Guarded    = (*Sink)(nil)
+
+	_ pipeline.EventIgnorer = (*Sink)(nil)
 )
 
 // New checks the options and makes a sink. The error names the option.
@@ -129,6 +131,9 @@ func (s *Sink) Requires() pipeline.Needs {
 
 // KeepsKeyOrder is true: every mutation carries its version, and an older one loses.
 func (s *Sink) KeepsKeyOrder() bool { return true }
+
+// IgnoresEvents is true.
+func (s *Sink) IgnoresEvents() bool { return true }
 
 // Guarded is true: versions decide.
 func (s *Sink) Guarded() bool { return true }

@@ -103,6 +103,8 @@ var (
 	_ pipeline.Requirer   = (*Aggregate)(nil)
 	_ pipeline.KeyOrderer = (*Aggregate)(nil)
 	_ pipeline.Guarded    = (*Aggregate)(nil)
+
+	_ pipeline.EventIgnorer = (*Aggregate)(nil)
 )
 
 // NewAggregate makes the sink of an aggregate. The error names the option that is wrong.
@@ -229,6 +231,9 @@ func (a *Aggregate) Requires() pipeline.Needs { return pipeline.Needs{New: a.rea
 
 // KeepsKeyOrder is true: an older change that comes after a newer one is superseded.
 func (a *Aggregate) KeepsKeyOrder() bool { return true }
+
+// IgnoresEvents is true.
+func (a *Aggregate) IgnoresEvents() bool { return true }
 
 // Guarded is true: versions decide. Behind a change that can't be counted, its item
 // goes on: where expired items are kept, what the last change that could be counted said is kept.

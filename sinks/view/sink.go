@@ -43,6 +43,8 @@ var (
 	_ pipeline.Requirer   = (*Sink)(nil)
 	_ pipeline.KeyOrderer = (*Sink)(nil)
 	_ pipeline.Guarded    = (*Sink)(nil)
+
+	_ pipeline.EventIgnorer = (*Sink)(nil)
 )
 
 // New makes the sink of a view. The error names the option that is wrong.
@@ -95,6 +97,9 @@ func (s *Sink) Target() Target { return s.target }
 
 // KeepsKeyOrder is true: an older write that comes after a newer one loses.
 func (s *Sink) KeepsKeyOrder() bool { return true }
+
+// IgnoresEvents is true.
+func (s *Sink) IgnoresEvents() bool { return true }
 
 // Guarded is true: versions decide.
 func (s *Sink) Guarded() bool { return true }

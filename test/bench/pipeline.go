@@ -19,10 +19,10 @@ import (
 func pipelineRows() []row {
 	r := row{
 		id:   "pipeline",
-		work: "a whole pipeline over GetRecords answers: drop TTL deletes, raise an event for each transition, and plan and write a view, search documents and an archive",
+		work: "a whole pipeline over GetRecords answers: drop TTL deletes, look for one transition, and plan and write a view, search documents and an archive",
 		peer: "decoding the same answers alone",
 		note: "stores that only count; of the archive its planner, as what its objects cost is their compression; memory is collected as the commands have it, on both sides",
-		of:   rate, least: 0.35, input: true,
+		of:   rate, least: 0.35, allocs: new(2.0), input: true,
 	}
 	return shaped(r, openPipeline)
 }
