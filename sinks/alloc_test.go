@@ -35,7 +35,7 @@ sinks:
 
 const (
 	allocRecords = 500
-	maxAllocs    = 3
+	maxAllocs    = 6 // 1.4, and more under the race detector, which empties pools; test/bench holds it to 2
 )
 
 // TestAllocs_WholePipeline holds what a record costs beyond its decoding, in allocations:
