@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -111,7 +112,7 @@ func checkAlone(t rapid.TB, d *pipeline.Decoder, lines []byte) {
 
 // unplaced is the text of err; of broken grammar, what is wrong and not where.
 func unplaced(err error) string {
-	if broken, ok := err.(*pipeline.FramingError); ok {
+	if broken, ok := errors.AsType[*pipeline.FramingError](err); ok {
 		err = broken.Err
 	}
 	return err.Error()

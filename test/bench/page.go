@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -10,31 +11,72 @@ import (
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
 
-// pageRows read GetRecords answers of 1 MB.
+// pageRows decode GetRecords answers of 1 MB.
 func pageRows() []row {
 	r := row{
 		id:   "page",
-		work: "GetRecords of a page of 1 MB",
-		peer: "GetRecords of aws-sdk-go-v2",
+		work: "decode a GetRecords answer of 1 MB",
+		peer: "the deserializer of aws-sdk-go-v2, in a call of GetRecords",
 		of:   rate, least: 10, input: true,
-		note: "the answer is in memory, with its checksum; a page has 1,000 records at most",
+		note: "the answer is in memory; a page has 1,000 records at most",
 	}
-	return shaped(r, openPage)
+	out := shaped(r, openPage(decodeBodies))
+	whole := r
+	whole.variant, whole.least = "a whole call", 0
+	whole.work, whole.peer = "GetRecords of a page of 1 MB: request, signature, body, checksum, decoding", "GetRecords of aws-sdk-go-v2"
+	whole.note = ""
+	whole.open = func(ctx context.Context, b *bench) (*contest, error) {
+		return openPage(callForBodies)(ctx, b, b.usual())
+	}
+	return append(out, whole)
 }
 
 // pageTally is what a page held.
 type pageTally struct{ records, images, attributes int }
 
-func openPage(ctx context.Context, b *bench, s *shape) (*contest, error) {
-	bodies, records := s.pages(4)
-	client := streamsClient(answer(bodies))
+// pages gives each of the pages that bodies hold to do.
+type pages func(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.Page)) error
+
+// decodeBodies has the answers' bytes.
+func decodeBodies(_ context.Context, _ *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.Page)) error {
+	decoder := pipeline.NewDecoder(pipeline.DecoderOptions{StreamARN: streamARN, Shard: "1"})
+	for _, body := range bodies {
+		answer, err := decoder.DecodeAnswer(body)
+		if err != nil {
+			return err
+		}
+		if errs := answer.Page.Errors; len(errs) > 0 {
+			return errs[0]
+		}
+		do(answer.Page)
+	}
+	return nil
+}
+
+// callForBodies asks the client for them.
+func callForBodies(ctx context.Context, client *dynamodbstreams.Client, bodies [][]byte, do func(*pipeline.Page)) error {
 	reader := sdk.New(client, pipeline.DecoderOptions{})
-	ours := func(ctx context.Context) (t pageTally, err error) {
-		for range bodies {
-			page, err := ourPage(ctx, reader)
-			if err != nil {
-				return t, err
-			}
+	for range bodies {
+		page, err := ourPage(ctx, reader)
+		if err != nil {
+			return err
+		}
+		do(page)
+	}
+	return nil
+}
+
+func openPage(read pages) func(context.Context, *bench, *shape) (*contest, error) {
+	return func(ctx context.Context, b *bench, s *shape) (*contest, error) {
+		bodies, records := s.pages(4)
+		client := streamsClient(answer(bodies))
+		return agree(ctx, b, records, ourPages(read, client, bodies), theirPages(client, bodies))
+	}
+}
+
+func ourPages(read pages, client *dynamodbstreams.Client, bodies [][]byte) func(context.Context) (pageTally, error) {
+	return func(ctx context.Context) (t pageTally, err error) {
+		err = read(ctx, client, bodies, func(page *pipeline.Page) {
 			for i := range page.Changes {
 				t.records++
 				for _, image := range []pipeline.Image{page.Changes[i].Old, page.Changes[i].New} {
@@ -44,10 +86,13 @@ func openPage(ctx context.Context, b *bench, s *shape) (*contest, error) {
 					}
 				}
 			}
-		}
-		return t, nil
+		})
+		return t, err
 	}
-	theirs := func(ctx context.Context) (t pageTally, err error) {
+}
+
+func theirPages(client *dynamodbstreams.Client, bodies [][]byte) func(context.Context) (pageTally, error) {
+	return func(ctx context.Context) (t pageTally, err error) {
 		for range bodies {
 			page, err := sdkPage(ctx, client)
 			if err != nil {
@@ -65,7 +110,6 @@ func openPage(ctx context.Context, b *bench, s *shape) (*contest, error) {
 		}
 		return t, nil
 	}
-	return agree(ctx, b, records, ours, theirs)
 }
 
 // ourPage is a page of ours, without errors.
