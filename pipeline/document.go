@@ -147,7 +147,7 @@ func (r *recordReader) capacity(i int) int {
 	}
 	each := max(64, (i-r.start)/n)
 	more := (r.size - i) / each
-	return n + 1 + min(more+more/8, 1<<16) // too little would have all of them copied
+	return n + 1 + min(more+more/16, 1<<16) // too little would have all of them copied
 }
 
 // read reads a record into c, which is zero.

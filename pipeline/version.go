@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // Version orders the changes of one item: the stream's epoch, then the sequence
@@ -117,8 +119,15 @@ func trimZeros(digits string) string {
 
 // allDigits tells whether s is one decimal digit or more, and nothing else.
 func allDigits(s string) bool {
-	for i := range len(s) {
-		if s[i]-'0' > 9 {
+	rest := unsafe.Slice(unsafe.StringData(s), len(s))
+	for ; len(rest) >= 8; rest = rest[8:] {
+		// A byte below '0' borrows from its highest bit, one above '9' carries into it.
+		if w := binary.LittleEndian.Uint64(rest); (w|(w-0x3030303030303030)|(w+0x4646464646464646))&0x8080808080808080 != 0 {
+			return false
+		}
+	}
+	for _, b := range rest {
+		if b-'0' > 9 {
 			return false
 		}
 	}

@@ -1,0 +1,26 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAllDigits puts every byte at every place among digits.
+func TestAllDigits(t *testing.T) {
+	for length := 1; length <= 27; length++ {
+		digits := []byte(strings.Repeat("0918273645", 3)[:length])
+		for at := range digits {
+			was := digits[at]
+			for b := range 256 {
+				digits[at] = byte(b)
+				if got, want := allDigits(string(digits)), '0' <= b && b <= '9'; got != want {
+					t.Fatalf("byte %#x at %d of %d: %t", b, at, length, got)
+				}
+			}
+			digits[at] = was
+		}
+	}
+	if allDigits("") {
+		t.Error("nothing is a number")
+	}
+}
