@@ -16,7 +16,7 @@ import (
 // inKinesis is a record of Kinesis: the change of that eventID and key, created so many
 // microseconds after the first.
 func inKinesis(sequence int, id, key string, micros int) string {
-	return kinesisRecord(sequence, id, key, fmt.Sprint(1_767_323_045_000_000+micros), "MICROSECOND")
+	return kinesisRecord(sequence, id, key, fmt.Sprint(1_767_323_045_000_000+int64(micros)), "MICROSECOND")
 }
 
 func kinesisRecord(sequence int, id, key, created, precision string) string {

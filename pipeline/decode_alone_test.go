@@ -151,14 +151,16 @@ func attributes(m pipeline.Image) []string {
 }
 
 // TestDecoderNamesTwice puts every series of up to four names into an item, behind an item
-// of every order of names: a name that stands twice is found, whatever the item resembles.
+// of every order of names: a name that stands twice is found, whatever the item resembles
+// and however the name is spelt.
 func TestDecoderNamesTwice(t *testing.T) {
+	spelt := map[byte]string{'a': "a", 'A': `\u0061`, 'b': "b", 'c': "c"}
 	var series [][]byte
 	for n := range 5 {
 		for code := range 1 << (2 * n) {
 			var names []byte
 			for i := range n {
-				names = append(names, "abcd"[code>>(2*i)&3])
+				names = append(names, "aAbc"[code>>(2*i)&3])
 			}
 			series = append(series, names)
 		}
@@ -169,12 +171,12 @@ func TestDecoderNamesTwice(t *testing.T) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = fmt.Appendf(b, `"%c":{"S":"%d"}`, name, i%2)
+			b = fmt.Appendf(b, `"%s":{"S":"%d"}`, spelt[name], i%2)
 		}
 		return string(append(b, '}'))
 	}
 	distinct := func(names []byte) bool {
-		names = slices.Sorted(slices.Values(names))
+		names = slices.Sorted(slices.Values(bytes.ToLower(names)))
 		return len(slices.Compact(slices.Clone(names))) == len(names)
 	}
 	d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true})
@@ -191,5 +193,17 @@ func TestDecoderNamesTwice(t *testing.T) {
 				t.Fatalf("behind an item of %s, one of %s: sound is %t", first, second, sound)
 			}
 		}
+	}
+}
+
+// TestDecoderRegionOfItsStream: a record that names no region has that of its stream, also
+// behind one of a stream in another region.
+func TestDecoderRegionOfItsStream(t *testing.T) {
+	for _, region := range []string{`null`, `""`} {
+		var records [][]byte
+		for _, of := range []string{"eu-central-1", "eu-central-1", "us-east-1"} {
+			records = append(records, fmt.Appendf(nil, `{"eventName":"INSERT","awsRegion":%s,"eventSourceARN":"arn:aws:dynamodb:%s:123456789012:table/shop/stream/2026-01-02T03:04:05.678","dynamodb":{"Keys":{"k":{"S":"x"}},"NewImage":{},"SequenceNumber":"1"}}`, region, of))
+		}
+		checkAlone(t, pipeline.NewDecoder(pipeline.DecoderOptions{}), bytes.Join(records, []byte("\n")))
 	}
 }

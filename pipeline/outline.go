@@ -80,7 +80,7 @@ func (r *recordReader) again(f field, c *Change) bool {
 	case fieldEventName:
 		c.EventName = before.EventName
 	case fieldRegion:
-		c.Region = before.Region
+		c.Region = r.region
 	case fieldARN:
 		c.StreamARN = before.StreamARN
 	case fieldIdentity:

@@ -142,6 +142,7 @@ type recordReader struct {
 
 	// Of the record before.
 	before          *Change // nil: none
+	region          string  // as it was written: a Change has that of its stream where it is null
 	outer, inner    outline // of its object, and of that under dynamodb
 	other           outline // of any other object: empty
 	sameBy, sameEnd int     // up to sameEnd the page equals what is sameBy bytes before
@@ -241,7 +242,9 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 	case fieldEventName:
 		return r.textField(i, &c.EventName)
 	case fieldRegion:
-		return r.textField(i, &c.Region)
+		i = r.textField(i, &c.Region)
+		r.region = c.Region
+		return i
 	case fieldARN:
 		return r.textField(i, &c.StreamARN)
 	case fieldTable:

@@ -88,7 +88,7 @@ func lines() []byte {
 		b = fmt.Appendf(b, `{"eventID":"%032d","eventName":"MODIFY","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"eu-west-1",`+
 			`"eventSourceARN":"arn:aws:dynamodb:eu-west-1:1:table/shop/stream/2026-01-01T00:00:00.000",`+
 			`"dynamodb":{"ApproximateCreationDateTime":1700000000,"SequenceNumber":"%d","SizeBytes":900,"StreamViewType":"NEW_AND_OLD_IMAGES",`+
-			`"Keys":{"PK":{"S":"ORDER#%d"}}`, i, 100000000000000000+i, i)
+			`"Keys":{"PK":{"S":"ORDER#%d"}}`, i, 100000000000000000+int64(i), i)
 		for _, image := range []string{"OldImage", "NewImage"} {
 			b = fmt.Appendf(b, `,%q:{"PK":{"S":"ORDER#%d"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"19.90"},"Tags":{"SS":["a","b","c"]},`+
 				`"Lines":{"L":[{"M":{"sku":{"S":"A-1"},"qty":{"N":"2"},"name":{"S":"a thing with a longer name"}}},{"M":{"sku":{"S":"B-2"},"qty":{"N":"1"}}}]},`+

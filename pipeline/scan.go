@@ -89,7 +89,7 @@ func (s *scanner) space(i int) int {
 }
 
 // whitespace has a bit for each of JSON's white space.
-const whitespace = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\r'
+const whitespace uint64 = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\r'
 
 // colon reads the colon behind a name, and what white space is around it.
 func (s *scanner) colon(i int) int {

@@ -32,7 +32,6 @@ func (s *scanner) members(i, depth int) int {
 		return s.fail(i, errNesting)
 	}
 	b, base := s.b, len(s.stack)
-	escaped := false
 	if i = s.space(i + 1); s.peek(i) == '}' {
 		return i + 1
 	}
@@ -85,7 +84,6 @@ func (s *scanner) members(i, depth int) int {
 				return -1
 			}
 		}
-		escaped = escaped || inName
 		from, to, next := s.content(kind, at, depth)
 		if next < 0 {
 			return -1
@@ -103,6 +101,10 @@ func (s *scanner) members(i, depth int) int {
 	}
 	if depth == 0 && s.twin.ordered {
 		return i
+	}
+	escaped := false
+	for _, a := range s.stack[base:] {
+		escaped = escaped || a.escaped()
 	}
 	if twice := s.names.duplicate(s.b[s.origin:], s.stack[base:], escaped); twice >= 0 {
 		return s.fail(s.origin+s.stack[base+twice].name(), errDuplicate)

@@ -97,9 +97,11 @@ func (d *typeDecoder) fillImage(m Image, p unsafe.Pointer) error {
 	return nil
 }
 
-// longText is a text's length from which it is copied apart, so that no short text
-// keeps much of others alive.
-const longText = 256
+// Short texts are copied in pieces, so that none keeps much of others alive.
+const (
+	longText  = 256  // a text's length from which it is copied apart
+	fullPiece = 1024 // a piece's length from which the next text begins another
+)
 
 // text puts the text of an S into s.
 func (f *filler) text(s *string, raw []byte) {
@@ -109,6 +111,9 @@ func (f *filler) text(s *string, raw []byte) {
 	case len(raw) >= longText || len(raw) == 0:
 		*s = string(raw)
 	default:
+		if f.size >= fullPiece {
+			f.copyTexts()
+		}
 		*s = view(raw)
 		f.size += len(raw)
 		if f.n < len(f.texts) {
@@ -120,7 +125,7 @@ func (f *filler) text(s *string, raw []byte) {
 	}
 }
 
-// copyTexts ends the decoding, also where it failed.
+// copyTexts ends a piece, and the decoding, also where that failed.
 func (f *filler) copyTexts() {
 	if f.size == 0 {
 		return
@@ -134,6 +139,7 @@ func (f *filler) copyTexts() {
 			*s = all.String()[from:]
 		}
 	}
+	f.n, f.more, f.size = 0, f.more[:0], 0
 }
 
 // field decodes what is at, as value does, into a field of the struct at p.

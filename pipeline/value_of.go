@@ -6,7 +6,7 @@ import (
 )
 
 // StringValue is s as an S: its very bytes, where they can stand in JSON as they are.
-// What is not UTF-8 in it becomes U+FFFD.
+// What is not UTF-8 in it becomes U+FFFD. Clone a text of a page that is to outlive the page.
 func StringValue(s string) Value {
 	if isRaw(s) {
 		return Value{raw: unsafe.Slice(unsafe.StringData(s), len(s)), kind: KindS}

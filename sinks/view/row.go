@@ -100,15 +100,15 @@ func keyPart(text []byte, a Attribute, scope *template.Scope, limit int) (piece,
 	}
 	start := len(text) + 1
 	with, _, err := a.Template.AppendText(append(text, byte(pipeline.KindS)), *scope)
-	n := len(with) - start
-	switch {
-	case err != nil || n == 0:
+	if err != nil || len(with) == start {
 		return piece{}, text, err
-	case n > limit:
-		return piece{}, text, tooLong(a.Name, n, limit)
-	case !utf8.Valid(with[start:]):
+	}
+	if !utf8.Valid(with[start:]) {
 		t, _ := pipeline.StringValue(string(with[start:])).Text() // as the row will have it
 		with = append(with[:start], t...)
+	}
+	if n := len(with) - start; n > limit {
+		return piece{}, text, tooLong(a.Name, n, limit)
 	}
 	return piece{from: start, to: len(with)}, with, nil
 }
