@@ -21,9 +21,10 @@ func (s *Sink) document(item pipeline.Image, v pipeline.Version) ([]byte, error)
 	if cap(doc) > mostDraft {
 		return doc[:len(doc):len(doc)], err
 	}
+	whole := bytes.Clone(doc) // before anybody else has the draft
 	*draft = doc
 	s.drafts.Put(draft)
-	return bytes.Clone(doc), err
+	return whole, err
 }
 
 // appendDocument writes item, without what is hidden, as the plain JSON document of
