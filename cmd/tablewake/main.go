@@ -22,16 +22,16 @@ func main() {
 	os.Exit(code)
 }
 
-// garbageRoom lets 16 MB of garbage stand beside what is alive, and as much again as is
+// garbageRoom lets 8 MB of garbage stand beside what is alive, and as much again as is
 // alive. A page is alive for milliseconds, so a heap of a few megabytes would be collected
-// hundreds of times a second. The collector lets the heap double: it counts in 16 MB here that
+// hundreds of times a second. The collector lets the heap double: it counts in 8 MB here that
 // nobody touches, and that are no memory of the machine's therefore. A limit of memory in its
 // place would have what needs more than that collected without end. GOGC and GOMEMLIMIT override it.
 func garbageRoom() []byte {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return nil
 	}
-	return make([]byte, 16<<20)
+	return make([]byte, 8<<20)
 }
 
 // streams are the process's standard streams.

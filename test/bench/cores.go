@@ -21,21 +21,32 @@ func openCores(ctx context.Context, b *bench) (*contest, error) {
 	if runtime.NumCPU() < 2 {
 		return nil, &missing{"a second core"}
 	}
-	bodies, records := b.usual().pages(8)
-	w, err := newWhole(ctx, b.usual(), bodies)
-	if err != nil {
-		return nil, err
-	}
-	w.passes = 8 // a run that begins or ends has work for one core
-	on := func(cores int) func(context.Context) (int, error) {
+	const passes = 8 // a run that begins or ends has work for one core, and memory to grow into
+	bodies, records := b.usual().pages(32)
+	// A pipeline has as many workers as there are cores when it is made.
+	on := func(cores int) (func(ctx context.Context) (int, error), error) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+		w, err := newWhole(ctx, b.usual(), bodies)
+		if err != nil {
+			return nil, err
+		}
+		w.passes = passes
 		return func(ctx context.Context) (int, error) {
 			if runtime.GOMAXPROCS(0) != cores {
 				runtime.GOMAXPROCS(cores)
 			}
 			return w.run(ctx)
-		}
+		}, nil
 	}
-	c, err := agree(ctx, b, 8*records, on(2), on(1))
+	two, err := on(2)
+	if err != nil {
+		return nil, err
+	}
+	one, err := on(1)
+	if err != nil {
+		return nil, err
+	}
+	c, err := agree(ctx, b, passes*records, two, one)
 	if err == nil {
 		c.close = collectAsCommands()
 	}

@@ -53,7 +53,7 @@ func openPipeline(ctx context.Context, b *bench, s *shape) (*contest, error) {
 // collectAsCommands lets as much garbage stand beside what is alive as the commands do, until
 // the row is closed.
 func collectAsCommands() (undo func() error) {
-	room := make([]byte, 16<<20)
+	room := make([]byte, 8<<20)
 	return func() error {
 		runtime.KeepAlive(room)
 		return nil

@@ -35,7 +35,7 @@ func main() {
 	endpoint := flag.String("endpoint", "", "of the child's stream")
 	flag.Parse()
 	if *child != "" {
-		defer runtime.KeepAlive(make([]byte, 16<<20)) // room for garbage, as the commands have it
+		defer runtime.KeepAlive(make([]byte, 8<<20)) // room for garbage, as the commands have it
 		run := func() error { return runChild(*child, *fixture, *n) }
 		if *child == "idle" {
 			run = func() error { return runIdle(*endpoint) }
