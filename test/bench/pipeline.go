@@ -23,6 +23,7 @@ func pipelineRows() []row {
 		peer: "decoding the same answers alone",
 		note: "stores that only count; of the archive its planner, as what its objects cost is their compression; memory is collected as the commands have it, on both sides",
 		of:   rate, least: 0.35, allocs: new(2.0), input: true,
+		missed: "decoding is a third of a record's time here, planning its document, its row and its place in the archive another, queues and writes the last: the faster the decoder, the less room for them",
 	}
 	return shaped(r, openPipeline)
 }
