@@ -35,12 +35,14 @@ func main() {
 	endpoint := flag.String("endpoint", "", "of the child's stream")
 	flag.Parse()
 	if *child != "" {
-		defer runtime.KeepAlive(make([]byte, 8<<20)) // room for garbage, as the commands have it
+		room := make([]byte, 8<<20) // for garbage, as the commands have it
 		run := func() error { return runChild(*child, *fixture, *n) }
 		if *child == "idle" {
 			run = func() error { return runIdle(*endpoint) }
 		}
-		if err := run(); err != nil {
+		err := run()
+		runtime.KeepAlive(room)
+		if err != nil {
 			log.Fatal(err)
 		}
 		return
