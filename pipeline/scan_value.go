@@ -45,7 +45,7 @@ func (s *scanner) content(kind Kind, at, depth int) (from, to, next int) {
 	if s.peek(at) <= ' ' && kind&untagged == 0 {
 		at = s.space(at)
 	}
-	switch kind {
+	switch kind { // with S, N and B apart: a branch more on the way to each is two percent of a record
 	case KindS:
 		if s.peek(at) != '"' {
 			return 0, 0, s.fail(at, errWantString)
