@@ -50,7 +50,7 @@ func apart(page *pipeline.Page) (sound, rest *pipeline.Page) {
 		return page, nil
 	}
 	n := 0
-	for n < len(page.Changes) && page.Changes[n].Index < page.Errors[0].Index {
+	for n < len(page.Changes) && int(page.Changes[n].Index) < page.Errors[0].Index {
 		n++
 	}
 	if n == 0 {
@@ -89,7 +89,7 @@ func (b *batch) unfinished() (index int, sequence string, all bool) {
 			}
 		}
 		for i := range p.Changes {
-			see(p.Changes[i].Index, p.Changes[i].Sequence)
+			see(int(p.Changes[i].Index), p.Changes[i].Sequence)
 		}
 		for _, e := range p.Errors {
 			see(e.Index, e.Sequence)
@@ -105,7 +105,7 @@ func (b *batch) unfinished() (index int, sequence string, all bool) {
 func (b *batch) untouched() bool {
 	for _, p := range b.pages {
 		for i := range p.Changes {
-			if p.Tracker.Finished(p.Changes[i].Index) {
+			if p.Tracker.Finished(int(p.Changes[i].Index)) {
 				return false
 			}
 		}

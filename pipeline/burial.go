@@ -124,7 +124,7 @@ func (s *scheduler) letters(items []item) []DeadLetter {
 			Pipeline: s.run.p.o.Name, Sink: s.route.Name,
 			Key: c.Key, Version: c.Version, Sequence: c.Sequence,
 			StreamARN: c.StreamARN, Table: c.Table,
-			Partition: it.page.part.name, Index: c.Index,
+			Partition: it.page.part.name, Index: int(c.Index),
 			Class: it.fail.class, Error: errorText(it.fail.err), Raw: c.Raw, Time: now,
 		}
 	}

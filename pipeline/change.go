@@ -78,8 +78,10 @@ var ttlIdentity = Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com
 // which it keeps alive. Clone it to keep it beyond its batch.
 type Change struct {
 	Op        Operation
-	EventName string // as sent
-	Key       Key    // canonical
+	ViewType  ViewType // from the record; ViewUnknown where it does not say
+	Index     int32    // position of the record in its page, 0-based
+	EventName string   // as sent
+	Key       Key      // canonical
 	Keys      Image
 	Old, New  Image
 	Version   Version
@@ -89,12 +91,10 @@ type Change struct {
 	StreamARN string
 	Table     string
 	Region    string
-	Shard     string   // "" where the source does not know
-	ViewType  ViewType // from the record; ViewUnknown where it does not say
+	Shard     string // "" where the source does not know
 	Identity  Identity
 	SizeBytes int64  // as the record says
 	Raw       []byte // the record as it came, JSON
-	Index     int    // position of the record in its page, 0-based
 }
 
 // Removed tells whether the item is gone: REMOVE, or an unknown operation that

@@ -88,7 +88,7 @@ func checkAlone(t rapid.TB, d *pipeline.Decoder, lines []byte) {
 	for line := range bytes.SplitSeq(lines, []byte("\n")) {
 		one := d.DecodeLines(slices.Clone(line))
 		for i := range one.Changes {
-			one.Changes[i].Index += index
+			one.Changes[i].Index += int32(index)
 		}
 		for _, e := range one.Errors {
 			e.Index += index

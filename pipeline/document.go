@@ -168,7 +168,7 @@ func (r *recordReader) read(i int, c *Change) int {
 		return -1
 	}
 	c.Raw = r.b[i:next:next]
-	c.Index = len(r.page.Changes) - 1 + len(r.page.Errors)
+	c.Index = int32(len(r.page.Changes) - 1 + len(r.page.Errors))
 	return next
 }
 
@@ -206,7 +206,7 @@ func (r *recordReader) rescue(i int, e *RecordError) {
 		r.fromKinesis(&c)
 		r.page.Bytes = bytes
 		if us, err := r.microseconds(); err == nil && c.Sequence != "" {
-			c.Version = Version{epoch: uint64(us), sequence: trimZeros(c.Sequence), kinesis: true}
+			c.Version = kinesisVersion(uint64(us), c.Sequence)
 		}
 	} else {
 		r.origins(&c)

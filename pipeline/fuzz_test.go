@@ -37,10 +37,10 @@ func checkPage(t *testing.T, d *pipeline.Decoder, page *pipeline.Page) {
 	}
 	for i := range page.Changes {
 		c := &page.Changes[i]
-		if indexes[c.Index] {
+		if indexes[int(c.Index)] {
 			t.Fatalf("index %d is given twice", c.Index)
 		}
-		indexes[c.Index] = true
+		indexes[int(c.Index)] = true
 		checkChange(t, d, c)
 	}
 	for i := range len(indexes) {

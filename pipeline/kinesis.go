@@ -115,7 +115,7 @@ func (r *recordReader) completeKinesis(c *Change) bool {
 		return r.failField("kinesis.data.dynamodb.ApproximateCreationDateTime", err)
 	}
 	c.Time = time.UnixMicro(us).UTC()
-	c.Version = Version{epoch: uint64(us), sequence: trimZeros(c.Sequence), kinesis: true}
+	c.Version = kinesisVersion(uint64(us), c.Sequence)
 	if c.StreamARN != "" {
 		c.StreamARN = r.streams.find(c.StreamARN).arn
 	}

@@ -30,7 +30,7 @@ func TestLines(t *testing.T) {
 				t.Errorf("%d changes, %v", len(page.Changes), page.Errors)
 			}
 			for i, c := range page.Changes {
-				if c.Index != i {
+				if int(c.Index) != i {
 					t.Errorf("change %d has index %d", i, c.Index)
 				}
 			}

@@ -136,7 +136,7 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 	if o != Revoked {
 		s.route.newest.see(it.d.Change.Time)
 		if it.page.tracker != nil {
-			it.page.tracker.finish(it.d.Change.Index)
+			it.page.tracker.finish(int(it.d.Change.Index))
 		}
 	}
 	if it.owned {

@@ -27,7 +27,7 @@ func (t *Tracker) place(prep *prepared) {
 	last := -1 // a source may have put its records into an order of its own
 	for r := range prep.routes {
 		for i := range prep.routes[r].items {
-			last = max(last, prep.routes[r].items[i].d.Change.Index)
+			last = max(last, int(prep.routes[r].items[i].d.Change.Index))
 		}
 	}
 	t.pending = make([]atomic.Int32, last+1)

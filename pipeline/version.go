@@ -18,9 +18,16 @@ import (
 // which was enabled later wins. Kinesis Data Streams for DynamoDB have no order of
 // their own: there the creation time in microseconds stands in for the epoch.
 type Version struct {
-	epoch    uint64 // seconds (streams), or microseconds (Kinesis)
+	epoch    uint64 // seconds (streams), or ofKinesis and microseconds
 	sequence string // decimal digits without leading zeros; "0" is below every write
-	kinesis  bool
+}
+
+// ofKinesis marks an epoch of Kinesis. No time has this bit, so it is above every other.
+const ofKinesis = 1 << 63
+
+// kinesisVersion is that of a change made so many microseconds after 1970.
+func kinesisVersion(us uint64, sequence string) Version {
+	return Version{epoch: us | ofKinesis, sequence: trimZeros(sequence)}
 }
 
 // The widths of a version's text.
@@ -34,12 +41,6 @@ const (
 // Compare is -1, 0 or 1 as v is older than, the same as or newer than w. A version
 // of Kinesis is above every other.
 func (v Version) Compare(w Version) int {
-	if v.kinesis != w.kinesis {
-		if w.kinesis {
-			return -1
-		}
-		return 1
-	}
 	if c := cmp.Compare(v.epoch, w.epoch); c != 0 {
 		return c
 	}
@@ -54,19 +55,20 @@ func (v Version) IsZero() bool { return v == Version{} }
 
 // Epoch is the time in the stream's label, in Unix seconds: 0 where the stream is not
 // known. Of Kinesis it is the creation time in microseconds.
-func (v Version) Epoch() uint64 { return v.epoch }
+func (v Version) Epoch() uint64 { return v.epoch &^ ofKinesis }
 
 // Kinesis tells whether v is of Kinesis Data Streams for DynamoDB.
-func (v Version) Kinesis() bool { return v.kinesis }
+func (v Version) Kinesis() bool { return v.epoch&ofKinesis != 0 }
 
 // Append appends the text of v, as String has it.
 func (v Version) Append(dst []byte) []byte {
-	if v.kinesis {
-		dst = appendPadded(append(dst, 'k'), strconv.AppendUint(nil, v.epoch, 10), kinesisEpochWidth)
+	var buf [20]byte
+	epoch := strconv.AppendUint(buf[:0], v.Epoch(), 10)
+	if v.Kinesis() {
+		dst = appendPadded(append(dst, 'k'), epoch, kinesisEpochWidth)
 		return appendPadded(dst, []byte(v.sequence), kinesisSequenceWidth)
 	}
-	var buf [20]byte
-	dst = appendPadded(dst, strconv.AppendUint(buf[:0], v.epoch, 10), epochWidth)
+	dst = appendPadded(dst, epoch, epochWidth)
 	return appendPadded(dst, []byte(v.sequence), sequenceWidth)
 }
 
@@ -100,7 +102,10 @@ func ParseVersion(s string) (Version, error) {
 	if err != nil {
 		return Version{}, fmt.Errorf("a version's epoch: %w", err)
 	}
-	return Version{epoch: epoch, sequence: trimZeros(digits[split:]), kinesis: kinesis}, nil
+	if kinesis {
+		return kinesisVersion(epoch, digits[split:]), nil
+	}
+	return Version{epoch: epoch, sequence: trimZeros(digits[split:])}, nil
 }
 
 // CompareSequence compares two sequence numbers as numbers of any length.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 // TestAllDigits puts every byte at every place among digits.
@@ -22,5 +23,13 @@ func TestAllDigits(t *testing.T) {
 	}
 	if allDigits("") {
 		t.Error("nothing is a number")
+	}
+}
+
+// TestChangeSize: a hundred changes, as an event of Lambda's default batch has, fill one
+// piece of memory of 32 KB.
+func TestChangeSize(t *testing.T) {
+	if size := unsafe.Sizeof(Change{}); size > 320 {
+		t.Errorf("a Change takes %d bytes, want at most 320", size)
 	}
 }

@@ -32,7 +32,7 @@ func pageOf(counts map[string]int, partition string, pos int, keys ...string) *P
 	for i, k := range keys {
 		counts[k]++
 		c := change(k, counts[k])
-		c.Index = i
+		c.Index = int32(i)
 		p.Changes = append(p.Changes, c)
 		p.Bytes += len(c.Raw)
 	}

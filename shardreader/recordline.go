@@ -36,7 +36,7 @@ func records(p *pipeline.Page) iter.Seq[recordLine] {
 		errs := p.Errors
 		for i := range p.Changes {
 			c := &p.Changes[i]
-			for len(errs) > 0 && errs[0].Index < c.Index {
+			for len(errs) > 0 && errs[0].Index < int(c.Index) {
 				if !yield(recordLine{errs[0].Raw, errs[0].Sequence, true, nil}) {
 					return
 				}

@@ -83,7 +83,7 @@ func source(records ...any) pipeline.Source {
 		switch r := r.(type) {
 		case *pipeline.Change:
 			c := *r
-			c.Index = i
+			c.Index = int32(i)
 			page.Changes = append(page.Changes, c)
 			page.Bytes += len(c.Raw)
 		case *pipeline.RecordError:

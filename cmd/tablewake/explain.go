@@ -146,7 +146,7 @@ func (o *explainOptions) explanations(p explainer, page *pipeline.Page, before i
 		}
 		errs := page.Errors
 		for i := 0; i < len(page.Changes) || len(errs) > 0; {
-			if len(errs) > 0 && (i == len(page.Changes) || errs[0].Index < page.Changes[i].Index) {
+			if len(errs) > 0 && (i == len(page.Changes) || errs[0].Index < int(page.Changes[i].Index)) {
 				key := errs[0].Key
 				e := p.mask.RecordError(errs[0])
 				errs = errs[1:]

@@ -78,7 +78,7 @@ func (b *block) raw(i int) []byte {
 // appendPage adds to p what q holds, whose first record is record from of the block.
 func appendPage(p, q *pipeline.Page, from int) {
 	for _, c := range q.Changes {
-		c.Index += from
+		c.Index += int32(from)
 		p.Changes = append(p.Changes, c)
 	}
 	for _, e := range q.Errors {

@@ -37,7 +37,7 @@ func (r *run) decode(l *pipeline.DeadLetter) (*pipeline.Change, error) {
 		return nil, fmt.Errorf("it holds %d records, and a letter is of one", len(page.Changes))
 	}
 	c := &page.Changes[0]
-	if c.Index = l.Index; l.Sink != "" && (c.Key != l.Key || c.Version != l.Version) {
+	if c.Index = int32(l.Index); l.Sink != "" && (c.Key != l.Key || c.Version != l.Version) {
 		return nil, errors.New("its record is of another item or version than the letter says: was the configuration's source changed?")
 	}
 	return c, nil

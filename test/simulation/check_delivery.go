@@ -14,7 +14,7 @@ func (w *world) recordsOf(page *pipeline.Page) []*record {
 	recs := make([]*record, 0, len(page.Changes)+len(page.Errors))
 	errs := page.Errors
 	for i := range page.Changes {
-		for len(errs) > 0 && errs[0].Index < page.Changes[i].Index {
+		for len(errs) > 0 && errs[0].Index < int(page.Changes[i].Index) {
 			recs, errs = append(recs, w.bySeq[errs[0].Sequence]), errs[1:]
 		}
 		recs = append(recs, w.bySeq[page.Changes[i].Sequence])
