@@ -2,47 +2,77 @@ package pipeline
 
 import "iter"
 
-// laneSet finds the lane of a key by the key's hash, which a change is given once
-// for all sinks: hashing the text of a key for each of them, and comparing it, was the
-// larger part of what the order of keys cost.
-type laneSet map[uint64]*lane // lanes of one hash are chained by next
+// laneSet finds the lane of a key by the key's hash, which a change is given once for all
+// sinks. It is a table of chains, by the last bits of the hash: a lane comes and goes with
+// almost every delivery, and a map costs three times as much as the rest of its keeping.
+type laneSet struct {
+	chains []*lane // a power of two of them; lanes of one chain are linked by next
+	n      int     // lanes
+}
+
+const (
+	fewestChains = 64
+	mostChains   = 4 * maxIdle // what an empty set keeps
+)
 
 // of is the lane of a key; nil where it has none.
-func (s laneSet) of(hash uint64, key Key) *lane {
-	l := s[hash]
-	for l != nil && l.key != key {
+func (s *laneSet) of(hash uint64, key Key) *lane {
+	if s.n == 0 {
+		return nil
+	}
+	l := *s.chain(hash)
+	for l != nil && (l.hash != hash || l.key != key) {
 		l = l.next
 	}
 	return l
 }
 
+// chain is where the lanes of a hash begin. There must be chains.
+func (s *laneSet) chain(hash uint64) **lane { return &s.chains[hash&uint64(len(s.chains)-1)] }
+
 // add takes a lane in, whose key has none.
-func (s laneSet) add(l *lane) {
-	l.next = s[l.hash]
-	s[l.hash] = l
-}
-
-// drop takes a lane out.
-func (s laneSet) drop(l *lane) {
-	first := s[l.hash]
-	switch {
-	case first != l:
-		for first.next != l {
-			first = first.next
-		}
-		first.next = l.next
-	case l.next == nil:
-		delete(s, l.hash)
-	default:
-		s[l.hash] = l.next
+func (s *laneSet) add(l *lane) {
+	if s.n == len(s.chains) {
+		s.grow()
 	}
-	l.next = nil
+	s.link(l)
+	s.n++
 }
 
-// all are the lanes, in no order.
-func (s laneSet) all() iter.Seq[*lane] {
+func (s *laneSet) link(l *lane) {
+	first := s.chain(l.hash)
+	l.next, *first = *first, l
+}
+
+// grow doubles the chains, so that they hold a lane each on average at most.
+func (s *laneSet) grow() {
+	before := s.chains
+	s.chains = make([]*lane, max(2*len(before), fewestChains))
+	for _, l := range before {
+		for l != nil {
+			next := l.next
+			s.link(l)
+			l = next
+		}
+	}
+}
+
+// drop takes a lane out, which is in the set.
+func (s *laneSet) drop(l *lane) {
+	at := s.chain(l.hash)
+	for *at != l {
+		at = &(*at).next
+	}
+	*at, l.next = l.next, nil
+	if s.n--; s.n == 0 && len(s.chains) > mostChains {
+		s.chains = nil // of a backlog that is over
+	}
+}
+
+// all are the lanes, in no order. The set must stay as it is meanwhile.
+func (s *laneSet) all() iter.Seq[*lane] {
 	return func(yield func(*lane) bool) {
-		for _, l := range s {
+		for _, l := range s.chains {
 			for ; l != nil; l = l.next {
 				if !yield(l) {
 					return

@@ -12,10 +12,11 @@ import (
 // TestLaneSet holds a set of lanes, whose hashes collide more often than not, to a map.
 func TestLaneSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		set, want := laneSet{}, map[Key]*lane{}
-		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			n := rapid.IntRange(0, 15).Draw(t, "key")
-			key, hash := Key(strconv.Itoa(n)), uint64(n%3)
+		var set laneSet
+		want := map[Key]*lane{}
+		for range rapid.IntRange(0, 400).Draw(t, "steps") {
+			n := rapid.IntRange(0, 150).Draw(t, "key")
+			key, hash := Key(strconv.Itoa(n)), uint64(n%40)
 			l := set.of(hash, key)
 			if l != want[key] {
 				t.Fatalf("the lane of %s is %p, want %p", key, l, want[key])
@@ -37,8 +38,8 @@ func TestLaneSet(t *testing.T) {
 					t.Fatalf("it has a lane of %s that was dropped; it should have those of %v", l.key, slices.Sorted(maps.Keys(want)))
 				}
 			}
-			if len(want) == 0 && len(set) > 0 {
-				t.Fatal("an empty set holds hashes")
+			if set.n != len(want) || set.n > len(set.chains) {
+				t.Fatalf("it counts %d lanes in %d chains, want %d", set.n, len(set.chains), len(want))
 			}
 		}
 	})

@@ -18,13 +18,13 @@ func (s *spares) take() spare {
 	if left, ok := s.pool.Get().(*spare); ok {
 		return *left
 	}
-	return spare{lanes: laneSet{}}
+	return spare{}
 }
 
 // leave takes what a scheduler that has ended does not need any more. One that was stopped hard
 // has lanes with something in them: it leaves nothing.
 func (s *spares) leave(left spare) {
-	if len(left.lanes) == 0 {
+	if left.lanes.n == 0 {
 		s.pool.Put(&left)
 	}
 }
