@@ -2,15 +2,25 @@ package pipeline
 
 // Event is something that a detector saw in a change.
 type Event struct {
-	ID       string // deterministic, see EventID: the same for every delivery of the change
 	Detector string
+	Ordinal  int    // among the events that the detector raised in the change, from 0
 	Path     string // of the attribute, where there is one
 	Old, New Value
 	Change   *Change
 }
 
+// ID is [EventID]: the same for every delivery of the change. It is made when it is asked
+// for; "" of an event of no change.
+func (e *Event) ID() string {
+	if e.Change == nil {
+		return ""
+	}
+	return EventID(e.Change, e.Detector, e.Ordinal)
+}
+
 // Detector compares the images of a change and appends the events it sees to dst.
-// Detect is called concurrently and must be pure. The pipeline sets ID, Detector and Change.
+// Detect is called concurrently and must be pure. The pipeline sets Detector, Ordinal
+// and Change.
 type Detector interface {
 	Detect(dst []Event, c *Change) ([]Event, error)
 }

@@ -10,26 +10,33 @@ type eventless struct{ SinkFunc }
 
 func (eventless) IgnoresEvents() bool { return true }
 
-// TestEventIgnorer: events have ids as soon as one sink may see them, and are counted anyway.
+// TestEventIgnorer: events are shown to the sinks that look at them, and counted anyway.
 func TestEventIgnorer(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		other Sink // beside one that looks at no events; nil: none
-		ids   bool
+		other bool // a sink that looks stands beside one that does not
+		shown int
 	}{
-		{"nobody looks", nil, false},
-		{"one may look", SinkFunc(func(context.Context, []Delivery) error { return nil }), true},
+		{"nobody looks", false, 0},
+		{"one looks", true, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var seen []Event
 			routes := []Route{{Name: "a", Sink: eventless{func(_ context.Context, ds []Delivery) error {
 				for _, d := range ds {
-					seen = append(seen, d.Events...)
+					if len(d.Events) > 0 {
+						t.Errorf("the sink that ignores events was shown %+v", d.Events)
+					}
 				}
 				return nil
 			}}}}
-			if c.other != nil {
-				routes = append(routes, Route{Name: "b", Sink: c.other})
+			if c.other {
+				routes = append(routes, Route{Name: "b", Sink: SinkFunc(func(_ context.Context, ds []Delivery) error {
+					for _, d := range ds {
+						seen = append(seen, d.Events...)
+					}
+					return nil
+				})})
 			}
 			p, err := New(Options{
 				Name: "p", Routes: routes,
@@ -44,15 +51,18 @@ func TestEventIgnorer(t *testing.T) {
 			if err := p.Run(t.Context(), pages(nil, page), nil); err != nil {
 				t.Fatal(err)
 			}
-			if len(seen) != 2 || p.Ledger().Events["any"] != 2 {
-				t.Fatalf("%d events were seen, and %d counted, want 2", len(seen), p.Ledger().Events["any"])
+			if len(seen) != c.shown || p.Ledger().Events["any"] != 2 {
+				t.Fatalf("%d events were seen, want %d, and %d counted, want 2", len(seen), c.shown, p.Ledger().Events["any"])
 			}
 			for _, e := range seen {
-				if e.Detector != "any" || (e.ID != "") != c.ids {
-					t.Errorf("the event is %+v, want an id: %v", e, c.ids)
+				if e.Detector != "any" || e.Path != "Status" || e.ID() != EventID(e.Change, "any", 0) {
+					t.Errorf("the event is %+v, with the id %q", e, e.ID())
 				}
 			}
-			if e := p.Explain(&page.Changes[0]); len(e.Events) != 1 || e.Events[0].ID == "" {
+			if (&Event{}).ID() != "" {
+				t.Error("an event of no change has an id")
+			}
+			if e := p.Explain(&page.Changes[0]); len(e.Events) != 1 || e.Events[0].ID() == "" {
 				t.Errorf("explained are %+v", e.Events)
 			}
 		})

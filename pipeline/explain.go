@@ -43,7 +43,7 @@ func (p *Pipeline) Explain(c *Change) Explanation {
 		t := RouteTrace{Name: r.Name}
 		v, fail := r.sieve(c, &j, &t.Filters)
 		t.Taken = !v.Drop
-		d := Delivery{Change: c, Events: j.events}
+		d := Delivery{Change: c, Events: r.events(&j)}
 		if t.Taken && fail == nil {
 			fail = r.plan(&d)
 		}

@@ -64,15 +64,10 @@ func (m *Mask) Delivery(d *Delivery) Delivery {
 // events are es, which the detectors raised in c, as those of the masked change.
 func (m *Mask) events(es []Event, c, masked *Change) []Event {
 	es = slices.Clone(es)
-	ordinals := make(map[string]int, 1)
 	for i := range es {
 		e := &es[i]
 		m.event(e, c)
 		e.Change = masked
-		if masked.Key != c.Key {
-			e.ID = EventID(masked, e.Detector, ordinals[e.Detector])
-		}
-		ordinals[e.Detector]++
 	}
 	return es
 }

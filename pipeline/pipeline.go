@@ -95,7 +95,7 @@ type Pipeline struct {
 	detectors []detectorStage
 	routes    []*route
 	needs     requirements
-	idless    bool         // no sink looks at events
+	eventless bool         // no sink looks at events
 	seed      maphash.Seed // of the hashes of keys
 	tel       *telemetry
 
@@ -130,11 +130,11 @@ func New(o Options) (*Pipeline, error) {
 	}
 	p := &Pipeline{
 		o: o, log: o.Logger.With(slog.String("pipeline", o.Name)),
-		filters: nameFilters(o.Filters, ""),
-		seed:    maphash.MakeSeed(),
-		idless:  true,
-		source:  SourceLedger{Filtered: map[string]int64{}},
-		events:  map[string]int64{},
+		filters:   nameFilters(o.Filters, ""),
+		seed:      maphash.MakeSeed(),
+		eventless: true,
+		source:    SourceLedger{Filtered: map[string]int64{}},
+		events:    map[string]int64{},
 	}
 	for _, f := range p.filters {
 		p.needs.add(f.stage, f.Filter)
@@ -151,7 +151,7 @@ func New(o Options) (*Pipeline, error) {
 		}
 		p.needs.add(r.stage, rt.Sink)
 		p.routes = append(p.routes, r)
-		p.idless = p.idless && r.eventless
+		p.eventless = p.eventless && r.eventless
 	}
 	var err error
 	if p.tel, err = newTelemetry(p); err != nil {

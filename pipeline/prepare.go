@@ -73,7 +73,10 @@ func (p *Pipeline) prepare(in *inflight) *prepared {
 		for k := range j.events {
 			out.events.add(j.events[k].Detector)
 		}
-		if events = j.events[len(j.events):]; len(j.events) > 0 && cap(events) == 0 {
+		switch events = j.events[len(j.events):]; {
+		case p.eventless:
+			events = j.events[:0] // they are counted, and nobody is shown them
+		case len(j.events) > 0 && cap(events) == 0:
 			events = make([]Event, 0, min(64, len(page.Changes)-i)) // where there was one event there are more
 		}
 		routed := false
@@ -129,7 +132,7 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 	n := len(out.items)
 	out.items = append(out.items, item{page: in, hash: hash, size: int64(len(c.Raw)), fail: fail})
 	it := &out.items[n]
-	it.d.Change, it.d.Events = c, j.events[:len(j.events):len(j.events)]
+	it.d.Change, it.d.Events = c, r.events(j)
 	if r.planner != nil {
 		it.d.Ops, it.d.room = out.ops[n:n:n+1], out.room
 	}
@@ -150,6 +153,14 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 		out.items = out.items[:n]
 	}
 	return true, nil
+}
+
+// events are those of a delivery.
+func (r *route) events(j *judgement) []Event {
+	if r.eventless {
+		return nil
+	}
+	return j.events[:len(j.events):len(j.events)]
 }
 
 // judgement is what the source's stages say of a change.
@@ -192,10 +203,7 @@ func (p *Pipeline) judge(c *Change, arena []Event, t *Explanation) (j judgement)
 		j.events = events
 		for k := from; k < len(j.events); k++ {
 			e := &j.events[k]
-			e.Detector, e.Change = d.name, c
-			if !p.idless || t != nil {
-				e.ID = EventID(c, d.name, k-from)
-			}
+			e.Detector, e.Ordinal, e.Change = d.name, k-from, c
 		}
 	}
 	return j

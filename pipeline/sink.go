@@ -34,7 +34,7 @@ var outcomeNames = [...]string{"written", "superseded", "no_effect", "coalesced"
 // Delivery is one change on its way to one sink.
 type Delivery struct {
 	Change  *Change
-	Events  []Event // what the detectors raised, in order
+	Events  []Event // what the detectors raised, in order; see EventIgnorer
 	Ops     []Op    // what the sink's Plan made of the change
 	Outcome Outcome // set by Plan or Write
 	Reason  string  // why, where the outcome is NoEffect or Suppressed: "sparse", ...
@@ -90,9 +90,9 @@ type Guarded interface {
 	Guarded() bool
 }
 
-// EventIgnorer is implemented by sinks that may never look at Delivery.Events. Where
-// IgnoresEvents is true of all sinks of a pipeline, its events are counted, and have no
-// ID: nobody would see it.
+// EventIgnorer is implemented by sinks that look at no events: where IgnoresEvents is
+// true, the sink's deliveries have none. What no sink of a pipeline looks at is counted
+// in its ledger all the same.
 type EventIgnorer interface {
 	IgnoresEvents() bool
 }

@@ -182,7 +182,7 @@ func TestStages_FailureOfADetectorIsOfRoutesThatNeedEvents(t *testing.T) {
 		hear := SinkFunc(func(_ context.Context, ds []Delivery) error {
 			for _, d := range ds {
 				for _, e := range d.Events {
-					events = append(events, fmt.Sprintf("%s of %s, id ok %v", e.Detector, e.Change.Key, e.ID == EventID(e.Change, e.Detector, 0)))
+					events = append(events, fmt.Sprintf("%s of %s, id ok %v", e.Detector, e.Change.Key, e.ID() == EventID(e.Change, e.Detector, 0)))
 				}
 			}
 			return nil

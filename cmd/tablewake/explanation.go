@@ -84,7 +84,7 @@ func explanationOf(n int64, e pipeline.Explanation) explanation {
 		x.Diff = append(x.Diff, difference{d.Path, rawOf(d.Old), rawOf(d.New), d.Old, d.New})
 	}
 	for _, ev := range e.Events {
-		x.Events = append(x.Events, eventSeen{ev.Detector, ev.ID, ev.Path, rawOf(ev.Old), rawOf(ev.New), ev.Old, ev.New})
+		x.Events = append(x.Events, eventSeen{ev.Detector, ev.ID(), ev.Path, rawOf(ev.Old), rawOf(ev.New), ev.Old, ev.New})
 	}
 	for _, r := range e.Routes {
 		w := sinkWould{Sink: r.Name, Filters: filtersOf(r.Filters), Reason: r.Reason, Error: textOf(r.Err)}

@@ -16,7 +16,7 @@ import (
 func TestRefer(t *testing.T) {
 	const uri = `s3://shop-archive/changes/events/x.json`
 	c := change(t, "MODIFY", `a,\"data\":{`, "")
-	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{{ID: `id,"data":`, Detector: "x", Path: `,"data":`, New: pipeline.StringValue(`,"data":1}`), Change: c}}}
+	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{{Detector: `x,"data":`, Path: `,"data":`, New: pipeline.StringValue(`,"data":1}`), Change: c}}}
 	if err := newSink(t, &publisher{}).Plan(&d); err != nil {
 		t.Fatal(err)
 	}

@@ -16,17 +16,17 @@ func TestMasked(t *testing.T) {
 	c := change(t, "MODIFY", "canary", "")
 	v, _ := c.New.Get("PK")
 	es := []pipeline.Event{
-		{ID: pipeline.EventID(c, "moved", 0), Detector: "moved", Path: "PK", New: v, Change: c},
-		{ID: pipeline.EventID(c, "moved", 1), Detector: "moved", Path: "SK", Old: pipeline.StringValue("open"), Change: c},
+		{Detector: "moved", Path: "PK", New: v, Change: c},
+		{Detector: "moved", Ordinal: 1, Path: "SK", Old: pipeline.StringValue("open"), Change: c},
 	}
 	for _, test := range []struct {
 		hidden []string
 		shows  []string
 		hides  []string
 	}{
-		{[]string{"PK"}, []string{`"SK":1`, `"old":"open"`, "masked-"}, []string{"canary", es[0].ID, es[1].ID}},
-		{[]string{"Email"}, []string{"canary", es[0].ID, es[1].ID}, []string{"masked-"}},
-		{[]string{"SK"}, []string{"canary", "masked-"}, []string{es[0].ID, "open", `"SK":1`}},
+		{[]string{"PK"}, []string{`"SK":1`, `"old":"open"`, "masked-"}, []string{"canary", es[0].ID(), es[1].ID()}},
+		{[]string{"Email"}, []string{"canary", es[0].ID(), es[1].ID()}, []string{"masked-"}},
+		{[]string{"SK"}, []string{"canary", "masked-"}, []string{es[0].ID(), "open", `"SK":1`}},
 	} {
 		s, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Mask: sinktest.Mask(t, test.hidden...)})
 		if err != nil {

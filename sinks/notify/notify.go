@@ -109,7 +109,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		if len(s.events) > 0 && !slices.Contains(s.events, e.Detector) {
 			continue
 		}
-		m := &Message{ID: e.ID, Type: "tablewake." + s.pipeline + "." + e.Detector, Source: source(c), Time: c.Time, Key: c.Key}
+		m := &Message{ID: e.ID(), Type: "tablewake." + s.pipeline + "." + e.Detector, Source: source(c), Time: c.Time, Key: c.Key}
 		m.Body = appendCloudEvent(nil, m, e, c)
 		d.Ops = append(d.Ops, m)
 	}

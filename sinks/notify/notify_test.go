@@ -14,13 +14,13 @@ import (
 
 // publisher is a store that remembers what it took, and fails as it is told.
 type publisher struct {
-	sent []string
+	sent []string // the detectors whose events it took
 	fail error
 }
 
 func (p *publisher) Publish(_ context.Context, ms []notify.Message) error {
 	for _, m := range ms {
-		p.sent = append(p.sent, m.ID)
+		p.sent = append(p.sent, strings.TrimPrefix(m.Type, "tablewake.shop."))
 	}
 	return p.fail
 }
@@ -45,13 +45,12 @@ func change(t *testing.T, op, pk string, identity string) *pipeline.Change {
 	return &page.Changes[0]
 }
 
-// plan plans a change with events of the detectors, whose ids are given too.
+// plan plans a change with an event of each detector.
 func plan(t *testing.T, s *notify.Sink, c *pipeline.Change, events ...string) pipeline.Delivery {
 	t.Helper()
 	d := pipeline.Delivery{Change: c}
-	for _, id := range events {
-		detector, _, _ := strings.Cut(id, "-")
-		d.Events = append(d.Events, pipeline.Event{ID: id, Detector: detector, Change: c})
+	for _, detector := range events {
+		d.Events = append(d.Events, pipeline.Event{Detector: detector, Change: c})
 	}
 	if err := s.Plan(&d); err != nil {
 		t.Fatal(err)
@@ -71,8 +70,8 @@ func newSink(t *testing.T, store notify.Store, events ...string) *notify.Sink {
 func TestCloudEvent(t *testing.T) {
 	c := change(t, "MODIFY", "ORDER#1", "")
 	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{
-		{ID: "id-1", Detector: "order_completed", Path: "Status", Old: pipeline.StringValue("paid"), New: pipeline.StringValue("completed"), Change: c},
-		{ID: "id-2", Detector: "vip", Change: c},
+		{Detector: "order_completed", Path: "Status", Old: pipeline.StringValue("paid"), New: pipeline.StringValue("completed"), Change: c},
+		{Detector: "vip", Ordinal: 1, Change: c},
 	}}
 	if err := newSink(t, &publisher{}).Plan(&d); err != nil {
 		t.Fatal(err)
@@ -84,18 +83,18 @@ func TestCloudEvent(t *testing.T) {
 			`"datacontenttype":"application/json","sequence":"` + version + `","data":`
 	}
 	for i, want := range []string{
-		head("id-1", "order_completed") + `{"detector":"order_completed","path":"Status",` + rest + `,"old":"paid","new":"completed"}}`,
-		head("id-2", "vip") + `{"detector":"vip",` + rest + `}}`,
+		head(d.Events[0].ID(), "order_completed") + `{"detector":"order_completed","path":"Status",` + rest + `,"old":"paid","new":"completed"}}`,
+		head(d.Events[1].ID(), "vip") + `{"detector":"vip",` + rest + `}}`,
 	} {
 		m := d.Ops[i].(*notify.Message)
 		if got := string(m.Body); got != want || !json.Valid(m.Body) {
 			t.Errorf("event\n%s, want\n%s", got, want)
 		}
-		if m.Key != c.Key || m.ID != d.Events[i].ID {
+		if m.Key != c.Key || m.ID != d.Events[i].ID() {
 			t.Errorf("message %+v", m)
 		}
 	}
-	if got, want := d.Ops[0].String(), "send tablewake.shop.order_completed of ORDER%231,+1 (id id-1)"; got != want {
+	if got, want := d.Ops[0].String(), "send tablewake.shop.order_completed of ORDER%231,+1 (id "+d.Events[0].ID()+")"; got != want {
 		t.Errorf("op %q, want %q", got, want)
 	}
 }
@@ -110,11 +109,11 @@ func TestPlan(t *testing.T) {
 		messages int
 		reason   string
 	}{
-		{"all", nil, change(t, "MODIFY", "a", ""), []string{"x-1", "y-1", "x-2"}, 3, ""},
-		{"some", []string{"x"}, change(t, "MODIFY", "a", ""), []string{"x-1", "y-1", "x-2"}, 2, ""},
-		{"others", []string{"z"}, change(t, "MODIFY", "a", ""), []string{"x-1"}, 0, notify.ReasonNoEvent},
+		{"all", nil, change(t, "MODIFY", "a", ""), []string{"x", "y", "x"}, 3, ""},
+		{"some", []string{"x"}, change(t, "MODIFY", "a", ""), []string{"x", "y", "x"}, 2, ""},
+		{"others", []string{"z"}, change(t, "MODIFY", "a", ""), []string{"x"}, 0, notify.ReasonNoEvent},
 		{"none", nil, change(t, "MODIFY", "a", ""), nil, 0, notify.ReasonNoEvent},
-		{"expired", nil, change(t, "REMOVE", "a", ttl), []string{"x-1"}, 0, notify.ReasonTTLDelete},
+		{"expired", nil, change(t, "REMOVE", "a", ttl), []string{"x"}, 0, notify.ReasonTTLDelete},
 	} {
 		d := plan(t, newSink(t, &publisher{}, test.listen...), test.c, test.events...)
 		if len(d.Ops) != test.messages || d.Reason != test.reason || (d.Outcome == pipeline.NoEffect) != (test.messages == 0) {
@@ -130,9 +129,9 @@ func TestFailedMessages(t *testing.T) {
 	store := &publisher{}
 	s := newSink(t, store)
 	a, b := change(t, "MODIFY", "a", ""), change(t, "MODIFY", "b", "")
-	ds := []pipeline.Delivery{plan(t, s, a, "x-0"), plan(t, s, b, "x-1", "x-2"), plan(t, s, a, "x-3"), plan(t, s, b, "x-4"), plan(t, s, b, "x-5")}
+	ds := []pipeline.Delivery{plan(t, s, a, "x0"), plan(t, s, b, "x1", "x2"), plan(t, s, a, "x3"), plan(t, s, b, "x4"), plan(t, s, b, "x5")}
 	var failed pipeline.BatchError
-	failed.Add(2, refused) // of x-0 to x-5, by index
+	failed.Add(2, refused) // of x0 to x5, by index
 	store.fail = failed.OrNil()
 	err := s.Write(t.Context(), ds)
 	got, ok := errors.AsType[*pipeline.BatchError](err)
@@ -144,7 +143,7 @@ func TestFailedMessages(t *testing.T) {
 			t.Errorf("delivery %d, behind one that was refused: %v, want a transient error", i, got.Failed[i])
 		}
 	}
-	if want := "[x-0 x-1 x-2 x-3 x-4 x-5]"; fmt.Sprint(store.sent) != want {
+	if want := "[x0 x1 x2 x3 x4 x5]"; fmt.Sprint(store.sent) != want {
 		t.Errorf("published %v, want %s", store.sent, want)
 	}
 

@@ -30,7 +30,7 @@ func sent(ctx context.Context, t *testing.T) notify.Message {
 	store := &messages{}
 	s := newSink(t, store)
 	c := change(t, "MODIFY", `a,\"data\":{`, "")
-	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{{ID: `id,"data":`, Detector: "x", New: pipeline.StringValue(`,"data":1}`), Change: c}}}
+	d := pipeline.Delivery{Change: c, Events: []pipeline.Event{{Detector: `x,"data":`, New: pipeline.StringValue(`,"data":1}`), Change: c}}}
 	if err := s.Plan(&d); err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func (s *spy) Write(_ context.Context, ds []pipeline.Delivery) error {
 		c := d.Change
 		fmt.Fprintf(&s.seen, "%s %s %s %s %s\n", c.Key, c.Raw, c.Keys.Value(), c.Old.Value(), c.New.Value())
 		for _, e := range d.Events {
-			fmt.Fprintf(&s.seen, "%s %s %v %v %s\n", e.ID, e.Path, e.Old, e.New, e.Change.Raw)
+			fmt.Fprintf(&s.seen, "%s %s %v %v %s\n", e.ID(), e.Path, e.Old, e.New, e.Change.Raw)
 		}
 	}
 	return s.faults.fail(s.seen.String())

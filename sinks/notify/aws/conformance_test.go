@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 				Events: func(c *pipeline.Change) []pipeline.Event {
 					var events []pipeline.Event
 					for i, detector := range []string{"first", "other", "second"} {
-						events = append(events, pipeline.Event{ID: pipeline.EventID(c, detector, 0), Detector: detector, Path: fmt.Sprint("p", i), New: pipeline.StringValue("\uffff\u0000<"), Change: c})
+						events = append(events, pipeline.Event{Detector: detector, Path: fmt.Sprint("p", i), New: pipeline.StringValue("\uffff\u0000<"), Change: c})
 					}
 					return events
 				},

@@ -35,7 +35,7 @@ func TestConformance(t *testing.T) {
 		Events: func(c *pipeline.Change) []pipeline.Event {
 			var events []pipeline.Event
 			for i, detector := range []string{"first", "other", "second"} {
-				events = append(events, pipeline.Event{ID: id(c, detector), Detector: detector, Path: fmt.Sprint("p", i), Change: c})
+				events = append(events, pipeline.Event{Detector: detector, Path: fmt.Sprint("p", i), Change: c})
 			}
 			return events
 		},
@@ -46,16 +46,12 @@ func TestConformance(t *testing.T) {
 					continue
 				}
 				for _, detector := range []string{"first", "second"} {
-					want[id(s.Changes[i], detector)] = "tablewake.test." + detector
+					want[pipeline.EventID(s.Changes[i], detector, 0)] = "tablewake.test." + detector
 				}
 			}
 			return want
 		},
 	})
-}
-
-func id(c *pipeline.Change, detector string) string {
-	return fmt.Sprintf("%s/%s/%s", c.Key, c.Version, detector)
 }
 
 // state is the type of every event in the file, by its id.
