@@ -83,14 +83,14 @@ func (w *Worker) noteUnknown(st *stream, shard, why string, then func()) {
 
 // remove deletes a lease that is of no more use.
 func (w *Worker) remove(r *row) {
-	r.busy = true
+	w.rows.writing(r)
 	w.gated(func() { w.sendDelete(r) })
 }
 
 func (w *Worker) sendDelete(r *row) {
 	w.do(Delete{on(w, func(e Done) {
 		w.passed()
-		r.busy, r.wrote = false, w.now
+		w.rows.written(r, w.now)
 		if !w.known(r) {
 			return
 		}

@@ -19,7 +19,7 @@ func (w *Worker) assign(s *source, i int, done func(error)) {
 	st := s.streams[i]
 	listed := func(l *listing) {
 		var rows []*row
-		for _, r := range w.order {
+		for _, r := range w.rows.all() {
 			if r.Stream == "" && w.belongs(r, s) && !r.busy && (l != nil && l.has(r.Shard) || i == len(s.streams)-1 && !r.Ended()) {
 				rows = append(rows, r)
 			}

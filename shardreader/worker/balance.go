@@ -19,9 +19,12 @@ func (w *Worker) balance() {
 	}
 	live := w.live()
 	owned := make(map[string][]*row, len(live))
+	for _, id := range live {
+		owned[id] = nil
+	}
 	var free []*row
 	active, mine := 0, 0
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if !w.active(r) {
 			continue
 		}
@@ -33,8 +36,10 @@ func (w *Worker) balance() {
 			if !w.pinnedElsewhere(r) {
 				free = append(free, r)
 			}
-		case slices.Contains(live, r.Owner):
-			owned[r.Owner] = append(owned[r.Owner], r)
+		default:
+			if has, ok := owned[r.Owner]; ok {
+				owned[r.Owner] = append(has, r)
+			}
 		}
 	}
 	share := (active + len(live) - 1) / max(1, len(live))
@@ -117,7 +122,7 @@ func (w *Worker) askForLoad(live []string, owned map[string][]*row, mine int) {
 		return load
 	}
 	own := 0.0
-	for _, p := range w.order {
+	for _, p := range w.rows.all() {
 		if p.part != nil {
 			own += p.Load
 		}

@@ -45,7 +45,7 @@ func (w *Worker) checkContact() {
 	w.tell(slog.LevelError, "the worker could not say for two thirds of a lease that it lives: it reads and writes no more until it can",
 		slog.Int("partitions", len(w.parts)))
 	w.takes = nil
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if r.part != nil {
 			w.revoke(r.part, ErrOutOfContact)
 		}

@@ -17,11 +17,6 @@ type budget struct {
 	rescued time.Duration // when shards in danger were last looked for
 	passed  time.Duration // when a call was last made for which nothing was left; 0: never
 
-	// This worker's part, in calls a second, as it was lately: counting leases costs
-	// more than a call, where there are thousands.
-	part     float64
-	partedAt time.Duration
-
 	// The rate of late, in calls a second.
 	calls int64
 	rate  float64
@@ -30,15 +25,8 @@ type budget struct {
 
 // share is how many calls a second this worker may make: its part of the shards.
 func (w *Worker) share() float64 {
-	active, mine := 0, 0
-	for _, r := range w.order {
-		if !r.Ended() {
-			active++
-		}
-	}
-	if mine = len(w.parts); active < mine {
-		active = mine
-	}
+	mine := len(w.parts)
+	active := max(w.rows.unended, mine)
 	if active == 0 {
 		return 0
 	}
@@ -56,10 +44,7 @@ func (w *Worker) mayCall(p *part) bool {
 	if b.waiting && !w.endangered(p) {
 		return false
 	}
-	if !b.begun || w.now-b.partedAt >= time.Second {
-		b.part, b.partedAt = w.share(), w.now
-	}
-	rate := b.part
+	rate := w.share()
 	most := max(10, rate*60)
 	if !b.begun {
 		b.begun, b.tokens = true, min(most, 10+float64(len(w.parts)))

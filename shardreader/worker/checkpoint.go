@@ -77,7 +77,7 @@ func (w *Worker) measure(p *part) {
 // refreshLoad writes the load of shards that were busy and are idle since: nothing
 // else says so, as they have nothing to checkpoint.
 func (w *Worker) refreshLoad() {
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		p := r.part
 		if p == nil || r.busy || r.Load < 1024 || w.now-p.savedAt < time.Minute {
 			continue

@@ -157,7 +157,7 @@ func (w *Worker) finish(p *part) {
 		}
 		w.tell(slog.LevelInfo, "read a shard to its end", shardAttr(r.Shard), slog.Int("children", len(f.children)))
 		for _, id := range next.Children {
-			if c := w.rows[id]; c != nil {
+			if c := w.rows.of(id); c != nil {
 				w.tryOpen(c)
 			}
 		}
@@ -185,7 +185,6 @@ func (w *Worker) aboveParent(p *part) bool {
 
 func (w *Worker) createChildren(p *part) {
 	insist := func() bool { return w.current(p) && !p.draining }
-	above := w.ancestors(nil, anyLease)
 	left := 1
 	failed := false
 	one := func(err error) {
@@ -207,8 +206,8 @@ func (w *Worker) createChildren(p *part) {
 		})
 	}
 	for _, c := range p.family.children {
-		if above[c.ID] {
-			continue // a descendant of it has a lease: it was read
+		if w.rows.named(c.ID) {
+			continue // a child of it has a lease: it was read
 		}
 		l := leases.Lease{Shard: c.ID, Stream: p.row.Stream, Parents: []string{p.row.Shard}, First: c.First}
 		if !p.started && p.row.Checkpoint.Kind != leases.Latest {
@@ -232,14 +231,14 @@ func (w *Worker) ancestors(l *listing, such func(*row) bool) map[string]bool {
 	up = func(shard string) {
 		for ; shard != "" && !above[shard]; shard = l.parent(shard) {
 			above[shard] = true
-			if r := w.rows[shard]; r != nil {
+			if r := w.rows.of(shard); r != nil {
 				for _, parent := range r.Parents {
 					up(parent)
 				}
 			}
 		}
 	}
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if !such(r) {
 			continue
 		}
@@ -263,12 +262,7 @@ func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 // descendantPast tells whether the lease of a descendant of a shard has moved past
 // its start, which happens only when the shard itself was read to its end.
 func (w *Worker) descendantPast(shard string) bool {
-	for _, r := range w.order {
-		if past(r) && slices.Contains(r.Parents, shard) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.rows.children[shard], past)
 }
 
 func past(r *row) bool {

@@ -3,7 +3,6 @@ package worker
 import (
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -114,7 +113,7 @@ func (w *Worker) lookIn(d time.Duration) {
 
 // lookEvery is the time between two looks: longer where there is much to read.
 func (w *Worker) lookEvery() time.Duration {
-	return max(w.o.ReadEvery, min(10*time.Second, time.Duration(len(w.order))*time.Millisecond))
+	return max(w.o.ReadEvery, min(10*time.Second, time.Duration(w.rows.len())*time.Millisecond))
 }
 
 // seen takes in what a read that was sent at that time brought.
@@ -127,7 +126,7 @@ func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 	}
 	w.seeLeases(sent, s.Leases)
 	if w.leaving {
-		w.letGo()
+		w.letAllGo()
 		return
 	}
 	waiting := w.awaited
@@ -147,7 +146,7 @@ func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 	if w.leads() {
 		w.forgetDead()
 		childless := 0
-		for _, r := range w.order {
+		for _, r := range w.rows.all() {
 			if r.Ended() && len(r.Children) == 0 {
 				childless++
 			}
@@ -187,7 +186,7 @@ func (w *Worker) seePeers(members []leases.Member) {
 func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 	i := 0
 	var gone []*row
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		for i < len(ls) && ls[i].Shard < r.Shard {
 			i++
 		}
@@ -199,7 +198,7 @@ func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 		w.forget(r)
 	}
 	for _, l := range ls {
-		r := w.rows[l.Shard]
+		r := w.rows.of(l.Shard)
 		if r == nil {
 			if !w.creating[l.Shard] {
 				w.know(l).sure = sent
@@ -233,9 +232,7 @@ func (w *Worker) seeBroken(rows []leases.Broken) {
 func (w *Worker) know(l leases.Lease) *row {
 	r := &row{Lease: l, still: w.now}
 	delete(w.unbegun, l.Shard)
-	w.rows[l.Shard] = r
-	i, _ := slices.BinarySearchFunc(w.order, l.Shard, func(r *row, shard string) int { return strings.Compare(r.Shard, shard) })
-	w.order = slices.Insert(w.order, i, r)
+	w.rows.add(r)
 	return r
 }
 
@@ -246,7 +243,7 @@ func (w *Worker) learn(r *row, l leases.Lease, at time.Duration) {
 	if changed {
 		r.still = w.now
 	}
-	r.Lease = l
+	w.rows.change(r, l)
 	if changed && r.part != nil {
 		w.lose(r.part)
 	}
@@ -257,15 +254,13 @@ func (w *Worker) forget(r *row) {
 	if r.part != nil {
 		w.lose(r.part)
 	}
-	delete(w.rows, r.Shard)
-	i, _ := slices.BinarySearchFunc(w.order, r.Shard, func(r *row, shard string) int { return strings.Compare(r.Shard, shard) })
-	w.order = slices.Delete(w.order, i, i+1)
+	w.rows.remove(r)
 }
 
 // forgetDead removes the members that are long gone and own nothing.
 func (w *Worker) forgetDead() {
 	owners := make(map[string]bool)
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		owners[r.Owner] = true
 	}
 	var dead []string

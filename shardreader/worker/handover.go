@@ -9,11 +9,12 @@ import (
 
 // handOver begins to drain the leases that others ask for.
 func (w *Worker) handOver() {
-	for _, r := range w.order {
+	live := w.live()
+	for _, r := range w.rows.all() {
 		if r.part == nil || r.part.draining || r.busy || r.Wanted == "" && r.Pinned == "" {
 			continue
 		}
-		to := w.heir(r)
+		to := w.heir(r, live)
 		switch {
 		case to != "":
 			w.drain(r.part, to)
@@ -26,8 +27,7 @@ func (w *Worker) handOver() {
 }
 
 // heir is the worker that a lease of this one should go to; "" for none.
-func (w *Worker) heir(r *row) string {
-	live := w.live()
+func (w *Worker) heir(r *row, live []string) string {
 	if r.Pinned != "" && r.Pinned != w.o.Name {
 		for _, id := range live {
 			if p := w.peers[id]; p != nil && id != w.o.Worker && p.Name == r.Pinned {

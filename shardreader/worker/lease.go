@@ -42,7 +42,7 @@ func (w *Worker) passed() {
 // same write is sent again until that is known, for as long as insist says so; a
 // conflict with the very thing that was to be written means that it had happened.
 func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(error)) {
-	r.busy = true
+	w.rows.writing(r)
 	old := r.Lease
 	attempt := 0
 	var send func()
@@ -68,7 +68,8 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 			}
 			if err == nil {
 				delete(w.told, "swap "+r.Shard)
-				r.Lease, r.still, r.sure, r.won = next, w.now, w.now, w.now
+				w.rows.change(r, next)
+				r.still, r.sure, r.won = w.now, w.now, w.now
 			}
 			w.wrote(r, done, err)
 		}), old, next})
@@ -78,18 +79,18 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 
 // wrote ends a write of a lease, and does what waited for that.
 func (w *Worker) wrote(r *row, done func(error), err error) {
-	r.busy, r.wrote = false, w.now
+	w.rows.written(r, w.now)
 	done(err)
 	switch {
 	case r.part != nil:
 		w.save(r.part)
 	case w.leaving:
-		w.letGo()
+		w.letGo(r)
 	}
 }
 
 // known tells whether a row is still the one that the worker knows of its shard.
-func (w *Worker) known(r *row) bool { return w.rows[r.Shard] == r }
+func (w *Worker) known(r *row) bool { return w.rows.of(r.Shard) == r }
 
 // refused takes in the conflict of a write.
 func (w *Worker) refused(r *row, err error) {
@@ -136,7 +137,7 @@ func (w *Worker) takeNext() {
 // create adds a lease that is missing. done is told once it is there, whoever made it.
 func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)) {
 	switch {
-	case w.rows[l.Shard] != nil:
+	case w.rows.of(l.Shard) != nil:
 		done(nil)
 		return
 	case w.creating[l.Shard]:
@@ -163,7 +164,7 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 			c, conflict := leases.AsConflict(e.Err)
 			switch {
 			case e.Err == nil, conflict && !c.Gone:
-				r := w.rows[l.Shard]
+				r := w.rows.of(l.Shard)
 				now := l
 				if conflict {
 					now = c.Now
@@ -177,7 +178,9 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 					}
 				}
 				done(nil)
-				w.tryOpen(r)
+				if w.tryOpen(r); w.leaving {
+					w.letGo(r)
+				}
 			case insist():
 				after, _ := pipeline.Retryable(e.Err)
 				w.tellOnce("create "+l.Shard, slog.LevelWarn, "a lease cannot be made and is tried again", shardAttr(l.Shard), errAttr(e.Err))
@@ -200,7 +203,7 @@ var (
 // says so, or it was removed, which is done only then.
 func (w *Worker) parentsDone(r *row) bool {
 	for _, id := range r.Parents {
-		if p := w.rows[id]; p != nil && !p.Ended() || w.broken[id] {
+		if p := w.rows.of(id); p != nil && !p.Ended() || w.broken[id] {
 			return false
 		}
 	}
@@ -238,7 +241,7 @@ func (w *Worker) free(r *row) bool {
 // of leases whose owners this fleet does not know. Nothing is taken while it does.
 func (w *Worker) foreigners() {
 	w.foreign = false
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if r.Owner == "" || r.Ended() || w.mine(r) || w.peers[r.Owner] != nil || w.left[r.Owner] || w.now-r.still > w.o.Takeover {
 			continue
 		}
@@ -251,7 +254,7 @@ func (w *Worker) foreigners() {
 
 // adopt opens the leases that are this worker's by the table, and that it does not read.
 func (w *Worker) adopt() {
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		w.tryOpen(r)
 	}
 }

@@ -55,9 +55,11 @@ func (w *Worker) arrived(p *part, a pipeline.Answer) {
 func (w *Worker) anchor(p *part, a pipeline.Answer) {
 	r := p.row
 	p.noting = true
+	w.hold(p, int64(a.Page.Bytes)) // there may be one of each shard, while thousands of leases are made
 	again := func() {
 		if w.current(p) {
 			p.noting = false
+			w.hold(p, 0)
 			if !p.draining {
 				w.arrived(p, a)
 			}

@@ -43,6 +43,7 @@ type part struct {
 	lastPos  leases.Checkpoint // of the page delivered last
 	repeated int               // pages since that have the same
 	sizes    []int64           // bytes of the last of these pages, which were not taken yet
+	held     int64             // bytes of a page that waits for the lease to be written before it is delivered
 	pending  int64             // records of marks
 	ended    bool              // the last page is delivered
 
@@ -107,6 +108,7 @@ func (w *Worker) open(r *row) {
 
 // close ends a partition, for whatever reason.
 func (w *Worker) close(p *part) {
+	w.hold(p, 0)
 	for _, n := range p.sizes {
 		w.untaken -= n
 	}
@@ -115,6 +117,12 @@ func (w *Worker) close(p *part) {
 	p.row.fresh = false
 	delete(w.parts, p.name)
 	w.do(Forget{p.name})
+}
+
+// hold counts a page that is not delivered yet among those that were not taken; 0 ends that.
+func (w *Worker) hold(p *part, bytes int64) {
+	w.untaken += bytes - p.held
+	p.held = bytes
 }
 
 // current tells whether a partition is still read by this worker.

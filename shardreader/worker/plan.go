@@ -40,7 +40,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	aged := w.ancestors(l, movedOn)
 	for _, s := range l.shards {
 		switch {
-		case w.rows[s.ID] != nil, w.broken[s.ID], w.broken[s.Parent]:
+		case w.rows.of(s.ID) != nil, w.broken[s.ID], w.broken[s.Parent]:
 			continue
 		case above[s.ID]:
 			if !begin && !aged[s.ID] {
@@ -52,7 +52,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 		if s.Parent != "" {
 			lease.Parents = []string{s.Parent}
 		}
-		parent := w.rows[s.Parent]
+		parent := w.rows.of(s.Parent)
 		switch {
 		case begin && start.Sequences[s.ID] != "":
 			lease.First = start.Sequences[s.ID] // where it is asked for, and what is gone of it is a gap
@@ -82,11 +82,11 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	}
 	p.drained = l.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0 && len(p.below) == 0
 	for _, s := range l.shards {
-		r := w.rows[s.ID]
+		r := w.rows.of(s.ID)
 		p.drained = p.drained && !w.broken[s.ID]
 		p.drained = p.drained && (above[s.ID] || r != nil && r.Ended())
 	}
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if r.Stream != arn {
 			continue
 		}
@@ -101,7 +101,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 // comesTo tells whether a shard above that one has a lease, so that the lineage comes to it.
 func (w *Worker) comesTo(l *listing, shard string) bool {
 	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
-		if w.rows[shard] != nil {
+		if w.rows.of(shard) != nil {
 			return true
 		}
 	}
@@ -151,7 +151,7 @@ func (w *Worker) useless(r *row, l *listing, above map[string]bool) bool {
 		return !l.has(r.Shard)
 	}
 	for _, id := range kids {
-		if c := w.rows[id]; c != nil && !past(c) || c == nil && !above[id] && l.has(id) {
+		if c := w.rows.of(id); c != nil && !past(c) || c == nil && !above[id] && l.has(id) {
 			return false
 		}
 	}

@@ -15,7 +15,7 @@ const mostBehind = 200
 func (w *Worker) member() leases.Member {
 	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.parts), Calls: w.perMonth()}
 	var behind []*part
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		p := r.part
 		if p == nil {
 			continue
@@ -103,8 +103,8 @@ type Status struct {
 // Status is that of now, which is the worker's own clock. It changes nothing.
 func (w *Worker) Status() Status {
 	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live())}
-	s.Synced = w.listed || w.seenOnce && !w.leads() && len(w.order) > 0
-	for _, r := range w.order {
+	s.Synced = w.listed || w.seenOnce && !w.leads() && w.rows.len() > 0
+	for _, r := range w.rows.all() {
 		if w.active(r) {
 			s.Active++
 			if r.Owner == "" || !w.alive(r.Owner) {

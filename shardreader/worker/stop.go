@@ -13,13 +13,13 @@ func (w *Worker) shutdown() {
 	w.leaving, w.leftAt = true, w.now
 	w.takes = nil
 	w.tell(slog.LevelInfo, "leaving: leases are let go as they drain", slog.Int("partitions", len(w.parts)))
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if r.part != nil {
 			r.part.heir = ""
 			w.drain(r.part, "")
 		}
 	}
-	w.letGo()
+	w.letAllGo()
 	w.sendBeat()
 	w.look()
 	w.after(w.o.Lease, func() {})
@@ -28,7 +28,7 @@ func (w *Worker) shutdown() {
 // abandon lets go of what the pipeline has, at what is durable of it.
 func (w *Worker) abandon() {
 	w.shutdown()
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if p := r.part; p != nil {
 			w.do(Revoke{p.name, ErrAbandoned})
 			p.marks, p.pending = nil, 0
@@ -37,12 +37,16 @@ func (w *Worker) abandon() {
 	}
 }
 
-// letGo releases the leases that are this worker's by the table and have no partition.
-func (w *Worker) letGo() {
-	for _, r := range w.order {
-		if w.mine(r) && r.part == nil && !r.busy && w.contact() {
-			w.release(r, r.Clone(), "")
-		}
+// letAllGo releases the leases that are this worker's by the table and have no partition.
+func (w *Worker) letAllGo() {
+	for _, r := range w.rows.all() {
+		w.letGo(r)
+	}
+}
+
+func (w *Worker) letGo(r *row) {
+	if w.known(r) && w.mine(r) && r.part == nil && !r.busy && w.contact() {
+		w.release(r, r.Clone(), "")
 	}
 }
 
@@ -53,13 +57,10 @@ func (w *Worker) checkStopped() {
 	}
 	switch {
 	case w.contact():
-		wrote := w.made
-		for _, r := range w.order {
-			if r.busy || w.mine(r) {
-				return
-			}
-			wrote = max(wrote, r.wrote)
+		if w.rows.busy > 0 || w.rows.mine > 0 {
+			return
 		}
+		wrote := max(w.made, w.rows.wrote)
 		if w.sent < wrote || w.sent < w.leftAt || len(w.creating) > 0 {
 			if w.now-max(wrote, w.leftAt) < 2*w.o.Lease {
 				w.lookOnce() // whether a write happened of which no answer came

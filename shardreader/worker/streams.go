@@ -74,7 +74,7 @@ func (w *Worker) syncSource(s *source, done func(error)) {
 				st.gone = !listed[st.arn]
 			}
 			// A stream that is listed no more may still have leases.
-			for _, r := range w.order {
+			for _, r := range w.rows.all() {
 				if r.Stream != "" && w.belongs(r, s) && !listed[r.Stream] {
 					s.add(shardreader.StreamRef{ARN: r.Stream}).gone = true
 				}
@@ -150,7 +150,7 @@ func (w *Worker) chain(s *source, done func(error)) {
 
 // hasLeases tells whether a stream has leases.
 func (w *Worker) hasLeases(arn string) bool {
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if r.Stream == arn {
 			return true
 		}
@@ -161,7 +161,7 @@ func (w *Worker) hasLeases(arn string) bool {
 // unassigned tells whether there are leases of which nobody said whose stream they are
 // of: another application made them.
 func (w *Worker) unassigned(s *source) bool {
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if r.Stream == "" && !r.Ended() && w.belongs(r, s) {
 			return true
 		}
@@ -194,7 +194,7 @@ func (w *Worker) staying() bool { return !w.leaving && !w.stopped }
 
 // readOut tells whether no lease of a stream is left to be read.
 func (w *Worker) readOut(st *stream) bool {
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if r.Stream == st.arn && !r.Ended() {
 			return false
 		}

@@ -64,7 +64,7 @@ func (w *Worker) sync() {
 
 // idle tells whether nothing of a source is left to be read.
 func (w *Worker) idle(s *source) bool {
-	for _, r := range w.order {
+	for _, r := range w.rows.all() {
 		if !r.Ended() && w.belongs(r, s) {
 			return false
 		}

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"time"
-
-	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
 // Worker is one worker of a fleet. It is no more than its state: one goroutine at a time.
@@ -28,9 +26,8 @@ type Worker struct {
 	peers    map[string]*peer
 	foreign  bool            // another application works on the table
 	left     map[string]bool // workers that were seen, and have no row any more
-	rows     map[string]*row // by shard
-	order    []*row          // by shard
-	sent     time.Duration   // when the last read that succeeded was sent
+	rows     rows
+	sent     time.Duration // when the last read that succeeded was sent
 	seenOnce bool
 	looking  bool
 	blind    bool // the last look failed
@@ -60,7 +57,7 @@ type Worker struct {
 	ready    []*part // waiting for a call, the first first
 	reading  int     // calls under way
 	reserved int64   // bytes that pages under way are expected to bring
-	untaken  int64   // bytes delivered and not taken
+	untaken  int64   // bytes delivered, or about to be, and not taken
 	budget   budget
 
 	// The stream.
@@ -117,7 +114,7 @@ func New(o Options) (*Worker, error) {
 		unbegun:      make(map[string]bool),
 		begunStreams: make(map[string]bool),
 		creating:     make(map[string]bool),
-		rows:         make(map[string]*row),
+		rows:         newRows(o.Worker),
 		parts:        make(map[string]*part),
 		lists:        make(map[string]*lister),
 		told:         make(map[string]bool),
@@ -228,19 +225,6 @@ func (w *Worker) tellOnce(topic string, level slog.Level, message string, attrs 
 		w.told[topic] = true
 		w.tell(level, message, attrs...)
 	}
-}
-
-// row is a lease as this worker knows it.
-type row struct {
-	leases.Lease
-	still time.Duration // since when its owner and counter are seen to stand still
-	wrote time.Duration // when a write of it by this worker was last answered
-	sure  time.Duration // when it was as it is known, at the latest
-	won   time.Duration // when a write of it by this worker last held: nobody had taken it
-	busy  bool          // a write of it is under way
-	fresh bool          // this worker created it, and has not opened it yet
-	part  *part         // its partition, where this worker reads it
-	calls int           // of the stream that are under way for it, also of partitions that are gone
 }
 
 func (w *Worker) mine(r *row) bool { return r.Owner == w.o.Worker }

@@ -49,6 +49,7 @@ type node struct {
 	stopped bool
 	told    []string
 	calls   map[string]int
+	keep    func(worker.Action) bool // whether an action is not done. Default: never
 }
 
 func newWorld(t *testing.T) *world {
@@ -149,6 +150,9 @@ func (n *node) take() {
 }
 
 func (n *node) act(a worker.Action) {
+	if n.keep != nil && n.keep(a) {
+		return
+	}
 	ctx := n.t.Context()
 	name := strings.TrimPrefix(fmt.Sprintf("%T", a), "worker.")
 	n.calls[name]++

@@ -1,0 +1,131 @@
+package worker_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// What a worker does for one shard does not grow with the number of shards: all leases are
+// gone through for a look at the table, a beat, a listing or a stop, and for no single shard.
+func TestWorker_WorkOfAShardDoesNotGrowWithTheirNumber(t *testing.T) {
+	few, many := shardWork(t, 40), shardWork(t, 400)
+	for i, phase := range phases {
+		for _, w := range []phaseWork{few[i], many[i]} {
+			// A look goes through them some ten times, a listing of the stream as often, a beat once.
+			if most := 10*w.looks + w.beats + 20; w.walks > most {
+				t.Errorf("%s: all leases were gone through %d times, with %d looks and %d beats", phase, w.walks, w.looks, w.beats)
+			}
+		}
+		if a, b := few[i].steps, many[i].steps; b > a*1.2+1 {
+			t.Errorf("%s: %.1f calls and notices for a shard where there are few, %.1f where there are many", phase, a, b)
+		}
+	}
+}
+
+// phases are what a stream of many shards goes through.
+var phases = []string{"they are found and read", "each is read again", "each ends and has a child", "they are let go"}
+
+// phaseWork is what a phase takes of a worker.
+type phaseWork struct {
+	walks int // how often all leases were gone through
+	looks int // at the table
+	beats int
+	steps float64 // calls and notices beside these, for each shard
+}
+
+func shardWork(t *testing.T, shards int) (all []phaseWork) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.Enable("shop", streamtest.StreamOptions{Shards: shards})
+		for _, id := range st.Shards() {
+			st.Put(id, put(1)...)
+		}
+		a := wo.start("a", worker.Options{DescribeRate: 1e6, ReadEvery: 10 * time.Second})
+		var walked, called int
+		var before phaseWork
+		phase := func() {
+			wo.run(40 * time.Second)
+			now := phaseWork{looks: a.calls["ReadTable"], beats: a.calls["Beat"]}
+			calls := -now.looks - now.beats
+			for _, n := range a.calls {
+				calls += n
+			}
+			all = append(all, phaseWork{
+				walks: (worker.Walked(a.w) - walked) / len(wo.leases()),
+				looks: now.looks - before.looks, beats: now.beats - before.beats,
+				steps: float64(calls-called) / float64(shards),
+			})
+			walked, called, before = worker.Walked(a.w), calls, now
+			if read := len(wo.read); read < shards {
+				t.Fatalf("%d of %d shards were read\n%s", read, shards, wo.story.String())
+			}
+		}
+		phase()
+		for _, id := range st.Open() {
+			st.Put(id, put(1)...)
+		}
+		phase()
+		for _, id := range st.Open() {
+			st.Put(st.Rollover(id), put(1)...)
+		}
+		phase()
+		if got := len(wo.read); got != 2*shards {
+			t.Errorf("%d of %d shards and their children were read", got, 2*shards)
+		}
+		a.send(worker.Shutdown{})
+		phase()
+		if !a.stopped || wo.owned("a") != 0 {
+			t.Errorf("stopped: %v, with %d leases", a.stopped, wo.owned("a"))
+		}
+	})
+	return all
+}
+
+// While thousands of leases are made, the first page of each shard waits for its own to be
+// written. These pages count among those that the pipeline did not take: else each shard could
+// hold a page of a megabyte at once.
+func TestWorker_PagesThatWaitForTheirLeasesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const shards, records, pages = 200, 20, 5
+		wo := newWorld(t)
+		st := wo.server.Enable("shop", streamtest.StreamOptions{Shards: shards})
+		for _, id := range st.Shards() {
+			st.Put(id, put(records)...)
+		}
+		iterator, err := wo.server.GetShardIterator(t.Context(), shardreader.ShardPosition{StreamARN: st.ARN(), Shard: st.Shards()[0], Type: shardreader.TrimHorizon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := wo.server.GetRecords(t.Context(), shardreader.RecordsQuery{Iterator: iterator})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A page of a shard that was not read yet is expected to be a full one.
+		a := wo.start("a", worker.Options{DescribeRate: 1e6, Prefetch: 1<<20 + pages*int64(page.Page.Bytes)})
+		var swaps []worker.Action
+		a.keep = func(action worker.Action) bool {
+			_, ok := action.(worker.Swap)
+			if ok {
+				swaps = append(swaps, action)
+			}
+			return ok
+		}
+		wo.run(3 * time.Second)
+		if n := len(swaps); n == 0 || n > pages+1 {
+			t.Errorf("%d pages wait for their leases to be written, want up to %d", n, pages+1)
+		}
+		a.keep = nil
+		for _, action := range swaps {
+			a.act(action)
+		}
+		wo.run(time.Minute)
+		if len(wo.read) != shards {
+			t.Errorf("%d of %d shards were read", len(wo.read), shards)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package worker
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// rows are the leases that a worker knows. A fleet may read tens of thousands of shards,
+// so what is done for one lease never goes through them all: what is asked of all at each
+// step is counted where they change, and whoever has to see each of them (a look at the
+// table, a listing, a beat, a stop) does so once for all of them.
+type rows struct {
+	owner    string // this worker
+	byShard  map[string]*row
+	children map[string][]*row // by a shard that they name as parent
+	sorted   []*row            // by shard; nil when it is out of date
+
+	unended int           // that are not read to their end
+	mine    int           // that are this worker's
+	busy    int           // of which a write is under way
+	wrote   time.Duration // when a write of any by this worker was last answered
+	walked  int           // rows that all gave so far: the work that grows with their number
+}
+
+// row is a lease as this worker knows it.
+type row struct {
+	leases.Lease
+	still time.Duration // since when its owner and counter are seen to stand still
+	wrote time.Duration // when a write of it by this worker was last answered
+	sure  time.Duration // when it was as it is known, at the latest
+	won   time.Duration // when a write of it by this worker last held: nobody had taken it
+	busy  bool          // a write of it is under way
+	fresh bool          // this worker created it, and has not opened it yet
+	part  *part         // its partition, where this worker reads it
+	calls int           // of the stream that are under way for it, also of partitions that are gone
+}
+
+func newRows(owner string) rows {
+	return rows{owner: owner, byShard: make(map[string]*row), children: make(map[string][]*row)}
+}
+
+// of is the lease of a shard, nil where none is known.
+func (s *rows) of(shard string) *row { return s.byShard[shard] }
+
+func (s *rows) len() int { return len(s.byShard) }
+
+// all are the leases by shard. What is known or forgotten meanwhile does not change the slice.
+func (s *rows) all() []*row {
+	if s.sorted == nil {
+		s.sorted = slices.SortedFunc(maps.Values(s.byShard), func(a, b *row) int { return cmp.Compare(a.Shard, b.Shard) })
+	}
+	s.walked += len(s.sorted)
+	return s.sorted
+}
+
+// named tells whether a lease names a shard as its parent.
+func (s *rows) named(shard string) bool { return len(s.children[shard]) > 0 }
+
+func (s *rows) add(r *row) {
+	s.byShard[r.Shard] = r
+	s.sorted = nil
+	s.count(r, +1)
+	s.link(r)
+}
+
+func (s *rows) remove(r *row) {
+	delete(s.byShard, r.Shard)
+	s.sorted = nil
+	s.count(r, -1)
+	s.unlink(r)
+}
+
+// change makes a lease be what is known of it now. It may have been forgotten before.
+func (s *rows) change(r *row, l leases.Lease) {
+	if s.byShard[r.Shard] != r {
+		r.Lease = l
+		return
+	}
+	s.count(r, -1)
+	if slices.Equal(r.Parents, l.Parents) {
+		r.Lease = l
+	} else {
+		s.unlink(r)
+		r.Lease = l
+		s.link(r)
+	}
+	s.count(r, +1)
+}
+
+// writing notes that a write of a lease is under way.
+func (s *rows) writing(r *row) {
+	r.busy = true
+	s.busy++
+}
+
+// written notes that it was answered.
+func (s *rows) written(r *row, now time.Duration) {
+	r.busy, r.wrote, s.wrote = false, now, now
+	s.busy--
+}
+
+func (s *rows) count(r *row, n int) {
+	if !r.Ended() {
+		s.unended += n
+	}
+	if r.Owner == s.owner {
+		s.mine += n
+	}
+}
+
+func (s *rows) link(r *row) {
+	for _, parent := range r.Parents {
+		s.children[parent] = append(s.children[parent], r)
+	}
+}
+
+func (s *rows) unlink(r *row) {
+	for _, parent := range r.Parents {
+		left := slices.DeleteFunc(s.children[parent], func(other *row) bool { return other == r })
+		if len(left) == 0 {
+			delete(s.children, parent)
+		} else {
+			s.children[parent] = left
+		}
+	}
+}
