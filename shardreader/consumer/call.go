@@ -109,7 +109,7 @@ func ask[T any](c *Consumer, op string, f func(context.Context) (T, error), even
 // it: with what f returns, with f's panic as an error, and when its time is over with an error that
 // is transient, though f may not heed its context.
 func begin[T any](c *Consumer, what string, n need, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) worker.Event) {
-	c.work.Go(func() {
+	c.hand(func() {
 		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, pipeline.Transient(&silenceError{what, timeout}))
 		defer cancel()
 		var answered atomic.Bool

@@ -34,6 +34,7 @@ type Consumer struct {
 	start   sync.Once
 	stopped chan struct{} // closed when the worker has let everything go
 	work    sync.WaitGroup
+	idle    chan func() // takes a call where a goroutine waits for one
 	closing sync.Mutex
 	closed  bool
 	result  error // of Close
@@ -82,6 +83,7 @@ func New(o Options) (*Consumer, error) {
 		poke:    make(chan struct{}, 1),
 		pages:   make(chan struct{}, 1),
 		stopped: make(chan struct{}),
+		idle:    make(chan func()),
 		calls:   make(map[string]record),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())

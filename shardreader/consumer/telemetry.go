@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -28,11 +29,18 @@ type telemetry struct {
 	bytes    metric.Int64Counter
 	gaps     metric.Int64Counter
 	watch    metric.Registration
+
+	mu   sync.Mutex
+	made map[labels]metric.MeasurementOption // the few that there are
 }
+
+// labels are the attributes of a measurement beside the pipeline: names with their values.
+type labels [4]string
 
 func newTelemetry(c *Consumer) (*telemetry, error) {
 	k := instrument.New(c.o.Meter, scope)
 	t := &telemetry{
+		made:    make(map[labels]metric.MeasurementOption),
 		calls:   k.Counter("tablewake.reader.calls", "{call}", "calls of the Streams API, by operation and outcome"),
 		records: k.Counter("tablewake.reader.records", "{record}", "records of GetRecords answers, by table"),
 		bytes:   k.Counter("tablewake.reader.bytes", "By", "bytes of GetRecords answers, by table"),
@@ -45,13 +53,21 @@ func newTelemetry(c *Consumer) (*telemetry, error) {
 	return t, k.Err()
 }
 
-// of are the attributes of a measurement.
-func (t *telemetry) of(kv ...string) metric.MeasurementOption {
-	attrs := slices.Clone(t.pipeline)
-	for i := 0; i < len(kv); i += 2 {
-		attrs = append(attrs, attribute.String(kv[i], kv[i+1]))
+// of are the attributes of a measurement. They are made once: calls are counted thousands of
+// times a second.
+func (t *telemetry) of(l labels) metric.MeasurementOption {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o, ok := t.made[l]
+	if !ok {
+		attrs := slices.Clone(t.pipeline)
+		for i := 0; i < len(l) && l[i] != ""; i += 2 {
+			attrs = append(attrs, attribute.String(l[i], l[i+1]))
+		}
+		o = metric.WithAttributeSet(attribute.NewSet(attrs...))
+		t.made[l] = o
 	}
-	return metric.WithAttributeSet(attribute.NewSet(attrs...))
+	return o
 }
 
 // observe shows how the consumer stands.
@@ -64,11 +80,11 @@ func (t *telemetry) observe(c *Consumer, k *instrument.Maker) {
 	forecast := k.Reading("tablewake.reader.forecast", "{call}", "GetRecords calls that this consumer makes in 30 days at the rate of late")
 	prefetch := k.Number("tablewake.reader.prefetched", "By", "bytes of pages that were read and that the pipeline did not take yet")
 	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
-	mine := t.of()
+	mine := t.of(labels{})
 	t.watch = k.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
 		for table, v := range standing(s, time.Now(), c.o.Worker.Retention) {
-			of := t.of("table", table)
+			of := t.of(labels{"table", table})
 			o.ObserveFloat64(lag, v.lag.Seconds(), of)
 			o.ObserveFloat64(age, v.age.Seconds(), of)
 			o.ObserveFloat64(loss, max(0, (c.o.Worker.Retention-v.lag).Hours()), of)
@@ -143,7 +159,7 @@ func tableOf(stream string) string {
 
 // called counts a call of the Streams API.
 func (t *telemetry) called(ctx context.Context, op string, err error) {
-	t.calls.Add(ctx, 1, t.of("operation", op, "outcome", outcome(err)))
+	t.calls.Add(ctx, 1, t.of(labels{"operation", op, "outcome", outcome(err)}))
 }
 
 func outcome(err error) string {
@@ -169,7 +185,7 @@ func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.Page
 	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
 		return
 	}
-	of := t.of("table", tableOf(stream))
+	of := t.of(labels{"table", tableOf(stream)})
 	t.records.Add(ctx, int64(len(page.Changes)+len(page.Errors)), of)
 	t.bytes.Add(ctx, int64(page.Bytes), of)
 }
@@ -177,7 +193,7 @@ func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.Page
 // noted counts a gap when it becomes known, not when it is completed.
 func (t *telemetry) noted(ctx context.Context, g worker.Gap) {
 	if g.Before == "" {
-		t.gaps.Add(ctx, 1, t.of("table", tableOf(g.Stream)))
+		t.gaps.Add(ctx, 1, t.of(labels{"table", tableOf(g.Stream)}))
 	}
 }
 
