@@ -1,6 +1,7 @@
 // Package handlers runs a pipeline as an AWS Lambda function: it takes the events of
 // Lambda, delivers what they hold, and answers which records Lambda has to bring again.
 //
+//	handlers.CollectLess(os.LookupEnv)
 //	lambda.Start(handlers.DynamoDB(p))
 //
 // A handler flushes all that it was given before it answers, and answers before the

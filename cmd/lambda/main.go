@@ -25,10 +25,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/tablewake/tablewake/handlers"
 )
 
 func main() {
-	collectLess(os.LookupEnv)
+	handlers.CollectLess(os.LookupEnv)
 	log := slog.New(lambdacontext.NewLogHandler())
 	f, err := open(context.Background(), log)
 	if err != nil {

@@ -24,6 +24,7 @@ func handlerRows() []row {
 		id:   "handler",
 		work: "a Lambda function: an event of 100 records in, TTL deletes dropped, one transition noticed, two attributes read, the answer out",
 		peer: "events.DynamoDBEvent, attributevalue",
+		note: "memory is collected as in the function of template.yaml, by handlers.CollectLess, on both sides",
 		of:   rate, least: 10, input: true,
 	}
 	return shaped(r, openHandler)
@@ -52,7 +53,23 @@ func openHandler(ctx context.Context, b *bench, s *shape) (*contest, error) {
 		return nil, err
 	}
 	plain := lambda.NewHandler(c.plainly)
-	return agree(ctx, b, c.records, c.ours, func(ctx context.Context) (handlerTally, error) { return c.invoke(ctx, plain) })
+	out, err := agree(ctx, b, c.records, c.ours, func(ctx context.Context) (handlerTally, error) { return c.invoke(ctx, plain) })
+	if err == nil {
+		out.close = collectAsFunction()
+	}
+	return out, err
+}
+
+// collectAsFunction has memory collected as in the function of template.yaml, until the row
+// is closed.
+func collectAsFunction() (undo func() error) {
+	back := handlers.CollectLess(func(name string) (string, bool) {
+		return "512", name == "AWS_LAMBDA_FUNCTION_MEMORY_SIZE"
+	})
+	return func() error {
+		back()
+		return nil
+	}
 }
 
 // newHandlerContest makes our function ready, and events for both.
