@@ -79,7 +79,7 @@ var (
 func (d *Decoder) reader(b []byte) *recordReader {
 	r, _ := d.readers.Get().(*recordReader)
 	if r == nil {
-		r = &recordReader{outer: make(outline, 0, 16), inner: make(outline, 0, 16)}
+		r = &recordReader{scanner: scanner{shapes: new(shapes)}, outer: make(outline, 0, 16), inner: make(outline, 0, 16)}
 	}
 	r.o, r.given = &d.o, d.given
 	r.size, r.page = len(b), &Page{Bytes: len(b)}
@@ -98,7 +98,7 @@ func (d *Decoder) release(r *recordReader) {
 	}
 	r.forget()
 	*r = recordReader{
-		scanner: scanner{stack: r.stack[:0], names: r.names, numbers: r.numbers[:0]},
+		scanner: scanner{stack: r.stack[:0], names: r.names, numbers: r.numbers[:0], shapes: r.shapes},
 		streams: r.streams, outer: r.outer, inner: r.inner, other: r.other,
 	}
 	d.readers.Put(r)

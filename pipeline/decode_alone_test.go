@@ -26,8 +26,8 @@ func TestDecoderRecordsAlone(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "more") {
 			lines = append(lines, edited(t, rapid.SampledFrom(lines).Draw(t, "of")))
 		}
-		for _, d := range decoders() {
-			checkAlone(t, d, bytes.Join(lines, []byte("\n")))
+		for _, o := range decoderOptions() {
+			checkAlone(t, o, bytes.Join(lines, []byte("\n")))
 		}
 	})
 }
@@ -78,15 +78,22 @@ func edited(t *rapid.T, line []byte) []byte {
 	return line
 }
 
-// checkAlone holds lines against each of them alone.
-func checkAlone(t rapid.TB, d *pipeline.Decoder, lines []byte) {
+// checkAlone holds lines against each of them alone: read at once, and by a decoder that has
+// read them before.
+func checkAlone(t rapid.TB, o pipeline.DecoderOptions, lines []byte) {
 	t.Helper()
-	whole := d.DecodeLines(slices.Clone(lines))
+	d := pipeline.NewDecoder(o)
+	checkPageAlone(t, o, lines, d.DecodeLines(slices.Clone(lines)))
+	checkPageAlone(t, o, lines, d.DecodeLines(slices.Clone(lines)))
+}
+
+func checkPageAlone(t rapid.TB, o pipeline.DecoderOptions, lines []byte, whole *pipeline.Page) {
+	t.Helper()
 	var changes []pipeline.Change
 	var errs []*pipeline.RecordError
 	empty, index := 0, 0
 	for line := range bytes.SplitSeq(lines, []byte("\n")) {
-		one := d.DecodeLines(slices.Clone(line))
+		one := pipeline.NewDecoder(o).DecodeLines(slices.Clone(line))
 		for i := range one.Changes {
 			one.Changes[i].Index += int32(index)
 		}
@@ -150,9 +157,9 @@ func attributes(m pipeline.Image) []string {
 	return as
 }
 
-// TestDecoderNamesTwice puts every series of up to four names into an item, behind an item
-// of every order of names: a name that stands twice is found, whatever the item resembles
-// and however the name is spelt.
+// TestDecoderNamesTwice puts every series of up to four names into an item, and into a map
+// within one, behind one of every order of names: a name that stands twice is found, whatever
+// the item resembles and however the name is spelt.
 func TestDecoderNamesTwice(t *testing.T) {
 	spelt := map[byte]string{'a': "a", 'A': `\u0061`, 'b': "b", 'c': "c"}
 	var series [][]byte
@@ -179,20 +186,45 @@ func TestDecoderNamesTwice(t *testing.T) {
 		names = slices.Sorted(slices.Values(bytes.ToLower(names)))
 		return len(slices.Compact(slices.Clone(names))) == len(names)
 	}
-	d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true})
-	for _, first := range series {
-		if !distinct(first) {
-			continue
-		}
-		for _, second := range series {
-			page, err := d.Decode(fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"Keys":{"k":{"S":"x"}},"SequenceNumber":"1","NewImage":%s,"OldImage":%s}}`, item(first), item(second)))
-			if err != nil {
-				t.Fatal(err)
+	for _, form := range []string{
+		`{"eventName":"MODIFY","dynamodb":{"Keys":{"k":{"S":"x"}},"SequenceNumber":"1","NewImage":%s,"OldImage":%s}}`,
+		`{"eventName":"INSERT","dynamodb":{"Keys":{"k":{"S":"x"}},"SequenceNumber":"1","NewImage":{"m":{"M":%s},"n":{"M":%s}}}}`,
+	} {
+		for _, first := range series {
+			if !distinct(first) {
+				continue
 			}
-			if sound := len(page.Changes) == 1; sound != distinct(second) {
-				t.Fatalf("behind an item of %s, one of %s: sound is %t", first, second, sound)
+			for _, second := range series {
+				page, err := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true}).Decode(fmt.Appendf(nil, form, item(first), item(second)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sound := len(page.Changes) == 1; sound != distinct(second) {
+					t.Fatalf("behind one of %s, one of %s: sound is %t", first, second, sound)
+				}
 			}
 		}
+	}
+}
+
+// TestDecoderMapsAlike changes one byte or word at a time of a map of every scalar, behind maps
+// that are as it was: it reads as it does alone.
+func TestDecoderMapsAlike(t *testing.T) {
+	record := func(m []byte) []byte {
+		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"Keys":{"k":{"S":"x"}},"SequenceNumber":"1","NewImage":{"l":{"L":[{"M":%s},{"M":{"a":{"S":"y"}}}]}}}}`, m)
+	}
+	sound := []byte(`{"name":{"S":"x\u00e9"},"n":{"N":"1.5"},"b":{"B":"AAE="},"t":{"BOOL":true},"u":{"NULL":true},"\"":{"S":""}}`)
+	checkAlone(t, pipeline.DecoderOptions{EpochZero: true}, slices.Concat(record(sound), []byte("\n"), record(bytes.ReplaceAll(sound, []byte("true"), []byte("false")))))
+	checkAlone(t, pipeline.DecoderOptions{EpochZero: true}, slices.Concat(record(sound), []byte("\n"), record(bytes.Replace(sound, []byte(`"NULL":true`), []byte(`"NULL":false`), 1))))
+	for at := range sound {
+		lines := [][]byte{record(sound), record(sound)}
+		for _, c := range []byte("\x00 \"\\{}[],:SNBtn019=.\x80") {
+			m := slices.Clone(sound)
+			m[at] = c
+			lines = append(lines, record(m), record(sound))
+		}
+		lines = append(lines, record(slices.Delete(slices.Clone(sound), at, at+1)), record(slices.Insert(slices.Clone(sound), at, sound[at])))
+		checkAlone(t, pipeline.DecoderOptions{EpochZero: true}, bytes.Join(lines, []byte("\n")))
 	}
 }
 
@@ -204,6 +236,6 @@ func TestDecoderRegionOfItsStream(t *testing.T) {
 		for _, of := range []string{"eu-central-1", "eu-central-1", "us-east-1"} {
 			records = append(records, fmt.Appendf(nil, `{"eventName":"INSERT","awsRegion":%s,"eventSourceARN":"arn:aws:dynamodb:%s:123456789012:table/shop/stream/2026-01-02T03:04:05.678","dynamodb":{"Keys":{"k":{"S":"x"}},"NewImage":{},"SequenceNumber":"1"}}`, region, of))
 		}
-		checkAlone(t, pipeline.NewDecoder(pipeline.DecoderOptions{}), bytes.Join(records, []byte("\n")))
+		checkAlone(t, pipeline.DecoderOptions{}, bytes.Join(records, []byte("\n")))
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// decoders are the options that fuzzed input is read with.
-func decoders() []*pipeline.Decoder {
-	return []*pipeline.Decoder{
-		pipeline.NewDecoder(pipeline.DecoderOptions{}),
-		pipeline.NewDecoder(pipeline.DecoderOptions{StreamARN: streamARN, EpochZero: true, TableInKey: true, DynamoDBLocal: true, Shard: "shardId-1"}),
+// decoderOptions are the options that fuzzed input is read with.
+func decoderOptions() []pipeline.DecoderOptions {
+	return []pipeline.DecoderOptions{
+		{},
+		{StreamARN: streamARN, EpochZero: true, TableInKey: true, DynamoDBLocal: true, Shard: "shardId-1"},
 	}
 }
 
@@ -119,7 +119,8 @@ func walk(v pipeline.Value) {
 func FuzzDecoder(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, d := range decoders() {
+		for _, o := range decoderOptions() {
+			d := pipeline.NewDecoder(o)
 			page, err := d.Decode(b)
 			if broken, ok := errors.AsType[*pipeline.FramingError](err); err != nil && (!ok || broken.Offset < 0 || broken.Offset > int64(len(b)) || broken.Err == nil) {
 				t.Fatalf("%v", err)
@@ -136,10 +137,11 @@ func FuzzDecodeLines(f *testing.F) {
 	addSeeds(f)
 	f.Add([]byte(modify + "\n" + modify + "\n" + insert + "\n" + ttlDelete + "\n" + modify))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, d := range decoders() {
+		for _, o := range decoderOptions() {
+			d := pipeline.NewDecoder(o)
 			page := d.DecodeLines(b)
 			checkPage(t, d, page)
-			checkAlone(t, d, b)
+			checkAlone(t, o, b)
 			// A line more changes nothing of those before.
 			more := d.DecodeLines(append(append([]byte{}, b...), "\n"+insert...))
 			if len(more.Errors)+len(more.Changes) != len(page.Errors)+len(page.Changes)+1 {
@@ -153,7 +155,8 @@ func FuzzDecodeAnswer(f *testing.F) {
 	addSeeds(f)
 	f.Add([]byte(`{"Records":[],"NextShardIterator":null,"MillisBehindLatest":0}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, d := range decoders() {
+		for _, o := range decoderOptions() {
+			d := pipeline.NewDecoder(o)
 			answer, err := d.DecodeAnswer(b)
 			checkPage(t, d, answer.Page)
 			if err != nil {

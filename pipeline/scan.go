@@ -26,10 +26,11 @@ type scanner struct {
 	at   int    // where err was found
 	path string // where that is no position: what is missing has none
 
-	origin  int    // what the offsets of attrs count from
-	stack   []attr // of the maps and sets being read
-	escapes int    // strings with escapes so far
-	twin    twin   // of the item being read
+	origin  int     // what the offsets of attrs count from
+	stack   []attr  // of the maps and sets being read
+	escapes int     // strings with escapes so far
+	twin    twin    // of the item being read
+	shapes  *shapes // of the maps within items; nil: none are kept
 
 	emptyMaps bool // {} is the empty map
 	sawEmpty  int

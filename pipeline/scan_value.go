@@ -69,7 +69,7 @@ func (s *scanner) content(kind Kind, at, depth int) (from, to, next int) {
 		next = to + 1
 	case KindM:
 		base := len(s.stack)
-		next = s.members(at, depth+1)
+		next = s.inner(at, depth+1)
 		if next < 0 {
 			return 0, 0, -1
 		}
