@@ -38,13 +38,15 @@ type structField struct {
 	decoder *typeDecoder
 	direct  bool    // it lies in the struct itself, and may be set
 	offset  uintptr // where
+	text    bool    // it takes an S as it is, where it lies
+	bit     uint64  // one of 64: other fields of large structs have it too
 }
 
 // fieldSet finds the fields of a struct by the names of attributes.
 type fieldSet struct {
 	exact  map[string]*structField
 	folded map[string]*structField // by folded name: the first in the struct's order
-	table  []*structField          // by the hash of the name; nil where a name is not plain
+	table  []fieldSlot             // by the hash of the name; nil where a name is not plain
 }
 
 // lookup finds the field of the attribute name: exactly, else without regard to case.
@@ -136,6 +138,10 @@ func (e embedded) collect(found map[string][]structField, next []embedded) []emb
 		}
 		f := structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, decoder: decoderOf(sf.Type, tag.asString),
 			direct: e.direct && sf.IsExported(), offset: e.offset + sf.Offset}
+		if f.direct && sf.Type.Kind() == reflect.String {
+			f.decoder.once.Do(f.decoder.build) // nothing lies within: it does not lead back here
+			f.text = f.decoder.direct == directText
+		}
 		found[f.name] = append(found[f.name], f)
 		if e.twice {
 			found[f.name] = append(found[f.name], f)
@@ -156,7 +162,8 @@ func newFieldSet(found map[string][]structField) *fieldSet {
 	}
 	slices.SortFunc(fields, func(a, b *structField) int { return slices.Compare(a.index, b.index) })
 	s := &fieldSet{exact: make(map[string]*structField, len(fields)), folded: make(map[string]*structField, len(fields))}
-	for _, f := range fields {
+	for i, f := range fields {
+		f.bit = 1 << (i % 64)
 		s.exact[f.name] = f
 		folded := string(appendFolded(nil, f.name))
 		if _, taken := s.folded[folded]; !taken {

@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"bytes"
 	"reflect"
-	"strings"
 	"time"
 	"unsafe"
 )
@@ -13,13 +11,8 @@ import (
 // struct, a list into a slice that is nil. Everything else it leaves to the type's
 // decoder, which goes by reflection: so does all that fails, and the errors are its.
 type filler struct {
-	b []byte // the image
-	// texts are strings that are still ranges of b: they get memory of their own in the
-	// end, all in one piece.
-	texts [32]*string
-	n     int
-	more  []*string // than texts has room for
-	size  int       // of them all, in bytes
+	b     []byte // the image
+	texts texts
 }
 
 // direct is what a type is to a filler.
@@ -78,68 +71,56 @@ func (d *typeDecoder) directOf() direct {
 
 // fillImage decodes m into the struct at p.
 func (d *typeDecoder) fillImage(m Image, p unsafe.Pointer) error {
-	doc, as := m.json(), m.attrs()
-	f := filler{b: doc}
-	defer f.copyTexts()
-	for _, a := range as {
-		field := d.fields.find(a.rawName(doc))
+	doc := m.json()
+	f := filler{b: doc, texts: texts{b: doc}}
+	f.texts.enter(p, d.typ.Size())
+	err := f.attributes(d, m.attrs(), p)
+	if f.texts.n > 0 {
+		f.texts.copy()
+	}
+	return err
+}
+
+// attributes decodes the attributes as into the struct at p. Where they begin and end
+// stands in the index.
+func (f *filler) attributes(d *typeDecoder, as []attr, p unsafe.Pointer) error {
+	seen := uint64(0)
+	for i, a := range as {
+		name, nameEnd, from, to := a.name(), a.name()+a.nameLen(), 0, 0
+		if a.far() {
+			e := a.read(f.b)
+			nameEnd, from, to = e.nameEnd, e.from, e.to
+		} else if from, to = nameEnd+a.gap(), len(f.b)-a.tail(); i+1 < len(as) {
+			to = as[i+1].name() - a.tail()
+		}
+		field := d.fields.find(f.b, name, nameEnd)
 		if field == nil {
 			continue
 		}
-		at := a.from(doc)
-		if a.kind() <= KindB {
-			at-- // the quote
+		f.again(&seen, field)
+		kind := a.kind()
+		if kind == KindS && field.text {
+			f.texts.put(unsafe.Add(p, field.offset), from, to)
+			continue
 		}
-		if _, err := f.field(d, field, a.kind(), at, p); err != nil {
-			return within(appendMember(nil, a.text(doc)), err)
+		if kind <= KindB {
+			from-- // the quote
+		}
+		if _, err := f.field(d, field, kind, from, p); err != nil {
+			return within(appendMember(nil, a.text(f.b)), err)
 		}
 	}
 	return nil
 }
 
-// Short texts are copied in pieces, so that none keeps much of others alive.
-const (
-	longText  = 256  // a text's length from which it is copied apart
-	fullPiece = 1024 // a piece's length from which the next text begins another
-)
-
-// text puts the text of an S into s.
-func (f *filler) text(s *string, raw []byte) {
-	switch {
-	case bytes.IndexByte(raw, '\\') >= 0:
-		*s = string(textOf(raw))
-	case len(raw) >= longText || len(raw) == 0:
-		*s = string(raw)
-	default:
-		if f.size >= fullPiece {
-			f.copyTexts()
-		}
-		*s = view(raw)
-		f.size += len(raw)
-		if f.n < len(f.texts) {
-			f.texts[f.n] = s
-			f.n++
-		} else {
-			f.more = append(f.more, s)
-		}
+// again ends a piece of texts before a field is decoded into once more, as names that
+// differ in case only may have it.
+func (f *filler) again(seen *uint64, field *structField) {
+	if *seen&field.bit != 0 {
+		f.texts.copy()
+		*seen = 0
 	}
-}
-
-// copyTexts ends a piece, and the decoding, also where that failed.
-func (f *filler) copyTexts() {
-	if f.size == 0 {
-		return
-	}
-	var all strings.Builder
-	all.Grow(f.size)
-	for _, some := range [...][]*string{f.texts[:f.n], f.more} {
-		for _, s := range some {
-			from := all.Len()
-			all.WriteString(*s)
-			*s = all.String()[from:]
-		}
-	}
-	f.n, f.more, f.size = 0, f.more[:0], 0
+	*seen |= field.bit
 }
 
 // field decodes what is at, as value does, into a field of the struct at p.
@@ -173,7 +154,7 @@ func (f *filler) value(d *typeDecoder, kind Kind, at int, p unsafe.Pointer) (nex
 	case directText:
 		if kind == KindS {
 			end := stringEnd(f.b, at+1)
-			f.text((*string)(p), f.b[at+1:end])
+			f.texts.put(p, at+1, end)
 			return end + 1, nil
 		}
 	case directInt:
@@ -229,12 +210,16 @@ func (f *filler) value(d *typeDecoder, kind Kind, at int, p unsafe.Pointer) (nex
 			}
 		}
 	case directPointer:
-		if to := (*unsafe.Pointer)(p); kind != KindNULL {
-			if *to == nil {
-				*to = reflect.New(d.elem.typ).UnsafePointer()
-			}
-			return f.value(d.elem, kind, at, *to)
+		to := (*unsafe.Pointer)(p)
+		if kind == KindNULL {
+			*to = nil
+			return contentEnd(f.b, kind, at), nil
 		}
+		if *to == nil {
+			*to = reflect.New(d.elem.typ).UnsafePointer()
+			f.texts.enter(*to, d.elem.typ.Size())
+		}
+		return f.value(d.elem, kind, at, *to)
 	case directAny:
 		if *(*any)(p) == nil {
 			*(*any)(p), next = anyAt(f.b, kind, at)
@@ -249,14 +234,23 @@ func (f *filler) value(d *typeDecoder, kind Kind, at int, p unsafe.Pointer) (nex
 // members decodes the map at into the struct at p.
 func (f *filler) members(d *typeDecoder, at int, p unsafe.Pointer) (behind int, err error) {
 	i := inside(f.b, at)
+	seen := uint64(0)
 	for f.b[i] == '"' {
 		from, to, value := memberName(f.b, i)
-		field := d.fields.find(f.b[from:to])
+		field := d.fields.find(f.b, from, to)
 		if field == nil {
 			i = next(f.b, valueEnd(f.b, value))
 			continue
 		}
-		if i, err = f.tagged(value, func(kind Kind, at int) (int, error) { return f.field(d, field, kind, at, p) }); err != nil {
+		f.again(&seen, field)
+		kind, at := tagAt(f.b, value)
+		if kind == Absent { // {}: itself the map
+			i = at
+			_, err = f.field(d, field, KindM, value, p)
+		} else if i, err = f.field(d, field, kind, at, p); err == nil {
+			i = closed(f.b, i)
+		}
+		if err != nil {
 			return i, within(appendMember(nil, view(textOf(f.b[from:to]))), err)
 		}
 		i = next(f.b, i)
@@ -277,13 +271,21 @@ func (f *filler) list(d *typeDecoder, kind Kind, at, n int, p unsafe.Pointer) (b
 		base = s.UnsafePointer()
 	}
 	size := d.elem.typ.Size()
+	f.texts.enter(base, uintptr(n)*size)
 	i := inside(f.b, at)
 	for x := range n {
 		elem := unsafe.Add(base, uintptr(x)*size)
-		if kind != KindL {
+		switch {
+		case kind != KindL:
 			i, err = f.value(d.elem, memberKind(kind), i, elem)
-		} else {
-			i, err = f.tagged(i, func(kind Kind, at int) (int, error) { return f.value(d.elem, kind, at, elem) })
+		default:
+			tag, at := tagAt(f.b, i)
+			if tag == Absent { // {}: itself the map
+				_, err = f.value(d.elem, KindM, i, elem)
+				i = at
+			} else if i, err = f.value(d.elem, tag, at, elem); err == nil {
+				i = closed(f.b, i)
+			}
 		}
 		if err != nil {
 			return i, within(appendElement(nil, x), err)
@@ -291,21 +293,6 @@ func (f *filler) list(d *typeDecoder, kind Kind, at, n int, p unsafe.Pointer) (b
 		i = next(f.b, i)
 	}
 	return i + 1, nil
-}
-
-// tagged has decode read the content of the value at i, and returns the position
-// behind the value.
-func (f *filler) tagged(i int, decode func(kind Kind, at int) (int, error)) (int, error) {
-	kind, at := tagAt(f.b, i)
-	if kind == Absent { // {}: itself the map
-		_, err := decode(KindM, i)
-		return at, err
-	}
-	end, err := decode(kind, at)
-	if err != nil {
-		return end, err
-	}
-	return closed(f.b, end), nil
 }
 
 // count is the number of elements of the list or set at.

@@ -7,24 +7,54 @@ import (
 	"unicode/utf8"
 )
 
+// fieldSlot is a place for a field in a table by the hashes of names.
+type fieldSlot struct {
+	first, last uint64       // of the name, as wordsOf has them
+	field       *structField // nil: the place is free
+}
+
+// wordsOf are the first bytes of the name from, to of b, and the last eight, or 0 where
+// there are no more: names of up to 16 bytes of the same length differ in one of them.
+func wordsOf(b []byte, from, to int) (first, last uint64) {
+	if uint(from)+8 > uint(len(b)) { // which the end of an item is not
+		var name [8]byte
+		copy(name[:], b[from:to])
+		return binary.LittleEndian.Uint64(name[:]), 0
+	}
+	first = binary.LittleEndian.Uint64(b[from:])
+	if n := uint(to - from); n <= 8 {
+		return first & (1<<(8*n) - 1), 0
+	}
+	return first, binary.LittleEndian.Uint64(b[to-8:])
+}
+
+// hashOf is the hash of a name that has these words, the same for names of ASCII that
+// differ in case only.
+func hashOf(first, last uint64) int {
+	const lower, odd = 0x2020202020202020, 0x9E3779B97F4A7C15
+	high, low := bits.Mul64((first|lower)^bits.RotateLeft64(last|lower, 29), odd)
+	return int(high ^ low)
+}
+
 // tableOf places fields by the hashes of their names, one after the other, with
 // half of the places free. It is nil where a name is not of plain ASCII: such a name
 // may be equal to another one without regard to case, or be spelt with escapes.
-func tableOf(fields []*structField) []*structField {
+func tableOf(fields []*structField) []fieldSlot {
 	size := 8
 	for size < 2*len(fields) {
 		size *= 2
 	}
-	table := make([]*structField, size)
+	table := make([]fieldSlot, size)
 	for _, f := range fields {
 		if !isPlain(f.name) {
 			return nil
 		}
-		at := foldedHash([]byte(f.name)) & (size - 1)
-		for table[at] != nil {
+		first, last := wordsOf([]byte(f.name), 0, len(f.name))
+		at := hashOf(first, last) & (size - 1)
+		for table[at].field != nil {
 			at = (at + 1) & (size - 1)
 		}
-		table[at] = f
+		table[at] = fieldSlot{first, last, f}
 	}
 	return table
 }
@@ -38,46 +68,37 @@ func isPlain[T string | []byte](name T) bool {
 	return true
 }
 
-// find is the field of the attribute whose raw name that is, nil where there is
-// none: as lookup finds it.
-func (s *fieldSet) find(raw []byte) *structField {
-	var folded *structField // the first in the struct's order
-	if s.table != nil {
-		last := len(s.table) - 1
-		for at := foldedHash(raw) & last; s.table[at] != nil; at = (at + 1) & last {
-			f := s.table[at]
-			if f.name == string(raw) {
-				return f
+// find is the field of the attribute whose raw name is from, to of b, nil where there
+// is none: as lookup finds it.
+func (s *fieldSet) find(b []byte, from, to int) *structField {
+	if table := s.table; len(table) > 0 {
+		first, last := wordsOf(b, from, to)
+		for at := hashOf(first, last); ; at++ {
+			slot := &table[at&(len(table)-1)]
+			if slot.field == nil {
+				break
 			}
-			if folded == nil && len(f.name) == len(raw) && strings.EqualFold(f.name, view(raw)) {
-				folded = f
+			if slot.first == first && slot.last == last && len(slot.field.name) == to-from && (to-from <= 16 || slot.field.name == string(b[from:to])) {
+				return slot.field
 			}
 		}
-		if isPlain(raw) {
-			return folded
+	}
+	return s.findFolded(b[from:to])
+}
+
+// findFolded is the field of an attribute whose raw name is no field's exactly.
+func (s *fieldSet) findFolded(raw []byte) *structField {
+	if table := s.table; len(table) > 0 && isPlain(raw) {
+		for at := hashOf(wordsOf(raw, 0, len(raw))); ; at++ {
+			slot := &table[at&(len(table)-1)]
+			if slot.field == nil {
+				return nil
+			}
+			if len(slot.field.name) == len(raw) && strings.EqualFold(slot.field.name, view(raw)) {
+				return slot.field
+			}
 		}
 	}
 	f, _ := s.lookup(view(textOf(raw)))
 	return f
-}
-
-// foldedHash is a hash of a name of ASCII without regard to case.
-func foldedHash(name []byte) int {
-	const lower, odd = 0x2020202020202020, 0x9E3779B97F4A7C15
-	h := uint64(len(name))
-	for ; len(name) > 8; name = name[8:] {
-		high, low := bits.Mul64((binary.LittleEndian.Uint64(name)|lower)^h, odd)
-		h = high ^ low
-	}
-	var w uint64
-	switch n := len(name); {
-	case n == 8:
-		w = binary.LittleEndian.Uint64(name)
-	case n >= 4:
-		w = uint64(binary.LittleEndian.Uint32(name)) | uint64(binary.LittleEndian.Uint32(name[n-4:]))<<32
-	case n > 0:
-		w = uint64(name[0]) | uint64(name[n/2])<<8 | uint64(name[n-1])<<16
-	}
-	high, low := bits.Mul64((w|lower)^h, odd)
-	return int((high ^ low) >> 7 & (1<<31 - 1))
 }

@@ -1,6 +1,8 @@
 package pipeline_test
 
 import (
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unsafe"
@@ -30,5 +32,83 @@ func TestDecodeTextsApart(t *testing.T) {
 	}
 	if pieces < 5000*17/2048 {
 		t.Errorf("85 KB of short texts in %d pieces, want about one a kilobyte", pieces)
+	}
+}
+
+// TestDecodeTwiceIntoAField: of attributes whose names differ in case only the last one
+// counts, whichever way the two are decoded.
+func TestDecodeTwiceIntoAField(t *testing.T) {
+	type line struct{ Name, Note string }
+	type item struct {
+		Name  string
+		Tags  []string
+		Line  line
+		Other *string
+	}
+	long := strings.Repeat("long ", 60)
+	other := "other"
+	for _, c := range []struct {
+		doc  string
+		want item
+	}{
+		{`"Name":{"S":"one"},"name":{"S":"two"}`, item{Name: "two"}},
+		{`"name":{"S":"one"},"Name":{"S":"` + long + `"}`, item{Name: long}},
+		{`"name":{"S":"one"},"Name":{"NULL":true}`, item{}},
+		{`"name":{"S":"one"},"Name":{"S":""}`, item{}},
+		{`"Tags":{"SS":["one","two"]},"tags":{"L":[{"NULL":true},{"S":"three"}]}`, item{Tags: []string{"", "three"}}},
+		{`"Line":{"M":{"Name":{"S":"one"},"Note":{"S":"two"}}},"line":{"M":{"name":{"NULL":true},"NAME":{"S":"three"}}}`, item{Line: line{"three", "two"}}},
+		{`"Line":{"M":{"Name":{"S":"one"},"Note":{"S":"two"}}},"line":{"NULL":true}`, item{}},
+		{`"other":{"NULL":true},"Other":{"S":"other"},"name":{"S":"a\u0062\"c"}`, item{Other: &other, Name: `ab"c`}},
+	} {
+		m, err := pipeline.ParseImage([]byte("{" + c.doc + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := pipeline.Decode[item](m); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, %v, want %+v", c.doc, got, err, c.want)
+		}
+	}
+}
+
+// TestDecodeTextsOfManyPlaces: texts find their places in values of many parts, and in
+// structs of many fields and bytes.
+func TestDecodeTextsOfManyPlaces(t *testing.T) {
+	type leaf struct{ A, B string }
+	type branch struct {
+		Before string
+		Leaves []*leaf
+		After  string
+	}
+	type large struct {
+		First    string
+		Room     [1 << 19]byte
+		Second   string
+		Branches []branch
+		Last     string
+	}
+	var doc strings.Builder
+	want := large{First: "first", Second: "second", Last: "la\tst"}
+	doc.WriteString(`{"First":{"S":"first"},"Branches":{"L":[`)
+	for i := range 12 {
+		b := branch{Before: fmt.Sprint("before ", i), After: fmt.Sprint("after, and rather long ", i)}
+		fmt.Fprintf(&doc, `%s{"M":{"Before":{"S":%q},"Leaves":{"L":[`, strings.Repeat(",", min(i, 1)), b.Before)
+		for j := range i {
+			l := leaf{fmt.Sprint("a", j), fmt.Sprint("\n", i*j)}
+			fmt.Fprintf(&doc, `%s{"M":{"A":{"S":%q},"B":{"S":%q}}}`, strings.Repeat(",", min(j, 1)), l.A, l.B)
+			b.Leaves = append(b.Leaves, &l)
+		}
+		if i == 0 {
+			b.Leaves = []*leaf{}
+		}
+		fmt.Fprintf(&doc, `]},"After":{"S":%q}}}`, b.After)
+		want.Branches = append(want.Branches, b)
+	}
+	doc.WriteString(`]},"Second":{"S":"second"},"Last":{"S":"la\tst"}}`)
+	m, err := pipeline.ParseImage([]byte(doc.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := pipeline.Decode[large](m); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v, want %+v", got.Branches, err, want.Branches)
 	}
 }
