@@ -40,21 +40,38 @@ func NewMemory(s Snapshot) *Memory {
 
 // Read implements [Table]. All of a snapshot is as it was at one time.
 func (m *Memory) Read(ctx context.Context) (Snapshot, error) {
-	if ctx.Err() != nil {
-		return Snapshot{}, pipeline.Transient(context.Cause(ctx))
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := Snapshot{Leases: make([]Lease, 0, len(m.leases)), Members: make([]Member, 0, len(m.members))}
-	for _, l := range m.leases {
-		s.Leases = append(s.Leases, l.Clone())
-	}
-	for _, b := range m.members {
-		s.Members = append(s.Members, b.Clone())
-	}
-	s.Begun = slices.Collect(maps.Keys(m.begun))
+	return m.read(ctx, func(s *Snapshot) {
+		s.Leases = make([]Lease, 0, len(m.leases))
+		for _, l := range m.leases {
+			s.Leases = append(s.Leases, l.Clone())
+		}
+	})
+}
+
+// ReadOf is what Read gives, with the leases of some shards alone: those of them that have
+// one. It costs nothing for the others.
+func (m *Memory) ReadOf(ctx context.Context, shards []string) (Snapshot, error) {
+	return m.read(ctx, func(s *Snapshot) {
+		for _, shard := range shards {
+			if l, ok := m.leases[shard]; ok {
+				s.Leases = append(s.Leases, l.Clone())
+			}
+		}
+	})
+}
+
+func (m *Memory) read(ctx context.Context, some func(*Snapshot)) (s Snapshot, err error) {
+	err = m.do(ctx, func() error {
+		some(&s)
+		s.Members = make([]Member, 0, len(m.members))
+		for _, b := range m.members {
+			s.Members = append(s.Members, b.Clone())
+		}
+		s.Begun = slices.Collect(maps.Keys(m.begun))
+		return nil
+	})
 	s.Sort()
-	return s, nil
+	return s, err
 }
 
 // Sort brings what a snapshot holds into its order.

@@ -27,18 +27,13 @@ type document struct {
 	Gaps     []gapRow    `json:"gaps"`
 }
 
-// lines are leases as they were written last: few of many change between two writes.
-type lines map[string]line
-
-type line struct {
-	lease leases.Lease
-	json  []byte
-}
-
 // content is the file as it is to be written: a lease, member or gap a line.
 func (t *Table) content() ([]byte, error) {
-	s, err := t.rows.Read(context.Background())
+	s, err := t.rows.ReadOf(context.Background(), t.lines.stale())
 	if err != nil {
+		return nil, err
+	}
+	if err := t.lines.renew(s.Leases); err != nil {
 		return nil, err
 	}
 	name, err := json.Marshal(t.pipeline)
@@ -56,19 +51,9 @@ func (t *Table) content() ([]byte, error) {
 		fmt.Fprintf(&b, "\"begun\": %s,\n", begun)
 	}
 	b.WriteString("\"leases\": [")
-	next := make(lines, len(s.Leases))
-	for i, l := range s.Leases {
-		was, known := t.lines[l.Shard]
-		if !known || !was.lease.Equal(l) {
-			was.lease = l
-			if was.json, err = json.Marshal(rowOf(l)); err != nil {
-				return nil, err
-			}
-		}
-		next[l.Shard] = was
-		item(&b, i, was.json)
+	for i, shard := range t.lines.shards {
+		item(&b, i, t.lines.json[shard])
 	}
-	t.lines = next
 	b.WriteString("\n],\n\"members\": [")
 	for i, m := range s.Members {
 		row, err := json.Marshal(memberOf(m))

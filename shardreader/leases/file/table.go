@@ -83,7 +83,11 @@ func open(path, name string) (*Table, error) {
 		}
 	}
 	c.snapshot.Members = nil
-	return &Table{path: path, pipeline: name, save: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps, lines: make(lines)}, nil
+	t := &Table{path: path, pipeline: name, save: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps, lines: newLines()}
+	for _, l := range c.snapshot.Leases {
+		t.lines.touch(l.Shard)
+	}
+	return t, nil
 }
 
 // Look reads the file of a pipeline as it is, without a lock: also while a process works with it. One that does not exist
@@ -108,17 +112,26 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 
 // Create implements [leases.Table].
 func (t *Table) Create(ctx context.Context, l leases.Lease) error {
-	return t.do(ctx, true, func() error { return t.rows.Create(ctx, l) })
+	return t.do(ctx, true, func() error {
+		t.lines.touch(l.Shard)
+		return t.rows.Create(ctx, l)
+	})
 }
 
 // Swap implements [leases.Table].
 func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
-	return t.do(ctx, true, func() error { return t.rows.Swap(ctx, old, next) })
+	return t.do(ctx, true, func() error {
+		t.lines.touch(old.Shard)
+		return t.rows.Swap(ctx, old, next)
+	})
 }
 
 // Delete implements [leases.Table].
 func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
-	return t.do(ctx, true, func() error { return t.rows.Delete(ctx, old) })
+	return t.do(ctx, true, func() error {
+		t.lines.touch(old.Shard)
+		return t.rows.Delete(ctx, old)
+	})
 }
 
 // Beat implements [leases.Table].
