@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,9 +45,8 @@ type Consumer struct {
 
 	mu    sync.Mutex // guards what follows; never held together with inMu
 	w     *worker.Worker
-	queue []*pipeline.Page // delivered and not taken
-	bytes int64            // of queue
-	out   []worker.Action  // for the loop to do
+	queue queue           // delivered and not taken
+	out   []worker.Action // for the loop to do
 
 	gone []worker.Action // to be forgotten once the pipeline has what Read returned of them
 
@@ -84,6 +82,7 @@ func New(o Options) (*Consumer, error) {
 		pages:   make(chan struct{}, 1),
 		stopped: make(chan struct{}),
 		idle:    make(chan func()),
+		queue:   newQueue(),
 		calls:   make(map[string]record),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -160,23 +159,15 @@ func (c *Consumer) loop() {
 // step gives the worker an event. What concerns the queue is done at once, the rest
 // by the loop. mu is held.
 func (c *Consumer) step(e worker.Event) {
-	var dropped map[string]bool
-	drop := func(partition string) {
-		if dropped == nil {
-			dropped = make(map[string]bool)
-		}
-		dropped[partition] = true
-	}
 	for _, a := range c.w.Step(c.now(), e) {
 		switch a := a.(type) {
 		case worker.Deliver:
-			c.queue = append(c.queue, a.Page)
-			c.bytes += int64(a.Page.Bytes)
+			c.queue.push(a.Page)
 			signal(c.pages)
 		case worker.Drop:
-			drop(a.Partition)
+			c.queue.drop(a.Partition)
 		case worker.Revoke:
-			drop(a.Partition)
+			c.queue.drop(a.Partition)
 			c.out = append(c.out, a)
 		case worker.Forget:
 			c.gone = append(c.gone, a)
@@ -185,20 +176,6 @@ func (c *Consumer) step(e worker.Event) {
 			c.out = append(c.out, a)
 		}
 	}
-	if dropped != nil {
-		c.drop(dropped)
-	}
-}
-
-// drop takes the pages of partitions out of the queue. mu is held.
-func (c *Consumer) drop(partitions map[string]bool) {
-	c.queue = slices.DeleteFunc(c.queue, func(p *pipeline.Page) bool {
-		if !partitions[p.Partition] {
-			return false
-		}
-		c.bytes -= int64(p.Bytes)
-		return true
-	})
 }
 
 // done tells Close that nothing is left.

@@ -56,13 +56,11 @@ func (c *Consumer) next(ctx context.Context) (*pipeline.Page, error) {
 		return nil, context.Cause(ctx)
 	case c.leaving:
 		return nil, io.EOF
-	case len(c.queue) == 0:
+	}
+	page := c.queue.pop()
+	if page == nil {
 		return nil, nil
 	}
-	page := c.queue[0]
-	c.queue[0] = nil
-	c.queue = c.queue[1:]
-	c.bytes -= int64(page.Bytes)
 	c.step(worker.Taken{Partition: page.Partition})
 	if len(c.out) > 0 {
 		signal(c.poke)

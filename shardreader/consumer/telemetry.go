@@ -93,7 +93,7 @@ func (t *telemetry) observe(c *Consumer, k *instrument.Maker) {
 		}
 		o.ObserveFloat64(forecast, s.Member.Calls, mine)
 		c.mu.Lock()
-		bytes := c.bytes
+		bytes := c.queue.bytes
 		c.mu.Unlock()
 		o.ObserveInt64(prefetch, bytes, mine)
 		n := int64(0)

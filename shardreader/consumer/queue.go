@@ -1,0 +1,51 @@
+package consumer
+
+import (
+	"container/list"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// queue holds the pages that were delivered and not taken, in order. Those of a partition
+// leave it without a look at the others: there may be thousands. Use newQueue.
+type queue struct {
+	pages list.List                  // of *pipeline.Page
+	of    map[string][]*list.Element // by partition
+	bytes int64                      // of pages
+}
+
+func newQueue() queue { return queue{of: make(map[string][]*list.Element)} }
+
+func (q *queue) push(page *pipeline.Page) {
+	q.of[page.Partition] = append(q.of[page.Partition], q.pages.PushBack(page))
+	q.bytes += int64(page.Bytes)
+}
+
+// pop takes the oldest page; nil where there is none.
+func (q *queue) pop() *pipeline.Page {
+	oldest := q.pages.Front()
+	if oldest == nil {
+		return nil
+	}
+	page := q.remove(oldest)
+	if left := q.of[page.Partition][1:]; len(left) > 0 {
+		q.of[page.Partition] = left
+	} else {
+		delete(q.of, page.Partition)
+	}
+	return page
+}
+
+// drop takes out the pages of a partition.
+func (q *queue) drop(partition string) {
+	for _, e := range q.of[partition] {
+		q.remove(e)
+	}
+	delete(q.of, partition)
+}
+
+func (q *queue) remove(e *list.Element) *pipeline.Page {
+	page := q.pages.Remove(e).(*pipeline.Page)
+	q.bytes -= int64(page.Bytes)
+	return page
+}

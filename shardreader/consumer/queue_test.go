@@ -1,0 +1,49 @@
+package consumer
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// The queue does what a slice of the pages would.
+func TestQueue_IsASliceOfPages(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := newQueue()
+		var want []*pipeline.Page
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			partition := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "partition")
+			switch rapid.IntRange(0, 3).Draw(t, "do") {
+			case 0, 1:
+				page := &pipeline.Page{Partition: partition, Bytes: rapid.IntRange(0, 9).Draw(t, "bytes")}
+				q.push(page)
+				want = append(want, page)
+			case 2:
+				got := q.pop()
+				if len(want) == 0 {
+					if got != nil {
+						t.Fatal("an empty queue gives a page")
+					}
+					continue
+				}
+				if got != want[0] {
+					t.Fatalf("it gives another page than the oldest, of %s", want[0].Partition)
+				}
+				want = want[1:]
+			case 3:
+				q.drop(partition)
+				want = slices.DeleteFunc(want, func(p *pipeline.Page) bool { return p.Partition == partition })
+			}
+			bytes := int64(0)
+			for _, p := range want {
+				bytes += int64(p.Bytes)
+			}
+			if q.pages.Len() != len(want) || q.bytes != bytes || len(want) == 0 && len(q.of) != 0 {
+				t.Fatalf("it holds %d pages of %d bytes, want %d of %d", q.pages.Len(), q.bytes, len(want), bytes)
+			}
+		}
+	})
+}
