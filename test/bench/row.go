@@ -101,7 +101,7 @@ func rows() []row {
 	var all []row
 	for _, some := range [][]row{
 		eventRows(), validRows(), pageRows(), diffRows(), decodeRows(), jsonRows(), celRows(), handlerRows(), powertoolsRows(), consumeRows(), pipelineRows(), coresRows(), residentRows(), flightRows(),
-		growthRecordsRows(), growthShardsRows(), growthAttributesRows(), sinkRows(),
+		growthRecordsRows(), growthShardsRows(), growthReaderRows(), growthAttributesRows(), sinkRows(),
 	} {
 		all = append(all, some...)
 	}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/consumer"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
+)
+
+// growthReaderRows hold what a record costs a consumer that reads a stream of many shards against
+// one that reads a single shard. Where the row of the runner has pages that are there, these
+// have the whole of the reader: it finds the shards, makes their leases, asks for iterators and
+// pages, checkpoints, and lets all go again. That is the cost of a shard, whatever it holds: one
+// row has shards as busy as a stream splits them for, the other nearly empty ones.
+func growthReaderRows() []row {
+	busy := row{
+		id:   "growth-reader",
+		work: "a consumer over a stream of 10,000 shards of 1,000 records, from its first look at the lease table to its soft stop",
+		peer: "itself over one shard of as many pages",
+		note: "the stream answers from memory, in pages of 500 records",
+		of:   cost, most: 1.1, rounds: 1, input: true,
+		open: openGrowthReader(500, 2),
+	}
+	idle := busy
+	idle.variant, idle.most, idle.rounds = "nearly empty shards", 0, 3
+	idle.work = "the same over 10,000 shards of 100 records"
+	idle.note = "the stream answers from memory, in pages of 100 records: what is between the two is the cost of a shard, its lease made, checkpointed and let go, its iterator, and the empty pages behind its records"
+	idle.open = openGrowthReader(ofShard, 1)
+	return []row{busy, idle}
+}
+
+// openGrowthReader is a contest of many shards of so many pages of so many records with one shard
+// of all these pages.
+func openGrowthReader(records, pages int) func(context.Context, *bench) (*contest, error) {
+	return func(_ context.Context, b *bench) (*contest, error) {
+		shards := manyShards
+		if b.short {
+			shards /= 5
+		}
+		s := newSheets(b.usual(), records)
+		side := func(shards, pages int) side {
+			return side{run: func(ctx context.Context) (sample, error) {
+				return once(ctx, func(ctx context.Context) (int, error) { return readStream(ctx, &fastStream{s, shards, pages}) })
+			}}
+		}
+		return &contest{ours: side(shards, pages), peer: side(1, shards*pages), close: collectAsCommands()}, nil
+	}
+}
+
+// readStream reads a stream by a consumer that nobody knows yet, and returns how many records
+// that was.
+func readStream(ctx context.Context, s *fastStream) (int, error) {
+	want := int64(s.records())
+	var written atomic.Int64
+	all := make(chan struct{})
+	p, err := pipeline.New(pipeline.Options{Name: "bench", Routes: []pipeline.Route{{Name: "discard", Sink: pipeline.SinkFunc(func(_ context.Context, ds []pipeline.Delivery) error {
+		if written.Add(int64(len(ds))) == want {
+			close(all)
+		}
+		return nil
+	})}}})
+	if err != nil {
+		return 0, err
+	}
+	table := leases.NewMemory(leases.Snapshot{})
+	c, err := consumer.New(consumer.Options{
+		API: s, Table: table,
+		Gaps: consumer.GapFunc(func(context.Context, worker.Gap) error { return errors.New("nothing is lost") }),
+		// This stream has no quota that a listing would have to wait for.
+		Worker: worker.Options{Name: "bench", Sources: []worker.Source{{Stream: streamARN}}, DescribeRate: 1e6},
+	})
+	if err != nil {
+		return 0, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx, c, c) }()
+	select {
+	case <-all:
+		p.Stop(ctx)
+		err = <-ended
+	case err = <-ended:
+		err = errors.Join(err, errors.New("it ended before all was read"))
+	}
+	if err = errors.Join(err, c.Close(context.WithoutCancel(ctx))); err != nil {
+		return 0, err
+	}
+	return int(want), errors.Join(p.Ledger().Check(), s.readOut(ctx, table))
+}
+
+// readOut tells whether every shard was read to its last record and let go, by what its lease says.
+func (s *fastStream) readOut(ctx context.Context, table leases.Table) error {
+	got, err := table.Read(ctx)
+	if err != nil {
+		return err
+	}
+	done := 0
+	for _, l := range got.Leases {
+		if l.Owner == "" && l.Checkpoint == leases.After(s.last()) {
+			done++
+		}
+	}
+	if done != s.shards {
+		return fmt.Errorf("%d of %d shards were read to their last record and let go", done, s.shards)
+	}
+	return nil
+}
