@@ -26,7 +26,8 @@ func (v Value) AppendDynamoDBJSON(dst []byte) []byte {
 
 // AppendJSON appends v as plain JSON: an N as a JSON number with all its digits
 // and no exponent, a B as base64, sets as arrays, NULL as null. Members keep the
-// order of the page. An absent value appends null.
+// order of the page. An absent value appends null. The room behind what is appended, up to
+// dst's capacity, may be written to.
 func (v Value) AppendJSON(dst []byte) []byte {
 	var p plain
 	return p.whole(dst, v)

@@ -1,5 +1,7 @@
 package pipeline
 
+import "encoding/binary"
+
 // plain appends plain JSON in one pass over DynamoDB JSON: what is inside strings is
 // plain JSON already, and is copied as it stands.
 type plain struct {
@@ -17,10 +19,10 @@ func (p *plain) content(dst []byte, kind Kind, at int) ([]byte, int) {
 	switch kind {
 	case KindS, KindB:
 		end := stringEnd(b, at+1) + 1
-		return append(dst, b[at:end]...), end
+		return appendPiece(dst, b, at, end), end
 	case KindN:
 		end := stringEnd(b, at+1)
-		return p.number(dst, b[at+1:end]), end + 1
+		return p.number(dst, at+1, end), end + 1
 	case KindBOOL:
 		end := contentEnd(b, kind, at)
 		return append(dst, b[at:end]...), end
@@ -32,8 +34,7 @@ func (p *plain) content(dst []byte, kind Kind, at int) ([]byte, int) {
 				dst = append(dst, ',')
 			}
 			_, to, value := memberName(b, i)
-			dst = append(append(dst, b[i:to+1]...), ':')
-			dst, i = p.value(dst, value)
+			dst, i = p.value(p.name(dst, i, to), value)
 			i = next(b, i)
 		}
 		return append(dst, '}'), i + 1
@@ -67,11 +68,20 @@ func (p *plain) value(dst []byte, i int) ([]byte, int) {
 	return dst, closed(p.b, end)
 }
 
+// name appends a member's name, whose quotes are at from and to, and a colon.
+func (p *plain) name(dst []byte, from, to int) []byte {
+	if p.b[to+1] == ':' {
+		return appendPiece(dst, p.b, from, to+2)
+	}
+	return append(appendPiece(dst, p.b, from, to+1), ':')
+}
+
 // number appends an N.
-func (p *plain) number(dst, raw []byte) []byte {
+func (p *plain) number(dst []byte, from, to int) []byte {
+	raw := p.b[from:to]
 	canonical, digits, fraction := measure(raw)
 	if canonical && (digits <= doubleDigits || fraction == 0 || !p.doubles) {
-		return append(dst, raw...)
+		return appendPiece(dst, p.b, from, to)
 	}
 	d := decimalOf(raw)
 	if p.doubles && d.exp < 0 && d.coefficient().digits() > doubleDigits {
@@ -89,12 +99,12 @@ func (p *plain) item(dst []byte, m Image) []byte {
 			dst = append(dst, ',')
 		}
 		e := extentOf(p.b, as, i)
-		dst = append(append(dst, p.b[e.name-1:e.nameEnd+1]...), ':')
+		dst = p.name(dst, e.name-1, e.nameEnd)
 		switch e.kind {
 		case KindS, KindB:
-			dst = append(dst, p.b[e.from-1:e.to+1]...)
+			dst = appendPiece(dst, p.b, e.from-1, e.to+1)
 		case KindN:
-			dst = p.number(dst, p.b[e.from:e.to])
+			dst = p.number(dst, e.from, e.to)
 		default:
 			dst, _ = p.content(dst, e.kind, e.from)
 		}
@@ -108,7 +118,8 @@ func (p *plain) whole(dst []byte, v Value) []byte {
 	case KindS, KindB:
 		return appendString(dst, v.raw)
 	case KindN:
-		return p.number(dst, v.raw)
+		p.b = v.raw
+		return p.number(dst, 0, len(v.raw))
 	case Absent:
 		return append(dst, "null"...)
 	default:
@@ -116,4 +127,22 @@ func (p *plain) whole(dst []byte, v Value) []byte {
 		dst, _ = p.content(dst, v.kind, 0)
 		return dst
 	}
+}
+
+// appendPiece is append(dst, b[from:to]...), for pieces of which most are short: where both
+// have the room, 32 bytes are copied whatever the length is, which takes no call.
+func appendPiece(dst, b []byte, from, to int) []byte {
+	const most = 32
+	n := len(dst)
+	if to-from > most || from+most > len(b) || n+most > cap(dst) {
+		return append(dst, b[from:to]...)
+	}
+	src, out := b[from:from+most], dst[n:n+most]
+	w0, w1 := binary.NativeEndian.Uint64(src), binary.NativeEndian.Uint64(src[8:])
+	w2, w3 := binary.NativeEndian.Uint64(src[16:]), binary.NativeEndian.Uint64(src[24:])
+	binary.NativeEndian.PutUint64(out, w0)
+	binary.NativeEndian.PutUint64(out[8:], w1)
+	binary.NativeEndian.PutUint64(out[16:], w2)
+	binary.NativeEndian.PutUint64(out[24:], w3)
+	return dst[:n+to-from]
 }

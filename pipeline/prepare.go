@@ -130,8 +130,9 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 	}
 	// The delivery is planned where it will stay: planners take its address.
 	n := len(out.items)
-	out.items = append(out.items, item{page: in, hash: hash, size: int64(len(c.Raw)), fail: fail})
+	out.items = out.items[:n+1] // all of a slab is zero
 	it := &out.items[n]
+	it.page, it.hash, it.size, it.fail = in, hash, int64(len(c.Raw)), fail
 	it.d.Change, it.d.Events = c, r.events(j)
 	if r.planner != nil {
 		it.d.Ops, it.d.room = out.ops[n:n:n+1], out.room

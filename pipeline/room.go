@@ -1,20 +1,25 @@
 package pipeline
 
-import "unsafe"
+import (
+	"bytes"
+	"unsafe"
+)
 
 // room is where a sink's Plan makes what it plans for the deliveries of one page: in
 // pieces for many of them, and in no piece with another page's, so that what is kept of
 // a delivery keeps no page alive but its own.
 type room struct {
 	slab any    // *slab[T]: a Plan makes one type mostly
-	text []byte // room for texts to come
+	free []byte // room for bytes to come
 }
 
 type slab[T any] struct{ free []T }
 
 const (
-	slabLength = 32      // values
-	textRoom   = 4 << 10 // bytes
+	slabLength = 32 // values
+
+	firstRoom   = 4 << 10 // bytes, doubled from piece to piece
+	largestRoom = 32 << 10
 )
 
 // Alloc is new(T), for what a [Planner] puts into d.Ops: it comes out of memory that
@@ -36,16 +41,22 @@ func Alloc[T any](d *Delivery) *T {
 	return t
 }
 
-// Text is string(b), for what a [Planner] puts into d.Ops, likewise.
-func (d *Delivery) Text(b []byte) string {
+// Bytes is bytes.Clone(b), for what a [Planner] puts into d.Ops, likewise.
+func (d *Delivery) Bytes(b []byte) []byte {
 	r := d.room
-	if r == nil || len(b) > textRoom/8 {
-		return string(b)
+	if r == nil || len(b) > largestRoom/8 {
+		return bytes.Clone(b)
 	}
-	if cap(r.text)-len(r.text) < len(b) {
-		r.text = make([]byte, 0, textRoom)
+	if cap(r.free)-len(r.free) < len(b) {
+		r.free = make([]byte, 0, max(firstRoom, min(2*cap(r.free), largestRoom), 4*len(b)))
 	}
-	from := len(r.text)
-	r.text = append(r.text, b...)
-	return unsafe.String(unsafe.SliceData(r.text[from:]), len(b))
+	from := len(r.free)
+	r.free = append(r.free, b...)
+	return r.free[from:len(r.free):len(r.free)]
+}
+
+// Text is string(b), likewise.
+func (d *Delivery) Text(b []byte) string {
+	own := d.Bytes(b)
+	return unsafe.String(unsafe.SliceData(own), len(own))
 }

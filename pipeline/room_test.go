@@ -15,7 +15,8 @@ func TestRoom(t *testing.T) {
 	for _, d := range []*Delivery{{}, {room: &room{}}} {
 		var ops []*op
 		var texts []string
-		want := func(i int) string { return strings.Repeat(fmt.Sprint(i), i%700) }
+		var docs [][]byte
+		want := func(i int) string { return strings.Repeat(fmt.Sprint(i), 40*i) }
 		b := make([]byte, 0, 4096)
 		for i := range 3 * slabLength {
 			o := Alloc[op](d)
@@ -26,6 +27,9 @@ func TestRoom(t *testing.T) {
 			ops = append(ops, o)
 			b = append(b[:0], want(i)...)
 			texts = append(texts, d.Text(b))
+			own := d.Bytes(b)
+			docs = append(docs, own)
+			_ = append(own, "what is appended to some bytes is not in others' room"...)
 			clear(b)
 			if n := Alloc[int](d); *n != 0 {
 				t.Fatal("an int is not zero")
@@ -34,8 +38,8 @@ func TestRoom(t *testing.T) {
 			}
 		}
 		for i, o := range ops {
-			if o.n != i || o.name != want(i) || texts[i] != want(i) {
-				t.Fatalf("%d became %+v and %q", i, *o, texts[i])
+			if o.n != i || o.name != want(i) || texts[i] != want(i) || string(docs[i]) != want(i) {
+				t.Fatalf("%d became %+v, %q and %q", i, *o, texts[i], docs[i])
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 
@@ -12,7 +11,7 @@ import (
 const mostDraft = 64 << 10
 
 // document is what [Sink.appendDocument] writes, in memory of its own size.
-func (s *Sink) document(item pipeline.Image, v pipeline.Version) ([]byte, error) {
+func (s *Sink) document(d *pipeline.Delivery, item pipeline.Image, v pipeline.Version) ([]byte, error) {
 	draft, ok := s.drafts.Get().(*[]byte)
 	if !ok {
 		draft = new([]byte)
@@ -21,7 +20,7 @@ func (s *Sink) document(item pipeline.Image, v pipeline.Version) ([]byte, error)
 	if cap(doc) > mostDraft {
 		return doc[:len(doc):len(doc)], err
 	}
-	whole := bytes.Clone(doc) // before anybody else has the draft
+	whole := d.Bytes(doc) // before anybody else has the draft
 	*draft = doc
 	s.drafts.Put(draft)
 	return whole, err

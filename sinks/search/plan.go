@@ -55,7 +55,8 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if from.index != "" && from.index != to.index {
 		m := pipeline.Alloc[Mutation](d)
 		*m = Mutation{Index: from.index, ID: id, Routing: routing, Version: c.Version, Time: c.Time, Tombstone: true, Why: Leave}
-		m.Doc = s.appendTombstone(nil, c.Version)
+		var room [192]byte
+		m.Doc = d.Bytes(s.appendTombstone(room[:0], c.Version))
 		switch {
 		case c.Removed():
 			m.Why = Gone
@@ -66,7 +67,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	}
 	if to.index != "" {
 		m := pipeline.Alloc[Mutation](d)
-		*m = Mutation{Index: to.index, ID: id, Routing: routing, Version: c.Version, Time: c.Time, Why: Stay}
+		m.Index, m.ID, m.Routing, m.Version, m.Time, m.Why = to.index, id, routing, c.Version, c.Time, Stay
 		switch from.index {
 		case to.index:
 		case "":
@@ -74,7 +75,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		default:
 			m.Why = MoveIn
 		}
-		if m.Doc, err = s.document(c.New, c.Version); err != nil {
+		if m.Doc, err = s.document(d, c.New, c.Version); err != nil {
 			return err
 		}
 		d.Ops = append(d.Ops, m)

@@ -80,12 +80,8 @@ type roomyOp struct {
 func (s *Sink) op(d *pipeline.Delivery, step Step, k *rowKey) *roomyOp {
 	pk, sk, text := k.values(d)
 	op := pipeline.Alloc[roomyOp](d)
-	op.Op = Op{
-		Step:     step,
-		Target:   &s.target,
-		Mutation: Mutation{PK: pk, SK: sk, Version: d.Change.Version, Source: d.Change.Key},
-		row:      text,
-		shown:    k.shown,
-	}
+	op.Step, op.Target, op.row, op.shown = step, &s.target, text, k.shown
+	m := &op.Mutation
+	m.PK, m.SK, m.Version, m.Source = pk, sk, d.Change.Version, d.Change.Key
 	return op
 }
