@@ -21,6 +21,14 @@ const (
 	lateChild = 15 * time.Second
 )
 
+// Calls of DescribeStream are few a second. Where more of them wait than a listing of the
+// whole stream takes, shards that end share one: thousands end together when a
+// stream is disabled, and a call for each would take a quarter of an hour.
+const (
+	fewCalls   = 8
+	listedPage = 100 // shards that a call lists
+)
+
 // family is what a shard that ended knows of its children.
 type family struct {
 	looking  bool
@@ -47,6 +55,10 @@ func (w *Worker) findChildren(p *part) {
 		return
 	}
 	f.looking = true
+	if len(w.quota.queue) > max(fewCalls, w.rows.len()/listedPage) {
+		w.listForChildren(p)
+		return
+	}
 	q := shardreader.DescribeQuery{StreamARN: p.row.Stream, ChildrenOf: p.row.Shard}
 	w.describe(q, func() bool { return w.current(p) }, func(d shardreader.StreamDescription, err error) {
 		if !w.current(p) {

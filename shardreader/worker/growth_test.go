@@ -86,6 +86,28 @@ func shardWork(t *testing.T, shards int) (all []phaseWork) {
 	return all
 }
 
+// Of shards that end together, most share a listing of the stream.
+func TestWorker_ShardsThatEndTogetherShareAListing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const shards = 300
+		wo := newWorld(t)
+		st := wo.server.Enable("shop", streamtest.StreamOptions{Shards: shards})
+		a := wo.start("a", worker.Options{})
+		wo.run(time.Minute)
+		before := a.calls["DescribeStream"]
+		for _, id := range st.Open() {
+			st.Put(st.Rollover(id), put(1)...)
+		}
+		wo.run(20 * time.Second)
+		if len(wo.read) != shards {
+			t.Errorf("20 s after %d shards rolled over %d of their children were read", shards, len(wo.read))
+		}
+		if calls := a.calls["DescribeStream"] - before; calls > shards/3 {
+			t.Errorf("%d calls of DescribeStream were made for %d shards", calls, shards)
+		}
+	})
+}
+
 // While thousands of leases are made, the first page of each shard waits for its own to be
 // written. These pages count among those that the pipeline did not take: else each shard could
 // hold a page of a megabyte at once.
