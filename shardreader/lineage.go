@@ -1,15 +1,17 @@
 package shardreader
 
 // lineage knows which shards may be read: a child only after its parent. It is
-// plain state, without goroutines or I/O.
+// plain state, without goroutines or I/O. A shard is looked at when it is listed and when
+// its parent is done, however many others there are.
 type lineage struct {
-	nodes map[string]*shardNode
-	order []string // as listed
+	nodes    map[string]*shardNode
+	order    []string                // as listed
+	children map[string][]*shardNode // by their parent, listed or not
+	free     []*shardNode            // that may be ready
 }
 
 type shardNode struct {
 	Shard
-	hasChild      bool
 	started, done bool
 }
 
@@ -17,19 +19,19 @@ type shardNode struct {
 // for its end.
 func (l *lineage) add(shards []Shard) {
 	if l.nodes == nil {
-		l.nodes = make(map[string]*shardNode)
+		l.nodes, l.children = make(map[string]*shardNode), make(map[string][]*shardNode)
 	}
 	for _, s := range shards {
 		if n, ok := l.nodes[s.ID]; ok {
 			n.Last = s.Last
 			continue
 		}
-		l.nodes[s.ID] = &shardNode{Shard: s}
+		n := &shardNode{Shard: s}
+		l.nodes[s.ID] = n
 		l.order = append(l.order, s.ID)
-	}
-	for _, n := range l.nodes {
-		if p, ok := l.nodes[n.Parent]; ok {
-			p.hasChild = true
+		l.free = append(l.free, n)
+		if s.Parent != "" {
+			l.children[s.Parent] = append(l.children[s.Parent], n)
 		}
 	}
 }
@@ -37,21 +39,23 @@ func (l *lineage) add(shards []Shard) {
 // ready starts the shards whose parent is done, or is listed no more.
 func (l *lineage) ready() []Shard {
 	var ready []Shard
-	for _, id := range l.order {
-		n := l.nodes[id]
+	for _, n := range l.free {
 		if p, ok := l.nodes[n.Parent]; !n.started && (!ok || p.done) {
 			n.started = true
 			ready = append(ready, n.Shard)
-		}
+		} // else it is free once its parent is done
 	}
+	l.free = nil
 	return ready
 }
 
 // finish notes that a shard was read to its end.
-func (l *lineage) finish(id string) { l.nodes[id].done = true }
+func (l *lineage) finish(id string) {
+	l.nodes[id].done = true
+	l.free = append(l.free, l.children[id]...)
+}
 
 // open tells whether a shard still grows: listed as open, and without a child.
 func (l *lineage) open(id string) bool {
-	n := l.nodes[id]
-	return n.Open() && !n.hasChild
+	return l.nodes[id].Open() && len(l.children[id]) == 0
 }

@@ -1,8 +1,11 @@
 package shardreader
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func ids(shards []Shard) string {
@@ -55,4 +58,52 @@ func TestFact6_ParentListedAsOpen(t *testing.T) {
 	if got := ids(l.ready()); got != "b" {
 		t.Errorf("ready are %q, want b", got)
 	}
+}
+
+// However shards are listed and end, those start whose parent is done or unknown, each once, and
+// all of them have by the end.
+func TestLineage_StartsEachShardOnceBehindItsParent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 30).Draw(t, "shards")
+		all := make([]Shard, n)
+		for i := range all {
+			all[i].ID = fmt.Sprint(i)
+			if parent := rapid.IntRange(-1, i-1).Draw(t, "parent"); parent >= 0 {
+				all[i].Parent = fmt.Sprint(parent)
+			}
+		}
+		// A listing may lack the youngest, and has any order; a later one has all.
+		first := rapid.Permutation(all[:rapid.IntRange(0, n).Draw(t, "listed at first")]).Draw(t, "listing")
+		var l lineage
+		l.add(first)
+		started, done := make(map[string]bool), make(map[string]bool)
+		var running []string
+		start := func() {
+			for _, s := range l.ready() {
+				if started[s.ID] || s.Parent != "" && !done[s.Parent] {
+					t.Fatalf("shard %s starts twice, or before its parent %q", s.ID, s.Parent)
+				}
+				started[s.ID] = true
+				running = append(running, s.ID)
+			}
+		}
+		for start(); len(running) > 0; start() {
+			i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
+			done[running[i]] = true
+			l.finish(running[i])
+			running = append(running[:i], running[i+1:]...)
+			if rapid.Bool().Draw(t, "listed again") {
+				l.add(all)
+			}
+		}
+		l.add(all)
+		for start(); len(running) > 0; start() {
+			done[running[0]] = true
+			l.finish(running[0])
+			running = running[1:]
+		}
+		if len(started) != n {
+			t.Fatalf("%d of %d shards were started", len(started), n)
+		}
+	})
 }
