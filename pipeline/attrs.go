@@ -137,35 +137,3 @@ func (a attr) read(doc []byte) extent {
 	}
 	return e
 }
-
-// attrSlab keeps the indexes of a page's images in few pieces of memory.
-type attrSlab struct {
-	free []attr
-	kept int
-
-	// What the records that were read whole took, for a guess of what is still to come.
-	before, read, left int // attributes; bytes of these records; bytes behind them
-}
-
-const (
-	firstPiece   = 64   // while nothing is known
-	largestPiece = 8192 // bounds what a wrong guess costs
-)
-
-// at notes that a record starts behind so many bytes of records, before so many bytes.
-func (s *attrSlab) at(read, left int) { s.before, s.read, s.left = s.kept, read, left }
-
-func (s *attrSlab) keep(as []attr) []attr {
-	if len(as) > len(s.free) {
-		guess := firstPiece
-		if s.read > 0 {
-			guess = int(float64(s.before)/float64(s.read)*float64(s.left)) - (s.kept - s.before)
-		}
-		s.free = make([]attr, max(len(as), min(guess, largestPiece)))
-	}
-	s.kept += len(as)
-	n := copy(s.free, as)
-	kept := s.free[:n:n]
-	s.free = s.free[n:]
-	return kept
-}

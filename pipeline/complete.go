@@ -108,12 +108,7 @@ func (r *recordReader) key(c *Change) bool {
 	if r.o.TableInKey {
 		table = c.Table
 	}
-	// Escaping makes a text three times as long at most, and a decimal has 169 bytes.
-	if need := 3*(len(c.Keys.json())+len(table)) + 2*172; cap(r.keys)-len(r.keys) < need {
-		r.keys = make([]byte, 0, max(need, r.keySlab()))
-	}
-	start := len(r.keys)
-	keys, at, err := appendKey(r.keys, table, c.Keys)
+	key, at, err := appendKey(r.slab.room(), table, c.Keys)
 	if err != nil {
 		path := []byte("dynamodb.Keys")
 		if at >= 0 {
@@ -121,12 +116,6 @@ func (r *recordReader) key(c *Change) bool {
 		}
 		return r.failField(string(path), err)
 	}
-	r.keys = keys
-	c.Key = Key(view(keys[start:len(keys):len(keys)]))
+	c.Key = r.slab.keepKey(key)
 	return true
-}
-
-// keySlab is room for the keys of a few dozen records.
-func (r *recordReader) keySlab() int {
-	return min(max(512, len(r.b)/16), 16<<10)
 }

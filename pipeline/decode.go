@@ -84,7 +84,6 @@ func (d *Decoder) reader(b []byte) *recordReader {
 	r.o, r.given = &d.o, d.given
 	r.size, r.page = len(b), &Page{Bytes: len(b)}
 	r.b, r.emptyMaps = b, d.o.DynamoDBLocal
-	r.slab.left = len(b)
 	return r
 }
 
@@ -98,7 +97,10 @@ func (d *Decoder) release(r *recordReader) {
 	}
 	r.forget()
 	*r = recordReader{
-		scanner: scanner{stack: r.stack[:0], names: r.names, numbers: r.numbers[:0], shapes: r.shapes},
+		scanner: scanner{
+			stack: r.stack[:0], names: r.names, numbers: r.numbers[:0], shapes: r.shapes,
+			slab: r.slab.next(),
+		},
 		streams: r.streams, outer: r.outer, inner: r.inner, other: r.other,
 	}
 	d.readers.Put(r)

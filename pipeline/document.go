@@ -1,6 +1,9 @@
 package pipeline
 
-import "errors"
+import (
+	"errors"
+	"unsafe"
+)
 
 // envelope is what stands beside the records of an event or an answer.
 type envelope struct {
@@ -113,24 +116,24 @@ func (r *recordReader) one(i int, orEnvelope bool) int {
 	if r.current = i; r.index() == 0 {
 		r.start = i
 	}
-	r.slab.at(i-r.start, r.size-i)
-	if len(p.Changes) == cap(p.Changes) {
-		p.Changes = append(make([]Change, 0, r.capacity(i)), p.Changes...)
+	r.slab.begin(r.size - i)
+	n := len(p.Changes)
+	c := &r.spare
+	if n < cap(p.Changes) {
+		c = &p.Changes[:n+1][n]
 	}
-	p.Changes = p.Changes[:len(p.Changes)+1]
-	c := &p.Changes[len(p.Changes)-1]
-	if len(p.Changes) > 1 {
-		r.before = &p.Changes[len(p.Changes)-2]
+	if n > 0 {
+		r.before = &p.Changes[n-1]
 	}
 	sawEmpty := r.sawEmpty
 	if next := r.read(i, c); next >= 0 {
 		p.EmptyMaps += r.sawEmpty - sawEmpty
 		r.current = next
+		r.keep(c, next)
 		return next
 	}
 	r.forget()
 	*c = Change{}
-	p.Changes = p.Changes[:len(p.Changes)-1]
 	r.sawEmpty = sawEmpty
 	if orEnvelope && errors.Is(r.err, errEnvelope) {
 		return -1
@@ -138,16 +141,27 @@ func (r *recordReader) one(i int, orEnvelope bool) int {
 	return r.reject(i)
 }
 
-// capacity guesses how many changes the page will hold, from what was read of it:
-// room for few until it is known how large records are.
-func (r *recordReader) capacity(i int) int {
-	n := len(r.page.Changes)
-	if n == 0 {
-		return min(1+(r.size-i)/512, 4)
+// keep makes c, which is read up to next, the page's.
+func (r *recordReader) keep(c *Change, next int) {
+	p, s := r.page, &r.slab
+	s.left = r.size - next
+	s.now.read(len(c.Raw), next-r.start, s.kept)
+	if !s.opened {
+		s.open(s.kept)
+		for _, m := range []*Image{&c.Keys, &c.Old, &c.New} {
+			if m.Exists() {
+				*m = imageOf(m.json(), s.keep(m.attrs()))
+			}
+		}
+		c.Key = s.keepKey(unsafe.Slice(unsafe.StringData(string(c.Key)), len(c.Key)))
 	}
-	each := max(64, (i-r.start)/n)
-	more := (r.size - i) / each
-	return n + 1 + min(more+more/16, 1<<16) // too little would have all of them copied
+	n := len(p.Changes)
+	if n == cap(p.Changes) {
+		p.Changes = append(make([]Change, 0, n+1+s.more()), p.Changes...)
+		p.Changes, r.spare = append(p.Changes, *c), Change{}
+		return
+	}
+	p.Changes = p.Changes[:n+1]
 }
 
 // read reads a record into c, which is zero.
@@ -168,7 +182,7 @@ func (r *recordReader) read(i int, c *Change) int {
 		return -1
 	}
 	c.Raw = r.b[i:next:next]
-	c.Index = int32(len(r.page.Changes) - 1 + len(r.page.Errors))
+	c.Index = int32(r.index())
 	return next
 }
 
@@ -197,6 +211,9 @@ func (r *recordReader) index() int { return len(r.page.Changes) + len(r.page.Err
 func (r *recordReader) rescue(i int, e *RecordError) {
 	err, at, sawEmpty := r.err, r.at, r.sawEmpty
 	defer func() { r.err, r.at, r.sawEmpty, r.salvage = err, at, sawEmpty, false }()
+	if !r.slab.opened {
+		r.slab.open(0)
+	}
 	var c Change
 	r.salvage, r.record = true, record{}
 	r.fields(i, &c)

@@ -41,7 +41,7 @@ type recordReader struct {
 	given   *stream // of o.StreamARN
 	page    *Page
 	streams streams
-	keys    []byte // canonical keys, built side by side
+	spare   Change // of the record being read, where the page has no room yet
 	salvage bool   // go on behind what is unsound
 	size    int    // of the whole input, of which b may be the first lines
 	start   int    // of the first record
