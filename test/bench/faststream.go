@@ -108,12 +108,24 @@ func (s *fastStream) DescribeStream(_ context.Context, q shardreader.DescribeQue
 	return d, nil
 }
 
-// GetShardIterator implements [shardreader.API]. Whoever reads here begins with the start of a shard.
+// GetShardIterator implements [shardreader.API]: at the start of a shard, or behind the last record
+// of a page, where checkpoints are.
 func (s *fastStream) GetShardIterator(_ context.Context, at shardreader.ShardPosition) (string, error) {
-	if at.Type != shardreader.TrimHorizon && at.Sequence != firstNumber {
-		return "", errors.New("a shard is read from its start")
+	page := 0
+	switch at.Type {
+	case shardreader.TrimHorizon:
+	case shardreader.AtSequence:
+		if at.Sequence != firstNumber {
+			return "", errors.New("no shard starts there")
+		}
+	default:
+		n, err := strconv.Atoi(at.Sequence[max(0, len(at.Sequence)-numberDigits):])
+		if err != nil {
+			return "", err
+		}
+		page = (n + 1) / s.sheets.records
 	}
-	return streamARN + "|1|" + at.Shard + "|0", nil
+	return streamARN + "|1|" + at.Shard + "|" + strconv.Itoa(page), nil
 }
 
 // GetRecords implements [shardreader.API].
