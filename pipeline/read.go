@@ -75,6 +75,23 @@ func tagAt(b []byte, i int) (kind Kind, at int) {
 	return kind, skipSpace(b, skipSpace(b, end+1)+1)
 }
 
+// memberAt reads the name whose quote is at i, and the tag of its value: the range of the name,
+// where the value starts, its kind and where what it stands for begins, as tagAt says them.
+func memberAt(b []byte, i int) (from, to, value int, kind Kind, at int) {
+	from = i + 1
+	to = stringEnd(b, from)
+	if to+8 <= len(b) {
+		// ":{"S":  of compact JSON, in one look
+		w := binary.LittleEndian.Uint64(b[to:])
+		if kind = shortTags[byte(w>>32)]; w&(compactMask<<16|0xffff) == compactTag<<16|':'<<8|'"' && kind != Absent && w>>56 > ' ' {
+			return from, to, to + 2, kind, to + 7
+		}
+	}
+	from, to, value = memberName(b, i)
+	kind, at = tagAt(b, value)
+	return from, to, value, kind, at
+}
+
 // contentEnd is the position behind what a tag of that kind stands for, from at.
 func contentEnd(b []byte, kind Kind, at int) int {
 	switch kind {
@@ -88,8 +105,11 @@ func contentEnd(b []byte, kind Kind, at int) int {
 	case KindM:
 		i := inside(b, at)
 		for b[i] == '"' {
-			_, _, i = memberName(b, i)
-			i = next(b, valueEnd(b, i))
+			_, _, _, kind, i = memberAt(b, i)
+			if kind != Absent {
+				i = closed(b, contentEnd(b, kind, i))
+			}
+			i = next(b, i)
 		}
 		return i + 1
 	case KindL:

@@ -236,14 +236,13 @@ func (f *filler) members(d *typeDecoder, at int, p unsafe.Pointer) (behind int, 
 	i := inside(f.b, at)
 	seen := uint64(0)
 	for f.b[i] == '"' {
-		from, to, value := memberName(f.b, i)
+		from, to, value, kind, at := memberAt(f.b, i)
 		field := d.fields.find(f.b, from, to)
 		if field == nil {
 			i = next(f.b, valueEnd(f.b, value))
 			continue
 		}
 		f.again(&seen, field)
-		kind, at := tagAt(f.b, value)
 		if kind == Absent { // {}: itself the map
 			i = at
 			_, err = f.field(d, field, KindM, value, p)
