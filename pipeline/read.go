@@ -77,11 +77,11 @@ func tagAt(b []byte, i int) (kind Kind, at int) {
 
 // memberAt reads the name whose quote is at i, and the tag of its value: the range of the name,
 // where the value starts, its kind and where what it stands for begins, as tagAt says them.
+// Compact JSON has ":{"S": in between, which is one word.
 func memberAt(b []byte, i int) (from, to, value int, kind Kind, at int) {
 	from = i + 1
 	to = stringEnd(b, from)
 	if to+8 <= len(b) {
-		// ":{"S":  of compact JSON, in one look
 		w := binary.LittleEndian.Uint64(b[to:])
 		if kind = shortTags[byte(w>>32)]; w&(compactMask<<16|0xffff) == compactTag<<16|':'<<8|'"' && kind != Absent && w>>56 > ' ' {
 			return from, to, to + 2, kind, to + 7
