@@ -27,12 +27,12 @@ func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 const upperHex = "0123456789ABCDEF"
 
 // unescaped tells whether b stands for itself in escaped text.
-func unescaped(b byte) bool { return plainBytes[b>>5]>>(b&31)&1 != 0 }
+func unescaped(b byte) bool { return plainBytes[b] }
 
-// plainBytes has a bit for each byte that stands for itself.
-var plainBytes = func() (set [8]uint32) {
+// plainBytes tells it of each byte.
+var plainBytes = func() (set [256]bool) {
 	for _, b := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") {
-		set[b>>5] |= 1 << (b & 31)
+		set[b] = true
 	}
 	return set
 }()

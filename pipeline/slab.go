@@ -6,8 +6,9 @@ import "unsafe"
 // memory, which are as large as what was read so far says. A slab of no page makes each index
 // for itself.
 type attrSlab struct {
-	free []attr
-	kept int // attributes so far, and as many for each key as it takes
+	piece []attr
+	used  int // of the piece: a number, as a pointer that moves is dear while garbage is marked
+	kept  int // attributes so far, and as many for each key as it takes
 
 	// Until the first record is through, nobody knows how much the page will take: what that
 	// one takes is scratch memory of the reader.
@@ -26,7 +27,7 @@ const largestPiece = 8192
 // begin makes ready for a record, before which there are so many bytes left.
 func (s *attrSlab) begin(left int) {
 	if s.left = left; !s.opened {
-		s.free, s.kept = s.scratch, 0
+		s.piece, s.used, s.kept = s.scratch, 0, 0
 	}
 }
 
@@ -35,27 +36,28 @@ func (s *attrSlab) open(need int) {
 	if need > len(s.scratch) && need <= manyAttrs {
 		s.scratch = make([]attr, need+need/8)
 	}
-	s.opened, s.free, s.kept = true, nil, 0
+	s.opened, s.kept = true, 0
 	s.grow(need)
 }
 
 func (s *attrSlab) keep(as []attr) []attr {
-	if len(as) > len(s.free) {
+	if len(as) > len(s.piece)-s.used {
 		s.grow(len(as))
 	}
-	copy(s.free, as)
+	copy(s.piece[s.used:], as)
 	return s.take(len(as))
 }
 
 // room is where a key may be written, which keepKey then keeps.
 func (s *attrSlab) room() []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s.free))), len(s.free)*attrBytes)[:0]
+	free := s.piece[s.used:]
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(free))), len(free)*attrBytes)[:0]
 }
 
 // keepKey keeps what was appended to room; where that was too small, it has moved.
 func (s *attrSlab) keepKey(key []byte) Key {
 	need := (len(key) + attrBytes - 1) / attrBytes
-	if need > len(s.free) {
+	if need > len(s.piece)-s.used {
 		s.grow(need)
 	}
 	if room := s.room()[:len(key)]; unsafe.SliceData(room) != unsafe.SliceData(key) {
@@ -88,10 +90,10 @@ func (s *attrSlab) next() attrSlab {
 const attrBytes = int(unsafe.Sizeof(attr(0)))
 
 func (s *attrSlab) take(n int) []attr {
-	taken := s.free[:n:n]
-	s.free = s.free[n:]
+	from := s.used
+	s.used += n
 	s.kept += n
-	return taken
+	return s.piece[from:s.used:s.used]
 }
 
 // grow makes a piece for need attributes, and for those that are still to come.
@@ -100,5 +102,5 @@ func (s *attrSlab) grow(need int) {
 	if s.opened {
 		guess = s.now.with(s.past).attrs(s.more()) - (s.kept - s.now.kept)
 	}
-	s.free = make([]attr, max(need, min(guess, largestPiece)))
+	s.piece, s.used = make([]attr, max(need, min(guess, largestPiece))), 0
 }
