@@ -37,6 +37,7 @@ var budgets = map[string]budget{
 	"growth-records":    {most: 1.1, allocs: -1},
 	"growth-shards":     {most: 1.1, allocs: -1},
 	"growth-attributes": {most: 1.1, allocs: -1},
+	"growth-reader":     {most: 1.1, allocs: -1},
 }
 
 // TestContract: each budget has its row, and each row of that id and no variant its budget.
