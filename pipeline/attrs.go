@@ -101,14 +101,6 @@ func valueOf(doc []byte, as []attr, i int) Value {
 	return Value{raw: doc[from:to:to], kind: a.kind()}
 }
 
-// from is where a's value begins.
-func (a attr) from(doc []byte) int {
-	if a.far() {
-		return a.read(doc).from
-	}
-	return a.name() + a.nameLen() + a.gap()
-}
-
 // endOf is where the value of attribute i ends.
 func endOf(doc []byte, as []attr, i int) int {
 	a := as[i]
