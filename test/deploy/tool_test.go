@@ -1,12 +1,15 @@
 package deploy
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tablewake/tablewake/test/server"
 )
@@ -58,6 +61,18 @@ func run(t *testing.T, cmd *exec.Cmd) (string, error) {
 	cmd.Dir = root
 	cmd.Env = append(cmd.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0", "CKV_SKIP_PACKAGE_UPDATE_CHECK=true", "GOFLAGS=-buildvcs=false -tags=lambda.norpc,grpcnotrace -ldflags=-s", "AWS_DEFAULT_REGION="+server.Region,
 		"LOG_LEVEL=ERROR", "NO_COLOR=1", "PYTHONWARNINGS=ignore")
+	cmd.Env = append(cmd.Env, "__SAM_CLI_APP_DIR="+samDir(t))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// samDir is a folder for what SAM remembers, where it looked for a newer one of itself just now:
+// it asks PyPI once a week else, and on a machine where it never ran.
+func samDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "metadata.json"), fmt.Appendf(nil, `{"lastVersionCheck": %d.0, "telemetryEnabled": false}`, time.Now().Unix()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -40,7 +40,7 @@ Without -only it also installs the tools that tests run, so that no test waits f
                or named by TABLEWAKE_TEST_JAVA21 (the JDK's folder)
 
   go run ./test/servers
-  go run ./test/servers -- go test -race ./...
+  go run ./test/servers -- go test -race -timeout 30m ./...
   go run ./test/servers -only opensearch,opensearch-tight -opensearch 3.8.0 -- go test ./sinks/search/opensearch
 `
 
