@@ -18,7 +18,10 @@ type twin struct {
 }
 
 // follow makes m the twin of the item that is scanned next.
-func (t *twin) follow(m Image) { *t = twin{doc: m.json(), attrs: m.attrs(), ordered: true} }
+func (t *twin) follow(m Image) {
+	t.doc, t.attrs = m.json(), m.attrs() // one by one: a struct with pointers is copied by a call while memory is collected
+	t.next, t.same, t.misses, t.ordered = 0, 0, 0, true
+}
 
 // manyMisses is how many attributes may be elsewhere before the guess is given up.
 const manyMisses = 4
