@@ -75,16 +75,21 @@ func (a attr) text(doc []byte) string {
 	return view(a.rawName(doc))
 }
 
-// extentOf is attribute i of as, which are all of the item in doc.
-func extentOf(doc []byte, as []attr, i int) extent {
+// placesOf is where the name of attribute i of as, which are all of the item in doc, begins and
+// ends, and where its value does: as [extent] has them, but in registers, from which they are
+// read at once.
+func placesOf(doc []byte, as []attr, i int) (name, nameEnd, from, to int) {
 	a := as[i]
 	if a.far() {
-		return a.read(doc)
+		e := a.read(doc)
+		return e.name, e.nameEnd, e.from, e.to
 	}
-	e := extent{name: a.name(), kind: a.kind(), escaped: a.escaped(), to: endOf(doc, as, i)}
-	e.nameEnd = e.name + a.nameLen()
-	e.from = e.nameEnd + a.gap()
-	return e
+	name, to = a.name(), len(doc)
+	if i+1 < len(as) {
+		to = as[i+1].name()
+	}
+	nameEnd = name + a.nameLen()
+	return name, nameEnd, nameEnd + a.gap(), to - a.tail()
 }
 
 // valueOf is the value of attribute i of as, which are all of the item in doc.

@@ -98,15 +98,15 @@ func (p *plain) item(dst []byte, m Image) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		e := extentOf(p.b, as, i)
-		dst = p.name(dst, e.name-1, e.nameEnd)
-		switch e.kind {
+		name, nameEnd, from, to := placesOf(p.b, as, i)
+		dst = p.name(dst, name-1, nameEnd)
+		switch kind := as[i].kind(); kind {
 		case KindS, KindB:
-			dst = appendPiece(dst, p.b, e.from-1, e.to+1)
+			dst = appendPiece(dst, p.b, from-1, to+1)
 		case KindN:
-			dst = p.number(dst, e.from, e.to)
+			dst = p.number(dst, from, to)
 		default:
-			dst, _ = p.content(dst, e.kind, e.from)
+			dst, _ = p.content(dst, kind, from)
 		}
 	}
 	return append(dst, '}')

@@ -98,17 +98,17 @@ func (s *scanner) learn(sh *shape, as []attr, i, next int) {
 	}
 	sh.start, sh.misses, sh.text, sh.values = 0, 0, sh.text[:0], sh.values[:0]
 	doc, at := s.b[s.origin:next], i-s.origin
-	for n := range as {
-		e := extentOf(doc, as, n)
-		if e.kind == KindNULL { // it has one value only
+	for n, a := range as {
+		if a.kind() == KindNULL { // it has one value only
 			continue
 		}
-		if len(sh.text)+e.from-at > longestShape {
+		_, _, from, to := placesOf(doc, as, n)
+		if len(sh.text)+from-at > longestShape {
 			return
 		}
-		sh.text = append(sh.text, doc[at:e.from]...)
-		sh.values = append(sh.values, shapeValue{uint16(len(sh.text)), e.kind})
-		at = e.to
+		sh.text = append(sh.text, doc[at:from]...)
+		sh.values = append(sh.values, shapeValue{uint16(len(sh.text)), a.kind()})
+		at = to
 	}
 	if len(sh.text)+len(doc)-at <= longestShape {
 		sh.text = append(sh.text, doc[at:]...)
