@@ -28,7 +28,9 @@ func (q *queue) pop() *pipeline.Page {
 		return nil
 	}
 	page := q.remove(oldest)
-	if left := q.of[page.Partition][1:]; len(left) > 0 {
+	of := q.of[page.Partition]
+	of[0] = nil // it names the page
+	if left := of[1:]; len(left) > 0 {
 		q.of[page.Partition] = left
 	} else {
 		delete(q.of, page.Partition)

@@ -1,13 +1,31 @@
 package consumer
 
 import (
+	"runtime"
 	"slices"
 	"testing"
+	"weak"
 
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
+
+// A page that was taken is nobody's any more, while its partition has others.
+func TestQueue_LetsGoOfTakenPages(t *testing.T) {
+	q := newQueue()
+	page := &pipeline.Page{Partition: "a", Bytes: 1 << 20}
+	taken := weak.Make(page)
+	q.push(page)
+	q.push(&pipeline.Page{Partition: "a", Bytes: 1})
+	q.pop()
+	page = nil
+	runtime.GC()
+	if taken.Value() != nil {
+		t.Errorf("it is alive, of a queue of %d bytes", q.bytes)
+	}
+	runtime.KeepAlive(q)
+}
 
 // The queue does what a slice of the pages would.
 func TestQueue_IsASliceOfPages(t *testing.T) {
