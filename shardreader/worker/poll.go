@@ -55,7 +55,7 @@ func (w *Worker) dispatch() {
 			continue
 		}
 		busy := w.untaken + w.reserved
-		if busy > 0 && busy+p.expect > w.o.Prefetch {
+		if busy > w.held && busy+p.expect > w.o.Prefetch {
 			return // the next page that is taken, or call that is answered, makes room
 		}
 		if p.iterator != "" && !w.mayCall(p) {
@@ -105,6 +105,9 @@ func (w *Worker) position(p *part) {
 		}
 		if e.Err == nil {
 			p.iterator = e.Iterator
+			if p.newest {
+				p.row.fresh = false // reading has begun: should the iterator expire, nothing written since is passed over
+			}
 			w.want(p)
 			return
 		}

@@ -127,6 +127,24 @@ func TestFact9_ExpiredIterator(t *testing.T) {
 	})
 }
 
+// Fact 9: what is written behind the newest record that reading began at is read, also where
+// the iterator expires before anything was.
+func TestFact9_ExpiredIteratorAtTheNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		st.Put(root, put(2)...)
+		time.Sleep(time.Hour)
+		wo.start("a", worker.Options{Start: worker.Start{Latest: true, Time: time.Now()}})
+		wo.run(2 * time.Second)
+		want := st.Put(root, put(2)...)
+		wo.server.Fail("GetRecords", streamtest.Fault{Code: "ExpiredIteratorException"})
+		wo.run(time.Minute)
+		wo.readAll(root, want...)
+	})
+}
+
 // Fact 9: a transient error never completes a shard.
 func TestFact9_ErrorsCompleteNothing(t *testing.T) {
 	for _, code := range []string{"ThrottlingException", "InternalServerError", "LimitExceededException", "ResourceNotFoundException", "AccessDeniedException", "ValidationException"} {
