@@ -80,6 +80,7 @@ func (w *Worker) findChildren(p *part) {
 // listForChildren looks through the whole stream: not every server finds children by their
 // parent.
 func (w *Worker) listForChildren(p *part) {
+	ended := w.now - p.family.since // before the listing, which may take long
 	w.list(p.row.Stream, func() bool { return w.current(p) }, func(l *listing, err error) {
 		if !w.current(p) {
 			return
@@ -96,9 +97,9 @@ func (w *Worker) listForChildren(p *part) {
 		switch {
 		case len(found) > 0:
 			w.childrenAre(p, found)
-		case l.status == shardreader.Disabled && w.now-p.family.since > lateChild:
+		case l.status == shardreader.Disabled && ended > lateChild:
 			w.childrenAre(p, nil)
-		case w.now-p.family.since > childless:
+		case ended > childless:
 			w.tell(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(p.row.Shard))
 			w.childrenAre(p, nil)
 		default:
