@@ -128,6 +128,7 @@ func (f *filler) field(d *typeDecoder, field *structField, kind Kind, at int, p 
 	if field.direct {
 		return f.value(field.decoder, kind, at, unsafe.Add(p, field.offset))
 	}
+	f.texts.settle()
 	v, next := f.ranged(kind, at)
 	dst, err := field.of(reflect.NewAt(d.typ, p).Elem())
 	if err != nil {
@@ -215,10 +216,14 @@ func (f *filler) value(d *typeDecoder, kind Kind, at int, p unsafe.Pointer) (nex
 			*to = nil
 			return contentEnd(f.b, kind, at), nil
 		}
-		if *to == nil {
-			*to = reflect.New(d.elem.typ).UnsafePointer()
-			f.texts.enter(*to, d.elem.typ.Size())
+		if *to != nil { // what it leads to may be what another does
+			f.texts.settle()
+			next, err = f.value(d.elem, kind, at, *to)
+			f.texts.settle()
+			return next, err
 		}
+		*to = reflect.New(d.elem.typ).UnsafePointer()
+		f.texts.enter(*to, d.elem.typ.Size())
 		return f.value(d.elem, kind, at, *to)
 	case directAny:
 		if *(*any)(p) == nil {
@@ -227,6 +232,7 @@ func (f *filler) value(d *typeDecoder, kind Kind, at int, p unsafe.Pointer) (nex
 		}
 	default:
 	}
+	f.texts.settle()
 	v, next := f.ranged(kind, at)
 	return next, d.decode(v, reflect.NewAt(d.typ, p).Elem())
 }

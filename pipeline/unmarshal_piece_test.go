@@ -112,3 +112,62 @@ func TestDecodeTextsOfManyPlaces(t *testing.T) {
 		t.Errorf("%+v, %v, want %+v", got.Branches, err, want.Branches)
 	}
 }
+
+// aware is a type that looks at the struct it stands in, and changes it.
+type aware struct {
+	in   *awareOf
+	seen string
+}
+
+type awareOf struct {
+	Type  string
+	Child aware
+	Note  string
+}
+
+func (c *aware) UnmarshalDynamoDB(pipeline.Value) error {
+	c.seen = c.in.Type
+	c.in.Type = "set by its child"
+	return nil
+}
+
+// TestDecodeTextsBeforeATypesOwnMethod: what stands before a value is set when that one's own
+// method is called, and what the method sets stays.
+func TestDecodeTextsBeforeATypesOwnMethod(t *testing.T) {
+	m, err := pipeline.ParseImage([]byte(`{"Type":{"S":"circle"},"Child":{"N":"5"},"Note":{"S":"behind"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p awareOf
+	p.Child.in = &p
+	if err := pipeline.DecodeInto(m, &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Child.seen != "circle" || p.Type != "set by its child" || p.Note != "behind" {
+		t.Errorf("its child saw %q, and it is %+v", p.Child.seen, p)
+	}
+}
+
+// TestDecodeTwoPointersToOneString: the last attribute says what is there.
+func TestDecodeTwoPointersToOneString(t *testing.T) {
+	for item, want := range map[string]string{
+		`{"A":{"S":"first"},"B":{"N":"5"}}`:                                   "5",
+		`{"A":{"N":"5"},"B":{"S":"last"}}`:                                    "last",
+		`{"A":{"S":"first"},"B":{"S":"second"}}`:                              "second",
+		`{"A":{"S":"first"},"B":{"S":""}}`:                                    "",
+		`{"A":{"S":"first"},"B":{"S":"` + strings.Repeat("long", 100) + `"}}`: strings.Repeat("long", 100),
+	} {
+		m, err := pipeline.ParseImage([]byte(item))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s string
+		out := struct{ A, B *string }{&s, &s}
+		if err := pipeline.DecodeInto(m, &out); err != nil {
+			t.Fatal(err)
+		}
+		if s != want {
+			t.Errorf("%s: %q, want %q", item, s, want)
+		}
+	}
+}

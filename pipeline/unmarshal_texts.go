@@ -86,6 +86,14 @@ func (t *texts) move(p unsafe.Pointer) uintptr {
 	return 0
 }
 
+// settle sets all strings so far, before what is not known here decodes: a type's own method
+// may look at its siblings, and pointers may lead to a string that is noted.
+func (t *texts) settle() {
+	if t.n > 0 {
+		t.copy()
+	}
+}
+
 // copy ends a piece: the texts are copied, and their strings set.
 func (t *texts) copy() {
 	piece := make([]byte, t.size)
