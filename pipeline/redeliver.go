@@ -115,7 +115,7 @@ func (d *redelivery) plan(c *Change) (Delivery, error) {
 	if v.Drop {
 		return Delivery{Change: c, Outcome: NoEffect, Reason: v.Reason}, nil
 	}
-	one := Delivery{Change: c, Events: j.events}
+	one := Delivery{Change: c, Events: d.r.events(&j)}
 	if fail == nil {
 		fail = d.r.plan(&one)
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
@@ -16,7 +17,7 @@ func (s *scanner) image(i int, twin Image) (Image, int) {
 	if next < 0 {
 		return Image{}, -1
 	}
-	if uint64(next-i) > 1<<32-1 {
+	if uint64(next-i) > math.MaxUint32 { // {}, with white space
 		return Image{}, s.fail(i, errHuge)
 	}
 	return imageOf(s.b[i:next], s.slab.keep(s.stack)), next
@@ -97,6 +98,9 @@ func (s *scanner) members(i, depth int) int {
 			next++ // behind the quote
 		}
 		o := s.origin
+		if uint64(next-o) > math.MaxUint32 {
+			return s.fail(o, errHuge)
+		}
 		s.stack = append(s.stack, extent{name - o, end - o, from - o, to - o, kind &^ untagged, inName}.pack(next-o))
 	}
 	if depth == 0 && s.twin.ordered {

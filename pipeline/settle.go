@@ -163,6 +163,9 @@ func (s *scheduler) own(it *item) {
 		it.fail = s.route.plan(&d)
 	}
 	it.d, it.owned = d, true
+	if l := s.lanes.of(it.hash, c.Key); l != nil {
+		l.key = c.Key // which was a range of the page's keys
+	}
 	s.run.bounds.take(it.page.part.name, ownBytes(it), 1)
 	s.report(it.page, 0, 1)
 }
