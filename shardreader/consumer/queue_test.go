@@ -14,12 +14,14 @@ import (
 // A page that was taken is nobody's any more, while its partition has others.
 func TestQueue_LetsGoOfTakenPages(t *testing.T) {
 	q := newQueue()
-	page := &pipeline.Page{Partition: "a", Bytes: 1 << 20}
-	taken := weak.Make(page)
-	q.push(page)
-	q.push(&pipeline.Page{Partition: "a", Bytes: 1})
+	push := func() weak.Pointer[pipeline.Page] {
+		page := &pipeline.Page{Partition: "a", Bytes: 1 << 20}
+		q.push(page)
+		return weak.Make(page)
+	}
+	taken := push()
+	push()
 	q.pop()
-	page = nil
 	runtime.GC()
 	if taken.Value() != nil {
 		t.Errorf("it is alive, of a queue of %d bytes", q.bytes)
