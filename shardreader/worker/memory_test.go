@@ -10,7 +10,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
-	"github.com/tablewake/tablewake/shardreader/streamtest"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
@@ -26,28 +25,6 @@ func (a *watchedAPI) GetRecords(ctx context.Context, q shardreader.RecordsQuery)
 		a.pages = append(a.pages, weak.Make(&got.Page.Changes[0].Raw[0]))
 	}
 	return got, err
-}
-
-// A page that waits for its lease to be written takes room from others, and never all of it.
-func TestWorker_LeaseThatCannotBeWrittenStopsNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		wo := newWorld(t)
-		st := wo.server.Enable("shop", streamtest.StreamOptions{Shards: 2})
-		ids := st.Shards()
-		a := wo.start("a", worker.Options{Prefetch: 64})
-		a.keep = func(act worker.Action) bool {
-			s, ok := act.(worker.Swap)
-			return ok && s.Old.Shard == ids[0]
-		}
-		st.Put(ids[0], put(1)...)
-		wo.run(20 * time.Second)
-		var want []string
-		for range 5 {
-			want = append(want, st.Put(ids[1], put(1)...)...)
-			wo.run(20 * time.Second)
-		}
-		wo.readAll(ids[1], want...)
-	})
 }
 
 // What a worker notes of a page, as where reading goes on, is no text of the page: that would

@@ -122,7 +122,6 @@ func (w *Worker) close(p *part) {
 // hold counts a page that is not delivered yet among those that were not taken; 0 ends that.
 func (w *Worker) hold(p *part, bytes int64) {
 	w.untaken += bytes - p.held
-	w.held += bytes - p.held
 	p.held = bytes
 }
 

@@ -55,7 +55,7 @@ func (w *Worker) dispatch() {
 			continue
 		}
 		busy := w.untaken + w.reserved
-		if busy > w.held && busy+p.expect > w.o.Prefetch {
+		if busy > 0 && busy+p.expect > w.o.Prefetch {
 			return // the next page that is taken, or call that is answered, makes room
 		}
 		if p.iterator != "" && !w.mayCall(p) {

@@ -58,7 +58,6 @@ type Worker struct {
 	reading  int     // calls under way
 	reserved int64   // bytes that pages under way are expected to bring
 	untaken  int64   // bytes delivered, or about to be, and not taken
-	held     int64   // of these, what waits for leases to be written: it alone keeps nobody from reading
 	budget   budget
 
 	// The stream.
