@@ -26,7 +26,7 @@ type shapes [1 << shapeBits]shape
 
 const (
 	shapeBits    = 5
-	longestShape = 512 // bytes of text: a shape of more is not kept
+	longestShape = 1 << 14 // bytes of text: a shape of more is not kept
 )
 
 // at is the place of the shape that starts with w.
