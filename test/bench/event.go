@@ -17,7 +17,7 @@ func eventRows() []row {
 		peer: "events.DynamoDBEvent, encoding/json",
 		note: "the transition is Status becoming \"completed\"; an event of large records has as many as 6 MB hold",
 		of:   rate, least: 40, allocs: new(1.0), input: true,
-		missed: "on the machine of these results it comes out between 37 and 42; a third of the time is the first of a record's images, of which the record before tells only names and types, and a tenth is collecting what the changes before were",
+		missed: "its budget is met on the machine of the committed results by a few percent; a third of the time is the first of a record's images, of which the record before tells only names and types, and a tenth is collecting what the changes before were",
 	}
 	return shaped(r, openEvent)
 }
