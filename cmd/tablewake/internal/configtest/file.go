@@ -233,7 +233,9 @@ func (r *fileReader) fixture(f entry, o map[string]entry) step {
 
 // change reads a step that is a change.
 func (r *fileReader) change(e entry, o map[string]entry) change {
+	before := len(r.problems)
 	c := change{old: r.image(o, "old"), new: r.image(o, "new")}
+	sound := len(r.problems) == before
 	if len(r.cfg.Source.Tables) > 0 {
 		c.table = r.cfg.Source.Tables[0].Name
 	}
@@ -250,7 +252,7 @@ func (r *fileReader) change(e entry, o map[string]entry) change {
 			r.fail(at.value, at.field, "write it as 2026-03-01T12:00:00Z", "%s is no time", singleQuoted(at.value.Value))
 		}
 	}
-	r.operation(e, o, &c)
+	r.operation(e, o, &c, sound)
 	r.itemKeys(e, o, &c)
 	return c
 }
@@ -279,8 +281,9 @@ func (r *fileReader) image(o map[string]entry, name string) value {
 	return v
 }
 
-// operation derives what happened from the images, or checks what the step says of it.
-func (r *fileReader) operation(e entry, o map[string]entry, c *change) {
+// operation derives what happened from the images, or checks what the step says of it. Where an
+// image is not sound, that is told already.
+func (r *fileReader) operation(e entry, o map[string]entry, c *change, sound bool) {
 	old, new := c.old.kind != pipeline.Absent, c.new.kind != pipeline.Absent
 	fits := map[string]bool{"INSERT": !old && new, "MODIFY": old && new, "REMOVE": old && !new, "SNAPSHOT": !old && new}
 	switch {
@@ -291,9 +294,7 @@ func (r *fileReader) operation(e entry, o map[string]entry, c *change) {
 	case new:
 		c.op = pipeline.Insert
 	default:
-		_, hasOld := o["old"]
-		_, hasNew := o["new"]
-		if follow(e.value).Kind == yaml.MappingNode && !hasOld && !hasNew {
+		if follow(e.value).Kind == yaml.MappingNode && sound {
 			r.fail(e.value, e.field, "`new` alone is an insert, `old` alone a removal, both a change", "wants an image: old, new or both; or a fixture")
 		}
 	}

@@ -113,6 +113,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("keys: [PK]\ntests:\n  - name: one\n    given: [{new: {PK: a, b: {$SS: [x]}}, at: 2026-01-01T00:00:00Z}]\n    expect: {rows: {all: [{id: a}]}, drops: []}\n"))
 	f.Add([]byte("keys: {shop: [PK]}\ntests: [{name: x, given: [{old: {PK: {$B: aGk=}}, ttl: true, op: REMOVE}], expect: {letters: [{class: write}]}}]"))
 	f.Add([]byte("keys: {}\ntests: [{name: x, given: [{new: {PK: a}}], expect: {drops: []}}]"))
+	f.Add([]byte("keys: {shop: [0A]}\ntests: [{name: A, given: [{old}]}]"))
 	f.Add([]byte("keys: &a [*a]\ntests: *a"))
 	cfg := shopConfig(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
