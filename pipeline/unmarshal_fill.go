@@ -75,9 +75,7 @@ func (d *typeDecoder) fillImage(m Image, p unsafe.Pointer) error {
 	f := filler{b: doc, texts: texts{b: doc}}
 	f.texts.enter(p, d.typ.Size())
 	err := f.attributes(d, m.attrs(), p)
-	if f.texts.n > 0 {
-		f.texts.copy()
-	}
+	f.texts.settle()
 	return err
 }
 
@@ -117,7 +115,7 @@ func (f *filler) attributes(d *typeDecoder, as []attr, p unsafe.Pointer) error {
 // differ in case only may have it.
 func (f *filler) again(seen *uint64, field *structField) {
 	if *seen&field.bit != 0 {
-		f.texts.copy()
+		f.texts.settle()
 		*seen = 0
 	}
 	*seen |= field.bit

@@ -86,8 +86,8 @@ func (t *texts) move(p unsafe.Pointer) uintptr {
 	return 0
 }
 
-// settle sets all strings so far, before what is not known here decodes: a type's own method
-// may look at its siblings, and pointers may lead to a string that is noted.
+// settle sets all strings so far: in the end, and before what is not known here decodes, as a
+// type's own method may look at its siblings, and pointers may lead to a string that is noted.
 func (t *texts) settle() {
 	if t.n > 0 {
 		t.copy()
