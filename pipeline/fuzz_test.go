@@ -67,13 +67,15 @@ func checkChange(t *testing.T, d *pipeline.Decoder, c *pipeline.Change) {
 			checkImage(t, m)
 		}
 	}
-	// The raw record alone is the same change.
-	again, err := d.Decode(clone.Raw)
-	if err != nil || len(again.Changes) != 1 {
-		t.Fatalf("the raw record does not decode: %v %v", err, again.Errors)
-	}
-	if r := &again.Changes[0]; r.Key != c.Key || r.Version != c.Version || r.Op != c.Op || !r.Old.Equal(c.Old) || !r.New.Equal(c.New) || r.Time != c.Time {
-		t.Fatalf("the raw record is another change:\n%+v\n%+v", r, c)
+	// The raw record alone is the same change, and so is one that is written of its fields.
+	for _, b := range [][]byte{clone.Raw, pipeline.AppendRecord(nil, c)} {
+		again, err := d.Decode(b)
+		if err != nil || len(again.Changes) != 1 {
+			t.Fatalf("%s does not decode: %v %v", b, err, again.Errors)
+		}
+		if r := &again.Changes[0]; r.Key != c.Key || r.Version != c.Version || r.Op != c.Op || !r.Old.Equal(c.Old) || !r.New.Equal(c.New) || r.Time != c.Time {
+			t.Fatalf("%s is another change:\n%+v\n%+v", b, r, c)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ var (
 	errObject       = errors.New("want an object")
 	errSequence     = errors.New("want a sequence number of up to 40 digits")
 	errSequenceK    = errors.New("want a sequence number of up to 60 digits")
-	errCreationTime = errors.New("want a time: seconds since 1970, or RFC 3339")
+	errCreationTime = errors.New("want a time from 1970 to 9999: seconds since 1970, or RFC 3339")
 	errSize         = errors.New("want a number of bytes")
 	errNoImage      = errors.New("is missing, though the operation and the view type have it")
 	errNoSuch       = errors.New("contradicts the operation, which has no such image")
@@ -320,6 +320,9 @@ func creationTime(text []byte) (time.Time, error) {
 		return time.Unix(sec, 0).UTC(), nil
 	}
 	if t, err := time.Parse(time.RFC3339Nano, view(text)); err == nil {
+		if sec := t.Unix(); sec < 0 || sec > lastSecond { // which a record could not say in seconds
+			return time.Time{}, errCreationTime
+		}
 		return t.UTC(), nil
 	}
 	sec, err := strconv.ParseFloat(view(text), 64)

@@ -96,7 +96,13 @@ func TestCreationTimes(t *testing.T) {
 	if c := one(t, pipeline.DecoderOptions{}, with(insert, `"ApproximateCreationDateTime":1795251660,`, ``)); !c.Time.IsZero() {
 		t.Errorf("absent: got %v", c.Time)
 	}
-	for _, spelling := range []string{`1795251660000`, `-1`, `"yesterday"`, `true`} {
+	for _, spelling := range []string{`"1970-01-01T01:00:00+01:00"`, `"9999-12-31T23:59:59.5Z"`} { // the first, and within the last second
+		c := one(t, pipeline.DecoderOptions{}, with(insert, `1795251660`, spelling))
+		if again := one(t, pipeline.DecoderOptions{}, string(pipeline.AppendRecord(nil, c))); again.Time != c.Time {
+			t.Errorf("%s: got %v, written again %v", spelling, c.Time, again.Time)
+		}
+	}
+	for _, spelling := range []string{`1795251660000`, `-1`, `"yesterday"`, `true`, `"1969-12-31T23:59:59Z"`, `"0000-01-01T00:00:00+01:00"`, `"9999-12-31T23:59:59-01:00"`} {
 		if e := refused(t, pipeline.DecoderOptions{}, with(insert, `1795251660`, spelling)); e.Path != "dynamodb.ApproximateCreationDateTime" {
 			t.Errorf("%s: %v", spelling, e)
 		}

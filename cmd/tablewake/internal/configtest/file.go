@@ -247,14 +247,25 @@ func (r *fileReader) change(e entry, o map[string]entry) change {
 		r.fail(e.value, e.field, "add `table: NAME`", "the source has several tables, and the step does not say which")
 	}
 	if at, ok := o["at"]; ok {
-		var err error
-		if c.at, err = time.Parse(time.RFC3339Nano, at.value.Value); err != nil {
-			r.fail(at.value, at.field, "write it as 2026-03-01T12:00:00Z", "%s is no time", singleQuoted(at.value.Value))
-		}
+		c.at = r.time(at)
 	}
 	r.operation(e, o, &c, sound)
 	r.itemKeys(e, o, &c)
 	return c
+}
+
+// time reads a creation time. In the year 9999, the last that records can say, the
+// steps behind it would have none.
+func (r *fileReader) time(e entry) time.Time {
+	const hint = "write it as 2026-03-01T12:00:00Z"
+	n := follow(e.value)
+	t, err := time.Parse(time.RFC3339Nano, n.Value)
+	if err != nil {
+		r.fail(n, e.field, hint, "%s is no time", singleQuoted(n.Value))
+	} else if y := t.UTC().Year(); y < 1970 || y > 9998 {
+		r.fail(n, e.field, hint, "wants a time from 1970 to 9998, not %s", n.Value)
+	}
+	return t
 }
 
 func (r *fileReader) image(o map[string]entry, name string) value {

@@ -114,6 +114,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("keys: {shop: [PK]}\ntests: [{name: x, given: [{old: {PK: {$B: aGk=}}, ttl: true, op: REMOVE}], expect: {letters: [{class: write}]}}]"))
 	f.Add([]byte("keys: {}\ntests: [{name: x, given: [{new: {PK: a}}], expect: {drops: []}}]"))
 	f.Add([]byte("keys: {shop: [0A]}\ntests: [{name: A, given: [{old}]}]"))
+	f.Add([]byte("keys: {shop: [PK]}\ntests: [{name: A, given: [{old: {PK: a}, at: 1969-12-31T23:59:59Z}, {old: {PK: a}, at: 9999-12-31T23:59:59-01:00}]}, {name: B, given: [{old: {PK: a}, at: 9998-12-31T23:59:59Z}, {old: {PK: a}}]}]"))
 	f.Add([]byte("keys: &a [*a]\ntests: *a"))
 	cfg := shopConfig(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -125,9 +126,10 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, c := range file.Cases {
+			records := &recorder{cfg: cfg}
 			for _, s := range c.steps { // what was taken is a record that decodes
 				if s.fixture == "" {
-					src, _, _ := (&recorder{cfg: cfg}).source(s)
+					src, _, _ := records.source(s)
 					if page, err := src.Read(t.Context()); err != nil || len(page.Errors) > 0 || len(page.Changes) != 1 {
 						t.Fatalf("%s: %v %v", c.Name, err, page)
 					}
