@@ -22,9 +22,12 @@ var ErrNoImage = errors.New("there is no image to decode")
 // An image that does not exist is [ErrNoImage]; any other failure is a
 // *DecodeError. Both are permanent.
 func Decode[T any](m Image) (T, error) {
-	var out T
-	err := DecodeInto(m, &out)
-	return out, err
+	if d := decoderOf(reflect.TypeFor[T](), false); m.Exists() && d.fillsScratch() {
+		return decodeInScratch[T](d, m)
+	}
+	p := new(T)
+	err := DecodeInto(m, p)
+	return *p, err
 }
 
 // DecodeInto decodes m into the struct or map that out points to. What m does

@@ -21,6 +21,9 @@ type typeDecoder struct {
 	key    keyDecoder   // of a map; nil where its keys can't be decoded
 	fields *fieldSet    // of a struct
 
+	inScratch bool      // of a struct: see fillsScratch
+	scratch   sync.Pool // of pointers to such structs, all zero
+
 	once sync.Once
 }
 
@@ -70,6 +73,7 @@ func (d *typeDecoder) build() {
 		d.key = keyDecoderOf(d.typ.Key())
 	case reflect.Struct:
 		d.fields = fieldsOf(d.typ)
+		d.inScratch = d.direct == directStruct && !decodesItself(d.typ)
 	default: // nothing lies within
 	}
 }
