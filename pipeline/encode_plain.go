@@ -33,8 +33,8 @@ func (p *plain) content(dst []byte, kind Kind, at int) ([]byte, int) {
 			if !first {
 				dst = append(dst, ',')
 			}
-			_, to, value := memberName(b, i)
-			dst, i = p.value(p.name(dst, i, to), value)
+			_, to, _, kind, at := memberAt(b, i)
+			dst, i = p.tagged(p.name(dst, i, to), kind, at)
 			i = next(b, i)
 		}
 		return append(dst, '}'), i + 1
@@ -61,6 +61,11 @@ func (p *plain) content(dst []byte, kind Kind, at int) ([]byte, int) {
 // value appends the value at i, as {"S":"x"}, and returns the position behind it.
 func (p *plain) value(dst []byte, i int) ([]byte, int) {
 	kind, at := tagAt(p.b, i)
+	return p.tagged(dst, kind, at)
+}
+
+// tagged appends the value that has such a tag, as tagAt says it.
+func (p *plain) tagged(dst []byte, kind Kind, at int) ([]byte, int) {
 	if kind == Absent {
 		return append(dst, "{}"...), at
 	}
