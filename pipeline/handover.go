@@ -25,8 +25,10 @@ func (r *run) handOver(part *partition) {
 func (r *run) place(in *inflight, now time.Time) {
 	part, prep := in.part, in.prep
 	r.p.book(prep)
+	in.rooms = make([]*room, len(prep.routes))
 	for i := range prep.routes {
 		in.left += len(prep.routes[i].items)
+		in.rooms[i] = prep.routes[i].room
 	}
 	in.pins = in.left
 	if in.tracker != nil {
@@ -60,8 +62,24 @@ func (r *run) place(in *inflight, now time.Time) {
 // progressed is told by schedulers what became of deliveries.
 func (r *run) progressed(done []progress) {
 	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
 	r.progress(done)
+	r.unlock()
+}
+
+// unlock lets go of Pipeline.mu, and has the rooms that no delivery needs any more for pages
+// to come.
+func (r *run) unlock() {
+	spent := r.spent
+	r.spent = nil
+	r.p.mu.Unlock()
+	for _, in := range spent {
+		for i, room := range in.rooms {
+			if room != nil {
+				r.p.routes[i].rooms.put(room)
+			}
+		}
+		in.rooms = nil
+	}
 }
 
 // progress is progressed with Pipeline.mu held.
@@ -88,6 +106,9 @@ func (r *run) progress(done []progress) {
 
 func (r *run) unpin(in *inflight) {
 	r.bounds.release(in.part.name, in.bytes, in.changes)
+	if in.rooms != nil {
+		r.spent = append(r.spent, in)
+	}
 }
 
 func (r *run) finished(in *inflight) {

@@ -35,8 +35,7 @@ type prepared struct {
 
 type preparedRoute struct {
 	items      []item
-	ops        []Op // room for one op of each item
-	room       *room
+	room       *room // nil: nothing is planned
 	routed     int64
 	dropped    tally
 	noEffect   tally
@@ -125,7 +124,7 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 	if out.items == nil {
 		out.items = r.slabs.get(left)
 		if r.planner != nil {
-			out.ops, out.room = make([]Op, left), new(room)
+			out.room = r.rooms.get(left)
 		}
 	}
 	// The delivery is planned where it will stay: planners take its address.
@@ -135,7 +134,7 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 	it.page, it.hash, it.size, it.fail = in, hash, int64(len(c.Raw)), fail
 	it.d.Change, it.d.Events = c, r.events(j)
 	if r.planner != nil {
-		it.d.Ops, it.d.room = out.ops[n:n:n+1], out.room
+		it.d.Ops, it.d.room = out.room.ops[n:n:n+1], out.room
 	}
 	if fail == nil {
 		it.fail = r.plan(&it.d)

@@ -67,7 +67,7 @@ func (r *run) Revoke(cause error, partitions ...string) {
 // in its key's order could still start.
 func (r *run) giveBack(cause error, partitions []string, text string) {
 	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
+	defer r.unlock()
 	var parts []*partition
 	for _, name := range partitions {
 		if part := r.part(name); !part.revoked || cause != nil && !part.cut {

@@ -2,28 +2,101 @@ package pipeline
 
 import (
 	"bytes"
+	"sync"
 	"unsafe"
 )
 
 // room is where a sink's Plan makes what it plans for the deliveries of one page: in
-// pieces for many of them, and in no piece with another page's, so that what is kept of
-// a delivery keeps no page alive but its own.
+// pieces for many of them. It is another page's once no delivery of its page needs it: so
+// most of what is planned lies where the plans of an earlier page did, and is no garbage.
 type room struct {
-	slab any    // *slab[T]: a Plan makes one type mostly
-	free []byte // room for bytes to come
+	ops    []Op                 // one of each delivery
+	slab   interface{ empty() } // *slab[T]: a Plan makes one type mostly
+	pieces [][]byte             // of Bytes
+	used   int                  // pieces
+	bytes  []byte               // the last of them that is used
+	text   []byte               // room for texts to come
 }
-
-type slab[T any] struct{ free []T }
 
 const (
 	slabLength = 32 // values
+	mostSlabs  = 64 // that are kept for a page to come
 
 	firstRoom   = 4 << 10 // bytes, doubled from piece to piece
 	largestRoom = 32 << 10
+	mostPieces  = 64 // that are kept
 )
 
+// rooms are those of a route that are empty.
+type rooms struct{ pool sync.Pool }
+
+// get is an empty room for n deliveries.
+func (s *rooms) get(n int) *room {
+	r, ok := s.pool.Get().(*room)
+	if !ok {
+		r = new(room)
+	}
+	if cap(r.ops) < n {
+		r.ops = make([]Op, n)
+	}
+	r.ops = r.ops[:n]
+	return r
+}
+
+// put takes a room of whose page no delivery needs it any more.
+func (s *rooms) put(r *room) {
+	r.empty()
+	s.pool.Put(r)
+}
+
+// slab are values of one type.
+type slab[T any] struct {
+	pieces [][]T
+	used   int // values
+}
+
+func (s *slab[T]) next() *T {
+	piece := s.used / slabLength
+	if piece == len(s.pieces) {
+		s.pieces = append(s.pieces, make([]T, slabLength))
+	}
+	t := &s.pieces[piece][s.used%slabLength]
+	s.used++
+	return t
+}
+
+// empty makes all values zero: they hold no page.
+func (s *slab[T]) empty() {
+	for i := 0; i*slabLength < s.used; i++ {
+		clear(s.pieces[i][:min(s.used-i*slabLength, slabLength)])
+	}
+	s.used = 0
+	if len(s.pieces) > mostSlabs {
+		clear(s.pieces[mostSlabs:])
+		s.pieces = s.pieces[:mostSlabs]
+	}
+}
+
+// empty takes out what was made for a page that needs it no more.
+func (r *room) empty() {
+	clear(r.ops)
+	if cap(r.ops) > mostSlabs*slabLength {
+		r.ops = nil
+	}
+	if r.slab != nil {
+		r.slab.empty()
+	}
+	if len(r.pieces) > mostPieces {
+		clear(r.pieces[mostPieces:])
+		r.pieces = r.pieces[:mostPieces]
+	}
+	r.used, r.bytes, r.text = 0, nil, nil
+}
+
 // Alloc is new(T), for what a [Planner] puts into d.Ops: it comes out of memory that
-// the deliveries of a page share. Where T changes from call to call it saves nothing.
+// the deliveries of a page share, and is used again when none of them can be written any
+// more. Nothing of it may be kept beyond the Write that the delivery ends with. Where T
+// changes from call to call it saves nothing.
 func Alloc[T any](d *Delivery) *T {
 	if d.room == nil {
 		return new(T)
@@ -33,12 +106,7 @@ func Alloc[T any](d *Delivery) *T {
 		s = &slab[T]{}
 		d.room.slab = s
 	}
-	if len(s.free) == 0 {
-		s.free = make([]T, slabLength)
-	}
-	t := &s.free[0]
-	s.free = s.free[1:]
-	return t
+	return s.next()
 }
 
 // Bytes is bytes.Clone(b), for what a [Planner] puts into d.Ops, likewise.
@@ -47,16 +115,42 @@ func (d *Delivery) Bytes(b []byte) []byte {
 	if r == nil || len(b) > largestRoom/8 {
 		return bytes.Clone(b)
 	}
-	if cap(r.free)-len(r.free) < len(b) {
-		r.free = make([]byte, 0, max(firstRoom, min(2*cap(r.free), largestRoom), 4*len(b)))
+	if cap(r.bytes)-len(r.bytes) < len(b) {
+		r.bytes = r.piece(len(b))
 	}
-	from := len(r.free)
-	r.free = append(r.free, b...)
-	return r.free[from:len(r.free):len(r.free)]
+	from := len(r.bytes)
+	r.bytes = append(r.bytes, b...)
+	return r.bytes[from:len(r.bytes):len(r.bytes)]
 }
 
-// Text is string(b), likewise.
+// piece is the next one with room for n bytes.
+func (r *room) piece(n int) []byte {
+	for ; r.used < len(r.pieces); r.used++ {
+		if p := r.pieces[r.used]; cap(p) >= n {
+			r.used++
+			return p
+		}
+	}
+	p := make([]byte, 0, roomAfter(r.bytes, n))
+	r.pieces, r.used = append(r.pieces, p), r.used+1
+	return p
+}
+
+func roomAfter(before []byte, n int) int {
+	return max(firstRoom, min(2*cap(before), largestRoom), 4*n)
+}
+
+// Text is string(b), for what a [Planner] puts into d.Ops: in memory that the page's texts
+// share. It is a text like any other, and may be kept.
 func (d *Delivery) Text(b []byte) string {
-	own := d.Bytes(b)
-	return unsafe.String(unsafe.SliceData(own), len(own))
+	r := d.room
+	if r == nil || len(b) > largestRoom/8 {
+		return string(b)
+	}
+	if cap(r.text)-len(r.text) < len(b) {
+		r.text = make([]byte, 0, roomAfter(r.text, len(b)))
+	}
+	from := len(r.text)
+	r.text = append(r.text, b...)
+	return unsafe.String(unsafe.SliceData(r.text[from:]), len(b))
 }

@@ -45,6 +45,61 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// TestRoom_Again: a room that was emptied holds nothing of the page before, whose texts stay.
+func TestRoom_Again(t *testing.T) {
+	type op struct{ text string }
+	var rooms rooms
+	for page, n := range []int{3 * slabLength, 1, 200 * slabLength, 2 * slabLength} {
+		r := rooms.get(n)
+		if len(r.ops) != n {
+			t.Fatalf("page %d: room for %d ops of %d", page, len(r.ops), n)
+		}
+		var texts []string
+		var docs [][]byte
+		want := func(i int) string { return strings.Repeat(fmt.Sprint(page, " ", i, ";"), 1+i%200) }
+		for i := range n {
+			d := &Delivery{room: r}
+			o := Alloc[op](d)
+			if o.text != "" || r.ops[i] != nil {
+				t.Fatalf("page %d: room %d is not empty: %+v, %v", page, i, o, r.ops[i])
+			}
+			o.text = d.Text([]byte(want(i)))
+			r.ops[i] = &intent{}
+			texts, docs = append(texts, o.text), append(docs, d.Bytes([]byte(want(i))))
+		}
+		for i := range n {
+			if string(docs[i]) != want(i) {
+				t.Fatalf("page %d: the bytes %d are %q", page, i, docs[i])
+			}
+		}
+		rooms.put(r)
+		other := &Delivery{room: rooms.get(n)}
+		for i := range n {
+			other.Bytes(make([]byte, len(want(i))))
+		}
+		for i := range n {
+			if texts[i] != want(i) {
+				t.Fatalf("page %d: the text %d became %q", page, i, texts[i])
+			}
+		}
+		rooms.put(other.room)
+	}
+}
+
+// TestRoom_Bounded: a page that is larger than others leaves no more than those would.
+func TestRoom_Bounded(t *testing.T) {
+	d := &Delivery{room: &room{ops: make([]Op, 4*mostSlabs*slabLength)}}
+	for range 4 * mostSlabs * slabLength {
+		Alloc[Event](d)
+		d.Bytes(make([]byte, largestRoom/8))
+	}
+	d.room.empty()
+	events := len(d.room.slab.(*slab[Event]).pieces)
+	if cap(d.room.ops) > 0 || events > mostSlabs || len(d.room.pieces) > mostPieces {
+		t.Errorf("what is kept: %d ops, %d slabs, %d pieces", cap(d.room.ops), events, len(d.room.pieces))
+	}
+}
+
 func TestRoom_Allocations(t *testing.T) {
 	d := &Delivery{room: &room{}}
 	text := []byte("STATUS#paid")

@@ -28,6 +28,7 @@ type route struct {
 	health     health
 	tel        *sinkTelemetry
 	slabs      slabs
+	rooms      rooms
 	spares     spares
 }
 

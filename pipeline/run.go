@@ -45,6 +45,7 @@ type run struct {
 	eof      bool                 // nothing more is read
 	ending   bool                 // the schedulers know that all is with them
 	over     bool                 // drained is closed
+	spent    []*inflight          // no delivery needs their rooms any more
 	srcErr   error
 	fatal    error
 }
@@ -62,10 +63,11 @@ type inflight struct {
 	tracker *Tracker // nil: nobody asks which records are finished
 
 	// Pipeline.mu guards what follows.
-	ready bool   // prepared, and the letters of what could not be decoded are durable
-	mark  uint64 // in the partition's watermark
-	left  int    // deliveries not finished
-	pins  int    // deliveries that hold its bytes
+	ready bool    // prepared, and the letters of what could not be decoded are durable
+	mark  uint64  // in the partition's watermark
+	left  int     // deliveries not finished
+	pins  int     // deliveries that hold its bytes, and its rooms
+	rooms []*room // by the route; nil where nothing is planned
 }
 
 var errStopTimeout = errors.New("StopTimeout passed")
@@ -268,7 +270,7 @@ func (r *run) prepare(in *inflight) {
 		next.part.waiting = append(next.part.waiting, next)
 		r.handOver(next.part)
 	}
-	r.p.mu.Unlock()
+	r.unlock()
 	if len(undecodable) > 0 {
 		r.work.Go(func() { r.buryUndecodable(in, undecodable) })
 		return

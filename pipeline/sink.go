@@ -60,7 +60,8 @@ type Op interface {
 // several deliveries as a whole is not believed of them all: each is written
 // once more by itself, and those that fail again are dead-lettered.
 //
-// ds is the sink's until Write returns. The pipeline never has two Writes in
+// ds is the sink's until Write returns, and so is what its Plan made of it by [Alloc] and
+// [Delivery.Bytes]. The pipeline never has two Writes in
 // flight that share a key, and one Write never holds two changes of a key unless
 // the sink is a [KeyOrderer].
 type Sink interface {

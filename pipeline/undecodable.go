@@ -30,7 +30,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		r.p.mu.Lock()
 		in.ready, in.part.broken = true, true
 		r.handOver(in.part)
-		r.p.mu.Unlock()
+		r.unlock()
 		r.stopped()
 		return
 	}
@@ -46,7 +46,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		r.p.mu.Lock()
 		in.ready = true
 		r.handOver(in.part)
-		r.p.mu.Unlock()
+		r.unlock()
 	}
 	r.stopped()
 }

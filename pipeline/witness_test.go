@@ -50,6 +50,7 @@ type witnessSink struct {
 
 var (
 	_ Guarded    = (*witnessSink)(nil)
+	_ Planner    = (*witnessSink)(nil)
 	_ Quarantine = (*witness)(nil)
 )
 
@@ -76,10 +77,44 @@ func (s *witnessSink) Check(c *Change) (Verdict, error) {
 
 func name(c *Change) string { return string(c.Key) + c.Sequence }
 
+// intent is what Plan makes of a change, in the room of its page.
+type intent struct {
+	text string
+	doc  []byte
+}
+
+func (*intent) String() string { return "planned" }
+
+// Plan notes of which change it is.
+func (s *witnessSink) Plan(d *Delivery) error {
+	op := Alloc[intent](d)
+	if op.text != "" || op.doc != nil {
+		return fmt.Errorf("room that is not empty: %+v", op)
+	}
+	name := []byte(name(d.Change))
+	op.text, op.doc = d.Text(name), d.Bytes(name)
+	d.Ops = append(d.Ops, op)
+	return nil
+}
+
+// checkPlans checks that deliveries have what was planned for them, before a Write and behind
+// it: the room that it is in is no other page's yet.
+func (s *witnessSink) checkPlans(ds []Delivery) {
+	for i := range ds {
+		want := name(ds[i].Change)
+		if len(ds[i].Ops) != 1 {
+			s.errorf("%s: %s has the ops %v", s.name, want, ds[i].Ops)
+		} else if op := ds[i].Ops[0].(*intent); op.text != want || string(op.doc) != want {
+			s.errorf("%s: %s was planned as %q, %q", s.name, want, op.text, op.doc)
+		}
+	}
+}
+
 // begin checks what a Write may be given.
 func (s *witnessSink) begin(ds []Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.checkPlans(ds)
 	if s.flying++; s.flying > s.plan.concurrency {
 		s.errorf("%s: %d Writes in flight", s.name, s.flying)
 	}
@@ -124,6 +159,7 @@ func (s *witnessSink) begin(ds []Delivery) {
 func (s *witnessSink) end(ds []Delivery, failed map[int]error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.checkPlans(ds)
 	s.flying--
 	for i := range ds {
 		delete(s.busy, ds[i].Change.Key)

@@ -71,6 +71,14 @@ func displayFolder(folder string) string {
 	return folder
 }
 
+// put is room for a place: one that changes to come may share is kept beyond d.
+func (s *Sink) put(d *pipeline.Delivery) *Put {
+	if s.recent.timely {
+		return new(Put)
+	}
+	return pipeline.Alloc[Put](d)
+}
+
 // Plan names the place of a change.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	kind := KindOf(d.Change)
@@ -82,7 +90,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, p)
 		return nil
 	}
-	p := pipeline.Alloc[Put](d)
+	p := s.put(d)
 	p.Kind = kind
 	scope := template.ScopeOf(d.Change)
 	scope.Mask = s.mask
