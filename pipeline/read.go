@@ -77,20 +77,32 @@ func tagAt(b []byte, i int) (kind Kind, at int) {
 
 // memberAt reads the name whose quote is at i, and the tag of its value: the range of the name,
 // where the value starts, its kind and where what it stands for begins, as tagAt says them.
-// Compact JSON has ":{"S": in between, which is one word.
 func memberAt(b []byte, i int) (from, to, value int, kind Kind, at int) {
 	from = i + 1
 	to = stringEnd(b, from)
-	if to+8 <= len(b) {
-		w := binary.LittleEndian.Uint64(b[to:])
-		if kind = shortTags[byte(w>>32)]; w&(compactMask<<16|0xffff) == compactTag<<16|':'<<8|'"' && kind != Absent && w>>56 > ' ' {
-			return from, to, to + 2, kind, to + 7
-		}
+	if kind = compactKind(b, to); kind != Absent {
+		return from, to, to + 2, kind, to + compactTagLen
 	}
 	from, to, value = memberName(b, i)
 	kind, at = tagAt(b, value)
 	return from, to, value, kind, at
 }
+
+// compactKind is the kind of the value whose name ends with the quote at, where ":{"S": stands
+// there, as it does in compact JSON; else Absent.
+func compactKind(b []byte, at int) Kind {
+	if at+8 > len(b) {
+		return Absent
+	}
+	w := binary.LittleEndian.Uint64(b[at:])
+	if w&(compactMask<<16|0xffff) != compactTag<<16|':'<<8|'"' || w>>56 <= ' ' {
+		return Absent
+	}
+	return shortTags[byte(w>>32)]
+}
+
+// compactTagLen is how far behind the quote what the tag stands for begins.
+const compactTagLen = len(`":{"S":`)
 
 // contentEnd is the position behind what a tag of that kind stands for, from at.
 func contentEnd(b []byte, kind Kind, at int) int {

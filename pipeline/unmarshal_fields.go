@@ -40,6 +40,10 @@ type structField struct {
 	offset  uintptr // where
 	text    bool    // it takes an S as it is, where it lies
 	bit     uint64  // one of 64: other fields of large structs have it too
+
+	head, tail uint64   // of the name, as wordsOf has them
+	mask       uint64   // of the name's bytes in head; 0 where it is not compared by words
+	next       follower // the field that comes behind it
 }
 
 // fieldSet finds the fields of a struct by the names of attributes.
@@ -47,6 +51,7 @@ type fieldSet struct {
 	exact  map[string]*structField
 	folded map[string]*structField // by folded name: the first in the struct's order
 	table  []fieldSlot             // by the hash of the name; nil where a name is not plain
+	first  follower                // the field that comes first
 }
 
 // lookup finds the field of the attribute name: exactly, else without regard to case.
@@ -87,10 +92,10 @@ type embedded struct {
 // rules: of fields with one name the least deep counts, at equal depth the one
 // that is tagged, and where that leaves more than one, none does.
 func fieldsOf(t reflect.Type) *fieldSet {
-	found := map[string][]structField{} // at the least depth of the name
+	found := map[string][]*structField{} // at the least depth of the name
 	seen := map[reflect.Type]bool{}
 	for level := []embedded{{typ: t, direct: true}}; len(level) > 0; {
-		here := map[string][]structField{}
+		here := map[string][]*structField{}
 		var next []embedded
 		for _, e := range level {
 			if seen[e.typ] {
@@ -110,7 +115,7 @@ func fieldsOf(t reflect.Type) *fieldSet {
 }
 
 // collect adds the fields of e to found, and what is embedded in e to next.
-func (e embedded) collect(found map[string][]structField, next []embedded) []embedded {
+func (e embedded) collect(found map[string][]*structField, next []embedded) []embedded {
 	for i := range e.typ.NumField() {
 		sf := e.typ.Field(i)
 		if !sf.IsExported() && !sf.Anonymous {
@@ -136,7 +141,7 @@ func (e embedded) collect(found map[string][]structField, next []embedded) []emb
 		if !sf.IsExported() && ft.Kind() != reflect.Struct {
 			continue // reflection may not set it
 		}
-		f := structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, decoder: decoderOf(sf.Type, tag.asString),
+		f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, decoder: decoderOf(sf.Type, tag.asString),
 			direct: e.direct && sf.IsExported(), offset: e.offset + sf.Offset}
 		if f.direct && sf.Type.Kind() == reflect.String {
 			f.decoder.once.Do(f.decoder.build) // nothing lies within: it does not lead back here
@@ -150,14 +155,14 @@ func (e embedded) collect(found map[string][]structField, next []embedded) []emb
 	return next
 }
 
-func newFieldSet(found map[string][]structField) *fieldSet {
+func newFieldSet(found map[string][]*structField) *fieldSet {
 	var fields []*structField
 	for _, fs := range found {
-		if tagged := slices.DeleteFunc(slices.Clone(fs), func(f structField) bool { return !f.tagged }); len(tagged) > 0 {
+		if tagged := slices.DeleteFunc(slices.Clone(fs), func(f *structField) bool { return !f.tagged }); len(tagged) > 0 {
 			fs = tagged
 		}
 		if len(fs) == 1 {
-			fields = append(fields, &fs[0])
+			fields = append(fields, fs[0])
 		}
 	}
 	slices.SortFunc(fields, func(a, b *structField) int { return slices.Compare(a.index, b.index) })
@@ -170,6 +175,10 @@ func newFieldSet(found map[string][]structField) *fieldSet {
 			s.folded[folded] = f
 		}
 	}
-	s.table = tableOf(fields)
+	if s.table = tableOf(fields); s.table != nil {
+		for _, f := range fields {
+			f.setWords()
+		}
+	}
 	return s
 }

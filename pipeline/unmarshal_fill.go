@@ -83,6 +83,7 @@ func (d *typeDecoder) fillImage(m Image, p unsafe.Pointer) error {
 // stands in the index.
 func (f *filler) attributes(d *typeDecoder, as []attr, p unsafe.Pointer) error {
 	seen := uint64(0)
+	expected := &d.fields.first
 	for i, a := range as {
 		name, nameEnd, from, to := a.name(), a.name()+a.nameLen(), 0, 0
 		if a.far() {
@@ -91,10 +92,13 @@ func (f *filler) attributes(d *typeDecoder, as []attr, p unsafe.Pointer) error {
 		} else if from, to = nameEnd+a.gap(), len(f.b)-a.tail(); i+1 < len(as) {
 			to = as[i+1].name() - a.tail()
 		}
-		field := d.fields.find(f.b, name, nameEnd)
-		if field == nil {
-			continue
+		field := expected.field.Load()
+		if field == nil || nameEnd-name != len(field.name) || !field.begins(f.b, name) {
+			if field = expected.learn(d.fields, f.b, name, nameEnd); field == nil {
+				continue
+			}
 		}
+		expected = &field.next
 		f.again(&seen, field)
 		kind := a.kind()
 		if kind == KindS && field.text {
@@ -239,14 +243,33 @@ func (f *filler) value(d *typeDecoder, kind Kind, at int, p unsafe.Pointer) (nex
 func (f *filler) members(d *typeDecoder, at int, p unsafe.Pointer) (behind int, err error) {
 	i := inside(f.b, at)
 	seen := uint64(0)
+	expected := &d.fields.first
 	for f.b[i] == '"' {
-		from, to, value, kind, at := memberAt(f.b, i)
-		field := d.fields.find(f.b, from, to)
-		if field == nil {
-			i = next(f.b, valueEnd(f.b, value))
+		var from, to, value, at int
+		var kind Kind
+		field := expected.field.Load()
+		known := field != nil && field.begins(f.b, i+1) && f.b[i+1+len(field.name)] == '"'
+		if known {
+			from, to = i+1, i+1+len(field.name)
+			value, kind, at = to+2, compactKind(f.b, to), to+compactTagLen
+		}
+		if kind == Absent {
+			from, to, value, kind, at = memberAt(f.b, i)
+		}
+		if !known {
+			if field = expected.learn(d.fields, f.b, from, to); field == nil {
+				i = next(f.b, valueEnd(f.b, value))
+				continue
+			}
+		}
+		expected = &field.next
+		f.again(&seen, field)
+		if kind == KindS && field.text {
+			end := stringEnd(f.b, at+1)
+			f.texts.put(unsafe.Add(p, field.offset), at+1, end)
+			i = next(f.b, closed(f.b, end+1))
 			continue
 		}
-		f.again(&seen, field)
 		if kind == Absent { // {}: itself the map
 			i = at
 			_, err = f.field(d, field, KindM, value, p)

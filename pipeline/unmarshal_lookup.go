@@ -61,7 +61,7 @@ func tableOf(fields []*structField) []fieldSlot {
 
 func isPlain[T string | []byte](name T) bool {
 	for i := range len(name) {
-		if name[i] >= utf8.RuneSelf || name[i] == '\\' {
+		if c := name[i]; c < ' ' || c >= utf8.RuneSelf || c == '\\' || c == '"' {
 			return false
 		}
 	}
