@@ -41,13 +41,32 @@ func (m Image) Len() int { return int(m.n) }
 
 // Get is the attribute of that name; false when there is none.
 func (m Image) Get(name string) (Value, bool) {
+	const long = 0xff
+	if name == "" || len(name) > long {
+		return m.find(name)
+	}
+	// Names of one length mostly differ in their first byte, which takes no call to compare.
+	doc, as := m.json(), m.attrs()
+	want := attr(len(name)) << attrLen
+	for i, a := range as {
+		if a&(attrEscaped|attrFar) != 0 {
+			return m.find(name)
+		}
+		if a&(long<<attrLen) != want {
+			continue
+		}
+		if from := a.name(); doc[from] == name[0] && string(doc[from:from+len(name)]) == name {
+			return valueOf(doc, as, i), true
+		}
+	}
+	return Value{}, false
+}
+
+// find is Get of any name, in any image.
+func (m *Image) find(name string) (Value, bool) {
 	doc, as := m.json(), m.attrs()
 	for i, a := range as {
-		if a&(attrEscaped|attrFar) == 0 {
-			if from := a.name(); a.nameLen() == len(name) && string(doc[from:from+len(name)]) == name {
-				return valueOf(doc, as, i), true
-			}
-		} else if a.text(doc) == name {
+		if a.text(doc) == name {
 			return valueOf(doc, as, i), true
 		}
 	}

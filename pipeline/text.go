@@ -2,8 +2,12 @@ package pipeline
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
+
+	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
 // textOf is the text that a checked JSON string stands for: raw itself where it
@@ -132,8 +136,14 @@ func appendRaw(dst []byte, text string) []byte {
 
 // isRaw tells whether text can stand in a JSON string as it is.
 func isRaw(text string) bool {
+	i := 0
+	for b := unsafe.Slice(unsafe.StringData(text), len(text)); len(b)-i >= 8; i += 8 {
+		if simd.Stops(binary.LittleEndian.Uint64(b[i:])) != 0 {
+			break
+		}
+	}
 	ascii := true
-	for i := range len(text) {
+	for ; i < len(text); i++ {
 		c := text[i]
 		if c < ' ' || c == '"' || c == '\\' {
 			return false
