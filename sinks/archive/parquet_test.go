@@ -228,7 +228,7 @@ func TestParquetKeepsOddRecords(t *testing.T) {
 	}{
 		{`{"eventID":"shardId-6:49","eventSourceARN":"arn:aws:kinesis:us-east-1:111122223333:stream/music","kinesis":{"sequenceNumber":"49","data":"` + base64.StdEncoding.EncodeToString([]byte(inner)) + `"}}`, pipeline.DecoderOptions{}},
 		{strings.Replace(line("INSERT", "a", 1, ""), "1767315600", "1767315600.25", 1), pipeline.DecoderOptions{}},
-		{strings.Replace(line("INSERT", "a", 1, ""), "1767315600", `"1969-12-31T23:59:59.000001Z"`, 1), pipeline.DecoderOptions{}},
+		{strings.Replace(line("INSERT", "a", 1, ""), "1767315600", `"1970-01-01T00:00:00.000001Z"`, 1), pipeline.DecoderOptions{}},
 		{line("INSERT", "a,!", 1, ""), pipeline.DecoderOptions{TableInKey: true}},
 	} {
 		c := change(t, test.record, test.o)
