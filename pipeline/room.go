@@ -70,33 +70,37 @@ func (s *slab[T]) empty() {
 	for i := 0; i*slabLength < s.used; i++ {
 		clear(s.pieces[i][:min(s.used-i*slabLength, slabLength)])
 	}
+	s.pieces = keep(s.pieces, (s.used+slabLength-1)/slabLength, mostSlabs)
 	s.used = 0
-	if len(s.pieces) > mostSlabs {
-		clear(s.pieces[mostSlabs:])
-		s.pieces = s.pieces[:mostSlabs]
-	}
+}
+
+// keep is what stays of a room's pieces for a page to come, of which this page used so many.
+// Half of the others go: a room that many small pages take after a large one is soon as
+// small as they are. All rooms have a large page at some time, and there may be thousands.
+func keep[T any](pieces []T, used, most int) []T {
+	n := min((len(pieces)+used+1)/2, most)
+	clear(pieces[n:])
+	return pieces[:n]
 }
 
 // empty takes out what was made for a page that needs it no more.
 func (r *room) empty() {
 	clear(r.ops)
-	if cap(r.ops) > mostSlabs*slabLength {
+	if cap(r.ops) > min(mostSlabs*slabLength, max(slabLength, 4*len(r.ops))) {
 		r.ops = nil
 	}
 	if r.slab != nil {
 		r.slab.empty()
 	}
-	if len(r.pieces) > mostPieces {
-		clear(r.pieces[mostPieces:])
-		r.pieces = r.pieces[:mostPieces]
-	}
+	r.pieces = keep(r.pieces, r.used, mostPieces)
 	r.used, r.bytes, r.text = 0, nil, nil
 }
 
 // Alloc is new(T), for what a [Planner] puts into d.Ops: it comes out of memory that
-// the deliveries of a page share, and is used again when none of them can be written any
-// more. Nothing of it may be kept beyond the Write that the delivery ends with. Where T
-// changes from call to call it saves nothing.
+// the deliveries of a page share, and is used again once none of them holds the page.
+// Nothing of it may be kept beyond a Write of the delivery, also of one that fails: where a
+// delivery waits long for its next one, it is planned again. Where T changes from call to
+// call it saves nothing.
 func Alloc[T any](d *Delivery) *T {
 	if d.room == nil {
 		return new(T)

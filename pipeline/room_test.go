@@ -100,6 +100,37 @@ func TestRoom_Bounded(t *testing.T) {
 	}
 }
 
+// TestRoom_Shrinks: small pages do not keep for long what a large one took before them.
+func TestRoom_Shrinks(t *testing.T) {
+	var r *room
+	page := func(n int) (slabs, pieces int) {
+		if r == nil || cap(r.ops) < n {
+			r = &room{ops: make([]Op, n)}
+		}
+		r.ops = r.ops[:n]
+		d := &Delivery{room: r}
+		for range n {
+			Alloc[Event](d)
+			d.Bytes(make([]byte, largestRoom/8))
+		}
+		slabs, pieces = len(r.slab.(*slab[Event]).pieces), len(r.pieces)
+		r.empty()
+		return slabs, pieces
+	}
+	page(1000)
+	for range 10 {
+		page(2)
+	}
+	slabs, pieces := page(2)
+	if slabs > 2 || pieces > 2 || cap(r.ops) > slabLength {
+		t.Errorf("a room of small pages has %d slabs, %d pieces, %d ops", slabs, pieces, cap(r.ops))
+	}
+	slabs, pieces = page(100)
+	if again, more := page(100); again != slabs || more != pieces {
+		t.Errorf("a page like the one before took %d slabs and %d pieces more", again-slabs, more-pieces)
+	}
+}
+
 func TestRoom_Allocations(t *testing.T) {
 	d := &Delivery{room: &room{}}
 	text := []byte("STATUS#paid")

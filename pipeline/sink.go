@@ -35,7 +35,7 @@ var outcomeNames = [...]string{"written", "superseded", "no_effect", "coalesced"
 type Delivery struct {
 	Change  *Change
 	Events  []Event // what the detectors raised, in order; see EventIgnorer
-	Ops     []Op    // what the sink's Plan made of the change
+	Ops     []Op    // what the sink's Plan made of the change: there until Write returns
 	Outcome Outcome // set by Plan or Write
 	Reason  string  // why, where the outcome is NoEffect or Suppressed: "sparse", ...
 
@@ -60,10 +60,12 @@ type Op interface {
 // several deliveries as a whole is not believed of them all: each is written
 // once more by itself, and those that fail again are dead-lettered.
 //
-// ds is the sink's until Write returns, and so is what its Plan made of it by [Alloc] and
-// [Delivery.Bytes]. The pipeline never has two Writes in
-// flight that share a key, and one Write never holds two changes of a key unless
-// the sink is a [KeyOrderer].
+// ds is the sink's until Write returns, and so are the Ops in it and what its Plan made by
+// [Alloc] and [Delivery.Bytes]: they are another page's afterwards. Who keeps a Delivery
+// takes what it needs of them before.
+//
+// The pipeline never has two Writes in flight that share a key, and one Write never holds
+// two changes of a key unless the sink is a [KeyOrderer].
 type Sink interface {
 	Write(ctx context.Context, ds []Delivery) error
 }
