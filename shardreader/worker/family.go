@@ -60,8 +60,8 @@ func (w *Worker) findChildren(p *part) {
 		return
 	}
 	q := shardreader.DescribeQuery{StreamARN: p.row.Stream, ChildrenOf: p.row.Shard}
-	w.describe(q, func() bool { return w.current(p) }, func(d shardreader.StreamDescription, err error) {
-		if !w.current(p) {
+	w.describe(q, func() bool { return p.current() }, func(d shardreader.StreamDescription, err error) {
+		if !p.current() {
 			return
 		}
 		switch found := childrenIn(d.Shards, p.row.Shard); {
@@ -81,8 +81,8 @@ func (w *Worker) findChildren(p *part) {
 // parent.
 func (w *Worker) listForChildren(p *part) {
 	ended := w.now - p.family.since // before the listing, which may take long
-	w.list(p.row.Stream, func() bool { return w.current(p) }, func(l *listing, err error) {
-		if !w.current(p) {
+	w.list(p.row.Stream, func() bool { return p.current() }, func(l *listing, err error) {
+		if !p.current() {
 			return
 		}
 		if err != nil {
@@ -113,7 +113,7 @@ func (w *Worker) findChildrenIn(p *part, err error) {
 	f.looking = false
 	after, _ := pipeline.Retryable(err)
 	w.after(w.backoff(f.attempt, maxRetry, after), func() {
-		if w.current(p) && !p.draining {
+		if p.current() && !p.draining {
 			w.findChildren(p)
 		}
 	})
@@ -160,12 +160,12 @@ func (w *Worker) finish(p *part) {
 	slices.Sort(next.Children)
 	next.Owner, next.Wanted, next.Load = "", "", 0
 	next.Counter++
-	w.swap(r, next, func() bool { return w.current(p) }, func(err error) {
+	w.swap(r, next, func() bool { return p.current() }, func(err error) {
 		if err != nil {
 			w.refused(r, err)
 			return
 		}
-		if w.current(p) {
+		if p.current() {
 			w.close(p)
 		}
 		w.tell(slog.LevelInfo, "read a shard to its end", shardAttr(r.Shard), slog.Int("children", len(f.children)))
@@ -197,12 +197,12 @@ func (w *Worker) aboveParent(p *part) bool {
 }
 
 func (w *Worker) createChildren(p *part) {
-	insist := func() bool { return w.current(p) && !p.draining }
+	insist := func() bool { return p.current() && !p.draining }
 	left := 1
 	failed := false
 	one := func(err error) {
 		failed = failed || err != nil
-		if left--; left > 0 || !w.current(p) {
+		if left--; left > 0 || !p.current() {
 			return
 		}
 		if !failed {
@@ -213,7 +213,7 @@ func (w *Worker) createChildren(p *part) {
 		// One may be under way still for a partition of this shard that was taken away.
 		p.family.creating = false
 		w.after(w.jitter(time.Second), func() {
-			if w.current(p) && !p.draining {
+			if p.current() && !p.draining {
 				w.save(p)
 			}
 		})

@@ -65,9 +65,9 @@ func (w *Worker) vanished(p *part) {
 		return
 	}
 	p.noting = true
-	w.list(p.row.Stream, func() bool { return w.current(p) }, func(l *listing, err error) {
+	w.list(p.row.Stream, func() bool { return p.current() }, func(l *listing, err error) {
 		switch {
-		case !w.current(p):
+		case !p.current():
 		case err != nil && !errors.Is(err, shardreader.ErrNotFound), err == nil && l.has(p.row.Shard):
 			// It is listed, or nobody can tell: it may be found again.
 			p.noting, p.notFound = false, 0
@@ -130,7 +130,7 @@ func (w *Worker) passedGap(p *part, page *pipeline.Page) {
 // shard until then.
 func (w *Worker) noteGap(p *part, g Gap, then func()) {
 	p.noting = true
-	w.note(g, func() bool { return w.current(p) }, func() {
+	w.note(g, func() bool { return p.current() }, func() {
 		p.noting = false
 		then()
 	})

@@ -66,7 +66,7 @@ func (w *Worker) drain(p *part, to string) {
 	w.takeBack(p)
 	w.do(Drain{p.name})
 	w.after(w.o.Handover, func() {
-		if w.parts[p.name] == p && !w.leaving {
+		if p.current() && !w.leaving {
 			w.tell(slog.LevelWarn, "a lease that was asked for is handed over before all that was read of it is written", shardAttr(p.row.Shard))
 			w.revokeAndRelease(p)
 		}

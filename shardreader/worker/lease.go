@@ -67,7 +67,9 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 				return
 			}
 			if err == nil {
-				delete(w.told, "swap "+r.Shard)
+				if attempt > 0 {
+					delete(w.told, "swap "+r.Shard)
+				}
 				w.rows.change(r, next)
 				r.still, r.sure, r.won = w.now, w.now, w.now
 			}
@@ -172,7 +174,7 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 				if r == nil {
 					r = w.know(now)
 					r.wrote, r.sure, r.won = w.now, w.now, w.now
-					if e.Err == nil {
+					if e.Err == nil && l.Checkpoint.Kind == leases.Latest {
 						r.fresh = true
 						w.after(5*time.Second, func() { r.fresh = false })
 					}

@@ -57,7 +57,7 @@ func (w *Worker) anchor(p *part, a pipeline.Answer) {
 	p.noting = true
 	w.hold(p, int64(a.Page.Bytes)) // there may be one of each shard, while thousands of leases are made
 	again := func() {
-		if w.current(p) {
+		if p.current() {
 			p.noting = false
 			w.hold(p, 0)
 			if !p.draining {
@@ -71,7 +71,7 @@ func (w *Worker) anchor(p *part, a pipeline.Answer) {
 	}
 	next := r.Clone()
 	next.First = firstSequence(a.Page)
-	w.swap(r, next, func() bool { return w.current(p) && !p.draining }, func(err error) {
+	w.swap(r, next, func() bool { return p.current() && !p.draining }, func(err error) {
 		if err != nil {
 			w.refused(r, err)
 			return

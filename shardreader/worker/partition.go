@@ -126,7 +126,7 @@ func (w *Worker) hold(p *part, bytes int64) {
 }
 
 // current tells whether a partition is still read by this worker.
-func (w *Worker) current(p *part) bool { return w.parts[p.name] == p }
+func (p *part) current() bool { return p.row.part == p }
 
 // halt reads a shard no further, and says why.
 func (w *Worker) halt(p *part, why string, attrs ...slog.Attr) {
@@ -144,7 +144,9 @@ func (w *Worker) taken(e Taken) {
 		return
 	}
 	w.untaken -= p.sizes[0]
-	p.sizes = p.sizes[1:]
+	if p.sizes = p.sizes[1:]; len(p.sizes) == 0 {
+		p.sizes = nil // most shards have nothing on its way most of the time
+	}
 	w.want(p)
 }
 
@@ -172,6 +174,8 @@ func (w *Worker) acked(e Acked) {
 		p.acked = m.at
 		p.endAcked = p.endAcked || m.end
 	}
-	p.marks = p.marks[n:]
+	if p.marks = p.marks[n:]; len(p.marks) == 0 {
+		p.marks = nil
+	}
 	w.save(p)
 }

@@ -29,7 +29,7 @@ func (w *Worker) want(p *part) {
 }
 
 func (w *Worker) readable(p *part) bool {
-	return w.current(p) && !p.polling && !p.paused && !p.draining && !p.ended && !p.noting && p.halted == "" && len(p.sizes) < aheadPages
+	return p.current() && !p.polling && !p.paused && !p.draining && !p.ended && !p.noting && p.halted == "" && len(p.sizes) < aheadPages
 }
 
 // wantIn does so in a while.
@@ -38,10 +38,7 @@ func (w *Worker) wantIn(p *part, d time.Duration) {
 		return
 	}
 	p.waiting = true
-	w.after(d, func() {
-		p.waiting = false
-		w.want(p)
-	})
+	w.later(d, timer{poll: p})
 }
 
 // dispatch makes the calls that there is room for, of the partition that waits
@@ -97,7 +94,7 @@ func (w *Worker) position(p *part) {
 	}
 	w.callBegan(p)
 	w.do(GetShardIterator{on(w, func(e Positioned) {
-		if w.callEnded(p); !w.current(p) {
+		if w.callEnded(p); !p.current() {
 			return
 		}
 		if e.Err == nil && e.Iterator == "" {
@@ -130,15 +127,17 @@ func (w *Worker) read(p *part) {
 	w.budget.called(w)
 	w.do(GetRecords{on(w, func(e Read) {
 		w.reserved -= expected
-		if w.callEnded(p); !w.current(p) || p.draining || p.halted != "" {
+		if w.callEnded(p); !p.current() || p.draining || p.halted != "" {
 			return
 		}
 		if e.Err != nil {
 			w.readFailed(p, e.Err)
 			return
 		}
+		if p.attempt > 0 {
+			delete(w.told, "read "+p.name)
+		}
 		p.attempt, p.notFound, p.opened, p.answered = 0, 0, true, w.now
-		delete(w.told, "read "+p.name)
 		w.dated(p, e)
 		w.arrived(p, e.Answer)
 	}), shardreader.RecordsQuery{Iterator: p.iterator, StreamARN: p.row.Stream, Shard: p.row.Shard}})
@@ -156,7 +155,7 @@ func (w *Worker) callEnded(p *part) {
 	p.polling = false
 	p.row.calls--
 	w.reading--
-	if !w.current(p) {
+	if !p.current() {
 		w.tryOpen(p.row)
 	}
 }

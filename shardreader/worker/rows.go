@@ -34,7 +34,7 @@ type row struct {
 	sure  time.Duration // when it was as it is known, at the latest
 	won   time.Duration // when a write of it by this worker last held: nobody had taken it
 	busy  bool          // a write of it is under way
-	fresh bool          // this worker created it, and has not opened it yet
+	fresh bool          // this worker created it at the newest record, a moment ago, and has not begun to read it
 	part  *part         // its partition, where this worker reads it
 	calls int           // of the stream that are under way for it, also of partitions that are gone
 }

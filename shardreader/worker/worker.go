@@ -143,7 +143,7 @@ func (w *Worker) Step(now time.Duration, e Event) []Action {
 	// A worker that was held up for long must stop before it does anything else.
 	w.checkContact()
 	w.handle(e)
-	w.timers.run(w.now)
+	w.runTimers()
 	w.dispatch()
 	w.pumpDescribe()
 	w.checkStopped()
