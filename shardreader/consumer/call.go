@@ -107,10 +107,11 @@ func ask[T any](c *Consumer, op string, f func(context.Context) (T, error), even
 
 // begin starts a call in a goroutine of its own. It is answered once, whatever becomes of
 // it: with what f returns, with f's panic as an error, and when its time is over with an error that
-// is transient, though f may not heed its context.
+// is transient, though f may not heed its context. Once the consumer is closed nobody waits for an answer.
 func begin[T any](c *Consumer, what string, n need, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) worker.Event) {
 	c.hand(func() {
-		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, pipeline.Transient(&silenceError{what, timeout}))
+		silence := pipeline.Transient(&silenceError{what, timeout})
+		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, silence)
 		defer cancel()
 		var answered atomic.Bool
 		answer := func(got T, err error) {
@@ -118,11 +119,13 @@ func begin[T any](c *Consumer, what string, n need, timeout time.Duration, f fun
 				c.send(event(got, err))
 			}
 		}
-		stop := context.AfterFunc(ctx, func() {
+		// A timer costs less than what context.AfterFunc hangs on a context, and a consumer of
+		// thousands of shards makes thousands of calls a second.
+		late := time.AfterFunc(timeout, func() {
 			var none T
-			answer(none, context.Cause(ctx))
+			answer(none, silence)
 		})
-		defer stop()
+		defer late.Stop()
 		got, err := safely(ctx, c, what, f)
 		c.judge(what, n, err)
 		answer(got, err)
