@@ -29,6 +29,9 @@
 // midst of their effect, once or for good, or as a crash after which nothing works
 // until the store is opened anew.
 //
+// What a sink plans for a batch lies where it planned for the batch before, as it does in a
+// pipeline: so a sink or a store that keeps some of it beyond its Write is found out.
+//
 // A sink that keeps what it knows of each item in its store, and never reads an old
 // image, sets [Suite.ByState]: a start in mid-stream must then leave every item right
 // that changes later, a lost range must heal at an item's next change, and items

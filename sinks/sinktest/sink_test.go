@@ -26,6 +26,7 @@ const (
 	writesAtFlush     flaw = "writes at flush"           // acknowledges what it holds in memory
 	remembersTooEarly flaw = "remembers before it wrote" // skips what it tried to write before
 	losesOldState     flaw = "loses old state"           // begins anew when it is opened
+	keepsPlans        flaw = "keeps plans"               // stores what it planned without a copy
 )
 
 // disk is what survives a crash.
@@ -40,7 +41,13 @@ type doc struct {
 	second  int64
 	counter int
 	item    sinktest.Item // nil: a tombstone
+	plan    []byte        // where the flaw has it: the item
 }
+
+// plan is what the sink makes of a change ahead of Write.
+type plan struct{ item []byte }
+
+func (*plan) String() string { return "put" }
 
 // mapSink keeps the current items of type Order in a map.
 type mapSink struct {
@@ -53,11 +60,22 @@ type mapSink struct {
 }
 
 var (
+	_ pipeline.Planner    = (*mapSink)(nil)
 	_ pipeline.KeyOrderer = (*mapSink)(nil)
 	_ pipeline.Flusher    = (*mapSink)(nil)
 )
 
 func (s *mapSink) KeepsKeyOrder() bool { return true }
+
+// Plan makes what the sink is to keep.
+func (s *mapSink) Plan(d *pipeline.Delivery) error {
+	op := pipeline.Alloc[plan](d)
+	if !d.Change.Removed() {
+		op.item = d.Bytes(d.Change.New.AppendDynamoDBJSON(nil))
+	}
+	d.Ops = append(d.Ops, op)
+	return nil
+}
 
 func (s *mapSink) Write(_ context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
@@ -67,8 +85,20 @@ func (s *mapSink) Write(_ context.Context, ds []pipeline.Delivery) error {
 			seen[c.Key] = true
 			failed.Add(i, s.deliver(c))
 		}
+		if s.flaw == keepsPlans && failed.Failed[i] == nil {
+			s.keep(&ds[i])
+		}
 	}
 	return failed.OrNil()
+}
+
+func (s *mapSink) keep(d *pipeline.Delivery) {
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	if there := s.disk.docs[d.Change.Key]; there.version == d.Change.Version {
+		there.plan = d.Ops[0].(*plan).item
+		s.disk.docs[d.Change.Key] = there
+	}
 }
 
 func (s *mapSink) deliver(c *pipeline.Change) error {
@@ -163,6 +193,12 @@ func suite(f flaw) sinktest.Suite {
 					defer d.mu.Unlock()
 					orders := make(map[string]string)
 					for _, doc := range d.docs {
+						if doc.plan != nil {
+							doc.item = make(sinktest.Item)
+							if err := doc.item.Decode(doc.plan); err != nil {
+								return nil, err
+							}
+						}
 						if doc.item.Text("Type") == "Order" {
 							orders[sinktest.Canonical(doc.item["PK"])+sinktest.Canonical(doc.item["SK"])] = sinktest.Canonical(doc.item)
 						}

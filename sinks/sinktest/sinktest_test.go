@@ -44,6 +44,7 @@ func TestFlaws(t *testing.T) {
 		writesAtFlush:     "TestSound/Crash",
 		remembersTooEarly: "TestSound/Fact24_PartOfABatchFails",
 		losesOldState:     "TestSound/OnePass",
+		keepsPlans:        "TestSound/OnePass",
 		forgetsItems:      "TestSoundByState/Zombie",
 		ignoresStrangers:  "TestSoundByState/MidStream",
 		trustsOldImages:   "TestSoundByState/LostRange",

@@ -15,6 +15,7 @@ type worker struct {
 	events  func(c *pipeline.Change) []pipeline.Event
 	refused func(err error) bool // nil: no error is the sink's to give
 	dead    []letter             // what failed for good, in order
+	carrier *carrier             // nil before the first batch
 }
 
 // letter is a change that failed for good.
@@ -29,36 +30,32 @@ const attempts = 100
 
 // deliver plans and writes one batch of changes and retries what may be retried.
 // Its error is the sink's fault, or [ErrCrash].
-func (w *worker) deliver(ctx context.Context, changes []*pipeline.Change) error {
-	var ds []pipeline.Delivery
+func (w *worker) deliver(ctx context.Context, changes []*pipeline.Change) (err error) {
+	if w.carrier == nil {
+		if w.carrier, err = newCarrier(w); err != nil {
+			return err
+		}
+	}
+	return w.carrier.carry(ctx, changes, func(ds []pipeline.Delivery) error { return w.writeAll(ctx, ds) })
+}
+
+// writeAll writes what was planned of one batch, in one Write or in several where the sink
+// does not keep the order of keys.
+func (w *worker) writeAll(ctx context.Context, planned []pipeline.Delivery) error {
 	keys := make(map[pipeline.Key]bool)
-	for _, c := range changes {
-		d := pipeline.Delivery{Change: c}
-		if w.events != nil {
-			d.Events = w.events(c)
-		}
-		if p, ok := w.sink.(pipeline.Planner); ok {
-			if err := p.Plan(&d); err != nil {
-				return fmt.Errorf("plan of %s %s: %w", c.EventName, c.Key, err)
-			}
-			if err := checkPlan(&d); err != nil {
-				return fmt.Errorf("plan of %s %s: %w", c.EventName, c.Key, err)
-			}
-			if d.Outcome == pipeline.NoEffect {
-				continue
-			}
-		}
-		if keys[c.Key] && !w.keepsKeyOrder() {
-			if err := w.write(ctx, ds); err != nil {
+	from := 0
+	for i := range planned {
+		key := planned[i].Change.Key
+		if keys[key] && !w.keepsKeyOrder() {
+			if err := w.write(ctx, planned[from:i:i]); err != nil {
 				return err
 			}
 			clear(keys)
-			ds = nil
+			from = i
 		}
-		keys[c.Key] = true
-		ds = append(ds, d)
+		keys[key] = true
 	}
-	return w.write(ctx, ds)
+	return w.write(ctx, planned[from:])
 }
 
 func (w *worker) keepsKeyOrder() bool {

@@ -49,9 +49,9 @@ type Result struct {
 //
 // Apply blocks until everything it reports as held is durable, and returns one
 // Result for each mutation, in order. No two mutations of a call write the same
-// row, and they may be applied in any order, together or one by one. ms is the store's to
-// read until Apply returns, and values are ranges of a page: a store that keeps them beyond
-// the call clones them. An
+// row, and they may be applied in any order, together or one by one. ms and the Attributes in
+// it are the store's to read until Apply returns, and values are ranges of a page: a store that
+// keeps them beyond the call copies Attributes and clones each value. An
 // error means the whole call failed and that any part of it may have been applied;
 // it is marked as pipeline.Transient and pipeline.Fatal say. A row that belongs to
 // another view is a permanent error of its mutation. Tombstones are kept as long

@@ -3,6 +3,7 @@ package view_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -135,6 +136,7 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 			rs[i].Superseded = old.Version != m.Version
 			continue
 		}
+		m.Attributes = slices.Clone(m.Attributes) // which are another row's when the call is over
 		s.rows[k], s.owner[k] = m, t.View
 	}
 	s.calls++
