@@ -91,8 +91,12 @@ func (d *typeDecoder) fillMap(v Value, dst reflect.Value) error {
 	}
 	key, elem := reflect.New(d.typ.Key()).Elem(), reflect.New(d.typ.Elem()).Elem()
 	for name, e := range v.Members() {
-		key.SetZero()
-		elem.SetZero()
+		if d.apart {
+			key, elem = reflect.New(d.typ.Key()).Elem(), reflect.New(d.typ.Elem()).Elem()
+		} else {
+			key.SetZero()
+			elem.SetZero()
+		}
 		if err := d.key(name, key); err != nil {
 			return d.mismatch(v, fmt.Errorf("a name as a key of type %v: %w", d.typ.Key(), err))
 		}

@@ -19,6 +19,7 @@ type typeDecoder struct {
 
 	elem   *typeDecoder // of a pointer, slice, array or map
 	key    keyDecoder   // of a map; nil where its keys can't be decoded
+	apart  bool         // of a map: its members are decoded by methods of the program's
 	fields *fieldSet    // of a struct
 
 	inScratch bool      // of a struct: see fillsScratch
@@ -71,6 +72,7 @@ func (d *typeDecoder) build() {
 	case reflect.Map:
 		d.elem = decoderOf(d.typ.Elem(), false)
 		d.key = keyDecoderOf(d.typ.Key())
+		d.apart = isTextKey(d.typ.Key()) || decodesItself(d.typ.Elem())
 	case reflect.Struct:
 		d.fields = fieldsOf(d.typ)
 		d.inScratch = d.direct == directStruct && !decodesItself(d.typ)
@@ -205,10 +207,15 @@ func (d *typeDecoder) intoInterface(v Value, dst reflect.Value) error {
 // keyDecoder decodes the name of a map's member into a key.
 type keyDecoder func(name string, key reflect.Value) error
 
+// isTextKey tells whether keys of that type are decoded by its own method.
+func isTextKey(t reflect.Type) bool {
+	text := reflect.TypeFor[encoding.TextUnmarshaler]()
+	return reflect.PointerTo(t).Implements(text) || t.Implements(text)
+}
+
 // keyDecoderOf is the decoder of a map's keys: nil for types that can't be keys.
 func keyDecoderOf(t reflect.Type) keyDecoder {
-	text := reflect.TypeFor[encoding.TextUnmarshaler]()
-	if reflect.PointerTo(t).Implements(text) || t.Implements(text) {
+	if isTextKey(t) {
 		return textKey
 	}
 	d := decoderOf(t, false)

@@ -109,6 +109,86 @@ func keepsItsMemory[T any](t *testing.T, doc string, kept func(*T) *keeper) {
 	}
 }
 
+// ownText refers to memory of its own.
+type ownText struct {
+	room [8]byte
+	text []byte
+}
+
+func (o *ownText) UnmarshalDynamoDB(v pipeline.Value) error {
+	text, _ := v.Text()
+	o.text = append(o.room[:0], text...)
+	return nil
+}
+
+// ownKey does so as a key.
+type ownKey struct {
+	text string
+	at   *string
+}
+
+func (k *ownKey) UnmarshalText(text []byte) error {
+	k.text, k.at = string(text), &k.text
+	return nil
+}
+
+// TestDecode_AMapsMembersHaveMemoryOfTheirOwn: what a method of the program's refers to in the
+// memory that it is given is not of the map's next member.
+func TestDecode_AMapsMembersHaveMemoryOfTheirOwn(t *testing.T) {
+	m := plainItem(t, `{"a":"one","b":"two"}`)
+	values, err := pipeline.Decode[map[string]ownText](m)
+	if a, b := values["a"].text, values["b"].text; err != nil || string(a) != "one" || string(b) != "two" {
+		t.Errorf("%q and %q, %v", a, b, err)
+	}
+	keys, err := pipeline.Decode[map[ownKey]string](m)
+	if err != nil || len(keys) != 2 {
+		t.Fatalf("%v, %v", keys, err)
+	}
+	for k := range keys {
+		if *k.at != k.text {
+			t.Errorf("key %q refers to %q", k.text, *k.at)
+		}
+	}
+}
+
+// TestDecode_WithinAMethodOfTheSameType: a method may decode structs of the type that it is
+// called for, and panic meanwhile.
+func TestDecode_WithinAMethodOfTheSameType(t *testing.T) {
+	want := doll{Name: "outer", Last: "last", In: &dollIn{doll{Name: "inner", In: &dollIn{doll{Last: "innermost"}}}}}
+	m := plainItem(t, `{"Name":"outer","In":{"In":{"Last":"innermost"},"Name":"inner"},"Last":"last"}`)
+	broken := plainItem(t, `{"Last":"left over","Name":"left over","In":{"Name":"left over","In":"broken"}}`)
+	for range 20 {
+		if got, err := pipeline.Decode[doll](m); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Fatal("no panic")
+				}
+			}()
+			_, _ = pipeline.Decode[doll](broken)
+		}()
+	}
+}
+
+type doll struct {
+	Name string
+	In   *dollIn
+	Last string
+}
+
+type dollIn struct{ doll }
+
+func (n *dollIn) UnmarshalDynamoDB(v pipeline.Value) (err error) {
+	m, ok := pipeline.ImageOf(v)
+	if !ok {
+		panic("no map")
+	}
+	n.doll, err = pipeline.Decode[doll](m)
+	return err
+}
+
 // TestDecode_AfterAFailure: nothing of an item that did not decode is in the next one.
 func TestDecode_AfterAFailure(t *testing.T) {
 	type target struct {
