@@ -18,8 +18,8 @@ type follower struct{ field atomic.Pointer[structField] }
 // the order changes from item to item, those that decode at once do not write all the time.
 const forgetful = 32
 
-// learn finds the field of the attribute whose raw name is from, to of b, and is not the one
-// expected; nil where there is none.
+// learn finds the field of the attribute whose raw name is from, to of b, where it was not told
+// to be the one expected; nil where there is none.
 func (l *follower) learn(s *fieldSet, b []byte, from, to int) *structField {
 	f := s.find(b, from, to)
 	if f != nil && f.mask != 0 && (l.field.Load() == nil || rand.Uint32N(forgetful) == 0) {
