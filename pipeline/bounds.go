@@ -150,15 +150,16 @@ func (b *bounds) stuck() bool {
 	return b.moving == 0 && b.waiting && b.full()
 }
 
-// pinnedBytes is what a page keeps in memory: its input, and once it is decoded
-// its changes and the index of their attributes, which is about half of the input.
+// pinnedBytes is what a page keeps in memory: its input, and once it is decoded its changes,
+// and the index of their attributes and what sinks plan for them, which is about as much as
+// the input.
 func pinnedBytes(page *Page) int64 {
 	n := int64(page.Bytes)
 	if len(page.Changes) > 0 {
-		n += n/2 + int64(len(page.Changes))*int64(unsafe.Sizeof(Change{}))
+		n += n + int64(len(page.Changes))*int64(unsafe.Sizeof(Change{}))
 	}
 	return n
 }
 
 // ownBytes is what a clone of an item keeps in memory.
-func ownBytes(it *item) int64 { return it.size + it.size/2 + int64(unsafe.Sizeof(Change{})) }
+func ownBytes(it *item) int64 { return 2*it.size + int64(unsafe.Sizeof(Change{})) }
