@@ -54,7 +54,7 @@ func (w *Worker) save(p *part) {
 	w.measure(p)
 	next := p.checkpointed(r.Clone())
 	next.Counter++
-	w.swap(r, next, func() bool { return p.current() }, func(err error) {
+	w.swap(r, next, p.current, func(err error) {
 		p.savedAt = w.now
 		w.refused(r, err)
 	})

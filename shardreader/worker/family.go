@@ -60,7 +60,7 @@ func (w *Worker) findChildren(p *part) {
 		return
 	}
 	q := shardreader.DescribeQuery{StreamARN: p.row.Stream, ChildrenOf: p.row.Shard}
-	w.describe(q, func() bool { return p.current() }, func(d shardreader.StreamDescription, err error) {
+	w.describe(q, p.current, func(d shardreader.StreamDescription, err error) {
 		if !p.current() {
 			return
 		}
@@ -81,7 +81,7 @@ func (w *Worker) findChildren(p *part) {
 // parent.
 func (w *Worker) listForChildren(p *part) {
 	ended := w.now - p.family.since // before the listing, which may take long
-	w.list(p.row.Stream, func() bool { return p.current() }, func(l *listing, err error) {
+	w.list(p.row.Stream, p.current, func(l *listing, err error) {
 		if !p.current() {
 			return
 		}
@@ -160,7 +160,7 @@ func (w *Worker) finish(p *part) {
 	slices.Sort(next.Children)
 	next.Owner, next.Wanted, next.Load = "", "", 0
 	next.Counter++
-	w.swap(r, next, func() bool { return p.current() }, func(err error) {
+	w.swap(r, next, p.current, func(err error) {
 		if err != nil {
 			w.refused(r, err)
 			return

@@ -65,7 +65,7 @@ func (w *Worker) vanished(p *part) {
 		return
 	}
 	p.noting = true
-	w.list(p.row.Stream, func() bool { return p.current() }, func(l *listing, err error) {
+	w.list(p.row.Stream, p.current, func(l *listing, err error) {
 		switch {
 		case !p.current():
 		case err != nil && !errors.Is(err, shardreader.ErrNotFound), err == nil && l.has(p.row.Shard):
@@ -130,7 +130,7 @@ func (w *Worker) passedGap(p *part, page *pipeline.Page) {
 // shard until then.
 func (w *Worker) noteGap(p *part, g Gap, then func()) {
 	p.noting = true
-	w.note(g, func() bool { return p.current() }, func() {
+	w.note(g, p.current, func() {
 		p.noting = false
 		then()
 	})

@@ -38,7 +38,7 @@ func (w *Worker) wantIn(p *part, d time.Duration) {
 		return
 	}
 	p.waiting = true
-	w.later(d, timer{poll: p})
+	w.later(d, &timer{poll: p})
 }
 
 // dispatch makes the calls that there is room for, of the partition that waits

@@ -1,10 +1,13 @@
 package worker
 
-import "time"
+import (
+	"container/heap"
+	"time"
+)
 
 // timers are what is to be done later, in the order of time, then of arrival: due is a heap.
 type timers struct {
-	due  []timer
+	due  []*timer
 	made uint64
 }
 
@@ -17,46 +20,35 @@ type timer struct {
 	poll *part
 }
 
-func (t *timer) before(u *timer) bool { return t.at < u.at || t.at == u.at && t.no < u.no }
+var _ heap.Interface = (*timers)(nil)
 
-// push adds a timer.
-func (t *timers) push(x timer) {
-	t.due = append(t.due, x)
-	for i := len(t.due) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !x.before(&t.due[up]) {
-			break
-		}
-		t.due[i], t.due[up] = t.due[up], x
-		i = up
-	}
+// Len is part of heap.Interface.
+func (t *timers) Len() int { return len(t.due) }
+
+// Less is part of heap.Interface.
+func (t *timers) Less(i, j int) bool {
+	return t.due[i].at < t.due[j].at || t.due[i].at == t.due[j].at && t.due[i].no < t.due[j].no
 }
 
-// pop takes out the first.
-func (t *timers) pop() timer {
-	first, end := t.due[0], len(t.due)-1
-	x := t.due[end]
-	t.due[end] = timer{}
-	t.due = t.due[:end]
-	for i := 0; end > 0; {
-		down := 2*i + 1
-		if down+1 < end && t.due[down+1].before(&t.due[down]) {
-			down++
-		}
-		if down >= end || !t.due[down].before(&x) {
-			t.due[i] = x
-			break
-		}
-		t.due[i] = t.due[down]
-		i = down
-	}
-	return first
+// Swap is part of heap.Interface.
+func (t *timers) Swap(i, j int) { t.due[i], t.due[j] = t.due[j], t.due[i] }
+
+// Push is part of heap.Interface.
+func (t *timers) Push(x any) { t.due = append(t.due, x.(*timer)) }
+
+// Pop is part of heap.Interface.
+func (t *timers) Pop() any {
+	last := len(t.due) - 1
+	x := t.due[last]
+	t.due[last] = nil
+	t.due = t.due[:last]
+	return x
 }
 
 // runTimers does what is due now, also what comes due meanwhile.
 func (w *Worker) runTimers() {
 	for t := &w.timers; len(t.due) > 0 && t.due[0].at <= w.now; {
-		if next := t.pop(); next.do != nil {
+		if next := heap.Pop(t).(*timer); next.do != nil {
 			next.do()
 		} else {
 			next.poll.waiting = false
@@ -66,12 +58,12 @@ func (w *Worker) runTimers() {
 }
 
 // after does f once d has passed: in a later step, or in this one if d is 0.
-func (w *Worker) after(d time.Duration, f func()) { w.later(d, timer{do: f}) }
+func (w *Worker) after(d time.Duration, f func()) { w.later(d, &timer{do: f}) }
 
-func (w *Worker) later(d time.Duration, t timer) {
+func (w *Worker) later(d time.Duration, t *timer) {
 	w.timers.made++
 	t.at, t.no = w.now+d, w.timers.made
-	w.timers.push(t)
+	heap.Push(&w.timers, t)
 }
 
 // jitter is a time between d/2 and d.
