@@ -177,7 +177,7 @@ func TestBounds_WaitingChangePinsNoPage(t *testing.T) {
 		one := ownBytes(&item{size: int64(len(page.Changes[0].Raw))})
 		go func() { done <- p.Run(t.Context(), endless(page), nil) }()
 		synctest.Wait()
-		if bytes, changes := p.run.bounds.held(); bytes != one || changes != 1 {
+		if bytes, changes := p.run.bounds.inFlight(); bytes != one || changes != 1 {
 			t.Errorf("%d bytes and %d changes are held for one waiting change of %d bytes", bytes, changes, one)
 		}
 		p.Stop(t.Context())
@@ -252,7 +252,7 @@ func TestBounds_NothingIsHeldAtTheEnd(t *testing.T) {
 		page := withBad(pageOf(n, "p", 3, "a", "b"))
 		script := pages(nil, pageOf(n, "p", 1, "a", "b"), pageOf(n, "p", 2, "a", "a"), page)
 		err := p.Run(t.Context(), SourceFunc(func(ctx context.Context) (*Page, error) {
-			held = p.run.bounds.held
+			held = p.run.bounds.inFlight
 			return script.Read(ctx)
 		}), nil)
 		if err != nil {
@@ -282,20 +282,67 @@ func TestBounds_RevokedPartitionHasNoShare(t *testing.T) {
 	})
 }
 
-// Among thousands of partitions one that is busy is not paused by each of its pages.
-func TestBounds_SharesAreNotDividedForEver(t *testing.T) {
-	b := newBounds(64<<20, 64_000, &apart{paused: map[string]bool{}, wake: make(chan struct{}, 1)})
-	src := b.pauser.(*apart)
-	for i := range 10_000 {
-		b.take(fmt.Sprint(i), 100, 1)
-		b.release(fmt.Sprint(i), 100, 1)
+// Partitions that hold nothing take nothing from the share of one that is busy, and what
+// fails in one leaves room for the others.
+func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
+	const kb, most = 1 << 10, 64 << 20
+	for _, c := range []struct {
+		name string
+		fill func(b *bounds)
+		add  amount // to busy
+		want bool   // busy is paused
+	}{
+		{"alone", func(*bounds) {}, amount{most - 5<<20, 1000}, false},
+		{"alone and nearly full", func(*bounds) {}, amount{most - 3<<20, 1000}, true},
+		{"two, and room", func(b *bounds) { b.take("other", amount{20 << 20, 1}) }, amount{35 << 20, 1}, false},
+		{"two, nearly full", func(b *bounds) { b.take("other", amount{20 << 20, 1}) }, amount{41 << 20, 1}, true},
+		{"two, nearly full, and the smaller", func(b *bounds) { b.take("other", amount{41 << 20, 1}) }, amount{20 << 20, 1}, false},
+		{"many that hold little", func(b *bounds) {
+			for i := range 5000 {
+				b.take(fmt.Sprint(i), amount{kb, 1})
+			}
+		}, amount{50 << 20, 1000}, false},
+		{"half of it is parked by another", func(b *bounds) {
+			for range 33 {
+				b.park("other", 1<<20)
+			}
+		}, amount{1 << 20, 1}, false},
+	} {
+		src := &apart{paused: map[string]bool{}, wake: make(chan struct{}, 1)}
+		b := newBounds(most, 64_000, src)
+		for i := range 10_000 {
+			b.take(fmt.Sprint(i), amount{100, 1})
+			b.release(fmt.Sprint(i), amount{100, 1})
+		}
+		c.fill(b)
+		b.take("busy", c.add)
+		if src.paused["busy"] != c.want {
+			t.Errorf("%s: paused %v", c.name, src.paused["busy"])
+		}
+		b.release("busy", c.add)
+		if src.paused["busy"] {
+			t.Errorf("%s: paused, and holds nothing", c.name)
+		}
 	}
-	b.take("busy", 1<<20, 1000)
-	if src.paused["busy"] {
-		t.Error("a partition is paused that holds a 64th of the bounds")
+}
+
+// A partition whose changes fail is paused once they take half of the bounds.
+func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
+	src := &apart{paused: map[string]bool{}, wake: make(chan struct{}, 1)}
+	b := newBounds(64<<20, 64_000, src)
+	b.take("other", amount{1, 1})
+	for range 32 {
+		b.park("ill", 1<<20)
 	}
-	b.take("busy", 1, 1)
-	if !src.paused["busy"] {
-		t.Error("a partition is not paused that holds more than a 64th of the bounds")
+	if src.paused["ill"] {
+		t.Error("paused with half of the bounds parked")
+	}
+	b.park("ill", 1<<20)
+	if !src.paused["ill"] {
+		t.Error("read on with more than half of the bounds parked")
+	}
+	b.unpark("ill", 1<<20)
+	if src.paused["ill"] {
+		t.Error("still paused with half of the bounds parked")
 	}
 }

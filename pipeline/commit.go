@@ -30,6 +30,7 @@ type partition struct {
 	broken     bool     // nothing behind the page that broke is delivered
 	ended      bool     // nothing more comes of it
 	drain      bool     // nothing of it waits for a batch to fill
+	filling    amount   // what waits for batches to fill holds of it, while that is counted
 }
 
 // advance takes over a new watermark. Pipeline.mu is held.

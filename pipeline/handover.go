@@ -105,7 +105,7 @@ func (r *run) progress(done []progress) {
 }
 
 func (r *run) unpin(in *inflight) {
-	r.bounds.release(in.part.name, in.bytes, in.changes)
+	r.bounds.release(in.part.name, amount{in.bytes, in.changes})
 	if in.rooms != nil {
 		r.spent = append(r.spent, in)
 	}

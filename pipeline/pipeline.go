@@ -74,8 +74,9 @@ type Route struct {
 //
 // A free writer takes what is there at once. With Linger, it waits that long for
 // the batch to be full; with Fill and no Linger it waits without a limit. Either
-// wait also ends when the source ends or stops, and when the pipeline is at its
-// bounds and nothing else can move.
+// wait also ends when the source ends or stops, when the pipeline is at its bounds and
+// nothing else can move, and when it is what keeps a partition of a [Pauser] from being
+// read.
 //
 // With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], batches
 // are cut by the input alone: as long as no delivery fails, replaying the same pages brings

@@ -30,6 +30,7 @@ type run struct {
 
 	bounds  *bounds
 	scheds  []*scheduler
+	fillers []*scheduler // those whose batches wait to be full
 	pages   chan *inflight
 	work    sync.WaitGroup // workers, writers, burials, committers
 	drained chan struct{}  // closed when all that was read is finished
@@ -63,11 +64,12 @@ type inflight struct {
 	tracker *Tracker // nil: nobody asks which records are finished
 
 	// Pipeline.mu guards what follows.
-	ready bool    // prepared, and the letters of what could not be decoded are durable
-	mark  uint64  // in the partition's watermark
-	left  int     // deliveries not finished
-	pins  int     // deliveries that hold its bytes, and its rooms
-	rooms []*room // by the route; nil where nothing is planned
+	ready   bool    // prepared, and the letters of what could not be decoded are durable
+	mark    uint64  // in the partition's watermark
+	left    int     // deliveries not finished
+	pins    int     // deliveries that hold its bytes, and its rooms
+	filling int     // of pins: those that wait for a batch to fill, while they are counted
+	rooms   []*room // by the route; nil where nothing is planned
 }
 
 var errStopTimeout = errors.New("StopTimeout passed")
@@ -86,7 +88,11 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r.hard, r.cancelHard = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.controlled, _ = src.(Controlled)
 	for _, rt := range p.routes {
-		r.scheds = append(r.scheds, newScheduler(r, rt))
+		s := newScheduler(r, rt)
+		r.scheds = append(r.scheds, s)
+		if s.waits() {
+			r.fillers = append(r.fillers, s)
+		}
 	}
 	return r
 }
@@ -213,7 +219,7 @@ func (r *run) enter(seq uint64, page *Page) *inflight {
 	r.open++
 	r.p.mu.Unlock()
 	r.bounds.move(+1)
-	r.bounds.take(page.Partition, in.bytes, in.changes)
+	r.bounds.take(page.Partition, amount{in.bytes, in.changes})
 	return in
 }
 
@@ -251,7 +257,7 @@ func (r *run) prepare(in *inflight) {
 	if in.page.Decode != nil {
 		in.page, in.err = decode(in.page)
 		more, n := pinnedBytes(in.page)-in.bytes, int64(len(in.page.Changes))-in.changes
-		r.bounds.take(in.part.name, more, n)
+		r.bounds.take(in.part.name, amount{more, n})
 		in.bytes, in.changes = in.bytes+more, in.changes+n
 	}
 	in.prep = r.p.prepare(in)

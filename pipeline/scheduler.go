@@ -191,6 +191,7 @@ func (s *scheduler) writer() {
 		s.mu.Lock()
 		s.settle(b, time.Now())
 		s.unlock()
+		s.run.relieve()
 		s.mu.Lock()
 	}
 	s.writing--

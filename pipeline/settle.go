@@ -140,7 +140,7 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 		}
 	}
 	if it.owned {
-		s.run.bounds.release(it.page.part.name, ownBytes(it), 1)
+		s.run.bounds.unpark(it.page.part.name, ownBytes(it))
 		s.report(it.page, 1, 0)
 		return
 	}
@@ -166,7 +166,7 @@ func (s *scheduler) own(it *item) {
 	if l := s.lanes.of(it.hash, c.Key); l != nil {
 		l.key = c.Key // which was a range of the page's keys
 	}
-	s.run.bounds.take(it.page.part.name, ownBytes(it), 1)
+	s.run.bounds.park(it.page.part.name, ownBytes(it))
 	s.report(it.page, 0, 1)
 }
 

@@ -49,8 +49,9 @@ type SourceFunc func(ctx context.Context) (*Page, error)
 func (f SourceFunc) Read(ctx context.Context) (*Page, error) { return f(ctx) }
 
 // Pauser is implemented by sources that read their partitions apart from each
-// other. The pipeline pauses a partition that holds its share of the bounds and
-// resumes it when there is room. Pause returns at once, may be called while Read
+// other. Where little room is left, the pipeline pauses a partition that holds more than its
+// share of the bounds, or much of what failed, and resumes it when there is room. Shares are
+// of the partitions that hold something. Pause returns at once, may be called while Read
 // blocks, and is never called concurrently; a page that was under way may still come.
 type Pauser interface {
 	Pause(partition string, paused bool)

@@ -112,7 +112,7 @@ func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
 		p.mu.Unlock()
 		var b, c int64
 		if r != nil {
-			b, c = r.bounds.held()
+			b, c = r.bounds.inFlight()
 		}
 		o.ObserveInt64(bytes, b, name)
 		o.ObserveInt64(changes, c, name)

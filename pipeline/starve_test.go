@@ -1,0 +1,243 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// standing is a pipeline over streams that never end.
+type standing struct {
+	paces   []pace
+	habits  []sinkHabit
+	changes int   // Options.MaxChanges
+	bytes   int64 // Options.MaxBytes
+	workers int
+}
+
+func drawStanding(t *rapid.T) standing {
+	paces := []time.Duration{0, 0, 500 * time.Millisecond, 3 * time.Second, time.Minute}
+	w := standing{
+		changes: rapid.SampledFrom([]int{300, 600}).Draw(t, "changes"),
+		bytes:   rapid.SampledFrom([]int64{400_000, 1 << 30}).Draw(t, "bytes"),
+		workers: rapid.IntRange(1, 3).Draw(t, "workers"),
+	}
+	for range rapid.IntRange(1, 8).Draw(t, "partitions") {
+		w.paces = append(w.paces, pace{
+			every:   rapid.SampledFrom(paces).Draw(t, "every"),
+			records: rapid.SampledFrom([]int{0, 1, 3, 6}).Draw(t, "records"),
+			size:    rapid.SampledFrom([]int{20, 400}).Draw(t, "size"),
+			keys:    rapid.SampledFrom([]int{1, 10, 1000}).Draw(t, "keys"),
+		})
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "sinks") {
+		h := drawHabit(t)
+		if w.fails() {
+			h.ill = 0 // what fails at two sinks is cloned for each, and may fill the bounds
+		}
+		w.habits = append(w.habits, h)
+	}
+	return w
+}
+
+// start runs the pipeline in a bubble until ctx is done.
+func (w standing) start(t *testing.T, ctx context.Context, trouble time.Duration) (
+	src *shards, sinks []*habitual, p *Pipeline, wait func() error,
+) {
+	src = newShards(w.paces)
+	o := Options{
+		Name: "standing", Workers: w.workers, MaxChanges: w.changes, MaxBytes: w.bytes, StopTimeout: 1000 * time.Hour,
+		Backoff: Backoff{Base: 100 * time.Millisecond, Max: 10 * time.Second},
+	}
+	for i, h := range w.habits {
+		begun := time.Now()
+		s := &habitual{habit: h, begun: begun, until: begun.Add(trouble), part: "p0", owed: map[string]time.Time{}}
+		sinks = append(sinks, s)
+		o.Routes = append(o.Routes, Route{
+			Name: fmt.Sprint("s", i), Sink: s, Filters: []Filter{s}, Batch: h.batch, Concurrency: h.concurrency, Rate: h.rate,
+		})
+	}
+	src.onRead = func(at time.Time, c *Change) {
+		for _, s := range sinks {
+			if s.wants(c) {
+				s.mu.Lock()
+				s.owed[name(c)] = at
+				s.mu.Unlock()
+			}
+		}
+	}
+	p, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx, src, nil) }()
+	return src, sinks, p, func() error { return <-done }
+}
+
+// patience is how long the settings let a record wait, were all that the bounds hold before it
+// and every batch of one change, and how long a partition may be held back.
+func (w standing) patience() (records []time.Duration, hold time.Duration) {
+	held := 2 * w.changes
+	for _, h := range w.habits {
+		one := h.slow + 5*time.Millisecond
+		if h.rate > 0 {
+			one += time.Duration(float64(time.Second) / h.rate)
+		}
+		d := time.Duration(held)*one + h.throttled*2 + 20*time.Second
+		records = append(records, h.batch.Linger+d)
+		hold += d
+	}
+	for i := range records {
+		records[i] += hold // what one sink holds back waits before it is routed to another
+	}
+	return records, hold
+}
+
+// TestStanding_NothingWaitsForEver: in any mix of partitions and sinks every record that was
+// read is written within what the settings give, a partition is held back no longer than what
+// it waits for takes, and what fails in one partition holds back no other.
+func TestStanding_NothingWaitsForEver(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := drawStanding(rt)
+		var wrong []string
+		synctest.Test(t, func(t *testing.T) { wrong = w.check(t) })
+		if len(wrong) > 0 {
+			rt.Fatalf("%+v\n%q", w, wrong)
+		}
+	})
+}
+
+func (w standing) check(t *testing.T) (wrong []string) {
+	errorf := func(format string, args ...any) {
+		if len(wrong) < 5 {
+			wrong = append(wrong, fmt.Sprintf(format, args...))
+		}
+	}
+	patience, hold := w.patience()
+	trouble := hold + 5*time.Minute // for so long
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	begun := time.Now()
+	src, sinks, p, wait := w.start(t, ctx, trouble)
+	for range 20 {
+		time.Sleep(trouble / 8)
+		synctest.Wait()
+		now := time.Now()
+		src.mu.Lock()
+		ill := now.Sub(begun) < trouble+hold
+		for _, part := range src.parts {
+			if ill && w.fails() && part == src.parts[0] {
+				continue
+			}
+			if !part.paused.IsZero() && now.Sub(part.paused) > hold {
+				errorf("after %v: %s is paused for %v", now.Sub(begun), part.name, now.Sub(part.paused))
+			}
+		}
+		if src.called.IsZero() && now.Sub(src.asked) > hold && !(ill && w.fails() && len(src.parts) == 1) {
+			errorf("after %v: nothing is read for %v", now.Sub(begun), now.Sub(src.asked))
+		}
+		for i, s := range sinks {
+			s.mu.Lock()
+			for name, at := range s.owed {
+				part, _, _ := strings.Cut(name, "/")
+				free := src.byName[part].paused.IsZero() && !src.called.IsZero()
+				switch {
+				case s.habit.waitsForEver() && free: // nothing is held back for it
+				case ill && w.fails() && part == "p0":
+				case now.Sub(at) > patience[i]:
+					errorf("after %v: sink %d has not got %s after %v", now.Sub(begun), i, name, now.Sub(at))
+				}
+			}
+			s.mu.Unlock()
+		}
+		src.mu.Unlock()
+		if len(wrong) > 0 {
+			break
+		}
+	}
+	cancel()
+	if err := wait(); err != nil {
+		errorf("Run: %v", err)
+	}
+	for i, s := range sinks {
+		if len(s.owed) > 0 {
+			errorf("sink %d has not got %d records at the end", i, len(s.owed))
+		}
+	}
+	if err := p.Ledger().Check(); err != nil {
+		errorf("%v", err)
+	}
+	return wrong
+}
+
+// fails tells whether keys of the first partition fail.
+func (w standing) fails() bool {
+	for _, h := range w.habits {
+		if h.ill > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// TestStanding_BusyAmongIdle: a busy partition has nine tenths of the rate that it has alone
+// where a thousand others have brought something once, or bring a record now and then.
+func TestStanding_BusyAmongIdle(t *testing.T) {
+	busy := pace{every: 200 * time.Millisecond, records: 50, size: 100, keys: 1000}
+	idle := []pace{
+		{keys: 1},
+		{records: 1, size: 100, keys: 1},
+		{every: 10 * time.Minute, records: 1, size: 100, keys: 1},
+	}
+	var habits []sinkHabit
+	for _, batch := range []Batch{
+		{},
+		{Linger: time.Second},
+		{Linger: 5 * time.Minute},
+		{Count: 1 << 20, Bytes: 50_000, Fill: true},
+		{Count: 1 << 20, Bytes: 1 << 30, Fill: true},
+		{Count: 1 << 20, Bytes: 1 << 30, Fill: true, Linger: 5 * time.Minute},
+	} {
+		habits = append(habits,
+			sinkHabit{batch: batch, concurrency: 1, keepsOrder: true, takes: 1},
+			sinkHabit{batch: batch, concurrency: 2, takes: 1, slow: 200 * time.Millisecond},
+			sinkHabit{batch: batch, concurrency: 1, keepsOrder: true, takes: 50},
+		)
+	}
+	for i, h := range habits {
+		alone := standing{changes: 2000, bytes: 1 << 30, workers: 2, paces: []pace{busy}}
+		alone.habits = []sinkHabit{h, {concurrency: 2, takes: 1, rate: 150}}
+		one := alone.rate(t)
+		beside := alone
+		for range 1000 {
+			beside.paces = append(beside.paces[:len(beside.paces):len(beside.paces)], idle[i%len(idle)])
+		}
+		if among := beside.rate(t); float64(among) < 0.9*float64(one) {
+			t.Errorf("%+v: %d records alone, %d beside a thousand of %+v", h, one, among, idle[i%len(idle)])
+		}
+	}
+}
+
+// rate is what the first partition brings in ten minutes.
+func (w standing) rate(t *testing.T) (n int) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		src, _, _, wait := w.start(t, ctx, 0)
+		time.Sleep(2 * time.Minute) // to fill the bounds
+		n = -src.read(0)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		n += src.read(0)
+		cancel()
+		if err := wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}

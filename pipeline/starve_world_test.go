@@ -1,0 +1,235 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// shards is a source that never ends: partitions that are read apart, each with a pace of its
+// own. A partition that is paused brings nothing.
+type shards struct {
+	mu     sync.Mutex
+	parts  []*shard
+	byName map[string]*shard
+	wake   chan struct{}
+	called time.Time // when Read was last called; zero: it has returned since
+	asked  time.Time // when Read last returned
+	onRead func(at time.Time, c *Change)
+}
+
+type shard struct {
+	name   string
+	pace   pace
+	due    time.Time
+	n      int // records brought
+	pages  int
+	paused time.Time // since; zero: not
+}
+
+// pace is what one partition brings.
+type pace struct {
+	every   time.Duration // between two pages; 0: one page, and nothing after it
+	records int           // of a page
+	size    int           // bytes of a record
+	keys    int
+}
+
+var _ Pauser = (*shards)(nil)
+
+func newShards(paces []pace) *shards {
+	s := &shards{byName: map[string]*shard{}, wake: make(chan struct{}, 1), asked: time.Now()}
+	for i, p := range paces {
+		part := &shard{name: fmt.Sprint("p", i), pace: p, due: time.Now()}
+		s.parts = append(s.parts, part)
+		s.byName[part.name] = part
+	}
+	return s
+}
+
+func (s *shards) Pause(partition string, paused bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	part := s.byName[partition]
+	part.paused = time.Time{}
+	if paused {
+		part.paused = time.Now()
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *shards) Read(ctx context.Context) (*Page, error) {
+	s.mu.Lock()
+	s.called = time.Now()
+	s.mu.Unlock()
+	for {
+		page, wait := s.next()
+		if page != nil {
+			return page, nil
+		}
+		select {
+		case <-s.wake:
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// next is the page that is due for longest, or how long to wait for one.
+func (s *shards) next() (*Page, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	var part *shard
+	for _, p := range s.parts {
+		if p.paused.IsZero() && !p.due.IsZero() && (part == nil || p.due.Before(part.due)) {
+			part = p
+		}
+	}
+	if part == nil {
+		return nil, time.Hour
+	}
+	if part.due.After(now) {
+		return nil, part.due.Sub(now)
+	}
+	part.due = time.Time{}
+	if part.pace.every > 0 {
+		part.due = now.Add(part.pace.every)
+	}
+	s.called, s.asked = time.Time{}, now
+	return s.page(part, now), 0
+}
+
+func (s *shards) page(part *shard, now time.Time) *Page {
+	part.pages++
+	page := &Page{Partition: part.name, Position: Position(strconv.Itoa(part.pages))}
+	for i := range part.pace.records {
+		part.n++
+		c := change(fmt.Sprintf("%s/%d", part.name, part.n%max(part.pace.keys, 1)), part.n)
+		c.Index = int32(i)
+		c.Raw = fmt.Appendf(nil, "%*d", part.pace.size, part.n)
+		page.Changes = append(page.Changes, c)
+		page.Bytes += len(c.Raw)
+		if s.onRead != nil {
+			s.onRead(now, &c)
+		}
+	}
+	return page
+}
+
+// read is how many records partition i has brought.
+func (s *shards) read(i int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.parts[i].n
+}
+
+// sinkHabit is what one sink is like.
+type sinkHabit struct {
+	batch       Batch
+	concurrency int
+	keepsOrder  bool
+	slow        time.Duration // of a Write
+	rate        float64       // deliveries a second
+	takes       int           // one of so many records
+	throttled   time.Duration // every other time of that length all Writes fail for now
+	ill         int           // one key of so many fails until the illness ends
+}
+
+// waitsForEver tells whether only a full batch is written.
+func (h sinkHabit) waitsForEver() bool { return h.batch.Fill && h.batch.Linger == 0 }
+
+func drawHabit(t *rapid.T) sinkHabit {
+	h := sinkHabit{
+		concurrency: rapid.IntRange(1, 3).Draw(t, "concurrency"),
+		keepsOrder:  rapid.Bool().Draw(t, "keepsOrder"),
+		slow:        rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Millisecond, 50 * time.Millisecond}).Draw(t, "slow"),
+		takes:       rapid.SampledFrom([]int{1, 1, 1, 50}).Draw(t, "takes"),
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "kind") {
+	case 0: // an archive: an object is full, and nothing else ends its wait
+		h.batch = Batch{Count: 1 << 20, Fill: true}
+		h.batch.Bytes = rapid.SampledFrom([]int64{2_000, 50_000, 1 << 30}).Draw(t, "object")
+		h.concurrency, h.keepsOrder = 1, true
+	case 1:
+		h.batch = Batch{Count: 1 << 20, Bytes: 1 << 30, Fill: true}
+		h.batch.Linger = rapid.SampledFrom([]time.Duration{5 * time.Minute, time.Hour}).Draw(t, "age")
+		h.concurrency, h.keepsOrder = 1, true
+	case 2:
+		h.batch.Linger = rapid.SampledFrom([]time.Duration{time.Second, 10 * time.Minute}).Draw(t, "linger")
+	}
+	switch rapid.IntRange(0, 4).Draw(t, "trouble") {
+	case 0:
+		h.rate = 200
+	case 1:
+		h.throttled = 20 * time.Second
+	case 2:
+		h.ill = rapid.SampledFrom([]int{1, 5}).Draw(t, "ill")
+	}
+	return h
+}
+
+// habitual is a sink of a habit, which knows what it has not got.
+type habitual struct {
+	habit sinkHabit
+	begun time.Time
+	until time.Time // the end of all trouble
+	part  string    // whose keys are ill
+
+	mu     sync.Mutex
+	owed   map[string]time.Time // read, and not written, by name
+	wrote  int
+	writes int
+}
+
+var (
+	_ Sink       = (*habitual)(nil)
+	_ KeyOrderer = (*habitual)(nil)
+)
+
+func (s *habitual) KeepsKeyOrder() bool { return s.habit.keepsOrder }
+
+func (s *habitual) wants(c *Change) bool { return nth(c)%s.habit.takes == 0 }
+
+// Check is the route's filter.
+func (s *habitual) Check(c *Change) (Verdict, error) { return Verdict{Drop: !s.wants(c)}, nil }
+
+// ill tells whether a key is one that fails.
+func (s *habitual) ill(key Key) bool {
+	part, n, _ := strings.Cut(string(key), "/")
+	i, _ := strconv.Atoi(n)
+	return s.habit.ill > 0 && part == s.part && i%s.habit.ill == 0
+}
+
+func (s *habitual) Write(ctx context.Context, ds []Delivery) error {
+	if s.habit.slow > 0 && !sleep(ctx, s.habit.slow) {
+		return ctx.Err()
+	}
+	now := time.Now()
+	trouble := now.Before(s.until)
+	if d := s.habit.throttled; trouble && d > 0 && now.Sub(s.begun)/d%2 == 1 {
+		return RetryAfter(errDown, time.Second)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes++
+	var failed BatchError
+	for i := range ds {
+		if trouble && s.ill(ds[i].Change.Key) {
+			failed.Add(i, Transient(errDown))
+			continue
+		}
+		s.wrote++
+		delete(s.owed, name(ds[i].Change))
+	}
+	return failed.OrNil()
+}
