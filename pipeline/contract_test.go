@@ -33,6 +33,7 @@ type plan struct {
 type sinkPlan struct {
 	keepsOrder  bool
 	guarded     bool
+	sorted      bool // what waits for its batches may be packed
 	concurrency int
 	batch       Batch
 	faults      int // in a hundred
@@ -79,6 +80,7 @@ func drawPlan(t *rapid.T) plan {
 		p.sinks = append(p.sinks, sinkPlan{
 			keepsOrder:  rapid.Bool().Draw(t, "keepsOrder"),
 			guarded:     rapid.Bool().Draw(t, "guarded"),
+			sorted:      rapid.Bool().Draw(t, "sorted"),
 			concurrency: rapid.IntRange(1, 3).Draw(t, "concurrency"),
 			batch: Batch{
 				Count:  rapid.SampledFrom([]int{1, 2, 7, 500}).Draw(t, "count"),

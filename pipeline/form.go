@@ -20,6 +20,8 @@ type batch struct {
 	ds    []Delivery
 	errs  []error
 
+	chunks []chunk // instead of items: they are packed
+
 	keys   []Key  // of lanes
 	held   []item // taken out of items: their keys are held
 	heldOf []*lane
@@ -35,7 +37,7 @@ func (b *batch) reset() {
 	clear(b.held)
 	clear(b.heldOf)
 	clear(b.parts)
-	b.ctx, b.parts, b.end, b.cut = nil, b.parts[:0], nil, false
+	b.ctx, b.parts, b.end, b.cut, b.chunks = nil, b.parts[:0], nil, false, nil
 	b.keys, b.held, b.heldOf = b.keys[:0], b.held[:0], b.heldOf[:0]
 	b.items, b.of, b.lanes, b.ds, b.errs, b.bytes = b.items[:0], b.of[:0], b.lanes[:0], b.ds[:0], b.errs[:0], 0
 }
@@ -53,7 +55,7 @@ func (b *batch) add(it item, l *lane) {
 // form takes the next batch: first keys that were held up, then what is ready in
 // the order of the source. nil: there is nothing to write.
 func (s *scheduler) form(now time.Time) *batch {
-	if s.closed || s.run.hard.Err() != nil || now.Before(s.next) {
+	if s.closed || s.unpacking || s.run.hard.Err() != nil || now.Before(s.next) {
 		return nil
 	}
 	b := s.newBatch()
@@ -68,7 +70,11 @@ func (s *scheduler) form(now time.Time) *batch {
 	if !full && s.ready.n > 0 && s.due(now) && (len(b.items) == 0 || !s.waits()) {
 		s.takeReady(b, now)
 	}
-	if len(b.items) == 0 {
+	n := len(b.items)
+	if n == 0 && s.ready.n > 0 && s.ready.chunks[0].packed != nil && s.due(now) {
+		n = s.takePacked(b)
+	}
+	if n == 0 {
 		s.batches = append(s.batches, b)
 		return nil
 	}
@@ -76,16 +82,23 @@ func (s *scheduler) form(now time.Time) *batch {
 	if s.run.controlled != nil {
 		b.ctx, b.end = context.WithCancelCause(s.run.hard)
 		for i := range b.items {
-			if part := b.items[i].page.part; !slices.Contains(b.parts, part) {
-				b.parts = append(b.parts, part)
-			}
+			b.addPart(b.items[i].page.part)
+		}
+		for i := range b.chunks {
+			b.addPart(b.chunks[i].page.part)
 		}
 		s.flying = append(s.flying, b)
 	}
 	if rate := s.route.Rate; rate > 0 {
-		s.next = later(s.next, now).Add(time.Duration(float64(len(b.items)) / rate * float64(time.Second)))
+		s.next = later(s.next, now).Add(time.Duration(float64(n) / rate * float64(time.Second)))
 	}
 	return b
+}
+
+func (b *batch) addPart(part *partition) {
+	if !slices.Contains(b.parts, part) {
+		b.parts = append(b.parts, part)
+	}
 }
 
 // land ends what form began of a batch that is written.
@@ -142,7 +155,7 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 	if s.flush > 0 {
 		left = s.flush
 	}
-	for ; left > 0; left-- {
+	for ; left > 0 && s.ready.chunks[0].packed == nil; left-- {
 		it := s.ready.first()
 		l := s.lanes.of(it.hash, it.d.Change.Key)
 		switch {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"container/heap"
+	"slices"
 	"sync"
 	"time"
 )
@@ -68,21 +69,54 @@ type queue struct {
 	bytes  int64
 }
 
+// chunk is what waits of a page. Where it is packed there are no items.
 type chunk struct {
-	items []item
-	slab  []item    // all of items, for the next page
-	at    time.Time // when it came
+	page   *inflight
+	n      int
+	bytes  int64
+	items  []item
+	slab   []item    // all of items, for the next page
+	packed *packed   // nil: it is not
+	at     time.Time // when it came
 }
 
 func (q *queue) push(items []item, at time.Time) {
-	q.chunks = append(q.chunks, chunk{items, items[:0], at})
-	q.n += len(items)
+	c := chunkOf(items, at)
+	q.chunks = append(q.chunks, c)
+	q.n += c.n
+	q.bytes += c.bytes
+}
+
+func chunkOf(items []item, at time.Time) chunk {
+	c := chunk{page: items[0].page, n: len(items), items: items, slab: items[:0], at: at}
 	for i := range items {
-		q.bytes += items[i].size
+		c.bytes += items[i].size
+	}
+	return c
+}
+
+// cut takes n chunks from the front.
+func (q *queue) cut(n int) []chunk {
+	cut := slices.Clone(q.chunks[:n])
+	clear(q.chunks[:n])
+	q.chunks = q.chunks[n:]
+	for i := range cut {
+		q.n -= cut[i].n
+		q.bytes -= cut[i].bytes
+	}
+	return cut
+}
+
+// putBack puts chunks before all others.
+func (q *queue) putBack(chunks []chunk) {
+	q.chunks = slices.Concat(chunks, q.chunks)
+	for i := range chunks {
+		q.n += chunks[i].n
+		q.bytes += chunks[i].bytes
 	}
 }
 
-// first is the oldest; the queue must not be empty.
+// first is the oldest; the queue must not be empty, or begin with what is packed.
 func (q *queue) first() *item { return &q.chunks[0].items[0] }
 
 // since is when the oldest came.
@@ -94,7 +128,9 @@ func (q *queue) pop() (it item, done []item) {
 	it = c.items[0]
 	c.items[0] = item{} // what is written is not held by what waits behind it
 	c.items = c.items[1:]
-	if len(c.items) == 0 {
+	c.n--
+	c.bytes -= it.size
+	if c.n == 0 {
 		done = c.slab
 		q.chunks[0] = chunk{}
 		q.chunks = q.chunks[1:]

@@ -44,6 +44,7 @@ type Options struct {
 	Workers     int                  // pages prepared at once. Default: GOMAXPROCS
 	MaxBytes    int64                // bytes of pages in flight. Default: 32 MiB
 	MaxChanges  int                  // changes in flight. Default: 50,000
+	MaxPacked   int64                // bytes of what waits for batches of a [SortedWriter] to fill, compressed. Default: MaxBytes
 	Backoff     Backoff              // between the tries of what failed. Default: that of Backoff
 	Logger      *slog.Logger         // Default: discards
 	Tracer      trace.TracerProvider // Default: the global provider
@@ -118,6 +119,7 @@ func New(o Options) (*Pipeline, error) {
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
 	o.MaxChanges = cmp.Or(o.MaxChanges, 50_000)
+	o.MaxPacked = cmp.Or(o.MaxPacked, o.MaxBytes)
 	o.StopTimeout = cmp.Or(o.StopTimeout, 30*time.Second)
 	o.Backoff = o.Backoff.withDefaults()
 	if o.Logger == nil {
@@ -169,8 +171,8 @@ func (o *Options) check() error {
 	if len(o.Routes) == 0 {
 		return errors.New("Options.Routes is empty: a pipeline has at least one route")
 	}
-	if o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.StopTimeout < 0 || o.Backoff.Base < 0 || o.Backoff.Max < 0 {
-		return errors.New("Options: Workers, MaxBytes, MaxChanges, StopTimeout and Backoff must not be negative")
+	if o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.MaxPacked < 0 || o.StopTimeout < 0 || o.Backoff.Base < 0 || o.Backoff.Max < 0 {
+		return errors.New("Options: Workers, MaxBytes, MaxChanges, MaxPacked, StopTimeout and Backoff must not be negative")
 	}
 	if o.MaxHold < 0 || (o.MaxHold > 0 || o.Quarantine != nil) && o.DeadLetters == nil {
 		return errors.New("Options: MaxHold must not be negative, and MaxHold and Quarantine need DeadLetters, which keep what is given up")

@@ -1,6 +1,9 @@
 package pipeline
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // stopped notes that something does not move any more.
 func (r *run) stopped() {
@@ -88,8 +91,8 @@ func (s *scheduler) countFilling(now time.Time) bool {
 		return false
 	}
 	for i := range s.ready.chunks {
-		if items := s.ready.chunks[i].items; !items[0].owned {
-			items[0].page.filling += len(items)
+		if c := &s.ready.chunks[i]; c.packed == nil && !c.items[0].owned {
+			c.page.filling += c.n
 		}
 	}
 	return true
@@ -100,8 +103,10 @@ func (s *scheduler) sumFilling(yield func(*partition, amount)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.ready.chunks {
-		items := s.ready.chunks[i].items
-		in := items[0].page
+		items, in := s.ready.chunks[i].items, s.ready.chunks[i].page
+		if s.ready.chunks[i].packed != nil {
+			continue
+		}
 		if items[0].owned {
 			a := amount{changes: int64(len(items))}
 			for k := range items {
@@ -117,9 +122,12 @@ func (s *scheduler) sumFilling(yield func(*partition, amount)) {
 	}
 }
 
-// compact clones what waits to fill a batch, where that frees at least twice
-// what it costs. It is false when there was nothing to clone.
+// compact packs what waits to fill a batch, or, where its sink does not take that, clones it
+// where that frees at least twice what it costs. It is false when there was nothing to do.
 func (s *scheduler) compact() bool {
+	if s.route.sorted != nil {
+		return s.pack()
+	}
 	s.mu.Lock()
 	defer s.unlock()
 	var own, pinned int64
@@ -150,10 +158,14 @@ func (s *scheduler) each(f func(*item)) {
 }
 
 // relieve makes what is ready due although it is not full: exactly that, and not
-// what comes meanwhile, so that the cut does not depend on time.
+// what comes meanwhile, so that the cut does not depend on time. Where all of it is packed it
+// holds nothing back.
 func (s *scheduler) relieve() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.packed <= s.run.packRoom && !slices.ContainsFunc(s.ready.chunks, func(c chunk) bool { return c.packed == nil }) {
+		return
+	}
 	s.flush = s.ready.n
 	s.dispatch(time.Now())
 }

@@ -44,8 +44,8 @@ func (s *scheduler) drain() {
 	n := 0
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		n += len(c.items)
-		if c.items[0].page.part.drain {
+		n += c.n
+		if c.page.part.drain {
 			s.flush = max(s.flush, n)
 		}
 	}
@@ -141,14 +141,18 @@ func (s *scheduler) revokeReady() {
 	q, n := &s.ready, 0
 	due := s.flush
 	q.chunks = slices.DeleteFunc(q.chunks, func(c chunk) bool {
-		n += len(c.items)
-		if !c.items[0].page.part.revoked {
+		n += c.n
+		if !c.page.part.revoked {
 			return false
 		}
-		s.flush -= max(0, min(len(c.items), due-(n-len(c.items))))
-		q.n -= len(c.items)
+		s.flush -= max(0, min(c.n, due-(n-c.n)))
+		q.n -= c.n
+		q.bytes -= c.bytes
+		if c.packed != nil {
+			s.finishPacked(&c, Revoked)
+			return true
+		}
 		for i := range c.items {
-			q.bytes -= c.items[i].size
 			s.finish(&c.items[i], Revoked, "")
 		}
 		clear(c.items)

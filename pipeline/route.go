@@ -21,8 +21,9 @@ type route struct {
 	planner    Planner // nil where the sink has none
 	keepsOrder bool
 	guarded    bool
-	eventless  bool // the sink looks at no events
-	letters    bool // permanent failures go to dead letters
+	eventless  bool         // the sink looks at no events
+	sorted     SortedWriter // nil where the sink is none
+	letters    bool         // permanent failures go to dead letters
 	ledger     SinkLedger
 	newest     newest
 	health     health
@@ -47,6 +48,9 @@ func newRoute(o Route, letters bool) *route {
 	}
 	if i, ok := o.Sink.(EventIgnorer); ok {
 		r.eventless = i.IgnoresEvents()
+	}
+	if w, ok := o.Sink.(SortedWriter); ok && r.keepsOrder && r.guarded && r.eventless {
+		r.sorted = w
 	}
 	r.ledger = SinkLedger{NoEffect: map[string]int64{}, Dropped: map[string]int64{}}
 	return r

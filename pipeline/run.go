@@ -31,9 +31,11 @@ type run struct {
 	bounds  *bounds
 	scheds  []*scheduler
 	fillers []*scheduler // those whose batches wait to be full
-	pages   chan *inflight
-	work    sync.WaitGroup // workers, writers, burials, committers
-	drained chan struct{}  // closed when all that was read is finished
+
+	packRoom int64 // bytes, of each of fillers
+	pages    chan *inflight
+	work     sync.WaitGroup // workers, writers, burials, committers
+	drained  chan struct{}  // closed when all that was read is finished
 
 	relieving sync.Mutex // taken before Pipeline.mu
 
@@ -92,6 +94,7 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 		r.scheds = append(r.scheds, s)
 		if s.waits() {
 			r.fillers = append(r.fillers, s)
+			r.packRoom = p.o.MaxPacked / int64(len(r.fillers))
 		}
 	}
 	return r

@@ -30,6 +30,10 @@ type scheduler struct {
 	timer   *time.Timer
 	done    []progress // what unlock reports
 	flying  []*batch   // being written
+
+	packed    int64 // bytes of what is packed
+	unpacking bool  // what is packed is being written: nothing else starts
+
 	retries retryLog
 }
 
@@ -187,6 +191,12 @@ func (s *scheduler) writer() {
 		}
 		s.dispatch(time.Now())
 		s.unlock()
+		if b.chunks != nil {
+			s.writePacked(b)
+			s.run.relieve()
+			s.mu.Lock()
+			continue
+		}
 		s.route.write(s.run, b)
 		s.mu.Lock()
 		s.settle(b, time.Now())

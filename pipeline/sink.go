@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -91,6 +92,19 @@ type KeyOrderer interface {
 // quarantined, where the pipeline has a Quarantine.
 type Guarded interface {
 	Guarded() bool
+}
+
+// SortedWriter is implemented by sinks whose batches are larger than what a pipeline holds of
+// them. What waits for such a batch to fill is kept compressed where memory is short, if the
+// sink is a [KeyOrderer], [Guarded] and an [EventIgnorer] too.
+//
+// WriteSorted is Write for a batch of that: all yields its deliveries, planned, in the order
+// of their keys and versions, or an error, and may be ranged over several times. Memory is
+// that of some deliveries at a time. WriteSorted sets Outcome of a delivery, of those that are
+// Coalesced in one of the ranges. Its error fails the whole batch, and says nothing yet: the
+// same changes are given to Write, whose errors count.
+type SortedWriter interface {
+	WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error
 }
 
 // EventIgnorer is implemented by sinks that look at no events: where IgnoresEvents is

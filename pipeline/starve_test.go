@@ -148,7 +148,7 @@ func (w standing) check(t *testing.T) (wrong []string) {
 				part, _, _ := strings.Cut(name, "/")
 				free := src.byName[part].paused.IsZero() && !src.called.IsZero()
 				switch {
-				case s.habit.waitsForEver() && free: // nothing is held back for it
+				case s.habit.waitsForEver() && (free || s.habit.packs): // nothing is held back for it
 				case ill && w.fails() && part == "p0":
 				case now.Sub(at) > patience[i]:
 					errorf("after %v: sink %d has not got %s after %v", now.Sub(begun), i, name, now.Sub(at))
@@ -205,7 +205,7 @@ func TestStanding_BusyAmongIdle(t *testing.T) {
 		{Count: 1 << 20, Bytes: 1 << 30, Fill: true, Linger: 5 * time.Minute},
 	} {
 		habits = append(habits,
-			sinkHabit{batch: batch, concurrency: 1, keepsOrder: true, takes: 1},
+			sinkHabit{batch: batch, concurrency: 1, keepsOrder: true, packs: true, takes: 1},
 			sinkHabit{batch: batch, concurrency: 2, takes: 1, slow: 200 * time.Millisecond},
 			sinkHabit{batch: batch, concurrency: 1, keepsOrder: true, takes: 50},
 		)

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"sync"
@@ -138,6 +139,7 @@ type sinkHabit struct {
 	batch       Batch
 	concurrency int
 	keepsOrder  bool
+	packs       bool          // what waits for its batches may be packed
 	slow        time.Duration // of a Write
 	rate        float64       // deliveries a second
 	takes       int           // one of so many records
@@ -152,6 +154,7 @@ func drawHabit(t *rapid.T) sinkHabit {
 	h := sinkHabit{
 		concurrency: rapid.IntRange(1, 3).Draw(t, "concurrency"),
 		keepsOrder:  rapid.Bool().Draw(t, "keepsOrder"),
+		packs:       rapid.Bool().Draw(t, "packs"),
 		slow:        rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Millisecond, 50 * time.Millisecond}).Draw(t, "slow"),
 		takes:       rapid.SampledFrom([]int{1, 1, 1, 50}).Draw(t, "takes"),
 	}
@@ -192,11 +195,28 @@ type habitual struct {
 }
 
 var (
-	_ Sink       = (*habitual)(nil)
-	_ KeyOrderer = (*habitual)(nil)
+	_ Sink         = (*habitual)(nil)
+	_ KeyOrderer   = (*habitual)(nil)
+	_ Guarded      = (*habitual)(nil)
+	_ EventIgnorer = (*habitual)(nil)
+	_ SortedWriter = (*habitual)(nil)
 )
 
 func (s *habitual) KeepsKeyOrder() bool { return s.habit.keepsOrder }
+func (s *habitual) Guarded() bool       { return s.habit.packs }
+func (s *habitual) IgnoresEvents() bool { return s.habit.packs }
+
+// WriteSorted is Write, which fails as a whole.
+func (s *habitual) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error {
+	var ds []Delivery
+	for d, err := range all {
+		if err != nil {
+			return err
+		}
+		ds = append(ds, *d)
+	}
+	return s.Write(ctx, ds)
+}
 
 func (s *habitual) wants(c *Change) bool { return nth(c)%s.habit.takes == 0 }
 

@@ -148,17 +148,25 @@ func (t *telemetry) undecodable(ctx context.Context, n int) {
 func (t *sinkTelemetry) write(ctx context.Context, b *batch) (_ context.Context, done func(d time.Duration, failed int)) {
 	var links []trace.Link
 	var last *inflight
-	for i := range b.items {
-		if page := b.items[i].page; page != last {
-			last = page
-			if sc := page.span.SpanContext(); sc.IsValid() {
-				links = append(links, trace.Link{SpanContext: sc})
-			}
+	link := func(page *inflight) {
+		if page == last {
+			return
+		}
+		last = page
+		if sc := page.span.SpanContext(); sc.IsValid() {
+			links = append(links, trace.Link{SpanContext: sc})
 		}
 	}
-	ctx, span := t.tracer.Start(ctx, "tablewake.write", trace.WithLinks(links...),
-		trace.WithAttributes(t.attrs...), trace.WithAttributes(attribute.Int("deliveries", len(b.items))))
 	n := int64(len(b.items))
+	for i := range b.items {
+		link(b.items[i].page)
+	}
+	for i := range b.chunks {
+		link(b.chunks[i].page)
+		n += int64(b.chunks[i].n)
+	}
+	ctx, span := t.tracer.Start(ctx, "tablewake.write", trace.WithLinks(links...),
+		trace.WithAttributes(t.attrs...), trace.WithAttributes(attribute.Int64("deliveries", n)))
 	return ctx, func(d time.Duration, failed int) {
 		t.duration.Record(ctx, d.Seconds(), t.set)
 		t.size.Record(ctx, n, t.set)

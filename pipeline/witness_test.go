@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ type witnessSink struct {
 	letters bool
 	marks   bool
 	flying  int
+	sorted  int // batches that were packed
 	busy    map[Key]bool
 	tried   map[Key]int    // number of the newest that was first delivered
 	durable map[string]int // times written, or dead-lettered
@@ -49,8 +51,12 @@ type witnessSink struct {
 }
 
 var (
-	_ Guarded    = (*witnessSink)(nil)
-	_ Planner    = (*witnessSink)(nil)
+	_ Guarded = (*witnessSink)(nil)
+	_ Planner = (*witnessSink)(nil)
+
+	_ EventIgnorer = (*witnessSink)(nil)
+	_ SortedWriter = (*witnessSink)(nil)
+
 	_ Quarantine = (*witness)(nil)
 )
 
@@ -63,6 +69,32 @@ func (s *witnessSink) holds(class string) bool {
 }
 
 func (s *witnessSink) KeepsKeyOrder() bool { return s.plan.keepsOrder }
+
+func (s *witnessSink) IgnoresEvents() bool { return s.plan.sorted }
+
+// WriteSorted is Write, once what it is given has been looked at twice.
+func (s *witnessSink) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error {
+	var ds []Delivery
+	for range 2 {
+		ds = ds[:0]
+		for d, err := range all {
+			if err != nil {
+				return err
+			}
+			if n := len(ds); n > 0 && (ds[n-1].Change.Key > d.Change.Key ||
+				ds[n-1].Change.Key == d.Change.Key && nth(ds[n-1].Change) > nth(d.Change)) {
+				s.mu.Lock()
+				s.errorf("%s: %s comes behind %s in sorted order", s.name, name(d.Change), name(ds[n-1].Change))
+				s.mu.Unlock()
+			}
+			ds = append(ds, *d)
+		}
+	}
+	s.mu.Lock()
+	s.sorted++
+	s.mu.Unlock()
+	return s.Write(ctx, ds)
+}
 
 // wants tells whether the change is routed here.
 func (s *witnessSink) wants(c *Change) bool { return nth(c)%3 < s.plan.takes }

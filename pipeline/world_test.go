@@ -14,7 +14,7 @@ import (
 // change makes the n-th change of a key, by hand.
 func change(key string, n int) Change {
 	return Change{
-		Op: Modify, Key: Key(key), Sequence: strconv.Itoa(n),
+		Op: Modify, Key: Key(key), Sequence: strconv.Itoa(n), Version: Version{sequence: strconv.Itoa(n)},
 		Time: time.Unix(1_700_000_000+int64(n), 0).UTC(),
 		Raw:  fmt.Appendf(nil, `{"key":%q,"n":%d}`, key, n),
 	}

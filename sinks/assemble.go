@@ -20,7 +20,6 @@ type assembly struct {
 	funcs     map[string]pipeline.DetectorFunc
 	suppress  string
 	finite    bool
-	bounded   bool // somebody said what the pipeline may hold
 	rebuild   bool
 	maskAll   bool
 	sensitive *pipeline.Mask // hides what the file says is sensitive

@@ -50,13 +50,11 @@ func WithTelemetry(t trace.TracerProvider, m metric.MeterProvider) Option {
 }
 
 // WithBounds bounds what a run holds at once: workers that prepare pages, bytes
-// of pages, and changes. 0 is the pipeline's default. Without it, a pipeline that is
-// [Live] has as much room as the objects of its archives take (roll.bytes); with it,
-// the bounds cut them.
+// of pages, and changes. 0 is the pipeline's default. Objects of archives may be larger: what
+// waits for one is kept compressed, in as much memory again.
 func WithBounds(workers int, bytes int64, changes int) Option {
 	return func(a *assembly) {
 		a.options.Workers, a.options.MaxBytes, a.options.MaxChanges = workers, bytes, changes
-		a.bounded = bytes > 0 || changes > 0
 	}
 }
 

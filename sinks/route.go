@@ -218,29 +218,7 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 	r.Batch.Bytes = cmp.Or(r.Batch.Bytes, own.Bytes)
 	r.Batch.Linger = cmp.Or(r.Batch.Linger, own.Linger)
 	r.Batch.Fill = own.Fill
-	if sink.Concurrency() > 0 {
-		a.makeRoom(r.Batch.Bytes)
-	}
 	return nil
-}
-
-// What a pipeline holds for an object of a log while it fills.
-const (
-	heldOfRaw   = 3   // bytes for one of the records' bytes: their pages and index, and those of the object before, which is being written
-	smallRecord = 256 // bytes
-)
-
-// makeRoom lets a pipeline over a live stream hold what an object of a log is made of, where
-// nobody said what it may hold. Otherwise its bounds cut objects before they are
-// full: nothing is lost, and compaction makes large ones of them.
-func (a *assembly) makeRoom(object int64) {
-	if !a.options.Live || a.bounded {
-		return
-	}
-	if held := heldOfRaw * object; held > a.options.MaxBytes && held > 32<<20 {
-		a.options.MaxBytes = held
-		a.options.MaxChanges = int(held / smallRecord)
-	}
 }
 
 func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, error) {

@@ -63,11 +63,10 @@ const (
 	PlainJSON    Images = "plain_json"    // key, version, operation and plain images, for people and query engines
 )
 
-// Roll says when an object of the log is full. It is also full when the pipeline
-// holds all that its bounds let it hold: pages pin up to twice the bytes of their
-// records, so objects of more than a third of pipeline.Options.MaxBytes need a larger
-// bound. An object of 128 MB of records takes those, in their pages, and what they are
-// compressed to, which is sent in parts from there.
+// Roll says when an object of the log is full. It is also full when the changes that wait for
+// it take pipeline.Options.MaxPacked, compressed: to that they are when their pages would
+// take the bounds of the pipeline. An object is made of them with some of each page in memory at a
+// time, and is itself in memory, compressed, from where it is sent in parts.
 type Roll struct {
 	Bytes int64         // raw bytes of the records in it. Default: 8 MiB
 	Age   time.Duration // how long a change may wait for others. Default (0): until the object is full or the source ends
@@ -98,6 +97,7 @@ var (
 	_ pipeline.Guarded    = (*Sink)(nil)
 
 	_ pipeline.EventIgnorer = (*Sink)(nil)
+	_ pipeline.SortedWriter = (*Sink)(nil)
 )
 
 // New checks the options and makes a sink. The error names the option.

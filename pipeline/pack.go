@@ -1,0 +1,227 @@
+package pipeline
+
+import (
+	"bytes"
+	"cmp"
+	"compress/flate"
+	"container/heap"
+	"io"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+)
+
+// pack is the changes of some pages that wait for a batch to fill: compressed, in the order of
+// their keys and versions, in frames that are read one after the other.
+type pack struct {
+	frames []frame
+	bytes  int64 // compressed
+	pages  int   // that are still wanted of it
+}
+
+type frame struct {
+	data []byte // compressed
+	size int
+}
+
+const (
+	packSize  = 1 << 20  // bytes of records, about
+	frameSize = 64 << 10 // before compression, about
+)
+
+// packed is the changes of one page for one route that are in a pack.
+type packed struct {
+	pack   *pack
+	page   int // its number in the pack
+	newest time.Time
+}
+
+// packable is a page whose changes are to be packed.
+type packable struct {
+	page    *inflight
+	changes []*Change
+	bytes   int64 // of their records
+}
+
+// packedRecord is where a change was in the order of its source.
+type packedRecord struct {
+	c               *Change
+	pack, page, pos int
+}
+
+func (r packedRecord) compare(s packedRecord) int {
+	return cmp.Or(cmp.Compare(r.c.Key, s.c.Key), r.c.Version.Compare(s.c.Version),
+		cmp.Compare(r.pack, s.pack), cmp.Compare(r.page, s.page), cmp.Compare(r.pos, s.pos))
+}
+
+var deflaters = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the level is sound
+	return w
+}}
+
+// packPages packs what is to be packed of some pages, one pack of all.
+func packPages(pages []packable) *pack {
+	var records []packedRecord
+	for n, p := range pages {
+		for i, c := range p.changes {
+			records = append(records, packedRecord{c, 0, n, i})
+		}
+	}
+	slices.SortFunc(records, packedRecord.compare)
+	p := &pack{pages: len(pages)}
+	var plain []byte
+	for i, r := range records {
+		u := packer{dst: plain}
+		u.number(uint64(r.page))
+		u.number(uint64(r.pos))
+		plain = appendPacked(u.dst, r.c)
+		if len(plain) >= frameSize || i == len(records)-1 {
+			p.add(plain)
+			plain = plain[:0]
+		}
+	}
+	return p
+}
+
+// add compresses a frame.
+func (p *pack) add(plain []byte) {
+	var out bytes.Buffer
+	w := deflaters.Get().(*flate.Writer)
+	w.Reset(&out)
+	_, _ = w.Write(plain) // a buffer takes everything
+	_ = w.Close()
+	deflaters.Put(w)
+	data := bytes.Clone(out.Bytes()) // a buffer may have twice the room
+	p.frames = append(p.frames, frame{data, len(plain)})
+	p.bytes += int64(len(data))
+}
+
+// packReader reads a pack, change by change.
+type packReader struct {
+	p     *pack
+	frame int
+	rest  []byte
+	scan  scanner
+	inf   io.ReadCloser
+	packedRecord
+}
+
+// next reads the next change; false at the end.
+func (r *packReader) next() (bool, error) {
+	if len(r.rest) == 0 {
+		if r.frame == len(r.p.frames) {
+			return false, nil
+		}
+		f := r.p.frames[r.frame]
+		r.frame++
+		if r.inf == nil {
+			r.inf = flate.NewReader(bytes.NewReader(f.data))
+		} else if err := r.inf.(flate.Resetter).Reset(bytes.NewReader(f.data), nil); err != nil {
+			return false, err
+		}
+		r.rest = make([]byte, f.size) // of its own: a change is ranges of it
+		if _, err := io.ReadFull(r.inf, r.rest); err != nil {
+			return false, err
+		}
+	}
+	u := unpacker{b: r.rest}
+	r.page, r.pos = int(u.number()), int(u.number())
+	if u.bad {
+		return false, errPacked
+	}
+	r.scan.emptyMaps = true
+	c := new(Change)
+	rest, err := unpackChange(u.b, &r.scan, c)
+	r.c, r.rest = c, rest
+	return err == nil, err
+}
+
+// packReaders is a heap of readers, the one with the lowest change on top.
+type packReaders []*packReader
+
+var _ heap.Interface = (*packReaders)(nil)
+
+func (h packReaders) Len() int { return len(h) }
+func (h packReaders) Less(i, j int) bool {
+	return h[i].compare(h[j].packedRecord) < 0
+}
+func (h packReaders) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *packReaders) Push(x any)   { *h = append(*h, x.(*packReader)) }
+func (h *packReaders) Pop() any {
+	old := *h
+	r := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return r
+}
+
+// unpackSorted yields the changes of chunks, all of which are packed, in the order of their
+// keys and versions. A frame of each pack is in memory at a time.
+func unpackSorted(chunks []chunk) iter.Seq2[*Change, error] {
+	return func(yield func(*Change, error) bool) {
+		wanted := map[*pack]map[int]bool{} // pages
+		var h packReaders
+		for _, c := range chunks {
+			p := c.packed.pack
+			if wanted[p] == nil {
+				h = append(h, &packReader{p: p, packedRecord: packedRecord{pack: len(h)}})
+				wanted[p] = map[int]bool{}
+			}
+			wanted[p][c.packed.page] = true
+		}
+		for _, r := range h {
+			if ok, err := r.next(); !ok { // a pack has one change at least
+				yield(nil, cmp.Or(err, errPacked))
+				return
+			}
+		}
+		heap.Init(&h)
+		for len(h) > 0 {
+			r := h[0]
+			if wanted[r.p][r.page] && !yield(r.c, nil) {
+				return
+			}
+			switch ok, err := r.next(); {
+			case err != nil:
+				yield(nil, err)
+				return
+			case ok:
+				heap.Fix(&h, 0)
+			default:
+				heap.Pop(&h)
+			}
+		}
+	}
+}
+
+// unpackPages are the changes of chunks, all of which are packed, of each in the order of the
+// source.
+func unpackPages(chunks []chunk) ([][]Change, error) {
+	out := make([][]Change, len(chunks))
+	packs := map[*pack]map[int]int{} // where the pages of a pack go
+	for i, c := range chunks {
+		out[i] = make([]Change, c.n)
+		if packs[c.packed.pack] == nil {
+			packs[c.packed.pack] = map[int]int{}
+		}
+		packs[c.packed.pack][c.packed.page] = i
+	}
+	for p, pages := range packs {
+		for r := (&packReader{p: p}); ; {
+			ok, err := r.next()
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				break
+			}
+			if i, wanted := pages[r.page]; wanted {
+				if r.pos >= len(out[i]) {
+					return nil, errPacked
+				}
+				out[i][r.pos] = *r.c
+			}
+		}
+	}
+	return out, nil
+}

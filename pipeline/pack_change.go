@@ -1,0 +1,155 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"errors"
+	"time"
+	"unsafe"
+)
+
+// errPacked means that packed bytes are none that appendPacked wrote.
+var errPacked = errors.New("packed changes are broken")
+
+// appendPacked writes a change so that unpackChange makes the same of it: its record as it
+// came, and of all that is a range of the record only where it stands there. The record alone
+// would not do, as sources make changes of what is no record.
+func appendPacked(dst []byte, c *Change) []byte {
+	p := packer{dst: appendPart(dst, c.Raw), raw: c.Raw}
+	p.dst = append(p.dst, byte(c.Op), byte(c.ViewType))
+	p.number(uint64(uint32(c.Index)))
+	p.number(uint64(c.SizeBytes))
+	p.number(c.Version.epoch)
+	if c.Time.IsZero() {
+		p.number(0)
+	} else {
+		p.number(1)
+		p.number(uint64(c.Time.Unix()))
+		p.number(uint64(c.Time.Nanosecond()))
+	}
+	for _, text := range packedTexts(c) {
+		p.part(unsafe.Slice(unsafe.StringData(*text), len(*text)))
+	}
+	for _, image := range []*Image{&c.Keys, &c.Old, &c.New} {
+		if !image.Exists() {
+			p.dst = append(p.dst, 0)
+			continue
+		}
+		p.dst = append(p.dst, 1)
+		p.part(image.json())
+	}
+	return p.dst
+}
+
+// packedTexts are the texts of a change, beside its record and its images.
+func packedTexts(c *Change) [11]*string {
+	return [...]*string{
+		&c.EventName, (*string)(&c.Key), &c.Version.sequence, &c.Sequence, &c.EventID, &c.StreamARN, &c.Table,
+		&c.Region, &c.Shard, &c.Identity.Type, &c.Identity.PrincipalID,
+	}
+}
+
+// packer writes the parts of a change.
+type packer struct {
+	dst []byte
+	raw []byte // the record
+}
+
+func (p *packer) number(n uint64) { p.dst = binary.AppendUvarint(p.dst, n) }
+
+// part writes where b stands in the record, or b itself where it does not.
+func (p *packer) part(b []byte) {
+	if len(b) > 0 && len(p.raw) > 0 {
+		start := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.raw)))
+		if n := uintptr(len(p.raw)); start < n && uintptr(len(b)) <= n-start {
+			p.number(uint64(start) + 1)
+			p.number(uint64(len(b)))
+			return
+		}
+	}
+	p.number(0)
+	p.dst = appendPart(p.dst, b)
+}
+
+func appendPart(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// unpacker reads what appendPacked wrote. What it reads are ranges of b.
+type unpacker struct {
+	b   []byte
+	raw []byte
+	bad bool
+}
+
+func (u *unpacker) number() uint64 {
+	n, size := binary.Uvarint(u.b)
+	if size <= 0 {
+		u.bad = true
+		return 0
+	}
+	u.b = u.b[size:]
+	return n
+}
+
+func (u *unpacker) take(n uint64) []byte {
+	if n > uint64(len(u.b)) {
+		u.bad = true
+		return nil
+	}
+	taken := u.b[:n:n]
+	u.b = u.b[n:]
+	return taken
+}
+
+func (u *unpacker) octet() byte {
+	if b := u.take(1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (u *unpacker) part() []byte {
+	start := u.number()
+	n := u.number()
+	if start == 0 {
+		return u.take(n)
+	}
+	if start--; start > uint64(len(u.raw)) || n > uint64(len(u.raw))-start {
+		u.bad = true
+		return nil
+	}
+	return u.raw[start : start+n : start+n]
+}
+
+// unpackChange reads a change from the front of b, and returns what is behind it. The change
+// is ranges of b.
+func unpackChange(b []byte, s *scanner, c *Change) (rest []byte, err error) {
+	u := unpacker{b: b}
+	u.raw = u.take(u.number())
+	*c = Change{Raw: u.raw, Op: Operation(u.octet()), ViewType: ViewType(u.octet())}
+	c.Index = int32(uint32(u.number()))
+	c.SizeBytes = int64(u.number())
+	c.Version.epoch = u.number()
+	if u.number() == 1 {
+		sec, nsec := u.number(), u.number()
+		c.Time = time.Unix(int64(sec), int64(nsec)).UTC()
+	}
+	for _, text := range packedTexts(c) {
+		*text = view(u.part())
+	}
+	for _, image := range []*Image{&c.Keys, &c.Old, &c.New} {
+		if u.octet() == 0 {
+			continue
+		}
+		s.b = u.part()
+		m, next := s.image(s.space(0), Image{})
+		if next < 0 || u.bad {
+			return nil, errPacked
+		}
+		*image = m
+	}
+	if u.bad {
+		return nil, errPacked
+	}
+	return u.b, nil
+}

@@ -1,0 +1,93 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"iter"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// packing is a sink whose batches are packed: it keeps what it is given.
+type packing struct {
+	pipeline.Sink
+	got []*pipeline.Change
+}
+
+var _ pipeline.SortedWriter = (*packing)(nil)
+
+func (*packing) KeepsKeyOrder() bool { return true }
+func (*packing) Guarded() bool       { return true }
+func (*packing) IgnoresEvents() bool { return true }
+
+func (s *packing) WriteSorted(_ context.Context, all iter.Seq2[*pipeline.Delivery, error]) error {
+	for d, err := range all {
+		if err != nil {
+			return err
+		}
+		s.got = append(s.got, d.Change)
+	}
+	return nil
+}
+
+// What was packed is, once it is unpacked, the change that was read, whatever came in it.
+func TestPacked_ChangesAreTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := dynamoJSON{t}
+		d := pipeline.NewDecoder(pipeline.DecoderOptions{EpochZero: true, DynamoDBLocal: true})
+		record := g.event(1)
+		if rapid.Bool().Draw(t, "snapshot") {
+			record = ttlDelete
+		}
+		page, err := d.Decode([]byte(record))
+		if err != nil || len(page.Changes) != 1 {
+			t.Fatal(err, page)
+		}
+		want := page.Changes[0].Clone()
+		if rapid.Bool().Draw(t, "apart") { // as of a source whose changes are of no record
+			page.Changes[0].Raw = []byte(`{"Item":1}`)
+			want.Raw = page.Changes[0].Raw
+		}
+		s := &packing{Sink: pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error { return io.ErrUnexpectedEOF })}
+		p, err := pipeline.New(pipeline.Options{
+			Name: "packed", MaxChanges: 1, DeadLetters: noLetters{t},
+			Routes: []pipeline.Route{{Name: "s", Sink: s, Batch: pipeline.Batch{Fill: true}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page.Partition = "p"
+		left := []*pipeline.Page{page}
+		err = p.Run(context.Background(), pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
+			if len(left) == 0 {
+				return nil, io.EOF
+			}
+			left = left[1:]
+			return page, nil
+		}), nil)
+		if err != nil || len(s.got) != 1 {
+			t.Fatalf("%d changes are written, %v", len(s.got), err)
+		}
+		got := s.got[0]
+		if what := sameChange(got, want); what != "" || !bytes.Equal(got.Raw, want.Raw) || got.Index != want.Index {
+			t.Fatalf("%s differs after packing: %s", what, want.Raw)
+		}
+		for _, images := range [][2]pipeline.Image{{got.Old, want.Old}, {got.New, want.New}, {got.Keys, want.Keys}} {
+			if a, b := images[0].AppendDynamoDBJSON(nil), images[1].AppendDynamoDBJSON(nil); !bytes.Equal(a, b) {
+				t.Fatalf("an image became %s of %s", a, b)
+			}
+		}
+	})
+}
+
+// noLetters fails a test that gives something up.
+type noLetters struct{ t *rapid.T }
+
+func (n noLetters) Put(_ context.Context, letters []pipeline.DeadLetter) error {
+	n.t.Errorf("given up: %v", letters[0].Error)
+	return nil
+}

@@ -1,0 +1,168 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// sortedRecorder is a recorder whose batches may be packed.
+type sortedRecorder struct {
+	recorder
+	refuse error // of WriteSorted
+	asked  int   // calls of WriteSorted
+	packed int   // those that worked
+}
+
+var (
+	_ Guarded      = (*sortedRecorder)(nil)
+	_ EventIgnorer = (*sortedRecorder)(nil)
+	_ SortedWriter = (*sortedRecorder)(nil)
+)
+
+func (s *sortedRecorder) Guarded() bool       { return true }
+func (s *sortedRecorder) IgnoresEvents() bool { return true }
+
+func (s *sortedRecorder) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error {
+	s.asked++
+	if s.refuse != nil {
+		return s.refuse
+	}
+	var ds []Delivery
+	for d, err := range all {
+		if err != nil {
+			return err
+		}
+		ds = append(ds, *d)
+	}
+	s.packed++
+	return s.Write(ctx, ds)
+}
+
+// tens are n pages of ten changes of ten keys.
+func tens(n int) []*Page {
+	counts := map[string]int{}
+	var ps []*Page
+	for i := range n {
+		ps = append(ps, pageOf(counts, "p", i+1, "j", "i", "h", "g", "f", "e", "d", "c", "b", "a"))
+	}
+	return ps
+}
+
+// What waits for a batch that is larger than the bounds is packed, and the batch is full. How
+// fast either side is does not matter.
+func TestSorted_BatchIsLargerThanTheBounds(t *testing.T) {
+	run := func(t *testing.T, delay time.Duration) string {
+		s := &sortedRecorder{recorder: recorder{keepsOrder: true, fail: func(context.Context, []Delivery) error {
+			time.Sleep(delay)
+			return nil
+		}}}
+		p := newPipeline(t, s, fill(300), func(o *Options) { o.MaxChanges = 40 })
+		src := pages(nil, tens(100)...)
+		var c commits
+		err := p.Run(t.Context(), SourceFunc(func(ctx context.Context) (*Page, error) {
+			time.Sleep(delay / 7)
+			return src.Read(ctx)
+		}), &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.batches) != 4 || len(s.batches[0]) != 300 || s.packed < 3 || c.at("p") != "100" {
+			t.Errorf("%d batches, %d of them packed; committed %q", len(s.batches), s.packed, c.at("p"))
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 1000, Written: 1000}))
+		return fmt.Sprint(s.batches)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		first := run(t, 0)
+		for _, delay := range []time.Duration{time.Millisecond, time.Hour} {
+			if again := run(t, delay); again != first {
+				t.Errorf("the batches depend on time:\n%s\n%s", first, again)
+			}
+		}
+	})
+}
+
+// A batch is cut where its changes take what they may, compressed.
+func TestSorted_BudgetCutsTheBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sortedRecorder{recorder: recorder{keepsOrder: true}}
+		p := newPipeline(t, s, fill(10_000), func(o *Options) { o.MaxChanges, o.MaxPacked = 40, 1500 })
+		if err := p.Run(t.Context(), pages(nil, tens(100)...), nil); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(s.batches); n < 5 || n > 25 {
+			t.Errorf("%d batches", n)
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 1000, Written: 1000}))
+	})
+}
+
+// What the sink refuses as a whole is written change by change where that is needed: a bad
+// change goes to dead letters with its record, and no other.
+func TestSorted_BadChangeIsIsolated(t *testing.T) {
+	for what, refuse := range map[string]error{"in a sorted batch too": nil, "all sorted batches": io.ErrClosedPipe} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &sortedRecorder{refuse: refuse}
+				s.keepsOrder = true
+				s.fail = func(_ context.Context, ds []Delivery) error {
+					if slices.ContainsFunc(ds, func(d Delivery) bool { return name(d.Change) == "c3" }) {
+						return errors.New("bad")
+					}
+					return nil
+				}
+				g := &graveyard{}
+				p := newPipeline(t, s, fill(300), func(o *Options) { o.MaxChanges, o.DeadLetters = 40, g })
+				var c commits
+				if err := p.Run(t.Context(), pages(nil, tens(60)...), &c); err != nil {
+					t.Fatal(err)
+				}
+				if len(g.letters) != 1 || string(g.letters[0].Raw) != `{"key":"c","n":3}` {
+					t.Errorf("letters %+v", g.letters)
+				}
+				if s.asked == 0 || c.at("p") != "60" {
+					t.Errorf("%d sorted batches, committed %q", s.asked, c.at("p"))
+				}
+				checkLedger(t, p, none(SinkLedger{Routed: 600, Written: 599, DeadLettered: 1}))
+			})
+		})
+	}
+}
+
+// A partition that is revoked while its changes are packed, or being written, is given up,
+// and the others go on.
+func TestSorted_RevokedPartition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sortedRecorder{recorder: recorder{keepsOrder: true, fail: func(ctx context.Context, ds []Delivery) error {
+			if len(ds) > 100 && !sleep(ctx, time.Hour) {
+				return ctx.Err()
+			}
+			return nil
+		}}}
+		counts := map[string]int{}
+		var ps []*Page
+		for i := range 10 {
+			ps = append(ps, pageOf(counts, "p", i+1, "pa", "pb", "pc", "pd", "pe", "pf", "pg", "ph", "pi", "pj"))
+			ps = append(ps, pageOf(counts, "q", i+1, "qa", "qb", "qc", "qd", "qe", "qf", "qg", "qh", "qi", "qj"))
+		}
+		p, src, c, stop := running(t, s, ps, fill(150), func(o *Options) { o.MaxChanges = 40 })
+		src.control.Revoke(errTaken, "q")
+		synctest.Wait()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if c.at("p") != "10" || c.at("q") != "" {
+			t.Errorf("committed p %q, q %q", c.at("p"), c.at("q"))
+		}
+		if l := p.Ledger().Sinks["s"]; l.Written < 100 || l.Revoked == 0 || l.Pending != 0 {
+			t.Errorf("%+v", l)
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package sinks_test
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/archive"
+)
+
+// heldObjects notes how much memory is in use while objects are put, and in between.
+type heldObjects struct {
+	objectNames
+	bodies int64
+	peak   atomic.Uint64
+}
+
+func (h *heldObjects) Archive(context.Context, *config.Config, config.Sink) (archive.Store, error) {
+	return h, nil
+}
+
+func (h *heldObjects) Put(ctx context.Context, o archive.Object) error {
+	h.look()
+	h.bodies += int64(len(o.Body))
+	return h.objectNames.Put(ctx, o)
+}
+
+func (h *heldObjects) look() {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if m.HeapAlloc > h.peak.Load() {
+		h.peak.Store(m.HeapAlloc)
+	}
+}
+
+// Objects of 64 MB of records are written by a pipeline that holds 32 MiB of pages, and
+// nothing near their size is in memory at any time.
+func TestObjectsLargerThanTheBounds(t *testing.T) {
+	cfg, err := config.Parse("tablewake.yaml", []byte(`
+version: 1
+name: shop
+source: {table: shop}
+sinks:
+  history:
+    archive: {bucket: history, roll: {bytes: 64MB, age: 1h}}
+`), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores := &heldObjects{objectNames: objectNames{Stores: sinks.PlanOnly()}}
+	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Live(), sinks.WithBounds(0, 32<<20, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores.look()
+	before := stores.peak.Load()
+	const pages = 192 // of a megabyte
+	src, n := megabytes(pages), 0
+	err = p.Run(t.Context(), pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
+		page, err := src.Read(ctx)
+		if n++; n%10 == 0 {
+			stores.look()
+		}
+		return page, err
+	}), nil)
+	if err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
+	if l := p.Ledger(); l.Sinks["history"].Written != pages*250 {
+		t.Errorf("ledger %+v", l)
+	}
+	if len(stores.put) < 3 || len(stores.put) > 4 {
+		t.Errorf("%d objects of %d MB", len(stores.put), pages)
+	}
+	if used := stores.peak.Load() - before; used > 48<<20 {
+		t.Errorf("%d MiB are in use", used>>20)
+	}
+	t.Logf("%d objects of %d KiB; %d MiB in use", len(stores.put), stores.bodies>>10, (stores.peak.Load()-before)>>20)
+}
