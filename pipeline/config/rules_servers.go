@@ -24,6 +24,10 @@ func (c *checker) serverRules(cfg *Config, root *value) {
 	if d.get("prefix") != nil && (d.get("queue") != nil || d.get("dir") != nil) {
 		c.fail(d.get("prefix"), "remove it", "a prefix is of a bucket's objects")
 	}
+	if cfg.DeadLetters != nil && cfg.DeadLetters.Dir != "" && cfg.Leases != nil && cfg.Leases.Table != "" {
+		c.warn(d.get("dir"), "give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
+			"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
+	}
 	if e := d.get("max_hold"); e != nil && e.data != nil {
 		switch hold := e.duration(); {
 		case hold <= 0:

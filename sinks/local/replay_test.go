@@ -17,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/search/bleve"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -140,7 +141,7 @@ func TestSecondReplayChangesNothing(t *testing.T) {
 func contents(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
-	stores := open(t, dir).Dir()
+	stores := local.Dir(dir)
 	views, err := sqlite.Open(t.Context(), stores.Views(), sqlite.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func contents(t *testing.T, dir string) []string {
 	}
 	for _, folder := range []string{stores.Archive("shop-archive"), stores.Archive("deleted"), filepath.Dir(stores.Events("told")), stores.DeadLetters()} {
 		err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
+			if err != nil || e.IsDir() || strings.HasSuffix(e.Name(), ".lock") {
 				return err
 			}
 			b, err := os.ReadFile(path)

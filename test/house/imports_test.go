@@ -34,6 +34,8 @@ var allowed = map[string][]string{
 	"pipeline/telemetry/cost": {"pipeline/instrument", "go.opentelemetry.io/otel", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"pipeline/telemetry/emf":  {"go.opentelemetry.io/otel"},
 
+	"pipeline/filelock": {},
+
 	"shardreader":            {"pipeline", "github.com/klauspost/compress"},
 	"shardreader/sdk":        {"pipeline", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"shardreader/streamtest": {"pipeline", "shardreader"},
@@ -43,7 +45,7 @@ var allowed = map[string][]string{
 	"shardreader/consumer":   {"pipeline/instrument", "pipeline", "shardreader", "shardreader/leases", "shardreader/worker", "go.opentelemetry.io/otel"},
 
 	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
-	"shardreader/leases/file":       {"pipeline", "shardreader/leases", "shardreader/worker"},
+	"shardreader/leases/file":       {"pipeline/filelock", "pipeline", "shardreader/leases", "shardreader/worker"},
 	"shardreader/leases/dynamo":     {"pipeline", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 	"shardreader/internal/awserr":   {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go"},
 	"shardreader/internal/awshttp":  {},
@@ -56,7 +58,7 @@ var allowed = map[string][]string{
 	"sinks/internal/disk":             {"pipeline"},
 	"sinks/internal/fingerprint":      {"sinks/state"},
 	"sinks/internal/queue":            {},
-	"sinks/internal/linefile":         {},
+	"sinks/internal/linefile":         {"pipeline/filelock"},
 	"sinks/view/sqlite":               {"pipeline", "sinks/view", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search":                    {"pipeline", "pipeline/template", "sinks/state"},
 	"sinks/search/bleve":              {"pipeline", "sinks/search", "sinks/state", "github.com/blevesearch/bleve", "github.com/blevesearch/bleve_index_api"},
@@ -81,7 +83,7 @@ var allowed = map[string][]string{
 	"sinks/state/sqlite":              {"pipeline", "sinks/state", "modernc.org/sqlite"},
 	"sinks/state/dynamo":              {"pipeline", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/state/statetest":           {"pipeline", "sinks/state"},
-	"sinks/local": {"pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/bleve",
+	"sinks/local": {"pipeline/filelock", "pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/bleve",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},
 	"sinks/aws": {"pipeline", "pipeline/config", "pipeline/template", "sinks", "sinks/view", "sinks/view/dynamo", "sinks/search", "sinks/search/opensearch",
 		"sinks/archive", "sinks/archive/s3", "sinks/notify", "sinks/notify/aws", "sinks/deadletter", "sinks/deadletter/dir", "sinks/deadletter/s3", "sinks/deadletter/sqs", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2"},

@@ -1,13 +1,17 @@
 // Package dir keeps dead letters in the files of a folder, JSON lines in the
 // order in which they came.
 //
-// A letter is on disk before Put returns, and what a crash cut off is removed
-// when the folder is opened. A letter that is among the last 200,000 is not
-// appended again. One process at a time writes a folder.
+// A letter is on disk before Put returns. A letter that is among the last 200,000 is not
+// appended again. Any number of processes of a host may have the folder open, and put,
+// read and remove: they append one at a time, and see what the others did. Where the folder or
+// files of it are removed meanwhile, what is put then goes into new ones.
 //
-// No line is ever rewritten: removing letters appends a line, {"removed": [IDs]},
+// A line that is no letter is set aside: it goes to the file FILE.lineN.broken beside its
+// own, a log says so, and nothing stops for it.
+//
+// No other line is ever rewritten: removing letters appends a line, {"removed": [IDs]},
 // that takes away those before it. Files whose letters are all removed are deleted, the
-// oldest first, when the store is closed.
+// oldest first, when a store that removed some is closed.
 package dir
 
 import (
@@ -15,13 +19,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
+	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -35,29 +42,21 @@ const remembered = 200_000
 
 // Options describe a store.
 type Options struct {
-	Dir       string // required: the folder of the files; made when absent
-	FileBytes int64  // another file is begun when one is this large. Default: 64 MiB
+	Dir       string       // required: the folder of the files; made when absent
+	FileBytes int64        // another file is begun when one is this large. Default: 64 MiB
+	Logger    *slog.Logger // says which lines are no letters. Default: discards
 }
 
-// Store is a folder of dead letters. It is safe for concurrent use.
+// Store is a folder of dead letters. It is safe for concurrent use, also by several
+// processes.
 type Store struct {
-	dir       string
-	fileBytes int64
+	dir string
 
 	mu      sync.Mutex
-	file    *linefile.File // the last one; nil when closed
-	number  int            // of file
-	lines   int            // in file
+	log     *linefile.Log // nil when closed
 	recent  *linefile.Recent
-	gone    map[string]place // where each letter was removed last
-	removed bool             // something was, by this store
-}
-
-// place is that of a line in the folder.
-type place struct{ file, line int }
-
-func (p place) before(q place) bool {
-	return p.file < q.file || p.file == q.file && p.line < q.line
+	gone    map[string]linefile.Place // where each letter was removed last
+	removed bool                      // something was, by this store
 }
 
 var _ deadletter.Store = (*Store)(nil)
@@ -70,55 +69,45 @@ func New(o Options) (*Store, error) {
 	case o.FileBytes < 0:
 		return nil, fmt.Errorf("deadletter: FileBytes is %d: give a size in bytes", o.FileBytes)
 	}
-	s := &Store{dir: o.Dir, fileBytes: cmp.Or(o.FileBytes, 64<<20), recent: linefile.NewRecent(remembered), gone: make(map[string]place)}
-	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+	s := &Store{dir: o.Dir}
+	s.forgetAll()
+	s.log = linefile.NewLog(linefile.LogOptions{
+		Lock: filepath.Join(o.Dir, ".lock"), Files: s.files, Next: s.next, Bytes: cmp.Or(o.FileBytes, 64<<20),
+		See: s.see, Reset: s.forgetAll, Logger: o.Logger,
+	})
+	end, err := s.log.Begin(context.Background())
+	if err != nil {
 		return nil, fmt.Errorf("deadletter: %w", err)
 	}
-	numbers, err := s.numbers()
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range append(numbers, 1)[:max(len(numbers), 1)] {
-		if s.file != nil {
-			if err := s.file.Close(); err != nil {
-				return nil, fmt.Errorf("deadletter: %w", err)
-			}
-		}
-		if err := s.open(n); err != nil {
-			return nil, err
-		}
-	}
+	end()
 	return s, nil
 }
 
-// open opens file n for appending and remembers its letters.
-func (s *Store) open(n int) error {
-	lines := 0
-	file, err := linefile.Open(s.path(n), func(line []byte) error {
-		lines++
-		if ids, is, err := removal(line); is {
-			s.forget(ids, place{n, lines})
-			return err
-		}
-		_, id, err := deadletter.Parse(line)
-		s.recent.Add(id)
+func (s *Store) forgetAll() {
+	s.recent, s.gone = linefile.NewRecent(remembered), make(map[string]linefile.Place)
+}
+
+// see remembers a letter, or what a removal takes away.
+func (s *Store) see(at linefile.Place, line []byte) error {
+	if ids, is, err := removal(line); is {
+		s.forget(ids, at)
 		return err
-	})
-	if err != nil {
-		return fmt.Errorf("deadletter: %w", err)
 	}
-	s.file, s.number, s.lines = file, n, lines
-	return nil
+	_, id, err := deadletter.Parse(line)
+	if err == nil {
+		s.recent.Add(id)
+	}
+	return err
 }
 
 // Put appends letters, and blocks until they are on disk. After an error some of
 // them may be there; they are not appended again by the next attempt.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
+	end, err := s.begin(ctx)
+	if err != nil {
 		return err
 	}
+	defer end()
 	var lines []byte
 	var ids []string
 	for i := range letters {
@@ -135,8 +124,8 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := s.append(lines, len(ids)); err != nil {
-		return err
+	if _, err := s.log.Append(lines, len(ids)); err != nil {
+		return disk.Failed(fmt.Errorf("deadletter: %w", err))
 	}
 	for _, id := range ids {
 		s.recent.Add(id)
@@ -144,86 +133,72 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return nil
 }
 
-func (s *Store) usable(ctx context.Context) error {
-	if s.file == nil {
-		return errors.New("deadletter: the store is closed")
+// begin keeps everybody else from the folder until end, and sees what they did before.
+func (s *Store) begin(ctx context.Context) (end func(), err error) {
+	s.mu.Lock()
+	if s.log == nil {
+		s.mu.Unlock()
+		return nil, errors.New("deadletter: the store is closed")
 	}
-	return pipeline.Transient(ctx.Err())
-}
-
-// append appends n lines, to another file where this one is full.
-func (s *Store) append(lines []byte, n int) error {
-	if s.file.Size() >= s.fileBytes {
-		if err := s.next(); err != nil {
-			return disk.Failed(err)
-		}
+	if err := ctx.Err(); err != nil {
+		s.mu.Unlock()
+		return nil, pipeline.Transient(err)
 	}
-	if err := s.file.Append(lines); err != nil {
-		return disk.Failed(fmt.Errorf("deadletter: %w", err))
+	release, err := s.log.Begin(ctx)
+	if err != nil {
+		s.mu.Unlock()
+		return nil, disk.Failed(fmt.Errorf("deadletter: %w", err))
 	}
-	s.lines += n
-	return nil
-}
-
-// next begins another file.
-func (s *Store) next() error {
-	full := s.file
-	if err := s.open(s.number + 1); err != nil {
-		return err
-	}
-	if err := full.Close(); err != nil {
-		return fmt.Errorf("deadletter: %w", err)
-	}
-	return nil
+	return func() {
+		release()
+		s.mu.Unlock()
+	}, nil
 }
 
 // Read yields the letters that are there, in the order in which they came. It may
 // run while others Put and Remove. A pulled error ends the sequence.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
-		numbers, err := s.numbers()
+		end, err := s.begin(ctx)
 		if err != nil {
 			yield(pipeline.DeadLetter{}, err)
 			return
 		}
-		for _, n := range numbers {
-			if !s.readFile(ctx, n, yield) {
+		files, size, _ := s.log.Files()
+		end()
+		for i, path := range files {
+			to := int64(math.MaxInt64)
+			if i == len(files)-1 {
+				to = size // what is behind it may not be whole yet
+			}
+			if !s.readFile(ctx, path, to, yield) {
 				return
 			}
 		}
 	}
 }
 
-func (s *Store) readFile(ctx context.Context, n int, yield func(pipeline.DeadLetter, error) bool) (more bool) {
-	path := s.path(n)
+func (s *Store) readFile(ctx context.Context, path string, to int64, yield func(pipeline.DeadLetter, error) bool) (more bool) {
+	fail := func(err error) bool {
+		yield(pipeline.DeadLetter{}, fmt.Errorf("deadletter: %w", err))
+		return false
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true // its letters are all removed
 	}
 	if err != nil {
-		yield(pipeline.DeadLetter{}, fmt.Errorf("deadletter: %w", err))
-		return false
+		return fail(err)
 	}
 	defer f.Close()
-	at := place{file: n}
-	for line, err := range linefile.Lines(f) {
-		at.line++
-		var l pipeline.DeadLetter
-		var id string
-		if err == nil {
-			err = ctx.Err()
+	at := linefile.Place{File: path}
+	for line, err := range linefile.Lines(io.LimitReader(f, to)) {
+		at.Line++
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return fail(err)
 		}
-		if _, is, _ := removal(line); is && err == nil {
-			continue
-		}
-		if err == nil {
-			l, id, err = deadletter.Parse(line)
-		}
-		if err != nil {
-			yield(pipeline.DeadLetter{}, fmt.Errorf("%s: %w", path, err))
-			return false
-		}
-		if s.isGone(id, at) {
+		l, id, is := letterOf(line)
+		if !is || s.isGone(id, at) {
 			continue
 		}
 		if !yield(l, nil) {
@@ -233,37 +208,56 @@ func (s *Store) readFile(ctx context.Context, n int, yield func(pipeline.DeadLet
 	return true
 }
 
+// letterOf is the letter in a line; is is false for a removal, and for what is broken: that was
+// said when it was seen.
+func letterOf(line []byte) (l pipeline.DeadLetter, id string, is bool) {
+	if _, removes, _ := removal(line); removes {
+		return l, "", false
+	}
+	l, id, err := deadletter.Parse(line)
+	return l, id, err == nil
+}
+
 // Close closes the open file, after deleting the files whose letters are all
 // removed. A second call does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file == nil {
+	if s.log == nil {
 		return nil
 	}
-	err := s.sweep()
-	file := s.file
-	s.file = nil
-	return errors.Join(err, file.Close())
+	var err error
+	if s.removed {
+		err = s.sweep()
+	}
+	log := s.log
+	s.log = nil
+	return errors.Join(err, log.Close())
 }
 
-func (s *Store) path(n int) string {
-	return filepath.Join(s.dir, fmt.Sprintf("%08d.jsonl", n))
+// fileName is the form of the names of files.
+var fileName = regexp.MustCompile(`^[0-9]{8}\.jsonl$`)
+
+// next is the path of the file behind another.
+func (s *Store) next(last string) string {
+	n := 0
+	if last != "" {
+		n, _ = strconv.Atoi(filepath.Base(last)[:8]) // its name has that form
+	}
+	return filepath.Join(s.dir, fmt.Sprintf("%08d.jsonl", n+1))
 }
 
-// numbers lists the files of the folder in their order.
-func (s *Store) numbers() ([]int, error) {
+// files lists the files of the folder in their order.
+func (s *Store) files() ([]string, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
-		return nil, fmt.Errorf("deadletter: %w", err)
+		return nil, err
 	}
-	var numbers []int
+	var paths []string
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".jsonl")
-		if n, err := strconv.Atoi(name); ok && err == nil {
-			numbers = append(numbers, n)
+		if fileName.MatchString(e.Name()) {
+			paths = append(paths, filepath.Join(s.dir, e.Name()))
 		}
 	}
-	slices.Sort(numbers)
-	return numbers, nil
+	return paths, nil
 }

@@ -132,13 +132,6 @@ func TestErrors(t *testing.T) {
 			t.Errorf("error %v, want one of %s", err, want)
 		}
 	}
-	path := t.TempDir()
-	if err := os.WriteFile(filepath.Join(path, "00000001.jsonl"), []byte("no letter\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := dir.New(dir.Options{Dir: path}); err == nil || !strings.Contains(err.Error(), "00000001.jsonl: line at byte 0") {
-		t.Errorf("a foreign file: %v", err)
-	}
 	s := open(t, t.TempDir(), 0)
 	put(t, s, 1, 2)
 	for range s.Read(t.Context()) {

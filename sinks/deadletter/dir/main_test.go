@@ -2,6 +2,7 @@ package dir_test
 
 import (
 	"flag"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -12,6 +13,10 @@ import (
 const checks = "25"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(childFolder) != "" {
+		runChild()
+		return
+	}
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })

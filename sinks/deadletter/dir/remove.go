@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
-	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
 
@@ -35,25 +36,29 @@ func removal(line []byte) (ids []string, is bool, err error) {
 // Remove takes letters away by their ids, all or none, and blocks until that is on
 // disk. An id that is not there is ignored.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil || len(ids) == 0 {
+	end, err := s.begin(ctx)
+	if err != nil {
 		return err
+	}
+	defer end()
+	if len(ids) == 0 {
+		return nil
 	}
 	line, err := json.Marshal(removalLine{ids})
 	if err != nil {
 		return fmt.Errorf("deadletter: %w", err)
 	}
-	if err := s.append(append(line, '\n'), 1); err != nil {
-		return err
+	at, err := s.log.Append(append(line, '\n'), 1)
+	if err != nil {
+		return disk.Failed(fmt.Errorf("deadletter: %w", err))
 	}
-	s.forget(ids, place{s.number, s.lines})
+	s.forget(ids, at)
 	s.removed = true
 	return nil
 }
 
 // forget notes that letters were removed by a line: they may come again behind it.
-func (s *Store) forget(ids []string, at place) {
+func (s *Store) forget(ids []string, at linefile.Place) {
 	for _, id := range ids {
 		s.recent.Forget(id)
 		s.gone[id] = at
@@ -61,71 +66,61 @@ func (s *Store) forget(ids []string, at place) {
 }
 
 // isGone tells whether the letter in a line is removed by a later one.
-func (s *Store) isGone(id string, at place) bool {
+func (s *Store) isGone(id string, at linefile.Place) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.removes(id, at)
 }
 
-func (s *Store) removes(id string, at place) bool {
+func (s *Store) removes(id string, at linefile.Place) bool {
 	by, ok := s.gone[id]
-	return ok && at.before(by)
+	return ok && at.Compare(by) < 0
 }
 
 // sweep deletes files from the oldest on, as long as no letter in them is there any
 // more. The order matters: a removal goes after the letter that it removes, never before.
+// Other processes see that files are gone before they append.
 func (s *Store) sweep() error {
-	if !s.removed {
-		return nil
-	}
-	numbers, err := s.numbers()
+	end, err := s.log.Begin(context.Background())
 	if err != nil {
-		return err
+		return fmt.Errorf("deadletter: %w", err)
 	}
-	for _, n := range numbers {
-		empty, err := s.allGone(n)
+	defer end()
+	files, _, lines := s.log.Files()
+	for i, path := range files {
+		empty, err := s.allGone(path)
 		if err != nil || !empty {
 			return err
 		}
-		if n == s.number {
-			if s.lines == 0 {
+		if i == len(files)-1 {
+			if lines == 0 {
 				return nil
 			}
-			if err := s.next(); err != nil {
-				return err
+			if err := s.log.Roll(); err != nil {
+				return fmt.Errorf("deadletter: %w", err)
 			}
 		}
-		if err := os.Remove(s.path(n)); err != nil {
-			return fmt.Errorf("deadletter: %w", err)
-		}
-		if err := linefile.SyncDir(s.dir); err != nil {
+		if err := errors.Join(os.Remove(path), linefile.SyncDir(s.dir)); err != nil {
 			return fmt.Errorf("deadletter: %w", err)
 		}
 	}
 	return nil
 }
 
-// allGone tells whether every letter of file n is removed.
-func (s *Store) allGone(n int) (bool, error) {
-	f, err := os.Open(s.path(n))
+// allGone tells whether every letter of a file is removed.
+func (s *Store) allGone(path string) (bool, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return false, fmt.Errorf("deadletter: %w", err)
 	}
 	defer f.Close()
-	at := place{file: n}
+	at := linefile.Place{File: path}
 	for line, err := range linefile.Lines(f) {
-		at.line++
+		at.Line++
 		if err != nil {
 			return false, fmt.Errorf("deadletter: %w", err)
 		}
-		if _, is, _ := removal(line); is {
-			continue
-		}
-		_, id, err := deadletter.Parse(line)
-		if err != nil {
-			return false, err
-		}
-		if !s.removes(id, at) {
+		if _, id, is := letterOf(line); is && !s.removes(id, at) {
 			return false, nil
 		}
 	}

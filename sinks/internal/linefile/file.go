@@ -1,120 +1,120 @@
-// Package linefile appends lines to files so that each is there whole.
-//
-// [File] makes lines durable and cuts off what a crash left half-written;
-// [Recent] remembers which lines came lately, so that one that comes again is
-// not appended again.
 package linefile
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"iter"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// File is a file of lines, open for appending. It is for one goroutine at a time.
-type File struct {
-	f    *os.File
-	size int64 // where the last durable line ends
+// file is one file of a [Log], open for appending. Whoever uses it has the log's lock.
+type file struct {
+	path  string
+	f     *os.File
+	end   int64 // of the lines that were seen, all of them on disk
+	lines int   // up to there
 }
 
-// Open opens the file at path, makes it and its folder when absent, shows each
-// line in it to see, and cuts off an unterminated last line. An error of see is
-// returned with the place of the line.
-func Open(path string, see func(line []byte) error) (*File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
+// openFile opens the file at path, and makes it where it is missing.
+func openFile(path string) (*file, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+			return nil, err
+		}
+		folder := filepath.Dir(path)
+		if err := errors.Join(SyncDir(folder), SyncDir(filepath.Dir(folder))); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	l := &File{f: f}
-	if err := l.recover(see); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return l, nil
+	return &file{path: path, f: f}, nil
 }
 
-func (l *File) recover(see func(line []byte) error) error {
-	for line, err := range Lines(l.f) {
+// current reports whether the file that is at the path now is this one, and holds what
+// was seen. Somebody may have removed it, replaced it or cut it off.
+func (l *file) current() (bool, error) {
+	there, err := os.Stat(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	ours, err := l.f.Stat()
+	return err == nil && os.SameFile(ours, there) && there.Size() >= l.end, err
+}
+
+// catchUp shows the lines that were appended since it was called last, and makes them
+// durable: their writer may have died before it did. A last line without its end gets
+// that where it is whole, and is else set aside and cut off, as broken is of lines that see refuses.
+func (l *file) catchUp(see func(at Place, line []byte) error, broken func(at Place, line []byte) error) error {
+	info, err := l.f.Stat()
+	if err != nil || info.Size() == l.end {
+		return err
+	}
+	show := func(line []byte) error {
+		at := Place{File: l.path, Line: l.lines + 1}
+		if len(bytes.TrimSpace(line)) == 0 || see(at, line) == nil {
+			return nil
+		}
+		if err := broken(at, line); err != nil {
+			return nil // it stays where it is, and is no line
+		}
+		_, err := l.f.WriteAt(bytes.Repeat([]byte{' '}, len(line)), l.end)
+		return err
+	}
+	for line, err := range Lines(io.NewSectionReader(l.f, l.end, info.Size()-l.end)) {
+		if err == nil {
+			err = show(line)
+		}
 		if err != nil {
 			return err
 		}
-		if err := see(line); err != nil {
-			return fmt.Errorf("%s: line at byte %d: %w", l.f.Name(), l.size, err)
-		}
-		l.size += int64(len(line)) + 1
+		l.end, l.lines = l.end+int64(len(line))+1, l.lines+1
 	}
-	info, err := l.f.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() > l.size {
-		if err := errors.Join(l.f.Truncate(l.size), l.f.Sync()); err != nil {
+	if info.Size() > l.end {
+		if err := l.endLine(info.Size()-l.end, see, broken); err != nil {
 			return err
 		}
 	}
-	if l.size == 0 {
-		return SyncDir(filepath.Dir(l.f.Name())) // it may be new
+	return l.f.Sync()
+}
+
+// endLine ends a last line of n bytes that lacks its end.
+func (l *file) endLine(n int64, see func(Place, []byte) error, broken func(Place, []byte) error) error {
+	line := make([]byte, n)
+	if _, err := l.f.ReadAt(line, l.end); err != nil {
+		return err
 	}
+	at := Place{File: l.path, Line: l.lines + 1}
+	if see(at, line) != nil {
+		_ = broken(at, line) // no store ever reported it as written
+		return l.f.Truncate(l.end)
+	}
+	if _, err := l.f.WriteAt([]byte{'\n'}, l.end+n); err != nil {
+		return err
+	}
+	l.end, l.lines = l.end+n+1, l.lines+1
 	return nil
 }
 
-// Append writes lines, each ended by '\n', and returns when they are on disk.
-// After an error none of them is in the file.
-func (l *File) Append(lines []byte) error {
-	_, err := l.f.WriteAt(lines, l.size)
+// append writes n lines, each ended by '\n', and returns when they are on disk. After an
+// error none of them is in the file.
+func (l *file) append(lines []byte, n int) error {
+	_, err := l.f.WriteAt(lines, l.end)
 	if err == nil {
 		err = l.f.Sync()
 	}
 	if err != nil {
-		return errors.Join(err, l.f.Truncate(l.size))
+		return errors.Join(err, l.f.Truncate(l.end))
 	}
-	l.size += int64(len(lines))
+	l.end, l.lines = l.end+int64(len(lines)), l.lines+n
 	return nil
-}
-
-// Size is the length of the file in bytes.
-func (l *File) Size() int64 { return l.size }
-
-// Close closes the file.
-func (l *File) Close() error { return l.f.Close() }
-
-// Lines yields the terminated lines of r without their '\n'; what follows the
-// last one is left out. A line is valid until the next. A pulled error ends the
-// sequence.
-func Lines(r io.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		br := bufio.NewReaderSize(r, 64<<10)
-		var long []byte
-		for {
-			part, err := br.ReadSlice('\n')
-			switch {
-			case errors.Is(err, bufio.ErrBufferFull):
-				long = append(long, part...)
-				continue
-			case err == io.EOF:
-				return
-			case err != nil:
-				yield(nil, err)
-				return
-			}
-			line := part
-			if len(long) > 0 {
-				long = append(long, part...)
-				line = long
-			}
-			if !yield(bytes.TrimSuffix(line, []byte("\n")), nil) {
-				return
-			}
-			long = long[:0]
-		}
-	}
 }
 
 // SyncDir makes the names in a folder durable.

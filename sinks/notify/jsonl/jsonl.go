@@ -1,8 +1,12 @@
 // Package jsonl appends events to a file, one JSON object a line.
 //
-// A line is on disk before Publish returns, and what a crash cut off is removed
-// when the file is opened. An event that is among the last 200,000 of the file is
-// not appended again. One process at a time writes a file.
+// A line is on disk before Publish returns. An event that is among the last 200,000 of the
+// file is not appended again. Any number of processes of a host may have the file open: they
+// append one at a time, and see what the others did. Where the file is removed meanwhile,
+// what is published then goes into a new one.
+//
+// A line that is no event is set aside: it goes to the file PATH.lineN.broken, a log says
+// so, and nothing stops for it.
 package jsonl
 
 import (
@@ -12,6 +16,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -29,14 +34,17 @@ const remembered = 200_000
 
 // Options describe a store.
 type Options struct {
-	Path string // required: the file; made when absent, its folder too
+	Path   string       // required: the file; made when absent, its folder too
+	Logger *slog.Logger // says which lines are no events. Default: discards
 }
 
-// Store is a file of events. It is safe for concurrent use.
+// Store is a file of events. It is safe for concurrent use, also by several processes.
 type Store struct {
 	fingerprint.Files
+	path string
+
 	mu     sync.Mutex
-	file   *linefile.File // nil when closed
+	log    *linefile.Log // nil when closed
 	recent *linefile.Recent
 }
 
@@ -50,20 +58,47 @@ func New(o Options) (*Store, error) {
 	if o.Path == "" {
 		return nil, errors.New("jsonl: Path is empty: give the file of the events")
 	}
-	s := &Store{Files: fingerprint.In(filepath.Dir(o.Path)), recent: linefile.NewRecent(remembered)}
-	var err error
-	s.file, err = linefile.Open(o.Path, func(line []byte) error {
-		var event struct{ ID string }
-		if err := json.Unmarshal(line, &event); err != nil {
-			return fmt.Errorf("not an event: %w; move the file away to begin another", err)
-		}
-		s.recent.Add(event.ID)
-		return nil
+	folder, name := filepath.Split(o.Path)
+	s := &Store{Files: fingerprint.In(filepath.Dir(o.Path)), path: o.Path, recent: linefile.NewRecent(remembered)}
+	s.log = linefile.NewLog(linefile.LogOptions{
+		Lock: filepath.Join(folder, "."+name+".lock"), Files: s.files, Next: func(string) string { return s.path },
+		See: s.see, Reset: func() { s.recent = linefile.NewRecent(remembered) }, Logger: o.Logger,
 	})
+	end, err := s.log.Begin(context.Background())
 	if err != nil {
 		return nil, fmt.Errorf("jsonl: %w", err)
 	}
+	defer end()
+	if files, _, _ := s.log.Files(); len(files) == 0 {
+		if err := s.log.Roll(); err != nil {
+			return nil, fmt.Errorf("jsonl: %w", err)
+		}
+	}
 	return s, nil
+}
+
+// files is the file, where it is there.
+func (s *Store) files() ([]string, error) {
+	_, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return []string{s.path}, err
+}
+
+// see remembers an event.
+func (s *Store) see(_ linefile.Place, line []byte) error {
+	id, err := eventID(line)
+	if err == nil {
+		s.recent.Add(id)
+	}
+	return err
+}
+
+func eventID(line []byte) (string, error) {
+	var event struct{ ID string }
+	err := json.Unmarshal(line, &event)
+	return event.ID, err
 }
 
 // Publish appends messages, and blocks until they are on disk. An error is
@@ -71,12 +106,17 @@ func New(o Options) (*Store, error) {
 func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file == nil {
+	if s.log == nil {
 		return errors.New("jsonl: the store is closed")
 	}
 	if err := ctx.Err(); err != nil {
 		return pipeline.Transient(err)
 	}
+	end, err := s.log.Begin(ctx)
+	if err != nil {
+		return disk.Failed(fmt.Errorf("jsonl: %w", err))
+	}
+	defer end()
 	var lines []byte
 	within := make(map[string]bool)
 	for _, m := range ms {
@@ -88,7 +128,7 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	if err := s.file.Append(lines); err != nil {
+	if _, err := s.log.Append(lines, len(within)); err != nil {
 		return disk.Failed(fmt.Errorf("jsonl: %w", err))
 	}
 	for _, m := range ms {
@@ -99,7 +139,7 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 
 // Read yields the events of a file in the order in which they were appended, each
 // a JSON object, valid until the next; a missing file has none. It may run while
-// a Store appends. A pulled error ends the sequence.
+// Stores append; it leaves out lines that are no events. A pulled error ends the sequence.
 func Read(path string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(path)
@@ -112,6 +152,9 @@ func Read(path string) iter.Seq2[[]byte, error] {
 		}
 		defer f.Close()
 		for line, err := range linefile.Lines(f) {
+			if _, broken := eventID(line); broken != nil && err == nil {
+				continue
+			}
 			if !yield(line, err) {
 				return
 			}
@@ -123,10 +166,10 @@ func Read(path string) iter.Seq2[[]byte, error] {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file == nil {
+	if s.log == nil {
 		return nil
 	}
-	file := s.file
-	s.file = nil
-	return file.Close()
+	log := s.log
+	s.log = nil
+	return log.Close()
 }

@@ -1,0 +1,153 @@
+// Package filelock keeps the processes of one host from using the same file or folder at
+// once.
+//
+// A lock is a file of its own: nobody reads, writes or removes it. The locks are flock(2)'s,
+// so they are advisory, two in one process exclude each other too, and the system
+// releases them with the process, however that ends.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// ErrInUse is the error of a lock that somebody else has.
+var ErrInUse = errors.New("in use by another process")
+
+// Mode is who else may have the lock at the same time.
+type Mode int
+
+const (
+	Exclusive Mode = syscall.LOCK_EX // nobody
+	Shared    Mode = syscall.LOCK_SH // whoever takes it shared, too
+)
+
+// Lock is a lock that was taken. Release may be called once.
+type Lock struct {
+	path string
+	f    *os.File
+}
+
+// The pause between two tries.
+const (
+	firstPause = time.Millisecond
+	lastPause  = 16 * time.Millisecond
+)
+
+// Take takes the lock that is the file at path, and makes the file and its folder where
+// they are missing. If somebody else has it, Take waits for up to patience, and then
+// returns ErrInUse; a context that is done ends the wait with its cause.
+func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (*Lock, error) {
+	end := time.Now().Add(patience)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		l, err := try(path, mode)
+		if !errors.Is(err, ErrInUse) || !time.Now().Before(end) {
+			return l, err
+		}
+		wait := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// try takes the lock unless somebody else has it. A file that is removed while it is
+// being locked is made again: whoever comes next would lock that one.
+func try(path string, mode Mode) (*Lock, error) {
+	for {
+		f, err := open(path)
+		if err != nil {
+			return nil, err
+		}
+		l := &Lock{path: path, f: f}
+		if err := flock(f, int(mode)|syscall.LOCK_NB); err != nil {
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				err = ErrInUse
+			}
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		}
+		held, err := l.held()
+		if held {
+			return l, nil
+		}
+		if err := errors.Join(err, l.Release()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// open opens the file for writing, which is what a lock over NFS needs. Its folder may be
+// removed as soon as it is made.
+func open(path string) (f *os.File, err error) {
+	for range 10 {
+		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+// flock is flock(2), again where a signal interrupted it.
+func flock(f *os.File, how int) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// Held reports nil while no other process can take the lock. Where its file was removed or
+// replaced, another one can: what the lock protects must not be written then.
+func (l *Lock) Held() error {
+	held, err := l.held()
+	if err == nil && !held {
+		err = fmt.Errorf("%s was removed or replaced while it was locked", l.path)
+	}
+	return err
+}
+
+func (l *Lock) held() (bool, error) {
+	ours, err := l.f.Stat()
+	if err != nil {
+		return false, err
+	}
+	there, err := os.Stat(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(ours, there), err
+}
+
+// Release lets others take the lock. The file stays.
+func (l *Lock) Release() error { return l.f.Close() }
+
+// Taken reports whether somebody has the lock at path exclusively. It makes no file.
+func Taken(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = flock(f, syscall.LOCK_SH|syscall.LOCK_NB)
+	taken := errors.Is(err, syscall.EWOULDBLOCK)
+	if taken {
+		err = nil
+	}
+	return taken, errors.Join(err, f.Close())
+}

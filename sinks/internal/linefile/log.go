@@ -1,0 +1,231 @@
+// Package linefile appends lines to files so that each is there whole, also where several
+// processes append to the same files.
+//
+// [Log] makes lines durable, and shows those of others; [Recent] remembers which lines
+// came lately, so that one that comes again is not appended again.
+package linefile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/filelock"
+)
+
+// Place is the place of a line: its file, and its number in it, from 1 on.
+type Place struct {
+	File string
+	Line int
+}
+
+// Compare orders places as their lines were appended: files by their names.
+func (p Place) Compare(q Place) int {
+	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line))
+}
+
+// LogOptions describe a log.
+type LogOptions struct {
+	// Lock is the path of the file by which processes take turns. Required.
+	Lock string
+	// Files lists the paths of the files that exist, in the order of their names, which is
+	// that of their lines. Required.
+	Files func() ([]string, error)
+	// Next is the path of the file that follows one, "" before the first. Required.
+	Next func(last string) string
+	// Bytes is the size from which on a file is full. Default: none is ever.
+	Bytes int64
+
+	// See is shown every line once, whoever appended it; its error says that the line is
+	// broken. Required.
+	See func(at Place, line []byte) error
+	// Reset forgets every line: See is shown those again that are there. Required.
+	Reset func()
+
+	// Logger says which broken lines were set aside. Default: nobody does.
+	Logger *slog.Logger
+}
+
+// Log is lines in files that any number of processes of a host append to, one at a time.
+//
+// A line that is broken, whoever wrote it, is set aside: its bytes go to a file beside, which is
+// named for the file and the line, and blanks take its place. It is for one goroutine
+// at a time.
+type Log struct {
+	o     LogOptions
+	known []string // the files, as they were seen last
+	file  *file    // the last of them; nil: there is none
+	lock  *filelock.Lock
+}
+
+// patience is how long another process may keep the lock, which is held while lines are
+// written and synced.
+const patience = 30 * time.Second
+
+// NewLog is a log that has seen no line.
+func NewLog(o LogOptions) *Log {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Log{o: o}
+}
+
+// Begin keeps other processes from the log until end is called, and sees what they
+// appended before: all lines that were seen are on disk. It blocks while they have their
+// turn, until ctx is done or one takes too long. The folder is made where it is missing.
+func (l *Log) Begin(ctx context.Context) (end func(), err error) {
+	lock, err := filelock.Take(ctx, l.o.Lock, filelock.Exclusive, patience)
+	if errors.Is(err, filelock.ErrInUse) {
+		err = fmt.Errorf("%w for %s: is that stopped? (`fuser %s` tells which it is)", err, patience, l.o.Lock)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.lock = lock
+	end = func() { _ = lock.Release() } // which the system does in any case
+	if err := l.catchUp(); err != nil {
+		end()
+		return nil, err
+	}
+	return end, nil
+}
+
+// catchUp sees what was appended, or everything anew where files were removed or replaced.
+func (l *Log) catchUp() error {
+	files, err := l.o.Files()
+	if err != nil {
+		return err
+	}
+	same, err := l.continues(files)
+	if err != nil {
+		return err
+	}
+	if !same {
+		if err := l.Close(); err != nil {
+			return err
+		}
+		l.o.Reset()
+	}
+	next := 0
+	if l.file != nil {
+		next = slices.Index(files, l.file.path)
+	}
+	for _, path := range files[next:] {
+		if l.file == nil || l.file.path != path {
+			if err := l.open(path); err != nil {
+				return err
+			}
+		}
+		if err := l.file.catchUp(l.o.See, l.setAside); err != nil {
+			return err
+		}
+	}
+	l.known = files
+	return nil
+}
+
+// continues reports whether files are those that were seen, perhaps with more of them.
+func (l *Log) continues(files []string) (bool, error) {
+	for _, path := range l.known {
+		if !slices.Contains(files, path) {
+			return false, nil
+		}
+	}
+	if l.file == nil {
+		return true, nil
+	}
+	return l.file.current()
+}
+
+// open goes on to the file at path.
+func (l *Log) open(path string) error {
+	before := l.file
+	f, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	l.file = f
+	if before != nil {
+		return before.f.Close()
+	}
+	return nil
+}
+
+// Append appends n lines, each ended by '\n', and returns when they are on disk, and the
+// place of the last one. After an error none of them is there, also where the file
+// was removed meanwhile: the next Begin sees that. It may be called between Begin and end.
+func (l *Log) Append(lines []byte, n int) (Place, error) {
+	if l.file == nil || l.o.Bytes > 0 && l.file.end >= l.o.Bytes {
+		if err := l.Roll(); err != nil {
+			return Place{}, err
+		}
+	}
+	if err := l.file.append(lines, n); err != nil {
+		return Place{}, err
+	}
+	there, err := l.file.current()
+	if err := errors.Join(err, l.lock.Held()); err != nil {
+		return Place{}, err
+	}
+	if !there {
+		return Place{}, fmt.Errorf("%s was removed or replaced while it was written", l.file.path)
+	}
+	return Place{l.file.path, l.file.lines}, nil
+}
+
+// Roll begins another file. It may be called between Begin and end.
+func (l *Log) Roll() error {
+	last := ""
+	if l.file != nil {
+		last = l.file.path
+	}
+	path := l.o.Next(last)
+	if err := l.open(path); err != nil {
+		return err
+	}
+	l.known = append(l.known, path)
+	return nil
+}
+
+// Files are the files as they were seen last, and the size and number of the lines in the
+// last of them. What precedes that stays as it is, but for lines that are set aside.
+func (l *Log) Files() (files []string, size int64, lines int) {
+	if l.file != nil {
+		size, lines = l.file.end, l.file.lines
+	}
+	return slices.Clone(l.known), size, lines
+}
+
+// Close closes the last file. The log is of no use then.
+func (l *Log) Close() error {
+	f := l.file
+	l.file, l.known = nil, nil
+	if f == nil {
+		return nil
+	}
+	return f.f.Close()
+}
+
+// setAside keeps the bytes of a line that is broken. A last line that is cut off leaves its
+// place to another one, which may be cut off too.
+func (l *Log) setAside(at Place, line []byte) error {
+	copied := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
+	f, err := os.OpenFile(copied, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = f.Write(append(slices.Clone(line), '\n'))
+		err = errors.Join(err, f.Sync(), f.Close(), SyncDir(filepath.Dir(copied)))
+	}
+	where := []any{slog.String("file", at.File), slog.Int("line", at.Line)}
+	if err != nil {
+		l.o.Logger.Warn("a broken line is passed over, and cannot be set aside", append(where, slog.String("error", err.Error()))...)
+		return err
+	}
+	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it", append(where, slog.String("now_in", copied))...)
+	return nil
+}
