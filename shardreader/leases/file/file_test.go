@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -82,17 +83,57 @@ func TestLook_Nothing(t *testing.T) {
 	}
 }
 
-// A second process, and a second Open in this one, is refused, and told why.
+// A second process, and a second Open in this one, is refused, and told why. Whoever looks
+// whether the file is in use is in nobody's way.
 func TestLocked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "leases.json")
-	first := open(t, path)
-	if _, err := file.Open(path, "shop"); err == nil || !strings.Contains(err.Error(), path+" is in use by another process") {
-		t.Errorf("a second Open: %v", err)
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "leases.json")
+		used := func(want bool) {
+			t.Helper()
+			if is, err := file.InUse(path); err != nil || is != want {
+				t.Errorf("in use: %v (%v)", is, err)
+			}
+		}
+		used(false)
+		first := open(t, path)
+		used(true)
+		if _, err := file.Open(path, "shop"); err == nil || !strings.Contains(err.Error(), path+" is in use by another process") {
+			t.Errorf("a second Open: %v", err)
+		}
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		used(false)
+		open(t, path)
+	})
+}
+
+// Where the lock is removed another process may take the leases: this one writes no more.
+func TestTheLockIsRemoved(t *testing.T) {
+	for name, remove := range map[string]func(path string) error{
+		"the lock":   func(path string) error { return os.Remove(path + ".lock") },
+		"the folder": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+	} {
+		path := filepath.Join(t.TempDir(), "folder", "leases.json")
+		first := open(t, path)
+		if err := first.Create(t.Context(), leases.Lease{Shard: "of the first"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := remove(path); err != nil {
+			t.Fatal(err)
+		}
+		second := open(t, path)
+		if err := second.Create(t.Context(), leases.Lease{Shard: "of the second"}); err != nil {
+			t.Fatal(err)
+		}
+		err := first.Create(t.Context(), leases.Lease{Shard: "lost"})
+		if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "removed or replaced") || !strings.Contains(err.Error(), "start again") {
+			t.Errorf("without %s the first writes: %v", name, err)
+		}
+		if s, _, err := file.Look(path); err != nil || len(s.Leases) == 0 || slices.ContainsFunc(s.Leases, func(l leases.Lease) bool { return l.Shard == "lost" }) {
+			t.Errorf("without %s: %+v (%v)", name, s, err)
+		}
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	open(t, path)
 }
 
 func TestClosed(t *testing.T) {

@@ -3,7 +3,6 @@ package file
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -41,12 +40,8 @@ func TestTable_WriteOfALeaseCostsNothingForTheOthers(t *testing.T) {
 // The file holds what the table does, whatever was created, changed and deleted between two writes.
 func TestTable_LinesAreTheLeases(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	table, err := open(filepath.Join(t.TempDir(), "leases.json"), "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
 	d := &disk{}
-	table.save = d.save
+	table := opened(t, d)
 	for range 200 {
 		for range rng.IntN(4) {
 			l := leases.Lease{Shard: fmt.Sprintf("shard-%d", rng.IntN(20))}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/filelock"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
@@ -23,7 +24,7 @@ type Table struct {
 	path     string
 	pipeline string
 	save     func(path string, content []byte) error
-	unlock   func() error
+	lock     *filelock.Lock
 	rows     *leases.Memory // locks itself; is changed under mu
 
 	mu      sync.Mutex
@@ -56,15 +57,15 @@ func Open(path, pipeline string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := lock(path)
+	held, err := lock(path)
 	if err != nil {
 		return nil, err
 	}
 	t, err := open(path, pipeline)
 	if err != nil {
-		return nil, errors.Join(err, unlock())
+		return nil, errors.Join(err, held.Release())
 	}
-	t.unlock = unlock
+	t.lock = held
 	return t, nil
 }
 
@@ -224,7 +225,7 @@ func (t *Table) Close() error {
 	if b != nil {
 		<-b.done
 	}
-	return t.unlock()
+	return t.lock.Release()
 }
 
 // do executes f, and returns when all that f could see is on disk: an answer that a crash

@@ -78,14 +78,19 @@ func (t *Table) write(b *batch) {
 	b.upTo = t.changed
 	content, err := t.content()
 	t.mu.Unlock()
-	if err == nil {
+	lost := t.lock.Held()
+	if err == nil && lost == nil {
 		err = t.save(t.path, content)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.written = time.Now()
 	t.took = t.written.Sub(begun)
-	if err == nil {
+	switch {
+	case lost != nil:
+		b.err = errLock(lost)
+		return
+	case err == nil:
 		t.saved = b.upTo
 	}
 	b.err = failed(t.path, err)
