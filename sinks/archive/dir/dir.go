@@ -65,7 +65,7 @@ func New(o Options) (*Store, error) {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
 	s := &Store{Files: fingerprint.In(dir), dir: dir, durable: make(map[string]bool)}
-	if err := os.MkdirAll(filepath.Join(dir, temporary), 0o755); err != nil {
+	if err := s.makeFolders(); err != nil {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
 	left, err := os.ReadDir(filepath.Join(dir, temporary))
@@ -74,7 +74,8 @@ func New(o Options) (*Store, error) {
 	}
 	for _, e := range left {
 		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
-			if err := os.Remove(filepath.Join(dir, temporary, e.Name())); err != nil {
+			err := os.Remove(filepath.Join(dir, temporary, e.Name()))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process removes it as well
 				return nil, fmt.Errorf("archive: Dir: %w", err)
 			}
 		}
@@ -90,6 +91,11 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	}
 	path := filepath.Join(s.dir, pathOf(o.Name))
 	err := s.put(path, o.Body)
+	if errors.Is(err, fs.ErrNotExist) { // folders were removed that were there
+		if err = s.makeFolders(); err == nil {
+			err = s.put(path, o.Body)
+		}
+	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s: %w", o.Name, archive.ErrExists)
@@ -125,6 +131,14 @@ func (s *Store) put(path string, body []byte) (err error) {
 		return err
 	}
 	return errors.Join(err, linefile.SyncDir(folder))
+}
+
+// makeFolders makes the root, and believes of no folder below that it is there.
+func (s *Store) makeFolders() error {
+	s.mu.Lock()
+	clear(s.durable)
+	s.mu.Unlock()
+	return os.MkdirAll(filepath.Join(s.dir, temporary), 0o755)
 }
 
 // makeFolder makes a folder below the root and returns when its name is on disk.
@@ -176,6 +190,8 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info,
 		var infos []archive.Info
 		err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
 			switch {
+			case errors.Is(err, fs.ErrNotExist) && path != s.dir:
+				return nil // it was removed since its folder was read
 			case err != nil:
 				return err
 			case e.IsDir() && (e.Name() == temporary || e.Name() == fingerprint.Folder):
@@ -192,6 +208,9 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info,
 				return err
 			}
 			file, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
 			if err != nil {
 				return err
 			}

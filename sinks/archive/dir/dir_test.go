@@ -94,6 +94,54 @@ func TestAnObjectIsNeverOverwritten(t *testing.T) {
 	}
 }
 
+// Folders that are removed while the store is open are made again.
+func TestRemovedFolders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "archive")
+	s := open(t, path)
+	for i, remove := range []string{"", "a/b", "~tmp", "a", "."} {
+		if remove != "" {
+			if err := os.RemoveAll(filepath.Join(path, remove)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		name := fmt.Sprintf("a/b/%d.json", i)
+		if err := s.Put(t.Context(), archive.Object{Name: name, Body: []byte("body")}); err != nil {
+			t.Fatalf("without %s: %v", remove, err)
+		}
+		if got := get(t, s, name); got != "body" {
+			t.Errorf("without %s: the object holds %q", remove, got)
+		}
+	}
+}
+
+// What is removed while a folder is listed is left out, and stops no list.
+func TestListBesideRemovers(t *testing.T) {
+	s := open(t, t.TempDir())
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			name := fmt.Sprintf("folder/%d.json", i%50)
+			if err := s.Put(context.Background(), archive.Object{Name: name}); err != nil {
+				t.Error(err)
+			}
+			if err := s.Remove(context.Background(), []string{fmt.Sprintf("folder/%d.json", (i+25)%50)}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 200 {
+		names(t, s, "")
+	}
+	close(stop)
+	wg.Wait()
+}
+
 func TestOneOfManyWritersWins(t *testing.T) {
 	path := t.TempDir()
 	const writers = 16

@@ -3,12 +3,44 @@ package disk
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
+
+// A file that was removed or replaced is not there, whatever is at its path.
+func TestOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if _, err := Opening(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file opens: %v", err)
+	}
+	write := func(path string) {
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(path)
+	o, err := Opening(path)
+	if err != nil || o.There() != nil {
+		t.Fatalf("%v, %v", err, o.There())
+	}
+	write(path + "~")
+	for _, change := range []func() error{
+		func() error { return os.Rename(path+"~", path) },
+		func() error { return os.Remove(path) },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.There(); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "start again") {
+			t.Errorf("changed, it is there: %v", err)
+		}
+	}
+}
 
 func TestFailed(t *testing.T) {
 	for _, c := range []struct {

@@ -62,18 +62,22 @@ func (f Files) replace(path string, b []byte) error {
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
 		return err
 	}
-	next, err := os.OpenFile(path+"~", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	next, err := os.CreateTemp(f.dir, filepath.Base(path)+"~*") // another process may replace it just now
 	if err != nil {
 		return err
 	}
+	defer os.Remove(next.Name()) // which is gone where all went well
 	_, err = next.Write(b)
+	if err == nil {
+		err = next.Chmod(0o644)
+	}
 	if err == nil {
 		err = next.Sync()
 	}
 	if err := errors.Join(err, next.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(path+"~", path); err != nil {
+	if err := os.Rename(next.Name(), path); err != nil {
 		return err
 	}
 	return errors.Join(linefile.SyncDir(f.dir), linefile.SyncDir(filepath.Dir(f.dir)))

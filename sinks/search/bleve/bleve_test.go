@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,6 +86,20 @@ func tombstone(id string, version int) search.Mutation {
 	m := mutation(id, version, `{}`)
 	m.Tombstone = true
 	return m
+}
+
+// An index that is removed while it is open takes nothing any more, and says what to do.
+func TestARemovedIndex(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	apply(t, s, mutation("a", 1, `{}`))
+	if err := os.RemoveAll(filepath.Join(dir, mutation("a", 1, `{}`).Index)); err != nil {
+		t.Fatal(err)
+	}
+	rs, err := s.Apply(t.Context(), []search.Mutation{mutation("b", 1, `{}`)})
+	if err != nil || !pipeline.IsFatal(rs[0].Err) || !strings.Contains(rs[0].Err.Error(), "was removed or replaced") {
+		t.Errorf("a removed index takes a document: %+v (%v)", rs, err)
+	}
 }
 
 // An older version never writes over a newer one, be it a document or a

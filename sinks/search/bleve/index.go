@@ -24,6 +24,7 @@ import (
 // uses the index, and for writing by who opens it anew or closes it.
 type index struct {
 	path   string
+	opened disk.Opened
 	claims claims
 
 	mu     sync.RWMutex
@@ -58,7 +59,11 @@ func openIndex(path string, readOnly bool) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &index{path: path, bleve: b}, nil
+	opened, err := disk.Opening(path)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return &index{path: path, opened: opened, bleve: b}, nil
 }
 
 func openBleve(path string, readOnly bool) (bleve.Index, error) {
@@ -130,6 +135,9 @@ func (ix *index) apply(ctx context.Context, ms []search.Mutation, of []int, rs [
 		return pipeline.Transient(err)
 	}
 	defer release()
+	if err := ix.opened.There(); err != nil {
+		return fmt.Errorf("bleve: %w", err)
+	}
 	err = ix.use(func(b bleve.Index) error {
 		last, err := decide(b, ms, of, rs)
 		if err != nil || len(last) == 0 {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"github.com/tablewake/tablewake/sinks/internal/disk"
 )
 
 // Options shape a DB.
@@ -27,6 +29,7 @@ type DB struct {
 	writer *sql.DB
 	reader reader
 	layout int          // of the file, older than format only where it is opened to be read
+	opened disk.Opened  // of who writes
 	turn   chan *Writer // holds the Writer while nobody uses it; nil in it: closed, or read-only
 }
 
@@ -87,7 +90,11 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 		return nil, db.Failed("open", err)
 	}
 	w := &Writer{db: db, conn: conn, prepared: make(map[string]*sql.Stmt), targets: make(map[Target]int64)}
-	return w, w.prepareFile(ctx)
+	if err := w.prepareFile(ctx); err != nil {
+		return w, err
+	}
+	db.opened, err = disk.Opening(abs)
+	return w, err
 }
 
 // dsn names the file and the settings of every connection to it.
@@ -107,13 +114,17 @@ func (db *DB) Reader() *sql.DB { return db.reader.DB }
 
 // Write runs do with the writing connection, which nobody else uses meanwhile.
 // It blocks until the connection is free. The error is transient where ctx is done
-// before that, and fatal where the file is closed or was opened to be read.
+// before that, and fatal where the file is closed, was opened to be read, or is not at its
+// path any more.
 func (db *DB) Write(ctx context.Context, do func(w *Writer) error) error {
 	select {
 	case w := <-db.turn:
 		defer func() { db.turn <- w }()
 		if w == nil {
 			return db.Failed("write", errClosed)
+		}
+		if err := db.opened.There(); err != nil {
+			return fmt.Errorf("sqlite: %w", err)
 		}
 		return do(w)
 	case <-ctx.Done():

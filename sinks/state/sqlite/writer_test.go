@@ -2,11 +2,46 @@ package sqlite_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
+
+// A file that is removed while it is open takes nothing any more, and says what to do.
+func TestWrite_ARemovedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder", "views.db")
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	write := func() error {
+		return db.Write(t.Context(), func(w *sqlite.Writer) error {
+			return w.Transact(t.Context(), func() error { return w.Exec(t.Context(), `CREATE TABLE IF NOT EXISTS "proof" (a)`) })
+		})
+	}
+	if err := write(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "was removed or replaced") {
+		t.Errorf("a removed file takes a write: %v", err)
+	}
+	other, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := write(); !pipeline.IsFatal(err) {
+		t.Errorf("a file that is another one's takes a write: %v", err)
+	}
+}
 
 // A transaction that fails or panics leaves nothing, and the next one can begin.
 func TestTransact_Undone(t *testing.T) {
