@@ -45,7 +45,7 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 	if err := tel.AWS(&conf); err != nil {
 		return nil, err
 	}
-	stores := aws.Stores(conf)
+	stores := aws.Stores(conf, aws.WithLogger(log))
 	p, err := sinks.Assemble(ctx, cfg, stores, sinks.Live(), sinks.WithLogger(log), sinks.WithTelemetry(tel.Tracer, tel.Meter))
 	if err != nil {
 		return nil, errors.Join(err, stores.Close())

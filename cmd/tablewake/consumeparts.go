@@ -89,8 +89,8 @@ func (p *consumeParts) say(ctx context.Context, cfg *config.Config, w io.Writer)
 func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer) (err error) {
 	if o.live {
 		announceStores(cfg, w)
-		p.stores = liveStores(sdk, o.options()...)
-	} else if p.stores, err = o.openLocal(cfg, false); err != nil {
+		p.stores = liveStores(sdk, o.options(w)...)
+	} else if p.stores, err = o.openLocal(cfg, w, false); err != nil {
 		return err
 	}
 	p.close = append(p.close, p.stores.Close)

@@ -38,7 +38,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "out")
 	o := &consumeOptions{target: target{local: dir}, health: "off", stopTimeout: time.Second}
-	st, err := o.openLocal(cfg, false)
+	st, err := o.openLocal(cfg, io.Discard, false)
 	if err != nil {
 		t.Fatal(err)
 	}

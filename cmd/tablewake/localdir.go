@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/local"
 )
 
 // ownerFile names, in a --local folder, the pipeline that wrote it.
@@ -37,38 +37,9 @@ func readOwner(dir string) (owner, error) {
 }
 
 // claimLocal makes dir the folder of cfg: an empty one becomes it, one that the same
-// pipeline wrote is gone on with, any other is refused unless fresh empties it. The folder is locked against a second process until release.
-func claimLocal(dir string, cfg *config.Config, fresh bool) (release func(), err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	release, err = lockLocal(dir, syscall.LOCK_EX)
-	if err != nil {
-		return nil, err
-	}
-	if err := claimLocked(dir, cfg, fresh); err != nil {
-		release()
-		return nil, err
-	}
-	return release, nil
-}
-
-// lockLocal keeps other processes out of a folder until release: all of them
-// (LOCK_EX), or those that write (LOCK_SH).
-func lockLocal(dir string, how int) (release func(), err error) {
-	lock, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	release = func() { _ = lock.Close() }
-	if err := syscall.Flock(int(lock.Fd()), how|syscall.LOCK_NB); err != nil {
-		release()
-		return nil, fmt.Errorf("%s is in use by another process; wait for it, or take another folder", dir)
-	}
-	return release, nil
-}
-
-func claimLocked(dir string, cfg *config.Config, fresh bool) error {
+// pipeline wrote is gone on with, any other is refused unless fresh empties it. Whoever calls
+// it has the folder to itself.
+func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -80,7 +51,7 @@ func claimLocked(dir string, cfg *config.Config, fresh bool) error {
 	}
 	others := 0
 	for _, e := range entries {
-		if e.Name() != ".lock" && e.Name() != "."+ownerFile {
+		if e.Name() != local.LockFile && e.Name() != "."+ownerFile {
 			others++
 		}
 	}
@@ -89,7 +60,7 @@ func claimLocked(dir string, cfg *config.Config, fresh bool) error {
 		return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
 	case ours && fresh:
 		for _, e := range entries {
-			if e.Name() == ".lock" || e.Name() == ownerFile { // the owner goes last: a folder half emptied is still ours
+			if e.Name() == local.LockFile || e.Name() == ownerFile { // the owner goes last: a folder half emptied is still ours
 				continue
 			}
 			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {

@@ -18,6 +18,7 @@ import (
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/sinks/aws"
+	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -60,14 +61,24 @@ func (t *target) openFleet(ctx context.Context, cfg *config.Config, w io.Writer,
 		return &politely{API: newStreams(sdk, cfg, 2)}, err
 	}}
 	if path != "" {
-		return f, f.openFile(cfg, path, change)
+		if change && !t.live {
+			folder, err := local.Open(t.local) // nobody empties it meanwhile
+			if err != nil {
+				return nil, err
+			}
+			f.close = append(f.close, folder.Close)
+		}
+		if err := f.openFile(cfg, path, change); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		return f, nil
 	}
 	sdk, err := loadAWS(ctx)
 	if err != nil {
 		return nil, err
 	}
 	announce(ctx, sdk, cfg, w)
-	if err := f.openTable(ctx, t, sdk, cfg); err != nil {
+	if err := f.openTable(ctx, t, sdk, cfg, w); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -88,11 +99,11 @@ func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error
 		}
 		return gaps, err
 	}
-	table, err := leasesfile.Open(path, cfg.Name)
 	if !change {
-		f.gone = idleSince(path, table)
+		f.gone = idleSince(path)
 		return nil
 	}
+	table, err := leasesfile.Open(path, cfg.Name)
 	if err != nil {
 		return err
 	}
@@ -101,10 +112,9 @@ func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error
 	return nil
 }
 
-// idleSince is for how long nobody has worked with a file; 0 where somebody does. table
-// has its lock, or is nil.
-func idleSince(path string, table *leasesfile.Table) time.Duration {
-	if table == nil || table.Close() != nil {
+// idleSince is for how long nobody has worked with a file; 0 where somebody does.
+func idleSince(path string) time.Duration {
+	if used, err := leasesfile.InUse(path); used || err != nil {
 		return 0
 	}
 	about, err := os.Stat(path)
@@ -119,18 +129,18 @@ func idleSince(path string, table *leasesfile.Table) time.Duration {
 const fileSilent = 13 * time.Second
 
 // openTable opens leases in a table, and the state table beside it.
-func (f *openFleet) openTable(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config) error {
+func (f *openFleet) openTable(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	table, err := openLeaseTable(ctx, sdk, cfg, t.create)
 	if err != nil {
 		return err
 	}
 	f.table, f.read = table, table.Read
-	return f.openState(ctx, t, sdk, cfg)
+	return f.openState(ctx, t, sdk, cfg, w)
 }
 
 // openState opens the gaps in the state table.
-func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config) error {
-	opened := aws.Stores(sdk, t.options()...)
+func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+	opened := aws.Stores(sdk, t.options(w)...)
 	f.close = append(f.close, opened.Close)
 	kept, err := opened.State(ctx, cfg)
 	if err != nil {
@@ -153,7 +163,7 @@ func (t *target) openGaps(ctx context.Context, cfg *config.Config, w io.Writer) 
 	}
 	announce(ctx, sdk, cfg, w)
 	f := &openFleet{read: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
-	if err := f.openState(ctx, t, sdk, cfg); err != nil {
+	if err := f.openState(ctx, t, sdk, cfg, w); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +44,7 @@ a kind it lists what there is. Deleted rows and documents are not shown.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.in(s, func(dir local.Dir, out *results) error { return overview(c.Context(), dir, out) })
+			return o.in(s, func(dir local.Dir, out *results) error { return overview(c.Context(), dir, logger(s.err, false), out) })
 		},
 	}
 	f := c.PersistentFlags()
@@ -59,7 +59,7 @@ a kind it lists what there is. Deleted rows and documents are not shown.`,
 }
 
 // in runs a query in the folder, which no replay may be writing meanwhile.
-func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) error {
+func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) (err error) {
 	if o.limit < 0 {
 		return usageError("--limit is a number of results, or 0 for all")
 	}
@@ -69,11 +69,11 @@ func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) erro
 	if err := wroteLocal(o.local); err != nil {
 		return err
 	}
-	release, err := lockLocal(o.local, syscall.LOCK_SH)
+	release, err := local.Share(o.local)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() { err = errors.Join(err, release()) }()
 	out := &results{w: bufio.NewWriter(s.out), format: o.format, limit: o.limit}
 	err = query(local.Dir(o.local), out)
 	if errors.Is(err, errEnough) {
@@ -129,8 +129,14 @@ func exactly(least, most int, usage string) cobra.PositionalArgs {
 	}
 }
 
+// adds adds a line to an overview: n of what there are in a store of that kind and name.
+type adds func(kind, name string, n int64, what string) error
+
+// count adds what the folder holds of one kind.
+type count func(ctx context.Context, dir local.Dir, add adds) error
+
 // overview lists what the folder holds.
-func overview(ctx context.Context, dir local.Dir, out *results) error {
+func overview(ctx context.Context, dir local.Dir, log *slog.Logger, out *results) error {
 	type entry struct {
 		Kind string `json:"kind"`
 		Name string `json:"name"`
@@ -141,8 +147,8 @@ func overview(ctx context.Context, dir local.Dir, out *results) error {
 			return fmt.Sprintf("%-8s %-24s %s %s", kind, name, thousands(n), what)
 		})
 	}
-	counts := []func(context.Context, local.Dir, func(kind, name string, n int64, what string) error) error{
-		countViews, countSearch, countArchive, countEvents, countDead, countQuarantined,
+	counts := []count{
+		countViews, countSearch, countArchive, countEvents, countDead(log), countQuarantined(log),
 	}
 	for _, count := range counts {
 		if err := count(ctx, dir, add); err != nil {
@@ -152,8 +158,9 @@ func overview(ctx context.Context, dir local.Dir, out *results) error {
 	return nil
 }
 
-// names are the entries of a folder, but for what begins with a dot; none where it is missing.
-func names(folder string) ([]string, error) {
+// names are the entries of a folder that end with suffix, without it, but for what begins with
+// a dot; none where the folder is missing.
+func names(folder, suffix string) ([]string, error) {
 	es, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -163,8 +170,8 @@ func names(folder string) ([]string, error) {
 	}
 	ns := make([]string, 0, len(es))
 	for _, e := range es {
-		if !strings.HasPrefix(e.Name(), ".") {
-			ns = append(ns, e.Name())
+		if name, is := strings.CutSuffix(e.Name(), suffix); is && !strings.HasPrefix(name, ".") {
+			ns = append(ns, name)
 		}
 	}
 	return ns, nil

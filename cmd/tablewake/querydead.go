@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -36,6 +37,7 @@ each with what was the first to fail: that is to be mended before tablewake redr
   tablewake query dead --local out --unmasked -o json | jq -c .record | tablewake replay -c tablewake.yaml --local again -`,
 		Args: exactly(0, 0, "--local DIR"),
 		RunE: func(c *cobra.Command, _ []string) error {
+			log := logger(s.err, false)
 			return o.in(s, func(dir local.Dir, out *results) error {
 				var mask *pipeline.Mask
 				if !unmasked {
@@ -45,9 +47,9 @@ each with what was the first to fail: that is to be mended before tablewake redr
 					}
 				}
 				if keys {
-					return quarantined(c.Context(), dir, mask, out)
+					return quarantined(c.Context(), dir, mask, log, out)
 				}
-				return eachLetter(c.Context(), dir, func(l pipeline.DeadLetter) error {
+				return eachLetter(c.Context(), dir, log, func(l pipeline.DeadLetter) error {
 					id := deadletter.ID(&l)
 					l = maskLetter(mask, l)
 					one := letterOf(l)
@@ -91,11 +93,12 @@ func letterOf(l pipeline.DeadLetter) letter {
 	return out
 }
 
-func eachLetter(ctx context.Context, dir local.Dir, do func(pipeline.DeadLetter) error) error {
+// eachLetter hands each letter of a folder to do. Lines that are none are logged.
+func eachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
 	if _, err := os.Stat(dir.DeadLetters()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters()})
+	store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters(), Logger: log})
 	if err != nil {
 		return err
 	}
@@ -111,15 +114,17 @@ func eachLetter(ctx context.Context, dir local.Dir, do func(pipeline.DeadLetter)
 	return nil
 }
 
-func countDead(ctx context.Context, dir local.Dir, add func(kind, name string, n int64, what string) error) error {
-	var n int64
-	if err := eachLetter(ctx, dir, func(pipeline.DeadLetter) error { n++; return nil }); err != nil {
-		return err
+func countDead(log *slog.Logger) count {
+	return func(ctx context.Context, dir local.Dir, add adds) error {
+		var n int64
+		if err := eachLetter(ctx, dir, log, func(pipeline.DeadLetter) error { n++; return nil }); err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		return add("dead", "letters", n, "records")
 	}
-	if n == 0 {
-		return nil
-	}
-	return add("dead", "letters", n, "records")
 }
 
 // heldKey is a quarantined key as `query dead --quarantined -o json` prints it.
@@ -142,8 +147,8 @@ func (k heldKey) text() string {
 	return fmt.Sprintf("%s  %s  %s letters since %s  %s", k.Sink, k.Key, thousands(int64(k.Letters)), k.Since.Format(time.RFC3339), why)
 }
 
-func quarantined(ctx context.Context, dir local.Dir, mask *pipeline.Mask, out *results) error {
-	keys, err := heldKeys(ctx, dir, mask)
+func quarantined(ctx context.Context, dir local.Dir, mask *pipeline.Mask, log *slog.Logger, out *results) error {
+	keys, err := heldKeys(ctx, dir, mask, log)
 	if err != nil {
 		return err
 	}
@@ -157,7 +162,7 @@ func quarantined(ctx context.Context, dir local.Dir, mask *pipeline.Mask, out *r
 
 // heldKeys are the quarantined keys by sink and key, with what the letters say of
 // them. The letters tell the pipelines, too.
-func heldKeys(ctx context.Context, dir local.Dir, mask *pipeline.Mask) ([]heldKey, error) {
+func heldKeys(ctx context.Context, dir local.Dir, mask *pipeline.Mask, log *slog.Logger) ([]heldKey, error) {
 	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -167,7 +172,7 @@ func heldKeys(ctx context.Context, dir local.Dir, mask *pipeline.Mask) ([]heldKe
 	}
 	letters := map[of]heldKey{}
 	pipelines := map[string]bool{}
-	err := eachLetter(ctx, dir, func(l pipeline.DeadLetter) error {
+	err := eachLetter(ctx, dir, log, func(l pipeline.DeadLetter) error {
 		pipelines[l.Pipeline] = true
 		at := of{l.Sink, l.Key}
 		k, found := letters[at]
@@ -204,10 +209,12 @@ func heldKeys(ctx context.Context, dir local.Dir, mask *pipeline.Mask) ([]heldKe
 	return keys, err
 }
 
-func countQuarantined(ctx context.Context, dir local.Dir, add func(kind, name string, n int64, what string) error) error {
-	keys, err := heldKeys(ctx, dir, nil)
-	if err != nil || len(keys) == 0 {
-		return err
+func countQuarantined(log *slog.Logger) count {
+	return func(ctx context.Context, dir local.Dir, add adds) error {
+		keys, err := heldKeys(ctx, dir, nil, log)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		return add("dead", "quarantined", int64(len(keys)), "keys")
 	}
-	return add("dead", "quarantined", int64(len(keys)), "keys")
 }

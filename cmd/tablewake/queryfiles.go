@@ -90,12 +90,11 @@ func (o *queryOptions) events(s streams) *cobra.Command {
 
 // chooseName is the name given, or the only one that the folder holds.
 func chooseName(args []string, folder, what, suffix string) (string, error) {
-	have, err := names(folder)
+	have, err := names(folder, suffix)
 	if err != nil {
 		return "", err
 	}
 	for i := range have {
-		have[i] = strings.TrimSuffix(have[i], suffix)
 		if len(args) == 1 && args[0] == have[i] {
 			return have[i], nil
 		}
@@ -111,8 +110,8 @@ func chooseName(args []string, folder, what, suffix string) (string, error) {
 	return "", usageError("name one %s: %s", what, strings.Join(have, ", "))
 }
 
-func countArchive(ctx context.Context, dir local.Dir, add func(kind, name string, n int64, what string) error) error {
-	buckets, err := names(filepath.Dir(dir.Archive("x")))
+func countArchive(ctx context.Context, dir local.Dir, add adds) error {
+	buckets, err := names(filepath.Dir(dir.Archive("x")), "")
 	if err != nil {
 		return err
 	}
@@ -135,13 +134,12 @@ func countArchive(ctx context.Context, dir local.Dir, add func(kind, name string
 	return nil
 }
 
-func countEvents(_ context.Context, dir local.Dir, add func(kind, name string, n int64, what string) error) error {
-	files, err := names(filepath.Dir(dir.Events("x")))
+func countEvents(_ context.Context, dir local.Dir, add adds) error {
+	sinks, err := names(filepath.Dir(dir.Events("x")), ".jsonl")
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		sink := strings.TrimSuffix(f, ".jsonl")
+	for _, sink := range sinks {
 		var n int64
 		for _, err := range jsonl.Read(dir.Events(sink)) {
 			if err != nil {

@@ -82,7 +82,7 @@ func withSearch(dir local.Dir, do func(*bleve.Store) error) error {
 	return errors.Join(do(store), store.Close())
 }
 
-func countSearch(ctx context.Context, dir local.Dir, add func(kind, name string, n int64, what string) error) error {
+func countSearch(ctx context.Context, dir local.Dir, add adds) error {
 	if _, err := os.Stat(dir.Search()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -130,7 +130,7 @@ func plain(v pipeline.Value) string {
 	return string(v.AppendJSON(nil))
 }
 
-func countViews(ctx context.Context, dir local.Dir, add func(kind, name string, n int64, what string) error) error {
+func countViews(ctx context.Context, dir local.Dir, add adds) error {
 	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

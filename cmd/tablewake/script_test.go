@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/tablewake/tablewake/pipeline/filelock"
+	"github.com/tablewake/tablewake/sinks/local"
 )
 
 // update rewrites the golden parts of the scripts: go test ./cmd/tablewake -update.
@@ -55,11 +58,11 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 // lock holds a --local folder as another process would, up to the end of the
 // script: lock shared|exclusive DIR.
 func lock(ts *testscript.TestScript, neg bool, args []string) {
-	how := map[string]int{"shared": syscall.LOCK_SH, "exclusive": syscall.LOCK_EX}
+	how := map[string]filelock.Mode{"shared": filelock.Shared, "exclusive": filelock.Exclusive}
 	if neg || len(args) != 2 || how[args[0]] == 0 {
 		ts.Fatalf("usage: lock shared|exclusive DIR")
 	}
-	release, err := lockLocal(ts.MkAbs(args[1]), how[args[0]])
+	taken, err := filelock.Take(context.Background(), filepath.Join(ts.MkAbs(args[1]), local.LockFile), how[args[0]], 0)
 	ts.Check(err)
-	ts.Defer(release)
+	ts.Defer(func() { _ = taken.Release() })
 }

@@ -78,32 +78,31 @@ func (s *stores) Close() error {
 // claimed for cfg, and emptied first where fresh says so.
 func (t *target) open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*stores, error) {
 	if t.live {
-		return openLive(ctx, cfg, w, t.telemetry, t.options()...)
+		return openLive(ctx, cfg, w, t.telemetry, t.options(w)...)
 	}
-	return t.openLocal(cfg, fresh)
+	return t.openLocal(cfg, w, fresh)
 }
 
-// openLocal claims the folder for cfg, and opens the stores in it.
-func (t *target) openLocal(cfg *config.Config, fresh bool) (*stores, error) {
-	release, err := claimLocal(t.local, cfg, fresh)
+// openLocal claims the folder for cfg, and opens the stores in it; what is wrong with its
+// files is logged on w.
+func (t *target) openLocal(cfg *config.Config, w io.Writer, fresh bool) (*stores, error) {
+	opened, err := local.Open(t.local, local.WithLogger(logger(w, false)))
 	if err != nil {
 		return nil, err
 	}
-	s := &stores{close: []func() error{func() error { release(); return nil }}}
-	if err := rememberSensitive(t.local, cfg); err != nil {
-		return nil, errors.Join(err, s.Close())
+	err = claimLocal(t.local, cfg, fresh)
+	if err == nil {
+		err = rememberSensitive(t.local, cfg)
 	}
-	opened, err := local.Open(t.local)
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, opened.Close())
 	}
-	s.Stores = opened
-	s.close = append(s.close, opened.Close)
-	return s, nil
+	return &stores{Stores: opened, close: []func() error{opened.Close}}, nil
 }
 
-// options are what is asked of real stores.
-func (t *target) options() (opts []aws.Option) {
+// options are what is asked of real stores; what is wrong with files of theirs is logged on w.
+func (t *target) options(w io.Writer) []aws.Option {
+	opts := []aws.Option{aws.WithLogger(logger(w, false))}
 	if t.create {
 		opts = append(opts, aws.Create())
 	}

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -41,12 +42,16 @@ func Create() Option { return func(b *Bundle) { b.create = true } }
 // pipeline over them would fail where one is missing.
 func LookOnly() Option { return func(b *Bundle) { b.lookOnly = true } }
 
+// WithLogger is where stores say what is wrong with the files that they found. Default: nowhere.
+func WithLogger(l *slog.Logger) Option { return func(b *Bundle) { b.logger = l } }
+
 // Bundle opens the stores of a pipeline when its sinks ask for them. Sinks share what
 // they can. It is safe for concurrent use.
 type Bundle struct {
 	sdk      aws.Config
 	create   bool
 	lookOnly bool
+	logger   *slog.Logger
 
 	dynamodb *dynamodb.Client
 	s3       *s3.Client

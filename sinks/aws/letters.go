@@ -31,7 +31,7 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 			return sqs.New(ctx, sqs.Options{Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large})
 		})
 	case d.Dir != "":
-		return open(b, "dead letters "+d.Dir, func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir}) })
+		return open(b, "dead letters "+d.Dir, func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
 	}
 	return nil, nil
 }

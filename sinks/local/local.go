@@ -9,21 +9,22 @@
 //	dead/                  what could not be delivered
 //
 // Everything is durable when a store says so, and opening the folder again goes
-// on where the last process left it. One process at a time may write it.
+// on where the last process left it. One process at a time writes it: [Open] refuses a second
+// one, and whoever reads the files keeps writers out with [Share].
 package local
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
+	"log/slog"
 	"slices"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/filelock"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
@@ -40,7 +41,9 @@ import (
 // Stores opens the stores of a folder when a sink asks for them. Sinks of one
 // kind share a store. It is safe for concurrent use.
 type Stores struct {
-	dir Dir
+	dir    Dir
+	logger *slog.Logger
+	lock   *filelock.Lock // nil when closed
 
 	mu     sync.Mutex
 	opened map[string]any // by path
@@ -49,15 +52,24 @@ type Stores struct {
 
 var _ sinks.Stores = (*Stores)(nil)
 
-// Open makes the folder where it is missing. The stores open when they are asked for.
-func Open(dir string) (*Stores, error) {
-	if dir == "" {
-		return nil, errors.New("local: the folder's name is empty")
+// Option shapes the stores.
+type Option func(*Stores)
+
+// WithLogger is where stores say what is wrong with the files that they found. Default: nowhere.
+func WithLogger(l *slog.Logger) Option { return func(s *Stores) { s.logger = l } }
+
+// Open makes the folder where it is missing, and keeps other processes out until Close. The
+// stores open when they are asked for.
+func Open(dir string, opts ...Option) (*Stores, error) {
+	lock, err := take(dir, filelock.Exclusive)
+	if err != nil {
+		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("local: %w", err)
+	s := &Stores{dir: Dir(dir), lock: lock, opened: make(map[string]any)}
+	for _, o := range opts {
+		o(s)
 	}
-	return &Stores{dir: Dir(dir), opened: make(map[string]any)}, nil
+	return s, nil
 }
 
 // Dir tells where each store is.
@@ -128,14 +140,14 @@ func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) 
 // Notify opens the file of the sink's events, whatever queue, topic or bus it names.
 func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (notify.Store, error) {
 	path := s.dir.Events(spec.Name)
-	return open(s, path, func() (*jsonl.Store, error) { return jsonl.New(jsonl.Options{Path: path}) })
+	return open(s, path, func() (*jsonl.Store, error) { return jsonl.New(jsonl.Options{Path: path, Logger: s.logger}) })
 }
 
 // DeadLetters opens the folder of dead letters, also where the file names none or
 // another place.
 func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	path := s.dir.DeadLetters()
-	return open(s, path, func() (*deaddir.Store, error) { return deaddir.New(deaddir.Options{Dir: path}) })
+	return open(s, path, func() (*deaddir.Store, error) { return deaddir.New(deaddir.Options{Dir: path, Logger: s.logger}) })
 }
 
 var errClosed = errors.New("local: the stores are closed")
@@ -162,7 +174,7 @@ func open[T any](s *Stores, path string, make func() (T, error)) (T, error) {
 	return store, nil
 }
 
-// Close closes every store, the last opened first. Call it after the pipeline's
+// Close closes every store, the last opened first, and lets others have the folder. Call it after the pipeline's
 // last Run; a second call does nothing.
 func (s *Stores) Close() error {
 	s.mu.Lock()
@@ -172,5 +184,9 @@ func (s *Stores) Close() error {
 		errs = append(errs, c.Close())
 	}
 	s.close, s.opened = nil, nil
+	if s.lock != nil {
+		errs = append(errs, s.lock.Release())
+		s.lock = nil
+	}
 	return errors.Join(errs...)
 }
