@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
+	"github.com/tablewake/tablewake/sinks/local"
 )
 
 // compactOptions are the flags of compact.
@@ -36,7 +39,7 @@ once; the same command goes on.
 
 Objects of other storage classes and objects of one change are left alone. Tags
 are kept: objects of different tags stay apart. Run it while nobody reads the archive; whoever
-writes to it may go on. Lifecycle rules count the age of a large object from when it was made.
+writes to a bucket may go on. In a --local folder it has the folder to itself. Lifecycle rules count the age of a large object from when it was made.
 
 It needs s3:ListBucket, s3:GetObject, s3:GetObjectTagging, s3:PutObject, s3:PutObjectTagging
 and s3:DeleteObject.`,
@@ -57,14 +60,15 @@ and s3:DeleteObject.`,
 	return c
 }
 
-func (o *compactOptions) run(ctx context.Context, s streams, place string) error {
+func (o *compactOptions) run(ctx context.Context, s streams, place string) (err error) {
 	if o.small > o.target {
 		return usageError("--min-bytes %s is above --target %s", &o.small, &o.target)
 	}
-	store, prefix, err := o.open(ctx, place)
+	store, prefix, release, err := o.open(ctx, place)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, release()) }()
 	bar := newCount(s.err, "rolled up")
 	done, err := archive.Compact(ctx, archive.CompactOptions{
 		Store: store, Prefix: prefix, Class: o.class, Small: int64(o.small), Target: int64(o.target), DryRun: o.dryRun, TableInKey: o.several,
@@ -80,16 +84,32 @@ func (o *compactOptions) run(ctx context.Context, s streams, place string) error
 	return err
 }
 
-func (o *compactOptions) open(ctx context.Context, place string) (archive.Remover, string, error) {
+// open opens the archive. One in a --local folder keeps others out of that until release.
+func (o *compactOptions) open(ctx context.Context, place string) (_ archive.Remover, prefix string, release func() error, err error) {
+	release = func() error { return nil }
 	if isS3(place) {
 		store, prefix, err := openS3(ctx, place, s3Options{class: o.class, key: o.key})
-		return store, prefix, err
+		return store, prefix, release, err
 	}
-	if _, err := os.Stat(place); err != nil {
-		return nil, "", err
+	path, err := filepath.Abs(place)
+	if err == nil {
+		_, err = os.Stat(path)
 	}
-	store, err := archivedir.New(archivedir.Options{Dir: place})
-	return store, "", err
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if dir := filepath.Dir(filepath.Dir(path)); filepath.Dir(path) == filepath.Dir(local.Dir(dir).Archive("x")) && wroteLocal(dir) == nil {
+		opened, err := local.Open(dir)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		release = opened.Close
+	}
+	store, err := archivedir.New(archivedir.Options{Dir: path})
+	if err != nil {
+		return nil, "", nil, errors.Join(err, release())
+	}
+	return store, "", release, nil
 }
 
 // compacted is what compact tells programs.
