@@ -2,6 +2,8 @@ package shardreader
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -81,6 +83,21 @@ type Shard struct {
 // Open tells whether the shard is listed as open. A shard that has a child is
 // closed whatever its listing says.
 func (s Shard) Open() bool { return s.Last == "" }
+
+// ShardTime is when a shard was made, by the milliseconds in its id: shardId-00000001414576573621-f55eea83.
+// ok is false for an id of another form.
+func ShardTime(id string) (at time.Time, ok bool) {
+	const prefix, digits = "shardId-", 20
+	rest, ok := strings.CutPrefix(id, prefix)
+	if !ok || len(rest) < digits+1 || rest[digits] != '-' {
+		return time.Time{}, false
+	}
+	ms, err := strconv.ParseInt(rest[:digits], 10, 64)
+	if err != nil || ms < 0 {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(ms).UTC(), true
+}
 
 // IteratorType says where in a shard an iterator starts.
 type IteratorType string

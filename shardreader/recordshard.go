@@ -67,16 +67,28 @@ func (s *shardReader) lookBehind(ctx context.Context) error {
 		return nil
 	}
 	answer, err := s.api.GetRecords(ctx, RecordsQuery{Iterator: s.tail, StreamARN: s.arn(), Shard: s.shard})
-	renewed := errors.Is(err, ErrExpiredIterator)
-	if renewed {
-		// Reading up to a later record is as good: it only records more.
-		s.tail, err = s.api.GetShardIterator(ctx, ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: Latest})
-	}
+	at := ShardPosition{StreamARN: s.arn(), Shard: s.shard}
 	switch {
-	case errors.Is(err, ErrNotFound), errors.Is(err, ErrTrimmed):
+	case errors.Is(err, ErrExpiredIterator):
+		at.Type = Latest // reading up to a later record is as good: it only records more
+	case errors.Is(err, ErrTrimmed):
+		at.Type = TrimHorizon // what is left comes behind the start
+	case errors.Is(err, ErrNotFound):
 		s.tail = ""
 		return nil
-	case err != nil || renewed:
+	case err != nil:
+		return err
+	}
+	if at.Type != "" {
+		s.tail, err = s.api.GetShardIterator(ctx, at)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			s.tail, err = "", nil
+		case err == nil && at.Type == TrimHorizon: // there is something, which must not be read before it is known
+			if err = pause(ctx, s.o.Poll); err == nil {
+				return s.lookBehind(ctx)
+			}
+		}
 		return err
 	}
 	s.tail = answer.NextIterator
@@ -107,8 +119,10 @@ func (s *shardReader) read(ctx context.Context) (answer pipeline.Answer, gone bo
 			return answer, false, nil
 		case errors.Is(err, ErrExpiredIterator):
 		case errors.Is(err, ErrTrimmed):
-			s.out.gap(Gap{Shard: s.shard, After: s.last})
-			s.last, s.holes = "", true
+			if s.last != "" || !s.young() {
+				s.out.gap(Gap{Shard: s.shard, After: s.last})
+				s.last, s.holes = "", true
+			}
 			if err := pause(ctx, s.o.Poll); err != nil {
 				return pipeline.Answer{}, false, err
 			}
@@ -123,6 +137,14 @@ func (s *shardReader) read(ctx context.Context) (answer pipeline.Answer, gone bo
 		}
 		s.iterator, err = "", nil
 	}
+}
+
+// young reports whether the shard is younger than what the stream keeps. Nothing of it can be dropped
+// then, and a position in it that is refused as trimmed is below its first record.
+func (s *shardReader) young() bool {
+	const keeps = 23 * time.Hour // an hour less than the stream does: clocks differ
+	made, ok := ShardTime(s.shard)
+	return ok && time.Since(made) < keeps
 }
 
 // write writes what was there at the start, and tells whether it came to what was not.

@@ -94,6 +94,36 @@ func TestFact9_GapsAreReported(t *testing.T) {
 	})
 }
 
+// Fact 37: a position that was taken while a shard was empty may be refused as trimmed when its first
+// record comes. Nothing of a young shard is lost, and a recording without Idle ends before what was
+// written after it began, however much more is written.
+func TestFact37_RecordsOfAYoungShard(t *testing.T) {
+	for _, idle := range []time.Duration{0, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			server := streamtest.New(streamtest.Options{RefuseBelow: true, PageRecords: 2})
+			st := server.AddStream("shop")
+			kids := st.Split(st.Shards()[0], 2)
+			var put []string
+			written := make(chan struct{})
+			go func() {
+				defer close(written)
+				for i := range 50 {
+					time.Sleep(200 * time.Millisecond)
+					put = append(put, st.Put(kids[i%2], item(i))...)
+				}
+			}()
+			got, r, err := record(t.Context(), t, shardreader.RecordOptions{API: server, Source: "shop", Idle: idle})
+			<-written
+			if err != nil || len(r.Gaps) > 0 {
+				t.Fatalf("gaps %v, %v", r.Gaps, err)
+			}
+			if want := map[bool]int{true: 0, false: len(put)}[idle == 0]; len(got) != want {
+				t.Errorf("idle %v: %d records, want %d", idle, len(got), want)
+			}
+		})
+	}
+}
+
 // The record that a recording ends before may be dropped before it is reached: then
 // nothing comes that says where to stop, and empty pages do.
 func TestRecord_EndsWhereItsEndWasDropped(t *testing.T) {

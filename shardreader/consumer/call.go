@@ -38,7 +38,7 @@ func (c *Consumer) call(a worker.Action) {
 		ask(c, "GetShardIterator", func(ctx context.Context) (string, error) {
 			return api.GetShardIterator(ctx, a.At)
 		}, func(iterator string, err error) worker.Event {
-			return worker.Positioned{Call: a.Call, Iterator: iterator, Err: err}
+			return worker.Positioned{Call: a.Call, Iterator: iterator, Err: err, At: time.Now()}
 		})
 	case worker.GetRecords:
 		ask(c, "GetRecords", func(ctx context.Context) (pipeline.Answer, error) {

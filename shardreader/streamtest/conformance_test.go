@@ -3,6 +3,7 @@ package streamtest_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -281,6 +282,63 @@ func TestFact8_OldIterators(t *testing.T) {
 			if errors.Is(err, shardreader.ErrExpiredIterator) != expired || !expired && err != nil {
 				t.Errorf("an iterator of %s: %v", age, err)
 			}
+		}
+	})
+}
+
+// Fact 37: a shard's StartingSequenceNumber need not be that of one of its records, where other
+// tables were written between. A position below its first record is refused as trimmed then, also one
+// that was taken before there was a record; the oldest record that there is is found by TRIM_HORIZON.
+func TestFact37_ShardsStartBelowTheirFirstRecord(t *testing.T) {
+	onBoth(t, func(t *testing.T, s service) {
+		putAll(t, s, 0, 2)
+		s.disable(t)
+		s.elsewhere(t)
+		s.enable(t, pipeline.NewAndOldImages)
+		arn, shard := newest(t, s)
+		d, err := shardreader.ListShards(t.Context(), api(s), arn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		positions := func() map[string]string {
+			iterators := make(map[string]string)
+			for _, at := range []shardreader.ShardPosition{
+				{Type: shardreader.TrimHorizon}, {Type: shardreader.Latest},
+				{Type: shardreader.AtSequence, Sequence: d.Shards[0].First}, {Type: shardreader.AfterSequence, Sequence: d.Shards[0].First},
+			} {
+				at.StreamARN, at.Shard = arn, shard
+				iterators[string(at.Type)] = position(t, s, at)
+			}
+			return iterators
+		}
+		early := positions()
+		for name, it := range maps.Clone(early) { // while the shard is empty, all of them are at its start
+			a := get(t, s, shardreader.RecordsQuery{StreamARN: arn, Shard: shard, Iterator: it})
+			if keys(a) != "" || a.Ended {
+				t.Errorf("%s of an empty shard gives %q, ended %v", name, keys(a), a.Ended)
+			}
+			early["behind "+name] = a.NextIterator
+		}
+		s.elsewhere(t)
+		s.elsewhere(t) // AFTER the start would be at the first record else
+		putAll(t, s, 10, 3)
+		late := positions()
+		for name, it := range map[string]string{
+			"TRIM_HORIZON": early["TRIM_HORIZON"], "LATEST": early["LATEST"], "behind TRIM_HORIZON": early["behind TRIM_HORIZON"], "behind LATEST": early["behind LATEST"],
+			"AT": early["AT_SEQUENCE_NUMBER"], "AFTER": early["AFTER_SEQUENCE_NUMBER"], "behind AT": early["behind AT_SEQUENCE_NUMBER"],
+			"AT, taken late": late["AT_SEQUENCE_NUMBER"], "AFTER, taken late": late["AFTER_SEQUENCE_NUMBER"],
+		} {
+			if _, err := api(s).GetRecords(t.Context(), shardreader.RecordsQuery{StreamARN: arn, Shard: shard, Iterator: it}); !errors.Is(err, shardreader.ErrTrimmed) {
+				t.Errorf("an iterator %s below the first record: %v", name, err)
+			}
+		}
+		a := next(t, s, shardreader.RecordsQuery{StreamARN: arn, Shard: shard, Iterator: late["TRIM_HORIZON"]})
+		if keys(a) != "k10 k11 k12" || pipeline.CompareSequence(a.Page.Changes[0].Sequence, d.Shards[0].First) <= 0 {
+			t.Fatalf("TRIM_HORIZON gives %s, of a shard that starts at %s", keys(a), d.Shards[0].First)
+		}
+		at := position(t, s, shardreader.ShardPosition{StreamARN: arn, Shard: shard, Type: shardreader.AtSequence, Sequence: a.Page.Changes[0].Sequence})
+		if a = next(t, s, shardreader.RecordsQuery{StreamARN: arn, Shard: shard, Iterator: at}); keys(a) != "k10 k11 k12" {
+			t.Errorf("the number of the first record gives %s", keys(a))
 		}
 	})
 }

@@ -86,6 +86,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		return "", invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
 	}
 	it := iterator{stream: at.StreamARN, shard: at.Shard, made: s.o.Now()}
+	below := len(sh.records) == 0 // the position is below whatever record comes first
 	switch at.Type {
 	case shardreader.TrimHorizon:
 		it.index = sh.horizon
@@ -100,6 +101,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s", at.Shard)
 		}
 		it.index = sh.behind(n)
+		below = below || n < sh.records[0].number && (at.Type == shardreader.AtSequence || n+1 < sh.records[0].number)
 		held := it.index // what the number stands for has to be there, in the strict way
 		if at.Type == shardreader.AfterSequence && it.index < len(sh.records) && sh.records[it.index].number == n {
 			it.index++
@@ -109,6 +111,9 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		}
 	default:
 		return "", invalid("Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, TRIM_HORIZON]", at.Type)
+	}
+	if below && s.o.RefuseBelow {
+		it.index = belowAll
 	}
 	return it.String(), nil
 }
@@ -127,15 +132,18 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	switch {
 	case now.Sub(it.made) > s.o.IteratorLife:
 		return nil, &failure{code: "ExpiredIteratorException", message: "Iterator expired: it is too old"}
+	case it.index == belowAll && len(sh.records) == 0:
 	case it.index < sh.horizon:
 		return nil, trimmed("the iterator")
 	}
 	next := iterator{stream: it.stream, shard: it.shard, index: it.index, made: now}
 	var room [2][]byte
 	parts := room[:0]
-	if it.empty < s.o.EmptyPages && it.index < len(sh.records) {
+	switch {
+	case it.index == belowAll:
+	case it.empty < s.o.EmptyPages && it.index < len(sh.records):
 		next.empty = it.empty + 1
-	} else {
+	default:
 		parts, next.index = sh.page(parts, it.index, limit, s.o.PageBytes)
 	}
 	b := make(body, 0, 2*len(parts)+2)
@@ -146,7 +154,7 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 		}
 		b = append(b, part)
 	}
-	if sh.closed() && next.index == len(sh.records) && (!s.o.EmptyEnd || next.index == it.index) {
+	if sh.closed() && max(next.index, 0) == len(sh.records) && (!s.o.EmptyEnd || next.index == it.index) {
 		return append(b, []byte(`]}`)), nil
 	}
 	end := make([]byte, 0, 192)
@@ -158,10 +166,13 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 // no character of it needs escapes in JSON.
 type iterator struct {
 	stream, shard string
-	index         int // of the next record, trimmed ones counted
+	index         int // of the next record, trimmed ones counted; belowAll
 	empty         int // pages given empty here so far
 	made          time.Time
 }
+
+// belowAll is a position below the first record of a shard, see [Options.RefuseBelow].
+const belowAll = -1
 
 func (i iterator) String() string { return string(i.append(make([]byte, 0, 160))) }
 
@@ -181,7 +192,7 @@ func parseIterator(text string) (iterator, *failure) {
 	index, err1 := strconv.Atoi(f[3])
 	empty, err2 := strconv.Atoi(f[4])
 	made, err3 := strconv.ParseInt(f[5], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil || index < 0 {
+	if err1 != nil || err2 != nil || err3 != nil || index < belowAll {
 		return iterator{}, invalid("Invalid ShardIterator")
 	}
 	return iterator{stream: f[0], shard: f[2], index: index, empty: empty, made: time.Unix(0, made)}, nil

@@ -21,6 +21,12 @@ type Options struct {
 	Retention    time.Duration // of records, of closed shards and of disabled streams. Default: 24h
 	StrictTrim   bool          // a position at a trimmed record is refused though nothing behind it is missing. Default: given
 
+	// RefuseBelow answers GetRecords at a position below the oldest record of a shard with
+	// TrimmedDataAccessException, though nothing was trimmed: as DynamoDB Local does where other tables
+	// were written between. A shard then starts below its first record, and so does every position
+	// that was taken while it was empty. Default: such a position is at the first record
+	RefuseBelow bool
+
 	ListDelay   time.Duration // until a new child is listed. Default: 0
 	CloseDelay  time.Duration // for which a closed shard is still listed as open. Default: 0
 	NewestFirst bool          // shards are listed newest first, children before their parents. Default: oldest first

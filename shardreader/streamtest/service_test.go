@@ -30,6 +30,7 @@ type service interface {
 	client() *dynamodbstreams.Client
 	table() string
 	put(t *testing.T, item string)
+	elsewhere(t *testing.T) // a write to another table
 	remove(t *testing.T, key string)
 	enable(t *testing.T, view pipeline.ViewType)
 	disable(t *testing.T)
@@ -44,7 +45,7 @@ var world = "streamtest" + rand.Text()[:10]
 // onBoth runs a test on a new table of each service, its stream enabled with both images.
 func onBoth(t *testing.T, run func(t *testing.T, s service)) {
 	t.Run("streamtest", func(t *testing.T) {
-		server := streamtest.New(streamtest.Options{ChildFilter: streamtest.FilterEmpty})
+		server := streamtest.New(streamtest.Options{ChildFilter: streamtest.FilterEmpty, RefuseBelow: true})
 		s := &inMemory{server: server, items: server.Table("shop", "PK")}
 		s.enable(t, pipeline.NewAndOldImages)
 		run(t, s)
@@ -82,6 +83,9 @@ func (s *inMemory) put(t *testing.T, item string) {
 	}
 }
 
+// elsewhere does nothing: the numbers of a shard's records are always above the one that it starts with.
+func (s *inMemory) elsewhere(*testing.T) {}
+
 func (s *inMemory) remove(t *testing.T, key string) {
 	t.Helper()
 	if _, err := s.items.Delete(key); err != nil {
@@ -111,6 +115,7 @@ type local struct {
 	tables  *dynamodb.Client
 	streams *dynamodbstreams.Client
 	name    string
+	other   string // another table, once one was written
 }
 
 func newLocal(t *testing.T, endpoint string) *local {
@@ -119,12 +124,19 @@ func newLocal(t *testing.T, endpoint string) *local {
 	t.Cleanup(transport.CloseIdleConnections)
 	key := credentials.NewStaticCredentialsProvider(world, "secret", "")
 	s := &local{
+		name:    "shop-" + rand.Text()[:10],
 		tables:  dynamodb.New(dynamodb.Options{Region: "eu-central-1", BaseEndpoint: &endpoint, Credentials: key, HTTPClient: &http.Client{Transport: transport}}),
 		streams: dynamodbstreams.New(dynamodbstreams.Options{Region: "eu-central-1", BaseEndpoint: &endpoint, Credentials: key, HTTPClient: &http.Client{Transport: transport}, RetryMaxAttempts: 1}),
-		name:    "shop-" + rand.Text()[:10],
 	}
+	s.create(t, s.name)
+	return s
+}
+
+// create makes a table with a stream.
+func (s *local) create(t *testing.T, name string) {
+	t.Helper()
 	_, err := s.tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            &s.name,
+		TableName:            &name,
 		BillingMode:          types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: types.ScalarAttributeTypeS}},
 		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}},
@@ -134,11 +146,10 @@ func newLocal(t *testing.T, endpoint string) *local {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if _, err := s.tables.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &s.name}); err != nil {
+		if _, err := s.tables.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
 			t.Error(err)
 		}
 	})
-	return s
 }
 
 func (s *local) client() *dynamodbstreams.Client { return s.streams }
@@ -147,9 +158,24 @@ func (s *local) table() string { return s.name }
 
 func (s *local) put(t *testing.T, item string) {
 	t.Helper()
-	if _, err := s.tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.name, Item: attributes(t, item)}); err != nil {
+	s.putInto(t, s.name, item)
+}
+
+func (s *local) putInto(t *testing.T, table, item string) {
+	t.Helper()
+	if _, err := s.tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: attributes(t, item)}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// elsewhere writes to another table: all tables share one row of sequence numbers.
+func (s *local) elsewhere(t *testing.T) {
+	t.Helper()
+	if s.other == "" {
+		s.other = s.name + "-other"
+		s.create(t, s.other)
+	}
+	s.putInto(t, s.other, fmt.Sprintf(`{"PK":{"S":"%s"}}`, rand.Text()))
 }
 
 func (s *local) remove(t *testing.T, key string) {

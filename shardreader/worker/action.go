@@ -146,7 +146,8 @@ type Gap struct {
 
 	// UnknownExtent: nobody knows whether there was anything to lose. The shard is gone,
 	// and it was not read to its end; or it is there, and its parent is gone and was
-	// never read to its end by this fleet.
+	// never read to its end by this fleet; or nothing of it was read, it is older than what
+	// the stream keeps, and the stream refuses the sequence number that it starts with.
 	UnknownExtent bool
 
 	From, To int64 // creation times of the records beside it, Unix seconds; 0 where they are not known

@@ -61,6 +61,7 @@ type (
 		Call
 		Iterator string
 		Err      error
+		At       time.Time // as that of Read
 	}
 
 	// Read answers GetRecords. Beside an error the answer is not looked at.
@@ -68,7 +69,7 @@ type (
 		Call
 		Answer pipeline.Answer
 		Err    error
-		At     time.Time // when it came, by a clock that dates records: says how far behind the shard is. Zero: not known
+		At     time.Time // when it came, by a clock that dates records: says how far behind the shard is, and how old. Zero: not known
 	}
 
 	// Seen answers ReadTable.

@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
@@ -19,21 +20,43 @@ const (
 	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
 
-// trimmed notes that the stream dropped records before they were read.
-func (w *Worker) trimmed(p *part) {
-	if p.gap != nil || p.pos.Kind != leases.Sequence && p.row.First == "" {
-		// Nothing was read yet, or a gap is noted here already: the oldest record that is left will do.
+// trimmed handles a position that the stream refuses as older than what it keeps.
+//
+// Of a shard that was read, records are lost. Of an unread one nobody can tell: the sequence number
+// that it starts with need not be that of a record, so that it may be refused though nothing is lost.
+func (w *Worker) trimmed(p *part, at time.Time) {
+	unread := p.pos.Kind != leases.Sequence
+	if p.gap != nil || unread && (p.row.First == "" || w.young(p.row, at)) {
+		// A gap is noted already, or nothing is lost. What is left of the shard comes behind the position.
+		p.plain = true
 		w.wantIn(p, w.backoff(p.attempt, maxRetry, 0))
 		p.attempt++
 		return
 	}
 	g := w.gapOf(p)
-	if !p.row.From.IsZero() && p.pos.Kind != leases.Sequence {
+	g.UnknownExtent = unread
+	if !p.row.From.IsZero() && unread {
 		p.gap, p.maybe = &g, true
 		w.want(p)
 		return
 	}
 	w.lost(p, g)
+}
+
+// young reports whether a shard is younger than what the stream keeps, so that nothing of it can be
+// dropped: by the time in its id, or, where that has none, by a listing that lacked the shard. at is the
+// time now, zero if it is unknown.
+func (w *Worker) young(r *row, at time.Time) bool {
+	keeps := w.o.Retention - w.o.Retention/24 // clocks differ, and a listing lags behind
+	if made, ok := shardreader.ShardTime(r.Shard); ok {
+		return !at.IsZero() && at.Sub(made) < keeps
+	}
+	l := w.lists[r.Stream]
+	if l == nil {
+		return false
+	}
+	lacked, ok := l.lacked[r.Shard]
+	return ok && w.now-lacked < keeps
 }
 
 // lost notes a gap, and reads on behind it.

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"errors"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
@@ -69,6 +70,29 @@ type lister struct {
 	running bool
 	waiting []asking // for the listing under way
 	later   []asking // for the next one: it must begin after they asked
+
+	began  time.Duration            // of the last listing that was whole
+	lacked map[string]time.Duration // shards that are listed, with when the last listing without them began
+}
+
+// long is longer than any stream keeps a record.
+const long = 100 * 365 * 24 * time.Hour
+
+// listed notes which shards a listing has that the one before it lacked.
+func (l *lister) listed(began time.Duration, shards []shardreader.Shard) {
+	before := l.began
+	if l.lacked == nil {
+		before = -long // these may have been there for ever
+	}
+	lacked := make(map[string]time.Duration, len(shards))
+	for _, s := range shards {
+		at, known := l.lacked[s.ID]
+		if !known {
+			at = before
+		}
+		lacked[s.ID] = at
+	}
+	l.began, l.lacked = began, lacked
 }
 
 type asking struct {
@@ -94,6 +118,7 @@ func (w *Worker) list(stream string, wanted func() bool, then func(*listing, err
 
 func (w *Worker) runList(stream string, l *lister) {
 	l.running = true
+	began := w.now
 	l.waiting, l.later = l.later, nil
 	wanted := func() bool {
 		for _, a := range l.waiting {
@@ -149,6 +174,7 @@ func (w *Worker) runList(stream string, l *lister) {
 				page(d.After)
 				return
 			}
+			l.listed(began, shards)
 			finish(newListing(d.Status, shards), nil)
 		})
 	}

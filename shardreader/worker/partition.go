@@ -19,7 +19,7 @@ type part struct {
 	pos      leases.Checkpoint // behind the last record delivered
 	time     int64             // creation time of that record, Unix seconds; 0 where none is known
 	opened   bool              // a page was had
-	plain    bool              // the shard's first sequence number is of no use: the server refuses it
+	plain    bool              // while nothing is read, reading begins at the oldest record that is left: the server refuses the position
 	polling  bool              // a call is under way
 	expect   int64             // bytes that a page is expected to bring
 	queued   bool              // in Worker.ready

@@ -78,15 +78,17 @@ func (w *Worker) dispatch() {
 func (w *Worker) position(p *part) {
 	at := shardreader.ShardPosition{StreamARN: p.row.Stream, Shard: p.row.Shard}
 	checked := false
-	p.newest = false
+	p.newest = p.newest && p.plain
 	switch {
 	case p.gap != nil:
 		at.Type = shardreader.TrimHorizon
 	case p.pos.Kind == leases.Sequence:
 		at.Type, at.Sequence = shardreader.AfterSequence, p.pos.Sequence
+	case p.plain:
+		at.Type = shardreader.TrimHorizon
 	case p.pos.Kind == leases.Latest && (p.row.fresh || p.row.From.IsZero()):
 		at.Type, p.newest = shardreader.Latest, true
-	case p.row.First != "" && !p.plain:
+	case p.row.First != "":
 		// From the oldest record that is left, TRIM_HORIZON would not say that older ones are gone.
 		at.Type, at.Sequence, checked = shardreader.AtSequence, p.row.First, true
 	default:
@@ -113,7 +115,7 @@ func (w *Worker) position(p *part) {
 			w.want(p)
 			return
 		}
-		w.readFailed(p, e.Err)
+		w.readFailed(p, e.Err, e.At)
 	}), at})
 }
 
@@ -131,7 +133,7 @@ func (w *Worker) read(p *part) {
 			return
 		}
 		if e.Err != nil {
-			w.readFailed(p, e.Err)
+			w.readFailed(p, e.Err, e.At)
 			return
 		}
 		if p.attempt > 0 {
@@ -173,8 +175,8 @@ func (w *Worker) dated(p *part, e Read) {
 	}
 }
 
-// readFailed sees what the failure of a call means.
-func (w *Worker) readFailed(p *part, err error) {
+// readFailed sees what the failure of a call means that was answered at a time.
+func (w *Worker) readFailed(p *part, err error, at time.Time) {
 	switch {
 	case p.draining || p.halted != "":
 		return
@@ -189,7 +191,7 @@ func (w *Worker) readFailed(p *part, err error) {
 		return
 	case errors.Is(err, shardreader.ErrTrimmed):
 		p.iterator = ""
-		w.trimmed(p)
+		w.trimmed(p, at)
 		return
 	case errors.Is(err, shardreader.ErrNotFound):
 		// What was listed a moment ago may not be found everywhere yet.

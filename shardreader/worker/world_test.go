@@ -165,7 +165,7 @@ func (n *node) act(a worker.Action) {
 		n.send(worker.Described{Call: a.Call, Description: d, Err: err})
 	case worker.GetShardIterator:
 		it, err := n.api.GetShardIterator(ctx, a.At)
-		n.send(worker.Positioned{Call: a.Call, Iterator: it, Err: err})
+		n.send(worker.Positioned{Call: a.Call, Iterator: it, Err: err, At: time.Now()})
 	case worker.GetRecords:
 		got, err := n.api.GetRecords(ctx, a.Query)
 		n.send(worker.Read{Call: a.Call, Answer: got, Err: err, At: time.Now()})

@@ -34,7 +34,7 @@ func (p *process) do(a worker.Action) {
 		p.ask("GetShardIterator", a.Call, p.reading(a.At.Shard), func() worker.Event {
 			it, err := p.w.server.GetShardIterator(context.Background(), a.At)
 			p.w.positioned(p, a.At, err)
-			return worker.Positioned{Call: a.Call, Iterator: it, Err: err}
+			return worker.Positioned{Call: a.Call, Iterator: it, Err: err, At: p.w.wall()}
 		}, func(err error) worker.Event { return worker.Positioned{Call: a.Call, Err: err} })
 	case worker.GetRecords:
 		p.getRecords(a)
@@ -164,7 +164,7 @@ func (p *process) getRecords(a worker.GetRecords) {
 		if errors.Is(err, shardreader.ErrExpiredIterator) {
 			w.tally.Expired++
 		}
-		return worker.Read{Call: a.Call, Answer: answer, Err: err}
+		return worker.Read{Call: a.Call, Answer: answer, Err: err, At: w.wall()}
 	}, func(err error) worker.Event { return worker.Read{Call: a.Call, Err: err} })
 }
 

@@ -179,7 +179,8 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 	w.tally.Gaps++
 	w.tell("state", "%s notes a gap of %v: after %q before %q whole %v unknown %v", p.id, s, g.After, g.Before, g.Whole, g.UnknownExtent)
 	lost := false
-	s.openGap = g.Before == "" && !g.UnknownExtent
+	refused := g.UnknownExtent && !g.Whole && s.row.there && progress(s.row.checkpoint) == 0 // where the shard starts
+	s.openGap = g.Before == "" && (!g.UnknownExtent || refused)
 	for _, r := range s.records {
 		if r.trimmed && (g.After == "" || pipeline.CompareSequence(r.seq, g.After) > 0) && (g.Before == "" || pipeline.CompareSequence(r.seq, g.Before) < 0) {
 			r.noted = true
@@ -189,6 +190,10 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 	switch {
 	case g.UnknownExtent:
 		w.tally.UnknownGaps++
+		if refused && !s.dropped {
+			w.checkRefused(p, s, lost)
+			break
+		}
 		if !s.dropped && (s.parent == nil || !s.parent.dropped) {
 			w.broken("a gap of unknown extent has its reason", "%s notes one of %v, which is listed, as its parent is", p.id, s)
 		}
@@ -207,6 +212,17 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 			s.stopAfter = g.After
 		}
 		s.stopped = true
+	}
+}
+
+// checkRefused: a shard that was not read may have lost something, if it is old enough.
+func (w *world) checkRefused(p *process, s *shard, lost bool) {
+	keeps := w.plan.Shape.Retention
+	switch age := w.now - s.made; {
+	case age < keeps-keeps/24:
+		w.broken("a young shard has lost nothing", "%s notes a gap of unknown extent of %v, which is %v old", p.id, s, age)
+	case !lost && !w.plan.Shape.RefuseBelow:
+		w.broken("a gap is where something was lost", "%s notes a gap of unknown extent of %v, and nothing of it was lost", p.id, s)
 	}
 }
 

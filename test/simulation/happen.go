@@ -2,6 +2,8 @@ package simulation
 
 import (
 	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
 // happen lets an event of the plan happen.
@@ -28,6 +30,9 @@ func (w *world) happen(e Event) {
 		w.disable(t, e.For)
 	case TrimSome:
 		s := w.shards[int(e.Pick)%len(w.shards)]
+		if w.now-s.made < w.plan.Shape.Retention && s.row.checkpoint.Kind != leases.Sequence {
+			return // nothing of it is older than what the stream keeps, and nobody has read it
+		}
 		w.trim(s, min(s.trimmed+e.N, len(s.records)))
 	case DropOld:
 		// Shards go with all that came before them.

@@ -40,6 +40,7 @@ type Shape struct {
 	Children     streamtest.ChildFilter
 	EmptyEnd     bool          // the last page of a shard is empty
 	StrictTrim   bool          // a position at a trimmed record is refused
+	RefuseBelow  bool          // a position below a shard's first record is refused as trimmed
 	NewestFirst  bool          // shards are listed children first
 	ListLag      time.Duration // how long after they were made shards are not listed yet
 	OpenLag      time.Duration // how long after they were closed shards are listed as open
@@ -94,7 +95,7 @@ const (
 	Roll                 // an open shard of table Who gets one child
 	RollAll              // all open shards of table Who get one
 	Disable              // the stream of table Who is disabled, and enabled again after For
-	TrimSome             // a shard loses its oldest records, whoever read them
+	TrimSome             // a shard that is old enough, or was read, loses its oldest records, whoever read them
 	DropOld              // the oldest closed shard goes from the listing, whoever read it
 	Crash                // worker Who is gone; another process takes its slot after For
 	CrashAll             // all are
@@ -184,6 +185,7 @@ func NewPlan(seed uint64, mix Mix) Plan {
 		p.Events = append(p.Events, newEvent(r, kind, p.Shape, mix))
 	}
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	p.Shape.RefuseBelow = r.IntN(3) == 0
 	return p
 }
 

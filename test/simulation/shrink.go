@@ -71,6 +71,7 @@ var simpler = []func(*Shape){
 	func(s *Shape) { s.NewestFirst = false },
 	func(s *Shape) { s.EmptyEnd = false },
 	func(s *Shape) { s.StrictTrim = false },
+	func(s *Shape) { s.RefuseBelow = false },
 	func(s *Shape) { s.Children = 0 },
 	func(s *Shape) { s.Start = FromOldest },
 	func(s *Shape) { s.Shards = 1 },

@@ -105,6 +105,7 @@ func newWorld(p Plan, make Maker) *world {
 		EmptyPages:   p.Shape.Empty,
 		EmptyEnd:     p.Shape.EmptyEnd,
 		StrictTrim:   p.Shape.StrictTrim,
+		RefuseBelow:  p.Shape.RefuseBelow,
 		IteratorLife: p.Shape.Iterators,
 		Retention:    forever, // the world trims by itself, since it must know what was lost
 		ListDelay:    p.Shape.ListLag,

@@ -193,6 +193,8 @@ func (g Gap) String() string {
 	switch {
 	case g.UnknownExtent && g.Whole:
 		b.WriteString("it was not read to its end" + g.since() + "; nobody knows whether it held more")
+	case g.UnknownExtent && g.Before != "":
+		b.WriteString(g.between() + "; nobody knows whether it held anything")
 	case g.UnknownExtent:
 		b.WriteString("its parent is gone and was never read to its end here; nobody knows whether it held more")
 	default:
