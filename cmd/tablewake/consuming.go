@@ -151,6 +151,9 @@ func (c *consuming) facts(context.Context) (health.Facts, error) {
 			f.Behind++
 		}
 	}
+	for _, n := range st.Unbegun {
+		f.Unbegun += n
+	}
 	ledger := c.pipeline.Ledger()
 	f.Read, f.Pending = progressOf(ledger)
 	f.Slowest = slowest(ledger)

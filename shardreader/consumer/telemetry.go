@@ -124,6 +124,12 @@ func standing(s worker.Status, now time.Time, retention time.Duration) map[strin
 		v.lag, v.age = max(v.lag, lagOf(p, now, retention)), max(v.age, ageOf(p, now, retention))
 		tables[table] = v
 	}
+	for stream, n := range s.Unbegun {
+		table := tableOf(stream)
+		v := tables[table]
+		v.stopped += int64(n)
+		tables[table] = v
+	}
 	return tables
 }
 

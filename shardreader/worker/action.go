@@ -139,7 +139,7 @@ type (
 // Gap is a part of a shard that nobody read, and nobody can.
 type Gap struct {
 	Stream string // ARN
-	Shard  string
+	Shard  string // "" where it lies before the stream, between it and the one that was read before
 	After  string // sequence number of the last record before it; "" where it is the shard's start
 	Before string // sequence number of the first record behind it; "" while that is not known
 	Whole  bool   // the rest of the shard is gone, not only its oldest part
@@ -147,7 +147,8 @@ type Gap struct {
 	// UnknownExtent: nobody knows whether there was anything to lose. The shard is gone,
 	// and it was not read to its end; or it is there, and its parent is gone and was
 	// never read to its end by this fleet; or nothing of it was read, it is older than what
-	// the stream keeps, and the stream refuses the sequence number that it starts with.
+	// the stream keeps, and the stream refuses the sequence number that it starts with; or the table had
+	// no stream between two that were read.
 	UnknownExtent bool
 
 	From, To int64 // creation times of the records beside it, Unix seconds; 0 where they are not known

@@ -3,6 +3,8 @@ package worker
 import (
 	"cmp"
 	"log/slog"
+	"slices"
+	"time"
 )
 
 // markBegun makes durable that the leases that a stream's reading starts with are there.
@@ -18,6 +20,31 @@ func (w *Worker) markBegun(st *stream, done func(error)) {
 	}), st.arn})
 }
 
+// follow begins a stream that follows one that was read. What was written between them, while the
+// table had no stream, is in neither: that is a gap, durable before the stream has a lease. A lease
+// that was made by hand says that the stream is to be read all the same.
+func (w *Worker) follow(st *stream, p plan, done func(drained bool, err error)) {
+	g := Gap{Stream: st.arn, UnknownExtent: true}
+	for _, r := range w.rows.all() {
+		if tableOf(r.Stream) == tableOf(st.arn) && !r.Time.IsZero() {
+			g.From = max(g.From, r.Time.Unix())
+		}
+	}
+	if enabled, err := time.Parse("2006-01-02T15:04:05.000", st.label); err == nil {
+		g.To = enabled.Unix()
+	}
+	w.noteUnknown(g, "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what", func() {
+		if w.o.OnGap == Continue {
+			w.applyPlan(st, p, done)
+			return
+		}
+		for _, l := range slices.Concat(p.create, p.unknown) {
+			w.unbegun[l.Shard] = unbegun{st.arn, StoppedBetween}
+		}
+		done(false, nil)
+	})
+}
+
 // applyPlan makes what is missing, and removes what is of no more use.
 func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error)) {
 	wanted := func() bool { return w.staying() && w.contact() }
@@ -29,7 +56,7 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 		w.tellOnce("below "+s.ID, slog.LevelError, StoppedBelow, slog.String("stream", st.arn), slog.String("child", s.ID), slog.String("start", s.First))
 	}
 	for _, s := range p.missing {
-		w.noteUnknown(st, s.ID, "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end", func() {})
+		w.noteUnknown(unknownIn(st, s.ID), "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end", func() {})
 	}
 	left := 1
 	var failed error
@@ -56,9 +83,9 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 	}
 	for _, l := range p.unknown {
 		left++
-		w.noteUnknown(st, l.Shard, "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost", func() {
+		w.noteUnknown(unknownIn(st, l.Shard), "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost", func() {
 			if w.o.OnGap == Stop {
-				w.unbegun[l.Shard] = true
+				w.unbegun[l.Shard] = unbegun{st.arn, StoppedUnbegun}
 				one(nil)
 				return
 			}
@@ -68,15 +95,27 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 	one(nil)
 }
 
-// noteUnknown notes, once, that nobody knows whether records of a shard were lost.
-func (w *Worker) noteUnknown(st *stream, shard, why string, then func()) {
-	if w.noted[shard] {
+// unbegun is a shard that is not begun, since nobody knows what was lost before it.
+type unbegun struct{ stream, why string }
+
+func unknownIn(st *stream, shard string) Gap {
+	return Gap{Stream: st.arn, Shard: shard, UnknownExtent: true}
+}
+
+// noteUnknown notes, once, that nobody knows whether records of a shard were lost, or between two streams.
+func (w *Worker) noteUnknown(g Gap, why string, then func()) {
+	of := cmp.Or(g.Shard, g.Stream)
+	if w.noted[of] {
 		then()
 		return
 	}
-	w.note(Gap{Stream: st.arn, Shard: shard, UnknownExtent: true}, w.staying, func() {
-		w.noted[shard] = true
-		w.tell(slog.LevelError, why, slog.String("stream", st.arn), shardAttr(shard))
+	w.note(g, w.staying, func() {
+		w.noted[of] = true
+		attrs := []slog.Attr{slog.String("stream", g.Stream)}
+		if g.Shard != "" {
+			attrs = append(attrs, shardAttr(g.Shard))
+		}
+		w.tell(slog.LevelError, why, attrs...)
 		then()
 	})
 }

@@ -231,7 +231,10 @@ func (w *Worker) seeBroken(rows []leases.Broken) {
 // know adds a lease.
 func (w *Worker) know(l leases.Lease) *row {
 	r := &row{Lease: l, still: w.now}
-	delete(w.unbegun, l.Shard)
+	if _, waits := w.unbegun[l.Shard]; waits {
+		delete(w.unbegun, l.Shard)
+		w.syncSoon() // where it was made by hand, the others of its stream are to follow
+	}
 	w.rows.add(r)
 	return r
 }

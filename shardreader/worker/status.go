@@ -38,11 +38,11 @@ func (w *Worker) member() leases.Member {
 		}
 		m.Stopped[shard] = StoppedBroken
 	}
-	for shard := range w.unbegun {
+	for shard, u := range w.unbegun {
 		if m.Stopped == nil {
 			m.Stopped = make(map[string]string)
 		}
-		m.Stopped[shard] = StoppedUnbegun
+		m.Stopped[shard] = u.why
 	}
 	slices.SortStableFunc(behind, func(a, b *part) int { return cmp.Compare(a.time, b.time) })
 	for _, p := range behind[:min(len(behind), mostBehind)] {
@@ -93,17 +93,24 @@ type Status struct {
 	Leads      bool // it lists the streams
 	Seen       bool // it has read the table
 	SeenAt     time.Duration
-	Live       int         // workers that take leases
-	Active     int         // leases that somebody should read now
-	Orphans    int         // of them, those that nobody owns, or somebody who is gone
-	Synced     bool        // the streams were listed, by this worker, or another one leads that did
-	Partitions []Partition // by shard
+	Live       int            // workers that take leases
+	Active     int            // leases that somebody should read now
+	Orphans    int            // of them, those that nobody owns, or somebody who is gone
+	Unbegun    map[string]int // shards that it leaves unread for a gap before them, by their stream's ARN
+	Synced     bool           // the streams were listed, by this worker, or another one leads that did
+	Partitions []Partition    // by shard
 }
 
 // Status is that of now, which is the worker's own clock. It changes nothing.
 func (w *Worker) Status() Status {
 	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live())}
 	s.Synced = w.listed || w.seenOnce && !w.leads() && w.rows.len() > 0
+	for _, u := range w.unbegun {
+		if s.Unbegun == nil {
+			s.Unbegun = make(map[string]int)
+		}
+		s.Unbegun[u.stream]++
+	}
 	for _, r := range w.rows.all() {
 		if w.active(r) {
 			s.Active++

@@ -100,10 +100,13 @@ func (s *source) add(ref shardreader.StreamRef) *stream {
 	st := newStream(ref.ARN)
 	st.label = cmp.Or(ref.Label, st.label)
 	s.streams = append(s.streams, st)
-	slices.SortFunc(s.streams, func(a, b *stream) int {
-		return cmp.Or(strings.Compare(a.label, b.label), strings.Compare(a.arn, b.arn))
-	})
+	slices.SortFunc(s.streams, compareStreams)
 	return st
+}
+
+// compareStreams orders the streams of a table by their age, the oldest first.
+func compareStreams(a, b *stream) int {
+	return cmp.Or(strings.Compare(a.label, b.label), strings.Compare(a.arn, b.arn))
 }
 
 // resume goes on with a source whose streams are known. Which of them were begun is
@@ -136,7 +139,9 @@ func (w *Worker) chain(s *source, done func(error)) {
 			done(nil)
 			return
 		}
-		start.following = i > 0 && s.streams[i-1].begun
+		if w.follows(s, i) {
+			start = Start{following: true}
+		}
 		w.syncStream(s.streams[i], start, func(drained bool, err error) {
 			if err != nil || !drained {
 				done(err)
@@ -146,6 +151,22 @@ func (w *Worker) chain(s *source, done func(error)) {
 		})
 	}
 	one(first, start)
+}
+
+// follows reports whether a stream of the table was read before the i-th. What was written
+// between the two is in neither.
+func (w *Worker) follows(s *source, i int) bool {
+	for _, st := range s.streams[:i] {
+		if st.begun || w.hasLeases(st.arn) {
+			return true
+		}
+	}
+	for arn := range w.begunStreams { // also one that is listed no more, and whose leases are gone
+		if s.Table != "" && tableOf(arn) == s.Table && compareStreams(newStream(arn), s.streams[i]) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // hasLeases tells whether a stream has leases.
@@ -185,7 +206,14 @@ func (w *Worker) syncStream(st *stream, start Start, done func(drained bool, err
 		default:
 			// Leases as they are now, not as they were before the listing: what others made since
 			// must not be missed.
-			w.afterLook(func() { w.applyPlan(st, w.planOf(st.arn, l, !st.begun, start), done) })
+			w.afterLook(func() {
+				p := w.planOf(st.arn, l, !st.begun, start)
+				if start.following && !st.begun && !w.begunStreams[st.arn] && !w.hasLeases(st.arn) {
+					w.follow(st, p, done)
+					return
+				}
+				w.applyPlan(st, p, done)
+			})
 		}
 	})
 }

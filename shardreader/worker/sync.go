@@ -80,7 +80,12 @@ func (w *Worker) belongs(r *row, s *source) bool {
 	if s.Stream != "" {
 		return r.Stream == s.Stream
 	}
-	_, rest, _ := strings.Cut(r.Stream, ":table/")
+	return tableOf(r.Stream) == s.Table
+}
+
+// tableOf is the name of the table that a stream's ARN names.
+func tableOf(arn string) string {
+	_, rest, _ := strings.Cut(arn, ":table/")
 	table, _, _ := strings.Cut(rest, "/stream/")
-	return table == s.Table
+	return table
 }

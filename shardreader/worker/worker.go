@@ -64,8 +64,8 @@ type Worker struct {
 	quota        quota
 	sources      []*source
 	broken       map[string]bool    // shards whose rows cannot be read
-	noted        map[string]bool    // shards of which nobody knows whether records were lost: that is durable
-	unbegun      map[string]bool    // of them, those that are not read for that
+	noted        map[string]bool    // shards and streams before which nobody knows whether records were lost: that is durable
+	unbegun      map[string]unbegun // shards that are not read for that
 	begunStreams map[string]bool    // of which the first leases were made
 	lists        map[string]*lister // by stream
 	syncing      bool
@@ -111,7 +111,7 @@ func New(o Options) (*Worker, error) {
 		left:  make(map[string]bool),
 
 		noted:        make(map[string]bool),
-		unbegun:      make(map[string]bool),
+		unbegun:      make(map[string]unbegun),
 		begunStreams: make(map[string]bool),
 		creating:     make(map[string]bool),
 		rows:         newRows(o.Worker),

@@ -130,6 +130,12 @@ func (w *world) checkParents(p *process, s *shard) {
 
 // checkStream: a stream's records come after every record of the stream that it replaced.
 func (w *world) checkStream(p *process, s *shard) {
+	switch {
+	case s.stream.held:
+		w.broken("a gap stops its shard", "%s delivers records of %v behind the gap before its stream", p.id, s)
+	case s.stream.late && !s.stream.noted:
+		w.broken("between two streams there is a gap", "%s delivers records of %v, and nothing is noted between its stream and the one before it", p.id, s)
+	}
 	for _, o := range w.shards {
 		if o.stream.table == s.stream.table && o.stream != s.stream && o.n < s.n && !w.whole(o) {
 			w.broken("a stream comes after the one before it", "%s delivers records of %v before all of %v is durable", p.id, s, o)

@@ -171,6 +171,10 @@ func (w *world) checkDeleted(p *process, s *shard) {
 
 // noteGap makes a gap durable.
 func (w *world) noteGap(p *process, g worker.Gap) {
+	if g.Shard == "" {
+		w.noteBetween(p, g)
+		return
+	}
 	s := w.byID[g.Shard]
 	if s == nil {
 		w.broken("shards are real", "%s notes a gap of %q", p.id, g.Shard)
@@ -212,6 +216,24 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 			s.stopAfter = g.After
 		}
 		s.stopped = true
+	}
+}
+
+// noteBetween: between two streams lies what was written while the table had none.
+func (w *world) noteBetween(p *process, g worker.Gap) {
+	w.tell("state", "%s notes a gap before %s", p.id, g.Stream)
+	w.tally.Between++
+	for _, t := range w.tables {
+		read := false // of the streams before
+		for _, st := range t.streams {
+			if st.st.ARN() == g.Stream {
+				if !read || !g.UnknownExtent {
+					w.broken("a gap is where something was lost", "%s notes a gap before %s (unknown: %v), and no stream of %s was read before", p.id, g.Stream, g.UnknownExtent, t.name)
+				}
+				st.noted, st.held = true, w.plan.Shape.OnGap == worker.Stop
+			}
+			read = read || slices.ContainsFunc(w.shards, func(s *shard) bool { return s.stream == st && s.leased })
+		}
 	}
 }
 

@@ -205,6 +205,13 @@ var mutants = []struct {
 		return e
 	}), "every record arrives or lies in a gap"},
 
+	{"follows a stream without a word", Reshard, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
+		if g, ok := a.(worker.NoteGap); ok && g.Gap.Shard == "" {
+			return m.within(now, worker.Done{Call: g.Call})
+		}
+		return []worker.Action{a}
+	}), "between two streams there is a gap"},
+
 	{"ends a shard too early", Default, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
 		if s, ok := a.(worker.Swap); ok && s.Next.Checkpoint.Kind == leases.Sequence {
 			s.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}

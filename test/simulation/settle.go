@@ -61,7 +61,7 @@ func (w *world) unwell() *Breach {
 }
 
 // given tells whether a shard is not read on because of a gap: its own, or one of a shard
-// before it, or of a stream before its own.
+// before it, or of its stream or one before it, or one between them.
 func (w *world) given(s *shard) bool {
 	for a := s; a != nil; a = a.parent {
 		if a.stopped {
@@ -69,6 +69,9 @@ func (w *world) given(s *shard) bool {
 		}
 	}
 	return slices.ContainsFunc(w.shards, func(o *shard) bool {
+		if o.stream.held && o.stream.table == s.stream.table && o.n <= s.n {
+			return true
+		}
 		return o.stopped && o.stream.table == s.stream.table && o.n < s.n && o.stream != s.stream
 	})
 }

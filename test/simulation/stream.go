@@ -26,6 +26,8 @@ type stream struct {
 	ended    time.Duration // when it was disabled
 	begun    bool          // it is noted that the fleet began with it
 	late     bool          // it was enabled when the fleet read another one already
+	noted    bool          // a gap was noted between it and the stream before it
+	held     bool          // and the policy is to stop
 }
 
 // shard is what is true of a shard, whatever anybody knows.
@@ -150,7 +152,10 @@ func (w *world) split(t *table, pick uint32, n int) {
 func (w *world) write(t *table) {
 	st := t.streams[len(t.streams)-1]
 	if st.disabled {
-		return // what is written while there is no stream is nobody's to follow
+		// What is written while there is no stream is in none: nobody can tell what the item is now.
+		t.items[t.keys[w.rand.IntN(len(t.keys))]] = nil
+		w.tally.Unstreamed++
+		return
 	}
 	key := t.keys[w.rand.IntN(len(t.keys))]
 	hash := hashOf(key)

@@ -17,6 +17,7 @@ type Tally struct {
 	Begun, Took, Replaced, Wanted, HandedOver         int // leases: that streams begin with, free ones taken, taken from one who is gone, asked for, let go
 	Ended, Deleted, Conflicts, Drains                 int
 	Gaps, UnknownGaps, StrictGaps, BehindGap          int // notes of gaps; records delivered behind one
+	Between, Unstreamed                               int // notes of gaps between two streams; writes while there was none
 	StoppedAtGap                                      int // worlds in which a shard was stopped for good
 	ZombieWrites, ZombieSwaps                         int // writes of processes that are gone or stand still, conditional ones that were refused to who stood still
 	Describes                                         int

@@ -2,8 +2,11 @@ package consume
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -114,4 +117,71 @@ func (w *world) source(t *testing.T, name string) []item {
 		}
 	}
 	return items
+}
+
+// The stream of a table is switched off and on, while other tables are written: what was written
+// between is told as a gap that stops, the way on that `status` names goes on, and nothing else counts as
+// lost, though the shards of DynamoDB Local start below their first records.
+func TestDynamoDBStream_SwitchedOffAndOn(t *testing.T) {
+	w := newWorld(t, "consume-switched", "", ", emulator: dynamodb-local")
+	w.streams = w.dynamo
+	w.createSource(t, "consume-switched")
+	w.put(t, "consume-switched", "early")
+	task := w.start(t, "task-1", w.dynamo)
+	task.reads(t)
+	until(t, "the first item is in the view", func() bool { rows, err := w.rows(t.Context()); return err == nil && len(rows) == 3 })
+
+	w.stream(t, "consume-switched", false)
+	w.put(t, "consume-switched", "between") // into no stream
+	w.stream(t, "consume-switched", true)
+	task.says(t, "a stream follows one that was read")
+	w.put(t, "consume-switched", "between", "late")
+	var report struct {
+		Gaps     []struct{ Stream, Shard string }
+		Problems []struct{ Kind, Subject, Hint string }
+	}
+	until(t, "`status` names the shard that is not begun", func() bool {
+		_, out := w.run(t, "status", "-o", "json")
+		_, out, _ = strings.Cut(out, "{") // behind warnings
+		return json.NewDecoder(strings.NewReader("{"+out)).Decode(&report) == nil && len(report.Problems) == 1 && report.Problems[0].Kind == "stopped_shard"
+	})
+	shard := report.Problems[0].Subject
+	if len(report.Gaps) != 1 || report.Gaps[0].Shard != "" || !strings.Contains(report.Problems[0].Hint, "leases reset") {
+		t.Fatalf("status %+v", report)
+	}
+	w.look(t, 0, "leases", "reset", shard, "--to", "trim_horizon")
+	w.converge(t, func() []item { return w.source(t, "consume-switched") })
+	w.healthy(t)
+	if out := w.look(t, 0, "status"); strings.Count(out, "(found ") != 1 || !strings.Contains(out, "between the stream that was read before and ") {
+		t.Errorf("in the end there are other gaps than that between the streams:\n%s", out)
+	}
+	task.stop(t)
+}
+
+// put puts items, after a write to another table: all tables share one row of sequence numbers.
+func (w *world) put(t *testing.T, table string, keys ...string) {
+	t.Helper()
+	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	for _, key := range keys {
+		for _, into := range []string{w.name + "-state", table} {
+			name := map[bool][2]string{true: {"PK", "SK"}, false: {"pk", "sk"}}[into == table]
+			item := map[string]types.AttributeValue{name[0]: text("other#" + key), name[1]: text("order"), "Status": text("open"), "Customer": text("c1"), "Total": &types.AttributeValueMemberN{Value: "1"}, "Write": &types.AttributeValueMemberN{Value: fmt.Sprint(time.Now().UnixNano())}}
+			_, err := w.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &into, Item: item})
+			if missing := (*types.ResourceNotFoundException)(nil); err != nil && (into == table || !errors.As(err, &missing)) {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// stream switches the stream of a table on or off.
+func (w *world) stream(t *testing.T, table string, on bool) {
+	t.Helper()
+	spec := &types.StreamSpecification{StreamEnabled: &on}
+	if on {
+		spec.StreamViewType = types.StreamViewTypeNewAndOldImages
+	}
+	if _, err := w.client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{TableName: &table, StreamSpecification: spec}); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -95,7 +95,7 @@ type Listing struct {
 // Gap is a part of a stream that was lost before it was read.
 type Gap struct {
 	Stream        string     `json:"stream"`
-	Shard         string     `json:"shard"`
+	Shard         string     `json:"shard"`            // "" where it lies before the stream
 	After         string     `json:"after,omitempty"`  // sequence number of the last record before it
 	Before        string     `json:"before,omitempty"` // sequence number of the first record behind it
 	Whole         bool       `json:"whole"`            // the rest of the shard is lost

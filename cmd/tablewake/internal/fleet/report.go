@@ -190,6 +190,9 @@ func (l *Look) state(t tree, n *node) (State, string) {
 	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g state.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
 		return Stopped, worker.StoppedUnbegun
 	}
+	if n.lease == nil && l.between(n.stream) {
+		return Stopped, worker.StoppedBetween
+	}
 	if n.lease == nil {
 		return Unclaimed, "there is no lease of it"
 	}
@@ -204,6 +207,12 @@ func (l *Look) state(t tree, n *node) (State, string) {
 		return Unowned, fmt.Sprintf("its owner %s shows no sign of life since %s", n.lease.Owner, Age(silent))
 	}
 	return Reading, ""
+}
+
+// between reports whether a stream is not begun for the gap between it and the one before it.
+func (l *Look) between(stream string) bool {
+	return slices.ContainsFunc(l.Gaps, func(g state.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
+		!slices.ContainsFunc(l.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
 }
 
 func (l *Look) member(worker string) (leases.Member, bool) {

@@ -66,6 +66,8 @@ func ill() fleet.Look {
 		{StreamARN: arn, Shard: "shard-c", After: "900", Before: "950", From: ago(30 * time.Hour), To: ago(24 * time.Hour), Found: ago(5 * time.Minute)},
 		{StreamARN: arn, Shard: "shard-9", After: "90", From: ago(30 * time.Hour), Found: ago(5 * time.Minute), Whole: true},
 		{StreamARN: arn, Shard: "shard-8", Found: ago(4 * time.Minute), UnknownExtent: true},
+		{StreamARN: arn, Shard: "shard-7", Before: "95", Found: ago(4 * time.Minute), UnknownExtent: true},
+		{StreamARN: arn + "-next", From: ago(time.Hour), To: ago(50 * time.Minute), Found: ago(3 * time.Minute), UnknownExtent: true},
 	}
 	return l
 }

@@ -189,8 +189,12 @@ func (r Report) writeGaps(out *printer) {
 // String is a gap in one line.
 func (g Gap) String() string {
 	var b strings.Builder
-	b.WriteString("shard " + g.Shard + ": ")
+	if g.Shard != "" {
+		b.WriteString("shard " + g.Shard + ": ")
+	}
 	switch {
+	case g.Shard == "":
+		b.WriteString("between the stream that was read before and " + g.Stream + g.during() + ": what was written to the table then is in neither")
 	case g.UnknownExtent && g.Whole:
 		b.WriteString("it was not read to its end" + g.since() + "; nobody knows whether it held more")
 	case g.UnknownExtent && g.Before != "":
@@ -210,6 +214,14 @@ func (g Gap) String() string {
 		b.WriteString(" (found " + g.Found.Format(time.RFC3339) + ")")
 	}
 	return b.String()
+}
+
+// during is when the table had no stream that was read.
+func (g Gap) during() string {
+	if g.From == nil || g.To == nil {
+		return ""
+	}
+	return ", from " + g.From.Format(time.RFC3339) + " to " + g.To.Format(time.RFC3339)
 }
 
 // since is up to where a shard was read that is gone.

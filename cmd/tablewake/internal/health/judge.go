@@ -27,6 +27,7 @@ type Facts struct {
 	Stuck    int    // shards that it should read and cannot
 	Shards   int    // that it reads
 	Stopped  int    // of them, that it reads no further: a gap
+	Unbegun  int    // that it does not begin to read, for a gap before them
 	Behind   int    // of them, whose newest record it has not read
 	Pending  int64  // records read and not finished
 	Slowest  string // the sink that has most of them
@@ -104,7 +105,7 @@ func (j *Judge) Verdict(now time.Time) Verdict {
 	f := j.facts
 	v := Verdict{
 		Live: true, Ready: true, State: Idle, Reasons: []string{}, Since: max(now.Sub(j.progress), 0).Seconds(),
-		Shards: f.Shards, Behind: f.Behind, Stopped: f.Stopped, Pending: f.Pending, Read: f.Read,
+		Shards: f.Shards, Behind: f.Behind, Stopped: f.Stopped + f.Unbegun, Pending: f.Pending, Read: f.Read,
 	}
 	if !j.began {
 		v.Since = 0
@@ -132,8 +133,8 @@ func (j *Judge) Verdict(now time.Time) Verdict {
 		v.unready(Stuck, f.Reasons...)
 	}
 	v.Live = v.State != Dead // a restart gives back no table that does not answer: an isolated one goes on by itself
-	if f.Stopped > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%d shards are read no further: `%s` says why", f.Stopped, j.o.Status))
+	if v.Stopped > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d shards are read no further: `%s` says why", v.Stopped, j.o.Status))
 	}
 	return v
 }
