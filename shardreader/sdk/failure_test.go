@@ -90,7 +90,7 @@ func TestFact9_Errors(t *testing.T) {
 		{"unknown key", failing(400, "UnrecognizedClientException"), shardreader.ErrDenied, false, 1},
 		{"wrong signature", failing(400, "InvalidSignatureException"), shardreader.ErrDenied, false, 1},
 		{"expired credentials", failing(400, "ExpiredTokenException"), shardreader.ErrDenied, false, 1},
-		{"forbidden by a proxy", answer{status: 403, body: "<html>no</html>"}, shardreader.ErrDenied, false, 1},
+		{"forbidden by a proxy", answer{status: 403, body: "<html>no</html>"}, nil, true, 1},
 		{"throttling", failing(400, "ThrottlingException"), nil, true, 3},
 		{"limit", failing(400, "LimitExceededException"), nil, true, 3},
 		{"throughput", failing(400, "ProvisionedThroughputExceededException"), nil, true, 3},
@@ -107,7 +107,7 @@ func TestFact9_Errors(t *testing.T) {
 		{"an empty error answer", answer{status: 400}, nil, true, 1},
 		{"an error answer and garbage", answer{status: 400, body: failing(400, "ExpiredIteratorException").body + "}"}, shardreader.ErrExpiredIterator, false, 1},
 		{"invalid request", failing(400, "ValidationException"), nil, false, 1},
-		{"not found by a proxy", answer{status: 404, body: "nothing here"}, nil, false, 1},
+		{"not found by a proxy", answer{status: 404, body: "nothing here"}, nil, true, 1},
 	}
 	calls := map[string]func(*testing.T, *Streams) error{
 		"GetRecords": func(t *testing.T, s *Streams) error {

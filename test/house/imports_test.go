@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"pipeline/config":           {"pipeline", "pipeline/expr", "pipeline/template", "go.yaml.in/yaml/v3"},
 	"pipeline/internal/nearest": {},
 	"pipeline/internal/simd":    {"golang.org/x/sys/cpu"},
+	"pipeline/awsjson":          {},
 	"pipeline/sdkvalue":         {"pipeline", "github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"},
 
 	"handlers": {"pipeline", "pipeline/instrument", "shardreader", "github.com/aws/aws-lambda-go/lambda", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
@@ -46,7 +47,7 @@ var allowed = map[string][]string{
 
 	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
 	"shardreader/leases/file":       {"pipeline/filelock", "pipeline", "shardreader/leases", "shardreader/worker"},
-	"shardreader/leases/dynamo":     {"pipeline", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
+	"shardreader/leases/dynamo":     {"pipeline", "pipeline/awsjson", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 	"shardreader/internal/awserr":   {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go"},
 	"shardreader/internal/awshttp":  {},
 
@@ -81,7 +82,7 @@ var allowed = map[string][]string{
 	"sinks/redrive":                   {"pipeline", "sinks/deadletter", "sinks/state"},
 	"sinks/state":                     {"pipeline"},
 	"sinks/state/sqlite":              {"pipeline", "sinks/state", "modernc.org/sqlite"},
-	"sinks/state/dynamo":              {"pipeline", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	"sinks/state/dynamo":              {"pipeline", "pipeline/awsjson", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/state/statetest":           {"pipeline", "sinks/state"},
 	"sinks/local": {"pipeline/filelock", "pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/bleve",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},

@@ -5,7 +5,6 @@ package awserr
 
 import (
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -20,11 +19,14 @@ import (
 
 // Code is the service's code of err, "" where it gave none.
 func Code(err error) string {
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknown {
 		return api.ErrorCode()
 	}
 	return ""
 }
+
+// unknown is the code that the SDK gives to an error answer in which it finds none.
+const unknown = "UnknownError"
 
 // Status is the HTTP status that err came with, 0 where there is none.
 func Status(err error) int {
@@ -35,8 +37,8 @@ func Status(err error) int {
 }
 
 // Transient tells whether the same call may go well later. It is the SDK's own
-// judgement, and beside it: an answer that breaks off under the SDK's decoder, a
-// page of some proxy with a status to try again on, a connection that failed.
+// judgement, and beside it: an answer that breaks off under the SDK's decoder, an error
+// answer without a code, which is a page of some proxy, a connection that failed.
 // Where an answer broke off the call may have been executed.
 func Transient(err error) bool {
 	if retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary {
@@ -48,19 +50,11 @@ func Transient(err error) bool {
 	switch Code(err) {
 	case "ReplicatedWriteConflictException", "TransactionConflictException", "ResourceInUseException", "InternalServerError", "ServiceUnavailable":
 		return true
-	case "UnknownError": // an error answer that says nothing
-		return Status(err) == http.StatusBadRequest || Status(err) >= 500 || Status(err) == http.StatusTooManyRequests
 	case "":
 	default:
 		return Status(err) >= 500 || Status(err) == http.StatusTooManyRequests
 	}
-	st := Status(err)
-	if st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 {
-		return true
-	}
-	// Of an error answer that breaks off nobody can say which error it was; one that
-	// comes whole and is not the service's is a proxy's, and stays what it is.
-	if _, unread := errors.AsType[*smithy.DeserializationError](err); unread && (st < 300 || errors.Is(err, io.ErrUnexpectedEOF)) {
+	if _, unread := errors.AsType[*smithy.DeserializationError](err); unread || Status(err) != 0 {
 		return true
 	}
 	_, broken := errors.AsType[net.Error](err)
@@ -78,9 +72,8 @@ func Denied(err error) bool {
 	if Transient(err) {
 		return false
 	}
-	st := Status(err)
 	// The SDK's resolver of credentials has no type for its failures.
-	return st == http.StatusForbidden || st == http.StatusUnauthorized || st == 0 && strings.Contains(err.Error(), "get identity: ")
+	return Status(err) == 0 && strings.Contains(err.Error(), "get identity: ")
 }
 
 // skewed tells whether a signature failed because of this machine's clock. The client

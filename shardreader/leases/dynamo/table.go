@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awsjson"
 	"github.com/tablewake/tablewake/shardreader/internal/awshttp"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
@@ -213,8 +214,8 @@ func once(o *dynamodb.Options) {
 	patient(o)
 }
 
-// patient leaves trying again to the client.
-func patient(o *dynamodb.Options) { o.HTTPClient = awshttp.KeepBody(o.HTTPClient) }
+// patient leaves trying again to the client. What that takes for an answer is the service's.
+func patient(o *dynamodb.Options) { o.HTTPClient = awsjson.Believe(awshttp.KeepBody(o.HTTPClient)) }
 
 // broken is the error of a write that a row which cannot be read is in the way of. It is
 // transient: somebody repairs the row.

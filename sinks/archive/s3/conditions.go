@@ -30,9 +30,9 @@ func (s *Store) takesConditions(ctx context.Context) error {
 		err := s.writeProbe(ctx)
 		switch {
 		case err == nil: // it was not there; the second time it is
-		case status(err) == 412:
+		case exists(err):
 			proven = true
-		case status(err) == 501 || awserr.Code(err) == "NotImplemented":
+		case awserr.Code(err) == "NotImplemented":
 			return s.unconditional()
 		default:
 			return fmt.Errorf("archive: ask the server for conditional writes: %w", s.failed(ctx, "PutObject", err))
@@ -46,7 +46,7 @@ func (s *Store) takesConditions(ctx context.Context) error {
 
 func (s *Store) writeProbe(ctx context.Context) error {
 	body := []byte("Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")
-	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket:               &s.o.Bucket,
 		Key:                  aws.String(s.own(probe)),
 		Body:                 bytes.NewReader(body),
@@ -56,7 +56,10 @@ func (s *Store) writeProbe(ctx context.Context) error {
 		ServerSideEncryption: s.encryption(),
 		SSEKMSKeyId:          optional(s.o.KMSKey),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return awserr.Tagged(out.ETag)
 }
 
 func (s *Store) unconditional() error {

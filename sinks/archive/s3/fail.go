@@ -24,6 +24,9 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 	})
 }
 
+// exists reports whether the server says that an object of that name is there.
+func exists(err error) bool { return awserr.Code(err) == "PreconditionFailed" }
+
 // status is the HTTP status that an error came with, 0 where there is none.
 func status(err error) int {
 	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && r.Response != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
 
 // abortTimeout bounds how long a failed upload is taken back.
@@ -32,6 +33,9 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 		SSEKMSKeyId:          optional(s.o.KMSKey),
 		BucketKeyEnabled:     s.bucketKey(),
 	})
+	if err == nil {
+		err = awserr.Tagged(up.UploadId)
+	}
 	if err != nil {
 		return s.written(ctx, "CreateMultipartUpload", o.Name, err)
 	}
@@ -44,13 +48,16 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 	if err != nil {
 		return s.written(ctx, "UploadPart", o.Name, err)
 	}
-	_, err = s.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+	done, err := s.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 		Bucket:          &s.o.Bucket,
 		Key:             &o.Name,
 		UploadId:        up.UploadId,
 		IfNoneMatch:     aws.String("*"),
 		MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
 	})
+	if err == nil {
+		err = awserr.Tagged(done.ETag)
+	}
 	return s.written(ctx, "CompleteMultipartUpload", o.Name, err)
 }
 
@@ -76,6 +83,9 @@ func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string)
 				Bucket: &s.o.Bucket, Key: &o.Name, UploadId: upload, PartNumber: number,
 				Body: bytes.NewReader(body), ChecksumCRC32C: sum,
 			})
+			if err == nil {
+				err = awserr.Tagged(out.ETag)
+			}
 			if err != nil {
 				cancel(err)
 				return

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
 
 // Put writes one object. Where there is one of the name already it answers
@@ -29,7 +30,7 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 }
 
 func (s *Store) putWhole(ctx context.Context, o archive.Object) error {
-	_, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket:               &s.o.Bucket,
 		Key:                  &o.Name,
 		Body:                 bytes.NewReader(o.Body),
@@ -43,7 +44,10 @@ func (s *Store) putWhole(ctx context.Context, o archive.Object) error {
 		SSEKMSKeyId:          optional(s.o.KMSKey),
 		BucketKeyEnabled:     s.bucketKey(),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return awserr.Tagged(out.ETag)
 }
 
 // written is the error of a conditional write.
@@ -51,7 +55,7 @@ func (s *Store) written(ctx context.Context, op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if status(err) == 412 {
+	if exists(err) {
 		return fmt.Errorf("%s: %w", name, archive.ErrExists)
 	}
 	return fmt.Errorf("archive: write %s: %w", name, s.failed(ctx, op, err))

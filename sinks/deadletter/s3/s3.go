@@ -99,7 +99,10 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 		if s.KMSKey != "" {
 			in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &s.KMSKey
 		}
-		_, err = s.Client.PutObject(ctx, in)
+		out, err := s.Client.PutObject(ctx, in)
+		if err == nil {
+			err = awserr.Tagged(out.ETag)
+		}
 		return s.failed(ctx, "PutObject", err)
 	})
 }

@@ -330,7 +330,9 @@ func TestPut_KMS(t *testing.T) {
 	s := open(t, newBucket(t), func(op string, r *http.Request, body []byte, send func([]byte) (*http.Response, error)) (*http.Response, error) {
 		if op == "PUT" {
 			headers = append(headers, r.Header.Get("X-Amz-Server-Side-Encryption")+" "+r.Header.Get("X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id"))
-			return awstest.Answer(r, 200, "", ""), nil
+			resp := awstest.Answer(r, 200, "", "")
+			resp.Header.Set("ETag", `"tag"`)
+			return resp, nil
 		}
 		return send(body)
 	}, o)

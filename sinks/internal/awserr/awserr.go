@@ -123,8 +123,8 @@ func mark(e *Error, kind Kind, after time.Duration) error {
 }
 
 // KindOf is what the error of a call means. Beside the codes of the services and the
-// SDK's own judgement, an answer that breaks off under the decoder is worth another try, and
-// so is every status of a server that is not well, whatever stands between.
+// SDK's own judgement, an answer that breaks off under the decoder is worth another try, and so are every
+// status of a server that is not well and every error without a code: those are of what stands between.
 func KindOf(err error) Kind {
 	if kind, known := byCode(Code(err)); known {
 		return kind
@@ -136,6 +136,8 @@ func KindOf(err error) Kind {
 	switch _, cut := errors.AsType[*smithy.DeserializationError](err); {
 	case st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 || cut && st < 300:
 		return Transient
+	case st != 0 && Code(err) == "": // not the service's: its errors have codes
+		return Transient
 	case st == http.StatusForbidden || st == http.StatusUnauthorized:
 		return Denied
 	}
@@ -145,13 +147,21 @@ func KindOf(err error) Kind {
 	return Refused
 }
 
+// Forbidden reports whether a call may not be made, by its code, or by the status of an answer without one.
+func Forbidden(err error) bool {
+	return KindOf(err) == Denied || status(err) == http.StatusForbidden
+}
+
 // Code is the service's code of err, "" where it has none.
 func Code(err error) string {
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknown {
 		return plain(api.ErrorCode())
 	}
 	return ""
 }
+
+// unknown is the code that the SDK gives to an error answer in which it finds none.
+const unknown = "UnknownError"
 
 // plain is a code without its namespace: aws.sqs#CODE, AWS.SimpleQueueService.CODE.
 // That of KMS, whose refusals S3 passes on as KMS.DisabledException, stays: it tells

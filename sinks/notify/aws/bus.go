@@ -53,7 +53,7 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 		b.maxBytes = defaultMaxBytes
 	}
 	_, err := b.client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &b.bus}, b.region)
-	if err != nil && awserr.KindOf(err) != awserr.Denied { // a role may do nothing but put
+	if err != nil && !awserr.Forbidden(err) { // a role may do nothing but put
 		return nil, b.failed(ctx, "DescribeEventBus", err)
 	}
 	return b, nil
@@ -100,8 +100,10 @@ func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	}
 	errs := newAnswers(len(ms)).errs
 	for i, e := range out.Entries[:min(len(ms), len(out.Entries))] {
-		errs[i] = nil
-		if e.ErrorCode != nil {
+		switch {
+		case e.ErrorCode == nil && text(e.EventId) != "":
+			errs[i] = nil
+		case e.ErrorCode != nil:
 			errs[i] = awserr.Entry(b.op("PutEvents"), *e.ErrorCode, false, hints(b.name, "events:PutEvents"))
 		}
 	}

@@ -64,7 +64,7 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 		QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{maximumMessageSize},
 	}, q.region)
 	switch {
-	case err != nil && awserr.KindOf(err) == awserr.Denied: // a role may do nothing but send
+	case err != nil && awserr.Forbidden(err): // a role may do nothing but send
 		out = &sqs.GetQueueAttributesOutput{}
 	case err != nil:
 		return nil, q.failed(ctx, "GetQueueAttributes", err)

@@ -49,7 +49,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	t.publisher = publisher{target: t, name: "topic " + o.Topic[strings.LastIndexByte(o.Topic, ':')+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
 	out, err := t.client.GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t.arn}, t.region)
 	switch {
-	case err != nil && awserr.KindOf(err) == awserr.Denied: // a role may do nothing but publish
+	case err != nil && awserr.Forbidden(err): // a role may do nothing but publish
 		out = &sns.GetTopicAttributesOutput{}
 	case err != nil:
 		return nil, t.failed(ctx, "GetTopicAttributes", err)

@@ -55,9 +55,9 @@ func TestNoIndex(t *testing.T) {
 	}
 }
 
-// What answers like no OpenSearch server stops the pipeline, and loses nothing.
+// What answers like no OpenSearch server stops the pipeline or is tried again, and loses nothing.
 func TestNoServer(t *testing.T) {
-	for status, body := range map[int]string{404: "<html>", 405: `{"message":"no"}`, 301: ""} {
+	for status, body := range map[int]string{405: `{"message":"no"}`, 301: ""} {
 		err := single(t, opensearch.Options{URL: "http://search.example.com", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 			return answer(status, body), nil
 		})})
@@ -65,7 +65,15 @@ func TestNoServer(t *testing.T) {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
-	for _, body := range []string{"", "<html>", `{"items":[]}`, `{"items":[{"index":{"status":200}},{"index":{"status":200}}]}`, `{"items":[{"index":{"sta`} {
+	for status, body := range map[int]string{400: "", 403: "<html>", 404: "<html>", 502: "<html>"} {
+		err := single(t, opensearch.Options{URL: "http://search.example.com", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return answer(status, body), nil
+		})})
+		if _, passes := pipeline.Retryable(err); !passes {
+			t.Errorf("%d with %q: %v", status, body, err)
+		}
+	}
+	for _, body := range []string{"", "<html>", `{}`, `{"items":[{"index":{}}]}`, `{"items":[{"index":{"status":400}}]}`, `{"items":[]}`, `{"items":[{"index":{"status":200}},{"index":{"status":200}}]}`, `{"items":[{"index":{"sta`} {
 		err := single(t, opensearch.Options{URL: "http://search.example.com", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 			return answer(200, body), nil
 		})})

@@ -117,6 +117,10 @@ func (b *bulk) send(ctx context.Context, r *request) (again []int) {
 		b.fail(r, a.failure(opWrite, ""))
 	case class == refused, class == gone: // not by an OpenSearch server: it has another answer to every bulk request
 		e := &Error{Op: opWrite, Status: a.status, Type: string(f.kind), Hint: "is url the address of an OpenSearch server?"}
+		if f.class() == gone && f.kind == nil {
+			b.fail(r, pipeline.Transient(e))
+			return nil
+		}
 		b.fail(r, pipeline.Fatal(e))
 	default:
 		b.fail(r, a.failure(opWrite, ""))

@@ -140,7 +140,24 @@ func (c *client) send(ctx context.Context, method, path, kind string, body *payl
 	if _, err := into.ReadFrom(resp.Body); err != nil {
 		return answer{}, pipeline.Transient(errCut)
 	}
-	return answer{status: resp.StatusCode, header: resp.Header, body: into.Bytes()}, nil
+	a := answer{status: resp.StatusCode, header: resp.Header, body: into.Bytes()}
+	if !a.believable(method) {
+		return a, pipeline.Transient(&Error{Op: method, Status: a.status, Hint: "the answer is not an OpenSearch server's: is url its address, or is a proxy in between?"})
+	}
+	return a, nil
+}
+
+// believable reports whether an answer can be the server's, which says in JSON what it did, what is not
+// there, and what it does not take. What other statuses mean needs no body.
+func (a answer) believable(method string) bool {
+	switch {
+	case method == http.MethodHead:
+		return true
+	case !a.ok() && a.status != http.StatusNotFound && a.status != http.StatusBadRequest && a.status != http.StatusConflict:
+		return true
+	}
+	body := bytes.TrimSpace(a.body)
+	return len(body) > 0 && body[0] == '{' && body[len(body)-1] == '}'
 }
 
 // errCut means that the connection ended before the answer did.

@@ -44,7 +44,9 @@ func TestFailures(t *testing.T) {
 		{"long text", 400, `{"error":{"type":"illegal_argument_exception","reason":"Document contains at least one immense term in field=\"Title\" (whose UTF8 encoding is longer than the max length 32766), all of which were skipped. The prefix of the first immense term is: '` + canary + `'"}}`, permanent, `field "Title"`},
 		{"fields", 400, `{"error":{"type":"illegal_argument_exception","reason":"Limit of total fields [1000] has been exceeded"}}`, permanent, "total_fields.limit"},
 		{"large", 413, ``, permanent, "http.max_content_length"},
-		{"garbage", 400, `{"error":{"type":"` + "x", permanent, "400"},
+		{"garbage", 400, `{"error":{"type":"` + "x", transient, "400"},
+		{"nothing", 400, ``, transient, "400"},
+		{"a page that forbids", 403, `<html>` + canary, transient, "403"},
 	} {
 		err := answer{status: tt.status, body: []byte(tt.body)}.failure("write a document", "products")
 		is := permanent

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awsjson"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -143,8 +144,11 @@ func call[T any](ctx context.Context, db *DB, op, table string, send func(o func
 }
 
 // once keeps the SDK from trying again by itself: it knows nothing of the reasons of
-// a transaction.
-func once(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
+// a transaction. What it takes for an answer is the service's.
+func once(o *dynamodb.Options) {
+	o.RetryMaxAttempts = 1
+	o.HTTPClient = awsjson.Believe(o.HTTPClient)
+}
 
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)

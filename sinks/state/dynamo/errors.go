@@ -17,6 +17,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awsjson"
 )
 
 // What an [Error] can be. See the errors of each call in the DynamoDB API reference.
@@ -128,8 +129,10 @@ func failed(ctx context.Context, op, table string, err error) error {
 	}
 	e := &Error{Op: op, Table: table, Action: -1, Err: err}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		e.Code = api.ErrorCode()
-		e.Detail, e.Kind = kindOf(e.Code, api.ErrorMessage())
+		if code := api.ErrorCode(); code != unknown {
+			e.Code = code
+			e.Detail, e.Kind = kindOf(code, api.ErrorMessage())
+		}
 	}
 	// A signature that failed because of this machine's clock: the client has taken the
 	// server's time by now, and signs the next request by it.
@@ -142,11 +145,11 @@ func failed(ctx context.Context, op, table string, err error) error {
 	st := status(err)
 	if e.Kind == nil {
 		switch {
-		case st == http.StatusForbidden || st == http.StatusUnauthorized:
-			e.Kind = ErrDenied
-		case transient(err, st):
+		case transient(err, st), e.Code == "" && st != 0: // an answer without a code is not the service's
 			e.Kind = ErrUnavailable
-			if st != 0 {
+			if foreign, ok := errors.AsType[*awsjson.Error](err); ok {
+				e.Detail = foreign.Error()
+			} else if st != 0 {
 				e.Detail = "status " + strconv.Itoa(st)
 			} else if broken, ok := errors.AsType[*net.OpError](err); ok {
 				e.Detail = broken.Error() // dial tcp 10.0.0.1:443: connect: connection refused
@@ -227,6 +230,9 @@ func transient(err error, st int) bool {
 	_, cut := errors.AsType[*smithy.DeserializationError](err) // also of a refusal: what it would have said is not known
 	return cut
 }
+
+// unknown is the code that the SDK gives to an error answer in which it finds none.
+const unknown = "UnknownError"
 
 // status is the HTTP status that err came with, 0 where there is none.
 func status(err error) int {

@@ -1,0 +1,77 @@
+package awsjson_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/awsjson"
+)
+
+type answering struct {
+	status int
+	body   io.Reader
+}
+
+func (a answering) Do(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: a.status, Body: io.NopCloser(a.body), ContentLength: -1}, nil
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestBelieve(t *testing.T) {
+	for _, tt := range []struct {
+		op     string
+		status int
+		body   string
+		want   bool
+	}{
+		{"PutItem", 200, `{}`, true},
+		{"PutItem", 200, ` {"ConsumedCapacity":{"TableName":"t"}} `, true},
+		{"PutItem", 200, ``, false},
+		{"PutItem", 200, ` `, false},
+		{"PutItem", 204, ``, false},
+		{"PutItem", 200, `[]`, false},
+		{"PutItem", 200, `null`, false},
+		{"PutItem", 200, `<html>hello</html>`, false},
+		{"PutItem", 200, `{"Attributes":{"a`, false},
+		{"PutItem", 200, `{}{}`, false},
+		{"Query", 200, `{}`, false},
+		{"Query", 200, `{"Count":0,"Items":[],"ScannedCount":0}`, true},
+		{"BatchGetItem", 200, `{"UnprocessedKeys":{}}`, false},
+		{"BatchGetItem", 200, `{"Responses":{},"UnprocessedKeys":{}}`, true},
+		{"GetItem", 200, `{}`, true},
+		{"PutItem", 400, ``, true}, // judged by its code, which it lacks
+		{"PutItem", 503, `<html>busy</html>`, true},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+tt.op)
+		resp, err := awsjson.Believe(answering{tt.status, strings.NewReader(tt.body)}).Do(req)
+		if (err == nil) != tt.want {
+			t.Errorf("%s: %d %q: %v", tt.op, tt.status, tt.body, err)
+		}
+		if err != nil {
+			if e, ok := errors.AsType[*awsjson.Error](err); !ok || !e.RetryableError() || strings.Contains(e.Redacted(), "hello") {
+				t.Errorf("%s: %d %q: %v", tt.op, tt.status, tt.body, err)
+			}
+			continue
+		}
+		if got, err := io.ReadAll(resp.Body); err != nil || string(got) != tt.body {
+			t.Errorf("%s: the body arrives as %q, %v", tt.op, got, err)
+		}
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := awsjson.Believe(answering{200, broken{}}).Do(req); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a body that breaks off: %v", err)
+	}
+}

@@ -1,0 +1,76 @@
+package dynamo_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/test/faults"
+)
+
+type client func(*http.Request) (*http.Response, error)
+
+func (c client) Do(r *http.Request) (*http.Response, error) { return c(r) }
+
+// A write counts as one, and a read as an answer, only with the service's JSON; an error is the item's
+// only with the service's code. Whatever else comes is tried again.
+func TestAnswersThatAreNotTheServices(t *testing.T) {
+	key := dynamo.Item{"pk": dynamo.S("a"), "sk": dynamo.S("b")}
+	table := aws.String("state")
+	calls := map[string]func(*dynamo.DB) error{
+		"PutItem": func(db *dynamo.DB) error {
+			return db.Write(t.Context(), dynamo.Action{Put: &types.Put{TableName: table, Item: key}})
+		},
+		"DeleteItem": func(db *dynamo.DB) error {
+			return db.Write(t.Context(), dynamo.Action{Delete: &types.Delete{TableName: table, Key: key}})
+		},
+		"UpdateItem": func(db *dynamo.DB) error {
+			return db.Write(t.Context(), dynamo.Action{Update: &types.Update{TableName: table, Key: key, UpdateExpression: aws.String("REMOVE a")}})
+		},
+		"Query": func(db *dynamo.DB) error {
+			for _, err := range db.Query(t.Context(), &dynamodb.QueryInput{TableName: table}) {
+				return err
+			}
+			return nil
+		},
+	}
+	for op, call := range calls {
+		for _, a := range faults.Answers() {
+			if a.Done && op != "Query" {
+				continue // it is what the service says of a write
+			}
+			t.Run(op+" "+a.Name, func(t *testing.T) {
+				db, err := dynamo.New(dynamo.Options{Table: "state", Attempts: 1, Client: dynamodb.New(dynamodb.Options{
+					Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+					HTTPClient: client(func(r *http.Request) (*http.Response, error) {
+						body, status := io.Reader(strings.NewReader(a.Body)), a.Status
+						if a.Cut {
+							body, status = io.MultiReader(bytes.NewReader([]byte(`{"Att`)), broken{}), 200
+						}
+						return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {a.Type}}, Body: io.NopCloser(body), ContentLength: -1, Request: r}, nil
+					}),
+				})})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = call(db)
+				if _, again := pipeline.Retryable(err); !again || strings.Contains(err.Error(), "hello") {
+					t.Errorf("%s is answered %s: %v", op, a.Name, err)
+				}
+			})
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

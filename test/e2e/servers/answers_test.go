@@ -1,0 +1,51 @@
+package servers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/test/e2e/world"
+	"github.com/tablewake/tablewake/test/faults"
+)
+
+// Whatever answers in a server's place, nothing counts as written that was not, and nothing is given up for
+// what the server did not say: the end is that of a clean pass, without a dead letter.
+func TestAnswersThatAreNotTheServers(t *testing.T) {
+	t.Parallel()
+	records := world.Begun(t, 60)
+	for _, a := range faults.Answers() {
+		t.Run(a.Name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, world.Running(t))
+			between := []*faults.Impostor{
+				faults.Impersonate(t, w.To.DynamoDB, 0.3), faults.Impersonate(t, w.To.OpenSearch, 0.3), faults.Impersonate(t, w.To.S3, 0.3), faults.Impersonate(t, w.To.SQS, 0.3),
+			}
+			to := world.Endpoints{DynamoDB: between[0].Endpoint(), OpenSearch: between[1].Endpoint(), S3: between[2].Endpoint(), SQS: between[3].Endpoint()}
+			cfg := w.Shop(t, to)
+			p := w.Worker(t, cfg, to)
+			for _, b := range between {
+				b.Give(&a)
+			}
+			end := time.AfterFunc(2*time.Second, func() {
+				for _, b := range between {
+					b.Give(nil)
+				}
+			})
+			defer end.Stop()
+			l := world.Pass(t, p, records)
+			given := int64(0)
+			for _, b := range between {
+				given += b.Given()
+			}
+			if given == 0 {
+				t.Error("nothing was answered in a server's place")
+			}
+			for name, s := range l.Sinks {
+				if s.DeadLettered+s.Quarantined > 0 {
+					t.Errorf("%s: %+v", name, s)
+				}
+			}
+			world.Same(t, w.Read(t, cfg), world.Embedded(t, cfg, w.Names, records))
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package faults
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+)
+
+// Answer is one that is not the server's own: of a proxy, a gateway or a load balancer that broke.
+type Answer struct {
+	Name   string
+	Status int
+	Type   string // Content-Type
+	Body   string
+	Done   bool // the server did what it was asked to: the answer says nothing to the contrary
+	Cut    bool // the server's own answer, of which half arrives
+}
+
+const page = "<html><body><h1>hello</h1></body></html>"
+
+// Answers are those that no client may believe. What has a status of success and says nothing may be what
+// the server says of what it did; so such a request reaches it.
+func Answers() []Answer {
+	all := []Answer{
+		{Name: "200, empty", Status: 200},
+		{Name: "200, {}", Status: 200, Type: "application/x-amz-json-1.0", Body: "{}", Done: true},
+		{Name: "200, a page", Status: 200, Type: "text/html", Body: page},
+		{Name: "204", Status: 204},
+		{Name: "cut", Cut: true},
+	}
+	for _, status := range []int{400, 403, 404, 412, 500, 502, 503} {
+		s := strconv.Itoa(status)
+		all = append(all, Answer{Name: s + ", empty", Status: status}, Answer{Name: s + ", a page", Status: status, Type: "text/html", Body: page})
+	}
+	return append(all, Answer{Name: "400, {}", Status: 400, Type: "application/json", Body: "{}"})
+}
+
+// Impostor stands before a server and gives some answers in its place.
+type Impostor struct {
+	server *httptest.Server
+	fault  atomic.Pointer[Answer]
+	share  float64
+	given  atomic.Int64
+}
+
+// Impersonate is an impostor before the server of that URL, which gives an answer of its own to that share of
+// requests while it is told to; it ends with the test.
+func Impersonate(t TB, endpoint string, share float64) *Impostor {
+	t.Helper()
+	to, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{DisableCompression: true}
+	i := &Impostor{share: share}
+	// Host stays as the client has it: its signature covers that.
+	forward := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Host = r.In.Host
+	}}
+	i.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a := i.fault.Load()
+		if a == nil || rand.Float64() >= i.share {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		i.given.Add(1)
+		if !a.Done && !a.Cut {
+			_, _ = io.Copy(io.Discard, r.Body) // it is gone
+			i.answer(w, a)
+			return
+		}
+		real := httptest.NewRecorder()
+		forward.ServeHTTP(real, r)
+		if a.Cut {
+			cut(w, real)
+			return
+		}
+		i.answer(w, a)
+	}))
+	t.Cleanup(func() {
+		i.server.Close()
+		transport.CloseIdleConnections()
+	})
+	return i
+}
+
+// Endpoint is the URL to give to a client in the server's place.
+func (i *Impostor) Endpoint() string { return i.server.URL }
+
+// Give has an answer given, nil ends that.
+func (i *Impostor) Give(a *Answer) { i.fault.Store(a) }
+
+// Given is how often one was.
+func (i *Impostor) Given() int64 { return i.given.Load() }
+
+func (i *Impostor) answer(w http.ResponseWriter, a *Answer) {
+	if a.Type != "" {
+		w.Header().Set("Content-Type", a.Type)
+	}
+	w.WriteHeader(a.Status)
+	_, _ = io.WriteString(w, a.Body)
+}
+
+// cut sends half of an answer and closes the connection.
+func cut(w http.ResponseWriter, real *httptest.ResponseRecorder) {
+	h, ok := w.(http.Hijacker)
+	if !ok {
+		return
+	}
+	conn, _, err := h.Hijack()
+	if err != nil {
+		return
+	}
+	defer closed(conn)
+	var b bytes.Buffer
+	body := real.Body.Bytes()
+	real.Header().Set("Content-Length", strconv.Itoa(max(len(body), 1)))
+	_, _ = b.WriteString("HTTP/1.1 " + strconv.Itoa(real.Code) + " " + http.StatusText(real.Code) + "\r\n")
+	_ = real.Header().Write(&b)
+	_, _ = b.WriteString("\r\n")
+	_, _ = b.Write(body[:len(body)/2])
+	_, _ = conn.Write(b.Bytes())
+}
+
+func closed(c net.Conn) { _ = c.Close() }
