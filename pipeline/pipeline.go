@@ -38,7 +38,7 @@ type Options struct {
 	// counts from the record's creation where Live is set, and from the first try where
 	// not. Default (0): without end. It needs DeadLetters.
 	MaxHold    time.Duration
-	Live       bool       // the source is a stream that is read as it is written, not a replay
+	Live       bool       // the source is a stream that is read as it is written, not a replay: no batch waits longer than MaxLinger
 	Quarantine Quarantine // Default: none; behind a change that was given up its key goes on. It needs DeadLetters
 
 	Workers     int                  // pages prepared at once. Default: GOMAXPROCS
@@ -88,6 +88,10 @@ type Batch struct {
 	Linger time.Duration // from the first delivery waiting. Default (0): see Fill
 	Fill   bool          // write full batches only. Default: write what is there
 }
+
+// MaxLinger is how long a batch of a pipeline that is Live may wait to be full. The changes
+// in it hold the checkpoint back, and a stream drops what stays unread after a crash.
+const MaxLinger = time.Hour
 
 // Pipeline runs changes through filters and detectors to sinks.
 type Pipeline struct {
@@ -203,6 +207,9 @@ func (o *Options) check() error {
 		routes[r.Name] = true
 		if r.Concurrency < 0 || r.Rate < 0 || r.Batch.Count < 0 || r.Batch.Bytes < 0 || r.Batch.Linger < 0 {
 			return fmt.Errorf("route %q: Concurrency, Rate, Batch.Count, Batch.Bytes and Batch.Linger must not be negative", r.Name)
+		}
+		if b := r.Batch; o.Live && (b.Linger > MaxLinger || b.Fill && b.Linger == 0) {
+			return fmt.Errorf("route %q: a batch of a Live pipeline waits for %v at most: set Batch.Linger", r.Name, MaxLinger)
 		}
 		for k, f := range r.Filters {
 			if f == nil {

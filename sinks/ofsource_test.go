@@ -82,7 +82,7 @@ func TestOfSource(t *testing.T) {
 				t.Fatal(err)
 			}
 			stores := &objectNames{Stores: sinks.PlanOnly()}
-			p, err := sinks.Assemble(t.Context(), cfg, stores, append(tt.opts, sinks.Finite())...)
+			p, err := sinks.Assemble(t.Context(), cfg, stores, tt.opts...)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -66,7 +66,7 @@ func Suppressed(reason string) Option {
 
 // Finite says that the source ends, as a replay does: a batch that waits to be full
 // waits for the end and not for time, so the same input makes the same objects of
-// an archive however fast it is read.
+// an archive however fast it is read. Without it they are cut by their age too (roll.age).
 func Finite() Option {
 	return func(a *assembly) { a.finite = true }
 }

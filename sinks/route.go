@@ -193,7 +193,10 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 		Mask:      a.mask(s),
 		Key:       s.Archive.Key,
 		Partition: s.Archive.Partition,
-		Roll:      archive.Roll{Bytes: s.Archive.Roll.Bytes, Age: s.Archive.Roll.Age},
+		Roll: archive.Roll{
+			Bytes: cmp.Or(s.Batch.Bytes, s.Archive.Roll.Bytes),
+			Age:   cmp.Or(s.Batch.Linger, s.Archive.Roll.Age),
+		},
 	}
 	if s.Archive.PerItem {
 		o.Layout, o.Format = archive.PerItem, ""

@@ -109,7 +109,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
 	bar := newProgress(s.err, "replaying", src.Progress().TotalBytes)
-	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose)), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
+	opts := []sinks.Option{sinks.Finite(), sinks.WithLogger(logger(bar, o.verbose)), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -121,6 +122,9 @@ func (c *checker) buildSearch(v *value) *Search {
 	return s
 }
 
+// defaultRollAge bounds how long an archive holds the checkpoint of a quiet table back.
+const defaultRollAge = 5 * time.Minute
+
 func buildArchive(v *value) *Archive {
 	a := &Archive{
 		Bucket:    v.get("bucket").text(),
@@ -138,6 +142,9 @@ func buildArchive(v *value) *Archive {
 		StorageClass: v.get("storage_class").text(),
 		KMSKey:       v.get("kms_key").text(),
 		Tags:         buildColumns(v.get("tags")),
+	}
+	if !a.PerItem {
+		a.Roll.Age = cmp.Or(a.Roll.Age, defaultRollAge)
 	}
 	for _, k := range v.get("kinds").texts() {
 		a.Kinds = append(a.Kinds, ArchiveKind(k))

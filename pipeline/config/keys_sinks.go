@@ -33,7 +33,7 @@ func batch() *rule {
 	r := object(
 		key{name: "count", rule: integer(1), def: "500", doc: "Deliveries."},
 		key{name: "bytes", rule: size(), def: "4MiB", doc: "Bytes of records."},
-		key{name: "linger", rule: duration(), def: "0s", doc: "How long a started batch waits to fill."},
+		key{name: "linger", rule: duration(), def: "0s", doc: "How long a started batch waits to fill; 1h at most."},
 	)
 	r.ref = "batch"
 	return r
@@ -113,8 +113,8 @@ func archiveKeys() *rule {
 		key{name: "key", rule: templ(), doc: "Object key of layout per_item."},
 		key{name: "partition", rule: templ(), doc: "Folder of layout log's objects."},
 		key{name: "roll", tuning: true, rule: object(
-			key{name: "bytes", rule: size(), doc: "Size."},
-			key{name: "age", rule: duration(), doc: "Age."},
+			key{name: "bytes", rule: size(), def: "8MiB", doc: "Size of its records, before compression."},
+			key{name: "age", rule: duration(), def: "5m", doc: "How long its first change waits for others; 1h at most. A replay ignores it: the input alone cuts its objects."},
 		), doc: "When an object of layout log is closed."},
 		key{name: "format", rule: words("jsonl.zst", "jsonl.gz", "parquet"), def: "jsonl.zst", doc: "Format of the objects."},
 		key{name: "columns", rule: columns(), doc: "Columns of Parquet."},

@@ -111,8 +111,8 @@ sinks.*.archive.kinds
 sinks.*.archive.key
 sinks.*.archive.partition
 sinks.*.archive.roll
-sinks.*.archive.roll.bytes
-sinks.*.archive.roll.age
+sinks.*.archive.roll.bytes | 8MiB
+sinks.*.archive.roll.age | 5m
 sinks.*.archive.format | jsonl.zst
 sinks.*.archive.columns
 sinks.*.archive.images | dynamodb_json

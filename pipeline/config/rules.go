@@ -21,6 +21,7 @@ func (c *checker) rules(cfg *Config, root *value) {
 			continue
 		}
 		kind := v.entries[0]
+		c.waitRules(kind)
 		switch {
 		case s.View != nil:
 			c.viewRules(cfg, i, kind)

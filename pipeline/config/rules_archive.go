@@ -32,6 +32,9 @@ func (c *checker) archiveRules(a *Archive, v *value) {
 			c.fail(e, "write lowercase letters, digits and _", "%s is no name of a column that query engines take as it is", quoted(e.name))
 		}
 	}
+	if e := v.get("roll").get("age"); e != nil && e.data != nil && e.duration() == 0 {
+		c.fail(e, "write 1s to 1h, or remove the key for 5m", "an object gathers changes for some time")
+	}
 	if a.PerItem {
 		c.perItemRules(a, v)
 		return

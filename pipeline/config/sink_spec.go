@@ -144,7 +144,7 @@ const (
 // Roll says when an object of the log is closed.
 type Roll struct {
 	Bytes int64         // 0: the sink's default
-	Age   time.Duration // 0: the sink's default
+	Age   time.Duration // how long the first change waits on a live stream; 0 under PerItem only
 }
 
 // Images is how an archive writes images.

@@ -69,7 +69,7 @@ const (
 // time, and is itself in memory, compressed, from where it is sent in parts.
 type Roll struct {
 	Bytes int64         // raw bytes of the records in it. Default: 8 MiB
-	Age   time.Duration // how long a change may wait for others. Default (0): until the object is full or the source ends
+	Age   time.Duration // how long a change may wait for others; a Live pipeline wants one. Default (0): until the object is full or the source ends
 }
 
 // Sink plans and writes the objects of one archive. It is safe for concurrent use.

@@ -2,6 +2,8 @@ package archive
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -39,7 +41,7 @@ type Put struct {
 	Kind   Kind
 
 	Columns []pipeline.Value // of Options.Columns, as the mask shows them
-	names   []Column         // of Columns
+	sink    *Sink
 }
 
 // String is a line of `explain`.
@@ -48,13 +50,16 @@ func (p *Put) String() string {
 		return fmt.Sprintf("create object %s (%s)", p.Name, p.Kind)
 	}
 	b := fmt.Appendf(nil, "append to the next object of %s (%s)", displayFolder(p.Folder), p.Kind)
+	if p.sink != nil && p.sink.roll.Age > 0 {
+		b = fmt.Appendf(b, ", written within %s", shortAge(p.sink.roll.Age))
+	}
 	for i, v := range p.Columns {
 		if i == 0 {
 			b = append(b, ": "...)
 		} else {
 			b = append(b, ", "...)
 		}
-		b = append(b, p.names[i].Name...)
+		b = append(b, p.sink.columns[i].Name...)
 		if !v.Exists() {
 			b = append(b, " absent"...)
 			continue
@@ -62,6 +67,17 @@ func (p *Put) String() string {
 		b = pipeline.StringValue(string(appendCell(nil, v))).AppendJSON(append(b, '='))
 	}
 	return string(b)
+}
+
+// shortAge is an age without the units that are 0: 5m, 1h30m.
+func shortAge(d time.Duration) string {
+	s := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, zero) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
 }
 
 func displayFolder(folder string) string {
@@ -117,7 +133,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if p.Columns, err = s.columnsOf(scope); err != nil {
 		return err
 	}
-	p.names = s.columns
+	p.sink = s
 	s.recent.keep(p, d.Change)
 	d.Ops = append(d.Ops, p)
 	return nil
