@@ -11,6 +11,7 @@ import (
 type burial struct {
 	items   []item
 	of      []*lane
+	putting []item // of them, those that a Put has been given
 	busy    bool
 	blocked bool // the last Put failed: what waits for it holds its own bytes
 	told    burialLog
@@ -42,7 +43,7 @@ func (s *scheduler) buryAll() {
 		s.mu.Lock()
 		n := min(len(s.buried.items), maxLetters)
 		if n == 0 || s.run.hard.Err() != nil {
-			s.buried.busy = false
+			s.buried.busy, s.buried.putting = false, nil
 			s.mu.Unlock()
 			s.run.stopped()
 			return
@@ -52,6 +53,7 @@ func (s *scheduler) buryAll() {
 		if len(s.buried.items) == 0 {
 			s.buried.items, s.buried.of = nil, nil
 		}
+		s.buried.putting = items
 		s.mu.Unlock()
 
 		if !s.keep(items, of) {
@@ -59,7 +61,7 @@ func (s *scheduler) buryAll() {
 		}
 		now := time.Now()
 		s.mu.Lock()
-		s.buried.blocked = false
+		s.buried.blocked, s.buried.putting = false, nil
 		for i := range items {
 			outcome := DeadLettered
 			if items[i].fail.class == classQuarantined {

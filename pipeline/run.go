@@ -51,6 +51,9 @@ type run struct {
 	spent    []*inflight          // no delivery needs their rooms any more
 	srcErr   error
 	fatal    error
+
+	arrived   chan struct{} // wakes who watches for what is held back; capacity 1
+	heldSince map[heldKey]heldSince
 }
 
 // inflight is a page on its way.
@@ -84,6 +87,7 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 		drained:  make(chan struct{}),
 		parts:    map[string]*partition{},
 		prepared: map[uint64]*inflight{},
+		arrived:  make(chan struct{}, 1),
 	}
 	r.soft, r.cancelSoft = context.WithCancelCause(ctx)
 	r.reading, r.stopRead = context.WithCancel(r.soft)
@@ -108,6 +112,7 @@ func (r *run) do() error {
 	returned := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() { r.watch(returned) })
+	watch.Go(func() { r.watchHeldBack(returned) })
 	var workers sync.WaitGroup
 	for range r.p.o.Workers {
 		workers.Go(r.worker)
@@ -221,6 +226,7 @@ func (r *run) enter(seq uint64, page *Page) *inflight {
 	r.unplaced++
 	r.open++
 	r.p.mu.Unlock()
+	r.arrives()
 	r.bounds.move(+1)
 	r.bounds.take(page.Partition, amount{in.bytes, in.changes})
 	return in

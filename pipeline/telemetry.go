@@ -52,6 +52,7 @@ func newTelemetry(p *Pipeline) (*telemetry, error) {
 	}
 	t.observeLedger(p, k)
 	t.observeFlight(p, k)
+	t.observeHeldBack(p, k)
 	return t, k.Err()
 }
 

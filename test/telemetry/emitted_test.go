@@ -58,6 +58,7 @@ func emitted(t *testing.T) (metrics []metricdata.ResourceMetrics, spans tracetes
 		w.shard = w.stream.Shards()[0]
 		w.consume()
 		w.handle()
+		w.holdBack()
 		w.callAWS()
 		w.collect()
 		metrics, spans = w.seen, w.spans.GetSpans()
@@ -175,6 +176,56 @@ func (w *world) handle() {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 		_, _ = h.Invoke(ctx, []byte(event)) // what it answers is tested elsewhere
 		cancel()
+	}
+}
+
+// outage is that of a store, until it is closed.
+type outage chan struct{}
+
+func (o outage) answer() error {
+	select {
+	case <-o:
+		return nil
+	default:
+		return pipeline.Transient(errors.New("down"))
+	}
+}
+
+func (o outage) Put(context.Context, []pipeline.DeadLetter) error { return o.answer() }
+func (o outage) Write(context.Context, []pipeline.Delivery) error { return o.answer() }
+
+// holdBack has partitions that wait for a sink which is down, and for dead letters.
+func (w *world) holdBack() {
+	down := make(outage)
+	p, err := pipeline.New(pipeline.Options{
+		Name: "shop", DeadLetters: down, Tracer: w.tracer, Meter: w.meter, Routes: []pipeline.Route{{Name: "rows", Sink: down}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(w.t.Context())
+	pages := []*pipeline.Page{
+		{Partition: "a", Position: "1", Bytes: 1, Changes: []pipeline.Change{{Key: "a"}}},
+		{Partition: "b", Position: "1", Bytes: 1, Errors: []*pipeline.RecordError{{Err: errors.New("no record")}}},
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- p.Run(ctx, pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
+			if len(pages) == 0 {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			page := pages[0]
+			pages = pages[1:]
+			return page, nil
+		}), nil)
+	}()
+	time.Sleep(time.Minute)
+	w.collect()
+	close(down)
+	stop()
+	if err := <-done; err != nil {
+		w.t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,391 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// countedShards is a live source of partitions: each has pages until they are used up, and stays open.
+type countedShards struct {
+	mu     sync.Mutex
+	left   map[string]int // pages that are not read yet
+	read   map[string]int
+	since  map[string]time.Time // when the last page was read
+	paused map[string]bool
+	wake   chan struct{}
+	counts map[string]int
+	keys   int // of a page
+}
+
+var (
+	_ Pauser     = (*countedShards)(nil)
+	_ Controlled = (*countedShards)(nil)
+)
+
+func newCountedShards(keys int, pages ...int) *countedShards {
+	s := &countedShards{left: map[string]int{}, read: map[string]int{}, since: map[string]time.Time{}, paused: map[string]bool{}, wake: make(chan struct{}, 1), counts: map[string]int{}, keys: keys}
+	for i, n := range pages {
+		s.left[fmt.Sprintf("p%d", i)] = n
+	}
+	return s
+}
+
+func (s *countedShards) Control(Control) {}
+
+func (s *countedShards) Pause(partition string, paused bool) {
+	s.mu.Lock()
+	s.paused[partition] = paused
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *countedShards) Read(ctx context.Context) (*Page, error) {
+	for {
+		if page := s.next(); page != nil {
+			return page, nil
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (s *countedShards) next() *Page {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.left)) {
+		if s.left[name] == 0 || s.paused[name] {
+			continue
+		}
+		s.left[name]--
+		s.read[name]++
+		s.since[name] = time.Now()
+		var keys []string
+		for i := range s.keys {
+			keys = append(keys, fmt.Sprintf("%s-%d-", name, i))
+		}
+		return pageOf(s.counts, name, s.read[name], keys...)
+	}
+	return nil
+}
+
+// entries are what is held back, as "partition sink reason", without the time.
+func entries(p *Pipeline) map[string]HeldBack {
+	all := make(map[string]HeldBack)
+	for _, h := range p.HeldBack() {
+		all[h.Partition+" "+h.Sink+" "+h.Reason] = h
+	}
+	return all
+}
+
+// heldLines is a log of a line each.
+type heldLines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *heldLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+// with are the lines that have all of what is asked.
+func (l *heldLines) with(parts ...string) (found []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.b.String()) {
+		if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) }) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// heldWorld is a pipeline of sinks of all kinds over shards that never end.
+type heldWorld struct {
+	*Pipeline
+	src       *countedShards
+	committed *commits
+	log       *heldLines
+	healed    chan struct{} // closed: every sink works
+}
+
+// heldKinds are what a sink may do to its partitions.
+var heldKinds = []string{"fast", "hangs", "slow", "fails", "fills"}
+
+func newHeldWorld(src *countedShards, kinds ...string) (*heldWorld, error) {
+	w := &heldWorld{src: src, committed: &commits{}, log: &heldLines{}, healed: make(chan struct{})}
+	o := Options{Name: "p", MaxChanges: 60, Live: true, Logger: slog.New(slog.NewTextHandler(w.log, nil)), Backoff: Backoff{Base: 5 * time.Second, Max: 20 * time.Second}}
+	for i, kind := range kinds {
+		rt := Route{Name: fmt.Sprintf("%s%d", kind, i), Batch: Batch{Count: 20}, Concurrency: 2}
+		if kind == "fills" {
+			rt.Batch = Batch{Count: 1000, Fill: true, Linger: 2 * time.Minute}
+		}
+		rt.Sink = &recorder{fail: func(ctx context.Context, _ []Delivery) error {
+			select {
+			case <-w.healed:
+				return nil
+			default:
+			}
+			switch kind {
+			case "hangs":
+				select {
+				case <-w.healed:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			case "slow":
+				time.Sleep(3 * time.Second)
+			case "fails":
+				return Transient(errors.New("down"))
+			}
+			return nil
+		}}
+		o.Routes = append(o.Routes, rt)
+	}
+	var err error
+	w.Pipeline, err = New(o)
+	return w, err
+}
+
+// uncommitted are the partitions with pages that were read some time ago and are not committed.
+func (w *heldWorld) uncommitted(ago time.Duration) (parts []string) {
+	w.src.mu.Lock()
+	defer w.src.mu.Unlock()
+	for name, n := range w.src.read {
+		if string(w.committed.at(name)) != fmt.Sprint(n) && time.Since(w.src.since[name]) > ago {
+			parts = append(parts, name)
+		}
+	}
+	return parts
+}
+
+// Whatever the sinks do: each partition that is paused is held back by its share, and names a
+// sink that is not well; where nothing is being written, each one whose checkpoint waits is
+// held back for a reason that its sink has; and nothing is once all of it is written.
+func TestHeldBack_SaysWhyNothingMoves(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		kinds := rapid.SliceOfN(rapid.SampledFrom(heldKinds), 1, 3).Draw(rt, "sinks")
+		pages := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 2, 30}), 1, 6).Draw(rt, "pages")
+		keys := rapid.SampledFrom([]int{1, 7, 25}).Draw(rt, "keys")
+		synctest.Test(t, func(t *testing.T) {
+			w, err := newHeldWorld(newCountedShards(keys, pages...), kinds...)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() {
+				if err := w.Run(ctx, w.src, w.committed); err != nil {
+					rt.Error(err)
+				}
+			})
+			for range 12 {
+				time.Sleep(7 * time.Second)
+				synctest.Wait()
+				w.check(rt, kinds)
+			}
+			close(w.healed)
+			time.Sleep(2 * time.Hour)
+			synctest.Wait()
+			if left := w.uncommitted(0); len(left) > 0 {
+				rt.Errorf("%v are not committed", left)
+			}
+			if held := w.HeldBack(); len(held) > 0 {
+				rt.Errorf("nothing is in flight, and held back is %+v", held)
+			}
+			stop()
+			running.Wait()
+			if held := w.HeldBack(); held != nil {
+				rt.Errorf("nothing runs, and held back is %+v", held)
+			}
+		})
+	})
+}
+
+func (w *heldWorld) check(rt *rapid.T, kinds []string) {
+	held := w.HeldBack()
+	share, any := map[string]bool{}, map[string]bool{}
+	for _, h := range held {
+		any[h.Partition] = true
+		kind := strings.TrimRight(h.Sink, "0123456789")
+		want := map[string][]string{HeldByBackoff: {"fails"}, HeldByFilling: {"fills"}, HeldByShare: heldKinds[1:], HeldByBounds: heldKinds[1:]}[h.Reason]
+		if !slices.Contains(want, kind) {
+			rt.Errorf("%+v: it is no reason of that sink", h)
+		}
+		if h.Since.IsZero() || h.Since.After(time.Now()) || h.Bytes <= 0 {
+			rt.Errorf("%+v", h)
+		}
+		if h.Reason == HeldByShare {
+			share[h.Partition] = true
+		}
+	}
+	w.src.mu.Lock()
+	for name, paused := range w.src.paused {
+		if paused != share[name] {
+			rt.Errorf("%s is paused: %v, by its share: %v", name, paused, share[name])
+		}
+	}
+	w.src.mu.Unlock()
+	if slices.Contains(kinds, "hangs") || slices.Contains(kinds, "slow") {
+		return // what waits for a Write only is in flight, and not held back
+	}
+	for _, name := range w.uncommitted(time.Second) {
+		if !any[name] {
+			rt.Errorf("the checkpoint of %s waits, and nothing says why: %+v", name, held)
+		}
+	}
+}
+
+// The times are those since which a partition waits, and the log has a line behind half a
+// minute, one a minute while it lasts, and one when it is over.
+func TestHeldBack_IsLogged(t *testing.T) {
+	for kind, want := range map[string]struct{ reasons, level string }{
+		"hangs": {"share bounds", "level=WARN"},
+		"slow":  {"share bounds", "level=INFO"},
+		"fails": {"backoff", "level=WARN"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, err := newHeldWorld(newCountedShards(25, 0, 60, 1), kind)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				var running sync.WaitGroup
+				running.Go(func() { _ = w.Run(ctx, w.src, w.committed) })
+				time.Sleep(20*time.Second + time.Millisecond)
+				reason := ""
+				for _, h := range w.HeldBack() {
+					if h.Partition == "p1" && h.Sink == kind+"0" && strings.Contains(want.reasons, h.Reason) {
+						reason = h.Reason
+					}
+				}
+				if reason == "" {
+					t.Fatalf("held back: %+v", w.HeldBack())
+				}
+				if said := w.log.with("held back"); len(said) > 0 {
+					t.Errorf("too soon: %q", said)
+				}
+				about := []string{"partitions are held back", "reason=" + reason, "sink=" + kind + "0", "age=", "bytes=", want.level}
+				time.Sleep(15 * time.Second)
+				if said := w.log.with(about...); len(said) != 1 {
+					t.Errorf("after 35 seconds: %q in\n%s", said, w.log.b.String())
+				}
+				time.Sleep(2 * time.Minute)
+				if said := w.log.with(about...); len(said) != 3 {
+					t.Errorf("after 155 seconds: %q", said)
+				}
+				if said := w.log.with("partitions move again"); len(said) > 0 {
+					t.Errorf("nothing moves: %q", said)
+				}
+				close(w.healed)
+				time.Sleep(time.Minute)
+				if said := w.log.with("partitions move again", "reason="+reason, "sink="+kind+"0"); len(said) != 1 {
+					t.Errorf("it moves again:\n%s", w.log.b.String())
+				}
+				n := len(w.log.with("partitions are held back"))
+				time.Sleep(time.Hour)
+				if said := w.log.with("partitions are held back"); len(said) != n {
+					t.Errorf("it moves, and the log says %q", said)
+				}
+				stop()
+				running.Wait()
+			})
+		})
+	}
+}
+
+// An object that fills is told, and is no line of the log while it does so within its time.
+func TestHeldBack_Filling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := newHeldWorld(newCountedShards(3, 1), "fills", "fast")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var running sync.WaitGroup
+		begin := time.Now()
+		running.Go(func() { _ = w.Run(ctx, w.src, w.committed) })
+		time.Sleep(2*time.Minute - 20*time.Second)
+		if h, ok := entries(w.Pipeline)["p0 fills0 filling"]; !ok || !h.Since.Equal(begin) {
+			t.Errorf("held back: %+v, want since %v", w.HeldBack(), begin)
+		}
+		time.Sleep(time.Minute)
+		if held := w.HeldBack(); len(held) > 0 {
+			t.Errorf("held back behind its linger: %+v", held)
+		}
+		if said := w.log.with("partitions"); len(said) > 0 {
+			t.Errorf("the log says %q", said)
+		}
+		stop()
+		running.Wait()
+	})
+}
+
+// A change that nothing can keep, as dead letters do not answer, holds its partition back; so
+// does a record that cannot be decoded, for no sink.
+func TestHeldBack_DeadLetters(t *testing.T) {
+	for name, tt := range map[string]struct {
+		page Page
+		want string
+	}{
+		"refused":     {Page{Changes: []Change{change("a", 1)}}, "p s backoff"},
+		"undecodable": {Page{Errors: []*RecordError{{Index: 0, Err: errors.New("no record")}}}, "p  backoff"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				down := make(chan struct{})
+				g := &graveyard{fail: func() error {
+					select {
+					case <-down:
+						return nil
+					default:
+						return errors.New("down")
+					}
+				}}
+				refuses := &recorder{fail: func(context.Context, []Delivery) error { return Permanent(errors.New("refused")) }}
+				p, err := New(Options{Name: "p", DeadLetters: g, Routes: []Route{{Name: "s", Sink: refuses}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				var running sync.WaitGroup
+				page := tt.page
+				page.Partition, page.Position, page.Bytes = "p", "1", 10
+				running.Go(func() { _ = p.Run(ctx, endless(&page), &commits{}) })
+				time.Sleep(time.Minute)
+				if _, ok := entries(p)[tt.want]; !ok {
+					t.Errorf("held back: %+v, want %q", p.HeldBack(), tt.want)
+				}
+				close(down)
+				time.Sleep(time.Minute)
+				if held := p.HeldBack(); len(held) > 0 {
+					t.Errorf("the letter is kept, and held back is %+v", held)
+				}
+				stop()
+				running.Wait()
+			})
+		})
+	}
+}
