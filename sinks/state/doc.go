@@ -59,6 +59,8 @@
 //     not be taken out of them again.
 //   - A [Gap] is a range of a stream that was lost. Until they change again or are
 //     repaired, the items in it are as they were before.
+//   - [HeldBack] is what holds the shards of a consumer back, for who looks from outside.
+//     Nothing is decided by it, and it goes after a day.
 //
 // # What is forgotten
 //

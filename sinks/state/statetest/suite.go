@@ -33,6 +33,7 @@ func Run(t *testing.T, suite Suite) {
 		"MarksComeInOrder":      marksComeInOrder,
 		"PipelinesAreApart":     pipelinesAreApart,
 		"GapsComeBack":          gapsComeBack,
+		"HeldBackComesBack":     heldBackComesBack,
 		"FingerprintsComeBack":  fingerprintsComeBack,
 		"ReadingMayWrite":       readingMayWrite,
 		"ClosedStoreSaysSo":     closedStoreSaysSo,

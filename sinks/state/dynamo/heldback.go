@@ -1,0 +1,63 @@
+package dynamo
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+func (s *State) heldBackPartition() string {
+	return string(pipeline.AppendEscaped([]byte("heldback#"), s.pipeline))
+}
+
+// SetHeldBack replaces what the consumer noted before, in one write; with nothing in it, it
+// takes it away. The table's TTL takes away what dead consumers left.
+func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
+	ref := s.db.ref(s.heldBackPartition(), fit(nil, string(pipeline.AppendEscaped(nil, h.Consumer)), maxSortKey))
+	if len(h.Worst) == 0 {
+		return s.db.Write(ctx, Action{Delete: &types.Delete{TableName: aws.String(ref.Table), Key: ref.Key}})
+	}
+	worst, err := json.Marshal(h.Worst)
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(ref.Table), Item: with(ref.Key, Item{
+		"consumer": S(h.Consumer), "at": nanoseconds(h.At), "total": N(strconv.Itoa(h.Total)), "worst": S(string(worst)),
+		attrExpires: N(strconv.FormatInt(h.At.Add(state.HeldBackLasts).Unix(), 10)),
+	})}})
+}
+
+// HeldBack is what all consumers noted, by their ids. What has expired is left out.
+func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
+	var all []state.HeldBack
+	for item, err := range s.db.Query(ctx, &dynamodb.QueryInput{
+		TableName:                 aws.String(s.db.table),
+		KeyConditionExpression:    aws.String("pk = :pk"),
+		ExpressionAttributeValues: Item{":pk": S(s.heldBackPartition())},
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		h := state.HeldBack{Consumer: Text(item, "consumer")}
+		if h.At, err = timeAt(item, "at"); err == nil {
+			h.Total, err = strconv.Atoi(Digits(item, "total"))
+		}
+		if err == nil {
+			err = json.Unmarshal([]byte(Text(item, "worst")), &h.Worst)
+		}
+		if err != nil {
+			return nil, s.db.Damaged("what holds the consumer "+h.Consumer+" back", err)
+		}
+		if s.db.now().Before(h.At.Add(state.HeldBackLasts)) {
+			all = append(all, h)
+		}
+	}
+	return all, nil
+}

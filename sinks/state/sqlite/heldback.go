@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// The notes are in a table that is made with the first of them, in a file of any layout: nothing
+// depends on them.
+const (
+	makeHeldBack = `CREATE TABLE IF NOT EXISTS "_tws_heldback" (
+	pipeline TEXT NOT NULL,
+	consumer TEXT NOT NULL,
+	at INTEGER NOT NULL,
+	total INTEGER NOT NULL,
+	worst TEXT NOT NULL, -- JSON
+	PRIMARY KEY (pipeline, consumer)
+) STRICT, WITHOUT ROWID`
+
+	hasHeldBack   = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_tws_heldback')`
+	expireNotes   = `DELETE FROM "_tws_heldback" WHERE at <= ?`
+	dropHeldBack  = `DELETE FROM "_tws_heldback" WHERE pipeline = ? AND consumer = ?`
+	writeHeldBack = `INSERT OR REPLACE INTO "_tws_heldback" (pipeline, consumer, at, total, worst) VALUES (?, ?, ?, ?, ?)`
+	allHeldBack   = `SELECT consumer, at, total, worst FROM "_tws_heldback" WHERE pipeline = ? AND at > ? ORDER BY consumer`
+)
+
+// SetHeldBack replaces what the consumer noted before; with nothing in it, it takes it away.
+// What has expired goes with it.
+func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
+	worst, err := json.Marshal(h.Worst)
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, func(w *Writer) error {
+		ctx := context.WithoutCancel(ctx)
+		return w.Transact(ctx, func() error {
+			if err := w.Define(ctx, makeHeldBack); err != nil {
+				return err
+			}
+			if err := w.Exec(ctx, expireNotes, time.Now().Add(-state.HeldBackLasts).UnixNano()); err != nil {
+				return err
+			}
+			if len(h.Worst) == 0 {
+				return w.Exec(ctx, dropHeldBack, s.pipeline, h.Consumer)
+			}
+			return w.Exec(ctx, writeHeldBack, s.pipeline, h.Consumer, h.At.UnixNano(), h.Total, string(worst))
+		})
+	})
+}
+
+// HeldBack is what all consumers noted, by their ids. What has expired is left out.
+func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
+	if made, _, err := first(ctx, s.db, hasHeldBack, nil, one[bool]); err != nil || !made {
+		return nil, err
+	}
+	var all []state.HeldBack
+	since := time.Now().Add(-state.HeldBackLasts).UnixNano()
+	for h, err := range read(ctx, s.db, allHeldBack, []any{s.pipeline, since}, heldBack) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
+
+func heldBack(rows *sql.Rows) (h state.HeldBack, err error) {
+	var at int64
+	var worst string
+	if err = rows.Scan(&h.Consumer, &at, &h.Total, &worst); err != nil {
+		return h, err
+	}
+	h.At = time.Unix(0, at).UTC()
+	return h, json.Unmarshal([]byte(worst), &h.Worst)
+}

@@ -1,0 +1,67 @@
+package statetest
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// heldBackStore is what a store of state has for consumers that are held back.
+type heldBackStore interface {
+	SetHeldBack(ctx context.Context, h state.HeldBack) error
+	HeldBack(ctx context.Context) ([]state.HeldBack, error)
+}
+
+// Each consumer has one note, which it replaces and takes away; others, those of other
+// pipelines too, are apart, and what has expired is not shown.
+func heldBackComesBack(t *testing.T, w *world) {
+	notes := func(s state.Store) heldBackStore {
+		t.Helper()
+		kept, ok := s.(heldBackStore)
+		if !ok {
+			t.Fatalf("%T keeps nothing of what is held back", s)
+		}
+		return kept
+	}
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	shards := func(n int) (all []state.HeldBackShard) {
+		for i := range n {
+			all = append(all, state.HeldBackShard{Shard: "shard-" + string(rune('a'+i)), Sink: "órders#1", Reason: "share", Since: now.Add(-time.Hour), Bytes: 1 << 40})
+		}
+		return all
+	}
+	set := func(s state.Store, h state.HeldBack) {
+		t.Helper()
+		if err := notes(s).SetHeldBack(t.Context(), h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(s state.Store, what string, want ...state.HeldBack) {
+		t.Helper()
+		got, err := notes(s).HeldBack(t.Context())
+		if err != nil || len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v, want %+v", what, got, err, want)
+		}
+	}
+	a := state.HeldBack{Consumer: "task/1#a b", At: now, Total: 25, Worst: shards(20)}
+	b := state.HeldBack{Consumer: "task/2", At: now, Total: 1, Worst: shards(1)}
+	want(w.state, "nothing was noted")
+	set(w.state, state.HeldBack{Consumer: "none", At: now}) // there is nothing to take away
+	want(w.state, "nothing is held back")
+	set(w.state, b)
+	set(w.state, state.HeldBack{Consumer: a.Consumer, At: now, Total: 1, Worst: shards(2)})
+	set(w.state, a)
+	other := w.suite.State(w.open(), "test")
+	want(other, "of two consumers", a, b)
+	want(w.suite.State(w.Store, "other"), "of another pipeline")
+	set(w.suite.State(w.Store, "other"), b)
+	set(other, state.HeldBack{Consumer: b.Consumer, At: now})
+	want(w.state, "one is held back no more", a)
+	want(w.suite.State(w.Store, "other"), "of another pipeline with the same consumer", b)
+	old := state.HeldBack{Consumer: "long gone", At: now.Add(-state.HeldBackLasts - time.Minute), Total: 1, Worst: shards(1)}
+	set(w.state, old)
+	want(w.state, "one has expired", a)
+}
