@@ -125,7 +125,7 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 	if err != nil {
 		return err
 	}
-	c := &consuming{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: f.stores}
+	c := &consuming{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: f.stores, heldBack: f.heldBack}
 	return c.run(ctx, s)
 }
 

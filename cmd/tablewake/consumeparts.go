@@ -26,6 +26,8 @@ type consumeParts struct {
 	gaps   consumer.GapStore
 	stores *stores
 
+	heldBack heldBackStore // nil where there is no place for it
+
 	close  []func() error // in the order in which it was opened
 	asking sync.WaitGroup
 }
@@ -94,6 +96,11 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 		return err
 	}
 	p.close = append(p.close, p.stores.Close)
+	kept, err := p.stores.State(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	p.heldBack, _ = kept.(heldBackStore)
 	if path != "" {
 		table, err := leasesfile.Open(path, cfg.Name)
 		if err != nil {
@@ -108,10 +115,6 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 		return err
 	}
 	if err := table.Claim(ctx); err != nil {
-		return err
-	}
-	kept, err := p.stores.State(ctx, cfg)
-	if err != nil {
 		return err
 	}
 	p.table, p.gaps = table, gapStore{kept}

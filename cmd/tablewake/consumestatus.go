@@ -3,7 +3,9 @@ package main
 import (
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // consumerStatus is what /status shows of a consumer.
@@ -14,6 +16,8 @@ type consumerStatus struct {
 	Consumers   int           `json:"consumers"`     // of the fleet, that take shards
 	CallsAMonth float64       `json:"calls_a_month"`
 	Shards      []shardStatus `json:"reads"`
+
+	HeldBack []state.HeldBackShard `json:"held_back"` // what is not read on, or waits to be durable, the longest first
 }
 
 // shardStatus is a shard that it reads.
@@ -31,9 +35,10 @@ type shardStatus struct {
 	Stopped    string     `json:"stopped,omitempty"` // why it is read no further
 }
 
-func consumerStatusOf(st worker.Status) consumerStatus {
+func consumerStatusOf(st worker.Status, held []pipeline.HeldBack) consumerStatus {
 	c := consumerStatus{
 		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls, Shards: []shardStatus{},
+		HeldBack: heldBackShards(held, st),
 	}
 	for _, p := range st.Partitions {
 		c.Shards = append(c.Shards, shardStatus{

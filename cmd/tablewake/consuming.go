@@ -23,6 +23,7 @@ type consuming struct {
 	pipeline *pipeline.Pipeline
 	source   *consumer.Consumer
 	stores   *stores
+	heldBack heldBackStore // nil where nobody can look
 	stop     *stopper
 	log      io.Writer
 
@@ -64,6 +65,7 @@ func (c *consuming) read(ctx context.Context) error {
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
 	beside.Go(func() { c.watch(watching) })
+	beside.Go(func() { c.noteHeldBack(watching) })
 	beside.Go(func() {
 		select {
 		case <-c.stop.soft.Done():
@@ -113,7 +115,7 @@ func (c *consuming) serve() (*health.Server, error) {
 		return nil, nil
 	}
 	judge := health.NewJudge(health.Options{Patience: patienceOf(c.cfg), Status: "tablewake status -c " + c.cfg.File + " " + c.o.flags()})
-	s, err := health.Start(c.o.health, judge, health.SourceFunc(c.facts), func() any { return consumerStatusOf(c.source.Status()) })
+	s, err := health.Start(c.o.health, judge, health.SourceFunc(c.facts), func() any { return consumerStatusOf(c.source.Status(), c.pipeline.HeldBack()) })
 	if err != nil {
 		return nil, err
 	}

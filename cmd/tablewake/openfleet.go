@@ -30,9 +30,12 @@ type openFleet struct {
 	streams func() (shardreader.API, error) // nil where the stream is none of its business
 	gaps    func(context.Context) ([]state.Gap, error)
 	note    func(context.Context, state.Gap) error // nil where it is only looked at
-	silent  time.Duration                          // how long a consumer's beat stands still that is gone
-	gone    time.Duration                          // for how long no consumer was there at all, as far as that is known without watching; 0: not known
-	close   []func() error
+
+	heldBack func(context.Context) ([]state.HeldBack, error) // nil where nobody notes it
+
+	silent time.Duration // how long a consumer's beat stands still that is gone
+	gone   time.Duration // for how long no consumer was there at all, as far as that is known without watching; 0: not known
+	close  []func() error
 }
 
 // Close closes it.
@@ -68,7 +71,7 @@ func (t *target) openFleet(ctx context.Context, cfg *config.Config, w io.Writer,
 			}
 			f.close = append(f.close, folder.Close)
 		}
-		if err := f.openFile(cfg, path, change); err != nil {
+		if err := errors.Join(f.openFile(cfg, path, change), f.openHeldBack(ctx, t, cfg, w)); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 		return f, nil
@@ -147,6 +150,9 @@ func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config,
 		return err
 	}
 	f.note = kept.AddGap
+	if noted, ok := kept.(heldBackStore); ok {
+		f.heldBack = noted.HeldBack
+	}
 	f.gaps = func(ctx context.Context) ([]state.Gap, error) { return allGaps(ctx, kept) }
 	return nil
 }

@@ -37,7 +37,8 @@ func newStatus(s streams) *cobra.Command {
 		Long: `status shows the consumers of a pipeline and the tree of the stream's shards: who reads
 each, up to where, how old the last record is that is durable everywhere, whether there is
 more to read, and when that is lost. Shards that are read to their end are counted; --all
-shows them too. Gaps are records that the stream dropped before they were read.
+shows them too. Held back is what is not read on, or waits to be durable, for half a minute
+or more, with the sink that it waits for. Gaps are records that the stream dropped before they were read.
 
 It watches the consumers for up to a lease (leases.duration), until each has shown that it
 lives. It calls no consumer, reads the lease and the state table, and lists the stream at a
@@ -134,6 +135,11 @@ func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFle
 	}
 	if look.Gaps, err = f.gaps(ctx); err != nil {
 		return err
+	}
+	if f.heldBack != nil {
+		if look.HeldBack, err = f.heldBack(ctx); err != nil {
+			return err
+		}
 	}
 	wait := f.silent
 	if o.noWatch {

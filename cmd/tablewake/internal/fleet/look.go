@@ -17,6 +17,7 @@ type Look struct {
 	Silent   map[string]time.Duration // by worker: how long its beat was seen to stand still, where that is a whole lease
 	Streams  []Stream
 	Gaps     []state.Gap
+	HeldBack []state.HeldBack // what consumers noted; those that are silent do not count
 
 	Unconfigured string // the file, where it configures no consumer: gaps alone are seen
 	NoTable      string // the lease table, where there is none: gaps alone are seen
@@ -44,6 +45,9 @@ type Report struct {
 	Streams   []Listing  `json:"streams"`
 	Shards    []Shard    `json:"shards"` // each behind its parents
 	Gaps      []Gap      `json:"gaps"`
+	HeldBack  []HeldBack `json:"held_back"` // the longest first
+
+	HeldBackMore int `json:"held_back_more,omitempty"` // reasons that consumers did not note, as there are too many
 }
 
 // Problem is something that somebody has to look at.

@@ -16,7 +16,7 @@ import (
 func (l Look) Report() Report {
 	l.Retention = cmp.Or(l.Retention, 24*time.Hour)
 	l.Urgent = cmp.Or(l.Urgent, 4*time.Hour)
-	r := Report{Pipeline: l.Pipeline, At: l.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}}
+	r := Report{Pipeline: l.Pipeline, At: l.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}}
 	switch {
 	case l.Unconfigured != "":
 		r.Note = "no consumer is configured: " + l.Unconfigured + " says nothing of leases; what Lambda invokes shows in its own metrics and log"
@@ -27,6 +27,7 @@ func (l Look) Report() Report {
 	for _, m := range l.Leases.Members {
 		r.consumer(&l, m)
 	}
+	r.heldBack(&l)
 	for _, s := range l.Streams {
 		r.listing(s)
 	}

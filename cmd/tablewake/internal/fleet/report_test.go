@@ -60,6 +60,14 @@ func ill() fleet.Look {
 	l.Flags = "-c shop.yaml --live"
 	l.Silent = map[string]time.Duration{"task-1-x": 7 * time.Second}
 	l.Leases.Leases[1].Time = ago(22 * time.Hour)
+	l.HeldBack = []state.HeldBack{
+		{Consumer: "task-1-x", Total: 1, Worst: []state.HeldBackShard{{Shard: "shard-b", Sink: "dead", Reason: "share", Since: ago(time.Hour)}}},
+		{Consumer: "task-2-y", Total: 7, Worst: []state.HeldBackShard{
+			{Shard: "shard-c", Sink: "orders", Reason: "backoff", Since: ago(4 * time.Minute), Bytes: 1 << 20},
+			{Shard: "shard-c", Reason: "backoff", Since: ago(5 * time.Minute), Bytes: 1 << 20},
+		}},
+		{Consumer: "task-0-gone", Total: 1, Worst: []state.HeldBackShard{{Shard: "shard-a", Sink: "gone", Reason: "bounds", Since: ago(2 * time.Hour)}}},
+	}
 	l.Leases.Members[1].Stopped = map[string]string{"shard-c": "records behind 900 were lost"}
 	l.Streams[0].Shards = append(l.Streams[0].Shards, shardreader.Shard{ID: "shard-e", First: "850"})
 	l.Gaps = []state.Gap{

@@ -19,6 +19,7 @@ func (r Report) Write(w io.Writer, all bool) error {
 	for _, stream := range r.streams() {
 		r.writeStream(out, stream, all)
 	}
+	r.writeHeldBack(out)
 	r.writeGaps(out)
 	out.line("")
 	switch {

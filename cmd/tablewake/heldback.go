@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/worker"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+)
+
+// heldBackStore keeps what holds the shards of consumers back, where `status` finds it.
+type heldBackStore interface {
+	SetHeldBack(ctx context.Context, h state.HeldBack) error
+	HeldBack(ctx context.Context) ([]state.HeldBack, error)
+}
+
+// heldBackShards are the reasons that hold a consumer's shards back, the longest first.
+func heldBackShards(held []pipeline.HeldBack, st worker.Status) []state.HeldBackShard {
+	shards := make(map[string]string, len(st.Partitions))
+	for _, p := range st.Partitions {
+		shards[p.Name] = p.Shard
+	}
+	all := make([]state.HeldBackShard, 0, len(held))
+	for _, h := range held {
+		shard, ok := shards[h.Partition]
+		if !ok {
+			shard, _, _ = strings.Cut(h.Partition, "~") // it was let go a moment ago
+		}
+		all = append(all, state.HeldBackShard{Shard: shard, Sink: h.Sink, Reason: h.Reason, Since: h.Since.UTC(), Bytes: h.Bytes})
+	}
+	return all
+}
+
+const (
+	noteEvery  = 10 * time.Second // at what is held back, for others
+	noteAfter  = 30 * time.Second // what is held back for less is nobody else's business
+	noteAgain  = time.Hour        // what has not changed: a note expires
+	noteWorst  = 20               // reasons in a note
+	noteCalled = 10 * time.Second // how long a note may take
+)
+
+// heldBackNote is the note that a consumer leaves for `status`. It is written when it changes.
+type heldBackNote struct {
+	store    heldBackStore
+	consumer string
+
+	noted state.HeldBack // as the store has it; zero where it has none
+}
+
+// look brings the note up to date with what is held back now.
+func (n *heldBackNote) look(ctx context.Context, now time.Time, held []state.HeldBackShard) error {
+	long := slices.DeleteFunc(slices.Clone(held), func(h state.HeldBackShard) bool { return now.Sub(h.Since) < noteAfter })
+	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteWorst)]}
+	if note.Total == n.noted.Total && slices.EqualFunc(note.Worst, n.noted.Worst, sameHold) && (note.Total == 0 || now.Sub(n.noted.At) < noteAgain) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, noteCalled)
+	defer cancel()
+	if err := n.store.SetHeldBack(ctx, note); err != nil {
+		return fmt.Errorf("what holds shards back cannot be noted for `tablewake status`: %w", err)
+	}
+	n.noted = note
+	return nil
+}
+
+// sameHold tells whether a reason is as it was noted: how many bytes it holds always changes.
+func sameHold(a, b state.HeldBackShard) bool {
+	return a.Shard == b.Shard && a.Sink == b.Sink && a.Reason == b.Reason && a.Since.Equal(b.Since)
+}
+
+// noteHeldBack keeps the note of a consumer until ctx is done, and takes it away then.
+func (c *consuming) noteHeldBack(ctx context.Context) {
+	if c.heldBack == nil {
+		return
+	}
+	note := heldBackNote{store: c.heldBack, consumer: c.source.Worker()}
+	said := ""
+	look := func(ctx context.Context, held []pipeline.HeldBack) {
+		text := ""
+		if err := note.look(ctx, time.Now(), heldBackShards(held, c.source.Status())); err != nil {
+			text = err.Error()
+		}
+		if text != said && text != "" {
+			fmt.Fprintln(c.log, text)
+		}
+		said = text
+	}
+	tick := time.NewTicker(noteEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			look(ctx, c.pipeline.HeldBack())
+		case <-ctx.Done():
+			look(context.WithoutCancel(ctx), nil)
+			return
+		}
+	}
+}
+
+// openHeldBack opens what is noted beside leases that are in a file: in the --local folder, or
+// in the state table, where there is one.
+func (f *openFleet) openHeldBack(ctx context.Context, t *target, cfg *config.Config, w io.Writer) error {
+	if !t.live {
+		f.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.local, cfg.Name) }
+		return nil
+	}
+	if cfg.State == nil {
+		return nil
+	}
+	sdk, err := loadAWS(ctx)
+	if err != nil {
+		return err
+	}
+	beside := &openFleet{}
+	err = beside.openState(ctx, t, sdk, cfg, w)
+	f.heldBack, f.close = beside.heldBack, append(f.close, beside.close...)
+	return err
+}
+
+// localHeldBack is what is noted in a folder, which a consumer may work on.
+func localHeldBack(ctx context.Context, dir, name string) (held []state.HeldBack, err error) {
+	path := local.Dir(dir).Views()
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	db, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return db.State(name).HeldBack(ctx)
+}

@@ -1,0 +1,49 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// HeldBack is a reason why a shard is not read on, or why its checkpoint stays where it is, as
+// its consumer noted it.
+type HeldBack struct {
+	Shard    string    `json:"shard"`
+	Sink     string    `json:"sink,omitempty"` // absent where the shard waits for dead letters
+	Reason   string    `json:"reason"`         // share, bounds, backoff or filling
+	Since    time.Time `json:"since"`
+	Seconds  float64   `json:"seconds"`
+	Bytes    int64     `json:"bytes"`
+	Consumer string    `json:"consumer"`
+}
+
+// heldBack takes over what consumers that live have noted, the longest first.
+func (r *Report) heldBack(l *Look) {
+	for _, h := range l.HeldBack {
+		if !slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == h.Consumer && c.Alive }) {
+			continue
+		}
+		for _, s := range h.Worst {
+			r.HeldBack = append(r.HeldBack, HeldBack{s.Shard, s.Sink, s.Reason, s.Since.UTC(), max(l.At.Sub(s.Since), 0).Seconds(), s.Bytes, h.Consumer})
+		}
+		r.HeldBackMore += max(h.Total-len(h.Worst), 0)
+	}
+	slices.SortStableFunc(r.HeldBack, func(a, b HeldBack) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Shard, b.Shard)) })
+}
+
+func (r Report) writeHeldBack(out *printer) {
+	if len(r.HeldBack) == 0 {
+		return
+	}
+	out.line("")
+	out.line("held back:")
+	rows := [][]string{{"SHARD", "SINK", "REASON", "FOR", "BYTES", "CONSUMER"}}
+	for _, h := range r.HeldBack {
+		rows = append(rows, []string{h.Shard, cmp.Or(h.Sink, "(dead letters)"), h.Reason, Age(seconds(h.Seconds)), count(h.Bytes), h.Consumer})
+	}
+	out.table(rows)
+	if r.HeldBackMore > 0 {
+		out.line("  and %s more, for a shorter time", count(int64(r.HeldBackMore)))
+	}
+}
