@@ -227,6 +227,16 @@ func (w *writing) settle(lanes []*lane, err error) {
 	}
 }
 
+// showForeign gives an error that is of another sink's row the row's key.
+func (w *writing) showForeign(l *lane, err error) error {
+	planned := w.ds[l.ds[0]].Ops
+	ops := make([]*GroupOp, len(planned))
+	for i := range planned {
+		ops[i] = planned[i].(*GroupOp)
+	}
+	return showForeign(err, w.mask, ops...)
+}
+
 // refuse fails the turn of lanes. A permanent error is believed of a single
 // change only: what was written with others comes once more by itself.
 func (w *writing) refuse(lanes []*lane, err error) {
@@ -236,6 +246,9 @@ func (w *writing) refuse(lanes []*lane, err error) {
 		if !passing && (len(lanes) > 1 || len(l.turn) > 1) {
 			l.alone = true
 			continue
+		}
+		if len(lanes) == 1 && len(l.turn) == 1 {
+			err = w.showForeign(l, err)
 		}
 		l.fail(&w.failed, err)
 	}

@@ -42,16 +42,3 @@ func (e *CollisionError) Error() string {
 func (e *CollisionError) Redacted() string {
 	return fmt.Sprintf("view %q: two items claim one row; the dead letter names them", e.View)
 }
-
-// foreignError is of a row that is another view's.
-type foreignError struct{ view, owner, row string }
-
-var _ pipeline.Redacted = (*foreignError)(nil)
-
-func (e *foreignError) Error() string {
-	return fmt.Sprintf("view %q: the row %s belongs to the view %q: give the keys of the two a text of their own", e.view, e.row, e.owner)
-}
-
-func (e *foreignError) Redacted() string {
-	return fmt.Sprintf("view %q: a row belongs to the view %q; the dead letter names it", e.view, e.owner)
-}

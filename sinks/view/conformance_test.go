@@ -30,9 +30,9 @@ type shelf struct {
 	mu      sync.Mutex
 	tables  map[string]*memory
 	desks   map[string]*desk
-	foreign map[state.Row]string         // rows of other views
-	refuse  func(w view.ItemWrite) error // where set, may fail a write for good
-	calls   int                          // of an ItemStore
+	foreign map[state.Row]*view.ForeignRowError // rows of other views
+	refuse  func(w view.ItemWrite) error        // where set, may fail a write for good
+	calls   int                                 // of an ItemStore
 }
 
 func newShelf() *shelf {
@@ -57,7 +57,7 @@ func (s *shelf) Rows(_ context.Context, t view.Table, q view.Query) iter.Seq2[vi
 	if m := s.tables[t.Name]; m != nil {
 		for _, r := range m.rows {
 			if !r.Tombstone && selects(q, r) {
-				rows = append(rows, rowOf(t, m.owner[rowText(r)], r))
+				rows = append(rows, rowOf(t, m.owner[rowText(r)].View, r))
 			}
 		}
 	}

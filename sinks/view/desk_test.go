@@ -27,7 +27,7 @@ var _ view.ItemStore = (*shelf)(nil)
 
 // desk is the view's, made where there is none. The caller holds the lock.
 func (s *shelf) desk(t view.Target) *desk {
-	name := t.Name + " " + t.View
+	name := t.Name + " " + t.View + " " + t.Pipeline
 	d := s.desks[name]
 	if d == nil {
 		d = &desk{guards: make(map[pipeline.Key]state.Guard), seats: make(map[state.Row]seat)}
@@ -120,7 +120,7 @@ func (s *shelf) show(t view.Target, d *desk, row state.Row) {
 		panic(err) // the sink made it
 	}
 	if s.tables[t.Name] == nil {
-		s.tables[t.Name] = &memory{rows: make(map[string]view.Mutation), owner: make(map[string]string)}
+		s.tables[t.Name] = &memory{rows: make(map[string]view.Mutation), owner: make(map[string]view.Target)}
 	}
 	m := view.Mutation{PK: pk, SK: sk}
 	have, held := d.seats[row]
@@ -130,5 +130,5 @@ func (s *shelf) show(t view.Target, d *desk, row state.Row) {
 	}
 	c := have.claims[have.holder]
 	m.Version, m.Source, m.Attributes = c.Version, c.Source, c.Attributes
-	s.tables[t.Name].rows[rowText(m)], s.tables[t.Name].owner[rowText(m)] = m, t.View
+	s.tables[t.Name].rows[rowText(m)], s.tables[t.Name].owner[rowText(m)] = m, t
 }

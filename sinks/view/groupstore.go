@@ -20,7 +20,8 @@ type GroupStore interface {
 
 	// Contribute applies ws, each of them whole or not at all, and returns one
 	// Result for each. A write is Lost when the version of a contribution is not
-	// what was read. No two writes of a call have an item in common; they may have groups.
+	// what was read, and fails with a [ForeignRowError] where a group's row belongs to
+	// another sink. No two writes of a call have an item in common; they may have groups.
 	// What it reports as done is durable.
 	Contribute(ctx context.Context, t Target, ws []GroupWrite) ([]ItemResult, error)
 

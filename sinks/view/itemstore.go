@@ -35,10 +35,10 @@ type ItemStore interface {
 // Seat is a row with everyone who claims it.
 type Seat struct {
 	Row      state.Row
-	Revision string  // names the write that it is of; "" where there is no claim
-	Holder   Claim   // whose row stands there; the zero Claim where nobody's does
-	Waiting  []Claim // claims of others, in no order
-	Foreign  string  // the view that the row belongs to, if it is another one: it can't be claimed
+	Revision string           // names the write that it is of; "" where there is no claim
+	Holder   Claim            // whose row stands there; the zero Claim where nobody's does
+	Waiting  []Claim          // claims of others, in no order
+	Foreign  *ForeignRowError // of a row that belongs to another sink: it can't be claimed. Default: it can
 }
 
 // Claim is what an item would have in a row.

@@ -233,11 +233,13 @@ func TestPermanentFailureByItem(t *testing.T) {
 func TestRowOfAnotherView(t *testing.T) {
 	cs := changes(t, moved("a", "", "x", "1"), moved("a", "x", "y", "2"))
 	store := newShelf()
-	store.foreign = map[state.Row]string{"EMAIL%23y": "other"}
 	s := newSink(t, byEmail(t, store, ""))
+	store.foreign = map[state.Row]*view.ForeignRowError{
+		"EMAIL%23y": {Target: s.Target(), Row: "EMAIL%23y", View: "other", Pipeline: "shop"},
+	}
 	ds := deliveries(t, s, cs...)
 	failed, _ := errors.AsType[*pipeline.BatchError](s.Write(t.Context(), ds))
-	if failed == nil || len(failed.Failed) != 1 || !strings.Contains(failed.Failed[1].Error(), `the row PK="EMAIL#y" belongs to the view "other"`) {
+	if failed == nil || len(failed.Failed) != 1 || !strings.Contains(failed.Failed[1].Error(), `the row PK="EMAIL#y" of table `) {
 		t.Fatalf("got %v, want that the second change fails", failed)
 	}
 	if e, ok := errors.AsType[pipeline.Redacted](failed.Failed[1]); !ok || strings.Contains(e.Redacted(), "EMAIL") {

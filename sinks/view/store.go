@@ -18,8 +18,8 @@ type Table struct {
 // Target is a view as the store sees it.
 type Target struct {
 	Table
-	View     string // name of the sink: a row belongs to the view that first wrote it
-	Pipeline string // name of the pipeline, which rows carry
+	View     string // name of the sink
+	Pipeline string // name of the pipeline. A row belongs to the view and the pipeline that first wrote it
 }
 
 // Mutation writes one row, or its tombstone, on condition that the store holds
@@ -54,7 +54,7 @@ type Result struct {
 // keeps them beyond the call copies Attributes and clones each value. An
 // error means the whole call failed and that any part of it may have been applied;
 // it is marked as pipeline.Transient and pipeline.Fatal say. A row that belongs to
-// another view is a permanent error of its mutation. Tombstones are kept as long
+// another sink fails its mutation with a [ForeignRowError], whatever the versions. Tombstones are kept as long
 // as older changes may still arrive. Apply may be called by several goroutines, and by
 // other processes on the same table.
 type Store interface {

@@ -11,6 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -104,7 +105,7 @@ func deliveries(t testing.TB, s *view.Sink, cs ...*pipeline.Change) []pipeline.D
 type memory struct {
 	mu    sync.Mutex
 	rows  map[string]view.Mutation
-	owner map[string]string
+	owner map[string]view.Target
 	calls int
 	fail  func(call int, m view.Mutation) error
 }
@@ -113,7 +114,7 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.rows == nil {
-		s.rows, s.owner = make(map[string]view.Mutation), make(map[string]string)
+		s.rows, s.owner = make(map[string]view.Mutation), make(map[string]view.Target)
 	}
 	rs := make([]view.Result, len(ms))
 	seen := make(map[string]bool)
@@ -128,8 +129,12 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 				continue
 			}
 		}
-		if owner, ok := s.owner[k]; ok && owner != t.View {
-			rs[i].Err = errors.New("the row belongs to " + owner)
+		if owner, ok := s.owner[k]; ok && owner != t {
+			row, err := state.MakeRow(m.PK, m.SK)
+			if err != nil {
+				return nil, err
+			}
+			rs[i].Err = &view.ForeignRowError{Target: t, Row: row, View: owner.View, Pipeline: owner.Pipeline}
 			continue
 		}
 		if old, ok := s.rows[k]; ok && old.Version.Compare(m.Version) >= 0 {
@@ -137,7 +142,7 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 			continue
 		}
 		m.Attributes = slices.Clone(m.Attributes) // which are another row's when the call is over
-		s.rows[k], s.owner[k] = m, t.View
+		s.rows[k], s.owner[k] = m, t
 	}
 	s.calls++
 	return rs, nil

@@ -1,15 +1,16 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -91,7 +92,8 @@ func (w *writer) write(ctx context.Context, m *view.Mutation) view.Result {
 	have, ok := markOf(unmet.Unmet[0].Item)
 	switch {
 	case !ok || have.view != w.target.View || have.pipeline != w.target.Pipeline:
-		return view.Result{Err: foreign("the row", w.target, have)}
+		row, err := state.MakeRow(m.PK, m.SK)
+		return view.Result{Err: cmp.Or(err, error(foreign(w.target, row, have)))}
 	case have.version < version: // it was another row when the write was refused
 		return view.Result{Err: pipeline.Transient(errors.New("dynamodb: the row changed meanwhile"))}
 	}
@@ -99,22 +101,8 @@ func (w *writer) write(ctx context.Context, m *view.Mutation) view.Result {
 }
 
 // foreign is the error of a row that is not the target's to write.
-func foreign(what string, t view.Target, have mark) error {
-	owner := have.owner(t)
-	if owner == "" {
-		return fmt.Errorf("dynamodb: where %s would be in table %s there is an item that no sink made, and %s may not overwrite it: give the view another table or another row key",
-			what, t.Name, t.View)
-	}
-	return fmt.Errorf("dynamodb: %s belongs to the view %s of table %s, and %s may not write it: give one of the two views another row key",
-		what, owner, t.Name, t.View)
-}
-
-// owner says whose row it is, if it is not the target's; "" of an item without a mark.
-func (m mark) owner(t view.Target) string {
-	if m.view == t.View && m.pipeline != t.Pipeline {
-		return m.view + " of pipeline " + m.pipeline
-	}
-	return m.view
+func foreign(t view.Target, row state.Row, have mark) *view.ForeignRowError {
+	return &view.ForeignRowError{Target: t, Row: row, View: have.view, Pipeline: have.pipeline}
 }
 
 // outage counts transient errors without a success between them. At so many the rest

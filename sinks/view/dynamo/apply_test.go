@@ -57,8 +57,8 @@ func TestNothingOfOthersIsOverwritten(t *testing.T) {
 	apply(t, s, orders, put("1", 1))
 	view2, pipeline2 := orders, orders
 	view2.View, pipeline2.Pipeline = "users", "staging"
-	refused(t, s, view2, put("1", 2), "the view orders of table views", "users may not")
-	refused(t, s, pipeline2, put("1", 2), "the view orders of pipeline shop")
+	refused(t, s, view2, put("1", 2), `view "users"`, `of table views belongs to the view "orders" of pipeline "shop"`)
+	refused(t, s, pipeline2, put("1", 2), `of pipeline "staging"`, `the view "orders" of pipeline "shop"`)
 	_, err := c.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("views"), Item: statedynamo.Item{
 		"PK": statedynamo.S("p"), "SK": statedynamo.S("2"), "by": statedynamo.S("hand"),
 	}})

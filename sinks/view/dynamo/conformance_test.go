@@ -30,6 +30,10 @@ func TestAggregateConformance(t *testing.T) {
 	viewtest.RunAggregates(t, viewtest.AggregateSuite{Checks: checks, Only: only, Open: opener[viewtest.Grouped](t)})
 }
 
+func TestOwners(t *testing.T) {
+	viewtest.RunOwners(t, viewtest.OwnerSuite{Open: opener[viewtest.OwnedStore](t)})
+}
+
 func TestPurge(t *testing.T) {
 	viewtest.RunPurge(t, viewtest.StateSuite{Open: opener[viewtest.StateStore](t)})
 }

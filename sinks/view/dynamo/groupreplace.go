@@ -35,7 +35,7 @@ func (c *counting) groupRow(g *groupWrite) (*groupRow, error) {
 	}
 	have, ok := markOf(g.row)
 	if !ok || have.view != c.target.View || have.pipeline != c.target.Pipeline {
-		return nil, foreign("the row of the group", c.target, have)
+		return nil, foreign(c.target, g.Row, have)
 	}
 	in := g.row[markAttribute].(*types.AttributeValueMemberM).Value // markOf found it
 	r.revision, r.epoch = dynamo.Text(in, markRevision), dynamo.Text(g.row, epochAttribute)

@@ -45,7 +45,7 @@ func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key)
 }
 
 // Seats reads the seats of rows, 100 in a request; then, of those that nobody claims, the
-// rows themselves, which may be another view's; and of the others the claims, a query each.
+// rows themselves, which may be another sink's; and of the others the claims, a query each.
 func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
 	refs := make([]dynamo.Ref, len(rows))
 	for i, r := range rows {
@@ -76,7 +76,7 @@ func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]v
 	return seats, errors.Join(errs...)
 }
 
-// owners says of the seats that nobody claims whether their rows are another view's.
+// owners says of the seats that nobody claims whether their rows belong to another sink.
 func (s *Store) owners(ctx context.Context, t view.Target, seats []view.Seat, free []int) error {
 	refs := make([]dynamo.Ref, len(free))
 	for n, i := range free {
@@ -91,20 +91,17 @@ func (s *Store) owners(ctx context.Context, t view.Target, seats []view.Seat, fr
 	}
 	for n, i := range free {
 		if rows[n] != nil {
-			seats[i].Foreign = foreignTo(t, rows[n])
+			seats[i].Foreign = foreignTo(t, seats[i].Row, rows[n])
 		}
 	}
 	return nil
 }
 
-// foreignTo is whose row an item is, if it is not the target's.
-func foreignTo(t view.Target, row dynamo.Item) string {
-	m, ok := markOf(row)
-	switch {
-	case !ok:
-		return "(none: no sink made the item that is there)"
-	case m.view == t.View && m.pipeline == t.Pipeline:
-		return ""
+// foreignTo is the error of a row that is not the target's; nil where it is.
+func foreignTo(t view.Target, row state.Row, item dynamo.Item) *view.ForeignRowError {
+	m, _ := markOf(item)
+	if m.view == t.View && m.pipeline == t.Pipeline {
+		return nil
 	}
-	return m.owner(t)
+	return foreign(t, row, m)
 }

@@ -254,7 +254,7 @@ func TestSettle_ForeignRow(t *testing.T) {
 		}
 	}
 	put(statedynamo.Item{"PK": statedynamo.S("x"), "by": statedynamo.S("hand")})
-	if seat := e.seat("x"); seat.Foreign == "" {
+	if seat := e.seat("x"); seat.Foreign == nil || seat.Foreign.View != "" {
 		t.Error("an item that no sink made may be claimed")
 	}
 	if r := e.settle(e.comes("a", "x", "", "r1", a, a))[0]; !r.Lost {

@@ -20,7 +20,7 @@ type merger struct {
 	seats  []seatMove
 	size   int // actions
 
-	fresh []bool // of each action: it is on a row that nobody claimed
+	rows []*seatMove // of each action: the seat whose row it is on; nil of what is on no row
 }
 
 // guardMove is the guard of an item from one version to another.
@@ -132,30 +132,30 @@ const (
 // actions are those of the transaction, and what each of them is on.
 func (m *merger) actions() (all []dynamo.Action, of []string, err error) {
 	all, of = make([]dynamo.Action, 0, m.size), make([]string, 0, m.size)
-	m.fresh = make([]bool, 0, m.size)
-	add := func(a dynamo.Action, what string, fresh bool) {
-		all, of, m.fresh = append(all, a), append(of, what), append(m.fresh, fresh)
+	m.rows = make([]*seatMove, 0, m.size)
+	add := func(a dynamo.Action, what string, row *seatMove) {
+		all, of, m.rows = append(all, a), append(of, what), append(m.rows, row)
 	}
 	for i := range m.guards {
-		add(m.guardAction(&m.guards[i]), ofGuard, false)
+		add(m.guardAction(&m.guards[i]), ofGuard, nil)
 	}
 	target := targetOf(m.target)
 	for i := range m.seats {
 		s := &m.seats[i]
-		add(m.seatAction(s), ofSeat, false)
+		add(m.seatAction(s), ofSeat, nil)
 		for c := range s.claims {
 			ref := m.db.ClaimRef(target, s.row, s.claims[c].source)
 			if now := &s.claims[c].now; now.Source == "" {
-				add(dynamo.Action{Delete: &types.Delete{TableName: aws.String(ref.Table), Key: ref.Key}}, ofClaim, false)
+				add(dynamo.Action{Delete: &types.Delete{TableName: aws.String(ref.Table), Key: ref.Key}}, ofClaim, nil)
 			} else {
-				add(dynamo.Action{Put: &types.Put{TableName: aws.String(ref.Table), Item: claimItem(ref.Key, now)}}, ofClaim, false)
+				add(dynamo.Action{Put: &types.Put{TableName: aws.String(ref.Table), Item: claimItem(ref.Key, now)}}, ofClaim, nil)
 			}
 		}
 		row, err := m.rowAction(s)
 		if err != nil {
 			return nil, nil, err
 		}
-		add(row, ofRow, s.was == "")
+		add(row, ofRow, s)
 	}
 	return all, of, nil
 }

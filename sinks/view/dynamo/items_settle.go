@@ -84,19 +84,15 @@ func (s *Store) commit(ctx context.Context, m *merger) view.ItemResult {
 		}
 		return view.ItemResult{Err: err}
 	}
-	lost := false
 	for _, u := range unmet.Unmet {
-		if of[u.Action] != ofRow {
+		// Of a row that nobody claimed, reading again shows whose it is.
+		if s := m.rows[u.Action]; s == nil || s.was == "" {
 			return view.ItemResult{Lost: true}
 		}
-		// Of a row that nobody claimed, reading again shows whose it is.
-		lost = lost || m.fresh[u.Action]
 	}
-	if lost {
-		return view.ItemResult{Lost: true}
-	}
-	have, _ := markOf(unmet.Unmet[0].Item)
-	return view.ItemResult{Err: foreign("a row that items claim", m.target, have)}
+	first := unmet.Unmet[0]
+	have, _ := markOf(first.Item)
+	return view.ItemResult{Err: foreign(m.target, m.rows[first.Action].row, have)}
 }
 
 // together are the indexes of ws in groups, in order: what is in different ones has

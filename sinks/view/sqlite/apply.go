@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -44,20 +43,14 @@ func (x *tx) apply(m *view.Mutation) (view.Result, error) {
 	if err != nil || n > 0 {
 		return view.Result{}, err
 	}
-	var held, owner string
-	if _, err := x.Row(x.ctx, x.table.guard, []any{pk, sk}, &held, &owner, new(string)); err != nil {
+	held, foreign, err := x.held(m.PK, m.SK)
+	switch {
+	case err != nil:
 		return view.Result{}, err
-	}
-	if owner != x.target.View {
-		return view.Result{Err: x.foreign("item "+string(m.Source), owner)}, nil
+	case foreign != nil:
+		return view.Result{Err: foreign}, nil
 	}
 	return view.Result{Superseded: held != version}, nil
-}
-
-// foreign is the error of a row that belongs to another view.
-func (x *tx) foreign(of, owner string) error {
-	return fmt.Errorf("sqlite: the row of %s belongs to the view %s of table %s, and %s may not write it: give one of the two views another row key",
-		of, owner, x.target.Name, x.target.View)
 }
 
 // json is the columns of a row as plain JSON, and the whole row as DynamoDB JSON.

@@ -98,7 +98,7 @@ type group struct {
 }
 
 // readGroup is the group of a row, made where it is missing. The error is
-// permanent where the row belongs to another view.
+// permanent where the row belongs to another sink.
 func (x *tx) readGroup(r state.Row) (*group, error) {
 	g := new(group)
 	var text string
@@ -112,12 +112,8 @@ func (x *tx) readGroup(r state.Row) (*group, error) {
 		}
 		return g, nil
 	}
-	owner, err := x.foreignRow(r)
-	if err != nil {
+	if err := x.refused(r); err != nil {
 		return nil, err
-	}
-	if owner != "" {
-		return nil, x.foreign("group "+string(r), owner)
 	}
 	_, err = x.Row(x.ctx, newGroup, []any{x.id, string(r)}, &g.id)
 	return g, err

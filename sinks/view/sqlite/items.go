@@ -62,7 +62,7 @@ func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]v
 		for i := 0; i < len(rows) && err == nil; i++ {
 			seats[i].Row = rows[i]
 			if seats[i].Revision == "" {
-				seats[i].Foreign, err = x.foreignRow(rows[i])
+				seats[i].Foreign, err = x.foreign(rows[i])
 			}
 		}
 		return err
@@ -71,14 +71,6 @@ func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]v
 		return nil, err
 	}
 	return seats, nil
-}
-
-func (x *tx) foreignRow(r state.Row) (string, error) {
-	pk, sk, err := x.key(r)
-	if err != nil {
-		return "", err
-	}
-	return x.owner(keyColumn(pk), keyColumn(sk))
 }
 
 // Settle applies ws in one transaction: seats, guards and rows.
@@ -113,8 +105,8 @@ func (x *tx) seat(source pipeline.Key, w *view.SeatWrite) error {
 		return errLost
 	}
 	if w.Was == "" {
-		// Nobody claimed it, and meanwhile another view may have taken it.
-		if foreign, err := x.foreignRow(w.Row); err != nil || foreign != "" {
+		// Nobody claimed it, and meanwhile another sink may have taken it.
+		if foreign, err := x.foreign(w.Row); err != nil || foreign != nil {
 			return cmp.Or(err, errLost)
 		}
 	}

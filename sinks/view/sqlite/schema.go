@@ -34,15 +34,19 @@ const (
 
 	createView = `CREATE VIEW IF NOT EXISTS %s AS SELECT %s attributes FROM %s WHERE item IS NOT NULL`
 
+	// ours lets a row be written over, or taken away, that is of the same view and pipeline.
+	ours = "old.view = excluded.view AND old.pipeline = excluded.pipeline"
+
 	writeRow = `INSERT INTO %s AS old (pk, sk, version, pipeline, view, source, attributes, item) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, pipeline = excluded.pipeline, source = excluded.source,
+ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, source = excluded.source,
 	attributes = excluded.attributes, item = excluded.item
-WHERE excluded.version > old.version AND excluded.view = old.view`
+WHERE ` + ours
 
-	// Where rows are guarded by item, their guards decide.
-	replaceRow = `INSERT OR REPLACE INTO %s (pk, sk, version, pipeline, view, source, attributes, item) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	// Of a row that guards itself a lower version alone is written over. Where rows are
+	// guarded by item, and of groups, what is remembered of items decides.
+	onlyOver = " AND excluded.version > old.version"
 
-	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ?`
+	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ?`
 
 	readGuard = `SELECT version, view, pipeline FROM %s WHERE pk = ? AND sk = ?`
 )
@@ -57,8 +61,8 @@ func tableOf(t view.Table) *table {
 	rows := quote(prefix + t.Name)
 	return &table{
 		Table:   t,
-		write:   fmt.Sprintf(writeRow, rows),
-		replace: fmt.Sprintf(replaceRow, rows),
+		write:   fmt.Sprintf(writeRow+onlyOver, rows),
+		replace: fmt.Sprintf(writeRow, rows),
 		remove:  fmt.Sprintf(deleteRow, rows),
 		guard:   fmt.Sprintf(readGuard, rows),
 	}

@@ -49,6 +49,10 @@ func TestGroups(t *testing.T) {
 	viewtest.RunGroups(t, viewtest.GroupSuite{Open: openAs[viewtest.GroupStore]})
 }
 
+func TestOwners(t *testing.T) {
+	viewtest.RunOwners(t, viewtest.OwnerSuite{Open: openAs[viewtest.OwnedStore]})
+}
+
 func TestPurge(t *testing.T) {
 	viewtest.RunPurge(t, viewtest.StateSuite{Open: openAs[viewtest.StateStore]})
 }

@@ -82,28 +82,41 @@ func result(err error) (view.ItemResult, error) {
 	}
 }
 
-// owner is the view that a row belongs to, if it is another one than the target;
-// "" where it may be taken.
-func (x *tx) owner(pk, sk any) (string, error) {
-	var version, owner, pipe string
-	found, err := x.Row(x.ctx, x.table.guard, []any{pk, sk}, &version, &owner, &pipe)
-	switch {
-	case err != nil || !found || owner == x.target.View && pipe == x.target.Pipeline:
-		return "", err
-	case owner == x.target.View:
-		return owner + " of pipeline " + pipe, nil
+// held is the version of the row at a key, "" where there is none. foreign is not nil where
+// the row belongs to another sink.
+func (x *tx) held(pk, sk pipeline.Value) (version string, foreign *view.ForeignRowError, err error) {
+	var owner, pipe string
+	found, err := x.Row(x.ctx, x.table.guard, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe)
+	if err != nil || !found || owner == x.target.View && pipe == x.target.Pipeline {
+		return version, nil, err
 	}
-	return owner, nil
+	row, err := state.MakeRow(pk, sk)
+	return version, &view.ForeignRowError{Target: x.target, Row: row, View: owner, Pipeline: pipe}, err
 }
 
-// put replaces a row, and remove takes it away: the guards have been asked before.
+// foreign is the error of a row that belongs to another sink; nil where it does not.
+func (x *tx) foreign(r state.Row) (*view.ForeignRowError, error) {
+	pk, sk, err := x.key(r)
+	if err != nil {
+		return nil, err
+	}
+	_, foreign, err := x.held(pk, sk)
+	return foreign, err
+}
+
+// put replaces a row, and remove takes it away: the guards have been asked before. Their
+// error is permanent where the row belongs to another sink.
 func (x *tx) put(r state.Row, version pipeline.Version, source pipeline.Key, columns []view.Column) error {
 	pk, sk, err := x.key(r)
 	if err != nil {
 		return err
 	}
 	attributes, item := x.json(pk, sk, columns)
-	return x.Exec(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), x.target.Pipeline, x.target.View, string(source), attributes, item)
+	n, err := x.Changes(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), x.target.Pipeline, x.target.View, string(source), attributes, item)
+	if err != nil || n > 0 {
+		return err
+	}
+	return x.refused(r)
 }
 
 func (x *tx) remove(r state.Row) error {
@@ -111,7 +124,20 @@ func (x *tx) remove(r state.Row) error {
 	if err != nil {
 		return err
 	}
-	return x.Exec(x.ctx, x.table.remove, keyColumn(pk), keyColumn(sk))
+	n, err := x.Changes(x.ctx, x.table.remove, keyColumn(pk), keyColumn(sk), x.target.View, x.target.Pipeline)
+	if err != nil || n > 0 {
+		return err
+	}
+	return x.refused(r) // unless there is no row
+}
+
+// refused is why a row was not written: it belongs to another sink.
+func (x *tx) refused(r state.Row) error {
+	foreign, err := x.foreign(r)
+	if err != nil || foreign == nil {
+		return err
+	}
+	return foreign
 }
 
 // key is the row's key, as the table's attributes are.
@@ -130,9 +156,9 @@ func (x *tx) key(r state.Row) (pk, sk pipeline.Value, err error) {
 // anything that is remembered of items.
 func (s *Store) Empty(ctx context.Context, t view.Target) (empty bool, err error) {
 	err = s.withState(ctx, t, func(x *tx) error {
-		q := "SELECT NOT EXISTS (SELECT 1 FROM " + quote(prefix+t.Name) + ` WHERE view = ?1)
+		q := "SELECT NOT EXISTS (SELECT 1 FROM " + quote(prefix+t.Name) + ` WHERE view = ?1 AND pipeline = ?3)
 	AND NOT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?2) AND NOT EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?2)`
-		_, err := x.Row(x.ctx, q, []any{t.View, x.id}, &empty)
+		_, err := x.Row(x.ctx, q, []any{t.View, x.id, t.Pipeline}, &empty)
 		return err
 	})
 	return empty, err

@@ -1,12 +1,14 @@
 package viewtest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -135,23 +137,38 @@ func tombstones(t *testing.T, s Store) {
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
 }
 
+// A row, and a tombstone as well, belongs to the view and the pipeline that first wrote it.
 func rowsHaveOneOwner(t *testing.T, s Store) {
-	apply(t, s, target, row(t, "a", "1", 5, "mine"))
-	other := target
-	other.View = "two"
-	rs, err := s.Apply(t.Context(), other, []view.Mutation{row(t, "a", "1", 6, "theirs"), row(t, "a", "2", 6, "theirs")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rs[0].Err == nil || rs[1].Err != nil {
-		t.Errorf("writing the row of another view: got %v, and beside it %v; want an error, and none beside it", rs[0].Err, rs[1].Err)
-	}
-	if _, again := pipeline.Retryable(rs[0].Err); again {
-		t.Errorf("%v is marked as worth retrying", rs[0].Err)
+	apply(t, s, target, row(t, "a", "1", 5, "mine"), tombstone(t, "a", "0", 5))
+	for _, other := range []view.Target{
+		{Table: target.Table, View: "two", Pipeline: target.Pipeline},
+		{Table: target.Table, View: target.View, Pipeline: "others"},
+	} {
+		free := other.View + other.Pipeline
+		for _, m := range []view.Mutation{row(t, "a", "1", 6, "theirs"), row(t, "a", "1", 4, "theirs"), tombstone(t, "a", "1", 6), row(t, "a", "0", 6, "theirs")} {
+			rs, err := s.Apply(t.Context(), other, []view.Mutation{m, row(t, "b", free, 6, "theirs")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			foreign, ok := errors.AsType[*view.ForeignRowError](rs[0].Err)
+			if !ok || rs[1].Err != nil {
+				t.Fatalf("writing the row of another view: got %v, and beside it %v; want a ForeignRowError, and none beside it", rs[0].Err, rs[1].Err)
+			}
+			key, err := state.MakeRow(m.PK, m.SK)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if foreign.View != target.View || foreign.Pipeline != target.Pipeline || foreign.Target.View != other.View || foreign.Target.Pipeline != other.Pipeline || foreign.Row != key {
+				t.Errorf("the error is of %+v", foreign)
+			}
+			permanent(t, "the row of another view", rs[0].Err)
+		}
 	}
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{
-		`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"mine"}}`, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"theirs"}}`,
+		`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"mine"}}`,
+		`{"PK":{"S":"b"},"SK":{"S":"oneothers"},"text":{"S":"theirs"}}`, `{"PK":{"S":"b"},"SK":{"S":"twotest"},"text":{"S":"theirs"}}`,
 	})
+	same(t, "the view's own next row", apply(t, s, target, row(t, "a", "0", 6, "mine")), []bool{false})
 }
 
 // Fact 12: N has up to 38 digits: exact, always.

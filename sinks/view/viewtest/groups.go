@@ -2,6 +2,7 @@ package viewtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -323,20 +324,34 @@ func emptyGroupsGo(t *testing.T, g *groups) {
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 }
 
-// A row of another view is not touched, nor is anything that came with it.
+// A row of another view, or of another pipeline's, is not touched, nor is anything that
+// came with it.
 func groupsHaveOneOwner(t *testing.T, g *groups) {
 	plain := g.target
 	plain.View = "plain"
 	apply(t, g, plain, row(t, "g", "1", 1, "theirs"))
-	r := g.write(view.GroupWrite{
-		Items:  []view.ContributionWrite{counted(t, "a", 0, 1, "1")},
-		Groups: []view.GroupChange{change(t, "2", 1, "1"), change(t, "1", 1, "1")},
-	})
-	permanent(t, "a group at a row of the view plain", r.Err, "plain", "sums")
-	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"text":{"S":"theirs"}}`)
-	if c := g.contribution("a"); !c.Version.IsZero() {
-		t.Errorf("the item counts all the same: %v", c)
+	g.held("a group of its own", view.GroupWrite{Groups: []view.GroupChange{change(t, "3", 1, "1")}})
+	other := &groups{GroupStore: g.GroupStore, t: t, target: g.target}
+	other.target.Pipeline = "others"
+	for _, c := range []struct {
+		by         *groups
+		sk         string
+		view, pipe string
+	}{{g, "1", "plain", "test"}, {other, "3", "sums", "test"}} {
+		r := c.by.write(view.GroupWrite{
+			Items:  []view.ContributionWrite{counted(t, "a", 0, 1, "1")},
+			Groups: []view.GroupChange{change(t, "2", 1, "1"), change(t, c.sk, 1, "1")},
+		})
+		foreign, ok := errors.AsType[*view.ForeignRowError](r.Err)
+		if !ok || foreign.View != c.view || foreign.Pipeline != c.pipe || foreign.Row != groupRow(t, "g", c.sk) {
+			t.Errorf("a group at a row of the view %s of pipeline %s: %+v", c.view, c.pipe, r)
+		}
+		permanent(t, "the row of another view", r.Err)
+		if c := c.by.contribution("a"); !c.Version.IsZero() {
+			t.Errorf("the item counts all the same: %v", c)
+		}
 	}
+	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"text":{"S":"theirs"}}`, `{"PK":{"S":"g"},"SK":{"S":"3"},"orders":{"N":"1"},"revenue":{"N":"1"}}`)
 }
 
 // What one process writes the other one sees, and only one of two wins.

@@ -2,6 +2,7 @@ package viewtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,8 +115,8 @@ func (s *items) seat(sk string) string {
 		s.t.Fatalf("seats %+v, %v", seats, err)
 	}
 	seat := seats[0]
-	if seat.Foreign != "" {
-		return "foreign " + seat.Foreign
+	if seat.Foreign != nil {
+		return "foreign " + seat.Foreign.View + " " + seat.Foreign.Pipeline
 	}
 	var waiting []string
 	for _, c := range seat.Waiting {
@@ -179,7 +180,7 @@ func claimsComeBack(t *testing.T, s *items) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := seats[0]; e.Revision != "" || e.Holder.Source != "" || e.Waiting != nil || e.Foreign != "" {
+	if e := seats[0]; e.Revision != "" || e.Holder.Source != "" || e.Waiting != nil || e.Foreign != nil {
 		t.Errorf("nobody claimed the row, and yet %+v", e)
 	}
 	got := seats[1]
@@ -297,23 +298,32 @@ func handedOver(t *testing.T, s *items) {
 	s.rows("1 of c says CC")
 }
 
-// A row of another view, or of another pipeline's, is not taken.
+// A row of another view, or of another pipeline's, is neither taken nor taken away.
 func seatsOfOtherViews(t *testing.T, s *items) {
 	a := claimOf(t, "a", 1, "A")
 	plain := s.target
 	plain.View = "plain"
 	apply(t, s, plain, row(t, "r", "1", 1, "theirs"))
-	if got := s.seat("1"); got != "foreign plain" {
+	if got := s.seat("1"); got != "foreign plain test" {
 		t.Errorf("a row of the view plain is %s", got)
 	}
 	s.settle("L", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
 	s.settle(".", step(t, "a", 0, 1, "2", takes(t, "2", "", "r1", a, a)))
 	other := &items{ItemStore: s.ItemStore, t: t, target: s.target}
 	other.target.Pipeline = "others"
-	if got := other.seat("2"); !strings.HasPrefix(got, "foreign ") || !strings.Contains(got, s.target.Pipeline) {
+	if got := other.seat("2"); got != "foreign one test" {
 		t.Errorf("a row of the same view in another pipeline is %s", got)
 	}
 	other.settle("L", step(t, "a", 0, 1, "2", takes(t, "2", "", "r1", a, a)))
+	rs, err := s.Apply(t.Context(), plain, []view.Mutation{row(t, "r", "2", 9, "theirs"), tombstone(t, "r", "2", 9)})
+	for i := range rs {
+		if foreign, ok := errors.AsType[*view.ForeignRowError](rs[i].Err); !ok || foreign.View != "one" || foreign.Pipeline != "test" {
+			t.Errorf("a claimed row was written by the view plain: %+v", rs[i])
+		}
+	}
+	if err != nil || len(rs) != 2 {
+		t.Errorf("%d results, %v", len(rs), err)
+	}
 	s.rows("1 of source says theirs", "2 of a says A")
 }
 

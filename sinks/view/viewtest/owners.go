@@ -1,0 +1,149 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// OwnedStore is a store of every kind of row, under test.
+type OwnedStore interface {
+	Store
+	view.ItemStore
+	view.GroupStore
+}
+
+// OwnerSuite is a kind of such a store under test.
+type OwnerSuite struct {
+	// Open is as in [Suite].
+	Open func(ctx context.Context, dir string) (OwnedStore, error)
+}
+
+// RunOwners checks that a row belongs to the sink that first wrote it, whatever the kinds
+// of the two sinks that write to one key: the other sink's change fails with a
+// [view.ForeignRowError], which has one text on every store, and the row stays as it is.
+func RunOwners(t *testing.T, suite OwnerSuite) {
+	kinds := []string{"GuardsItself", "GuardedByItem", "Group"}
+	others := map[string][2]string{"AnotherSink": {"two", "test"}, "AnotherPipeline": {"one", "others"}}
+	for name, other := range others {
+		for _, first := range kinds {
+			for _, second := range kinds {
+				t.Run(fmt.Sprintf("%sOver%s/%s", second, first, name), func(t *testing.T) {
+					s, err := suite.Open(t.Context(), t.TempDir())
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer func() {
+						if err := s.Close(); err != nil {
+							t.Error(err)
+						}
+					}()
+					owned(t, s, ownedSink(t, s, first, "one", "test"), ownedSink(t, s, second, other[0], other[1]), other)
+				})
+			}
+		}
+	}
+}
+
+// ownedSink is a sink whose row for an item is at the item's canonical key.
+func ownedSink(t *testing.T, s OwnedStore, kind, name, pipe string) interface {
+	pipeline.Sink
+	pipeline.Planner
+} {
+	t.Helper()
+	attribute := func(name, source string) view.Attribute {
+		parsed, err := template.Parse(source, template.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return view.Attribute{Name: name, Template: parsed}
+	}
+	key := "{@key}"
+	if kind != "GuardsItself" {
+		key = "{PK},{SK}"
+	}
+	var sink interface {
+		pipeline.Sink
+		pipeline.Planner
+	}
+	var err error
+	if kind == "Group" {
+		sink, err = view.NewAggregate(view.AggregateOptions{
+			Name: name, Pipeline: pipe, Table: target.Name, Store: s, PK: attribute("PK", "r"), SK: attribute("SK", key),
+			Values: []view.Value{{Name: "n", Of: "count"}, {Name: "status", Of: "max", Path: "Status"}},
+		})
+	} else {
+		sink, err = view.New(view.Options{
+			Name: name, Pipeline: pipe, Table: target.Name, Store: s, PK: attribute("PK", "r"), SK: attribute("SK", key),
+			Attributes: []view.Attribute{attribute("status", "{Status}")},
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sink
+}
+
+func owned(t *testing.T, s OwnedStore, first, second interface {
+	pipeline.Sink
+	pipeline.Planner
+}, other [2]string) {
+	item := func(status string) sinktest.Item {
+		return sinktest.Item{"PK": text("a"), "SK": text("1"), "Status": text(status)}
+	}
+	stream, err := sinktest.Build(
+		sinktest.Record{EventName: "INSERT", New: item("paid")},
+		sinktest.Record{EventName: "MODIFY", Old: item("paid"), New: item("shipped")},
+		sinktest.Record{EventName: "REMOVE", Old: item("shipped")},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(sink interface {
+		pipeline.Sink
+		pipeline.Planner
+	}, change int) error {
+		t.Helper()
+		ds := []pipeline.Delivery{{Change: stream.Changes[change]}}
+		if err := sink.Plan(&ds[0]); err != nil {
+			t.Fatal(err)
+		}
+		err := sink.Write(t.Context(), ds)
+		if batch, ok := errors.AsType[*pipeline.BatchError](err); ok {
+			return batch.Failed[0]
+		}
+		return err
+	}
+	if err := write(first, 0); err != nil {
+		t.Fatal(err)
+	}
+	before := rows(t, s, target.Table, view.Query{})
+	if len(before) != 1 {
+		t.Fatalf("the first sink has the rows %v", before)
+	}
+	for change := range 2 {
+		err := write(second, change)
+		foreign, ok := errors.AsType[*view.ForeignRowError](err)
+		if !ok {
+			t.Fatalf("the second sink's change %d: got %v, want a ForeignRowError", change, err)
+		}
+		want := fmt.Sprintf(`view %q of pipeline %q: the row PK="r" SK="a,1" of table %s belongs to the view "one" of pipeline "test": give one of the two another table or another row key`,
+			other[0], other[1], foreign.Target.Name)
+		permanent(t, "the second sink", err, want)
+	}
+	same(t, "rows behind the second sink", rows(t, s, target.Table, view.Query{}), before)
+	_ = write(second, 2) // a sink that has no row may say so or not
+	same(t, "rows behind the second sink's delete", rows(t, s, target.Table, view.Query{}), before)
+	if err := write(first, 1); err != nil {
+		t.Errorf("the first sink goes on: %v", err)
+	}
+	if after := rows(t, s, target.Table, view.Query{}); len(after) != 1 || after[0] == before[0] {
+		t.Errorf("the first sink's row stays %v", after)
+	}
+}
