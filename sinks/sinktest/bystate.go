@@ -1,11 +1,15 @@
 package sinktest
 
 import (
+	"maps"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // midStream: the first part of the stream is never delivered. The items that change
@@ -72,6 +76,43 @@ func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
 		}
 	}
 	return healing
+}
+
+// contested: items ask for one state in every order of arrival: which of them the store
+// shows is the items' to say alone.
+func contested(t *testing.T, s Suite) {
+	f := s.fact()
+	records := []Record{f.record('a', "", "shipped"), f.record('a', "shipped", "paid"), f.record('b', "", "paid"), f.record('c', "", "paid")}
+	at := map[byte]int{'a': 0, 'b': 2, 'c': 3} // in records, of an item's first
+	for _, order := range interleavings("aabc") {
+		fixed(t, s, func(st *stage) {
+			next := maps.Clone(at)
+			changes := make([]*pipeline.Change, 0, len(records))
+			for _, item := range []byte(order) {
+				changes = append(changes, st.stream.Changes[next[item]])
+				next[item]++
+			}
+			st.must(st.worker(nil).all(st, changes, 1))
+			st.want("items came for one state in the order " + order)
+		}, slices.Clone(records)...)
+	}
+}
+
+// interleavings are the different orders of the letters of text, sorted.
+func interleavings(text string) []string {
+	if text == "" {
+		return []string{""}
+	}
+	var all []string
+	for i := range len(text) {
+		if strings.IndexByte(text, text[i]) < i {
+			continue // as that of the same letter before
+		}
+		for _, rest := range interleavings(text[:i] + text[i+1:]) {
+			all = append(all, text[i:i+1]+rest)
+		}
+	}
+	return all
 }
 
 // handOver: items pass their states on, in a chain (a takes what b leaves) and in a

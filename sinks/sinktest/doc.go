@@ -35,9 +35,9 @@
 // A sink that keeps what it knows of each item in its store, and never reads an old
 // image, sets [Suite.ByState]: a start in mid-stream must then leave every item right
 // that changes later, a lost range must heal at an item's next change, and items
-// may pass their states on in any order. Where several items ask for one place, and
-// which of them has it is the order's to say, [Suite.OneOf] stands for the model,
-// and [Suite.Refused] for the error that the sink gives to the others.
+// may pass their states on in any order. Where several items ask for one place, which of
+// them has it is not the order's to say, and [Suite.Refused] stands for the error that the
+// sink gives to the others.
 //
 // [RunQuarantine] is the suite of dead letters and of the marks of quarantined keys.
 package sinktest

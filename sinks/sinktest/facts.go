@@ -139,7 +139,7 @@ func deleteThenInsert(t *testing.T, s Suite) {
 	f := s.fact()
 	records := []Record{f.record('a', "", "paid"), f.record('a', "paid", ""), f.record('a', "", "paid")}
 	fixed(t, s, func(st *stage) {
-		if len(st.suite.expected(st.stream)) == 0 {
+		if len(st.suite.Model(st.stream)) == 0 {
 			t.Fatal("the model leaves nothing of an item that was deleted and inserted again: it must take an Order")
 		}
 		w := st.worker(nil)

@@ -3,6 +3,7 @@ package sinktest_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -16,11 +17,12 @@ const (
 	ignoresStrangers flaw = "ignores strangers" // waits for the insert of an item that it has not seen
 	forgetsWaiting   flaw = "forgets waiting"   // drops an item that comes before its row is free
 	forgetsItems     flaw = "forgets items"     // keeps no version of an item
+	firstCome        flaw = "first come"        // lets the item that came first have the row, whatever its key
 )
 
 var errTaken = pipeline.Permanent(errors.New("another order holds the status"))
 
-// hall is what survives a crash: who stands at which status, the holder first.
+// hall is what survives a crash: who stands at which status, the owner first.
 type hall struct {
 	mu    sync.Mutex
 	known map[pipeline.Key]guest
@@ -33,7 +35,7 @@ type guest struct {
 	item    string
 }
 
-// seatSink shows one Order for each status: the first that came, until it leaves.
+// seatSink shows one Order for each status: that of the smallest key.
 type seatSink struct {
 	flaw   flaw
 	hall   *hall
@@ -87,6 +89,9 @@ func (s *seatSink) write(c *pipeline.Change) error {
 	}
 	if !slices.Contains(seat, c.Key) {
 		seat = append(seat, c.Key)
+		if s.flaw != firstCome {
+			slices.Sort(seat)
+		}
 		s.hall.seats[now.status] = seat
 	}
 	if seat[0] != c.Key {
@@ -117,11 +122,15 @@ func seatSuite(f flaw) sinktest.Suite {
 		ByState: true,
 		Refused: func(err error) bool { return errors.Is(err, errTaken) },
 		Stream:  sinktest.StreamOptions{Snapshots: true},
-		OneOf: func(s *sinktest.Stream) map[string][]string {
-			orders := make(map[string][]string)
-			for _, item := range s.Items() {
-				if status := item.Text("Status"); item.Text("Type") == "Order" && status != "" {
-					orders[status] = append(orders[status], sinktest.Canonical(item))
+		Model: func(s *sinktest.Stream) map[string]string {
+			last := make(map[pipeline.Key]*pipeline.Change)
+			for _, c := range s.Changes {
+				last[c.Key] = c
+			}
+			orders := make(map[string]string)
+			for _, key := range slices.Backward(slices.Sorted(maps.Keys(last))) {
+				if status, item := order(last[key].New); status != "" {
+					orders[status] = item // of the smallest key in the end
 				}
 			}
 			return orders

@@ -49,6 +49,7 @@ func TestFlaws(t *testing.T) {
 		ignoresStrangers:  "TestSoundByState/MidStream",
 		trustsOldImages:   "TestSoundByState/LostRange",
 		forgetsWaiting:    "TestSoundByState/HandOver",
+		firstCome:         "TestSoundByState/Contested",
 	} {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()

@@ -13,12 +13,8 @@ type Suite struct {
 	Open func(dir string) (Store, error)
 
 	// Model is the state that one clean pass over the stream must leave, as
-	// Store.State reports it. Required, unless OneOf is given.
+	// Store.State reports it. In whatever order items came, it is the same. Required.
 	Model func(s *Stream) map[string]string
-
-	// OneOf is Model where the order in which items came may decide: by key, the
-	// texts of which one must be there. Default: what Model says.
-	OneOf func(s *Stream) map[string][]string
 
 	// Refused tells whether a permanent error of a Write is what the sink is
 	// meant to say, as it is of two items that claim one row: the change is then
@@ -26,7 +22,7 @@ type Suite struct {
 	Refused func(err error) bool
 
 	// ByState is for sinks that compare an item with what they know of it and never
-	// read its old image. It adds the properties MidStream, LostRange and HandOver. The
+	// read its old image. It adds the properties MidStream, LostRange, HandOver and Contested. The
 	// model is then also asked about streams that begin with a change of an item that
 	// is there already, and about streams with a gap.
 	ByState bool
@@ -66,8 +62,8 @@ type Store struct {
 // smallest stream and schedule found that fails it.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
-	if s.Open == nil || s.Model == nil && s.OneOf == nil {
-		t.Fatal("sinktest: a Suite needs Open, and Model or OneOf")
+	if s.Open == nil || s.Model == nil {
+		t.Fatal("sinktest: a Suite needs Open and Model")
 	}
 	type property struct {
 		name string
@@ -90,21 +86,9 @@ func Run(t *testing.T, s Suite) {
 		{"UnknownOperation", unknownOperation},
 	}
 	if s.ByState {
-		all = append(all, property{"MidStream", midStream}, property{"LostRange", lostRange}, property{"HandOver", handOver})
+		all = append(all, property{"MidStream", midStream}, property{"LostRange", lostRange}, property{"HandOver", handOver}, property{"Contested", contested})
 	}
 	for _, p := range all {
 		t.Run(p.name, func(t *testing.T) { p.run(t, s) })
 	}
-}
-
-// expected is what the store must hold: by key, the texts of which one must be there.
-func (s Suite) expected(stream *Stream) map[string][]string {
-	if s.OneOf != nil {
-		return s.OneOf(stream)
-	}
-	state := make(map[string][]string)
-	for key, text := range s.Model(stream) {
-		state[key] = []string{text}
-	}
-	return state
 }

@@ -6,16 +6,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Collision says what becomes of an item that claims a row which another item
-// holds. Whatever it says, the claim is kept: once the holder leaves the row, the
-// first of those who wait has it, by time, version and key.
+// Collision says which of several items that claim a row has it, and what becomes of a
+// change whose item does not. Among the claims that stand, those of the items as they are now,
+// that of the smallest key has the row (the bytes of [pipeline.Key]), in whatever order they
+// came: an item with a smaller key takes the row over, and the one that had it waits. Every
+// claim is kept, and has the row once those in front of it have left.
+//
+// Which changes fail is the order's to say: that of an item which finds a smaller key there
+// does, and that of one whose row is taken over later was written long before.
 type Collision string
 
 // What can become of such an item.
 const (
-	DeadLetterCollision Collision = "dead_letter" // it waits, and its change goes to dead letters with a [CollisionError]
-	KeepFirst           Collision = "keep_first"  // it waits
-	Last                Collision = "last"        // the item that changed last has the row, by time, version and key; the others wait
+	DeadLetterCollision Collision = "dead_letter" // the item waits, and its change goes to dead letters with a [CollisionError]
+	KeepFirst           Collision = "keep_first"  // the item waits
+	Last                Collision = "last"        // the item that changed last has the row instead, by time, version and key; the others wait
 )
 
 // ReasonCollision is the reason of a change without effect: its item waits for a

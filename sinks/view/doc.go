@@ -27,10 +27,10 @@
 //   - What is known of an item is the version that was seen last and the row that it
 //     asks for. It changes in one transaction with the row that the item leaves and the one
 //     that it comes to, on condition that none of the three is other than it was read.
-//   - A row has a holder, and the claims of others wait at it. When the holder leaves,
-//     the first of them has the row in the same transaction, so that a row which one item
-//     hands to another is right in whatever order the two arrive. What a claim that
-//     waits means for its change, and which goes first, is the view's [Collision].
+//   - A row has a holder, and the claims of others wait at it: of the items that claim it now
+//     the one with the smallest key holds it, in whatever order they came. When the holder leaves,
+//     or one with a smaller key comes, the row changes hands in the same transaction. What a
+//     claim that waits means for its change is the view's [Collision].
 //   - The old image has no say, so that a start in mid-stream and a gap heal at the
 //     item's next change. An item that never asked for a row is not written down.
 //

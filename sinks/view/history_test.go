@@ -11,7 +11,7 @@ import (
 // did not see: what this one builds on its own write of the change is lost too.
 func TestWrite_ByItemAnotherHistoryOfTheRow(t *testing.T) {
 	cs := changes(t, moved("c", "", "x", "1"), moved("a", "", "x", "2"), moved("b", "", "x", "3"))
-	for rule, want := range map[view.Collision]string{view.KeepFirst: "x=c 1", view.Last: "x=b 3"} {
+	for rule, want := range map[view.Collision]string{view.KeepFirst: "x=a 2", view.Last: "x=b 3"} {
 		shelf := newShelf()
 		options := byEmail(t, shelf, rule)
 		other := newSink(t, options)

@@ -8,14 +8,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// order is how claims of different items on one row are told apart: by time, then
-// version, then key. Versions of different items say nothing of which came first, but
-// all workers must see the same one in front.
-func (c *Claim) order(d *Claim) int {
-	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), strings.Compare(string(c.Source), string(d.Source)))
+// before tells which of the claims of two items on one row has it: that of the smaller key,
+// by bytes, so that whoever came first is nothing that a reader sees. Under Last it is the
+// one that changed last, by time, then version, then key: versions of different items say
+// nothing of which came last, but all workers must see the same one in front.
+func (c *Claim) before(d *Claim, rule Collision) bool {
+	byKey := strings.Compare(string(c.Source), string(d.Source))
+	if rule != Last {
+		return byKey < 0
+	}
+	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), byKey) > 0
 }
 
-// put gives the item of c this claim in place of the one that it may have.
+// put gives the item of c this claim in place of the one that it may have. Where it is in
+// front of the holder's, or the holder's own is no more so, the row changes hands.
 func (s *Seat) put(c Claim, rule Collision) {
 	if s.Holder.Source == c.Source || s.Holder.Source == "" {
 		s.Holder = c
@@ -23,7 +29,7 @@ func (s *Seat) put(c Claim, rule Collision) {
 		s.forget(c.Source)
 		s.Waiting = append(s.Waiting, c)
 	}
-	if i := s.next(rule); rule == Last && i >= 0 && s.Waiting[i].order(&s.Holder) > 0 {
+	if i := s.next(rule); i >= 0 && s.Waiting[i].before(&s.Holder, rule) {
 		s.Waiting[i], s.Holder = s.Holder, s.Waiting[i]
 	}
 }
@@ -45,13 +51,9 @@ func (s *Seat) drop(source pipeline.Key, rule Collision) {
 func (s *Seat) next(rule Collision) int {
 	front := -1
 	for i := range s.Waiting {
-		if front >= 0 {
-			c := s.Waiting[i].order(&s.Waiting[front])
-			if rule == Last && c <= 0 || rule != Last && c >= 0 {
-				continue
-			}
+		if front < 0 || s.Waiting[i].before(&s.Waiting[front], rule) {
+			front = i
 		}
-		front = i
 	}
 	return front
 }

@@ -143,6 +143,14 @@ func TestOutcomesByItem(t *testing.T) {
 			"written; collides(a); collides(a); written", "written; collision; collision; written", "written; written; written; collision", "x=a 1", "x=b 2",
 		},
 		{
+			"one of a smaller key takes the row over", [][]*pipeline.Change{cs[1:2], cs[:1], cs[1:2]},
+			"written; written; collides(a)", "written; written; collision", "written; collision; written", "x=a 1", "x=b 2",
+		},
+		{
+			"one of a smaller key takes the row over in one batch", [][]*pipeline.Change{{cs[1], cs[0]}},
+			"collides(a) written", "collision written", "written collision", "x=a 1", "x=b 2",
+		},
+		{
 			"the first leaves", [][]*pipeline.Change{cs[:1], cs[1:2], cs[2:3], cs[1:2]},
 			"written; collides(a); written; written", "written; collision; written; written", "written; written; written; written", "x=b 2, y=a 3", "x=b 2, y=a 3",
 		},
@@ -284,7 +292,7 @@ func TestLostRaces(t *testing.T) {
 	if len(race.others) > 0 {
 		t.Errorf("%d races were not run", len(race.others))
 	}
-	if got, want := holders(t, store), "x=b 2, y=c 3"; got != want {
+	if got, want := holders(t, store), "x=b 2, y=a 4"; got != want {
 		t.Errorf("got the rows %s, want %s", got, want)
 	}
 }

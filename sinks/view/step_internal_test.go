@@ -131,12 +131,12 @@ func TestSeat(t *testing.T) {
 		{seat: "a@10", put: "b@20", first: "a@10 b@20", last: "b@20 a@10"},
 		{seat: "a@20", put: "b@10", first: "a@20 b@10", last: "a@20 b@10"},
 		{seat: "a@10", put: "b@10", first: "a@10 b@10", last: "b@10 a@10"}, // by key
-		{seat: "b@10", put: "a@10", first: "b@10 a@10", last: "b@10 a@10"},
+		{seat: "b@10", put: "a@10", first: "a@10 b@10", last: "b@10 a@10"},
 		{seat: "a@11", put: "b@12", first: "a@11 b@12", last: "b@12 a@11"}, // by version
-		{seat: "c@30 a@10", put: "a@20", first: "c@30 a@20", last: "c@30 a@20"},
-		{seat: "c@30 a@10", put: "a@40", first: "c@30 a@40", last: "a@40 c@30"},
-		{seat: "c@30 a@10 b@20", put: "a@40", first: "c@30 a@40 b@20", last: "a@40 b@20 c@30"},
-		{seat: "c@30 a@10 b@20", put: "c@15", first: "c@15 a@10 b@20", last: "b@20 a@10 c@15"}, // clocks of a stream may step back
+		{seat: "c@30 a@10", put: "a@20", first: "a@20 c@30", last: "c@30 a@20"},
+		{seat: "c@30 a@10", put: "a@40", first: "a@40 c@30", last: "a@40 c@30"},
+		{seat: "c@30 a@10 b@20", put: "a@40", first: "a@40 b@20 c@30", last: "a@40 b@20 c@30"},
+		{seat: "c@30 a@10 b@20", put: "c@15", first: "a@10 b@20 c@15", last: "b@20 a@10 c@15"}, // clocks of a stream may step back
 		{seat: "a@10 b@40", put: "c@30", first: "a@10 b@40 c@30", last: "b@40 a@10 c@30"},      // the rule was another before
 
 		{seat: "a@10", drop: "a", first: "", last: ""},
@@ -146,7 +146,7 @@ func TestSeat(t *testing.T) {
 		{seat: "a@10 b@20", drop: "a", first: "b@20", last: "b@20"},
 		{seat: "a@10 c@30 b@20 d@40", drop: "a", first: "b@20 c@30 d@40", last: "d@40 b@20 c@30"},
 		{seat: "a@10 c@20 b@20", drop: "a", first: "b@20 c@20", last: "c@20 b@20"},
-		{seat: "a@10 c@21 b@22", drop: "a", first: "c@21 b@22", last: "b@22 c@21"},
+		{seat: "a@10 c@21 b@22", drop: "a", first: "b@22 c@21", last: "b@22 c@21"},
 	} {
 		for rule, want := range map[Collision]string{DeadLetterCollision: c.first, KeepFirst: c.first, Last: c.last} {
 			s := seatOf(t, c.seat)
@@ -165,7 +165,7 @@ func TestSeat(t *testing.T) {
 // TestMove is the writes of a move: the guard, the seat that is left, the seat that
 // is taken.
 func TestMove(t *testing.T) {
-	const others = "x@10 y@20"
+	const others = "a@10 y@20"
 	for _, c := range []struct {
 		name      string
 		had, asks state.Row
@@ -174,14 +174,15 @@ func TestMove(t *testing.T) {
 		want      []string
 	}{
 		{"it comes", "", "to", "", "", []string{"to: holds i@50, claims i@50"}},
-		{"it comes to a row that is taken", "", "to", "", others, []string{"to: holds x@10, claims i@50"}},
+		{"it comes to a row that is taken", "", "to", "", others, []string{"to: holds a@10, claims i@50"}},
 		{"it goes", "from", "", "i@40", "", []string{"from: free"}},
 		{"it goes and another follows", "from", "", "i@40 x@10 y@20", "", []string{"from: holds x@10"}},
 		{"it gives up waiting", "from", "", "x@10 i@40", "", []string{"from: holds x@10"}},
 		{"it stays", "to", "to", "", "i@40 x@10", []string{"to: holds i@50, claims i@50"}},
-		{"it waits on", "to", "to", "", "x@10 i@40", []string{"to: holds x@10, claims i@50"}},
+		{"it waits on", "to", "to", "", "a@10 i@40", []string{"to: holds a@10, claims i@50"}},
+		{"it takes a row over", "", "to", "", "x@10 y@20", []string{"to: holds i@50, claims i@50"}},
 		{"it moves", "from", "to", "i@40", "", []string{"from: free", "to: holds i@50, claims i@50"}},
-		{"it moves to a row that is taken", "from", "to", "i@40 x@10", "y@20", []string{"from: holds x@10", "to: holds y@20, claims i@50"}},
+		{"it moves to a row that is taken", "from", "to", "i@40 x@10", "a@20", []string{"from: holds x@10", "to: holds a@20, claims i@50"}},
 		{"nothing but the version", "", "", "", "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 		add(c.shares)
 	}
 	for _, shares := range groups {
-		s.permit(a.Table, a.total(shares))
+		s.put(a.Table, a.total(shares))
 	}
 	return s
 }

@@ -81,7 +81,7 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	}
 	for _, p := range places {
 		if p.row != nil {
-			s.permit(v.Table, p.row)
+			s.put(v.Table, p.row)
 		}
 	}
 	return s
@@ -93,12 +93,31 @@ type claim struct {
 	row sinktest.Item // nil: nothing
 }
 
-// above orders claims as `last` does.
-func (c claim) above(d claim) bool {
+// before tells which of two claims on a row has it: that of the smaller key, in the order of
+// bytes, and under `last` the one that changed last.
+func (c claim) before(d claim, rule string) bool {
+	if rule != "last" {
+		return c.key < d.key
+	}
 	if c.Second != d.Second {
 		return c.Second > d.Second
 	}
 	return strings.Compare(c.version+" "+c.key, d.version+" "+d.key) > 0
+}
+
+// owners are the claims that have their rows, by row.
+func (v *View) owners(claims map[string]claim) map[string]claim {
+	owners := map[string]claim{}
+	for _, c := range claims {
+		if c.row == nil {
+			continue
+		}
+		name := RowName(v.Table, c.row)
+		if have, taken := owners[name]; !taken || c.before(have, v.Collision) {
+			owners[name] = c
+		}
+	}
+	return owners
 }
 
 // sharedRows is the rows of a view that is guarded by item: of the items that
@@ -129,26 +148,8 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 		}
 		known[c.key] = claim{c, row}
 	}
-	seats := map[string][]claim{}
-	for _, c := range known {
-		if c.row != nil {
-			name := RowName(v.Table, c.row)
-			seats[name] = append(seats[name], c)
-		}
-	}
-	for _, claims := range seats {
-		if v.Collision == "last" {
-			highest := claims[0]
-			for _, c := range claims {
-				if c.above(highest) {
-					highest = c
-				}
-			}
-			claims = []claim{highest}
-		}
-		for _, c := range claims {
-			s.permit(v.Table, c.row)
-		}
+	for _, c := range v.owners(known) {
+		s.put(v.Table, c.row)
 	}
 	if v.Collision == "" || v.Collision == "dead_letter" {
 		count.Collide = true
@@ -161,10 +162,11 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 	return s
 }
 
-// Collisions are the letters that must be there given the rows as they are found:
-// one of each item that waits for a row which another one has. Rows name their
-// item, so that no two claims look alike.
-func (s Sink) Collisions(source []Filter, records []sinktest.Record, held map[string]string) []string {
+// Collisions are the letters that must be there once every record came again behind all of
+// them: one of each item that waits for a row which another one has. Before that an item
+// whose row another took over need not have one: which claims became letters is the order's
+// to say.
+func (s Sink) Collisions(source []Filter, records []sinktest.Record) []string {
 	if s.View == nil || s.View.Collision == "keep_first" || s.View.Collision == "last" || s.View.GuardsItself() {
 		return nil
 	}
@@ -179,12 +181,9 @@ func (s Sink) Collisions(source []Filter, records []sinktest.Record, held map[st
 			known[c.key] = claim{c, row}
 		}
 	}
+	owners := s.View.owners(known)
 	for _, key := range slices.Sorted(maps.Keys(known)) {
-		c := known[key]
-		if c.row == nil {
-			continue
-		}
-		if is, ok := held[RowName(s.View.Table, c.row)]; ok && is != sinktest.Canonical(c.row) {
+		if c := known[key]; c.row != nil && owners[RowName(s.View.Table, c.row)].key != key {
 			letters = append(letters, LetterName(s.Name, c.key, c.version))
 		}
 	}

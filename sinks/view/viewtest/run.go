@@ -75,7 +75,7 @@ func (v *subject) suite(t *testing.T, of Suite) sinktest.Suite {
 	return sinktest.Suite{
 		Checks:  of.Checks,
 		Stream:  sinktest.StreamOptions{Keys: v.keys, Snapshots: true},
-		OneOf:   v.rows,
+		Model:   v.rows,
 		Refused: v.refused,
 		ByState: v.rule != "",
 		Open: func(dir string) (sinktest.Store, error) {

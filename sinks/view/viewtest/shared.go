@@ -72,15 +72,15 @@ func sharedViews() []*subject {
 	}
 }
 
-// rows are the view's rows by key: of each what the one item leaves there that asks
-// for it, or one of those that several would.
-func (v *subject) rows(s *sinktest.Stream) map[string][]string {
+// rows are the view's rows by key: of each what the item leaves there that has it among
+// those that ask for it.
+func (v *subject) rows(s *sinktest.Stream) map[string]string {
 	last := make(map[string]sinktest.Record) // by item
 	for _, r := range s.Records {
 		last[r.KeyText()] = r
 	}
-	rows := make(map[string][]string)
-	newest := make(map[string]sinktest.Record) // by row
+	rows := make(map[string]string)
+	owners := make(map[string]sinktest.Record) // by row
 	for _, r := range last {
 		row, ok := sinktest.Item(nil), false
 		if r.New != nil {
@@ -90,16 +90,22 @@ func (v *subject) rows(s *sinktest.Stream) map[string][]string {
 			continue
 		}
 		name := rowName(row, v.key...)
-		if before, taken := newest[name]; v.rule == view.Last && taken {
-			if v.later(before, r) {
-				continue
-			}
-			delete(rows, name)
+		if owner, taken := owners[name]; taken && v.before(owner, r) {
+			continue
 		}
-		newest[name] = r
-		rows[name] = append(rows[name], sinktest.Canonical(row))
+		owners[name] = r
+		rows[name] = sinktest.Canonical(row)
 	}
 	return rows
+}
+
+// before tells whether a has a row that b asks for too: by its key, and under last by
+// which of them came later.
+func (v *subject) before(a, b sinktest.Record) bool {
+	if v.rule == view.Last {
+		return v.later(a, b)
+	}
+	return v.itemKey(a) < v.itemKey(b)
 }
 
 // later tells whether a came after b, by time, version and key.
