@@ -51,8 +51,12 @@ func appendWhole(dst []byte, item pipeline.Image) []byte {
 }
 
 // appendTombstone writes what stands in the place of a deleted document.
-func (s *Sink) appendTombstone(dst []byte, v pipeline.Version) []byte {
-	return append(s.appendHeader(dst, v, true), '}')
+func (s *Sink) appendTombstone(dst []byte, v pipeline.Version, void bool) []byte {
+	dst = s.appendHeader(dst, v, true)
+	if void {
+		dst = append(dst[:len(dst)-1], `,"void":true}`...)
+	}
+	return append(dst, '}')
 }
 
 // appendHeader opens a document with who wrote it, and at which version.

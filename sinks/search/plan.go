@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -15,8 +16,9 @@ const (
 
 // place is where an item has its document: in no index where index is "".
 type place struct {
-	index string
-	why   string // no place: ReasonWhen or ReasonSparse
+	index   string
+	why     string // no place: ReasonWhen or ReasonSparse
+	unknown bool   // nobody can tell where a document of the image would be
 }
 
 // Plan turns a change into the mutations that make the index follow it: a put
@@ -25,92 +27,149 @@ type place struct {
 // a document; where the index depends on the item nobody can tell in which, and the
 // change is an error, since a document would stay behind ([Sink.Requires] has such a
 // stream refused when it starts).
+//
+// Of an image that no document can be made of, the change fails, once what it leaves is
+// durable, so that it comes again when the settings were mended:
+//
+//   - A new image: the document that the item had goes, under a void tombstone
+//     ([Mutation.Void]). The next change would not find it, since its old image is this one.
+//   - An old image: no document was ever made of it, and whatever the item had before was
+//     taken away then. Where its index can be named, a tombstone goes there all the same: the
+//     change that is in dead letters may come again and put a document there. Where not, this
+//     change goes to dead letters too, so that it comes again behind that one.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {
 		return fmt.Errorf("search: a %s without a new image: documents are made of it", c.Op)
 	}
-	from, err := s.former(c)
-	if err != nil {
-		return err
+	from, before := s.former(c)
+	if before != nil && !c.Old.Exists() {
+		return before
 	}
-	var to place
-	if !c.Removed() {
-		if to, err = s.place(c, c.New); err != nil {
-			return err
-		}
-	}
-	if from.index == "" && to.index == "" {
-		d.Outcome, d.Reason = pipeline.NoEffect, to.why
-		if c.Removed() {
-			d.Reason = from.why
-		}
-		return nil
-	}
-	id := s.id(c)
 	routing, err := s.route(c)
 	if err != nil {
 		return err
 	}
-	if from.index != "" && from.index != to.index {
-		m := pipeline.Alloc[Mutation](d)
-		*m = Mutation{Index: from.index, ID: id, Routing: routing, Version: c.Version, Time: c.Time, Tombstone: true, Why: Leave}
-		var room [192]byte
-		m.Doc = d.Bytes(s.appendTombstone(room[:0], c.Version))
-		switch {
-		case c.Removed():
-			m.Why = Gone
-		case to.index != "":
-			m.Why = MoveOut
-		}
-		d.Ops = append(d.Ops, m)
+	var to place
+	var flaw error
+	if !c.Removed() {
+		to, flaw = s.place(c, c.New)
 	}
-	if to.index != "" {
-		m := pipeline.Alloc[Mutation](d)
-		m.Index, m.ID, m.Routing, m.Version, m.Time, m.Why = to.index, id, routing, c.Version, c.Time, Stay
-		switch from.index {
-		case to.index:
-		case "":
-			m.Why = Enter
-		default:
-			m.Why = MoveIn
-		}
-		if m.Doc, err = s.document(d, c.New, c.Version); err != nil {
-			return err
-		}
-		d.Ops = append(d.Ops, m)
+	var doc []byte
+	if flaw == nil && to.index != "" {
+		doc, flaw = s.document(d, c.New, c.Version)
 	}
+	switch {
+	case flaw != nil:
+		if from.index != "" {
+			s.bury(d, from, routing, Leave, true)
+		}
+	case from.index == "" && to.index == "":
+		d.Outcome, d.Reason = pipeline.NoEffect, to.why
+		if c.Removed() {
+			d.Reason = from.why
+		}
+	default:
+		s.move(d, from, to, routing, doc)
+	}
+	if flaw == nil && from.unknown {
+		flaw = &beforeError{before}
+	}
+	if flaw == nil {
+		return nil
+	}
+	if len(d.Ops) == 0 {
+		d.Outcome, d.Reason = pipeline.Written, ""
+		return flaw
+	}
+	d.Ops[0].(*Mutation).flaw = flaw
 	return nil
 }
 
-// place is where item has its document.
+// move adds what takes the item's document from one place to another. Either may be none.
+func (s *Sink) move(d *pipeline.Delivery, from, to place, routing string, doc []byte) {
+	if from.index != "" && from.index != to.index {
+		why := Leave
+		switch {
+		case d.Change.Removed():
+			why = Gone
+		case to.index != "":
+			why = MoveOut
+		}
+		s.bury(d, from, routing, why, false)
+	}
+	if to.index == "" {
+		return
+	}
+	why := MoveIn
+	switch from.index {
+	case to.index:
+		why = Stay
+	case "":
+		why = Enter
+	}
+	s.mutation(d, to.index, routing, why).Doc = doc
+}
+
+// bury adds the tombstone of the document at from.
+func (s *Sink) bury(d *pipeline.Delivery, from place, routing string, why Why, void bool) {
+	m := s.mutation(d, from.index, routing, why)
+	m.Tombstone, m.Void = true, void
+	var room [192]byte
+	m.Doc = d.Bytes(s.appendTombstone(room[:0], d.Change.Version, void))
+}
+
+func (s *Sink) mutation(d *pipeline.Delivery, index, routing string, why Why) *Mutation {
+	c := d.Change
+	m := pipeline.Alloc[Mutation](d)
+	*m = Mutation{Index: index, ID: s.id(c), Routing: routing, Version: c.Version, Time: c.Time, Why: why}
+	d.Ops = append(d.Ops, m)
+	return m
+}
+
+// beforeError is of a change that was written, while nobody can tell where the document of
+// its old image would be.
+type beforeError struct{ err error }
+
+var _ pipeline.Redacted = (*beforeError)(nil)
+
+const beforeText = "the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: "
+
+func (e *beforeError) Error() string { return beforeText + e.err.Error() }
+
+// Redacted leaves out the image's error.
+func (e *beforeError) Redacted() string { return beforeText + "the dead letter says what is wrong" }
+
+func (e *beforeError) Unwrap() error { return e.err }
+
+// place is where item has its document. With an error it has none, and the place is the
+// one that a document of it would have, as far as its index can be named.
 func (s *Sink) place(c *pipeline.Change, item pipeline.Image) (place, error) {
 	if !item.Exists() {
 		return place{why: ReasonWhen}, nil
 	}
+	var flaw error
 	if s.when != nil {
 		taken, err := s.when.Match(item)
-		if err != nil {
-			return place{}, fmt.Errorf("search: when: %w", err)
-		}
-		if !taken {
+		if err == nil && !taken {
 			return place{why: ReasonWhen}, nil
 		}
+		if err != nil {
+			flaw = fmt.Errorf("search: when: %w", err)
+		}
 	}
-	return s.indexOf(c, item)
+	p, err := s.indexOf(c, item)
+	if err != nil {
+		return place{why: ReasonSparse, unknown: true}, cmp.Or(flaw, err)
+	}
+	return p, flaw
 }
 
 // former is where the item had its document before the change.
 func (s *Sink) former(c *pipeline.Change) (place, error) {
 	switch {
 	case c.Old.Exists():
-		p, err := s.place(c, c.Old)
-		if err != nil && len(s.index.Paths()) == 0 {
-			// The change that made the item so is in dead letters, and an earlier one
-			// may have left a document.
-			return s.indexOf(c, pipeline.Image{})
-		}
-		return p, err
+		return s.place(c, c.Old)
 	case c.Op == pipeline.Insert || c.Op == pipeline.Snapshot || c.ViewType.HasOld():
 		return place{why: ReasonWhen}, nil // there was no item
 	case len(s.index.Paths()) > 0:

@@ -8,10 +8,15 @@
 // may be delivered again, late, by several workers, and the index ends as one
 // clean pass would leave it.
 //
+// An image that no document can be made of, or whose document the store refuses for good,
+// leaves none behind: what the item had goes, under a void tombstone, which the same version
+// replaces when it is redriven under mended settings, and nothing else at that version.
+//
 // The package plans and knows no driver: a [Store] writes.
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,14 +156,13 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 			}
 		}
 	}
-	rs, err := s.store.Apply(ctx, ms)
-	n := len(ms)
+	rs, err := s.apply(ctx, ms)
+	if err == nil {
+		err = s.vacate(ctx, ms, rs)
+	}
 	s.mutations.put(ms)
 	if err != nil {
 		return err
-	}
-	if len(rs) != n {
-		return pipeline.Fatal(fmt.Errorf("search: the store answered %d of %d mutations", len(rs), n))
 	}
 	for i := range ds {
 		if len(ds[i].Ops) == 0 {
@@ -168,9 +172,44 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		mine, rs = rs[:len(ds[i].Ops)], rs[len(ds[i].Ops):]
 		var err error
 		ds[i].Outcome, err = merge(mine)
-		failed.Add(i, err)
+		failed.Add(i, cmp.Or(err, ds[i].Ops[0].(*Mutation).flaw))
 	}
 	return failed.OrNil()
+}
+
+func (s *Sink) apply(ctx context.Context, ms []Mutation) ([]Result, error) {
+	rs, err := s.store.Apply(ctx, ms)
+	if err == nil && len(rs) != len(ms) {
+		err = pipeline.Fatal(fmt.Errorf("search: the store answered %d of %d mutations", len(rs), len(ms)))
+	}
+	return rs, err
+}
+
+// vacate takes the documents away that ms would have replaced, where the store refuses a
+// new one for good, as one that does not fit into the mapping: the change fails all the same.
+func (s *Sink) vacate(ctx context.Context, ms []Mutation, rs []Result) error {
+	var voids []Mutation
+	var of []int
+	for i := range ms {
+		_, again := pipeline.Retryable(rs[i].Err)
+		if rs[i].Err == nil || again || pipeline.IsFatal(rs[i].Err) || ms[i].Why != Stay {
+			continue
+		}
+		m := ms[i]
+		m.Tombstone, m.Void, m.Why = true, true, Leave
+		m.Doc = s.appendTombstone(nil, m.Version, true)
+		voids, of = append(voids, m), append(of, i)
+	}
+	if len(voids) == 0 {
+		return nil
+	}
+	vs, err := s.apply(ctx, voids)
+	for n := range vs {
+		if _, again := pipeline.Retryable(vs[n].Err); again || pipeline.IsFatal(vs[n].Err) {
+			rs[of[n]].Err = vs[n].Err // it comes again, and fails again before it
+		}
+	}
+	return err
 }
 
 // merge is what became of a change as a whole: failed where one mutation failed,

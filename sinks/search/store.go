@@ -17,7 +17,7 @@ import (
 // until what it reports as written is durable. A mutation is applied only where
 // the store holds no newer version of the same (index, id): a newer one there is
 // Superseded, the same version there is Written, since the store holds what the
-// change says; a tombstone is a version like any other and is never forgotten
+// change says, unless it is void and the mutation is not: then it is replaced; a tombstone is a version like any other and is never forgotten
 // while an older write can still come. Several mutations of one document in ms
 // take effect in their order; the store may skip all but the last and report the
 // others as Coalesced, on condition that they then fail where the last one fails.
@@ -43,8 +43,11 @@ type Mutation struct {
 	Version   pipeline.Version
 	Time      time.Time // creation time of the change, to the second; zero where it has none
 	Tombstone bool      // the item has no document here any more; readers never see Doc
+	Void      bool      // of a tombstone: no document could be made of the change; the same version may replace it, unless it is void too
 	Doc       []byte    // plain JSON object with _tw; of a tombstone: nothing but _tw
 	Why       Why
+
+	flaw error // of the change: once what it leaves is durable it fails with it; nil: none
 }
 
 // Why says what the change means to the index, for people.
@@ -67,9 +70,16 @@ func (m *Mutation) String() string {
 		routing = ", routing " + m.Routing
 	}
 	if m.Tombstone {
-		return fmt.Sprintf("delete document %s/%s (%s, leaves a tombstone%s)", m.Index, m.ID, m.Why, routing)
+		return fmt.Sprintf("delete document %s/%s (%s, leaves a tombstone%s%s)", m.Index, m.ID, m.Why, routing, m.flawText())
 	}
-	return fmt.Sprintf("put document %s/%s (%s, %d bytes%s)", m.Index, m.ID, m.Why, len(m.Doc), routing)
+	return fmt.Sprintf("put document %s/%s (%s, %d bytes%s%s)", m.Index, m.ID, m.Why, len(m.Doc), routing, m.flawText())
+}
+
+func (m *Mutation) flawText() string {
+	if m.flaw == nil {
+		return ""
+	}
+	return "; the change goes to dead letters: " + m.flaw.Error()
 }
 
 // Reader reads documents back. Tombstones are never shown.

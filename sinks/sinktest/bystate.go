@@ -70,7 +70,7 @@ func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
 	var healing []Record
 	for _, it := range order {
 		if it.affected {
-			r := drawChange(t, it.keys, it.now)
+			r := drawChange(t, StreamOptions{}, it.keys, it.now)
 			r.Second, r.Sequence = last.Second+1, next(1)
 			healing = append(healing, r)
 		}

@@ -92,6 +92,11 @@ func (c *carrier) Plan(d *pipeline.Delivery) error {
 		}
 	}()
 	err := p.Plan(d)
+	if err != nil && c.worker.refused != nil && c.worker.refused(err) {
+		c.worker.dead = append(c.worker.dead, letter{d.Change.Clone(), true})
+		d.Ops, d.Outcome, d.Reason = nil, pipeline.NoEffect, "refused"
+		return nil
+	}
 	if err == nil {
 		err = checkPlan(d)
 	}

@@ -19,7 +19,7 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	if o.Snapshots {
 		for i, k := range keys {
 			if rapid.Bool().Draw(t, "older") {
-				table[i] = drawItem(t, k)
+				table[i] = drawImage(t, o, k)
 				records = append(records, Record{EventName: snapshot, Keys: k, New: table[i]})
 			}
 		}
@@ -30,7 +30,7 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	second := int64(epoch)
 	for range rapid.IntRange(1, o.Records).Draw(t, "records") {
 		i := rapid.IntRange(0, len(keys)-1).Draw(t, "item")
-		r := drawChange(t, keys[i], table[i])
+		r := drawChange(t, o, keys[i], table[i])
 		second += int64(rapid.IntRange(0, 1).Draw(t, "seconds"))
 		r.Second = second
 		r.Sequence = next(int64(rapid.IntRange(1, 9).Draw(t, "sequence")))
@@ -41,10 +41,10 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 }
 
 // drawChange is what happens next to an item, which is nil where it does not exist.
-func drawChange(t *rapid.T, keys, item Item) Record {
+func drawChange(t *rapid.T, o StreamOptions, keys, item Item) Record {
 	r := Record{Keys: keys, Old: item}
 	if item == nil || rapid.IntRange(0, 3).Draw(t, "op") > 0 {
-		r.New = drawItem(t, keys)
+		r.New = drawImage(t, o, keys)
 	}
 	switch {
 	case r.Old == nil:
@@ -59,6 +59,15 @@ func drawChange(t *rapid.T, keys, item Item) Record {
 		r.EventName, r.TTL = "EVOLVE", false
 	}
 	return r
+}
+
+// drawImage is an item, spoilt now and then where that is asked for.
+func drawImage(t *rapid.T, o StreamOptions, keys Item) Item {
+	image := drawItem(t, keys)
+	if o.flaws {
+		drawFlaw(t, image)
+	}
+	return image
 }
 
 // drawKeys are the keys of different items, some alike but for separators.

@@ -122,6 +122,8 @@ type StreamOptions struct {
 	Items     int               // different items, at most. Default: 4
 	Records   int               // records, at most. Default: 30
 	Snapshots bool              // begin with backfilled states of items that are older than the stream
+
+	flaws bool // images may have attributes that spoil them
 }
 
 func (o StreamOptions) withDefaults() StreamOptions {
@@ -143,6 +145,7 @@ func (o StreamOptions) withDefaults() StreamOptions {
 //	CreatedAt  S: RFC 3339, one of three days
 //	Total      N: any number of DynamoDB's range
 //	Any        a value of any type, nested
+//	Flaw...    in the property Flawed, attributes such as [FlawKey]
 //	Lines      L of up to 3 M, each with or without sku (S: a, b) and qty (N: 0 to 3)
 func Streams(o StreamOptions) *rapid.Generator[*Stream] {
 	o = o.withDefaults()

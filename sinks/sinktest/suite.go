@@ -27,6 +27,14 @@ type Suite struct {
 	// is there already, and about streams with a gap.
 	ByState bool
 
+	// Flaws is for sinks whose settings, or whose store, can't make anything of some images.
+	// It adds the property Flawed, and needs [Store.Flawed].
+	Flaws bool
+
+	// LastWins says that of two writes of one version the last one stays: no worker with
+	// other settings then comes late in the property Flawed.
+	LastWins bool
+
 	// Events are what detectors raise for a change. Default: none.
 	Events func(c *pipeline.Change) []pipeline.Event
 
@@ -44,6 +52,11 @@ type Store struct {
 	// that the sink does to the store goes through f.Call. Required. Where several
 	// processes may have the store open, the sink should open it by itself.
 	Sink func(f *Faults) (pipeline.Sink, error)
+
+	// Flawed makes a sink with settings that an image with one of the attributes [FlawWhen]
+	// and so on spoils, as far as it has a use for it; of all other images it makes
+	// what Sink's sinks do. Required where [Suite.Flaws] is set.
+	Flawed func(f *Faults) (pipeline.Sink, error)
 
 	// State reads the store back, through no cache of a sink's: what a reader
 	// finds, by a key, as text that is equal for equal content. What the reader
@@ -87,6 +100,9 @@ func Run(t *testing.T, s Suite) {
 	}
 	if s.ByState {
 		all = append(all, property{"MidStream", midStream}, property{"LostRange", lostRange}, property{"HandOver", handOver}, property{"Contested", contested})
+	}
+	if s.Flaws {
+		all = append(all, property{"Flawed", flawed})
 	}
 	for _, p := range all {
 		t.Run(p.name, func(t *testing.T) { p.run(t, s) })

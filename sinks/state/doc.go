@@ -41,6 +41,10 @@
 // keep), their contribution is emptied and their values stay in the groups for good; an
 // insert of the same key counts anew, which Since tells apart.
 //
+// A change that can't be counted empties the contribution, which is void: of that very version
+// it may still be replaced, once the settings were mended, on condition that it is void
+// still. So that is counted once too.
+//
 // # Rows that several items may claim
 //
 // A row whose key does not name its item cannot tell which of two items' changes is

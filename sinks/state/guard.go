@@ -12,4 +12,5 @@ type Row string
 type Guard struct {
 	Version pipeline.Version // zero: nothing is known of the item
 	Row     Row              // "": the item has no row
+	Void    bool             // no row could be made of that change: the same version, once one can be made of it, may replace this guard
 }

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"errors"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -31,6 +33,7 @@ const (
 	repeated                 // the contribution is of it already
 	outdated                 // the contribution is of a newer one
 	pointless                // the item counts for nothing, and did before
+	behind                   // what the item counted for when it expired is in dead letters
 )
 
 // advance steps through the lane's changes from what was read of the item. A
@@ -42,6 +45,10 @@ const (
 //	something     something        the difference, share by share
 //	something     nothing          all is taken out
 //	something     expired, kept    all stays in the groups; the contribution is emptied
+//	something     can't be counted all is taken out, and the contribution is void
+//	void          expired, kept    the change fails: what is to be kept must come before it
+//
+// A void contribution is replaced by its own version too, once it can be counted.
 func (l *lane) advance(ds []pipeline.Delivery, was state.Contribution) {
 	l.was, l.now, l.spans, l.turn = was, was, l.spans[:0], l.turn[:0]
 	from := was
@@ -52,13 +59,15 @@ func (l *lane) advance(ds []pipeline.Delivery, was state.Contribution) {
 		switch newer := ds[i].Change.Version.Compare(l.now.Version); {
 		case newer < 0:
 			v = outdated
-		case newer == 0:
+		case newer == 0 && (!l.now.Void || op.flaw != nil):
 			v = repeated
-		case len(shares) == 0 && len(l.now.Shares) == 0 && !op.earlier:
+		case newer > 0 && l.now.Void && op.Reason == ReasonExpired:
+			v = behind
+		case newer > 0 && len(shares) == 0 && len(l.now.Shares) == 0 && !op.earlier && !l.now.Void:
 			v = pointless
 		default:
 			before := l.now
-			l.now = state.Contribution{Version: ds[i].Change.Version, Shares: shares}
+			l.now = state.Contribution{Version: ds[i].Change.Version, Shares: shares, Void: op.flaw != nil}
 			switch {
 			case op.Reason == ReasonExpired:
 				l.spans = append(l.spans, span{from, before})
@@ -78,18 +87,21 @@ func (l *lane) advance(ds []pipeline.Delivery, was state.Contribution) {
 }
 
 // writes tells whether there is anything to write.
-func (l *lane) writes() bool { return l.now.Version != l.was.Version }
+func (l *lane) writes() bool { return l.now.Version != l.was.Version || l.now.Void != l.was.Void }
 
 // write is the contribution's.
 func (l *lane) write() ContributionWrite {
-	return ContributionWrite{Source: l.key, Was: l.was.Version, Now: l.now}
+	return ContributionWrite{Source: l.key, Was: l.was.Version, WasVoid: l.was.Void, Now: l.now}
 }
 
 // settle sets the outcomes of the turn, whose write is done, and ends it.
-func (l *lane) settle(ds []pipeline.Delivery) {
+func (l *lane) settle(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	for n, v := range l.turn {
 		d := &ds[l.ds[n]]
+		failed.Add(l.ds[n], groupOp(d).flaw)
 		switch v {
+		case behind:
+			failed.Add(l.ds[n], errKeepsVoid)
 		case outdated:
 			d.Outcome = pipeline.Superseded
 		case pointless:
@@ -116,6 +128,9 @@ func (l *lane) fail(failed *pipeline.BatchError, err error) {
 	}
 	l.ds = l.ds[len(l.turn):]
 }
+
+// errKeepsVoid is of an expired item whose last change can't be counted.
+var errKeepsVoid = errors.New("the item expired, and what it counted for is to be kept: the change that says it can't be counted, and is in dead letters: redrive both, in this order")
 
 // groupOp is the first op of a planned delivery.
 func groupOp(d *pipeline.Delivery) *GroupOp { return d.Ops[0].(*GroupOp) }

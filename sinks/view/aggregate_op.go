@@ -11,12 +11,13 @@ import (
 // Together the ops of a change replace what the item counted for.
 type GroupOp struct {
 	Share  state.Share // zero: the item counts nowhere
-	Reason string      // why it counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved] or [ReasonExpired]
+	Reason string      // why it counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved], [ReasonExpired] or that it can't be counted
 
 	aggregate *Aggregate
 	shown     string // the group's key as people are shown it, where a mask decides
 	shard     int
-	earlier   bool // the item may have counted for something before the change
+	earlier   bool  // the item may have counted for something before the change
+	flaw      error // the item can't be counted: once what it counted for is taken out the change fails with it; nil: none
 }
 
 var _ pipeline.Op = (*GroupOp)(nil)
@@ -50,6 +51,9 @@ func (o *GroupOp) String() string {
 	if o.Share.Group == "" {
 		if o.Reason == ReasonExpired {
 			return "keep what the item counted for (" + o.Reason + ")"
+		}
+		if o.flaw != nil {
+			return "count nowhere (the change goes to dead letters: " + o.flaw.Error() + "; what the item counted for is taken out)"
 		}
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}

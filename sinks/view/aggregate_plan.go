@@ -20,12 +20,17 @@ const (
 
 // Plan finds what the item counts for after the change, by its new image alone,
 // and fills d.Ops with one [GroupOp] for each share, or with one that says why
-// it counts nowhere. It does no I/O and may be called concurrently. An error is
-// permanent, names attribute and path, and shows no value.
+// it counts nowhere. It does no I/O and may be called concurrently. An item whose new
+// image can't be counted counts nowhere, and the change fails once that is durable, with an
+// error that is permanent, names attribute and path, and shows no value.
 func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 	shares, reason, err := a.after(d.Change)
-	if err != nil {
+	switch {
+	case err != nil && !d.Change.New.Exists():
 		return err
+	case err != nil:
+		d.Ops = append(d.Ops, a.voidOp(d.Change, err))
+		return nil
 	}
 	if len(shares) == 0 {
 		d.Ops = append(d.Ops, &GroupOp{Reason: reason, aggregate: a, earlier: a.countedBefore(d.Change)})
@@ -38,6 +43,11 @@ func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, &ops[i])
 	}
 	return nil
+}
+
+// voidOp says that the item can't be counted.
+func (a *Aggregate) voidOp(c *pipeline.Change, flaw error) *GroupOp {
+	return &GroupOp{Reason: void, aggregate: a, earlier: a.countedBefore(c), flaw: flaw}
 }
 
 // after is what the item counts for now, and the reason where that is nothing.

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -220,8 +221,12 @@ func TestAggregatePlan_Errors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := pipeline.Delivery{Change: changes(t, c.record)[0]}
 			err := newAggregate(t, c.options(t, nil)).Plan(&d)
-			if err == nil {
-				t.Fatalf("got %s, want an error", planned(&d))
+			if err == nil { // what the item counted for is taken out first
+				text, ok := strings.CutPrefix(planned(&d), "count nowhere (the change goes to dead letters: ")
+				if !ok {
+					t.Fatalf("got %s, want an error", planned(&d))
+				}
+				err = errors.New(text)
 			}
 			for _, want := range c.want {
 				if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) {

@@ -173,7 +173,7 @@ func (w *writing) parts(open []*lane, cs []state.Contribution) ([]part, error) {
 	for i, l := range open {
 		l.advance(w.ds, cs[i])
 		if !l.writes() {
-			l.settle(w.ds)
+			l.settle(w.ds, &w.failed)
 			continue
 		}
 		if err := w.scratch.post(l); err != nil {
@@ -223,7 +223,7 @@ func (w *writing) settle(lanes []*lane, err error) {
 		return
 	}
 	for _, l := range lanes {
-		l.settle(w.ds)
+		l.settle(w.ds, &w.failed)
 	}
 }
 
@@ -235,6 +235,18 @@ func (w *writing) showForeign(l *lane, err error) error {
 		ops[i] = planned[i].(*GroupOp)
 	}
 	return showForeign(err, w.mask, ops...)
+}
+
+// vacate plans anew a change that the store refused for good: what the item counted for is
+// taken out. False where that is what was refused.
+func (w *writing) vacate(l *lane, flaw error) bool {
+	d := &w.ds[l.ds[0]]
+	if groupOp(d).Share.Group == "" {
+		return false
+	}
+	d.Ops = append(d.Ops[:0], w.voidOp(d.Change, flaw))
+	l.alone = true
+	return true
 }
 
 // refuse fails the turn of lanes. A permanent error is believed of a single
@@ -249,6 +261,9 @@ func (w *writing) refuse(lanes []*lane, err error) {
 		}
 		if len(lanes) == 1 && len(l.turn) == 1 {
 			err = w.showForeign(l, err)
+			if !passing && w.vacate(l, err) {
+				continue
+			}
 		}
 		l.fail(&w.failed, err)
 	}

@@ -161,6 +161,27 @@ func (b *batch[O]) pending(l int) iter.Seq[int] {
 	}
 }
 
+// refuse takes a store's error of the op that next returned for a line. Where it is
+// for good, and an older row of the item may be there, the op's next turn takes that away.
+func refuse[O interface {
+	queued
+	vacated(flaw error) O
+}](b *batch[O], l int, err error) {
+	_, again := pipeline.Retryable(err)
+	best := b.ops[b.lines[l].best].op
+	if v := best.vacated(err); again || pipeline.IsFatal(err) || v == nil {
+		b.fail(l, err)
+		return
+	}
+	for i := range b.pending(l) { // the change may be in the batch twice
+		if b.ops[i].op.version().Compare(best.version()) == 0 {
+			if v := b.ops[i].op.vacated(err); v != nil {
+				b.ops[i].op = v
+			}
+		}
+	}
+}
+
 // fail takes the error of the op that next returned for a line.
 func (b *batch[O]) fail(l int, err error) {
 	line := &b.lines[l]

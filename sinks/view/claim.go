@@ -19,9 +19,13 @@ type ClaimOp struct {
 
 	shown  string       // the row's key as people are shown it, where a mask decides
 	source pipeline.Key // the item's key as they are shown it
-	none   string       // why the item asks for no row: ReasonWhen, ReasonSparse or ReasonRemoved
+	none   string       // why the item asks for no row: ReasonWhen, ReasonSparse, ReasonRemoved or void
 	idle   bool         // nor did it before this change
+	flaw   error        // no row can be made of the new image: once the claim on none is durable the change fails with it; nil: none
 }
+
+// void is why an item asks for no row whose new image no row can be made of.
+const void = "void"
 
 var _ pipeline.Op = (*ClaimOp)(nil)
 
@@ -64,6 +68,8 @@ func (o *ClaimOp) why() string {
 		return "a value of its key is missing"
 	case gone:
 		return "item removed"
+	case void:
+		return "the change goes to dead letters: " + o.flaw.Error()
 	default:
 		return "the condition is not met"
 	}
@@ -72,39 +78,57 @@ func (o *ClaimOp) why() string {
 func (o *ClaimOp) line() string              { return string(o.Claim.Source) }
 func (o *ClaimOp) version() pipeline.Version { return o.Claim.Version }
 func (o *ClaimOp) quiet() bool               { return o.idle }
-func (o *ClaimOp) refused() error            { return nil }
+func (o *ClaimOp) refused() error            { return o.flaw }
 func (o *ClaimOp) reason() string            { return o.none }
+
+// vacated is the claim on no row in place of one that the store refused for good.
+func (o *ClaimOp) vacated(flaw error) *ClaimOp {
+	if o.Row == "" {
+		return nil
+	}
+	v := &ClaimOp{Target: o.Target, Guard: o.Guard, source: o.source, none: void, flaw: flaw}
+	v.Claim.Source, v.Claim.Version, v.Claim.Time = o.Claim.Source, o.Claim.Version, o.Claim.Time
+	return v
+}
 
 // planClaim fills d.Ops with the row that the new image asks for. Whether that is
 // any news only the guard knows, so that every change has an op. The old image has
-// no say in what the row becomes: it may be of a change that was never delivered.
+// no say in what the row becomes: it may be of a change that was never delivered. Of a
+// new image that no row can be made of, the item asks for none, and the change fails
+// once that is durable.
 func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 	c := d.Change
-	var room keyRoom
-	is, err := s.after(c, &room)
-	if err != nil {
-		return err
+	op := &ClaimOp{Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)}, Guard: g, source: s.mask.Key(c)}
+	if err := s.claim(d, op); err != nil {
+		if !c.New.Exists() {
+			return err
+		}
+		op.Row, op.Claim.Attributes, op.none, op.flaw = "", nil, void, err
 	}
-	op := &ClaimOp{Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)}, Guard: g, source: s.mask.Key(c), none: is.reason}
-	if is.reason != "" {
-		op.idle = s.idle(c)
-		d.Ops = append(d.Ops, op)
-		return nil
+	op.idle = op.Row == "" && s.idle(c)
+	d.Ops = append(d.Ops, op)
+	return nil
+}
+
+// claim fills op with the row that the new image asks for, or why it asks for none.
+func (s *Sink) claim(d *pipeline.Delivery, op *ClaimOp) error {
+	var room keyRoom
+	is, err := s.after(d.Change, &room)
+	if err != nil || is.reason != "" {
+		op.none = is.reason
+		return err
 	}
 	op.PK, op.SK, _ = is.key.values(d)
 	op.shown = is.key.shown
 	if op.Row, err = state.MakeRow(op.PK, op.SK); err != nil {
 		return err
 	}
-	item := c.New
+	item := d.Change.New
 	if !item.Exists() {
-		item = c.Keys
+		item = d.Change.Keys
 	}
-	if op.Claim.Attributes, err = s.columns(nil, &template.Scope{Change: c, Item: item}); err != nil {
-		return err
-	}
-	d.Ops = append(d.Ops, op)
-	return nil
+	op.Claim.Attributes, err = s.columns(nil, &template.Scope{Change: d.Change, Item: item})
+	return err
 }
 
 // timeOf is the creation time of a change, and 1970 of one that has none, as a

@@ -90,7 +90,8 @@ func (s *shelf) Settle(_ context.Context, t view.Target, ws []view.ItemWrite) ([
 
 func (s *shelf) lost(t view.Target, w view.ItemWrite) bool {
 	d := s.desk(t)
-	return d.guards[w.Source].Version != w.Was || slices.ContainsFunc(w.Seats, func(sw view.SeatWrite) bool { return d.seats[sw.Row].revision != sw.Was })
+	g := d.guards[w.Source]
+	return g.Version != w.Was || g.Void != w.WasVoid || slices.ContainsFunc(w.Seats, func(sw view.SeatWrite) bool { return d.seats[sw.Row].revision != sw.Was })
 }
 
 func (d *desk) change(source pipeline.Key, w view.SeatWrite) {

@@ -34,6 +34,14 @@
 //   - The old image has no say, so that a start in mid-stream and a gap heal at the
 //     item's next change. An item that never asked for a row is not written down.
 //
+// An image that no row can be made of, or whose row the store refuses for good, leaves
+// nothing behind: the row that the item had goes, void, and the change goes to dead letters.
+// Later changes of the item go on from there. When the settings were mended, the same version
+// replaces the void, and nothing else at that version; redriving all letters of an
+// item then leaves what a clean pass leaves. A change whose old image makes it impossible to tell
+// where the row of the spoilt one would be is written, and is a letter too, so that it
+// comes again behind that one.
+//
 // Deletes need no rule of their own: an item that is gone, by a user or by TTL,
 // has no row. An item whose row key misses a value is sparse: it has none either.
 //
@@ -56,6 +64,8 @@
 //   - Sums and counts are exact at any length: beyond the 38 digits of an N a sum is an S.
 //     The least, the greatest and the number of different values are of the values that the
 //     group's items have now, so that they are right when one of them goes.
+//   - An item that can't be counted counts for nothing, void, until it can be. Where expired
+//     items are kept, its expiry goes to dead letters behind the change that can't be counted.
 //   - A TTL delete is a delete, unless the aggregate keeps what expires: then it stays in
 //     the groups for ever, and an insert of the same key counts anew.
 //   - A group spread over shards ([AggregateOptions.Shards]) has rows at its partition

@@ -77,7 +77,8 @@ func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []view.Gro
 			}
 		}
 		rs[i].Lost = slices.ContainsFunc(w.Items, func(c view.ContributionWrite) bool {
-			return s.contributions[t.View+" "+string(c.Source)].Version != c.Was
+			have := s.contributions[t.View+" "+string(c.Source)]
+			return have.Version != c.Was || have.Void != c.WasVoid
 		})
 		if rs[i].Lost {
 			continue
@@ -101,7 +102,7 @@ func (s *groupMemory) check(ws []view.GroupWrite) error {
 		rows := make(map[state.Row]bool)
 		actions := len(w.Items) + len(w.Groups)
 		for _, c := range w.Items {
-			if items[c.Source] || c.Now.Version.Compare(c.Was) <= 0 {
+			if items[c.Source] || c.Now.Version.Compare(c.Was) < 0 || c.Now.Version == c.Was && (!c.WasVoid || c.Now.Void) {
 				return fmt.Errorf("item %s is written twice, or from %s to %s", c.Source, c.Was, c.Now.Version)
 			}
 			items[c.Source] = true

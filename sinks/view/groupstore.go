@@ -19,8 +19,8 @@ type GroupStore interface {
 	Contributions(ctx context.Context, t Target, items []pipeline.Key) ([]state.Contribution, error)
 
 	// Contribute applies ws, each of them whole or not at all, and returns one
-	// Result for each. A write is Lost when the version of a contribution is not
-	// what was read, and fails with a [ForeignRowError] where a group's row belongs to
+	// Result for each. A write is Lost when a contribution, by its version and by
+	// whether it is void, is not what was read, and fails with a [ForeignRowError] where a group's row belongs to
 	// another sink. No two writes of a call have an item in common; they may have groups.
 	// What it reports as done is durable.
 	Contribute(ctx context.Context, t Target, ws []GroupWrite) ([]ItemResult, error)
@@ -39,9 +39,10 @@ type GroupWrite struct {
 
 // ContributionWrite replaces what one item counts for.
 type ContributionWrite struct {
-	Source pipeline.Key
-	Was    pipeline.Version // that was read; zero where the item was not known
-	Now    state.Contribution
+	Source  pipeline.Key
+	Was     pipeline.Version // that was read; zero where the item was not known
+	WasVoid bool             // likewise
+	Now     state.Contribution
 }
 
 // GroupChange changes one row of an aggregate. The row begins with zeros, and goes

@@ -24,8 +24,8 @@ type ItemStore interface {
 	Seats(ctx context.Context, t Target, rows []state.Row) ([]Seat, error)
 
 	// Settle applies ws in order, each of them whole or not at all, and returns one
-	// Result for each. A write is Lost when the guard or a seat is not what it was
-	// read as. A later write of ws may build on an earlier one, by the version and
+	// Result for each. A write is Lost when the guard, by its version and by whether it is
+	// void, or a seat is not what it was read as. A later write of ws may build on an earlier one, by the version and
 	// the revisions that this one gives, and is lost with it. What it reports as done
 	// is durable. Values are ranges of a page: a store that keeps them beyond the call
 	// clones them.
@@ -51,10 +51,11 @@ type Claim struct {
 
 // ItemWrite moves one item from the row it had to the row it asks for.
 type ItemWrite struct {
-	Source pipeline.Key
-	Was    pipeline.Version // of the guard: that was read, or that an earlier write of the call gives; zero where there was none
-	Guard  state.Guard
-	Seats  []SeatWrite // that change, each row once: at most the one it leaves and the one it takes
+	Source  pipeline.Key
+	Was     pipeline.Version // of the guard: that was read, or that an earlier write of the call gives; zero where there was none
+	WasVoid bool             // of the guard: likewise
+	Guard   state.Guard
+	Seats   []SeatWrite // that change, each row once: at most the one it leaves and the one it takes
 }
 
 // SeatWrite changes the claim of the write's item on a row, and who holds the row.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -83,6 +84,18 @@ func (o *Op) version() pipeline.Version { return o.Mutation.Version }
 func (o *Op) quiet() bool               { return false }
 func (o *Op) reason() string            { return "" }
 func (o *Op) refused() error            { return o.flaw }
+
+// vacated is the void tombstone in place of a row that the store refused for good, and whose
+// place may have an older row of the item; nil of an op that is of another kind.
+func (o *Op) vacated(flaw error) *Op {
+	if _, foreign := errors.AsType[*ForeignRowError](flaw); foreign || o.Step != Update || o.Mutation.Tombstone {
+		return nil
+	}
+	v := *o
+	v.Step, v.flaw = Leave, flaw
+	v.Mutation.Tombstone, v.Mutation.Void, v.Mutation.Attributes = true, true, nil
+	return &v
+}
 
 // appendKey appends a row's key as explain shows it: PK="STATUS#paid" SK="2026-01-02#...".
 func (t Target) appendKey(b []byte, pk, sk pipeline.Value) []byte {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -17,6 +18,8 @@ const (
 type place struct {
 	key    rowKey
 	reason string // why there is no row: ReasonWhen, ReasonSparse, or gone
+
+	unknown bool // nobody can tell where a row of the image would be
 }
 
 // gone is the reason for an item that does not exist: before its insert, or
@@ -38,29 +41,70 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 }
 
 // planRow compares the place of the item's row before the change with its place after.
+//
+// Of an image that no row can be made of, the change fails, once what it leaves is durable
+// (flaw), so that it comes again when the settings were mended:
+//
+//   - A new image: the row that the item had goes, under a void tombstone ([Mutation.Void]),
+//     also where its key stays the same. The next change would not find it, since its old
+//     image is this one.
+//   - An old image: no row was ever made of it, and whatever row the item had before was taken
+//     away then. So the change is planned as if there was none. Where the key of such a row
+//     can be made, its place is taken from it all the same: the change that is in dead
+//     letters may come again and put a row there. Where not even that is possible, this
+//     change goes to dead letters too, so that it comes again behind that one.
 func (s *Sink) planRow(d *pipeline.Delivery) error {
 	c := d.Change
 	rooms := s.rooms.get()
 	defer s.rooms.put(rooms)
-	was, err := s.before(c, &rooms[0])
-	if err != nil {
-		if !c.Old.Exists() {
-			return err
-		}
-		was = place{reason: ReasonSparse} // no row was ever made of it: see refuse
+	was, before := s.before(c, &rooms[0])
+	if before != nil && !c.Old.Exists() {
+		return before
 	}
-	is := was
+	is, flaw := was, error(nil)
 	if !s.stays(c, &was) {
-		is, err = s.after(c, &rooms[1])
+		is, flaw = s.after(c, &rooms[1])
 	}
-	if err == nil {
-		err = s.move(d, was, is)
+	if flaw == nil {
+		flaw = s.move(d, was, is)
 	}
-	if err != nil && c.New.Exists() {
-		return s.refuse(d, was, is, err)
+	switch {
+	case flaw != nil && !c.New.Exists():
+		return flaw
+	case flaw != nil:
+		d.Ops = d.Ops[:0]
+		if was.reason == "" {
+			s.bury(d, Leave, &was.key)
+			d.Ops[0].(*Op).Mutation.Void = true
+		}
+	case was.unknown:
+		flaw = &beforeError{before}
 	}
-	return err
+	if flaw == nil {
+		return nil
+	}
+	if len(d.Ops) == 0 {
+		d.Outcome, d.Reason = pipeline.Written, ""
+		return flaw
+	}
+	d.Ops[0].(*Op).flaw = flaw
+	return nil
 }
+
+// beforeError is of a change that was written, while nobody can tell where the row of its
+// old image would be.
+type beforeError struct{ err error }
+
+var _ pipeline.Redacted = (*beforeError)(nil)
+
+const beforeText = "the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: "
+
+func (e *beforeError) Error() string { return beforeText + e.err.Error() }
+
+// Redacted leaves out the image's error.
+func (e *beforeError) Redacted() string { return beforeText + "the dead letter says what is wrong" }
+
+func (e *beforeError) Unwrap() error { return e.err }
 
 // stays tells whether an item that has a row keeps it, as what its key is made of is
 // as it was: so it is with most changes, and the key need not be made again. False
@@ -77,19 +121,6 @@ func (s *Sink) stays(c *pipeline.Change, was *place) bool {
 		}
 	}
 	return true
-}
-
-// refuse plans a change of whose new image no row can be made. Its error is
-// permanent; but where the next change would not find the row that the item has now, since
-// its old image is this one, the row goes first.
-func (s *Sink) refuse(d *pipeline.Delivery, was, is place, flaw error) error {
-	if was.reason != "" || was.key.is(&is.key) {
-		return flaw
-	}
-	d.Ops = d.Ops[:0]
-	s.bury(d, Leave, &was.key)
-	d.Ops[0].(*Op).flaw = flaw
-	return nil
 }
 
 // Requires names the new image when anything but {@key} is read, and the old one
@@ -134,21 +165,25 @@ func (s *Sink) after(c *pipeline.Change, room *keyRoom) (place, error) {
 	}
 }
 
+// place is where the row of an image is. With an error there is none, and the place is the
+// one that a row of it would have, as far as its key can be made.
 func (s *Sink) place(c *pipeline.Change, item pipeline.Image, room *keyRoom) (place, error) {
+	var flaw error
 	if s.when != nil {
 		in, err := s.when.Match(item)
-		if err != nil || !in {
-			return place{reason: ReasonWhen}, err
+		if err == nil && !in {
+			return place{reason: ReasonWhen}, nil
 		}
+		flaw = err
 	}
 	k, err := s.key(&template.Scope{Change: c, Item: item}, room)
-	if err != nil {
-		return place{}, err
+	switch {
+	case err != nil:
+		return place{reason: ReasonSparse, unknown: true}, cmp.Or(flaw, err)
+	case !k.exists():
+		return place{reason: ReasonSparse}, flaw
 	}
-	if !k.exists() {
-		return place{reason: ReasonSparse}, nil
-	}
-	return place{key: k}, nil
+	return place{key: k}, flaw
 }
 
 func lacks(c *pipeline.Change, image, why, viewType string) error {

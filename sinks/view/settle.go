@@ -114,7 +114,7 @@ func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, 
 	for _, i := range moving {
 		t := turns[i]
 		if seat := w.seats[t.op.Row]; t.op.Row != "" && seat.Foreign != nil {
-			w.batch.fail(t.line, showForeign(seat.Foreign, w.sink.mask, t.op))
+			refuse(w.batch, t.line, showForeign(seat.Foreign, w.sink.mask, t.op))
 			continue
 		}
 		ws = append(ws, t.op.move(guards[i], w.seats, w.sink.collision))
@@ -145,7 +145,7 @@ func (w *claims) commit(ctx context.Context, ws []ItemWrite, of []turn[*ClaimOp]
 			delete(w.seats, sw.Row)
 		}
 		if r.Err != nil {
-			w.batch.fail(t.line, showForeign(r.Err, w.sink.mask, t.op))
+			refuse(w.batch, t.line, showForeign(r.Err, w.sink.mask, t.op))
 		}
 		lost = lost || r.Lost
 	}

@@ -237,7 +237,7 @@ func TestPermanentFailureByItem(t *testing.T) {
 	}
 }
 
-// A row of another view can't be claimed, and the item keeps the row that it had.
+// A row of another view can't be claimed, and the row that the item had goes: it asks for another one now.
 func TestRowOfAnotherView(t *testing.T) {
 	cs := changes(t, moved("a", "", "x", "1"), moved("a", "x", "y", "2"))
 	store := newShelf()
@@ -253,8 +253,12 @@ func TestRowOfAnotherView(t *testing.T) {
 	if e, ok := errors.AsType[pipeline.Redacted](failed.Failed[1]); !ok || strings.Contains(e.Redacted(), "EMAIL") {
 		t.Errorf("for logs: %v", e)
 	}
-	if got, want := holders(t, store), "x=a 1"; got != want {
-		t.Errorf("got the rows %s, want %s", got, want)
+	if got := holders(t, store); got != "" {
+		t.Errorf("got the rows %s, want none", got)
+	}
+	store.foreign = nil // the other view is gone
+	if got, want := outcomesOf(t, s, cs[1])+": "+holders(t, store), "written: y=a 2"; got != want {
+		t.Errorf("when the row is free: %s, want %s", got, want)
 	}
 }
 

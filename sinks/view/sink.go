@@ -144,7 +144,7 @@ func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pi
 		for i, r := range rs {
 			switch {
 			case r.Err != nil:
-				b.fail(turns[i].line, showForeign(r.Err, s.mask, turns[i].op))
+				refuse(b, turns[i].line, showForeign(r.Err, s.mask, turns[i].op))
 			case r.Superseded:
 				b.settle(turns[i].line, superseded, nil)
 			default:

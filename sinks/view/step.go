@@ -12,9 +12,11 @@ import (
 //
 //	the guard's version   the item had   asks for   judgement
 //	newer                 any            any        older
-//	the same              no row         any        done
-//	the same              a row          any        stands
-//	older, or unknown     no row         no row     nothing if idle, else moves
+//	the same, not void    no row         any        done
+//	the same, not void    a row          any        stands
+//	the same, void        no row         void       done
+//	the same, void        no row         any        moves
+//	older, or unknown     no row         no row     nothing if idle, and the guard is not void, else moves
 //	older, or unknown     any            any        moves, else
 //
 // idle tells that none of the changes which the claim stands for asked for a row
@@ -24,11 +26,13 @@ func (o *ClaimOp) judge(g state.Guard, idle bool) judgement {
 	switch c := o.Claim.Version.Compare(g.Version); {
 	case known && c < 0:
 		return older
+	case known && c == 0 && g.Void && o.flaw == nil:
+		return moves
 	case known && c == 0 && g.Row == "":
 		return done
 	case known && c == 0:
 		return stands
-	case g.Row == "" && o.Row == "" && idle:
+	case g.Row == "" && o.Row == "" && idle && !g.Void:
 		return nothing
 	default:
 		return moves
@@ -50,7 +54,7 @@ const (
 // for a row of "".
 func (o *ClaimOp) move(g state.Guard, seats map[state.Row]*Seat, rule Collision) ItemWrite {
 	source, version := o.Claim.Source, o.Claim.Version
-	w := ItemWrite{Source: source, Was: g.Version, Guard: state.Guard{Version: version, Row: o.Row}}
+	w := ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void, Guard: state.Guard{Version: version, Row: o.Row, Void: o.flaw != nil}}
 	if g.Row != "" && g.Row != o.Row {
 		w.Seats = append(w.Seats, seats[g.Row].write(source, version, func(s *Seat) { s.drop(source, rule) }))
 	}

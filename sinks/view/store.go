@@ -23,12 +23,14 @@ type Target struct {
 }
 
 // Mutation writes one row, or its tombstone, on condition that the store holds
-// no version of the row at or above Version.
+// no version of the row at or above Version. A void of the same version is below one that is
+// not void: what is there of that version is then whole.
 type Mutation struct {
 	PK, SK     pipeline.Value // S, N or B; SK is absent where the table has none
 	Version    pipeline.Version
 	Source     pipeline.Key // of the item that the row is of
 	Tombstone  bool
+	Void       bool     // of a tombstone: no row could be made of the change; the same version may replace it, unless it is void too
 	Attributes []Column // without the key; empty for a tombstone
 }
 

@@ -137,7 +137,7 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 			rs[i].Err = &view.ForeignRowError{Target: t, Row: row, View: owner.View, Pipeline: owner.Pipeline}
 			continue
 		}
-		if old, ok := s.rows[k]; ok && old.Version.Compare(m.Version) >= 0 {
+		if old, ok := s.rows[k]; ok && old.Version.Compare(m.Version) >= 0 && (old.Version != m.Version || !old.Void || m.Void) {
 			rs[i].Superseded = old.Version != m.Version
 			continue
 		}

@@ -85,27 +85,34 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 	type contribution struct {
 		version string
 		shares  []share
+		void    bool // that change could not be counted
 	}
 	s, known := newState(), map[string]contribution{}
 	count.ByState = true
 	var kept []share
 	for _, c := range cs {
 		shares, is := a.shares(c.key, c.New)
-		if is == failed {
+		if is == failed { // what the item counted for is taken out
 			s.must(sink, c, count)
-			continue
+			shares = nil
 		}
 		last, isKnown := known[c.key]
 		if isKnown && c.version <= last.version {
 			continue
 		}
-		if was, before := a.shares(c.key, c.Old); len(last.shares) == 0 && len(shares) == 0 && before != failed && len(was) == 0 {
+		if a.Keep && c.TTL && last.void { // what is to be kept is in dead letters
+			s.must(sink, c, count)
+			continue
+		}
+		was, before := a.shares(c.key, c.Old)
+		counted := before == failed || len(was) > 0 || c.Old == nil && c.EventName != "INSERT"
+		if len(last.shares) == 0 && len(shares) == 0 && !last.void && !counted {
 			continue // it never counted, or the change by which it left is what is remembered, or is still to come
 		}
 		if a.Keep && c.TTL {
 			kept = append(kept, last.shares...)
 		}
-		known[c.key] = contribution{c.version, shares}
+		known[c.key] = contribution{c.version, shares, is == failed}
 	}
 	groups := map[string][]share{}
 	add := func(shares []share) {

@@ -16,6 +16,10 @@ func (k *Search) documents(sink, pipeline string, cs []change, count *Count) Sta
 		was, is := holds(k.When, c.Old), holds(k.When, c.New)
 		if is == failed { // of the old image nothing is asked but whether there may be a document
 			s.must(sink, c, count)
+			if was != missing && c.version >= newest[c.key] {
+				newest[c.key] = c.version
+				delete(s.Documents, k.Index+" "+c.key)
+			}
 			continue
 		}
 		if was == missing && is == missing {

@@ -58,14 +58,24 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	for _, c := range cs {
 		was, is1 := v.row(c.key, c.Old, false)
 		row, is2 := v.row(c.key, c.New, true)
-		if is1 == failed { // no row was made of it
-			was = nil
+		unknown := false
+		if is1 == failed { // no row was made of it, and its place stays free where it is known
+			var is verdict
+			was, is = scope{key: c.key, item: c.Old}.rowKey(v.PK, v.SK)
+			unknown = is == failed
 		}
-		if is2 == failed {
+		if is2 == failed || unknown {
 			s.must(sink, c, count)
-			at, is := v.row(c.key, c.New, false)
-			if was != nil && (is != found || RowName("", was) != RowName("", at)) {
-				write(was, c.version, nil) // else nothing would ever find it
+		}
+		if is2 == failed { // whatever is wrong with it, the item has no row any more
+			if was != nil {
+				write(was, c.version, nil)
+			}
+			continue
+		}
+		if unknown {
+			if row != nil {
+				write(row, c.version, row)
 			}
 			continue
 		}
@@ -130,9 +140,9 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 	asked := map[string]claim{}               // by item and version
 	for _, c := range cs {
 		row, is := v.row(c.key, c.New, true)
-		if is == failed {
+		if is == failed { // the item asks for no row any more
 			s.must(sink, c, count)
-			continue
+			row = nil
 		}
 		last, isKnown := known[c.key]
 		if row != nil {
@@ -177,7 +187,11 @@ func (s Sink) Collisions(source []Filter, records []sinktest.Record) []string {
 			continue
 		}
 		c := changeOf(r)
-		if row, is := s.View.row(c.key, c.New, true); is != failed && c.version > known[c.key].version {
+		row, is := s.View.row(c.key, c.New, true)
+		if is == failed {
+			row = nil
+		}
+		if c.version > known[c.key].version {
 			known[c.key] = claim{c, row}
 		}
 	}

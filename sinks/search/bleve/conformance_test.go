@@ -35,11 +35,15 @@ func suite(index, kind string) sinktest.Suite {
 				return sinktest.Store{}, err
 			}
 			return sinktest.Store{
-				Sink:  func(f *sinktest.Faults) (pipeline.Sink, error) { return newSink(faulty{store, f}, index, kind) },
+				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) { return newSink(faulty{store, f}, index, kind) },
+				Flawed: func(f *sinktest.Faults) (pipeline.Sink, error) {
+					return newFlawed(faulty{store, f}, index, kind)
+				},
 				State: func() (map[string]string, error) { return searchtest.State(context.Background(), store) },
 				Close: store.Close,
 			}, nil
 		},
+		Flaws: true,
 		Model: func(s *sinktest.Stream) map[string]string { return searchtest.Model(s, kind) },
 	}
 }
@@ -50,6 +54,16 @@ func newSink(store search.Store, index, kind string) (pipeline.Sink, error) {
 		return nil, err
 	}
 	return search.New(search.Options{Pipeline: "test", Store: store, Index: tmpl, When: searchtest.OfType(kind)})
+}
+
+// newFlawed is the sink with settings that the flaws of images spoil.
+func newFlawed(store search.Store, index, kind string) (pipeline.Sink, error) {
+	o, err := searchtest.Flawed(index, kind)
+	if err != nil {
+		return nil, err
+	}
+	o.Pipeline, o.Store = "test", searchtest.Refusing{Store: store}
+	return search.New(o)
 }
 
 // faulty is a store whose calls fail as the suite wants.

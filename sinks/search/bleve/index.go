@@ -35,6 +35,12 @@ type index struct {
 // lockWait is how long an index waits for another process that has it open.
 const lockWait = "3s"
 
+// format is the layout of an index, which it keeps beside its documents.
+const (
+	format    = "2"
+	formatKey = "tablewake.format"
+)
+
 // createIndex makes an index. It appears whole or not at all.
 func createIndex(path string) error {
 	making := unfinished(path)
@@ -45,7 +51,7 @@ func createIndex(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Close(); err != nil {
+	if err := errors.Join(b.SetInternal([]byte(formatKey), []byte(format)), b.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(making, path); err != nil {
@@ -70,6 +76,13 @@ func openBleve(path string, readOnly bool) (bleve.Index, error) {
 	b, err := bleve.OpenUsing(path, map[string]any{"read_only": readOnly, "bolt_timeout": lockWait, "numSnapshotsToKeep": 1})
 	if err != nil {
 		return nil, fmt.Errorf("%w (is it open in another process?)", err)
+	}
+	is, err := b.GetInternal([]byte(formatKey))
+	if err == nil && string(is) != format {
+		err = fmt.Errorf("it has the format %q and this tablewake writes %q: fill it again with `tablewake replay --local DIR --fresh` over the whole history, or move it away", is, format)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
@@ -183,12 +196,17 @@ func decide(b bleve.Index, ms []search.Mutation, of []int, rs []search.Result) (
 		m := &ms[i]
 		pending, written := last[m.ID]
 		var there pipeline.Version
+		var void bool
 		if written {
-			there = ms[pending].Version
-		} else if there, err = storedVersion(reader, m.ID); err != nil {
+			there, void = ms[pending].Version, ms[pending].Void
+		} else if there, void, err = storedVersion(reader, m.ID); err != nil {
 			return nil, err
 		}
-		switch order := m.Version.Compare(there); {
+		order := m.Version.Compare(there)
+		if order == 0 && void && !m.Void {
+			order = 1
+		}
+		switch {
 		case order < 0:
 			rs[i].Outcome = pipeline.Superseded
 		case order == 0 && written:
@@ -218,33 +236,37 @@ func openReader(b bleve.Index) (bleveindex.IndexReader, error) {
 	return reader, nil
 }
 
-// storedVersion is the version of a document or tombstone; zero where there is none.
-func storedVersion(reader bleveindex.IndexReader, id string) (pipeline.Version, error) {
-	var v pipeline.Version
-	text, ok, err := storedField(reader, id, versionField)
-	if err != nil || !ok {
-		return v, err
+// storedVersion is the version of a document or tombstone, and whether that is void; zero
+// where there is none.
+func storedVersion(reader bleveindex.IndexReader, id string) (v pipeline.Version, void bool, err error) {
+	fields, err := storedFields(reader, id)
+	if err != nil || fields[versionField] == nil {
+		return v, false, err
 	}
-	if v, err = pipeline.ParseVersion(string(text)); err != nil {
-		return v, fmt.Errorf("bleve: document %s: %w", id, err)
+	if v, err = pipeline.ParseVersion(string(fields[versionField])); err != nil {
+		return v, false, fmt.Errorf("bleve: document %s: %w", id, err)
 	}
-	return v, nil
+	return v, fields[voidField] != nil, nil
 }
 
 // storedField is a field of a document as it was stored; false where the document
 // is missing or has none.
 func storedField(reader bleveindex.IndexReader, id, name string) (value []byte, ok bool, err error) {
+	fields, err := storedFields(reader, id)
+	value, ok = fields[name]
+	return value, ok, err
+}
+
+// storedFields are the fields of a document that are stored; none where it is missing.
+func storedFields(reader bleveindex.IndexReader, id string) (map[string][]byte, error) {
 	doc, err := reader.Document(id)
 	if err != nil {
-		return nil, false, fmt.Errorf("bleve: document %s: %w", id, err)
+		return nil, fmt.Errorf("bleve: document %s: %w", id, err)
 	}
 	if doc == nil {
-		return nil, false, nil
+		return nil, nil
 	}
-	doc.VisitFields(func(f bleveindex.Field) {
-		if f.Name() == name {
-			value, ok = append([]byte{}, f.Value()...), true
-		}
-	})
-	return value, ok, nil
+	fields := make(map[string][]byte)
+	doc.VisitFields(func(f bleveindex.Field) { fields[f.Name()] = append([]byte{}, f.Value()...) })
+	return fields, nil
 }

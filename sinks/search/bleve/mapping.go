@@ -22,6 +22,7 @@ const (
 	versionField = own + ".version" // stored
 	sourceField  = own + ".source"  // stored: the document; tombstones have none
 	deletedField = own + ".deleted" // indexed: true of tombstones
+	voidField    = own + ".void"    // stored: of tombstones that the same version may replace
 )
 
 // newMapping finds documents by any field, without being told which there are:
@@ -46,6 +47,7 @@ func newMapping() mapping.IndexMapping {
 	tw := bleve.NewDocumentStaticMapping()
 	tw.AddFieldMappingsAt("version", stored)
 	tw.AddFieldMappingsAt("source", stored)
+	tw.AddFieldMappingsAt("void", stored)
 	tw.AddFieldMappingsAt("deleted", deleted)
 	m.DefaultMapping.AddSubDocumentMapping(own, tw)
 	m.DefaultMapping.AddSubDocumentMapping("_all", bleve.NewDocumentDisabledMapping())
@@ -57,7 +59,11 @@ func newMapping() mapping.IndexMapping {
 // document, and cannot be searched.
 func fieldsOf(m *search.Mutation) (map[string]any, error) {
 	if m.Tombstone {
-		return map[string]any{own: map[string]any{"version": m.Version.String(), "deleted": true}}, nil
+		tombstone := map[string]any{"version": m.Version.String(), "deleted": true}
+		if m.Void {
+			tombstone["void"] = "true"
+		}
+		return map[string]any{own: tombstone}, nil
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(m.Doc, &fields); err != nil {

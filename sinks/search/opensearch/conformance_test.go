@@ -53,7 +53,9 @@ func suite(t *testing.T, mode opensearch.Mode, index, kind string) sinktest.Suit
 	o.Mode = mode
 	name := o.Indexes.Name
 	return sinktest.Suite{
-		Checks: 2,
+		Checks:   2,
+		Flaws:    true,
+		LastWins: mode == opensearch.Fast,
 		Open: func(dir string) (sinktest.Store, error) {
 			o := o
 			o.URL = server(t, roomy)
@@ -71,6 +73,16 @@ func suite(t *testing.T, mode opensearch.Mode, index, kind string) sinktest.Suit
 					mine := mine
 					mine.faults = f
 					return search.New(search.Options{Pipeline: "test", Store: mine, Index: name, When: searchtest.OfType(kind)})
+				},
+				Flawed: func(f *sinktest.Faults) (pipeline.Sink, error) {
+					mine := mine
+					mine.faults = f
+					o, err := searchtest.Flawed(name.String(), kind)
+					if err != nil {
+						return nil, err
+					}
+					o.Pipeline, o.Store = "test", searchtest.Refusing{Store: mine}
+					return search.New(o)
 				},
 				State: func() (map[string]string, error) { return searchtest.State(context.Background(), mine) },
 				Close: store.Close,

@@ -22,7 +22,9 @@
 //     process only: where two workers write changes of one item that were made in the
 //     same second, the one that comes last stays, be it the older. So a worker that
 //     lags, or a replay from the middle of a second, may leave an item's document as it
-//     was earlier in that second, until the item changes again.
+//     was earlier in that second, until the item changes again. So may a change that is redriven
+//     alone when later ones of its second were written; and what is void is not told from
+//     what is whole: of one second the last one stays, be it a void that comes again.
 //
 // An application names an index by the alias; the store writes behind it. An index is
 // made of the configuration ([Indexes]), on start or with its first document, and

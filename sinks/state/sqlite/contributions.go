@@ -10,18 +10,20 @@ import (
 
 // Contributions reads what items count for, in their order.
 func (w *Writer) Contributions(ctx context.Context, target int64, items []pipeline.Key) ([]state.Contribution, error) {
-	const q = `SELECT j.key, c.version, c.shares FROM json_each(?) j CROSS JOIN "_tws_contributions" c WHERE c.target = ? AND c.item = j.value`
+	const q = `SELECT j.key, c.version, c.void, c.shares FROM json_each(?) j CROSS JOIN "_tws_contributions" c WHERE c.target = ? AND c.item = j.value`
 	cs := make([]state.Contribution, len(items))
 	err := w.Rows(ctx, q, []any{List(items), target}, func(rows *sql.Rows) error {
 		var i int
 		var version string
 		var shares sql.RawBytes
-		if err := rows.Scan(&i, &version, &shares); err != nil {
+		var void bool
+		if err := rows.Scan(&i, &version, &void, &shares); err != nil {
 			return w.db.Failed("read", err)
 		}
 		v, err := pipeline.ParseVersion(version)
 		if err == nil {
 			cs[i], err = state.ParseContribution(v, shares)
+			cs[i].Void = void
 		}
 		if err != nil {
 			return w.db.Damaged("the contribution of item "+string(items[i]), err)
@@ -31,18 +33,18 @@ func (w *Writer) Contributions(ctx context.Context, target int64, items []pipeli
 	return cs, err
 }
 
-// SetContribution replaces what an item counts for, within a transaction; false
-// where its version is not was, and nothing is changed.
-func (w *Writer) SetContribution(ctx context.Context, target int64, item pipeline.Key, was pipeline.Version, now state.Contribution) (bool, error) {
+// SetContribution replaces what an item counts for, within a transaction; false where
+// it is not of the version was, and void or not as it was, and nothing is changed.
+func (w *Writer) SetContribution(ctx context.Context, target int64, item pipeline.Key, was pipeline.Version, wasVoid bool, now state.Contribution) (bool, error) {
 	w.buf = now.AppendShares(w.buf[:0])
 	var n int64
 	var err error
 	if was.IsZero() {
-		n, err = w.Changes(ctx, `INSERT INTO "_tws_contributions" (target, item, version, shares, written) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			target, string(item), now.Version.String(), w.buf, written(len(now.Shares) == 0))
+		n, err = w.Changes(ctx, `INSERT INTO "_tws_contributions" (target, item, version, void, shares, written) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			target, string(item), now.Version.String(), now.Void, w.buf, written(len(now.Shares) == 0))
 	} else {
-		n, err = w.Changes(ctx, `UPDATE "_tws_contributions" SET version = ?, shares = ?, written = ? WHERE target = ? AND item = ? AND version = ?`,
-			now.Version.String(), w.buf, written(len(now.Shares) == 0), target, string(item), was.String())
+		n, err = w.Changes(ctx, `UPDATE "_tws_contributions" SET version = ?, void = ?, shares = ?, written = ? WHERE target = ? AND item = ? AND version = ? AND void = ?`,
+			now.Version.String(), now.Void, w.buf, written(len(now.Shares) == 0), target, string(item), was.String(), wasVoid)
 	}
 	return n > 0, err
 }

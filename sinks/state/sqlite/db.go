@@ -28,7 +28,6 @@ type DB struct {
 	path   string
 	writer *sql.DB
 	reader reader
-	layout int          // of the file, older than format only where it is opened to be read
 	opened disk.Opened  // of who writes
 	turn   chan *Writer // holds the Writer while nobody uses it; nil in it: closed, or read-only
 }
@@ -42,7 +41,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db := &DB{path: path, layout: format, turn: make(chan *Writer, 1)}
+	db := &DB{path: path, turn: make(chan *Writer, 1)}
 	db.reader.prepared = make(map[string]*sql.Stmt)
 	var w *Writer
 	if db.reader.DB, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
@@ -63,8 +62,8 @@ func (db *DB) checkReadable(ctx context.Context, abs string) error {
 	if _, err := os.Stat(abs); err != nil {
 		return fmt.Errorf("sqlite: nothing to read: %w", err)
 	}
-	var err error
-	if db.layout, err = db.format(ctx, db.reader.DB); err == nil && db.layout == 0 {
+	found, err := db.format(ctx, db.reader.DB)
+	if err == nil && found == 0 {
 		err = fmt.Errorf("sqlite: %s holds no views", db.path)
 	}
 	return err

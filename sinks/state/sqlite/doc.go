@@ -7,7 +7,6 @@
 // a killed process and a power failure: a transaction is synced before it returns.
 // Several processes may have one file open.
 //
-// The file's layout has a number. A file of an older layout is brought up to date,
-// in one transaction, when it is opened to be written, and is read as it is
-// when it is opened to be read; one of a newer layout is refused.
+// The file's layout has a number. A file of another layout is refused, with the command that
+// fills it again where it is older.
 package sqlite

@@ -11,8 +11,7 @@ import (
 
 var _ state.Fingerprints = (*DB)(nil)
 
-// Fingerprint is that of a sink's output; false where there is none, as in a file
-// of an older layout that was opened to be read.
+// Fingerprint is that of a sink's output; false where there is none.
 func (db *DB) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
 	const q = `SELECT generation, settings FROM "_tws_fingerprints" WHERE pipeline = ? AND sink = ?`
 	return first(ctx, db, q, []any{pipeline, sink}, func(rows *sql.Rows) (state.Fingerprint, error) {

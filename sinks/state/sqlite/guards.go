@@ -11,16 +11,17 @@ import (
 
 // Guards reads the guards of items, in their order.
 func (w *Writer) Guards(ctx context.Context, target int64, items []pipeline.Key) ([]state.Guard, error) {
-	const q = `SELECT j.key, g.version, g.row FROM json_each(?) j CROSS JOIN "_tws_guards" g WHERE g.target = ? AND g.item = j.value`
+	const q = `SELECT j.key, g.version, g.void, g.row FROM json_each(?) j CROSS JOIN "_tws_guards" g WHERE g.target = ? AND g.item = j.value`
 	gs := make([]state.Guard, len(items))
 	err := w.Rows(ctx, q, []any{List(items), target}, func(rows *sql.Rows) error {
 		var i int
 		var version, row string
-		err := rows.Scan(&i, &version, &row)
+		var void bool
+		err := rows.Scan(&i, &version, &void, &row)
 		if err != nil {
 			return w.db.Failed("read", err)
 		}
-		gs[i].Row = state.Row(row)
+		gs[i].Row, gs[i].Void = state.Row(row), void
 		if gs[i].Version, err = pipeline.ParseVersion(version); err != nil {
 			return w.db.Damaged("the guard of item "+string(items[i]), err)
 		}
@@ -29,17 +30,17 @@ func (w *Writer) Guards(ctx context.Context, target int64, items []pipeline.Key)
 	return gs, err
 }
 
-// SetGuard replaces the guard of an item, within a transaction; false where its
-// version is not was, and nothing is changed.
-func (w *Writer) SetGuard(ctx context.Context, target int64, item pipeline.Key, was pipeline.Version, now state.Guard) (bool, error) {
+// SetGuard replaces the guard of an item, within a transaction; false where it is
+// not of the version was, and void or not as it was, and nothing is changed.
+func (w *Writer) SetGuard(ctx context.Context, target int64, item pipeline.Key, was pipeline.Version, wasVoid bool, now state.Guard) (bool, error) {
 	var n int64
 	var err error
 	if was.IsZero() {
-		n, err = w.Changes(ctx, `INSERT INTO "_tws_guards" (target, item, version, row, written) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			target, string(item), now.Version.String(), string(now.Row), written(now.Row == ""))
+		n, err = w.Changes(ctx, `INSERT INTO "_tws_guards" (target, item, version, void, row, written) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			target, string(item), now.Version.String(), now.Void, string(now.Row), written(now.Row == ""))
 	} else {
-		n, err = w.Changes(ctx, `UPDATE "_tws_guards" SET version = ?, row = ?, written = ? WHERE target = ? AND item = ? AND version = ?`,
-			now.Version.String(), string(now.Row), written(now.Row == ""), target, string(item), was.String())
+		n, err = w.Changes(ctx, `UPDATE "_tws_guards" SET version = ?, void = ?, row = ?, written = ? WHERE target = ? AND item = ? AND version = ? AND void = ?`,
+			now.Version.String(), now.Void, string(now.Row), written(now.Row == ""), target, string(item), was.String(), wasVoid)
 	}
 	return n > 0, err
 }

@@ -10,8 +10,7 @@ import (
 
 var _ state.Rememberer = (*DB)(nil)
 
-// Memory is since when the file remembers: of a file of layout 1 since it was
-// brought up to date. It forgets from the first [DB.Purge] on.
+// Memory is since when the file remembers: since it was made. It forgets from the first [DB.Purge] on.
 func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
 	m, _, err := first(ctx, db, `SELECT born, forgets FROM "_tws_memory"`, nil, func(rows *sql.Rows) (state.Memory, error) {
 		var born int64

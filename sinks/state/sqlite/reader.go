@@ -39,13 +39,9 @@ func (r *reader) close() error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// read is what a query brings, row by row, of one state of the file. Of tables of
-// state it brings nothing where an older layout without them was opened to be read.
+// read is what a query brings, row by row, of one state of the file.
 func read[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		if db.layout < stateFormat {
-			return
-		}
 		var none T
 		s, err := db.reader.stmt(ctx, query)
 		if err != nil {

@@ -10,30 +10,21 @@ import (
 
 // format is the layout of the file, in its user_version. The tables of views are
 // laid out by the package that writes them; this number counts their layouts too.
-const format = 3
-
-// stateFormat is the first layout that has tables of state.
-const stateFormat = 2
-
-// gapsFormat is the first layout that says all of a gap. None was noted before it.
-const gapsFormat = 3
+const format = 4
 
 // Prefix is how the names of the tables of state begin. Tables of views have others.
 const Prefix = "_tws_"
 
-// layouts is what brings a file from one layout to the next: the first one makes
-// layout 1 of an empty file. Times are Unix nanoseconds.
-var layouts = [format][]string{
-	{
-		`CREATE TABLE "_tw_tables" (name TEXT PRIMARY KEY, pk TEXT NOT NULL, sk TEXT NOT NULL) STRICT`,
-	},
-	{
-		// Since when the file remembers, and whether anything was ever purged.
-		`CREATE TABLE "_tws_memory" (born INTEGER NOT NULL, forgets INTEGER NOT NULL) STRICT`,
-		`INSERT INTO "_tws_memory" (born, forgets) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000, 0)`,
+// layout is what makes an empty file one of this format. Times are Unix nanoseconds.
+var layout = []string{
+	`CREATE TABLE "_tw_tables" (name TEXT PRIMARY KEY, pk TEXT NOT NULL, sk TEXT NOT NULL) STRICT`,
 
-		// Pipeline, table and view are long and the same in many rows: these have their number.
-		`CREATE TABLE "_tws_targets" (
+	// Since when the file remembers, and whether anything was ever purged.
+	`CREATE TABLE "_tws_memory" (born INTEGER NOT NULL, forgets INTEGER NOT NULL) STRICT`,
+	`INSERT INTO "_tws_memory" (born, forgets) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000, 0)`,
+
+	// Pipeline, table and view are long and the same in many rows: these have their number.
+	`CREATE TABLE "_tws_targets" (
 	id INTEGER PRIMARY KEY,
 	pipeline TEXT NOT NULL,
 	name TEXT NOT NULL, -- of the table
@@ -41,34 +32,36 @@ var layouts = [format][]string{
 	UNIQUE (pipeline, name, view)
 ) STRICT`,
 
-		// written is when the guard lost its row, or the contribution its last share; NULL
-		// while there is one, so that it is never forgotten.
-		`CREATE TABLE "_tws_guards" (
+	// written is when the guard lost its row, or the contribution its last share; NULL
+	// while there is one, so that it is never forgotten.
+	`CREATE TABLE "_tws_guards" (
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
 	version TEXT NOT NULL,
+	void INTEGER NOT NULL, -- no row could be made of that change
 	row TEXT NOT NULL,
 	written INTEGER,
 	PRIMARY KEY (target, item)
 ) STRICT, WITHOUT ROWID`,
-		`CREATE TABLE "_tws_contributions" (
+	`CREATE TABLE "_tws_contributions" (
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
 	version TEXT NOT NULL,
+	void INTEGER NOT NULL, -- that change could not be counted
 	shares BLOB NOT NULL, -- state.Contribution.AppendShares
 	written INTEGER,
 	PRIMARY KEY (target, item)
 ) STRICT, WITHOUT ROWID`,
 
-		// Rows that several items claim: the item that holds the row, and all claims.
-		`CREATE TABLE "_tws_seats" (
+	// Rows that several items claim: the item that holds the row, and all claims.
+	`CREATE TABLE "_tws_seats" (
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
 	revision TEXT NOT NULL,
 	holder TEXT NOT NULL, -- '' where nobody does
 	PRIMARY KEY (target, row)
 ) STRICT, WITHOUT ROWID`,
-		`CREATE TABLE "_tws_claims" (
+	`CREATE TABLE "_tws_claims" (
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
 	item TEXT NOT NULL,
@@ -78,8 +71,8 @@ var layouts = [format][]string{
 	PRIMARY KEY (target, row, item)
 ) STRICT, WITHOUT ROWID`,
 
-		// The rows of aggregates: how many shares they have, and what their values come to.
-		`CREATE TABLE "_tws_groups" (
+	// The rows of aggregates: how many shares they have, and what their values come to.
+	`CREATE TABLE "_tws_groups" (
 	id INTEGER PRIMARY KEY,
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
@@ -88,8 +81,8 @@ var layouts = [format][]string{
 	totals TEXT NOT NULL, -- JSON
 	UNIQUE (target, row)
 ) STRICT`,
-		// What min, max and distinct are made of, in the order of the values.
-		`CREATE TABLE "_tws_members" (
+	// What min, max and distinct are made of, in the order of the values.
+	`CREATE TABLE "_tws_members" (
 	"group" INTEGER NOT NULL,
 	name TEXT NOT NULL,
 	value BLOB NOT NULL, -- state.Sortable
@@ -97,7 +90,7 @@ var layouts = [format][]string{
 	PRIMARY KEY ("group", name, value, id)
 ) STRICT, WITHOUT ROWID`,
 
-		`CREATE TABLE "_tws_marks" (
+	`CREATE TABLE "_tws_marks" (
 	pipeline TEXT NOT NULL,
 	sink TEXT NOT NULL,
 	item TEXT NOT NULL,
@@ -105,7 +98,7 @@ var layouts = [format][]string{
 	since INTEGER NOT NULL,
 	PRIMARY KEY (pipeline, sink, item)
 ) STRICT, WITHOUT ROWID`,
-		`CREATE TABLE "_tws_gaps" (
+	`CREATE TABLE "_tws_gaps" (
 	pipeline TEXT NOT NULL,
 	stream TEXT NOT NULL,
 	shard TEXT NOT NULL,
@@ -114,23 +107,20 @@ var layouts = [format][]string{
 	"from" INTEGER,
 	"to" INTEGER,
 	found INTEGER,
+	whole INTEGER NOT NULL DEFAULT 0,
+	unknown INTEGER NOT NULL DEFAULT 0,
 	PRIMARY KEY (pipeline, stream, shard, after)
 ) STRICT, WITHOUT ROWID`,
-		`CREATE TABLE "_tws_fingerprints" (
+	`CREATE TABLE "_tws_fingerprints" (
 	pipeline TEXT NOT NULL,
 	sink TEXT NOT NULL,
 	generation INTEGER NOT NULL,
 	settings TEXT NOT NULL, -- JSON
 	PRIMARY KEY (pipeline, sink)
 ) STRICT, WITHOUT ROWID`,
-	},
-	{
-		`ALTER TABLE "_tws_gaps" ADD COLUMN whole INTEGER NOT NULL DEFAULT 0`,
-		`ALTER TABLE "_tws_gaps" ADD COLUMN unknown INTEGER NOT NULL DEFAULT 0`,
-	},
 }
 
-// prepareFile brings the file to the layout that is written here, all of it or nothing.
+// prepareFile makes an empty file one of this format, all of it or nothing.
 func (w *Writer) prepareFile(ctx context.Context) error {
 	found, err := w.db.format(ctx, w.conn)
 	if err != nil || found == format {
@@ -142,11 +132,12 @@ func (w *Writer) prepareFile(ctx context.Context) error {
 		if found, err = w.db.format(ctx, w.conn); err != nil {
 			return err
 		}
-		for _, layout := range layouts[found:] {
-			for _, q := range layout {
-				if err := w.Define(ctx, q); err != nil {
-					return err
-				}
+		if found == format {
+			return nil
+		}
+		for _, q := range layout {
+			if err := w.Define(ctx, q); err != nil {
+				return err
 			}
 		}
 		return w.Define(ctx, fmt.Sprintf("PRAGMA user_version = %d", format))
@@ -163,7 +154,10 @@ func (db *DB) format(ctx context.Context, q queryer) (int, error) {
 	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found); err != nil {
 		return 0, db.Failed("open", err)
 	}
-	if found > format {
+	switch {
+	case found > 0 && found < format:
+		return 0, pipeline.Fatal(fmt.Errorf("sqlite: %s has the format %d of an older tablewake and this one writes %d: fill it again with `tablewake replay --local DIR --fresh` over the whole history, or move it away", db.path, found, format))
+	case found > format:
 		return 0, pipeline.Fatal(fmt.Errorf("sqlite: %s has the format %d and this program knows %d: use a newer tablewake, or another file", db.path, found, format))
 	}
 	return found, nil

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"sync/atomic"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -16,8 +16,12 @@ import (
 )
 
 // onlyOver lets a row be written where nothing is, and over a lower version of the same
-// view. An item without a mark meets neither half.
-const onlyOver = "attribute_not_exists(#pk) OR (#tw.#view = :view AND #tw.#by = :by AND #tw.#v < :v)"
+// view, or over a void of the same version (overVoid), unless it is void itself. An item
+// without a mark meets neither half.
+const (
+	onlyOver = "attribute_not_exists(#pk) OR (#tw.#view = :view AND #tw.#by = :by AND #tw.#v < :v)"
+	overVoid = "attribute_not_exists(#pk) OR (#tw.#view = :view AND #tw.#by = :by AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
+)
 
 // Apply puts each row, or its tombstone, in one conditional write of its own, as many
 // at once as the DB may have in flight. A row that belongs to another view, to the same
@@ -36,7 +40,7 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 		Store:  s,
 		target: t,
 		names: map[string]string{
-			"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#v": markVersion,
+			"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#v": markVersion, "#void": markVoid,
 		},
 		view: str(t.View),
 		by:   str(t.Pipeline),
@@ -75,11 +79,16 @@ func (w *writer) write(ctx context.Context, m *view.Mutation) view.Result {
 	if n := sizeOfItem(row); n > maxItem {
 		return view.Result{Err: tooLarge("the row", n)}
 	}
+	condition, names := overVoid, w.names
+	if m.Void { // an expression names what it uses, and nothing else
+		condition, names = onlyOver, maps.Clone(names)
+		delete(names, "#void")
+	}
 	err := w.Write(ctx, dynamo.Action{Put: &types.Put{
 		TableName:                &w.target.Name,
 		Item:                     row,
-		ConditionExpression:      aws.String(onlyOver),
-		ExpressionAttributeNames: w.names,
+		ConditionExpression:      &condition,
+		ExpressionAttributeNames: names,
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":view": w.view, ":by": w.by, ":v": str(version),
 		},

@@ -42,6 +42,7 @@ func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeli
 				shares = new(types.AttributeValueMemberB) // which is none
 			}
 			cs[i], err = state.ParseContribution(version, shares.Value)
+			_, cs[i].Void = item[guardVoid]
 		}
 		if err != nil {
 			return nil, s.Damaged("a contribution", err)
@@ -64,11 +65,6 @@ func (s *Store) contribution(of dynamo.Target, w *view.ContributionWrite) (dynam
 		return dynamo.Action{}, tooLarge("what the item counts for", n)
 	}
 	put := &types.Put{TableName: aws.String(ref.Table), Item: item}
-	if w.Was.IsZero() {
-		put.ConditionExpression = aws.String("attribute_not_exists(" + contributionVersion + ")")
-	} else {
-		put.ConditionExpression = aws.String(contributionVersion + " = :was")
-		put.ExpressionAttributeValues = dynamo.Item{":was": dynamo.S(w.Was.String())}
-	}
+	setVersion(put, w.Was, w.WasVoid, w.Now.Void)
 	return dynamo.Action{Put: put}, nil
 }

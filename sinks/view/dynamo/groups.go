@@ -161,7 +161,7 @@ func (c *counting) verdict(ctx context.Context, of error) (lost, again bool, err
 		return false, false, err
 	}
 	for i := range cs {
-		if cs[i].Version != c.write.Items[i].Was {
+		if cs[i].Version != c.write.Items[i].Was || cs[i].Void != c.write.Items[i].WasVoid {
 			return true, false, nil
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -16,9 +19,28 @@ var _ view.ItemStore = (*Store)(nil)
 const (
 	guardVersion = "version"
 	guardRow     = "row"
+	guardVoid    = "void" // BOOL, where it is
 	seatRevision = "revision"
 	seatHolder   = "holder" // key of the item; "" where nobody holds the row
 )
+
+// setVersion puts what is remembered of an item over what was read: over that version, void
+// or not as it was.
+func setVersion(put *types.Put, was pipeline.Version, wasVoid, void bool) {
+	if void {
+		put.Item[guardVoid] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	if was.IsZero() {
+		put.ConditionExpression = aws.String("attribute_not_exists(pk)")
+		return
+	}
+	put.ConditionExpression = aws.String("version = :was AND attribute_not_exists(#void)")
+	if wasVoid {
+		put.ConditionExpression = aws.String("version = :was AND attribute_exists(#void)")
+	}
+	put.ExpressionAttributeNames = map[string]string{"#void": guardVoid} // which is a reserved word
+	put.ExpressionAttributeValues = dynamo.Item{":was": str(was.String())}
+}
 
 // Guards reads what is remembered of items, 100 in a request.
 func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
@@ -37,6 +59,7 @@ func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key)
 			continue
 		}
 		gs[i].Row = state.Row(dynamo.Text(item, guardRow))
+		_, gs[i].Void = item[guardVoid]
 		if gs[i].Version, err = pipeline.ParseVersion(dynamo.Text(item, guardVersion)); err != nil {
 			return nil, s.Damaged("a guard of the view "+t.View, err)
 		}

@@ -27,6 +27,7 @@ type merger struct {
 type guardMove struct {
 	source pipeline.Key
 	was    pipeline.Version
+	void   bool // as it was
 	now    state.Guard
 }
 
@@ -50,7 +51,7 @@ func newMerger(db *dynamo.DB, t view.Target) *merger { return &merger{db: db, ta
 // be too much for a transaction: then nothing is added.
 func (m *merger) add(w *view.ItemWrite) bool {
 	g := m.guard(w.Source)
-	if g != nil && g.now.Version != w.Was {
+	if g != nil && (g.now.Version != w.Was || g.now.Void != w.WasVoid) {
 		return false
 	}
 	more := 0
@@ -73,7 +74,7 @@ func (m *merger) add(w *view.ItemWrite) bool {
 	}
 	m.size += more
 	if g == nil {
-		m.guards = append(m.guards, guardMove{source: w.Source, was: w.Was, now: w.Guard})
+		m.guards = append(m.guards, guardMove{source: w.Source, was: w.Was, void: w.WasVoid, now: w.Guard})
 	} else {
 		g.now = w.Guard
 	}
@@ -170,11 +171,8 @@ func (m *merger) guardAction(g *guardMove) dynamo.Action {
 	if g.now.Row == "" {
 		m.db.Stamp(it)
 	}
-	put := &types.Put{TableName: aws.String(ref.Table), Item: it, ConditionExpression: aws.String("attribute_not_exists(pk)")}
-	if !g.was.IsZero() {
-		put.ConditionExpression = aws.String("version = :was")
-		put.ExpressionAttributeValues = dynamo.Item{":was": str(g.was.String())}
-	}
+	put := &types.Put{TableName: aws.String(ref.Table), Item: it}
+	setVersion(put, g.was, g.void, g.now.Void)
 	return dynamo.Action{Put: put}
 }
 

@@ -28,6 +28,7 @@ const (
 	markView     = "view" // S: the sink that the row belongs to
 	markSource   = "src"  // S: key of the item that it is of; none in a group's row
 	markRevision = "rev"  // S: of a group's row, another one with each write
+	markVoid     = "void" // BOOL: of a tombstone, no row could be made of the change: the same version may replace it; none of another
 	markWide     = "wide" // SS: of a group's row, the values that are reckoned by hand; none where all may be added to
 )
 
@@ -85,12 +86,16 @@ func item(t view.Target, m *view.Mutation, version string, expires int64) map[st
 	if t.SK != "" {
 		it[t.SK] = sdkvalue.Of(m.SK)
 	}
-	it[markAttribute] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+	mark := map[string]types.AttributeValue{
 		markVersion:  str(version),
 		markPipeline: str(t.Pipeline),
 		markView:     str(t.View),
 		markSource:   str(string(m.Source)),
-	}}
+	}
+	if m.Void {
+		mark[markVoid] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	it[markAttribute] = &types.AttributeValueMemberM{Value: mark}
 	if m.Tombstone {
 		it[expiresAttribute] = num(strconv.FormatInt(expires, 10))
 		return it

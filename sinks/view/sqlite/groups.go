@@ -40,7 +40,7 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []view.GroupWr
 func (x *tx) contribute(w *view.GroupWrite) error {
 	for i := range w.Items {
 		c := &w.Items[i]
-		ok, err := x.SetContribution(x.ctx, x.id, c.Source, c.Was, c.Now)
+		ok, err := x.SetContribution(x.ctx, x.id, c.Source, c.Was, c.WasVoid, c.Now)
 		if err != nil {
 			return err
 		}

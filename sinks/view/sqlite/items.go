@@ -79,7 +79,7 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) 
 }
 
 func (x *tx) settle(w *view.ItemWrite) error {
-	ok, err := x.SetGuard(x.ctx, x.id, w.Source, w.Was, w.Guard)
+	ok, err := x.SetGuard(x.ctx, x.id, w.Source, w.Was, w.WasVoid, w.Guard)
 	if err != nil {
 		return err
 	}

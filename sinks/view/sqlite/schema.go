@@ -24,6 +24,7 @@ const (
 	pk ANY NOT NULL,
 	sk ANY NOT NULL,
 	version TEXT NOT NULL,
+	void INTEGER NOT NULL, -- of a tombstone: no row could be made of that change
 	pipeline TEXT NOT NULL,
 	view TEXT NOT NULL,
 	source TEXT NOT NULL,
@@ -37,14 +38,15 @@ const (
 	// ours lets a row be written over, or taken away, that is of the same view and pipeline.
 	ours = "old.view = excluded.view AND old.pipeline = excluded.pipeline"
 
-	writeRow = `INSERT INTO %s AS old (pk, sk, version, pipeline, view, source, attributes, item) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, source = excluded.source,
+	writeRow = `INSERT INTO %s AS old (pk, sk, version, void, pipeline, view, source, attributes, item) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, void = excluded.void, source = excluded.source,
 	attributes = excluded.attributes, item = excluded.item
 WHERE ` + ours
 
-	// Of a row that guards itself a lower version alone is written over. Where rows are
-	// guarded by item, and of groups, what is remembered of items decides.
-	onlyOver = " AND excluded.version > old.version"
+	// Of a row that guards itself a lower version alone is written over, and of the same
+	// version what is void. Where rows are guarded by item, and of groups, what is remembered
+	// of items decides.
+	onlyOver = " AND (excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void)"
 
 	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ?`
 

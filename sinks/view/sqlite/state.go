@@ -112,7 +112,7 @@ func (x *tx) put(r state.Row, version pipeline.Version, source pipeline.Key, col
 		return err
 	}
 	attributes, item := x.json(pk, sk, columns)
-	n, err := x.Changes(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), x.target.Pipeline, x.target.View, string(source), attributes, item)
+	n, err := x.Changes(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), false, x.target.Pipeline, x.target.View, string(source), attributes, item)
 	if err != nil || n > 0 {
 		return err
 	}

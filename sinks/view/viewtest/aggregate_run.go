@@ -45,6 +45,7 @@ func (a *aggregate) suite(t *testing.T, of AggregateSuite) sinktest.Suite {
 	return sinktest.Suite{
 		Checks:  of.Checks,
 		ByState: true,
+		Flaws:   true,
 		Stream:  sinktest.StreamOptions{Keys: a.keys, Snapshots: true},
 		Model: func(s *sinktest.Stream) map[string]string {
 			rows := make(map[string]string)
@@ -66,6 +67,13 @@ func (a *aggregate) suite(t *testing.T, of AggregateSuite) sinktest.Suite {
 						return nil, err
 					}
 					return a.sink(&faultyGroups{s, f, a.actions})
+				},
+				Flawed: func(f *sinktest.Faults) (pipeline.Sink, error) {
+					s, err := p.store()
+					if err != nil {
+						return nil, err
+					}
+					return a.flawed().sink(&faultyGroups{s, f, a.actions})
 				},
 				State: func() (map[string]string, error) { return a.state(t.Context(), reader) },
 				Close: p.close,
@@ -103,7 +111,7 @@ func (f *faultyGroups) Contributions(ctx context.Context, t view.Target, items [
 
 func (f *faultyGroups) Contribute(ctx context.Context, t view.Target, ws []view.GroupWrite) (rs []view.ItemResult, err error) {
 	err = f.faults.Call(len(ws), func(n int) error {
-		rs, err = f.GroupStore.Contribute(ctx, t, ws[:n])
+		rs, err = refusing(ws[:n], refusesShares, func(ws []view.GroupWrite) ([]view.ItemResult, error) { return f.GroupStore.Contribute(ctx, t, ws) })
 		return err
 	})
 	return rs, err

@@ -1,6 +1,8 @@
 package viewtest
 
 import (
+	"slices"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/sinktest"
@@ -15,10 +17,11 @@ type aggregate struct {
 	key       []string          // names of the group key
 	templates []string          // of the group key
 	forEach   string
-	when      func(item pipeline.Image) bool
+	when      func(item pipeline.Image) (bool, error)
 	values    []view.Value
 	shards    int
 	actions   int // in a transaction; 0: any number
+	flawKey   int // as in subject
 
 	// shares are what an item counts for: of each share the group's key, and the
 	// values by their names; where one is missing it adds nothing.
@@ -40,7 +43,7 @@ func (a *aggregate) sink(store view.GroupStore) (*view.Aggregate, error) {
 		*k = view.Attribute{Name: a.key[i], Template: t}
 	}
 	if a.when != nil {
-		o.When = pipeline.ItemConditionFunc(func(item pipeline.Image) (bool, error) { return a.when(item), nil })
+		o.When = pipeline.ItemConditionFunc(a.when)
 	}
 	return view.NewAggregate(o)
 }
@@ -123,9 +126,14 @@ func aggregates() []*aggregate {
 		}
 		return shares
 	}
-	return []*aggregate{
+	byNumber.flawKey, texts.flawKey = -1, -1
+	all := []*aggregate{
 		&byStatus, &bySKU, &byNumber,
 		spread(byStatus, "ByStatusSpread", 4), spread(bySKU, "LinesSpread", 4), texts,
 		few(byStatus, "ByStatusInFewActions", 13), few(bySKU, "LinesInFewActions", 30),
 	}
+	for _, a := range all { // what flaws spoil, and good items have nothing of
+		a.values = append(slices.Clone(a.values), view.Value{Name: "spoilt", Of: "sum", Path: "Nothing"}, view.Value{Name: "refused", Of: "max", Path: "Nothing"})
+	}
+	return all
 }

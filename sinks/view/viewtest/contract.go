@@ -19,6 +19,7 @@ func contract(t *testing.T, suite Suite) {
 	for name, check := range map[string]func(*testing.T, Store){
 		"HigherVersionWins":  higherVersionWins,
 		"Tombstones":         tombstones,
+		"Voids":              voids,
 		"RowsHaveOneOwner":   rowsHaveOneOwner,
 		"EveryTypeIsExact":   everyTypeIsExact,
 		"RowsComeInOrder":    func(t *testing.T, s Store) { rowsComeInOrder(t, s, suite.TypedKeys) },
@@ -135,6 +136,38 @@ func tombstones(t *testing.T, s Store) {
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"six"}}`})
 	same(t, "a newer tombstone", apply(t, s, target, tombstone(t, "a", "1", 7)), []bool{false})
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
+}
+
+// Fact 44: "the same version is there" means written only if what is there is whole. A void
+// tombstone is replaced by its own version, unless that is void too, and by nothing else
+// that a tombstone is not replaced by.
+func voids(t *testing.T, s Store) {
+	void := func(sk string, sequence int) view.Mutation {
+		m := tombstone(t, "a", sk, sequence)
+		m.Void = true
+		return m
+	}
+	is := func(what string, want ...string) {
+		t.Helper()
+		same(t, "rows behind "+what, rows(t, s, target.Table, view.Query{}), want)
+	}
+	apply(t, s, target, row(t, "a", "1", 4, "four"))
+	same(t, "a void", apply(t, s, target, void("1", 5)), []bool{false})
+	is("a void")
+	same(t, "the void again", apply(t, s, target, void("1", 5)), []bool{false})
+	same(t, "an older row", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
+	is("an older row")
+	same(t, "the row of its version", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
+	five := `{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"five"}}`
+	is("the row of its version", five)
+	same(t, "the void once more", apply(t, s, target, void("1", 5)), []bool{false})
+	is("the void once more", five)
+	same(t, "a void, and its tombstone", slices.Concat(apply(t, s, target, void("2", 5)), apply(t, s, target, tombstone(t, "a", "2", 5))), []bool{false, false})
+	same(t, "a row of the whole tombstone's version", apply(t, s, target, row(t, "a", "2", 5, "x")), []bool{false})
+	is("a row of the whole tombstone's version", five)
+	same(t, "a void, and a newer row", slices.Concat(apply(t, s, target, void("2", 6)), apply(t, s, target, row(t, "a", "2", 7, "seven"))), []bool{false, false})
+	same(t, "the void's version behind it", apply(t, s, target, row(t, "a", "2", 6, "six")), []bool{true})
+	is("a newer row", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`)
 }
 
 // A row, and a tombstone as well, belongs to the view and the pipeline that first wrote it.

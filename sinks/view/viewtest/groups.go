@@ -31,6 +31,7 @@ func RunGroups(t *testing.T, suite GroupSuite) {
 		"ContributionsComeBack":  contributionsComeBack,
 		"LostRaceChangesNothing": lostRaceChangesNothing,
 		"WritesAreWhole":         writesAreWhole,
+		"VoidContributions":      voidContributions,
 		"SumsAreExact":           sumsAreExact,
 		"LeastAndGreatest":       leastAndGreatest,
 		"DifferentValues":        differentValues,
@@ -207,6 +208,31 @@ func lostRaceChangesNothing(t *testing.T, g *groups) {
 	}
 	g.held("on the version that is there", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 5, 6, "4")}, Groups: []view.GroupChange{change(t, "1", 0, "-6")}})
 	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
+}
+
+// A void contribution comes back as one, and is written over on condition that it is void
+// still: of two that replace it by the same version one is lost, and counts nothing twice.
+func voidContributions(t *testing.T, g *groups) {
+	g.held("the first", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
+	void := counted(t, "a", 1, 2, "")
+	void.Now.Void = true
+	g.held("a void", view.GroupWrite{Items: []view.ContributionWrite{void}, Groups: []view.GroupChange{change(t, "1", -1, "-1")}})
+	if c := g.contribution("a"); !c.Void || c.Version != version(t, 2) || len(c.Shares) > 0 {
+		t.Errorf("the void came back as %+v", c)
+	}
+	mended := view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 2, 2, "7")}, Groups: []view.GroupChange{change(t, "1", 1, "7")}}
+	if r := g.write(mended); !r.Lost {
+		t.Errorf("over what was not void: %+v", r)
+	}
+	mended.Items[0].WasVoid = true
+	g.held("the same version", mended)
+	if r := g.write(mended); !r.Lost {
+		t.Errorf("twice: %+v", r)
+	}
+	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"7"}}`)
+	if c := g.contribution("a"); c.Void || len(c.Shares) != 1 {
+		t.Errorf("the contribution is %+v", c)
+	}
 }
 
 // Each write of a call is whole or not at all, whatever becomes of the others.

@@ -32,6 +32,7 @@ func RunItems(t *testing.T, suite ItemSuite) {
 		"ClaimsComeBack":       claimsComeBack,
 		"LostGuard":            lostGuard,
 		"LostSeat":             lostSeat,
+		"VoidGuards":           voidGuards,
 		"WritesBuildOnEarlier": writesBuildOnEarlier,
 		"LostTogether":         lostTogether,
 		"HandedOver":           handedOver,
@@ -228,6 +229,32 @@ func lostGuard(t *testing.T, s *items) {
 		t.Fatal(err)
 	}
 	same(t, "guards", gs, []state.Guard{{Version: version(t, 6)}})
+}
+
+// A void guard comes back as one, and is written over on condition that it is void still:
+// of two that replace it by the same version one is lost.
+func voidGuards(t *testing.T, s *items) {
+	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
+	s.settle(".", step(t, "a", 0, 5, "1", takes(t, "1", "", "r1", a, a)))
+	void := step(t, "a", 5, 6, "", takes(t, "1", "r1", "", view.Claim{}, view.Claim{}))
+	void.Guard.Void = true
+	s.settle(".", void)
+	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "guards", gs, []state.Guard{{Version: version(t, 6), Void: true}})
+	mended := step(t, "a", 6, 6, "2", takes(t, "2", "", "r1", aa, aa))
+	s.settle("L", mended)
+	mended.WasVoid = true
+	none := step(t, "a", 6, 6, "")
+	none.WasVoid = true
+	s.settle(".L", mended, none)
+	s.rows("2 of a says AA")
+	if gs, err = s.Guards(t.Context(), s.target, []pipeline.Key{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "guards", gs, []state.Guard{{Version: version(t, 6), Row: groupRow(t, "r", "2")}})
 }
 
 func lostSeat(t *testing.T, s *items) {

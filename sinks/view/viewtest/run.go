@@ -78,6 +78,7 @@ func (v *subject) suite(t *testing.T, of Suite) sinktest.Suite {
 		Model:   v.rows,
 		Refused: v.refused,
 		ByState: v.rule != "",
+		Flaws:   true,
 		Open: func(dir string) (sinktest.Store, error) {
 			p := &process[Store]{open: func() (Store, error) { return of.Open(t.Context(), dir) }}
 			reader, err := p.store()
@@ -91,6 +92,13 @@ func (v *subject) suite(t *testing.T, of Suite) sinktest.Suite {
 						return nil, err
 					}
 					return v.sink(&faulty{s, f})
+				},
+				Flawed: func(f *sinktest.Faults) (pipeline.Sink, error) {
+					s, err := p.store()
+					if err != nil {
+						return nil, err
+					}
+					return v.flawed().sink(&faulty{s, f})
 				},
 				State: func() (map[string]string, error) { return v.state(t.Context(), reader) },
 				Close: p.close,
@@ -176,7 +184,7 @@ type faulty struct {
 
 func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) (rs []view.Result, err error) {
 	err = f.faults.Call(len(ms), func(n int) error {
-		rs, err = f.Store.Apply(ctx, t, ms[:n])
+		rs, err = refusing(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result, error) { return f.Store.Apply(ctx, t, ms) })
 		return err
 	})
 	return rs, err

@@ -46,6 +46,7 @@ func sharedViews() []*subject {
 		},
 		{
 			name:       "SharedKeepFirst",
+			flawKey:    -1,
 			keys:       map[string]string{"id": "B", "n": "N"},
 			key:        []string{"rank"},
 			templates:  []string{"{Rank}"}, // the first change shows that it is no key attribute
@@ -157,7 +158,7 @@ func (f *faulty) Seats(ctx context.Context, t view.Target, rows []state.Row) (se
 // Settle may fail between any two writes.
 func (f *faulty) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) (rs []view.ItemResult, err error) {
 	err = f.faults.Call(len(ws), func(n int) error {
-		rs, err = f.itemStore().Settle(ctx, t, ws[:n])
+		rs, err = refusing(ws[:n], refusesClaim, func(ws []view.ItemWrite) ([]view.ItemResult, error) { return f.itemStore().Settle(ctx, t, ws) })
 		return err
 	})
 	return rs, err

@@ -19,9 +19,13 @@ type subject struct {
 	keys       map[string]string // of the source table; nil: PK and SK
 	key        []string          // names of the row key
 	templates  []string          // of the row key
-	when       func(item pipeline.Image) bool
+	when       func(item pipeline.Image) (bool, error)
 	attributes map[string]string
 	model      func(item sinktest.Item) (sinktest.Item, bool)
+
+	// flawKey is the template that [sinktest.FlawKey] spoils; below 0: the condition, since the
+	// row key would be another one with it.
+	flawKey int
 
 	rule  view.Collision // of a view guarded by item; "": its rows guard themselves
 	apart bool
@@ -45,15 +49,15 @@ func (v *subject) sink(store view.Store) (*view.Sink, error) {
 		o.Attributes = append(o.Attributes, view.Attribute{Name: name, Template: parsed[v.attributes[name]]})
 	}
 	if v.when != nil {
-		o.When = pipeline.ItemConditionFunc(func(item pipeline.Image) (bool, error) { return v.when(item), nil })
+		o.When = pipeline.ItemConditionFunc(v.when)
 	}
 	return view.New(o)
 }
 
-func isOrder(item pipeline.Image) bool {
+func isOrder(item pipeline.Image) (bool, error) {
 	v, _ := item.Get("Type")
 	text, ok := v.Text()
-	return ok && text == "Order"
+	return ok && text == "Order", nil
 }
 
 // days are the UTC days of the times that the suite's items hold.
@@ -94,6 +98,7 @@ func views() []*subject {
 		},
 		{
 			name:       "MovesByNumber",
+			flawKey:    -1,
 			keys:       map[string]string{"id": "B", "n": "N"},
 			key:        []string{"rank", "source"},
 			templates:  []string{"{Rank}", "{@key}"},
@@ -109,6 +114,7 @@ func views() []*subject {
 		},
 		{
 			name:       "EscapedKeys",
+			flawKey:    -1,
 			key:        []string{"first", "second"},
 			templates:  []string{"{PK|esc}#{Status}", "{SK|esc}"},
 			attributes: map[string]string{"status": "{Status}"},
@@ -125,6 +131,7 @@ func views() []*subject {
 		},
 		{
 			name:       "NeverMoves",
+			flawKey:    -1,
 			keys:       map[string]string{"id": "B"},
 			key:        []string{"id"},
 			templates:  []string{"{@key}"},

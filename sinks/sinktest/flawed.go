@@ -1,0 +1,117 @@
+package sinktest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Attributes that spoil an image for [Store.Flawed], each in its own way. Good images
+// have none of them, and for [Store.Sink] they mean nothing.
+const (
+	FlawWhen  = "FlawWhen"  // M: the condition can't be evaluated
+	FlawKey   = "FlawKey"   // L, or an S of 2,100 bytes: a key or a name made of it is of a wrong type, or too long
+	FlawField = "FlawField" // L: what else is stored can't be made
+	FlawValue = "FlawValue" // S: no number
+	FlawStore = "FlawStore" // S, which is [Refused]: the store refuses for good what is made of it
+)
+
+// Refused is the value of [FlawStore].
+const Refused = "refuse me"
+
+// IsFlawed tells whether an image has an attribute that spoils it.
+func IsFlawed(image Item) bool {
+	for name := range image {
+		if strings.HasPrefix(name, "Flaw") {
+			return true
+		}
+	}
+	return false
+}
+
+// drawFlaw spoils an image, now and then.
+func drawFlaw(t *rapid.T, image Item) {
+	if image == nil || rapid.IntRange(0, 2).Draw(t, "flawed") > 0 {
+		return
+	}
+	list := Attr{"L": []Attr{}}
+	switch name := rapid.SampledFrom([]string{FlawWhen, FlawKey, FlawKey, FlawField, FlawValue, FlawStore}).Draw(t, "flaw"); name {
+	case FlawWhen:
+		image[name] = Attr{"M": Item{}}
+	case FlawKey:
+		image[name] = rapid.SampledFrom([]Attr{list, {"S": strings.Repeat("long", 525)}}).Draw(t, name)
+	case FlawField:
+		image[name] = list
+	default:
+		image[name] = Attr{"S": Refused}
+	}
+}
+
+// flawed: images that nothing can be made of leave nothing behind, of what the item had
+// before, and later changes work, and so do removals. What went to dead letters comes
+// again, to no avail, and once more when the settings were mended: then the store holds what a
+// clean pass under these leaves, also where a worker that still has the old settings
+// comes late.
+func flawed(t *testing.T, s Suite) {
+	s.Stream.flaws = true
+	check(t, s, func(rt *rapid.T, st *stage) {
+		whole := st.stream
+		broken := st.flawedWorker()
+		st.run(broken, cut(rt, stutter(rt, whole.Changes)))
+		good := &Stream{Records: slices.Clone(whole.Records), Changes: whole.Changes}
+		for i := range good.Records {
+			if IsFlawed(good.Records[i].New) {
+				good.Records[i].New = nil
+			}
+		}
+		st.stream = good
+		st.want("a pass with images that nothing can be made of")
+		if rapid.Bool().Draw(rt, "too early") {
+			st.must(broken.redrive(st.ctx))
+			st.want("a redrive before the settings were mended")
+		}
+		st.stream = whole
+		mended := st.worker(nil)
+		mended.dead = broken.letters()
+		st.must(mended.redrive(st.ctx))
+		st.must(mended.flush(st.ctx))
+		st.want("the settings were mended and every letter was redriven")
+		if !s.LastWins {
+			st.run(st.flawedWorker(), cut(rt, suffix(rt, whole.Changes)))
+			st.want("a worker with the old settings came late")
+		}
+		st.run(st.worker(nil), cut(rt, stutter(rt, suffix(rt, whole.Changes))))
+		st.want("a suffix was replayed under the mended settings")
+	})
+}
+
+// flawedWorker is a worker with the settings that flaws spoil images for.
+func (st *stage) flawedWorker() *worker {
+	st.tb.Helper()
+	sink, err := st.store.Flawed(NewFaults())
+	if err != nil {
+		st.tb.Fatalf("sink: %v", err)
+	}
+	return &worker{sink: sink, events: st.suite.Events, refused: func(error) bool { return true }}
+}
+
+// letters are what failed for good, each change once, in the order of versions.
+func (w *worker) letters() []letter {
+	once := make(map[string]letter)
+	for _, l := range w.dead {
+		once[string(l.change.Key)+" "+l.change.Version.String()] = l
+	}
+	return slices.SortedFunc(maps.Values(once), func(a, b letter) int { return compareVersions(a.change, b.change) })
+}
+
+func compareVersions(a, b *pipeline.Change) int {
+	if c := a.Version.Compare(b.Version); c != 0 {
+		return c
+	}
+	return strings.Compare(string(a.Key), string(b.Key))
+}
