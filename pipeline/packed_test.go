@@ -52,7 +52,9 @@ func TestPacked_ChangesAreTheSame(t *testing.T) {
 			page.Changes[0].Raw = []byte(`{"Item":1}`)
 			want.Raw = page.Changes[0].Raw
 		}
-		s := &packing{Sink: pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error { return io.ErrUnexpectedEOF })}
+		s := &packing{Sink: pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error {
+			return io.ErrUnexpectedEOF
+		})}
 		p, err := pipeline.New(pipeline.Options{
 			Name: "packed", MaxChanges: 1, DeadLetters: noLetters{t},
 			Routes: []pipeline.Route{{Name: "s", Sink: s, Batch: pipeline.Batch{Fill: true}}},

@@ -127,7 +127,8 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 	taken := 0
 	for taken < len(s.ready.chunks) {
 		c := &s.ready.chunks[taken]
-		if c.packed == nil && !c.mayPack() || n >= most || n > 0 && (n+c.n > s.route.Batch.Count || b.bytes+c.bytes > s.route.Batch.Bytes) {
+		more := n+c.n > s.route.Batch.Count || b.bytes+c.bytes > s.route.Batch.Bytes // than a batch
+		if c.packed == nil && !c.mayPack() || n >= most || n > 0 && more {
 			break
 		}
 		n += c.n
@@ -230,8 +231,8 @@ func (s *scheduler) unpackItems(chunks []chunk) ([][]item, error) {
 		items := s.route.slabs.get(len(changes))[:len(changes)]
 		for k := range changes {
 			c, it := &changes[k], &items[k]
-			it.page, it.hash, it.size, it.owned = chunks[i].page, maphash.String(s.run.p.seed, string(c.Key)), int64(len(c.Raw)), true
-			it.d.Change = c
+			it.page, it.hash = chunks[i].page, maphash.String(s.run.p.seed, string(c.Key))
+			it.d.Change, it.size, it.owned = c, int64(len(c.Raw)), true
 			it.fail = s.route.plan(&it.d)
 		}
 		out[i] = items

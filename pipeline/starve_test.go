@@ -213,25 +213,52 @@ func TestStanding_BusyAmongIdle(t *testing.T) {
 	for i, h := range habits {
 		alone := standing{changes: 2000, bytes: 1 << 30, workers: 2, paces: []pace{busy}}
 		alone.habits = []sinkHabit{h, {concurrency: 2, takes: 1, rate: 150}}
-		one := alone.rate(t)
+		one := alone.rate(t, 4*time.Minute)
 		beside := alone
 		for range 1000 {
 			beside.paces = append(beside.paces[:len(beside.paces):len(beside.paces)], idle[i%len(idle)])
 		}
-		if among := beside.rate(t); float64(among) < 0.9*float64(one) {
+		if among := beside.rate(t, 4*time.Minute); float64(among) < 0.9*float64(one) {
 			t.Errorf("%+v: %d records alone, %d beside a thousand of %+v", h, one, among, idle[i%len(idle)])
 		}
 	}
+	// A sink that is fast only with much in flight.
+	deep := standing{changes: 2000, bytes: 1 << 30, workers: 2, paces: []pace{busy}}
+	deep.paces[0].every = 20 * time.Millisecond
+	deep.habits = []sinkHabit{{concurrency: 4, takes: 1, slow: 500 * time.Millisecond}}
+	one := deep.rate(t, time.Minute)
+	for range 1000 {
+		deep.paces = append(deep.paces, idle[1])
+	}
+	if among := deep.rate(t, time.Minute); float64(among) < 0.9*float64(one) {
+		t.Errorf("%+v: %d records alone, %d beside a thousand idle ones", deep.habits[0], one, among)
+	}
 }
 
-// rate is what the first partition brings in ten minutes.
-func (w standing) rate(t *testing.T) (n int) {
+// TestStanding_FillingHoldsBackOne: a partition whose changes wait for an object is read on,
+// also where others that flow hold most of the bounds.
+func TestStanding_FillingHoldsBackOne(t *testing.T) {
+	object := sinkHabit{concurrency: 1, keepsOrder: true, takes: 1, of: "p0"}
+	object.batch = Batch{Count: 1 << 20, Bytes: 1 << 30, Fill: true}
+	w := standing{changes: 300, bytes: 1 << 30, workers: 1, habits: []sinkHabit{object, {
+		concurrency: 1, takes: 1, of: "p1 p2 p3", rate: 20,
+	}}}
+	for range 4 {
+		w.paces = append(w.paces, pace{every: 100 * time.Millisecond, records: 3, size: 20, keys: 1000})
+	}
+	if n, all := w.rate(t, 10*time.Minute), 18_000; n < all*9/10 {
+		t.Errorf("%d records of %d are read of a partition that waits for nothing but its object", n, all)
+	}
+}
+
+// rate is what the first partition brings in a time.
+func (w standing) rate(t *testing.T, window time.Duration) (n int) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		src, _, _, wait := w.start(t, ctx, 0)
-		time.Sleep(2 * time.Minute) // to fill the bounds
+		time.Sleep(window / 5) // to fill the bounds
 		n = -src.read(0)
-		time.Sleep(10 * time.Minute)
+		time.Sleep(window)
 		synctest.Wait()
 		n += src.read(0)
 		cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -143,6 +144,7 @@ type sinkHabit struct {
 	slow        time.Duration // of a Write
 	rate        float64       // deliveries a second
 	takes       int           // one of so many records
+	of          string        // the partitions whose records it takes: "p0 p3"; "": all
 	throttled   time.Duration // every other time of that length all Writes fail for now
 	ill         int           // one key of so many fails until the illness ends
 }
@@ -157,6 +159,7 @@ func drawHabit(t *rapid.T) sinkHabit {
 		packs:       rapid.Bool().Draw(t, "packs"),
 		slow:        rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Millisecond, 50 * time.Millisecond}).Draw(t, "slow"),
 		takes:       rapid.SampledFrom([]int{1, 1, 1, 50}).Draw(t, "takes"),
+		of:          rapid.SampledFrom([]string{"", "", "p0 p2 p4", "p1 p3"}).Draw(t, "of"),
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "kind") {
 	case 0: // an archive: an object is full, and nothing else ends its wait
@@ -218,7 +221,10 @@ func (s *habitual) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, err
 	return s.Write(ctx, ds)
 }
 
-func (s *habitual) wants(c *Change) bool { return nth(c)%s.habit.takes == 0 }
+func (s *habitual) wants(c *Change) bool {
+	part, _, _ := strings.Cut(string(c.Key), "/")
+	return nth(c)%s.habit.takes == 0 && (s.habit.of == "" || slices.Contains(strings.Fields(s.habit.of), part))
+}
 
 // Check is the route's filter.
 func (s *habitual) Check(c *Change) (Verdict, error) { return Verdict{Drop: !s.wants(c)}, nil }

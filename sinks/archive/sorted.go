@@ -46,7 +46,9 @@ func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery
 
 // writeSome writes the objects of some places that are not done, and tells whether there are
 // others.
-func (s *Sink) writeSome(ctx context.Context, all iter.Seq2[*pipeline.Delivery, error], done map[place]bool) (left bool, err error) {
+func (s *Sink) writeSome(
+	ctx context.Context, all iter.Seq2[*pipeline.Delivery, error], done map[place]bool,
+) (left bool, err error) {
 	open, others := make(map[place]*sortedObject), make(map[place]bool)
 	var order []place // of the first change of each
 	defer func() {
