@@ -1,10 +1,12 @@
 package fingerprint_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tablewake/tablewake/sinks/internal/fingerprint"
@@ -35,6 +37,30 @@ func TestFiles(t *testing.T) {
 	left, err := os.ReadDir(filepath.Join(dir, fingerprint.Folder))
 	if err != nil || len(left) != 3 {
 		t.Errorf("the folder holds %v (%v), want 3 files", left, err)
+	}
+}
+
+// Whoever reads a fingerprint while several processes set it reads one of theirs, whole.
+func TestFiles_SeveralWriters(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 3 {
+		wg.Go(func() {
+			p := state.Fingerprint{Pipeline: "shop", Sink: "orders", Settings: map[string]string{"long": strings.Repeat("x", 1+i*5000)}}
+			for range 30 {
+				if err := fingerprint.In(dir).SetFingerprint(context.Background(), p); err != nil {
+					t.Error(err)
+				}
+				got, ok, err := fingerprint.In(dir).Fingerprint(context.Background(), "shop", "orders")
+				if n := len(got.Settings["long"]); err != nil || !ok || n%5000 != 1 {
+					t.Errorf("read is %d long (%v)", n, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if left, err := os.ReadDir(filepath.Join(dir, fingerprint.Folder)); err != nil || len(left) != 1 {
+		t.Errorf("the folder holds %v (%v)", left, err)
 	}
 }
 
