@@ -154,10 +154,19 @@ func Forbidden(err error) bool {
 
 // Code is the service's code of err, "" where it has none.
 func Code(err error) string {
-	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknown {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknown && !madeUp(err, api) {
 		return plain(api.ErrorCode())
 	}
 	return ""
+}
+
+// madeUp reports whether the SDK made a code of S3 of the HTTP status, as it found none in the answer. To
+// a HEAD request S3 has no other answer.
+func madeUp(err error, api smithy.APIError) bool {
+	op, ok := errors.AsType[*smithy.OperationError](err)
+	text := http.StatusText(status(err))
+	return ok && op.ServiceID == "S3" && !strings.HasPrefix(op.OperationName, "Head") &&
+		api.ErrorMessage() == text && api.ErrorCode() == strings.ReplaceAll(text, " ", "")
 }
 
 // unknown is the code that the SDK gives to an error answer in which it finds none.

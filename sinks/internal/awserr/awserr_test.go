@@ -83,6 +83,20 @@ func TestCall(t *testing.T) {
 	}
 }
 
+// The SDK makes a code of the status where S3 gave none. It is no judgement, but of a HEAD request, to which
+// S3 has no other answer.
+func TestCode_MadeUp(t *testing.T) {
+	for op, want := range map[string]awserr.Kind{"PutObject": awserr.Transient, "HeadBucket": awserr.Missing} {
+		err := answered(&smithy.GenericAPIError{Code: "NotFound", Message: "Not Found"}, 404)
+		if of, ok := errors.AsType[*smithy.OperationError](err); ok {
+			of.ServiceID, of.OperationName = "S3", op
+		}
+		if got := awserr.KindOf(err); got != want {
+			t.Errorf("%s is of kind %d, want %d", op, got, want)
+		}
+	}
+}
+
 // A server's wait is honoured, and a call that its context ended is tried again.
 func TestCall_WaitAndCancel(t *testing.T) {
 	busy := api("SlowDown", 503)

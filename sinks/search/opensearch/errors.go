@@ -135,7 +135,8 @@ func (f *failure) class() class {
 		return noIndex
 	case is("resource_not_found_exception"):
 		return noScript
-	case f.status == 0, f.kind == nil && f.reason == nil && (f.status == http.StatusBadRequest || f.status == http.StatusForbidden):
+	case f.status == 0, f.kind == nil && f.reason == nil &&
+		(f.status == http.StatusBadRequest || f.status == http.StatusForbidden || f.status == http.StatusPreconditionFailed):
 		return unwell // not an OpenSearch server's: it says why
 	case f.status == http.StatusNotFound:
 		return gone
