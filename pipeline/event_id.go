@@ -10,6 +10,9 @@ import (
 // from 0: 32 hex digits, a hash of the stream's ARN, the item's key, the change's
 // version, the detector's name and the ordinal. It is the same for every delivery
 // of the change, and for every process.
+//
+// Kinesis may hold a change twice, with a sequence number for each: there the change's
+// creation time and its own eventID are hashed in place of its version.
 func EventID(c *Change, detector string, ordinal int) string {
 	var buf [256]byte
 	b := buf[:0]
@@ -18,9 +21,22 @@ func EventID(c *Change, detector string, ordinal int) string {
 		b = append(b, part...)
 	}
 	b = c.Version.Append(b)
+	if id := c.kinesisID(); id != "" {
+		b = b[:len(b)-kinesisSequenceWidth]
+		b = binary.AppendUvarint(b, uint64(len(id)))
+		b = append(b, id...)
+	}
 	b = binary.AppendUvarint(b, uint64(ordinal))
 	sum := sha256.Sum256(b)
 	var text [32]byte
 	hex.Encode(text[:], sum[:16])
 	return string(text[:])
+}
+
+// kinesisID is the eventID of a change that came by Kinesis: what its copies have in common. "" of others.
+func (c *Change) kinesisID() string {
+	if !c.Version.Kinesis() {
+		return ""
+	}
+	return c.EventID
 }

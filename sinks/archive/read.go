@@ -37,7 +37,8 @@ type ReadProgress struct {
 const skew = 5 * time.Minute
 
 // Read yields every archived change once, the versions of an item in their
-// order, items in the order of their keys. A pulled error ends the sequence.
+// order, items in the order of their keys. A pulled error ends the sequence. Of a change that Kinesis held
+// twice, with a sequence number for each, the first is yielded.
 //
 // It holds some 150 MB at most, however many objects there are and however large:
 // small objects are gathered, sorted, and written to TempDir when there are many; large
@@ -77,13 +78,18 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 			defer m.close()
 		}
 		var same []Entry
+		copies := copies{o: o}
 		for err == nil {
 			var e Entry
 			if e, err = m.next(ctx); err != nil {
 				break
 			}
 			if len(same) > 0 && compareEntries(same[0], e) != 0 {
-				if !yield(same, nil) {
+				var again bool
+				if again, err = copies.has(same[0]); err != nil {
+					break
+				}
+				if !again && !yield(same, nil) {
 					return
 				}
 				same = same[:0]
@@ -94,7 +100,9 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 		case !errors.Is(err, io.EOF):
 			yield(nil, err)
 		case len(same) > 0:
-			yield(same, nil)
+			if again, err := copies.has(same[0]); err != nil || !again {
+				yield(same, err)
+			}
 		}
 	}
 }

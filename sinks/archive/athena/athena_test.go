@@ -148,7 +148,7 @@ func closing(s string, ddl bool) int {
 var known = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range strings.Fields(`CREATE EXTERNAL TABLE IF NOT EXISTS PARTITIONED BY STORED AS PARQUET ROW FORMAT SERDE WITH SERDEPROPERTIES LOCATION TBLPROPERTIES
-		OR REPLACE VIEW SELECT FROM WHERE AND OVER PARTITION ORDER DESC CASE WHEN THEN ELSE END IN IS NULL CAST AT TIME ZONE ROW_NUMBER
+		OR REPLACE VIEW SELECT FROM WHERE AND OVER PARTITION ORDER DESC CASE WHEN THEN ELSE END IN IS NULL CAST AT TIME ZONE ROW_NUMBER LIKE substr nullif
 		string timestamp bigint double varchar json_format json_parse lpad floor coalesce to_unixtime from_unixtime from_iso8601_timestamp regexp_extract try
 		struct type:string principal_id:string principalid:string typeapi:string principalidapi:string
 		approximatecreationdatetime:string keys:string newimage:string oldimage:string sequencenumber:string sizebytes:string streamviewtype:string`) {

@@ -37,14 +37,18 @@ func (t *table) folders(kind string) []string {
 	return names
 }
 
+// identity is what the lines of one change have in common: its version, and where Kinesis may hold it twice,
+// with a sequence number for each, its creation time and its own id.
+const identity = `CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END`
+
 // onceView reads each version of an item once.
 func (t *table) onceView() Statement {
-	by := append([]string{`"table"`, `"key"`, `"version"`}, t.folders("")...)
+	by := append([]string{`"table"`, `"key"`, identity}, t.folders("")...)
 	notes := []string{"Each version of an item once: objects repeat what was delivered again."}
 	if len(t.partitions) > 0 {
 		notes = append(notes, "A change is always in the same folder, so the folder's columns stand in PARTITION BY: a query's conditions on them then reach the table.")
 	}
-	return t.view("__once", notes, t.numbered(by, "", t.changes()), `"#" = 1`)
+	return t.view("__once", notes, t.numbered(by, ` ORDER BY "version"`, t.changes()), `"#" = 1`)
 }
 
 // currentView reads the last version of each item that is there; false where the

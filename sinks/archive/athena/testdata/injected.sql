@@ -49,7 +49,7 @@ CREATE OR REPLACE VIEW "by__54enant__once" AS
 SELECT "key", "version", "op", "kind", "time", "sequence", "event_id", "stream_arn", "table", "keys", "old", "new", "dt", "select", "tenant", "key_2", "born", "dt_2"
 FROM (
   SELECT "key", "version", "op", "kind", "time", "sequence", "event_id", "stream_arn", "table", "keys", "old", "new", "dt", "select", "tenant", "key_2", "born", "dt_2",
-    ROW_NUMBER() OVER (PARTITION BY "table", "key", "version", "tenant", "key_2", "born", "dt_2") AS "#"
+    ROW_NUMBER() OVER (PARTITION BY "table", "key", CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END, "tenant", "key_2", "born", "dt_2" ORDER BY "version") AS "#"
   FROM "by__54enant"
 )
 WHERE "#" = 1;

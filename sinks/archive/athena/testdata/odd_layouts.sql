@@ -61,7 +61,7 @@ CREATE OR REPLACE VIEW "my`db"."__4fdd__2d__4eames__once" AS
 SELECT "key", "version", "op", "kind", "time", "sequence", "event_id", "stream_arn", "table", "keys", "old", "new", "partition_1", "m", "partition_3_hour", "partition_3_minute", "partition_4", "t"
 FROM (
   SELECT "key", "version", "op", "kind", "time", "sequence", "event_id", "stream_arn", "table", "keys", "old", "new", "partition_1", "m", "partition_3_hour", "partition_3_minute", "partition_4", "t",
-    ROW_NUMBER() OVER (PARTITION BY "table", "key", "version", "partition_1", "m", "partition_3_hour", "partition_3_minute", "partition_4", "t") AS "#"
+    ROW_NUMBER() OVER (PARTITION BY "table", "key", CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END, "partition_1", "m", "partition_3_hour", "partition_3_minute", "partition_4", "t" ORDER BY "version") AS "#"
   FROM "my`db"."__4fdd__2d__4eames"
 )
 WHERE "#" = 1;

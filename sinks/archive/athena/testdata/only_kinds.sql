@@ -29,7 +29,7 @@ CREATE OR REPLACE VIEW "gone__once" AS
 SELECT "key", "version", "op", "kind", "time", "sequence", "event_id", "stream_arn", "table", "keys", "old", "new"
 FROM (
   SELECT "key", "version", "op", "kind", "time", "sequence", "event_id", "stream_arn", "table", "keys", "old", "new",
-    ROW_NUMBER() OVER (PARTITION BY "table", "key", "version") AS "#"
+    ROW_NUMBER() OVER (PARTITION BY "table", "key", CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END ORDER BY "version") AS "#"
   FROM "gone"
 )
 WHERE "#" = 1;

@@ -36,7 +36,7 @@ CREATE OR REPLACE VIEW "plain__once" AS
 SELECT "key", "version", "op", "kind", "time", "sequence", "event_id", "stream_arn", "table", "keys", "old", "new", "partition_1", "partition_2"
 FROM (
   SELECT "key", "version", "op", "kind", "time", "sequence", "event_id", "stream_arn", "table", "keys", "old", "new", "partition_1", "partition_2",
-    ROW_NUMBER() OVER (PARTITION BY "table", "key", "version", "partition_1", "partition_2") AS "#"
+    ROW_NUMBER() OVER (PARTITION BY "table", "key", CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END, "partition_1", "partition_2" ORDER BY "version") AS "#"
   FROM (
     SELECT
       "key",
