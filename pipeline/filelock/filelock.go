@@ -24,6 +24,7 @@ var ErrInUse = errors.New("in use by another process")
 // Mode is who else may have the lock at the same time.
 type Mode int
 
+// The modes.
 const (
 	Exclusive Mode = syscall.LOCK_EX // nobody
 	Shared    Mode = syscall.LOCK_SH // whoever takes it shared, too

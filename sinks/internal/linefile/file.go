@@ -13,8 +13,9 @@ import (
 type file struct {
 	path  string
 	f     *os.File
-	end   int64 // of the lines that were seen, all of them on disk
+	end   int64 // of the lines that were seen
 	lines int   // up to there
+	dirty bool  // they may not all be on disk
 }
 
 // openFile opens the file at path, and makes it where it is missing.
@@ -51,18 +52,20 @@ func (l *file) current() (bool, error) {
 
 // catchUp shows the lines that were appended since it was called last, and makes them
 // durable: their writer may have died before it did. A last line without its end gets
-// that where it is whole, and is else set aside and cut off, as broken is of lines that see refuses.
-func (l *file) catchUp(see func(at Place, line []byte) error, broken func(at Place, line []byte) error) error {
+// that where it is whole, and is else cut off. Lines that see refuses are given to broken, which
+// reports whether it kept them: blanks take their place then, and else they stay.
+func (l *file) catchUp(see func(Place, []byte) error, broken func(Place, []byte) bool) error {
 	info, err := l.f.Stat()
-	if err != nil || info.Size() == l.end {
+	if err != nil || info.Size() == l.end && !l.dirty {
 		return err
 	}
+	l.dirty = true
 	show := func(line []byte) error {
 		at := Place{File: l.path, Line: l.lines + 1}
 		if len(bytes.TrimSpace(line)) == 0 || see(at, line) == nil {
 			return nil
 		}
-		if err := broken(at, line); err != nil {
+		if !broken(at, line) {
 			return nil // it stays where it is, and is no line
 		}
 		_, err := l.f.WriteAt(bytes.Repeat([]byte{' '}, len(line)), l.end)
@@ -82,18 +85,19 @@ func (l *file) catchUp(see func(at Place, line []byte) error, broken func(at Pla
 			return err
 		}
 	}
-	return l.f.Sync()
+	err = l.f.Sync()
+	l.dirty = err != nil
+	return err
 }
 
 // endLine ends a last line of n bytes that lacks its end.
-func (l *file) endLine(n int64, see func(Place, []byte) error, broken func(Place, []byte) error) error {
+func (l *file) endLine(n int64, see func(Place, []byte) error, broken func(Place, []byte) bool) error {
 	line := make([]byte, n)
 	if _, err := l.f.ReadAt(line, l.end); err != nil {
 		return err
 	}
 	at := Place{File: l.path, Line: l.lines + 1}
-	if see(at, line) != nil {
-		_ = broken(at, line) // no store ever reported it as written
+	if see(at, line) != nil && broken(at, line) {
 		return l.f.Truncate(l.end)
 	}
 	if _, err := l.f.WriteAt([]byte{'\n'}, l.end+n); err != nil {

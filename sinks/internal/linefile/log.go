@@ -212,9 +212,9 @@ func (l *Log) Close() error {
 	return f.f.Close()
 }
 
-// setAside keeps the bytes of a line that is broken. A last line that is cut off leaves its
+// setAside keeps the bytes of a line that is broken, and reports whether it could. A last line that is cut off leaves its
 // place to another one, which may be cut off too.
-func (l *Log) setAside(at Place, line []byte) error {
+func (l *Log) setAside(at Place, line []byte) bool {
 	copied := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
 	f, err := os.OpenFile(copied, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err == nil {
@@ -224,8 +224,8 @@ func (l *Log) setAside(at Place, line []byte) error {
 	where := []any{slog.String("file", at.File), slog.Int("line", at.Line)}
 	if err != nil {
 		l.o.Logger.Warn("a broken line is passed over, and cannot be set aside", append(where, slog.String("error", err.Error()))...)
-		return err
+		return false
 	}
 	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it", append(where, slog.String("now_in", copied))...)
-	return nil
+	return true
 }

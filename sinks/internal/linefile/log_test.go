@@ -173,6 +173,37 @@ func TestABrokenLineThatCannotBeSetAside(t *testing.T) {
 	}
 }
 
+// Lines are durable before they count as seen, also where making them so failed once.
+func TestLinesAreSyncedBeforeTheyCount(t *testing.T) {
+	folder := t.TempDir()
+	r := newReader(folder, 0)
+	if _, err := r.do(t.Context(), "a."); err != nil {
+		t.Fatal(err)
+	}
+	if err := appendTo(filepath.Join(folder, "001.lines"), "b."); err != nil {
+		t.Fatal(err)
+	}
+	whole := r.file.f
+	readOnly, err := os.Open(whole.Name()) // b. cannot be ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer readOnly.Close()
+	r.file.f = readOnly
+	for range 2 {
+		if _, err := r.do(t.Context()); err == nil {
+			t.Error("it opens with a line that is not ended")
+		}
+	}
+	if !r.file.dirty {
+		t.Error("what was seen passes for durable")
+	}
+	r.file.f = whole
+	if got, err := r.do(t.Context()); err != nil || r.file.dirty || got[len(got)-1] != "b." {
+		t.Errorf("it has %q (%v)", got, err)
+	}
+}
+
 func TestAFailedAppendLeavesNothing(t *testing.T) {
 	folder := t.TempDir()
 	r := newReader(folder, 0)

@@ -136,7 +136,7 @@ func TestConsumersBesideRedrives(t *testing.T) {
 	t.Setenv("FOLDER", folder)
 	dead := filepath.Join(folder, "dead")
 	cfg, file := parse(t, fmt.Sprintf(real, l.name, fmt.Sprintf("table: %s-leases", l.name)))
-	env := append(l.env, "FOLDER="+folder)
+	env := slices.Concat(l.env, []string{"FOLDER=" + folder})
 	redrive := func(more ...string) *process {
 		return start(t, env, append([]string{"redrive", "-c", file, "--live"}, more...)...)
 	}
