@@ -46,7 +46,7 @@ func drawStanding(t *rapid.T) standing {
 }
 
 // start runs the pipeline in a bubble until ctx is done.
-func (w standing) start(t *testing.T, ctx context.Context, trouble time.Duration) (
+func (w standing) start(ctx context.Context, t *testing.T, trouble time.Duration) (
 	src *shards, sinks []*habitual, p *Pipeline, wait func() error,
 ) {
 	src = newShards(w.paces)
@@ -124,7 +124,7 @@ func (w standing) check(t *testing.T) (wrong []string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begun := time.Now()
-	src, sinks, p, wait := w.start(t, ctx, trouble)
+	src, sinks, p, wait := w.start(ctx, t, trouble)
 	for range 20 {
 		time.Sleep(trouble / 8)
 		synctest.Wait()
@@ -255,7 +255,7 @@ func TestStanding_FillingHoldsBackOne(t *testing.T) {
 func (w standing) rate(t *testing.T, window time.Duration) (n int) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		src, _, _, wait := w.start(t, ctx, 0)
+		src, _, _, wait := w.start(ctx, t, 0)
 		time.Sleep(window / 5) // to fill the bounds
 		n = -src.read(0)
 		time.Sleep(window)

@@ -2,7 +2,6 @@ package sinks_test
 
 import (
 	"context"
-	"io"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -69,7 +68,7 @@ sinks:
 		}
 		return page, err
 	}), nil)
-	if err != nil && err != io.EOF {
+	if err != nil {
 		t.Fatal(err)
 	}
 	if l := p.Ledger(); l.Sinks["history"].Written != pages*250 {
