@@ -74,7 +74,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Table:      s.View.Table,
 		Attributes: attributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
-		Apart:      s.View.Apart,
+		InPlace:    s.View.InPlace,
 		Mask:       a.sensitive,
 		Store:      store,
 	}

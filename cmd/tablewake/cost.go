@@ -138,8 +138,11 @@ func (c *costs) add(x pipeline.Explanation, at map[string]int) {
 // nothing.
 func costRule(s config.Sink) string {
 	switch {
-	case s.View != nil && guardsItself(s):
-		return "1 write unit for each KB of the row; a row that moves is two writes, one of them a tombstone"
+	case s.View != nil && s.View.RowsMayGuardThemselves():
+		if s.View.InPlace {
+			return "1 write unit for each KB of the row where it enters, stays or leaves, 2 writes where it moves (with tombstones: apart it is 4, 1, 4 and 8, and a plain reader finds live rows only)"
+		}
+		return "1 write unit for each KB of the row where it stays; 4 where it enters, 4 where it leaves, 8 where it moves: 2 for each KB of a row, 2 for its tombstone (with tombstones: in_place it is 1, 1, 1 and 2, and readers leave tombstones out)"
 	case s.View != nil:
 		return "guarded by item: 2 write units for each KB of the row and of its claim, 4 for guard and seat, 3 read units; 6 write units more where the item leaves another row"
 	case s.Aggregate != nil:
@@ -152,20 +155,6 @@ func costRule(s config.Sink) string {
 		return rule
 	}
 	return ""
-}
-
-// guardsItself tells whether the rows of a view name their items, as far as their key
-// tells without an item.
-func guardsItself(s config.Sink) bool {
-	if s.View.Apart {
-		return false
-	}
-	for _, c := range s.View.Key {
-		if c.Template.HasKey() || len(c.Template.EscPaths()) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 func (c costs) write(w io.Writer, counted bool) {

@@ -63,6 +63,9 @@ func (o *templateOptions) run(s streams) error {
 	if err != nil {
 		return err
 	}
+	if len(cfg.LocalOnly) > 0 {
+		return &exitError{exitConfig, cfg.LocalOnly}
+	}
 	file, err := os.ReadFile(cfg.File)
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)

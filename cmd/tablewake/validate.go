@@ -18,7 +18,8 @@ func newValidate(s streams) *cobra.Command {
 		Use:   "validate -c FILE",
 		Short: "Check a configuration, and print its JSON Schema",
 		Long: `validate checks a configuration whole: grammar, templates, expressions, and rules that
-would lose deletes or mix items. It prints every error with its line, and warnings.`,
+would lose deletes or mix items. It prints every error with its line, and warnings. What a run
+with --local can do without, as a state table, is an error here all the same.`,
 		Example: `  tablewake validate -c tablewake.yaml
   tablewake validate --schema > tablewake.schema.json`,
 		Args: noArguments,
@@ -45,12 +46,15 @@ type validation struct {
 
 func validate(s streams, file string, f format) error {
 	cfg, err := loadConfig(file)
+	if err == nil && len(cfg.LocalOnly) > 0 {
+		err = &exitError{exitConfig, cfg.LocalOnly}
+	}
 	problems, bad := errors.AsType[config.Problems](err)
 	if err != nil && !bad {
 		return err
 	}
 	v := validation{Valid: !bad, Errors: append(config.Problems{}, problems...), Warnings: config.Problems{}}
-	if !bad {
+	if cfg != nil {
 		v.Warnings = append(v.Warnings, cfg.Warnings...)
 	}
 	if f == formatJSON {

@@ -88,6 +88,14 @@ func tableName(nameOrARN string) string {
 	return name
 }
 
+// tableARN is a table's ARN; "" of a name.
+func tableARN(nameOrARN string) string {
+	if strings.Contains(nameOrARN, ":table/") {
+		return nameOrARN
+	}
+	return ""
+}
+
 // kinds is the declared types by attribute.
 func kinds(v *value) map[string]pipeline.Kind {
 	byTag := map[string]pipeline.Kind{
@@ -133,6 +141,7 @@ func buildState(v *value) *State {
 	return &State{
 		Line:           v.line(),
 		Table:          tableName(v.get("table").text()),
+		ARN:            tableARN(v.get("table").text()),
 		GuardRetention: cmp.Or(v.get("guard_retention").duration(), 30*24*time.Hour),
 	}
 }

@@ -33,11 +33,12 @@ func (c *checker) buildSink(v *value, src Source) Sink {
 	case "view":
 		s.View = &View{
 			Table:      tableName(kind.get("table").text()),
+			ARN:        tableARN(kind.get("table").text()),
 			When:       as[*expr.Item](kind.get("when")),
 			Key:        buildColumns(kind.get("key")),
 			Attributes: buildColumns(kind.get("attributes")),
 			Collision:  cmp.Or(Collision(kind.get("on_collision").text()), DeadLetterCollision),
-			Apart:      kind.get("tombstones").text() == "apart",
+			InPlace:    kind.get("tombstones").text() == "in_place",
 		}
 	case "aggregate":
 		s.Aggregate = buildAggregate(kind)

@@ -27,6 +27,7 @@ type Config struct {
 	Metrics     Metrics                  // how metrics leave the process
 	Sensitive   []pipeline.Pattern       // attributes that are masked and reach no sink unless it says so; none without HMACKey
 	Warnings    Problems                 // what is allowed and may still surprise
+	LocalOnly   Problems                 // what keeps the file from running on real servers, and not in a folder of embedded stores
 }
 
 // Source is the table or the tables whose changes the pipeline carries.
@@ -76,6 +77,7 @@ type Leases struct {
 type State struct {
 	Line           int
 	Table          string        // its name, also where the file gives the ARN
+	ARN            string        // "" where the file gives the name
 	GuardRetention time.Duration // how long the guard of a row that is gone lives; 24 h at least, by default 30 days
 }
 
@@ -140,6 +142,7 @@ func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read f
 		return nil, c.problems
 	}
 	c.warnings.sort()
-	cfg.Warnings = c.warnings
+	c.localOnly.sort()
+	cfg.Warnings, cfg.LocalOnly = c.warnings, c.localOnly
 	return cfg, nil
 }

@@ -45,7 +45,7 @@ func viewKeys() *rule {
 		key{name: "key", rule: keyColumns(), required: true, doc: "Partition key and sort key of a row."},
 		key{name: "attributes", rule: columns(), doc: "What else a row holds."},
 		key{name: "on_collision", rule: words("dead_letter", "keep_first", "last"), def: "dead_letter", doc: "What to do when several items claim a row."},
-		key{name: "tombstones", rule: words("in_place", "apart"), def: "in_place", doc: "Where the mark of a removed row stands."},
+		key{name: "tombstones", rule: words("apart", "in_place"), def: "apart", doc: "Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."},
 	)
 }
 

@@ -79,7 +79,7 @@ sinks.*.view.table
 sinks.*.view.key
 sinks.*.view.attributes
 sinks.*.view.on_collision | dead_letter
-sinks.*.view.tombstones | in_place
+sinks.*.view.tombstones | apart
 sinks.*.aggregate.table
 sinks.*.aggregate.group
 sinks.*.aggregate.values

@@ -99,4 +99,38 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 	if e := v.get("on_collision"); e != nil && holdsKey {
 		c.warn(e, "remove it", "no two items can claim a row: {@key} is in its key")
 	}
+	c.reachRules(cfg, i, v)
+}
+
+// reachRules checks that one transaction reaches the rows of view i and what is remembered of
+// them: a transaction is of one account and one Region.
+func (c *checker) reachRules(cfg *Config, i int, v *value) {
+	view := cfg.Sinks[i].View
+	at := v
+	if e := v.get("tombstones"); e != nil {
+		at = e
+	}
+	const inPlace = "write tombstones: in_place, for readers that leave tombstones out"
+	apart := view.RowsMayGuardThemselves() && !view.InPlace
+	switch {
+	case cfg.State == nil && apart:
+		c.localOnly = append(c.localOnly, Problem{c.file, at.node.Line, at.node.Column, at.field,
+			"the tombstones of its rows are in the state table, and the file names none", "add state: {table: NAME}, or " + inPlace})
+	case cfg.State == nil || placeOf(view.ARN) == "" || placeOf(cfg.State.ARN) == "" || placeOf(view.ARN) == placeOf(cfg.State.ARN):
+	case apart:
+		c.fail(at, "give both tables one account and one Region, or "+inPlace,
+			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", placeOf(cfg.State.ARN), placeOf(view.ARN))
+	case !view.RowsGuardThemselves():
+		c.fail(v.get("table"), "give both tables one account and one Region, or put {@key} into the row's key",
+			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", placeOf(cfg.State.ARN), placeOf(view.ARN))
+	}
+}
+
+// placeOf is the Region and the account of an ARN, as eu-central-1:123456789012; "" of none.
+func placeOf(arn string) string {
+	parts := strings.SplitN(arn, ":", 6)
+	if len(parts) < 6 {
+		return ""
+	}
+	return parts[3] + ":" + parts[4]
 }

@@ -42,6 +42,8 @@ func (c *checker) settings(cfg *Config, root *value, i int) map[string]string {
 	m.detectors(s, root.get("detect"))
 	m.sensitive(cfg, s)
 	switch {
+	case s.View != nil:
+		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also where the file leaves it out
 	case s.Search != nil:
 		m.set("search.fields.include", asSet(canonicalPaths(s.Search.Include)))
 		m.set("search.mapping", mappingText(s.Search.Mapping))

@@ -34,17 +34,24 @@ type Sink struct {
 // View keeps one row for each item that `when` takes.
 type View struct {
 	Table      string     // its name, also where the file gives the ARN
+	ARN        string     // "" where the file gives the name
 	When       *expr.Item // nil: every item
 	Key        []Column   // partition key, then the sort key if there is one
 	Attributes []Column   // in the order of the file
 	Collision  Collision  // never ""
-	Apart      bool       // tombstones: apart
+	InPlace    bool       // tombstones: in_place
 }
 
 // RowsGuardThemselves tells whether each row names its item by {@key}, so that no two items
 // can claim one, whatever the table's key is; else rows are guarded by item, or may be.
 func (v *View) RowsGuardThemselves() bool {
-	return !v.Apart && slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
+	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
+}
+
+// RowsMayGuardThemselves reports whether rows guard themselves for certain, or for tables of
+// which the key attributes are those that the row's key has.
+func (v *View) RowsMayGuardThemselves() bool {
+	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
 
 // Collision says what becomes of an item whose row another item holds.

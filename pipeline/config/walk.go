@@ -19,15 +19,16 @@ const maxDepth = 64
 
 // checker walks a file along the grammar and collects what is wrong.
 type checker struct {
-	file     string
-	lines    []string
-	getenv   func(string) (string, bool)
-	read     func(path string) ([]byte, error)
-	problems Problems
-	warnings Problems
-	env      expr.Env // what expressions may name
-	nodes    int
-	large    bool // the file is too large, which has been said
+	file      string
+	lines     []string
+	getenv    func(string) (string, bool)
+	read      func(path string) ([]byte, error)
+	problems  Problems
+	warnings  Problems
+	localOnly Problems
+	env       expr.Env // what expressions may name
+	nodes     int
+	large     bool // the file is too large, which has been said
 }
 
 // at notes a problem.

@@ -18,12 +18,21 @@ import (
 
 // View opens the sink's table.
 func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (view.Store, error) {
-	return b.rows(ctx, cfg, s.View.Table, s.View.Key, false)
+	v := s.View
+	t := rowTable{name: v.Table, arn: v.ARN, key: v.Key}
+	if v.InPlace && v.RowsGuardThemselves() {
+		return b.ownRows(ctx, cfg, t)
+	}
+	t.inPlace = ", or put {@key} into the row's key and write tombstones: in_place, for readers that leave tombstones out"
+	if v.RowsGuardThemselves() {
+		t.inPlace = ", or write tombstones: in_place, for readers that leave tombstones out"
+	}
+	return b.rows(ctx, cfg, t)
 }
 
 // Aggregate opens the sink's table.
 func (b *Bundle) Aggregate(ctx context.Context, cfg *config.Config, s config.Sink) (view.GroupStore, error) {
-	return b.rows(ctx, cfg, s.Aggregate.Table, s.Aggregate.Group, s.Aggregate.Shards > 1)
+	return b.rows(ctx, cfg, rowTable{name: s.Aggregate.Table, key: s.Aggregate.Group, sharded: s.Aggregate.Shards > 1})
 }
 
 // State opens the state table; nil where the file names none.
@@ -38,35 +47,104 @@ func (b *Bundle) State(ctx context.Context, cfg *config.Config) (state.Store, er
 	return db.State(cfg.Name), nil
 }
 
-// rows opens a table of rows. sharded rows have a text as their partition key.
-func (b *Bundle) rows(ctx context.Context, cfg *config.Config, table string, key []config.Column, sharded bool) (*dynamo.Store, error) {
+// rowTable is a table of rows as the file has it.
+type rowTable struct {
+	name, arn string // arn: "" where the file gives the name
+	key       []config.Column
+	sharded   bool   // the rows have a text as their partition key
+	inPlace   string // what else to do where no transaction reaches the rows: how they can do without
+}
+
+// rows opens a table whose rows change in one transaction with the state table.
+func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dynamo.Store, error) {
 	if cfg.State == nil {
-		return nil, errors.New("what must be remembered of items has no place: add state: {table: NAME}, a table of its own")
+		return nil, errors.New("what must be remembered of items has no place: add state: {table: NAME}, a table of its own" + t.inPlace)
 	}
 	db, err := b.db(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	t := view.Table{Name: table, PK: key[0].Name}
-	k := dynamo.KeyTypes{PK: keyType(cfg, key[0].Template)}
-	if len(key) > 1 {
-		t.SK, k.SK = key[1].Name, keyType(cfg, key[1].Template)
-	}
-	if sharded {
-		k.PK = types.ScalarAttributeTypeS
-	}
-	if k, err = typed(ctx, db, table, k, len(key)); err != nil {
+	table, k, err := keyed(ctx, cfg, db, t)
+	if err != nil {
 		return nil, err
 	}
-	return open(b, fmt.Sprint("rows ", t, k), func() (*dynamo.Store, error) { // sinks of a table look at it once
+	return open(b, fmt.Sprint("rows ", table, k), func() (*dynamo.Store, error) { // sinks of a table look at it once
 		store, err := dynamo.New(db)
 		if err != nil {
 			return nil, err
 		}
-		return store, b.made(ctx,
-			func(ctx context.Context) error { return store.Create(ctx, t, k) },
-			func(ctx context.Context) error { return store.Check(ctx, t, k) })
+		err = b.made(ctx,
+			func(ctx context.Context) error { return store.Create(ctx, table, k) },
+			func(ctx context.Context) error { return store.Check(ctx, table, k) })
+		if err != nil {
+			return store, err
+		}
+		why, err := db.Beyond(ctx, table.Name)
+		if err == nil && why == "" && t.arn != "" && b.elsewhere(t.arn) {
+			why = "the table " + t.arn + " is in another Region than this process (" + b.sdk.Region + ")"
+		}
+		if err == nil && why != "" {
+			err = fmt.Errorf("no transaction reaches its rows and the state table: %s: give both one account and one Region, and no strong consistency between Regions%s", why, t.inPlace)
+		}
+		return store, err
 	})
+}
+
+// ownRows opens a table whose rows guard themselves, with their tombstones in place: it may
+// be in another account or Region than the state table, and there may be none.
+func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
+	o := statedynamo.Options{Client: b.clientOf(t), Table: "none"} // which is never asked
+	var db *statedynamo.DB
+	var err error
+	if cfg.State != nil {
+		if db, err = b.db(ctx, cfg); err != nil {
+			return nil, err
+		}
+		o.Retention = cfg.State.GuardRetention
+	}
+	rows, err := statedynamo.New(o)
+	if err != nil {
+		return nil, err
+	}
+	table, k, err := keyed(ctx, cfg, rows, t)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprint("rows in place ", t.arn, table, k)
+	if db == nil {
+		return open(b, name, func() (*dynamo.Rows, error) {
+			store, err := dynamo.NewRows(rows)
+			if err != nil {
+				return nil, err
+			}
+			return store, b.made(ctx,
+				func(ctx context.Context) error { return store.Create(ctx, table, k) },
+				func(ctx context.Context) error { return store.Check(ctx, table, k) })
+		})
+	}
+	return open(b, name, func() (*dynamo.Store, error) {
+		store, err := dynamo.NewAt(db, rows)
+		if err != nil {
+			return nil, err
+		}
+		return store, b.made(ctx,
+			func(ctx context.Context) error { return store.Create(ctx, table, k) },
+			func(ctx context.Context) error { return store.Check(ctx, table, k) })
+	})
+}
+
+// keyed is a table with the types of its key.
+func keyed(ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable) (view.Table, dynamo.KeyTypes, error) {
+	table := view.Table{Name: t.name, PK: t.key[0].Name}
+	k := dynamo.KeyTypes{PK: keyType(cfg, t.key[0].Template)}
+	if len(t.key) > 1 {
+		table.SK, k.SK = t.key[1].Name, keyType(cfg, t.key[1].Template)
+	}
+	if t.sharded {
+		k.PK = types.ScalarAttributeTypeS
+	}
+	k, err := typed(ctx, db, t.name, k, len(t.key))
+	return table, k, err
 }
 
 // anyType is the type of a key attribute that only the items tell.

@@ -4,7 +4,9 @@ package policy
 // parts; HeadObject is s3:GetObject, and HeadBucket s3:ListBucket; without s3:ListBucket a missing
 // object is an AccessDenied, and nothing could be told of it (Service Authorization Reference).
 var (
-	rowActions = []string{"dynamodb:DescribeTable", "dynamodb:PutItem"}
+	rowActions     = []string{"dynamodb:DescribeTable", "dynamodb:PutItem"}
+	rowsThatGo     = []string{"dynamodb:DeleteItem"}         // where tombstones are apart
+	tombstoneCheck = []string{"dynamodb:ConditionCheckItem"} // of the state table, beside what the state takes
 
 	// claimedActions are of rows that are guarded by item.
 	claimedActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem"}

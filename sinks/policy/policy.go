@@ -114,9 +114,12 @@ func (w *writer) source() {
 func (w *writer) sink(s config.Sink) {
 	switch {
 	case s.View != nil:
-		if s.View.RowsGuardThemselves() {
-			w.allow(sid("view", s.Name), "rows, each with its own guard", rowActions, w.table(s.View.Table))
-		} else {
+		switch {
+		case s.View.RowsGuardThemselves() && s.View.InPlace:
+			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, cmp.Or(s.View.ARN, w.table(s.View.Table)))
+		case s.View.RowsGuardThemselves():
+			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowsThatGo), w.table(s.View.Table))
+		default:
 			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.Table))
 		}
 	case s.Aggregate != nil:
@@ -271,10 +274,14 @@ func (w *writer) state() {
 }
 
 func (w *writer) stateActions() []string {
-	if w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table != "" {
-		return actions(stateActions, rosterActions)
+	own := stateActions
+	if slices.ContainsFunc(w.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && !s.View.InPlace && s.View.RowsMayGuardThemselves() }) {
+		own = actions(own, tombstoneCheck)
 	}
-	return stateActions
+	if w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table != "" {
+		own = actions(own, rosterActions)
+	}
+	return own
 }
 
 func (w *writer) deadLetters() {

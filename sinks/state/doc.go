@@ -51,7 +51,8 @@
 // newer. There the [Guard] belongs to the item: the version that was seen last, and the row
 // that it asks for. It is written in one transaction with the row that the item leaves and
 // the one that it comes to, on the same condition; who else claims the row waits beside it.
-// Rows whose key names their item guard themselves and need nothing of this.
+// Rows whose key names their item guard themselves and need nothing of this, but a place for
+// their tombstones where these are apart from the rows (package sinks/view).
 //
 // # What else is remembered
 //
@@ -69,8 +70,8 @@
 // # What is forgotten
 //
 // What has a row or a share is never forgotten, nor are marks, gaps and fingerprints.
-// The guard without a row and the contribution without a share, which are there to
-// refuse late changes, may go when they were written longer ago than guard_retention
+// The tombstone, the guard without a row and the contribution without a share, which are
+// there to refuse late changes, may go when they were written longer ago than guard_retention
 // (30 days by default), each on condition that it is unchanged ([Purger]). A change that
 // is older than that finds nothing that refuses it, and is refused for its age
 // ([Retention]). Embedded stores forget nothing, and refuse nothing.

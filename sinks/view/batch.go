@@ -115,8 +115,9 @@ func (bs *batches[O]) put(b *batch[O]) {
 
 // turn is an op that is to be written for its line.
 type turn[O queued] struct {
-	line int
-	op   O
+	line   int
+	op     O
+	joined bool // it belongs to the turn before it
 }
 
 // next is the highest version of each line that is not settled; nothing when all
@@ -132,7 +133,7 @@ func (b *batch[O]) next() []turn[O] {
 		line.best = -1
 		if i := line.first; i == line.last && b.ops[i].phase == pending { // as most are
 			line.best = i
-			turns = append(turns, turn[O]{l, b.ops[i].op})
+			turns = append(turns, turn[O]{line: l, op: b.ops[i].op})
 			continue
 		}
 		for i := range b.pending(l) {
@@ -144,7 +145,7 @@ func (b *batch[O]) next() []turn[O] {
 			line.settled = true
 			continue
 		}
-		turns = append(turns, turn[O]{l, b.ops[line.best].op})
+		turns = append(turns, turn[O]{line: l, op: b.ops[line.best].op})
 	}
 	b.turns = turns
 	return turns

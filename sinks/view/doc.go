@@ -12,15 +12,20 @@
 // A row guards itself where its key decodes back to the item's key, by {@key} or by
 // every key attribute with |esc, so that it belongs to one item alone:
 //
-//   - It is written only over a row of a lower version, the version being that of
-//     the change.
-//   - A row that goes away leaves a tombstone at its key, with the version of
-//     the change. Readers skip it; a late write loses against it; the item's next
-//     row at that key, which is newer, wins.
-//   - Whatever touches a row is one conditional write. A move is two of them, a
-//     row at the new key and a tombstone at the old one, each conditional on the row it
-//     writes: either order, a crash between the two, or only one of them again
-//     all end alike, because the change is delivered again until both are durable.
+//   - It is written only over a lower version, of the row or of its tombstone, the version
+//     being that of the change.
+//   - A row that goes away leaves a tombstone with the version of the change. A late write
+//     loses against it; the item's next row at that key, which is newer, wins.
+//   - Tombstones are apart, in the store's state, so that the table holds live rows only: the
+//     row and its tombstone change in one transaction, and a row that is in the table is above
+//     its tombstone. So a row that stays is one put, which demands that it is there, and one
+//     that enters is put with a check of its tombstone. Or they are in place, at the row's key
+//     (InPlace): then whatever touches a row is one conditional write, and readers leave
+//     tombstones out.
+//   - A move is two of them, a row at the new key and a tombstone of the old one, each
+//     conditional on its own row. Apart, they are one transaction, unless a newer version has
+//     one of the two; either order, a crash between the two, or only one of them again all end
+//     alike, because the change is delivered again until both are durable.
 //
 // Everywhere else several items may ask for a row, and the item guards it:
 //

@@ -21,7 +21,6 @@ var (
 	keyHolds = Guard{Why: "{@key} is in this key"}
 	escHolds = Guard{Why: "the item's key attributes are in this key"}
 
-	apart        = Guard{ByItem: true, Why: "its tombstones are kept apart"}
 	manyClaim    = Guard{ByItem: true, Why: "several items may have this key"}
 	ambiguous    = Guard{ByItem: true, Why: "parts of this key could run together, so several items may have it"}
 	manyTables   = Guard{ByItem: true, Why: "items of several tables may have this key"}
@@ -34,7 +33,7 @@ var (
 func (o Options) guard() (g Guard, escaped []string, decided bool) {
 	unclear := false
 	for _, a := range o.key() {
-		if a.Template.HasKey() && !o.Apart {
+		if a.Template.HasKey() {
 			return keyHolds, nil, true
 		}
 		unclear = unclear || a.Template.Ambiguous()
@@ -45,8 +44,6 @@ func (o Options) guard() (g Guard, escaped []string, decided bool) {
 		}
 	}
 	switch {
-	case o.Apart:
-		return apart, nil, true
 	case unclear:
 		return ambiguous, nil, true
 	case len(escaped) == 0:

@@ -18,49 +18,44 @@ func TestGuard(t *testing.T) {
 		run       = "parts of this key could run together, so several items may have it"
 		missing   = "not every key attribute of the item is in this key, so several items may have it"
 		tables    = "items of several tables may have this key"
-		setApart  = "its tombstones are kept apart"
 		oneTable  = false
 		allTables = true
 	)
 	for _, c := range []struct {
 		pk, sk string
-		apart  bool
 		tables bool // the pipeline reads several
 		want   string
 	}{
-		{"{@key}", "", false, oneTable, self},
-		{"{@key}", "", false, allTables, self},
-		{"STATUS#{Status}", "{@key}", false, oneTable, self},
-		{"STATUS#{Status}", "{CreatedAt}#{@key}", false, oneTable, self},
-		{"{Status}#{Email}#{@key}", "", false, oneTable, self}, // {@key} can be cut off, whatever is before it
-		{"{Status}#{Email}", "{@key}", false, oneTable, self},
-		{"{Status}{@key}", "", false, oneTable, run},
-		{"STATUS#{Status}", "{@key}", true, oneTable, setApart},
-		{"EMAIL#{Email|lower}", "USER", true, oneTable, setApart},
+		{"{@key}", "", oneTable, self},
+		{"{@key}", "", allTables, self},
+		{"STATUS#{Status}", "{@key}", oneTable, self},
+		{"STATUS#{Status}", "{CreatedAt}#{@key}", oneTable, self},
+		{"{Status}#{Email}#{@key}", "", oneTable, self}, // {@key} can be cut off, whatever is before it
+		{"{Status}#{Email}", "{@key}", oneTable, self},
+		{"{Status}{@key}", "", oneTable, run},
 
-		{"{PK|esc}#{SK|esc}", "", false, oneTable, self},
-		{"{PK|esc}", "{SK|esc}", false, oneTable, self},
-		{"{Status}", "{SK|esc}/{PK|esc}", false, oneTable, self},
-		{"{PK}", "{SK}", false, oneTable, self},
-		{"{PK|esc}", `{["SK"]}`, false, oneTable, self},
-		{"{PK|esc}", "{SK|esc}", false, allTables, tables},
-		{"{PK|esc}", "{SK|esc}", true, oneTable, setApart},
-		{"{PK|esc}{Status}", "{SK|esc}", false, oneTable, run},
-		{"{PK|esc}#{Status}#{Email}", "{SK|esc}", false, oneTable, run},
-		{"{PK|esc}", "USER", false, oneTable, missing},
-		{"{PK|esc}", "{SK|lower}", false, oneTable, missing},
-		{"{PK|esc}", "{Address.SK|esc}", false, oneTable, missing},
-		{"{Email|esc}", "", false, oneTable, missing},
+		{"{PK|esc}#{SK|esc}", "", oneTable, self},
+		{"{PK|esc}", "{SK|esc}", oneTable, self},
+		{"{Status}", "{SK|esc}/{PK|esc}", oneTable, self},
+		{"{PK}", "{SK}", oneTable, self},
+		{"{PK|esc}", `{["SK"]}`, oneTable, self},
+		{"{PK|esc}", "{SK|esc}", allTables, tables},
+		{"{PK|esc}{Status}", "{SK|esc}", oneTable, run},
+		{"{PK|esc}#{Status}#{Email}", "{SK|esc}", oneTable, run},
+		{"{PK|esc}", "USER", oneTable, missing},
+		{"{PK|esc}", "{SK|lower}", oneTable, missing},
+		{"{PK|esc}", "{Address.SK|esc}", oneTable, missing},
+		{"{Email|esc}", "", oneTable, missing},
 
-		{"EMAIL#{Email|lower}", "USER", false, oneTable, many},
-		{"{PK}#{SK}", "", false, oneTable, run},
-		{"{Address.PK|esc}", "{Address.SK|esc}", false, oneTable, many},
-		{"{PK|lower|esc}", "{SK|hash}", false, oneTable, many},
-		{"{@key|hash}", "", false, oneTable, many},
-		{"ALL", "", false, oneTable, many},
+		{"EMAIL#{Email|lower}", "USER", oneTable, many},
+		{"{PK}#{SK}", "", oneTable, run},
+		{"{Address.PK|esc}", "{Address.SK|esc}", oneTable, many},
+		{"{PK|lower|esc}", "{SK|hash}", oneTable, many},
+		{"{@key|hash}", "", oneTable, many},
+		{"ALL", "", oneTable, many},
 	} {
 		o := byStatus(t, nil)
-		o.PK, o.SK, o.Apart = attribute(t, "PK="+c.pk), view.Attribute{}, c.apart
+		o.PK, o.SK = attribute(t, "PK="+c.pk), view.Attribute{}
 		if c.sk != "" {
 			o.SK = attribute(t, "SK="+c.sk)
 		}
@@ -76,8 +71,8 @@ func TestGuard(t *testing.T) {
 		}
 		g := s.Guard(d.Change)
 		if _, claims := d.Ops[0].(*view.ClaimOp); g.ByItem != (c.want != self) || c.want != self && g.Why != c.want || claims != g.ByItem || g.Why == "" {
-			t.Errorf("{%s, %s} apart %t, several tables %t: guarded by item %t, because %q, planned as a claim %t; want %q",
-				c.pk, c.sk, c.apart, c.tables, g.ByItem, g.Why, claims, c.want)
+			t.Errorf("{%s, %s} several tables %t: guarded by item %t, because %q, planned as a claim %t; want %q",
+				c.pk, c.sk, c.tables, g.ByItem, g.Why, claims, c.want)
 		}
 	}
 }

@@ -11,9 +11,10 @@ import (
 // Inspector shows what stands at the keys of rows, tombstones too: what a [Reader]
 // skips is what explains why a row is not there.
 type Inspector interface {
-	// Stands reads rows in the order of rows, consistently. The zero Standing is a key
+	// Stands reads rows of a view or an aggregate in the order of rows, consistently; its
+	// tombstones from where they are. The zero Standing is a key
 	// at which nothing is. The error is ErrNoTable where there is no such table.
-	Stands(ctx context.Context, t Table, rows []state.Row) ([]Standing, error)
+	Stands(ctx context.Context, t Target, rows []state.Row) ([]Standing, error)
 }
 
 // Standing is what stands at the key of a row.

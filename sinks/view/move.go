@@ -15,7 +15,7 @@ import (
 //	at K       at L       put L, tombstone K     moves
 //	at K       nowhere    tombstone K            leaves, or the item is gone
 //
-// Each op is conditional on the version of its own row alone. The one that last
+// Each op is conditional on the version of its own row, and of its tombstone, alone. The one that last
 // touched a row key decides what is there, and the last change that touched it
 // either left the item's row there or took it away: hence any order of delivery
 // ends alike. A row that stays is written even where its columns are as before:
@@ -83,5 +83,6 @@ func (s *Sink) op(d *pipeline.Delivery, step Step, k *rowKey) *roomyOp {
 	op.Step, op.Target, op.row, op.shown = step, &s.target, text, k.shown
 	m := &op.Mutation
 	m.PK, m.SK, m.Version, m.Source = pk, sk, d.Change.Version, d.Change.Key
+	m.Fresh = step == Enter || step == MoveTo
 	return op
 }

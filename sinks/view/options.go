@@ -23,7 +23,7 @@ type Options struct {
 	Attributes []Attribute            // what a row holds besides its key, in order. Default: nothing
 
 	Collision Collision // what becomes of an item whose row another holds. Default: DeadLetterCollision
-	Apart     bool      // rows leave no tombstones in their table: they are guarded by item
+	InPlace   bool      // tombstones of rows that guard themselves are at the rows' keys. Default: in the store's state, apart from the rows
 
 	Mask  *pipeline.Mask // hides attributes in what ops and errors show of rows; what is written is not masked. Default: nothing is hidden
 	Store Store          // where rows are written; an [ItemStore] where rows are guarded by item. Default: none; the sink then plans, and refuses to write

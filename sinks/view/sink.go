@@ -57,6 +57,7 @@ func New(o Options) (*Sink, error) {
 			Table:    Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name},
 			View:     o.Name,
 			Pipeline: o.Pipeline,
+			InPlace:  o.InPlace,
 		},
 		pk:         o.PK,
 		sk:         o.SK,
@@ -128,10 +129,15 @@ func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pi
 	b := s.batches.get()
 	b.gather(ds)
 	for turns := b.next(); len(turns) > 0; turns = b.next() {
+		if !s.target.InPlace {
+			turns = paired(b, turns)
+		}
 		clear(b.mutations)
 		ms := b.mutations[:0]
 		for _, t := range turns {
-			ms = append(ms, t.op.Mutation)
+			m := t.op.Mutation
+			m.Fresh, m.Joined = m.Fresh || !m.Tombstone && fresh(b, t.line), t.joined
+			ms = append(ms, m)
 		}
 		b.mutations = ms
 		rs, err := s.store.Apply(ctx, s.target, ms)

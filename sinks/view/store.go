@@ -20,11 +20,15 @@ type Target struct {
 	Table
 	View     string // name of the sink
 	Pipeline string // name of the pipeline. A row belongs to the view and the pipeline that first wrote it
+
+	// InPlace keeps the tombstones of rows that guard themselves at the rows' keys. Default: in
+	// the store's state, so that the table holds live rows only.
+	InPlace bool
 }
 
 // Mutation writes one row, or its tombstone, on condition that the store holds
-// no version of the row at or above Version. A void of the same version is below one that is
-// not void: what is there of that version is then whole.
+// no version of the row, and no tombstone of it, at or above Version. A void of the same
+// version is below one that is not void: what is there of that version is then whole.
 type Mutation struct {
 	PK, SK     pipeline.Value // S, N or B; SK is absent where the table has none
 	Version    pipeline.Version
@@ -32,6 +36,10 @@ type Mutation struct {
 	Tombstone  bool
 	Void       bool     // of a tombstone: no row could be made of the change; the same version may replace it, unless it is void too
 	Attributes []Column // without the key; empty for a tombstone
+
+	// What a store may use to write less. Nothing depends on it being right.
+	Fresh  bool // the row is probably not in the table
+	Joined bool // it belongs to the mutation before it in the call: one change's new row, and this its old one
 }
 
 // Column is one attribute of a row.
@@ -48,6 +56,12 @@ type Result struct {
 }
 
 // Store writes the rows of views.
+//
+// Where tombstones are is the target's InPlace. In place, a tombstone is an item at the
+// row's key, which readers leave out. Apart, it is in the store's state, and the row is
+// deleted in the same transaction; a row that isn't in the table is written in one
+// transaction with a check of its tombstone, so that of two writers, one of whom takes the
+// row away, one always sees the other. A row that is in the table is above its tombstone.
 //
 // Apply blocks until everything it reports as held is durable, and returns one
 // Result for each mutation, in order. No two mutations of a call write the same

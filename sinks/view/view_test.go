@@ -3,6 +3,7 @@ package view_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -106,6 +107,7 @@ type memory struct {
 	mu    sync.Mutex
 	rows  map[string]view.Mutation
 	owner map[string]view.Target
+	apart map[string]view.Mutation // tombstones, by target and row
 	calls int
 	fail  func(call int, m view.Mutation) error
 }
@@ -114,7 +116,7 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.rows == nil {
-		s.rows, s.owner = make(map[string]view.Mutation), make(map[string]view.Target)
+		s.rows, s.owner, s.apart = make(map[string]view.Mutation), make(map[string]view.Target), make(map[string]view.Mutation)
 	}
 	rs := make([]view.Result, len(ms))
 	seen := make(map[string]bool)
@@ -137,8 +139,19 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 			rs[i].Err = &view.ForeignRowError{Target: t, Row: row, View: owner.View, Pipeline: owner.Pipeline}
 			continue
 		}
-		if old, ok := s.rows[k]; ok && old.Version.Compare(m.Version) >= 0 && (old.Version != m.Version || !old.Void || m.Void) {
+		aside := fmt.Sprint(t, k)
+		old, ok := s.rows[k]
+		if !ok && !t.InPlace {
+			old, ok = s.apart[aside]
+		}
+		if ok && old.Version.Compare(m.Version) >= 0 && (old.Version != m.Version || !old.Void || m.Void) {
 			rs[i].Superseded = old.Version != m.Version
+			continue
+		}
+		if m.Tombstone && !t.InPlace {
+			delete(s.rows, k)
+			delete(s.owner, k)
+			s.apart[aside] = m
 			continue
 		}
 		m.Attributes = slices.Clone(m.Attributes) // which are another row's when the call is over

@@ -54,7 +54,7 @@ type View struct {
 	PK, SK     Template
 	Attributes []Column
 	Collision  string // dead_letter, keep_first, last; "": not said
-	Apart      bool
+	InPlace    bool
 }
 
 // Aggregate counts in groups at PK and SK.
@@ -145,8 +145,8 @@ func (s Sink) write(w func(string, ...any)) {
 		if v.Collision != "" {
 			w("      on_collision: %s", v.Collision)
 		}
-		if v.Apart {
-			w("      tombstones: apart")
+		if v.InPlace {
+			w("      tombstones: in_place")
 		}
 	case s.Aggregate != nil:
 		a := s.Aggregate

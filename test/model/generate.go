@@ -123,7 +123,7 @@ func (g generator) view(name, table string) *View {
 		if g.one(2) {
 			v.SK = v.SK[2:]
 		}
-		v.Apart = g.one(3)
+		v.InPlace = g.one(2)
 	case 1: // every key attribute, escaped
 		v.SK = nil
 		for i, key := range g.keys {
@@ -132,7 +132,7 @@ func (g generator) view(name, table string) *View {
 			}
 			v.SK = append(v.SK, path(key).with("esc", ""))
 		}
-		v.Apart = g.one(3)
+		v.InPlace = g.one(2)
 	}
 	if !v.GuardsItself() {
 		if g.one(5) {

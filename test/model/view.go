@@ -11,7 +11,7 @@ import (
 // GuardsItself tells whether the item's key can be read from the row's key: it
 // holds {@key}, or every key attribute with |esc.
 func (v *View) GuardsItself() bool {
-	return !v.Apart && slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool {
+	return slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool {
 		return p.Key || len(p.Funcs) == 1 && p.Funcs[0].Name == "esc" // Configs escapes all of them or none
 	})
 }

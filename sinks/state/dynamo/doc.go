@@ -23,6 +23,7 @@
 //
 //	what            pk                                   sk              besides
 //	guard           guard#PIPELINE#VIEW#TABLE#ITEM       -               version, row, written, expires
+//	tombstone       tombstone#PIPELINE#VIEW#TABLE#ROW    -               version, item, written, expires
 //	contribution    contribution#PIPELINE#VIEW#TABLE#ITEM  -             version, shares, written, expires
 //	seat of a row   seat#PIPELINE#VIEW#TABLE#ROW         -               revision, holder, ...
 //	claim on a row  seat#PIPELINE#VIEW#TABLE#ROW         claim#ITEM      version, time, attributes
@@ -33,7 +34,7 @@
 //	fingerprint     fingerprints                         PIPELINE#SINK   generation, settings
 //	memory          memory                               -               born
 //
-// Guards, contributions, seats and members, which grow with the source table, have a
+// Guards, tombstones, contributions, seats and members, which grow with the source table, have a
 // partition each or one for each row, so that no partition is hot that the rows' are not.
 // Where a key would be longer than DynamoDB takes, its last part is cut, and ends in #
 // and the SHA-256 of the whole part.
@@ -43,7 +44,7 @@
 //
 // # What is forgotten
 //
-// A guard without a row and a contribution without a share carry expires, so that
+// A tombstone, a guard without a row and a contribution without a share carry expires, so that
 // DynamoDB deletes them once they are older than the retention. As soon as there is a row or
 // a share again, the item is written without it: what has one never expires. [DB.Purge]
 // does the same by hand, for tables without TTL: of all pipelines that share the table, so that the

@@ -61,6 +61,11 @@ func (db *DB) GuardRef(t Target, item pipeline.Key) Ref {
 	return db.ref(fit(t.prefix("guard"), string(item), maxPartitionKey), single)
 }
 
+// TombstoneRef is the tombstone of a row, apart from the table of rows.
+func (db *DB) TombstoneRef(t Target, row state.Row) Ref {
+	return db.ref(fit(t.prefix("tombstone"), string(row), maxPartitionKey), single)
+}
+
 // ContributionRef is what an item counts for.
 func (db *DB) ContributionRef(t Target, item pipeline.Key) Ref {
 	return db.ref(fit(t.prefix("contribution"), string(item), maxPartitionKey), single)

@@ -34,7 +34,7 @@ func TestKeys_Injective(t *testing.T) {
 		}
 		drawn := rapid.Custom(func(t *rapid.T) thing {
 			th := thing{
-				rapid.SampledFrom([]string{"guard", "contribution", "seat", "claim", "member"}).Draw(t, "kind"),
+				rapid.SampledFrom([]string{"guard", "contribution", "seat", "claim", "member", "tombstone"}).Draw(t, "kind"),
 				dynamo.Target{Pipeline: name.Draw(t, "pipeline"), View: name.Draw(t, "view"), Table: name.Draw(t, "table")},
 				key.Draw(t, "row"), "",
 			}
@@ -48,6 +48,8 @@ func TestKeys_Injective(t *testing.T) {
 			switch th.kind {
 			case "guard":
 				ref = db.GuardRef(th.target, pipeline.Key(th.row))
+			case "tombstone":
+				ref = db.TombstoneRef(th.target, state.Row(th.row))
 			case "contribution":
 				ref = db.ContributionRef(th.target, pipeline.Key(th.row))
 			case "seat":

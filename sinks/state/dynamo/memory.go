@@ -46,12 +46,23 @@ func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
 func (db *DB) Expiry() time.Time { return db.now().Add(db.retention) }
 
 // Stamp makes item one that may go: one that is written now, and that the table
-// forgets after its retention. Whoever writes a guard without a row, or a contribution
-// without a share, stamps it; what has one is put without stamp, and never goes.
+// forgets after its retention. Whoever writes a guard without a row, a contribution
+// without a share, or a tombstone, stamps it; what has one is put without stamp, and never
+// goes.
 func (db *DB) Stamp(item Item) {
 	now := db.now()
 	item[attrWritten] = nanoseconds(now)
 	item[attrExpires] = N(strconv.FormatInt(now.Add(db.retention).Unix(), 10))
+}
+
+// Expires is when an item that was stamped may go; the zero time of one that never goes.
+func (db *DB) Expires(item Item) (time.Time, error) {
+	digits := Digits(item, attrExpires)
+	if digits == "" {
+		return time.Time{}, nil
+	}
+	seconds, err := strconv.ParseInt(digits, 10, 64)
+	return time.Unix(seconds, 0).UTC(), err
 }
 
 // with is the attributes of both, in a new item.

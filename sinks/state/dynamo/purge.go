@@ -16,8 +16,8 @@ import (
 
 var _ state.Purger = (*DB)(nil)
 
-// Purge forgets the guards without a row and the contributions without a share that
-// were written before a time, each on condition that it is unchanged. It reads the whole
+// Purge forgets the tombstones, the guards without a row and the contributions without a
+// share that were written before a time, each on condition that it is unchanged. It reads the whole
 // table: where the table's TTL is enabled, DynamoDB does the same for nothing. The items
 // are those of all pipelines that share the table: the longest retention among them counts.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {

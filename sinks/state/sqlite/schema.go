@@ -118,6 +118,16 @@ var layout = []string{
 	settings TEXT NOT NULL, -- JSON
 	PRIMARY KEY (pipeline, sink)
 ) STRICT, WITHOUT ROWID`,
+	// Tombstones of rows that guard themselves, apart from the rows.
+	`CREATE TABLE "_tws_tombstones" (
+	target INTEGER NOT NULL,
+	pk ANY NOT NULL, -- as the table of rows has it
+	sk ANY NOT NULL,
+	version TEXT NOT NULL,
+	item TEXT NOT NULL,
+	written INTEGER NOT NULL,
+	PRIMARY KEY (target, pk, sk)
+) STRICT, WITHOUT ROWID`,
 }
 
 // prepareFile makes an empty file one of this format, all of it or nothing.

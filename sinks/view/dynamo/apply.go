@@ -24,10 +24,10 @@ const (
 )
 
 // Apply puts each row, or its tombstone, in one conditional write of its own, as many
-// at once as the DB may have in flight. A row that belongs to another view, to the same
-// view of another pipeline, or to no sink at all, and one that no item can hold, is a
-// permanent error of its mutation. Where DynamoDB doesn't answer, what was not sent yet
-// fails with the same transient error.
+// at once as the DB may have in flight; where tombstones are apart see apart.go. A row that
+// belongs to another view, to the same view of another pipeline, or to no sink at all, and
+// one that no item can hold, is a permanent error of its mutation. Where DynamoDB doesn't
+// answer, what was not sent yet fails with the same transient error.
 func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	if len(ms) == 0 {
 		return nil, nil
@@ -35,24 +35,27 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 	if err := s.Touch(ctx, targetOf(t)); err != nil {
 		return nil, err
 	}
-	rs := make([]view.Result, len(ms))
-	w := writer{
-		Store:  s,
-		target: t,
-		names: map[string]string{
-			"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#v": markVersion, "#void": markVoid,
-		},
-		view: str(t.View),
-		by:   str(t.Pipeline),
+	if t.InPlace {
+		return applyWith(ctx, s.Reader.views, ms, newWriter(s.Reader.views, t).write)
 	}
+	return applyWith(ctx, s.DB, ms, newWriter(s.DB, t).writeApart)
+}
+
+// applyWith writes mutations, those that belong together in one call of write.
+func applyWith(ctx context.Context, db *dynamo.DB, ms []view.Mutation, write func(context.Context, []view.Mutation, []view.Result)) ([]view.Result, error) {
+	rs := make([]view.Result, len(ms))
 	var outage outage
-	s.Each(len(ms), func(i int) {
+	starts := joined(ms)
+	db.Each(len(starts)-1, func(i int) {
+		from, to := starts[i], starts[i+1]
 		if err := outage.error(); err != nil {
-			rs[i].Err = err
+			for r := from; r < to; r++ {
+				rs[r].Err = err
+			}
 			return
 		}
-		rs[i] = w.write(ctx, &ms[i])
-		outage.note(rs[i].Err)
+		write(ctx, ms[from:to], rs[from:to])
+		outage.note(rs[from].Err)
 	})
 	for i := range rs {
 		if pipeline.IsFatal(rs[i].Err) {
@@ -62,52 +65,101 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 	return rs, nil
 }
 
+// joined is where each of the mutations that belong together begins, and the end of all.
+func joined(ms []view.Mutation) []int {
+	starts := make([]int, 0, len(ms)+1)
+	for i := range ms {
+		if !ms[i].Joined || i == 0 || len(starts) > 0 && i-starts[len(starts)-1] > 1 {
+			starts = append(starts, i)
+		}
+	}
+	return append(starts, len(ms))
+}
+
 // writer is what the mutations of a call have in common.
 type writer struct {
-	*Store
+	*dynamo.DB
 	target   view.Target
-	names    map[string]string
+	names    map[string]string // of the conditions on a row that may be missing
+	rowNames map[string]string // and on one that is there: DynamoDB refuses a name that stands in no condition
 	view, by *types.AttributeValueMemberS
 }
 
-func (w *writer) write(ctx context.Context, m *view.Mutation) view.Result {
+func newWriter(db *dynamo.DB, t view.Target) *writer {
+	return &writer{
+		DB:     db,
+		target: t,
+		names: map[string]string{
+			"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#v": markVersion, "#void": markVoid,
+		},
+		rowNames: map[string]string{"#tw": markAttribute, "#view": markView, "#by": markPipeline, "#v": markVersion},
+		view:     str(t.View),
+		by:       str(t.Pipeline),
+	}
+}
+
+// write puts rows and tombstones in place.
+func (w *writer) write(ctx context.Context, ms []view.Mutation, rs []view.Result) {
+	for i := range ms {
+		put, err := w.put(&ms[i])
+		if err == nil {
+			err = w.Write(ctx, dynamo.Action{Put: put})
+		}
+		unmet, ok := errors.AsType[*dynamo.ConditionError](err)
+		if !ok {
+			rs[i].Err = err
+			continue
+		}
+		rs[i] = w.refused(unmet.Unmet[0].Item, &ms[i])
+	}
+}
+
+// put puts a row, or its tombstone in place, over what is older. The error is of a row that no
+// item can hold.
+func (w *writer) put(m *view.Mutation) (*types.Put, error) {
 	version := m.Version.String()
 	row := item(w.target, m, version, w.Expiry().Unix())
 	if err := checkKey(w.target.Table, row); err != nil {
-		return view.Result{Err: err}
+		return nil, err
 	}
 	if n := sizeOfItem(row); n > maxItem {
-		return view.Result{Err: tooLarge("the row", n)}
+		return nil, tooLarge("the row", n)
 	}
 	condition, names := overVoid, w.names
 	if m.Void { // an expression names what it uses, and nothing else
 		condition, names = onlyOver, maps.Clone(names)
 		delete(names, "#void")
 	}
-	err := w.Write(ctx, dynamo.Action{Put: &types.Put{
-		TableName:                &w.target.Name,
-		Item:                     row,
-		ConditionExpression:      &condition,
-		ExpressionAttributeNames: names,
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":view": w.view, ":by": w.by, ":v": str(version),
-		},
+	return &types.Put{
+		TableName:                           &w.target.Name,
+		Item:                                row,
+		ConditionExpression:                 &condition,
+		ExpressionAttributeNames:            names,
+		ExpressionAttributeValues:           w.values(version),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}})
-	unmet, ok := errors.AsType[*dynamo.ConditionError](err)
-	if !ok {
-		return view.Result{Err: err}
-	}
-	have, ok := markOf(unmet.Unmet[0].Item)
+	}, nil
+}
+
+// values are those of the conditions on a row.
+func (w *writer) values(version string) dynamo.Item {
+	return dynamo.Item{":view": w.view, ":by": w.by, ":v": str(version)}
+}
+
+// refused is what became of a write that the row which is there refused.
+func (w *writer) refused(item dynamo.Item, m *view.Mutation) view.Result {
+	have, ok := markOf(item)
+	version := m.Version.String()
 	switch {
 	case !ok || have.view != w.target.View || have.pipeline != w.target.Pipeline:
 		row, err := state.MakeRow(m.PK, m.SK)
 		return view.Result{Err: cmp.Or(err, error(foreign(w.target, row, have)))}
 	case have.version < version: // it was another row when the write was refused
-		return view.Result{Err: pipeline.Transient(errors.New("dynamodb: the row changed meanwhile"))}
+		return view.Result{Err: errChanged}
 	}
 	return view.Result{Superseded: have.version != version}
 }
+
+var errChanged = pipeline.Transient(errors.New("dynamodb: the row changed meanwhile"))
 
 // foreign is the error of a row that is not the target's to write.
 func foreign(t view.Target, row state.Row, have mark) *view.ForeignRowError {

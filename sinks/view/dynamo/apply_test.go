@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -94,10 +95,26 @@ func TestWhatNoItemCanHold(t *testing.T) {
 	number := put("1", 1)
 	number.SK = column(t, "", `{"N":"1"}`).Value
 	refused(t, s, orders, number, "of another type")
+	for i, bad := range []view.Mutation{large, number} { // and the old row goes
+		apply(t, s, orders, put("1", 2*i+2))
+		old := put("1", 2*i+3)
+		old.Tombstone, old.Joined = true, true
+		bad.Version, bad.Fresh = old.Version, true
+		if bad.SK.Equal(old.SK) {
+			bad.SK = pipeline.StringValue("2")
+		}
+		rs, err := s.Apply(t.Context(), orders, []view.Mutation{bad, old})
+		if _, again := pipeline.Retryable(rs[0].Err); err != nil || rs[0].Err == nil || again || rs[1] != (view.Result{}) {
+			t.Errorf("a move to a row that no item can hold: %+v, %v, want a permanent error and the old row gone", rs, err)
+		}
+		for row := range s.Rows(t.Context(), orders.Table, view.Query{}) {
+			t.Errorf("the row %v is left", row.SK)
+		}
+	}
 }
 
-// A tombstone goes by TTL when it is older than the retention, and the row that comes
-// before that does not.
+// A tombstone goes by TTL when it is older than the retention, wherever it is, and the row
+// that comes before that does not.
 func TestTombstonesExpire(t *testing.T) {
 	c := dynamotest.Open(t).Client("", nil)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -115,27 +132,43 @@ func TestTombstonesExpire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ttl, err := c.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: aws.String("views")})
-	if err != nil || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != "_tw_expires" {
-		t.Errorf("the table's TTL is %+v, %v", ttl, err)
+	for table, attribute := range map[string]string{"views": "_tw_expires", "state": "expires"} {
+		ttl, err := c.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+		if err != nil || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != attribute {
+			t.Errorf("the TTL of %s is %+v, %v", table, ttl, err)
+		}
 	}
-	gone := put("1", 1)
-	gone.Tombstone = true
-	raw := func() statedynamo.Item {
+	raw := func(table string, key statedynamo.Item) statedynamo.Item {
 		t.Helper()
-		out, err := c.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String("views"), ConsistentRead: aws.Bool(true), Key: statedynamo.Item{"PK": statedynamo.S("p"), "SK": statedynamo.S("1")}})
+		out, err := c.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, ConsistentRead: aws.Bool(true), Key: key})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return out.Item
 	}
-	apply(t, s, orders, gone)
-	if got, want := statedynamo.Digits(raw(), "_tw_expires"), "1767409445"; got != want {
-		t.Errorf("the tombstone expires at %s, want %s", got, want)
-	}
-	apply(t, s, orders, put("1", 2))
-	if it := raw(); it["_tw_expires"] != nil || it["_tw"] == nil {
-		t.Errorf("the row is %v: it must not expire", it)
+	inPlace := orders
+	inPlace.View, inPlace.InPlace = "in-place", true
+	for sk, target := range map[string]view.Target{"1": orders, "2": inPlace} {
+		gone := put(sk, 1)
+		gone.Tombstone = true
+		row, err := state.MakeRow(gone.PK, gone.SK)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := statedynamo.Item{"PK": statedynamo.S("p"), "SK": statedynamo.S(sk)}
+		apart := db.TombstoneRef(statedynamo.Target{Pipeline: target.Pipeline, Table: target.Name, View: target.View}, row).Key
+		apply(t, s, target, gone)
+		got, none := statedynamo.Digits(raw("views", key), "_tw_expires"), raw("state", apart)
+		if !target.InPlace {
+			got, none = statedynamo.Digits(none, "expires"), raw("views", key)
+		}
+		if want := "1767409445"; got != want || none != nil {
+			t.Errorf("the tombstone of %s expires at %s, want %s; beside it there is %v", target.View, got, want, none)
+		}
+		apply(t, s, target, put(sk, 2))
+		if it := raw("views", key); it["_tw_expires"] != nil || it["_tw"] == nil {
+			t.Errorf("the row is %v: it must not expire", it)
+		}
 	}
 }
 

@@ -17,8 +17,8 @@ func few(subjects ...string) (checks int, only []string) {
 
 // TestConformance runs where nothing fails; SharedLast runs on a network that does.
 func TestConformance(t *testing.T) {
-	checks, only := few("MovesByNumber", "SharedDeadLetter")
-	viewtest.Run(t, viewtest.Suite{Checks: checks, Only: only, TypedKeys: true, Open: opener[viewtest.Store](t)})
+	checks, only := few("MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter")
+	viewtest.Run(t, viewtest.Suite{Checks: checks, Only: only, TypedKeys: true, Plain: plain, Open: opener[viewtest.Store](t)})
 }
 
 func TestGroups(t *testing.T) {

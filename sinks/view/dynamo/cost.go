@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
@@ -20,7 +21,8 @@ type Cost struct {
 
 // CostOf is what the planned ops of a change cost when they are written by themselves,
 // and nothing is known of the item and of its row yet; false where they write no rows. A
-// view pays this for each change. A row that is guarded by item costs three writes more in
+// view pays this for each change. Where tombstones are apart, a row of more than 1 KB takes two
+// write units for each KB more to be deleted. A row that is guarded by item costs three writes more in
 // the same transaction where the item leaves another row; an aggregate the rows that the
 // item counted in before, unless they are the same, and less where a batch has several
 // items of a group, whose row is written once. CostOf calls nothing.
@@ -39,20 +41,64 @@ func CostOf(c *pipeline.Change, ops []pipeline.Op) (Cost, bool) {
 	return Cost{}, false
 }
 
-// costOfRows is that of rows that guard themselves.
+// costOfRows is that of rows that guard themselves, with what the other kind of tombstones
+// would take.
 func costOfRows(ops []pipeline.Op) Cost {
-	var cost Cost
-	bytes := 0
+	inPlace, bytes := 0.0, 0
+	var rows []rowWrite
+	var t view.Target
 	for _, o := range ops {
-		if op, ok := o.(*view.Op); ok {
-			n := sizeOfItem(item(*op.Target, &op.Mutation, op.Mutation.Version.String(), someTime))
-			bytes += n
-			cost.WriteUnits += writeUnits(n)
+		op, ok := o.(*view.Op)
+		if !ok {
+			continue
 		}
+		t = *op.Target
+		n := sizeOfItem(item(t, &op.Mutation, op.Mutation.Version.String(), someTime))
+		if op.Mutation.Tombstone && !t.InPlace {
+			n = 0 // it is no row
+		}
+		bytes += n
+		inPlace += writeUnits(n)
+		rows = append(rows, rowWrite{m: &op.Mutation})
 	}
-	cost.Why = fmt.Sprintf("%s, %d bytes", several(len(ops), "conditional put"), bytes)
-	return cost
+	apart, what := costApart(t, rows)
+	if t.InPlace {
+		return Cost{WriteUnits: inPlace, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", several(len(ops), "conditional put"), bytes, units(apart))}
+	}
+	return Cost{WriteUnits: apart, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", what, bytes, units(inPlace))}
 }
+
+// costApart is that of rows whose tombstones are apart, and what is written. What the row
+// weighed that is deleted nothing tells: it counts as the new one, and as 1 KB where there is none.
+func costApart(t view.Target, rows []rowWrite) (cost float64, what string) {
+	w := newWriter(nowhere(), t)
+	var actions []dynamo.Action
+	size := 0
+	for i := range rows {
+		m := rows[i].m
+		if err := w.plan(&rows[i]); err != nil {
+			return 0, "nothing is written: " + err.Error()
+		}
+		if put := rows[i].actions[0].Put; put != nil {
+			size = sizeOfItem(put.Item)
+			if !m.Fresh {
+				return writeUnits(size), "1 conditional put"
+			}
+		}
+		actions = append(actions, rows[i].actions[:]...)
+	}
+	cost = transactionUnits(actions)
+	if len(rows) > 1 {
+		return cost + 2*(writeUnits(size)-1), "a transaction of both rows, a check and a tombstone"
+	}
+	if rows[0].m.Tombstone {
+		return cost, "a transaction that deletes the row and puts its tombstone"
+	}
+	return cost, "a transaction of the row and a check of its tombstone"
+}
+
+// units is a number of units without digits that mean nothing.
+func units(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // someTime stands for when a tombstone expires: all times of these centuries are of one size.
 const someTime = 1_767_323_045

@@ -1,10 +1,22 @@
 // Package dynamo keeps the rows of views in DynamoDB tables.
 //
-// Nothing is written without a condition. A row that guards itself is one conditional
-// PutItem, over a lower version alone, so that any number of processes may write a table at
-// once, late or twice. Rows that several items may claim, and rows of aggregates, change in
+// Nothing is written without a condition, so that any number of processes may write a table
+// at once, late or twice. Rows that several items may claim, and rows of aggregates, change in
 // one transaction with what is remembered of the items, which is in the state table (package
-// sinks/state/dynamo).
+// sinks/state/dynamo). So do rows that guard themselves and the tombstones that are apart
+// from them:
+//
+//	the row    writes                                              write units at 1 KB
+//	stays      a put over a lower version                          1
+//	enters     a put, and a check of the tombstone                 4
+//	leaves     a deletion, and the tombstone                       4
+//	moves      both                                                8 at most
+//
+// A row that stays and is not there after all goes as one that enters. With tombstones in
+// place each row is one conditional PutItem, a tombstone as well: 1, 1, 1 and 2. That is for
+// tables which no transaction reaches together with the state table: of another account or
+// Region, or replicated with multi-Region strong consistency ([dynamo.DB.Beyond]); and for
+// views without a state table ([Rows]).
 //
 // # What a row has besides its attributes
 //
@@ -13,11 +25,11 @@
 //   - _tw, a map, says what the row is of: v, the version of the change; by, the pipeline;
 //     view, the sink that the row belongs to; src, the key of the item. An item without it
 //     was made by someone else and is never overwritten.
-//   - _tw_expires, a number, makes the item a tombstone: the row is gone, and older changes
-//     of it are refused. It is the table's TTL attribute ([Store.Create]): the tombstone
-//     goes when it is older than the retention. A newer row at that key replaces it. Whoever
-//     reads the table without a [Reader] leaves such items out, as with the filter
-//     attribute_not_exists(#e).
+//   - _tw_expires, a number, makes the item a tombstone in place: the row is gone, and older
+//     changes of it are refused. It is the table's TTL attribute ([Store.Create]): the
+//     tombstone goes when it is older than the retention. A newer row at that key replaces it.
+//     Whoever reads the table without a [Reader] leaves such items out, as with the filter
+//     attribute_not_exists(#e). Where tombstones are apart there are none.
 //
 // # Aggregates
 //

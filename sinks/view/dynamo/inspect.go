@@ -18,16 +18,17 @@ import (
 var _ view.Inspector = (*Reader)(nil)
 
 // Stands reads what is at the keys of rows, a hundred in one request. An item that
-// no sink made stands there without a View.
-func (r *Reader) Stands(ctx context.Context, t view.Table, rows []state.Row) ([]view.Standing, error) {
+// no sink made stands there without a View. Tombstones apart are in the state table, and
+// a Reader doesn't see them: see [Store.Stands].
+func (r *Reader) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]view.Standing, error) {
 	refs := make([]dynamo.Ref, len(rows))
 	for i, row := range rows {
 		var err error
-		if refs[i], err = refOf(t, row); err != nil {
+		if refs[i], err = refOf(t.Table, row); err != nil {
 			return nil, err
 		}
 	}
-	items, err := r.db.Get(ctx, refs)
+	items, err := r.views.Get(ctx, refs)
 	if errors.Is(err, dynamo.ErrNoTable) {
 		return nil, fmt.Errorf("dynamodb: %w: %q", view.ErrNoTable, t.Name)
 	}
@@ -44,6 +45,49 @@ func (r *Reader) Stands(ctx context.Context, t view.Table, rows []state.Row) ([]
 		}
 	}
 	return ss, nil
+}
+
+var _ view.Inspector = (*Store)(nil)
+
+// Stands is [Reader.Stands], with the tombstones that are apart.
+func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]view.Standing, error) {
+	ss, err := s.Reader.Stands(ctx, t, rows)
+	if err != nil || t.InPlace {
+		return ss, err
+	}
+	var missing []int
+	var refs []dynamo.Ref
+	for i := range ss {
+		if !ss[i].There {
+			missing, refs = append(missing, i), append(refs, s.TombstoneRef(targetOf(t), rows[i]))
+		}
+	}
+	if len(refs) == 0 {
+		return ss, nil
+	}
+	tombstones, err := s.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for n, i := range missing {
+		if tombstones[n] == nil {
+			continue
+		}
+		if ss[i], err = s.tombstone(t, tombstones[n]); err != nil {
+			return nil, s.Damaged("a tombstone of the view "+t.View, err)
+		}
+	}
+	return ss, nil
+}
+
+// tombstone is what a tombstone in the state table says.
+func (s *Store) tombstone(t view.Target, item dynamo.Item) (st view.Standing, err error) {
+	st = view.Standing{There: true, Tombstone: true, Source: pipeline.Key(dynamo.Text(item, tombstoneItem)), View: t.View, Pipeline: t.Pipeline}
+	if st.Expires, err = s.Expires(item); err != nil {
+		return st, err
+	}
+	st.Version, err = pipeline.ParseVersion(dynamo.Text(item, tombstoneVersion))
+	return st, err
 }
 
 // refOf is where a row is.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"iter"
 	"sync"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"go.uber.org/goleak"
 
@@ -17,6 +20,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
+	"github.com/tablewake/tablewake/sinks/view/viewtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,6 +55,20 @@ func opener[T any](t *testing.T) func(context.Context, string) (T, error) {
 		}
 		return any(&anyTable{Store: store, made: make(map[string]bool)}).(T), nil
 	}
+}
+
+// plain counts what a Scan of a table finds.
+func plain(ctx context.Context, s viewtest.Store, t view.Table) (n int, err error) {
+	for _, err := range s.(*anyTable).Scan(ctx, &dynamodb.ScanInput{TableName: aws.String(named(t).Name)}) {
+		if errors.Is(err, statedynamo.ErrNoTable) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // named is a table as it is called here.
@@ -97,8 +115,9 @@ func (a *anyTable) Empty(ctx context.Context, t view.Target) (bool, error) {
 	return a.Store.Empty(ctx, t)
 }
 
-func (a *anyTable) Stands(ctx context.Context, t view.Table, rows []state.Row) ([]view.Standing, error) {
-	return a.Store.Stands(ctx, named(t), rows)
+func (a *anyTable) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]view.Standing, error) {
+	t.Table = named(t.Table)
+	return a.Store.Stands(ctx, t, rows)
 }
 
 func (a *anyTable) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Contribution, error) {

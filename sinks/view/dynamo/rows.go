@@ -22,7 +22,7 @@ import (
 // Reader reads view tables, consistently. A service that reads a view needs no more than
 // this, and no state table ([NewReader]); view.Groups reads aggregates through it.
 type Reader struct {
-	db *dynamo.DB
+	views *dynamo.DB // reaches the view tables
 }
 
 var _ view.Reader = (*Reader)(nil)
@@ -34,7 +34,7 @@ func NewReader(c dynamo.Client) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{db: db}, nil
+	return &Reader{views: db}, nil
 }
 
 // selected are the rows that a reader sees; tombstones and items of others are left out by the server.
@@ -83,7 +83,7 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 		if text, _ := q.PK.Text(); !strings.HasPrefix(text, q.PKPrefix) || q.SKPrefix != "" && t.SK == "" {
 			return
 		}
-		rows(t, r.db.Query(ctx, in))(yield)
+		rows(t, r.views.Query(ctx, in))(yield)
 	}
 }
 
@@ -114,7 +114,7 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 			row    view.Row
 		}
 		var all []placed
-		for row, err := range rows(t, r.db.Scan(ctx, in)) {
+		for row, err := range rows(t, r.views.Scan(ctx, in)) {
 			if err != nil {
 				yield(view.Row{}, err)
 				return

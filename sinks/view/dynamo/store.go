@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -29,12 +30,47 @@ var (
 )
 
 // New is a store on db, whose client reaches the view tables too. It calls nothing.
-func New(db *dynamo.DB) (*Store, error) {
-	if db == nil {
+func New(db *dynamo.DB) (*Store, error) { return NewAt(db, db) }
+
+// NewAt is a store on db whose view tables the client of rows reaches. Where that is in
+// another account or Region, it holds rows whose tombstones are in place and no others: no
+// transaction reaches both.
+func NewAt(db, rows *dynamo.DB) (*Store, error) {
+	if db == nil || rows == nil {
 		return nil, errors.New("dynamodb: a view store needs the DB of the state table")
 	}
-	return &Store{DB: db, Reader: Reader{db: db}}, nil
+	return &Store{DB: db, Reader: Reader{views: rows}}, nil
 }
+
+// Rows writes and reads rows that guard themselves and have their tombstones in place. It
+// remembers nothing besides, and needs no state table.
+type Rows struct{ Reader }
+
+var (
+	_ view.Store       = (*Rows)(nil)
+	_ view.Reader      = (*Rows)(nil)
+	_ view.Inspector   = (*Rows)(nil)
+	_ state.Rememberer = (*Rows)(nil)
+)
+
+// NewRows is a store of rows alone, whose tombstones live for the retention of db.
+func NewRows(db *dynamo.DB) (*Rows, error) {
+	if db == nil {
+		return nil, errors.New("dynamodb: a store of rows needs a DB")
+	}
+	return &Rows{Reader{views: db}}, nil
+}
+
+// Apply is [Store.Apply] of tombstones in place.
+func (r *Rows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
+	if !t.InPlace {
+		return nil, pipeline.Fatal(errors.New("dynamodb: the tombstones of the view " + t.View + " have no place: name a state table, or keep them in place"))
+	}
+	return applyWith(ctx, r.views, ms, newWriter(r.views, t).write)
+}
+
+// Memory is that of tombstones alone, which a table forgets, however old it is.
+func (r *Rows) Memory(context.Context) (state.Memory, error) { return state.Memory{Forgets: true}, nil }
 
 // Empty tells whether nothing was ever written for a view or an aggregate, by any
 // process: what was removed and forgotten since counts as written.

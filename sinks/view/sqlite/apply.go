@@ -13,12 +13,16 @@ import (
 // another process has the file, and fatal where the file or its disk is at fault.
 func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutation) ([]view.Result, error) {
 	rs := make([]view.Result, len(ms))
-	err := s.transact(ctx, target, func(x *tx) (err error) {
+	transact, apply := s.withState, (*tx).applyApart
+	if target.InPlace {
+		transact, apply = s.transact, (*tx).apply
+	}
+	err := transact(ctx, target, func(x *tx) (err error) {
 		for i := range ms {
 			if ctx.Err() != nil {
 				return sqlite.Stopped(ctx)
 			}
-			if rs[i], err = x.apply(&ms[i]); err != nil {
+			if rs[i], err = apply(x, &ms[i]); err != nil {
 				return err
 			}
 		}

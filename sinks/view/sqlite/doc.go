@@ -2,8 +2,8 @@
 //
 // What [Store.Apply] reports as held survives a killed process and a power
 // failure: a call is one transaction, synced before it returns. A row is written
-// only over a lower version, which the statement itself decides, so that several
-// processes may write one file.
+// only over a lower version of it and of its tombstone, which is decided in that
+// transaction, so that several processes may write one file.
 //
 // Rows that are guarded by item, and the rows of aggregates, change in one
 // transaction with what is remembered of the items, which is in tables of the same
@@ -14,12 +14,14 @@
 //
 // A view table named shop-views is two things in the file:
 //
-//   - the table "_tw_shop-views" holds rows and tombstones, with version, owner,
+//   - the table "_tw_shop-views" holds rows, and tombstones in place, with version, owner,
 //     the attributes as plain JSON and the whole row as DynamoDB JSON, in which numbers
 //     are as exact as they came;
 //   - the SQL view "shop-views" is for people: the key attributes by their names and
 //     the attributes as JSON, without tombstones. A key that is no string is shown
 //     as DynamoDB JSON shows it: a number by its digits, a binary in base64.
+//
+// Tombstones apart are in the table "_tws_tombstones".
 //
 // So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key.
 package sqlite

@@ -48,6 +48,10 @@ WHERE ` + ours
 	// of items decides.
 	onlyOver = " AND (excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void)"
 
+	// Where tombstones are apart: a row that is there, and one that goes.
+	stayRow  = `UPDATE %s SET version = ?, source = ?, attributes = ?, item = ? WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND version < ?`
+	leaveRow = deleteRow + ` AND version < ?`
+
 	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ?`
 
 	readGuard = `SELECT version, view, pipeline FROM %s WHERE pk = ? AND sk = ?`
@@ -56,7 +60,7 @@ WHERE ` + ours
 // table is a view table with the texts of its statements, by which they are prepared once.
 type table struct {
 	view.Table
-	write, replace, remove, guard string
+	write, replace, remove, guard, stay, leave string
 }
 
 func tableOf(t view.Table) *table {
@@ -67,6 +71,8 @@ func tableOf(t view.Table) *table {
 		replace: fmt.Sprintf(writeRow, rows),
 		remove:  fmt.Sprintf(deleteRow, rows),
 		guard:   fmt.Sprintf(readGuard, rows),
+		stay:    fmt.Sprintf(stayRow, rows),
+		leave:   fmt.Sprintf(leaveRow, rows),
 	}
 }
 

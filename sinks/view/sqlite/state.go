@@ -157,7 +157,8 @@ func (x *tx) key(r state.Row) (pk, sk pipeline.Value, err error) {
 func (s *Store) Empty(ctx context.Context, t view.Target) (empty bool, err error) {
 	err = s.withState(ctx, t, func(x *tx) error {
 		q := "SELECT NOT EXISTS (SELECT 1 FROM " + quote(prefix+t.Name) + ` WHERE view = ?1 AND pipeline = ?3)
-	AND NOT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?2) AND NOT EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?2)`
+	AND NOT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?2) AND NOT EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?2)
+	AND NOT EXISTS (SELECT 1 FROM "_tws_tombstones" WHERE target = ?2)`
 		_, err := x.Row(x.ctx, q, []any{t.View, x.id, t.Pipeline}, &empty)
 		return err
 	})

@@ -16,34 +16,38 @@ var target = view.Target{Table: view.Table{Name: "My views", PK: "PK", SK: "SK"}
 
 // contract checks a store write by write.
 func contract(t *testing.T, suite Suite) {
-	for name, check := range map[string]func(*testing.T, Store){
+	for name, check := range map[string]func(*testing.T, ofKind){
 		"HigherVersionWins":  higherVersionWins,
 		"Tombstones":         tombstones,
 		"Voids":              voids,
+		"Moves":              moves,
 		"RowsHaveOneOwner":   rowsHaveOneOwner,
 		"EveryTypeIsExact":   everyTypeIsExact,
-		"RowsComeInOrder":    func(t *testing.T, s Store) { rowsComeInOrder(t, s, suite.TypedKeys) },
+		"RowsComeInOrder":    func(t *testing.T, s ofKind) { rowsComeInOrder(t, s, suite.TypedKeys) },
 		"QueriesSelect":      queriesSelect,
 		"OneKeyAttribute":    oneKeyAttribute,
-		"KeysAreToldApart":   func(t *testing.T, s Store) { keysAreToldApart(t, s, suite.TypedKeys) },
+		"KeysAreToldApart":   func(t *testing.T, s ofKind) { keysAreToldApart(t, s, suite.TypedKeys) },
 		"ManyRowsInOneCall":  manyRows,
 		"NothingInOneCall":   nothing,
 		"ReadingStopsEarly":  readingStopsEarly,
 		"TablesAreToldApart": tablesAreToldApart,
 		"Stands":             stands,
+		"Races":              func(t *testing.T, s ofKind) { races(t, s, suite) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			s, err := suite.Open(t.Context(), t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
+		for kind, inPlace := range kinds {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				s, err := suite.Open(t.Context(), t.TempDir())
+				if err != nil {
+					t.Fatal(err)
 				}
-			}()
-			check(t, s)
-		})
+				defer func() {
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				}()
+				check(t, ofKind{s, inPlace})
+			})
+		}
 	}
 }
 
@@ -119,7 +123,7 @@ func same[T comparable](t *testing.T, what string, got, want []T) {
 	}
 }
 
-func higherVersionWins(t *testing.T, s Store) {
+func higherVersionWins(t *testing.T, s ofKind) {
 	same(t, "a new row", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
 	same(t, "the same again", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
 	same(t, "an older one", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
@@ -127,7 +131,7 @@ func higherVersionWins(t *testing.T, s Store) {
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"ten"}}`})
 }
 
-func tombstones(t *testing.T, s Store) {
+func tombstones(t *testing.T, s ofKind) {
 	same(t, "a tombstone of no row", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{false})
 	same(t, "a row older than it", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
@@ -141,7 +145,7 @@ func tombstones(t *testing.T, s Store) {
 // Fact 44: "the same version is there" means written only if what is there is whole. A void
 // tombstone is replaced by its own version, unless that is void too, and by nothing else
 // that a tombstone is not replaced by.
-func voids(t *testing.T, s Store) {
+func voids(t *testing.T, s ofKind) {
 	void := func(sk string, sequence int) view.Mutation {
 		m := tombstone(t, "a", sk, sequence)
 		m.Void = true
@@ -170,15 +174,55 @@ func voids(t *testing.T, s Store) {
 	is("a newer row", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`)
 }
 
-// A row, and a tombstone as well, belongs to the view and the pipeline that first wrote it.
-func rowsHaveOneOwner(t *testing.T, s Store) {
+// The two rows of a change that moves are written together, and each is its own: a newer
+// version of the one takes nothing from the other.
+func moves(t *testing.T, s ofKind) {
+	move := func(from, to string, sequence int) []view.Mutation {
+		old := tombstone(t, "a", from, sequence)
+		old.Joined = true
+		new := row(t, "a", to, sequence, fmt.Sprint(sequence))
+		new.Fresh = true
+		return []view.Mutation{new, old}
+	}
+	says := func(what string, want ...string) {
+		t.Helper()
+		var all []string
+		for _, w := range want {
+			sk, text, _ := strings.Cut(w, " ")
+			all = append(all, fmt.Sprintf(`{"PK":{"S":"a"},"SK":{"S":"%s"},"text":{"S":"%s"}}`, sk, text))
+		}
+		same(t, what, rows(t, s, target.Table, view.Query{}), all)
+	}
+	apply(t, s, target, row(t, "a", "1", 1, "1"))
+	same(t, "a move", apply(t, s, target, move("1", "2", 2)...), []bool{false, false})
+	same(t, "the move again", apply(t, s, target, move("1", "2", 2)...), []bool{false, false})
+	says("rows", "2 2")
+	apply(t, s, target, row(t, "a", "3", 9, "9"))
+	same(t, "to a newer row", apply(t, s, target, move("2", "3", 4)...), []bool{true, false})
+	says("rows", "3 9")
+	same(t, "from a newer row", apply(t, s, target, move("3", "4", 5)...), []bool{false, true})
+	says("rows", "3 9", "4 5")
+	same(t, "a tombstone", apply(t, s, target, tombstone(t, "a", "5", 8)), []bool{false})
+	same(t, "to a newer tombstone", apply(t, s, target, move("4", "5", 6)...), []bool{true, false})
+	says("rows", "3 9")
+	same(t, "both newer", apply(t, s, target, move("3", "5", 7)...), []bool{true, true})
+	says("rows", "3 9")
+}
+
+// A row, and a tombstone in place as well, belongs to the view and the pipeline that first
+// wrote it; a tombstone apart leaves the key to anyone.
+func rowsHaveOneOwner(t *testing.T, s ofKind) {
 	apply(t, s, target, row(t, "a", "1", 5, "mine"), tombstone(t, "a", "0", 5))
 	for _, other := range []view.Target{
 		{Table: target.Table, View: "two", Pipeline: target.Pipeline},
 		{Table: target.Table, View: target.View, Pipeline: "others"},
 	} {
 		free := other.View + other.Pipeline
-		for _, m := range []view.Mutation{row(t, "a", "1", 6, "theirs"), row(t, "a", "1", 4, "theirs"), tombstone(t, "a", "1", 6), row(t, "a", "0", 6, "theirs")} {
+		ms := []view.Mutation{row(t, "a", "1", 6, "theirs"), row(t, "a", "1", 4, "theirs"), tombstone(t, "a", "1", 6)}
+		if s.inPlace {
+			ms = append(ms, row(t, "a", "0", 6, "theirs"))
+		}
+		for _, m := range ms {
 			rs, err := s.Apply(t.Context(), other, []view.Mutation{m, row(t, "b", free, 6, "theirs")})
 			if err != nil {
 				t.Fatal(err)
@@ -205,7 +249,7 @@ func rowsHaveOneOwner(t *testing.T, s Store) {
 }
 
 // Fact 12: N has up to 38 digits: exact, always.
-func everyTypeIsExact(t *testing.T, s Store) {
+func everyTypeIsExact(t *testing.T, s ofKind) {
 	values := []string{
 		`{"S":"a\u0000\"\\\u00e9"}`, `{"S":""}`, `{"N":"12345678901234567890123456789012345678"}`, `{"N":"0.1000000000000000055511151231257827"}`,
 		`{"B":"AAH/"}`, `{"BOOL":false}`, `{"NULL":true}`, `{"M":{"a":{"M":{}},"b":{"L":[{"N":"-0.5"}]}}}`, `{"L":[]}`,
@@ -232,7 +276,7 @@ func everyTypeIsExact(t *testing.T, s Store) {
 	}
 }
 
-func rowsComeInOrder(t *testing.T, s Store, typed bool) {
+func rowsComeInOrder(t *testing.T, s ofKind, typed bool) {
 	var ms []view.Mutation
 	for _, keys := range [][]string{
 		{`{"S":""}`, `{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a "}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
@@ -257,7 +301,7 @@ func rowsComeInOrder(t *testing.T, s Store, typed bool) {
 	}
 }
 
-func queriesSelect(t *testing.T, s Store) {
+func queriesSelect(t *testing.T, s ofKind) {
 	apply(t, s, target, row(t, "a", "x1", 1, ""), row(t, "a", "x2", 1, ""), row(t, "a", "y", 1, ""), row(t, "ab", "x", 1, ""), row(t, "b", "x", 1, ""))
 	apply(t, s, target, tombstone(t, "a", "x3", 1))
 	for _, q := range []struct {
@@ -287,7 +331,7 @@ func queriesSelect(t *testing.T, s Store) {
 	}
 }
 
-func oneKeyAttribute(t *testing.T, s Store) {
+func oneKeyAttribute(t *testing.T, s ofKind) {
 	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test"}
 	m := row(t, "a", "", 1, "x")
 	m.SK = pipeline.Value{}
@@ -295,7 +339,7 @@ func oneKeyAttribute(t *testing.T, s Store) {
 	same(t, "rows", rows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
 }
 
-func keysAreToldApart(t *testing.T, s Store, typed bool) {
+func keysAreToldApart(t *testing.T, s ofKind, typed bool) {
 	keys := []string{`{"N":"1"}`, `{"B":"MQ=="}`, `{"S":"1"}`}
 	if typed {
 		keys = []string{`{"N":"1"}`, `{"N":"-1"}`, `{"N":"10"}`}
@@ -316,7 +360,7 @@ func keysAreToldApart(t *testing.T, s Store, typed bool) {
 	}
 }
 
-func manyRows(t *testing.T, s Store) {
+func manyRows(t *testing.T, s ofKind) {
 	var ms []view.Mutation
 	for i := range 3000 {
 		ms = append(ms, row(t, "p", fmt.Sprintf("%06d", i), 1, "x"))
@@ -327,11 +371,11 @@ func manyRows(t *testing.T, s Store) {
 	}
 }
 
-func nothing(t *testing.T, s Store) {
+func nothing(t *testing.T, s ofKind) {
 	same(t, "a call of no mutations", apply(t, s, target), nil)
 }
 
-func readingStopsEarly(t *testing.T, s Store) {
+func readingStopsEarly(t *testing.T, s ofKind) {
 	apply(t, s, target, row(t, "a", "1", 1, ""), row(t, "a", "2", 1, ""))
 	for range 20 { // more often than a store has connections
 		for _, err := range s.Rows(t.Context(), target.Table, view.Query{}) {
@@ -344,7 +388,7 @@ func readingStopsEarly(t *testing.T, s Store) {
 	same(t, "writing after it", apply(t, s, target, row(t, "a", "1", 2, "")), []bool{false})
 }
 
-func tablesAreToldApart(t *testing.T, s Store) {
+func tablesAreToldApart(t *testing.T, s ofKind) {
 	other := target
 	other.Name = `an "other" one; --'`
 	apply(t, s, target, row(t, "a", "1", 5, "here"))

@@ -103,11 +103,21 @@ func RunPurge(t *testing.T, suite StateSuite) {
 	gone.held("it was never there", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "gone", 0, 1, "")}})
 	empty(gone.target, false)
 
+	own := target
+	own.View = "own"
+	empty(own, true)
+	apply(t, s, own, tombstone(t, "own", "gone", 5), row(t, "own", "kept", 5, "x"))
+	empty(own, false)
+
 	purge(start, 0)
 	guards("kept", "left", "back")
-	purge(time.Now().Add(time.Hour), 3)
+	same(t, "an older row", apply(t, s, own, row(t, "own", "gone", 4, "old")), []bool{true})
+	purge(time.Now().Add(time.Hour), 4)
 	guards("kept", "back")
 	purge(time.Now().Add(time.Hour), 0)
+	same(t, "rows that guard themselves", rows(t, s, own.Table, view.Query{PK: pipeline.StringValue("own")}), []string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
+	same(t, "an older row, when its tombstone is forgotten", apply(t, s, own, row(t, "own", "gone", 4, "old")), []bool{false})
+	apply(t, s, own, tombstone(t, "own", "gone", 6), tombstone(t, "own", "kept", 6))
 	i.rows("back of back says y", "kept of kept says x")
 	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"2"}}`)
 	// What is forgotten is unknown, and may come anew.

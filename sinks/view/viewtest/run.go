@@ -3,6 +3,7 @@ package viewtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -26,6 +27,9 @@ type Suite struct {
 	// Open opens the store in dir, new or as it was left. One that is open may be
 	// opened again: each worker opens the store by itself, as a process does. Required.
 	Open func(ctx context.Context, dir string) (Store, error)
+
+	// Plain counts what a reader that knows nothing of tombstones finds in a table. Required.
+	Plain func(ctx context.Context, s Store, t view.Table) (int, error)
 
 	// TypedKeys is for stores that fix the type of a table's key attributes, and take no
 	// empty key. Default: a key may be of any type, and empty.
@@ -58,8 +62,8 @@ func Run(t *testing.T, s Suite) {
 }
 
 // keepsGuards tells whether the store is a [view.ItemStore] too.
-func (s Suite) keepsGuards(t *testing.T) bool {
-	store, err := s.Open(t.Context(), t.TempDir())
+func (suite Suite) keepsGuards(t *testing.T) bool {
+	store, err := suite.Open(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,20 +104,30 @@ func (v *subject) suite(t *testing.T, of Suite) sinktest.Suite {
 					}
 					return v.flawed().sink(&faulty{s, f})
 				},
-				State: func() (map[string]string, error) { return v.state(t.Context(), reader) },
+				State: func() (map[string]string, error) { return v.state(t.Context(), reader, of) },
 				Close: p.close,
 			}, nil
 		},
 	}
 }
 
-// state is every row of the view's table by its key.
-func (v *subject) state(ctx context.Context, r view.Reader) (map[string]string, error) {
+// state is every row of the view's table by its key. Where tombstones are apart a plain
+// reader finds the same.
+func (v *subject) state(ctx context.Context, r Store, of Suite) (map[string]string, error) {
 	s, err := v.sink(nil)
 	if err != nil {
 		return nil, err
 	}
-	return byKey(r.Rows(ctx, s.Target().Table, view.Query{}), v.key...)
+	t := s.Target().Table
+	rows, err := byKey(r.Rows(ctx, t, view.Query{}), v.key...)
+	if err != nil || v.inPlace {
+		return rows, err
+	}
+	n, err := of.Plain(ctx, r, t)
+	if err == nil && n != len(rows) {
+		err = fmt.Errorf("a plain reader finds %d items in the table, and there are %d rows", n, len(rows))
+	}
+	return rows, err
 }
 
 // byKey is every row by its key; none where nothing was written yet.

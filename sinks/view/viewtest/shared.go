@@ -14,7 +14,7 @@ import (
 )
 
 // sharedViews are views whose rows several items claim, with every rule of what then
-// becomes of them, and one whose items guard their rows though no two claim one.
+// becomes of them.
 func sharedViews() []*subject {
 	byStatus := func(it sinktest.Item) (sinktest.Item, bool) {
 		if it.Text("Type") != "Order" || it.Text("Status") == "" {
@@ -55,20 +55,6 @@ func sharedViews() []*subject {
 				return sinktest.Item{"rank": it["Rank"], "id": it["id"], "n": it["n"]}, it.Number("Rank") != ""
 			},
 			rule: view.KeepFirst,
-		},
-		{
-			name:       "TombstonesApart",
-			key:        []string{"PK", "SK"},
-			templates:  []string{"RANK#{Rank}", "{@key}"},
-			when:       isOrder,
-			attributes: map[string]string{"total": "{Total?}"},
-			model: func(it sinktest.Item) (sinktest.Item, bool) {
-				row := sinktest.Item{"PK": text("RANK#" + it.Number("Rank")), "SK": text(keyOf(it, "PK", "SK"))}
-				keep(row, "total", it["Total"])
-				return row, it.Text("Type") == "Order" && it.Number("Rank") != ""
-			},
-			rule:  view.DeadLetterCollision,
-			apart: true,
 		},
 	}
 }

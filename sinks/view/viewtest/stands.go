@@ -11,8 +11,8 @@ import (
 )
 
 // stands checks what a store that is a [view.Inspector] shows of rows; others pass.
-func stands(t *testing.T, s Store) {
-	in, ok := s.(view.Inspector)
+func stands(t *testing.T, s ofKind) {
+	in, ok := s.inspector()
 	if !ok {
 		return
 	}
@@ -25,7 +25,7 @@ func stands(t *testing.T, s Store) {
 		}
 		asked = append(asked, r)
 	}
-	found, err := in.Stands(t.Context(), target.Table, asked)
+	found, err := in.Stands(t.Context(), target, asked)
 	if err != nil || len(found) != len(asked) {
 		t.Fatalf("%d standings of %d rows, error %v", len(found), len(asked), err)
 	}
@@ -42,7 +42,7 @@ func stands(t *testing.T, s Store) {
 		fmt.Sprint(false, false, false, false, "", "", "", ""),
 		fmt.Sprint(true, false, true, false, "source", "one", "test", `{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"five"}}`),
 	})
-	missing := target.Table
+	missing := target
 	missing.Name = "no such table"
 	if _, err := in.Stands(t.Context(), missing, asked); !errors.Is(err, view.ErrNoTable) {
 		t.Errorf("a table that is not there: %v, want ErrNoTable", err)

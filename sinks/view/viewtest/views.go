@@ -27,12 +27,12 @@ type subject struct {
 	// row key would be another one with it.
 	flawKey int
 
-	rule  view.Collision // of a view guarded by item; "": its rows guard themselves
-	apart bool
+	rule    view.Collision // of a view guarded by item; "": its rows guard themselves
+	inPlace bool           // where its tombstones are
 }
 
 func (v *subject) sink(store view.Store) (*view.Sink, error) {
-	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Collision: v.rule, Apart: v.apart}
+	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Collision: v.rule, InPlace: v.inPlace}
 	parsed := make(map[string]*template.Template)
 	for _, src := range append(slices.Collect(maps.Values(v.attributes)), v.templates...) {
 		t, err := template.Parse(src, template.Options{})
@@ -67,7 +67,17 @@ var days = map[string]string{
 	"2026-01-04T01:02:03.5+02:00": "2026-01-03",
 }
 
+// views are those whose rows guard themselves, with their tombstones apart and in place.
 func views() []*subject {
+	all := ownViews()
+	for _, v := range ownViews() {
+		v.name, v.inPlace = v.name+"InPlace", true
+		all = append(all, v)
+	}
+	return all
+}
+
+func ownViews() []*subject {
 	return []*subject{
 		{
 			name:      "MovesByStatus",

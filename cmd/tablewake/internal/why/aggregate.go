@@ -56,7 +56,7 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 		return nil
 	}
 	for _, row := range slices.Sorted(maps.Keys(rows)) {
-		found, err := in.Stands(ctx, target.Table, []state.Row{row})
+		found, err := in.Stands(ctx, target, []state.Row{row})
 		if err != nil {
 			return err
 		}

@@ -42,14 +42,14 @@ func (l *look) claim(ctx context.Context, store view.Store, in view.Inspector, o
 		}
 	}
 	if g.Row != "" && g.Row != o.Row {
-		return l.row(ctx, in, o.Target.Table, g.Row, l.elsewhere(o.Target.Table, g.Row), false, nil)
+		return l.row(ctx, in, *o.Target, g.Row, l.elsewhere(o.Target.Table, g.Row), false, nil)
 	}
 	return nil
 }
 
 // seat compares the row that the item asks for, and tells who waits for it.
 func (l *look) seat(ctx context.Context, items view.ItemStore, in view.Inspector, o *view.ClaimOp) error {
-	if err := l.row(ctx, in, o.Target.Table, o.Row, o.KeyText(), true, o.Claim.Attributes); err != nil {
+	if err := l.row(ctx, in, *o.Target, o.Row, o.KeyText(), true, o.Claim.Attributes); err != nil {
 		return err
 	}
 	seats, err := items.Seats(ctx, *o.Target, []state.Row{o.Row})

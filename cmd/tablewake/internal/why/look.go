@@ -92,7 +92,7 @@ func (l *look) view(ctx context.Context, store view.Store) error {
 				return err
 			}
 			want := o.Mutation.Attributes
-			if err := l.row(ctx, inspector, o.Target.Table, row, o.KeyText(), !o.Mutation.Tombstone, want); err != nil {
+			if err := l.row(ctx, inspector, *o.Target, row, o.KeyText(), !o.Mutation.Tombstone, want); err != nil {
 				return err
 			}
 		case *view.ClaimOp:
@@ -106,7 +106,7 @@ func (l *look) view(ctx context.Context, store view.Store) error {
 
 // row compares one row, which is shown as where, with the attributes that it should
 // have.
-func (l *look) row(ctx context.Context, in view.Inspector, t view.Table, row state.Row, where string, there bool, want []view.Column) error {
+func (l *look) row(ctx context.Context, in view.Inspector, t view.Target, row state.Row, where string, there bool, want []view.Column) error {
 	found, err := in.Stands(ctx, t, []state.Row{row})
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (l *look) row(ctx context.Context, in view.Inspector, t view.Table, row sta
 	case st.Source != l.Item.Key:
 		p.Verdict, p.Found = Taken, "a row of the item "+l.other(st.Source)
 	default:
-		p.Found, p.Differs = "a row", differing(st.Item, t, want)
+		p.Found, p.Differs = "a row", differing(st.Item, t.Table, want)
 		p.Verdict = sameUnless(p.Differs)
 	}
 	l.out.Places = append(l.out.Places, p)

@@ -71,7 +71,7 @@ data "aws_iam_policy_document" "pipeline" {
   # rows, each with its own guard
   statement {
     sid       = "ViewOrdersByStatus"
-    actions   = ["dynamodb:DescribeTable", "dynamodb:PutItem"]
+    actions   = ["dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem"]
     resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/shop-views"]
   }
   # rows that are guarded by item, or may be
@@ -137,7 +137,7 @@ data "aws_iam_policy_document" "pipeline" {
   # what sinks remember of items, and the record of their settings
   statement {
     sid       = "State"
-    actions   = ["dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"]
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"]
     resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
   }
   # what cannot be delivered

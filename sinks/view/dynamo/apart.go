@@ -1,0 +1,178 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// Tombstones apart are in the state table. What keeps them and their rows right:
+//
+//   - A row that is in the table is above its tombstone: whoever makes it checks that in the
+//     same transaction, and whoever puts the tombstone deletes the row in the same one.
+//   - So a row that stays is one put over a lower version, and its tombstone is not asked. The
+//     put demands that the row is there: over nothing it would bring back what another
+//     writer took away.
+//   - Two transactions on one row and its tombstone are in conflict, whichever of the two they
+//     write and check. One is refused, tried again, and sees what the other wrote.
+
+// Attributes of tombstones in the state table.
+const (
+	tombstoneVersion = "version"
+	tombstoneItem    = "item" // key of the item that the row was of
+)
+
+// What a row and its tombstone must be to be written.
+const (
+	staysOver = "#tw.#view = :view AND #tw.#by = :by AND #tw.#v < :v" // of a row that is there, and of no other
+	noNewer   = "attribute_not_exists(pk) OR version < :v"            // of a tombstone
+)
+
+// rowWrite is a mutation, its result, and what it is where its row may be missing: an action
+// on the row and one on its tombstone.
+type rowWrite struct {
+	m       *view.Mutation
+	r       *view.Result
+	actions [2]dynamo.Action
+}
+
+// writeApart writes the row or the deletion of one mutation, or both of a change that moves.
+func (w *writer) writeApart(ctx context.Context, ms []view.Mutation, rs []view.Result) {
+	var rows []rowWrite
+	for i := range ms {
+		row := rowWrite{m: &ms[i], r: &rs[i]}
+		if err := w.plan(&row); err != nil {
+			rs[i].Err = err
+			continue
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 1 && !rows[0].m.Fresh && !rows[0].m.Tombstone && w.stay(ctx, &rows[0]) {
+		return
+	}
+	w.together(ctx, rows)
+}
+
+// together writes rows and tombstones in one transaction. A row that a newer version refuses
+// takes nothing from the other: that one is written by itself.
+func (w *writer) together(ctx context.Context, rows []rowWrite) {
+	for len(rows) > 0 {
+		actions := make([]dynamo.Action, 0, 4)
+		for i := range rows {
+			actions = append(actions, rows[i].actions[:]...)
+		}
+		err := w.Transact(ctx, actions)
+		if unmet, refused := errors.AsType[*dynamo.ConditionError](err); refused {
+			rows = w.others(rows, unmet)
+			continue
+		}
+		if _, again := pipeline.Retryable(err); err != nil && !again && !pipeline.IsFatal(err) && len(rows) > 1 {
+			for i := range rows { // one of them is at fault
+				w.together(ctx, rows[i:i+1])
+			}
+			return
+		}
+		for i := range rows {
+			*rows[i].r = view.Result{Err: err}
+		}
+		return
+	}
+}
+
+// others sets the results of the rows whose conditions are not met, and returns the rest.
+func (w *writer) others(rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
+	hit := make([]bool, len(rows))
+	for _, u := range unmet.Unmet {
+		row := &rows[u.Action/len(rows[0].actions)]
+		version := row.m.Version.String()
+		var r view.Result
+		if u.Action%len(row.actions) == 0 {
+			r = w.refused(u.Item, row.m)
+		} else if have := dynamo.Text(u.Item, tombstoneVersion); have < version {
+			r.Err = errChanged
+		} else {
+			r.Superseded = have != version
+		}
+		// Of row and tombstone the newer one says what became of the mutation.
+		if row.r.Err == nil {
+			row.r.Err, row.r.Superseded = r.Err, row.r.Superseded || r.Superseded
+		}
+		hit[u.Action/len(rows[0].actions)] = true
+	}
+	var rest []rowWrite
+	for i := range rows {
+		if !hit[i] {
+			rest = append(rest, rows[i])
+		}
+	}
+	return rest
+}
+
+// stay puts a row over a lower version of it. It reports false where the row isn't there.
+func (w *writer) stay(ctx context.Context, row *rowWrite) bool {
+	put := *row.actions[0].Put
+	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(staysOver), w.rowNames
+	err := w.Write(ctx, dynamo.Action{Put: &put})
+	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
+	switch {
+	case !refused:
+		*row.r = view.Result{Err: err}
+	case unmet.Unmet[0].Item == nil:
+		return false
+	default:
+		*row.r = w.refused(unmet.Unmet[0].Item, row.m)
+	}
+	return true
+}
+
+// plan fills in the actions: the row is put and its tombstone checked, or the row is
+// deleted and the tombstone put. The error is of a row that no item can hold.
+func (w *writer) plan(row *rowWrite) error {
+	m := row.m
+	put, err := w.put(m)
+	if err != nil {
+		return err
+	}
+	name, err := state.MakeRow(m.PK, m.SK)
+	if err != nil {
+		return err
+	}
+	ref := w.TombstoneRef(targetOf(w.target), name)
+	version := str(m.Version.String())
+	if !m.Tombstone {
+		row.actions = [2]dynamo.Action{{Put: put}, {ConditionCheck: &types.ConditionCheck{
+			TableName:                           &ref.Table,
+			Key:                                 ref.Key,
+			ConditionExpression:                 aws.String(noNewer),
+			ExpressionAttributeValues:           dynamo.Item{":v": version},
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}}}
+		return nil
+	}
+	tombstone := ref.Key
+	tombstone[tombstoneVersion] = version
+	tombstone[tombstoneItem] = str(string(m.Source))
+	w.Stamp(tombstone)
+	row.actions = [2]dynamo.Action{{Delete: &types.Delete{
+		TableName:                           put.TableName,
+		Key:                                 keyOf(w.target.Table, m.PK, m.SK),
+		ConditionExpression:                 put.ConditionExpression,
+		ExpressionAttributeNames:            put.ExpressionAttributeNames,
+		ExpressionAttributeValues:           put.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
+	}}, {Put: &types.Put{
+		TableName:                           &ref.Table,
+		Item:                                tombstone,
+		ConditionExpression:                 aws.String(noNewer),
+		ExpressionAttributeValues:           dynamo.Item{":v": version},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}}
+	return nil
+}

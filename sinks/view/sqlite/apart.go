@@ -1,0 +1,57 @@
+package sqlite
+
+import (
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// applyApart writes a row, or takes it away, where tombstones are apart. A row that is in the
+// table is above its tombstone, since only the transaction that checks this makes it.
+func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
+	if m.Tombstone {
+		return x.bury(m)
+	}
+	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
+	attributes, item := x.json(m.PK, m.SK, m.Attributes)
+	n, err := x.Changes(x.ctx, x.table.stay, version, string(m.Source), attributes, item, pk, sk, x.target.View, x.target.Pipeline, version)
+	if sqlite.TooBig(err) {
+		return view.Result{Err: err}, nil
+	}
+	if err != nil || n > 0 {
+		return view.Result{}, err
+	}
+	if r, there, err := x.standing(m); err != nil || there {
+		return r, err
+	}
+	tombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	if err != nil || tombstone >= version {
+		return view.Result{Superseded: tombstone != version}, err
+	}
+	return view.Result{}, x.Exec(x.ctx, x.table.write, pk, sk, version, x.target.Pipeline, x.target.View, string(m.Source), attributes, item)
+}
+
+// bury deletes a row and writes its tombstone.
+func (x *tx) bury(m *view.Mutation) (view.Result, error) {
+	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
+	n, err := x.Changes(x.ctx, x.table.leave, pk, sk, x.target.View, x.target.Pipeline, version)
+	if err != nil {
+		return view.Result{}, err
+	}
+	if n == 0 {
+		if r, there, err := x.standing(m); err != nil || there {
+			return r, err
+		}
+	}
+	before, err := x.SetTombstone(x.ctx, x.id, pk, sk, m.Source, version)
+	return view.Result{Superseded: before > version}, err
+}
+
+// standing is what becomes of a mutation that the row at its key refuses; false where
+// there is no row.
+func (x *tx) standing(m *view.Mutation) (r view.Result, there bool, err error) {
+	held, foreign, err := x.held(m.PK, m.SK)
+	if foreign != nil {
+		return view.Result{Err: foreign}, true, err
+	}
+	return view.Result{Superseded: held != m.Version.String()}, held != "", err
+}
