@@ -93,6 +93,40 @@ func TestConsume_GapStops(t *testing.T) {
 	}
 }
 
+// A gap that leaves its shard empty is told all the same, and the consumer does not wait for a record
+// that may never come.
+func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
+	api, file := onStream(t)
+	table := api.Table("shop")
+	dir := filepath.Join(t.TempDir(), "out")
+	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"}
+
+	last := put(t, table, 1, "paid")
+	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
+	put(t, table, 2, "lost")
+	table.Stream().Trim(last.Shard, 2)
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passing := filepath.Join(t.TempDir(), "shop.yaml")
+	if err := os.WriteFile(passing, bytes.Replace(text, []byte("table: shop,"), []byte("table: shop, on_gap: continue,"), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, ends(t, exitOK, "consume", "-c", passing, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them")
+
+	wants(t, ends(t, exitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them", last.Shard+" is read no further (records were lost before they were read")
+	wants(t, ends(t, exitUnwell, "status", "-c", file, "--local", dir), "records that were lost before they were read:\n  shard "+last.Shard+": behind "+last.Sequence, " to its oldest record")
+
+	next := put(t, table, 3, "paid")
+	wants(t, ends(t, exitUnwell, consume...), "shop: 0 records", "is read no further")
+	wants(t, ends(t, exitUnwell, "status", "-c", file, "--local", dir), " to "+next.Sequence)
+	wants(t, ends(t, exitOK, "leases", "reset", "-c", file, "--local", dir, last.Shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
+	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, exitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
+}
+
 // A shard that no consumer dared to begin gets its lease by hand, and only a shard that the
 // stream lists does.
 func TestLeases_ResetMakesALease(t *testing.T) {

@@ -12,8 +12,9 @@
 //   - A shard is read only when every record of its parents is acknowledged and
 //     that is durable. A shard ends only when the stream said so in a whole answer.
 //   - A checkpoint never passes a record that is not acknowledged.
-//   - Records that the stream dropped before they were read are a gap: noted, and
-//     durable, before anything behind it is read.
+//   - Records that the stream dropped before they were read are a gap: durable, and
+//     told, as soon as the stream says so, also where nothing is left of the shard, and
+//     before anything behind it is delivered.
 //   - A worker that cannot show that it lives reads nothing and has the
 //     pipeline's writes stopped before another one may take its leases.
 package worker

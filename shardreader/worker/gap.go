@@ -37,8 +37,8 @@ func (w *Worker) trimmed(p *part, at time.Time) {
 	g := w.gapOf(p)
 	g.UnknownExtent = unread
 	if !p.row.From.IsZero() && unread {
-		p.gap, p.maybe = &g, true
-		w.want(p)
+		p.maybe = true
+		w.lookBehind(p, g)
 		return
 	}
 	w.lost(p, g)
@@ -60,13 +60,23 @@ func (w *Worker) young(r *row, at time.Time) bool {
 	return ok && w.now-lacked < keeps
 }
 
-// lost notes a gap, and reads on behind it.
+// lost notes a gap and tells of it, whether or not there is a record behind it: none may ever come.
+// Then it looks for one, to read on there, or to know up to where records are lost.
 func (w *Worker) lost(p *part, g Gap) {
 	w.noteGap(p, g, func() {
-		p.gap = &g
-		p.peek = w.o.OnGap == Stop
-		w.want(p)
+		w.tell(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
+		if w.o.OnGap == Stop {
+			w.halt(p, StoppedAtGap)
+		}
+		w.lookBehind(p, g)
 	})
+}
+
+// lookBehind looks for the first record behind a gap, from the oldest that is left.
+func (w *Worker) lookBehind(p *part, g Gap) {
+	p.gap = &g
+	p.empties, p.anything, p.behindFrom = 0, false, max(1, w.now)
+	w.want(p)
 }
 
 // judge sees, by the oldest record that is left, whether what was dropped would have
@@ -127,11 +137,12 @@ func (w *Worker) gapOf(p *part) Gap {
 
 // endsHere ends a shard without a last page of the stream's.
 func (w *Worker) endsHere(p *part) {
+	p.gap, p.maybe, p.halted = nil, false, ""
 	w.deliver(p, &pipeline.Page{}, true)
 	w.reachedEnd(p)
 }
 
-// passedGap completes a gap with the first record behind it.
+// passedGap completes a gap with the first record behind it, or with the shard's end.
 func (w *Worker) passedGap(p *part, page *pipeline.Page) {
 	g := *p.gap
 	p.gap = nil
@@ -139,13 +150,12 @@ func (w *Worker) passedGap(p *part, page *pipeline.Page) {
 	if len(page.Changes) > 0 && !page.Changes[0].Time.IsZero() {
 		g.To = page.Changes[0].Time.Unix()
 	}
-	w.tell(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
-	// That there is one is durable already. A peeked page is dropped, so the shard stands still meanwhile.
+	if g.Before == "" && g.To == 0 {
+		return // there is nothing behind it
+	}
+	// That there is one is durable already, so the page need not wait.
 	w.noteGap(p, g, func() {
-		if p.peek {
-			w.halt(p, StoppedAtGap)
-			return
-		}
+		w.tell(slog.LevelInfo, "the extent of a gap is known", gapAttrs(g)...)
 		w.want(p)
 	})
 }
@@ -195,7 +205,10 @@ func (g Gap) Seconds() int64 {
 }
 
 func gapAttrs(g Gap) []slog.Attr {
-	attrs := []slog.Attr{slog.String("stream", g.Stream), shardAttr(g.Shard), slog.String("after", g.After), slog.String("before", g.Before)}
+	attrs := []slog.Attr{slog.String("stream", g.Stream), shardAttr(g.Shard), slog.String("after", g.After)}
+	if g.Before != "" {
+		attrs = append(attrs, slog.String("before", g.Before))
+	}
 	if s := g.Seconds(); s > 0 {
 		attrs = append(attrs, slog.Int64("seconds_at_least", s))
 	}

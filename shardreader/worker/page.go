@@ -32,7 +32,7 @@ func (w *Worker) arrived(p *part, a pipeline.Answer) {
 	}
 	if p.gap != nil && (records > 0 || a.Ended) {
 		w.passedGap(p, page)
-		if p.peek {
+		if p.halted != "" {
 			return
 		}
 	}

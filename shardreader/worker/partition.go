@@ -31,10 +31,9 @@ type part struct {
 	notFound int               // of which say that there is no such shard
 	paused   bool
 	halted   string // why it is read no further; "" while it is
-	gap      *Gap   // that is to be completed with the first record behind it
+	gap      *Gap   // that is to be completed with the first record behind it; of a halted shard that one is looked at only
 	maybe    bool   // that gap is none if what was lost is older than what reading starts at
 	noting   bool   // that gap is not durable yet
-	peek     bool   // the record behind it is looked at only: the shard stops here
 	newest   bool   // reading began at the newest record, with nothing to pass over
 	started  bool   // a record was read that was not passed over for its age
 
@@ -128,8 +127,12 @@ func (w *Worker) hold(p *part, bytes int64) {
 // current tells whether a partition is still read by this worker.
 func (p *part) current() bool { return p.row.part == p }
 
+// still tells whether nothing more of a partition is looked at.
+func (p *part) still() bool { return p.halted != "" && p.gap == nil }
+
 // halt reads a shard no further, and says why.
 func (w *Worker) halt(p *part, why string, attrs ...slog.Attr) {
+	p.gap, p.maybe = nil, false
 	if p.halted == why {
 		return
 	}

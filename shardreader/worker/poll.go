@@ -29,7 +29,7 @@ func (w *Worker) want(p *part) {
 }
 
 func (w *Worker) readable(p *part) bool {
-	return p.current() && !p.polling && !p.paused && !p.draining && !p.ended && !p.noting && p.halted == "" && len(p.sizes) < aheadPages
+	return p.current() && !p.polling && !p.paused && !p.draining && !p.ended && !p.noting && !p.still() && len(p.sizes) < aheadPages
 }
 
 // wantIn does so in a while.
@@ -129,7 +129,7 @@ func (w *Worker) read(p *part) {
 	w.budget.called(w)
 	w.do(GetRecords{on(w, func(e Read) {
 		w.reserved -= expected
-		if w.callEnded(p); !p.current() || p.draining || p.halted != "" {
+		if w.callEnded(p); !p.current() || p.draining || p.still() {
 			return
 		}
 		if e.Err != nil {
@@ -178,7 +178,7 @@ func (w *Worker) dated(p *part, e Read) {
 // readFailed sees what the failure of a call means that was answered at a time.
 func (w *Worker) readFailed(p *part, err error, at time.Time) {
 	switch {
-	case p.draining || p.halted != "":
+	case p.draining || p.still():
 		return
 	case errors.Is(err, shardreader.ErrExpiredIterator):
 		p.iterator = ""

@@ -320,12 +320,7 @@ func TestGap_GoesOnByHand(t *testing.T) {
 		if s := b.w.Status().Member.Stopped[root]; s != worker.StoppedGone {
 			t.Fatalf("the shard that is gone is stopped for %q", s)
 		}
-		now := wo.leases()[root]
-		next := now
-		next.Owner, next.Counter, next.Checkpoint = "", now.Counter+1, leases.Checkpoint{Kind: leases.ShardEnd}
-		if err := wo.table.Swap(t.Context(), now, next); err != nil {
-			t.Fatal(err)
-		}
+		wo.reset(root, leases.Checkpoint{Kind: leases.ShardEnd})
 		wo.run(time.Minute)
 		wo.readAll(root, first...)
 		if len(wo.read[kid]) != 3 {

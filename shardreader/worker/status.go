@@ -128,7 +128,7 @@ func (w *Worker) Status() Status {
 		}
 		s.Partitions = append(s.Partitions, Partition{
 			Name: p.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
-			Last: unix(p.time), Acked: unix(p.ackedTime), Oldest: unix(oldest), Opened: p.opened, Behind: p.behindFrom > 0 || !p.opened || p.noting || p.gap != nil, Pending: p.pending, Failures: p.attempt, Answered: p.answered,
+			Last: unix(p.time), Acked: unix(p.ackedTime), Oldest: unix(oldest), Opened: p.opened, Behind: p.behindFrom > 0 || !p.opened || p.noting, Pending: p.pending, Failures: p.attempt, Answered: p.answered,
 			Paused: p.paused, Ended: p.ended, Draining: p.draining, Stopped: p.halted, Load: p.load,
 		})
 	}

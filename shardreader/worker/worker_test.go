@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
@@ -114,6 +115,53 @@ func TestFact9_Gap(t *testing.T) {
 			if got := b.w.Status(); (got.Partitions[0].Stopped != "") != (policy == worker.Stop) {
 				t.Errorf("status %+v", got.Partitions[0])
 			}
+		})
+	}
+}
+
+// Fact 9: a gap is told as soon as it is durable, and stops its shard then, also where it leaves the
+// shard empty: none may ever be written to it again. Up to where it goes is noted with the next record.
+func TestFact9_GapThatEmptiesItsShard(t *testing.T) {
+	for _, policy := range []worker.Policy{worker.Stop, worker.Continue} {
+		synctest.Test(t, func(t *testing.T) {
+			wo := newWorld(t)
+			st := wo.server.AddStream("shop")
+			root := st.Shards()[0]
+			want := st.Put(root, put(2)...)
+			a := wo.start("a", worker.Options{OnGap: policy})
+			wo.run(3 * time.Second)
+			a.dead = true
+			st.Put(root, put(4)...)
+			time.Sleep(25 * time.Hour)
+			b := wo.start("b", worker.Options{OnGap: policy})
+			wo.run(15 * time.Second)
+			if !slices.Contains(b.told, "records were lost: the stream dropped them before they were read") || b.calls["NoteGap"] != 1 || len(wo.gaps) != 1 || wo.gaps[0].After != want[1] || wo.gaps[0].Before != "" {
+				t.Fatalf("the gap is not told once: %q, gaps %+v", b.told, wo.gaps)
+			}
+			stands := func() {
+				t.Helper()
+				p := b.w.Status().Partitions[0]
+				if stopped := map[worker.Policy]string{worker.Stop: worker.StoppedAtGap}[policy]; p.Stopped != stopped || b.w.Status().Member.Stopped[root] != stopped || p.Behind {
+					t.Errorf("status %+v", p)
+				}
+			}
+			stands()
+			wo.run(20 * time.Minute) // the iterator with which the next record is waited for expires
+			next := st.Put(root, put(2)...)
+			wo.run(10 * time.Second)
+			if g := wo.gaps[len(wo.gaps)-1]; len(wo.gaps) != 2 || g.After != want[1] || g.Before != next[0] || g.Seconds() < 25*60*60 {
+				t.Errorf("gaps %+v", wo.gaps)
+			}
+			wo.run(10 * time.Second)
+			stands()
+			if policy == worker.Continue {
+				wo.readAll(root, slices.Concat(want, next)...)
+				return
+			}
+			wo.readAll(root, want...)
+			wo.reset(root, leases.Checkpoint{})
+			wo.run(15 * time.Second)
+			wo.readAll(root, slices.Concat(want, next)...)
 		})
 	}
 }

@@ -255,6 +255,17 @@ func (wo *world) leases() map[string]leases.Lease {
 	return ls
 }
 
+// reset sets a lease free at another checkpoint, as is done by hand.
+func (wo *world) reset(shard string, to leases.Checkpoint) {
+	wo.t.Helper()
+	now := wo.leases()[shard]
+	next := now
+	next.Owner, next.Counter, next.Checkpoint, next.First = "", now.Counter+1, to, ""
+	if err := wo.table.Swap(wo.t.Context(), now, next); err != nil {
+		wo.t.Fatal(err)
+	}
+}
+
 // owned counts the leases that a worker reads.
 func (wo *world) owned(id string) int {
 	n := 0

@@ -63,12 +63,17 @@ func (p *process) do(a worker.Action) {
 	case worker.Drop:
 		p.pipe.drop(a.Partition)
 	case worker.Drain:
+		shard, _, _ := strings.Cut(a.Partition, "~")
+		p.drained[shard] = true
 		p.pipe.drain(a.Partition)
+	case worker.Forget:
+		p.forget(a.Partition)
 	case worker.Revoke:
 		shard, _, _ := strings.Cut(a.Partition, "~")
 		p.revoked[shard]++
 		p.pipe.revoke(a.Partition)
 	case worker.Tell:
+		p.says(a)
 	case worker.Stopped:
 		p.stoppedCleanly()
 	}
@@ -104,6 +109,7 @@ func (p *process) answer(c worker.Call, about string, e worker.Event) {
 		if _, ok := e.(worker.Read); ok {
 			p.reads--
 		}
+		p.met(about, e)
 		p.step(e)
 	})
 }

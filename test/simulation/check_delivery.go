@@ -64,6 +64,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	}
 	if len(recs) > 0 {
 		last := recs[len(recs)-1]
+		p.passes(last.shard)
 		// Behind it there may be records from before where the fleet begins.
 		at := last.index
 		for at+1 < len(last.shard.records) && last.shard.records[at].seq != string(page.Position) && last.shard.records[at+1].exempt {

@@ -181,6 +181,11 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 		return
 	}
 	w.tally.Gaps++
+	if k := p.gaps[s.id]; k != nil {
+		k.noted = true
+	} else if g.Whole && s.row.owner == p.id && !p.dead {
+		w.knows(p, s).noted = true
+	}
 	w.tell("state", "%s notes a gap of %v: after %q before %q whole %v unknown %v", p.id, s, g.After, g.Before, g.Whole, g.UnknownExtent)
 	lost := false
 	refused := g.UnknownExtent && !g.Whole && s.row.there && progress(s.row.checkpoint) == 0 // where the shard starts

@@ -190,6 +190,35 @@ var mutants = []struct {
 		return worker.New(o)
 	}, "a gap stops its shard"},
 
+	{"keeps a gap to itself", Trims, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		if _, ok := a.(worker.Tell); ok {
+			return nil
+		}
+		return []worker.Action{a}
+	}), "a gap is durable, told, and stops its shard"},
+
+	{"does not say that a shard stopped", Trims, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		if b, ok := a.(worker.Beat); ok {
+			b.Member.Stopped = nil
+			return []worker.Action{b}
+		}
+		return []worker.Action{a}
+	}), "a gap is durable, told, and stops its shard"},
+
+	{"looks for no gap", Trims, learning(func(_ *mutant, e worker.Event) worker.Event {
+		switch of := e.(type) {
+		case worker.Positioned:
+			if errors.Is(of.Err, shardreader.ErrTrimmed) {
+				return worker.Positioned{Call: of.Call, Err: pipeline.Transient(errors.New("not now"))}
+			}
+		case worker.Read:
+			if errors.Is(of.Err, shardreader.ErrTrimmed) {
+				return worker.Read{Call: of.Call, Err: pipeline.Transient(errors.New("not now"))}
+			}
+		}
+		return e
+	}), "a gap is durable, told, and stops its shard"},
+
 	{"deletes no lease", Reshard, wanting(func(m *mutant, now time.Duration, a worker.Action) []worker.Action {
 		if d, ok := a.(worker.Delete); ok {
 			return m.within(now, worker.Done{Call: d.Call, Err: pipeline.Transient(errors.New("not now"))})

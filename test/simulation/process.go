@@ -40,15 +40,17 @@ type process struct {
 
 	calls   map[worker.Call]time.Duration // under way, since when
 	last    worker.Call
-	busy    map[string]int // calls under way by what they are about
-	revoked map[string]int // partitions that were taken away, by shard
-	reads   int            // GetRecords calls under way
-	beatAt  time.Duration  // when its last beat reached the table
-	heard   time.Duration  // when the last beat was sent of which it knows that it did
-	silent  time.Duration  // when the last silence ended in which others may have given it up
-	clean   bool           // it stopped by itself, when nothing went wrong any more
-	left    bool           // its member row was removed
-	steps   int            // since stepsAt, for 10 ms
+	busy    map[string]int       // calls under way by what they are about
+	revoked map[string]int       // partitions that were taken away, by shard
+	drained map[string]bool      // shards that are read no further
+	gaps    map[string]*knownGap // of shards that it reads
+	reads   int                  // GetRecords calls under way
+	beatAt  time.Duration        // when its last beat reached the table
+	heard   time.Duration        // when the last beat was sent of which it knows that it did
+	silent  time.Duration        // when the last silence ended in which others may have given it up
+	clean   bool                 // it stopped by itself, when nothing went wrong any more
+	left    bool                 // its member row was removed
+	steps   int                  // since stepsAt, for 10 ms
 	stepsAt time.Duration
 }
 
@@ -74,6 +76,7 @@ func (s *slot) start() {
 		offset: w.between(0, time.Second),
 		calls:  map[worker.Call]time.Duration{},
 		busy:   map[string]int{}, revoked: map[string]int{},
+		drained: map[string]bool{}, gaps: map[string]*knownGap{},
 		beatAt: -time.Hour,
 	}
 	p.pipe = newPipe(p)

@@ -52,7 +52,7 @@ func (w *world) await(until time.Duration) {
 
 // unwell is what is not yet as it must be in the end, or nil.
 func (w *world) unwell() *Breach {
-	for _, f := range []func() *Breach{w.unread, w.wrongState, w.lag, w.unbalanced, w.piledUp} {
+	for _, f := range []func() *Breach{w.untold, w.unread, w.wrongState, w.lag, w.unbalanced, w.piledUp} {
 		if b := f(); b != nil {
 			return b
 		}
@@ -125,6 +125,16 @@ func (w *world) lag() *Breach {
 		}
 		if s.row.there && !s.closed && w.live(s.row.owner) == nil {
 			return &Breach{Rule: "lag reaches 0", What: s.String() + " is open and nobody who lives owns it"}
+		}
+	}
+	for _, sl := range w.slots {
+		if sl.proc == nil {
+			continue
+		}
+		for _, of := range sl.proc.m.Status().Partitions {
+			if of.Behind && of.Stopped == "" {
+				return &Breach{Rule: "lag reaches 0", What: sl.proc.id + " says that it is behind in " + w.short(of.Shard)}
+			}
 		}
 	}
 	for _, m := range w.snapshot().Members {

@@ -53,6 +53,7 @@ type world struct {
 type Machine interface {
 	Step(now time.Duration, e worker.Event) []worker.Action
 	Wake() time.Duration
+	Status() worker.Status
 }
 
 // Maker makes the machine of a process.

@@ -201,7 +201,7 @@ func (g Gap) String() string {
 	case g.UnknownExtent && g.Before != "":
 		b.WriteString(g.between() + "; nobody knows whether it held anything")
 	case g.UnknownExtent:
-		b.WriteString("its parent is gone and was never read to its end here; nobody knows whether it held more")
+		b.WriteString("it was too old, or its parent gone, before it was read; nobody knows whether anything before its oldest record was lost")
 	default:
 		b.WriteString(g.between())
 	}
