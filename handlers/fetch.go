@@ -76,6 +76,8 @@ const (
 	emptyPagePause = 250 * time.Millisecond
 	// An iterator that is taken anew, because it expired or what it points to was dropped.
 	mostIterators = 5
+	// A stream keeps records for 24 hours; an hour more, as clocks differ.
+	mostAge = 25 * time.Hour
 )
 
 // all reads until the range is passed, or the shard is.
@@ -123,6 +125,10 @@ func (f *fetch) all(ctx context.Context) error {
 		if empty++; held > 0 {
 			empty = 0
 		}
+		if empty > mostEmptyPages && f.torn && f.of.tooOld(time.Now()) {
+			f.incomplete = true // nothing is left of it, and no record may ever come behind it
+			return nil
+		}
 		if empty > mostEmptyPages {
 			return fmt.Errorf("%d pages in a row came empty", empty)
 		}
@@ -131,6 +137,9 @@ func (f *fetch) all(ctx context.Context) error {
 		}
 	}
 }
+
+// tooOld reports whether the stream keeps nothing any more that was written when the range was.
+func (p *position) tooOld(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > mostAge }
 
 // pause is false when ctx is done before.
 func pause(ctx context.Context, d time.Duration) bool {

@@ -79,7 +79,8 @@ func TestRedrive_FromTheStream(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options streamtest.Options
 		change  func(server *streamtest.Server, st *streamtest.Stream, shard string)
-		size    int // Default: 4
+		size    int  // Default: 4
+		late    bool // the message comes when the stream keeps nothing of the time that it tells of
 		failed  bool
 		written string
 		gap     string // FIRST and LAST stand for the ends of the batch, c to f
@@ -108,11 +109,18 @@ func TestRedrive_FromTheStream(t *testing.T) {
 		"throttled": {change: func(server *streamtest.Server, _ *streamtest.Stream, _ string) {
 			server.Fail("GetShardIterator", streamtest.Faults()["throttled"])
 		}, failed: true},
+		"nothing is left": {late: true, gap: "4 records from c to f"},
+		"an open shard that says nothing": {late: true, options: streamtest.Options{EmptyPages: 100}, change: func(_ *streamtest.Server, st *streamtest.Stream, shard string) {
+			st.Put(shard, streamtest.Record{Keys: `{"PK":{"S":"i"}}`})
+		}, gap: "4 records from c to f"},
 		"nobody knows yet": {change: func(_ *streamtest.Server, st *streamtest.Stream, shard string) { st.Trim(shard, 8) }, failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, st, shard, seqs := stream(t, tt.options, keys...)
+				if tt.late {
+					time.Sleep(time.Until(time.Date(2026, 1, 3, 4, 30, 0, 0, time.UTC)))
+				}
 				if tt.change != nil {
 					tt.change(server, st, shard)
 				}
