@@ -10,21 +10,26 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // assembly is what Assemble works on.
 type assembly struct {
-	cfg       *config.Config
-	stores    Stores
-	custom    map[string]func(context.Context, config.With) (pipeline.Sink, error)
-	funcs     map[string]pipeline.DetectorFunc
-	suppress  string
-	finite    bool
-	rebuild   bool
-	maskAll   bool
-	sensitive *pipeline.Mask // hides what the file says is sensitive
-	prints    []print
-	options   pipeline.Options
+	cfg        *config.Config
+	stores     Stores
+	custom     map[string]func(context.Context, config.With) (pipeline.Sink, error)
+	funcs      map[string]pipeline.DetectorFunc
+	suppress   string
+	finite     bool
+	rebuild    bool
+	maskAll    bool
+	sensitive  *pipeline.Mask    // hides what the file says is sensitive
+	readBefore string            // how it is known that the pipeline has run before; ""
+	bornAs     map[string]string // births by sink, where nothing is opened
+	kept       state.Store       // nil: nothing is remembered
+	memory     *memory           // of births; nil: nothing keeps them
+	opened     []opened
+	options    pipeline.Options
 }
 
 // Assemble makes the pipeline of cfg, whose sinks write to what stores opens. It
@@ -50,7 +55,10 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 		a.options.Filters = append(a.options.Filters, otherTable(cfg.Source.Tables[0].Name))
 	}
 	a.options.Filters = append(a.options.Filters, filters(cfg.Filters)...)
-	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx), a.state(ctx))
+	if err := a.remember(ctx); err != nil {
+		return nil, err
+	}
+	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx), a.state())
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +140,24 @@ func (a *assembly) deadLetters(ctx context.Context) error {
 	return nil
 }
 
+// remember opens the state, and reads what it knows of the sinks' outputs.
+func (a *assembly) remember(ctx context.Context) (err error) {
+	a.kept, err = a.stores.State(ctx, a.cfg)
+	if err == nil && a.kept != nil {
+		a.memory, err = remember(ctx, a.kept, a.readBefore)
+	}
+	if err != nil {
+		line := 1
+		if a.cfg.State != nil {
+			line = a.cfg.State.Line
+		}
+		return a.fail(line, "state", err)
+	}
+	return nil
+}
+
 // state gives the pipeline what it must remember of keys that were given up.
-func (a *assembly) state(ctx context.Context) error {
+func (a *assembly) state() error {
 	spec := a.cfg.DeadLetters
 	if a.options.DeadLetters == nil {
 		return nil // nothing is given up
@@ -144,16 +168,8 @@ func (a *assembly) state(ctx context.Context) error {
 			return nil
 		}
 	}
-	s, err := a.stores.State(ctx, a.cfg)
-	if err != nil {
-		line := 1
-		if a.cfg.State != nil {
-			line = a.cfg.State.Line
-		}
-		return a.fail(line, "state", err)
-	}
-	if s != nil {
-		a.options.Quarantine = s
+	if a.kept != nil {
+		a.options.Quarantine = a.kept
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -241,6 +242,8 @@ type failing struct{ sinks.Stores }
 func (failing) View(context.Context, *config.Config, config.Sink) (view.Store, error) {
 	return nil, errors.New("no such table")
 }
+
+func (failing) State(context.Context, *config.Config) (state.Store, error) { return nil, nil }
 
 func (failing) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	return nil, errors.New("no such queue")

@@ -41,44 +41,62 @@ func setting(of map[string]string, name string) string {
 	return "not set"
 }
 
-// print is a fingerprint to be put on record once everything is assembled.
-type print struct {
-	of    state.Fingerprint
+// opened is an output that is put on record once everything is assembled.
+type opened struct {
+	found
+	print state.Fingerprint
 	store state.Fingerprints
 }
 
-// open opens the store of a sink, and compares the settings that its output in it
-// was written under with those of the file.
-func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error)) (T, error) {
-	store, err := open(ctx, a.cfg, s)
-	if err != nil {
-		return store, err
+// open opens the store of a sink, compares the settings that its output in it was written under
+// with those of the file, and has the output and the state belong together. birth is what
+// the output bears; "" where nothing keeps births.
+func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error)) (store T, birth string, err error) {
+	if store, err = open(ctx, a.cfg, s); err != nil {
+		return store, "", err
 	}
 	prints, ok := any(store).(state.Fingerprints)
 	if !ok {
-		return store, nil // it holds nothing
+		return store, a.bornAs[s.Name], nil // it holds nothing
 	}
-	now := state.Fingerprint{Pipeline: a.cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}
-	was, found, err := prints.Fingerprint(ctx, a.cfg.Name, s.Name)
+	o := opened{store: prints, print: state.Fingerprint{Pipeline: a.cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}}
+	if a.memory == nil {
+		o.found.print, o.hasPrint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
+	} else {
+		o.found, err = a.memory.find(ctx, a.cfg, s, store)
+	}
+	was := o.found.print
 	switch {
 	case err != nil:
-		return store, err
-	case !found:
-		a.prints = append(a.prints, print{now, prints})
+		return store, "", err
+	case !o.hasPrint:
 	case was.Generation != generation:
-		return store, fmt.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
+		return store, "", fmt.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
 	default:
-		if changed := was.Changed(now); len(changed) > 0 {
-			return store, &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: now.Settings}
+		if changed := was.Changed(o.print); len(changed) > 0 {
+			return store, "", &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings}
 		}
 	}
-	return store, nil
+	if a.memory != nil {
+		if err := a.memory.begin(ctx, &o.found); err != nil {
+			return store, "", err
+		}
+	}
+	o.print.Birth = o.birth.ID
+	a.opened = append(a.opened, o)
+	return store, o.birth.ID, nil
 }
 
-// record puts the fingerprints of new sinks on record, before anything is written.
+// record puts the fingerprints and births of new outputs on record, before anything is written.
 func (a *assembly) record(ctx context.Context) error {
-	for _, p := range a.prints {
-		if err := p.store.SetFingerprint(ctx, p.of); err != nil {
+	for i := range a.opened {
+		o := &a.opened[i]
+		if !o.hasPrint || a.memory != nil && o.found.print.Birth != o.print.Birth {
+			if err := o.store.SetFingerprint(ctx, o.print); err != nil {
+				return err
+			}
+		}
+		if err := a.memory.begun(ctx, &o.found); err != nil {
 			return err
 		}
 	}

@@ -78,6 +78,19 @@ func Rebuild() Option {
 	return func(a *assembly) { a.rebuild = true }
 }
 
+// BornAs gives sinks that only plan the births that their outputs have in the state, so that they
+// look for what is remembered under these. See [Births].
+func BornAs(births map[string]string) Option {
+	return func(a *assembly) { a.bornAs = births }
+}
+
+// ReadBefore says how it is known that the pipeline has read its source before, as "leases say that
+// it was read": a state that knows nothing of any output was lost then, and Assemble fails. "": it
+// is not known.
+func ReadBefore(how string) Option {
+	return func(a *assembly) { a.readBefore = how }
+}
+
 // WithStopTimeout is how long a soft stop drains before it turns hard. Default: 30s.
 func WithStopTimeout(d time.Duration) Option {
 	return func(a *assembly) { a.options.StopTimeout = d }

@@ -17,9 +17,9 @@ var ErrNotEmpty = errors.New("a rebuild replays all of the history into a sink t
 var ErrIndexNotEmpty = errors.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
 
 // retention is what a sink of rows may take for granted that its store remembers.
-func (a *assembly) retention(ctx context.Context, store any, sink, table string, pk, sk view.Attribute) (state.Retention, error) {
+func (a *assembly) retention(ctx context.Context, store any, sink, birth, table string, pk, sk view.Attribute) (state.Retention, error) {
 	if s, ok := store.(view.Emptier); ok && a.rebuild {
-		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name}
+		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name, Birth: birth}
 		switch empty, err := s.Empty(ctx, t); {
 		case err != nil:
 			return state.Retention{}, err

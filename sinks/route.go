@@ -64,7 +64,7 @@ func withWhen(fs []pipeline.Filter, when *expr.Change) []pipeline.Filter {
 }
 
 func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, err := open(ctx, a, s, a.stores.View)
+	store, birth, err := open(ctx, a, s, a.stores.View)
 	if err != nil {
 		return nil, err
 	}
@@ -76,20 +76,21 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,
 		Mask:       a.sensitive,
+		Birth:      birth,
 		Store:      store,
 	}
 	o.PK, o.SK = rowKey(s.View.Key)
 	if s.View.When != nil {
 		o.When = s.View.When
 	}
-	if o.Retention, err = a.retention(ctx, store, s.Name, s.View.Table, o.PK, o.SK); err != nil {
+	if o.Retention, err = a.retention(ctx, store, s.Name, birth, s.View.Table, o.PK, o.SK); err != nil {
 		return nil, err
 	}
 	return view.New(o)
 }
 
 func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Route) error {
-	store, err := open(ctx, a, s, a.stores.Aggregate)
+	store, birth, err := open(ctx, a, s, a.stores.Aggregate)
 	if err != nil {
 		return err
 	}
@@ -101,6 +102,7 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 		Shards:    s.Aggregate.Shards,
 		KeepOnTTL: s.Aggregate.KeepOnTTL,
 		Mask:      a.sensitive,
+		Birth:     birth,
 		Store:     store,
 	}
 	o.PK, o.SK = rowKey(s.Aggregate.Group)
@@ -110,7 +112,7 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	if s.Aggregate.When != nil {
 		o.When = s.Aggregate.When
 	}
-	if o.Retention, err = a.retention(ctx, store, s.Name, s.Aggregate.Table, o.PK, o.SK); err != nil {
+	if o.Retention, err = a.retention(ctx, store, s.Name, birth, s.Aggregate.Table, o.PK, o.SK); err != nil {
 		return err
 	}
 	sink, err := view.NewAggregate(o)
@@ -140,12 +142,13 @@ func attributes(cs []config.Column) []view.Attribute {
 }
 
 func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, err := open(ctx, a, s, a.stores.Search)
+	store, birth, err := open(ctx, a, s, a.stores.Search)
 	if err != nil {
 		return nil, err
 	}
 	o := search.Options{
 		Pipeline: a.cfg.Name,
+		Birth:    birth,
 		Store:    store,
 		Index:    s.Search.Index,
 		Fields:   Fields(s.Search),
@@ -180,7 +183,7 @@ func Fields(s *config.Search) search.Fields {
 
 // archive makes the sink, whose objects are cut by the batches of its route.
 func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
-	store, err := open(ctx, a, s, a.stores.Archive)
+	store, _, err := open(ctx, a, s, a.stores.Archive)
 	if err != nil {
 		return err
 	}
@@ -225,7 +228,7 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 }
 
 func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, err := open(ctx, a, s, a.stores.Notify)
+	store, _, err := open(ctx, a, s, a.stores.Notify)
 	if err != nil {
 		return nil, err
 	}

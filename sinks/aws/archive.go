@@ -13,17 +13,25 @@ import (
 )
 
 // Archive opens the sink's bucket.
-func (b *Bundle) Archive(ctx context.Context, _ *config.Config, s config.Sink) (archive.Store, error) {
+func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink) (archive.Store, error) {
 	a := s.Archive
 	if a.Bucket == "" {
 		return nil, errors.New("no bucket is named: add bucket: NAME")
 	}
+	begun, err := b.begun(ctx, cfg, s)
+	if err != nil {
+		return nil, err
+	}
 	return open(b, "archive "+s.Name, func() (*s3.Store, error) {
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: folder(a), StorageClass: a.StorageClass, KMSKey: a.KMSKey})
-		if err != nil || !b.create {
-			return store, err
+		switch {
+		case err == nil && begun:
+			_, _, err = store.Fingerprint(ctx, cfg.Name, s.Name)
+			err = missing(s, err)
+		case err == nil && b.create:
+			err = store.Create(ctx)
 		}
-		return store, store.Create(ctx)
+		return store, err
 	})
 }
 

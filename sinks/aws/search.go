@@ -25,8 +25,12 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	if s.Search.Fast {
 		o.Mode = opensearch.Fast
 	}
+	begun, err := b.begun(ctx, cfg, s)
+	if err != nil {
+		return nil, err
+	}
 	o.Indexes = &opensearch.Indexes{
-		Pipeline: cfg.Name, Sink: s.Name, Name: s.Search.Index, Mapping: s.Search.Mapping, Fields: sinks.Fields(s.Search),
+		Begun: begun, Pipeline: cfg.Name, Sink: s.Name, Name: s.Search.Index, Mapping: s.Search.Mapping, Fields: sinks.Fields(s.Search),
 		OnDemand: s.Search.OnDemand, Max: s.Search.MaxIndexes,
 	}
 	return open(b, "search "+s.Name, func() (*opensearch.Store, error) {

@@ -19,7 +19,7 @@ import (
 // View opens the sink's table.
 func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (view.Store, error) {
 	v := s.View
-	t := rowTable{name: v.Table, arn: v.ARN, key: v.Key}
+	t := rowTable{sink: s, name: v.Table, arn: v.ARN, key: v.Key}
 	if v.InPlace && v.RowsGuardThemselves() {
 		return b.ownRows(ctx, cfg, t)
 	}
@@ -32,7 +32,7 @@ func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (v
 
 // Aggregate opens the sink's table.
 func (b *Bundle) Aggregate(ctx context.Context, cfg *config.Config, s config.Sink) (view.GroupStore, error) {
-	return b.rows(ctx, cfg, rowTable{name: s.Aggregate.Table, key: s.Aggregate.Group, sharded: s.Aggregate.Shards > 1})
+	return b.rows(ctx, cfg, rowTable{sink: s, name: s.Aggregate.Table, key: s.Aggregate.Group, sharded: s.Aggregate.Shards > 1})
 }
 
 // State opens the state table; nil where the file names none.
@@ -49,6 +49,7 @@ func (b *Bundle) State(ctx context.Context, cfg *config.Config) (state.Store, er
 
 // rowTable is a table of rows as the file has it.
 type rowTable struct {
+	sink      config.Sink
 	name, arn string // arn: "" where the file gives the name
 	key       []config.Column
 	sharded   bool   // the rows have a text as their partition key
@@ -64,14 +65,17 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 	if err != nil {
 		return nil, err
 	}
+	if err := b.there(ctx, cfg, t, db); err != nil {
+		return nil, err
+	}
 	table, k, err := keyed(ctx, cfg, db, t)
 	if err != nil {
 		return nil, err
 	}
 	return open(b, fmt.Sprint("rows ", table, k), func() (*dynamo.Store, error) { // sinks of a table look at it once
 		store, err := dynamo.New(db)
-		if err != nil {
-			return nil, err
+		if err != nil || b.lookOnly {
+			return store, err
 		}
 		err = b.made(ctx,
 			func(ctx context.Context) error { return store.Create(ctx, table, k) },
@@ -106,6 +110,9 @@ func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (v
 	if err != nil {
 		return nil, err
 	}
+	if err := b.there(ctx, cfg, t, rows); err != nil {
+		return nil, err
+	}
 	table, k, err := keyed(ctx, cfg, rows, t)
 	if err != nil {
 		return nil, err
@@ -114,8 +121,8 @@ func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (v
 	if db == nil {
 		return open(b, name, func() (*dynamo.Rows, error) {
 			store, err := dynamo.NewRows(rows)
-			if err != nil {
-				return nil, err
+			if err != nil || b.lookOnly {
+				return store, err
 			}
 			return store, b.made(ctx,
 				func(ctx context.Context) error { return store.Create(ctx, table, k) },
@@ -124,8 +131,8 @@ func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (v
 	}
 	return open(b, name, func() (*dynamo.Store, error) {
 		store, err := dynamo.NewAt(db, rows)
-		if err != nil {
-			return nil, err
+		if err != nil || b.lookOnly {
+			return store, err
 		}
 		return store, b.made(ctx,
 			func(ctx context.Context) error { return store.Create(ctx, table, k) },
@@ -195,6 +202,12 @@ func (b *Bundle) db(ctx context.Context, cfg *config.Config) (*statedynamo.DB, e
 		if err != nil {
 			return nil, err
 		}
-		return db, b.made(ctx, db.CreateState, func(ctx context.Context) error { return db.Check(ctx, db.StateTable()) })
+		create := func(ctx context.Context) error {
+			if err := b.alone(ctx, cfg, db); err != nil {
+				return err
+			}
+			return db.CreateState(ctx)
+		}
+		return db, b.made(ctx, create, func(ctx context.Context) error { return db.Check(ctx, db.StateTable()) })
 	})
 }

@@ -12,6 +12,9 @@ type Dir string
 // Views is the SQLite file of all view tables.
 func (d Dir) Views() string { return filepath.Join(string(d), "views.db") }
 
+// Witness is the file that tells views.db from another one, or from an older copy.
+func (d Dir) Witness() string { return filepath.Join(string(d), "views.witness") }
+
 // Search is the folder of the search indexes, one folder an index.
 func (d Dir) Search() string { return filepath.Join(string(d), "search") }
 

@@ -3,6 +3,7 @@
 // dead letters in files.
 //
 //	views.db               every view table, and what is remembered of items
+//	views.witness          which views.db belongs here
 //	search/INDEX/          an index
 //	archive/BUCKET/...     the objects of a bucket; where the file names none, of the sink
 //	events/SINK.jsonl      what a notify sink sent
@@ -105,7 +106,7 @@ func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, er
 
 func (s *Stores) views(ctx context.Context) (*sqlite.Store, error) {
 	path := s.dir.Views()
-	return open(s, path, func() (*sqlite.Store, error) { return sqlite.Open(ctx, path, sqlite.Options{}) })
+	return open(s, path, func() (*sqlite.Store, error) { return sqlite.Open(ctx, path, sqlite.Options{Witness: s.dir.Witness()}) })
 }
 
 func table(name string, key []config.Column) view.Table {
@@ -118,7 +119,7 @@ func table(name string, key []config.Column) view.Table {
 
 // Search opens the folder of the indexes, and makes the sink's, so that it can be
 // searched before its first document comes.
-func (s *Stores) Search(_ context.Context, _ *config.Config, spec config.Sink) (search.Store, error) {
+func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
 	path := s.dir.Search()
 	store, err := open(s, path, func() (*bleve.Store, error) { return bleve.New(bleve.Options{Dir: path}) })
 	if err != nil {
@@ -127,6 +128,14 @@ func (s *Stores) Search(_ context.Context, _ *config.Config, spec config.Sink) (
 	name, whole := spec.Search.Index.Prefix()
 	if !whole {
 		return store, nil // an index is made when its first document comes
+	}
+	views, err := s.views(ctx)
+	if err != nil {
+		return nil, err
+	}
+	birth, _, err := state.FindBirth(ctx, views.State(cfg.Name), spec.Name, sinks.Target(spec))
+	if err != nil || birth.Begun {
+		return store, err // the state knows it: where it is missing it is lost
 	}
 	return store, store.Create(name)
 }

@@ -64,6 +64,9 @@ func (s *Sink) appendHeader(dst []byte, v pipeline.Version, deleted bool) []byte
 	dst = append(dst, `{"`+reserved+`":{"version":"`...)
 	dst = v.Append(dst)
 	dst = appendText(append(dst, `","by":`...), s.by)
+	if s.birth != "" {
+		dst = append(append(append(dst, `,"birth":"`...), s.birth...), '"')
+	}
 	if deleted {
 		dst = append(dst, `,"deleted":true`...)
 	}

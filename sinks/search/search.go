@@ -30,6 +30,7 @@ import (
 // Options describe one search sink.
 type Options struct {
 	Pipeline string                 // required: name of the pipeline, written into every document as _tw.by
+	Birth    string                 // of the sink's output, written into every document as _tw.birth. Default: none
 	Store    Store                  // required
 	Index    *template.Template     // required: name of the index; a name that depends on the item moves its document when it changes
 	When     pipeline.ItemCondition // which items have a document. Default: all
@@ -58,6 +59,7 @@ type Options struct {
 // concurrent use.
 type Sink struct {
 	by      string
+	birth   string
 	store   Store
 	index   *template.Template
 	fixed   string                 // the name of the index, where it is the same for every item; else ""
@@ -113,7 +115,7 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{by: o.Pipeline, store: o.Store, index: o.Index, when: o.When, fields: fields, whole: fields.whole(), hashID: o.HashID, mask: mask, keyMask: o.Mask,
+	s := &Sink{by: o.Pipeline, birth: o.Birth, store: o.Store, index: o.Index, when: o.When, fields: fields, whole: fields.whole(), hashID: o.HashID, mask: mask, keyMask: o.Mask,
 		routing: o.Routing, routed: routed, retention: o.Retention}
 	if name, whole := o.Index.Prefix(); whole && CheckIndex(name) == nil {
 		s.fixed = name
@@ -153,6 +155,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		for _, op := range ds[i].Ops {
 			if m, ok := op.(*Mutation); ok {
 				ms = append(ms, *m)
+				ms[len(ms)-1].Birth = s.birth
 			}
 		}
 	}

@@ -37,6 +37,7 @@ type Result struct {
 
 // Mutation puts one document, or a tombstone in its place.
 type Mutation struct {
+	Birth     string // of the sink's output: a document of another one is not written over, which is a fatal error
 	Index     string // lower case, checked by CheckIndex
 	ID        string // at most 512 bytes; see DocumentID and Options.HashID
 	Routing   string // of the document, the same for ever: made of its item's key; "": by its id

@@ -11,8 +11,9 @@ import (
 type Fingerprint struct {
 	Pipeline   string            `json:"pipeline"`
 	Sink       string            `json:"sink"`
-	Generation int               `json:"generation"` // of the output; the first is 1
-	Settings   map[string]string `json:"settings"`   // by the setting's path in the sink: "view.key.PK"
+	Generation int               `json:"generation"`      // of the output; the first is 1
+	Birth      string            `json:"birth,omitempty"` // of the output ([Birth]); "" where the pipeline has no state
+	Settings   map[string]string `json:"settings"`        // by the setting's path in the sink: "view.key.PK"
 }
 
 // Fingerprints keeps fingerprints. A store of rows, documents, objects or messages

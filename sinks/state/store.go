@@ -10,6 +10,7 @@ import (
 type Store interface {
 	Quarantine
 	Gaps
+	Births
 }
 
 // Purger forgets what can no longer be asked for.

@@ -15,6 +15,7 @@ import (
 type AggregateOptions struct {
 	Name     string // required: name of the sink. It owns its rows: no other sink may write them
 	Pipeline string // required: name of the pipeline
+	Birth    string // of the sink's output, which its rows bear. Default: none
 	Table    string // required: table that the groups' rows are in; views and other aggregates may share it
 
 	PK Attribute // required: partition key of a group's row. With ForEach, templates may read {each}
@@ -114,6 +115,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 			Table:    Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name},
 			View:     o.Name,
 			Pipeline: o.Pipeline,
+			Birth:    o.Birth,
 		},
 		pk:        o.PK,
 		sk:        o.SK,

@@ -14,6 +14,7 @@ import (
 type Options struct {
 	Name     string // required: name of the sink. It owns its rows: no other view may write them
 	Pipeline string // required: name of the pipeline
+	Birth    string // of the sink's output, which its rows bear. Default: none
 	Table    string // required: table that the rows are in; several views may share one
 
 	PK Attribute // required: partition key of the row

@@ -58,6 +58,7 @@ func New(o Options) (*Sink, error) {
 			View:     o.Name,
 			Pipeline: o.Pipeline,
 			InPlace:  o.InPlace,
+			Birth:    o.Birth,
 		},
 		pk:         o.PK,
 		sk:         o.SK,

@@ -20,6 +20,7 @@ type Target struct {
 	Table
 	View     string // name of the sink
 	Pipeline string // name of the pipeline. A row belongs to the view and the pipeline that first wrote it
+	Birth    string // of the view's output in the table, which rows carry (state.Birth); "" where nobody keeps births
 
 	// InPlace keeps the tombstones of rows that guard themselves at the rows' keys. Default: in
 	// the store's state, so that the table holds live rows only.

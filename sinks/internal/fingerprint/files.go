@@ -52,35 +52,17 @@ func (f Files) SetFingerprint(_ context.Context, p state.Fingerprint) error {
 	if err != nil {
 		return fmt.Errorf("fingerprint of sink %s: %w", p.Sink, err)
 	}
-	if err := f.replace(f.path(p.Pipeline, p.Sink), append(b, '\n')); err != nil {
+	err = os.MkdirAll(f.dir, 0o755)
+	if err == nil {
+		err = linefile.Replace(f.path(p.Pipeline, p.Sink), append(b, '\n'))
+	}
+	if err == nil {
+		err = linefile.SyncDir(filepath.Dir(f.dir))
+	}
+	if err != nil {
 		return disk.Failed(fmt.Errorf("fingerprint of sink %s: %w", p.Sink, err))
 	}
 	return nil
-}
-
-func (f Files) replace(path string, b []byte) error {
-	if err := os.MkdirAll(f.dir, 0o755); err != nil {
-		return err
-	}
-	next, err := os.CreateTemp(f.dir, filepath.Base(path)+"~*") // another process may replace it just now
-	if err != nil {
-		return err
-	}
-	defer os.Remove(next.Name()) // which is gone where all went well
-	_, err = next.Write(b)
-	if err == nil {
-		err = next.Chmod(0o644)
-	}
-	if err == nil {
-		err = next.Sync()
-	}
-	if err := errors.Join(err, next.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(next.Name(), path); err != nil {
-		return err
-	}
-	return errors.Join(linefile.SyncDir(f.dir), linefile.SyncDir(filepath.Dir(f.dir)))
 }
 
 // path is the file of one sink: names of a checked configuration stay as they are.

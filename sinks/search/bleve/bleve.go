@@ -80,12 +80,21 @@ func (s *Store) index(name string, create bool) (*index, error) {
 		return ix, nil
 	}
 	path := s.path(name)
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if !create {
-			return nil, fmt.Errorf("%w: %s", search.ErrNoIndex, name)
-		}
+	_, err := os.Stat(path)
+	missing := errors.Is(err, os.ErrNotExist)
+	switch {
+	case missing && !create:
+		return nil, fmt.Errorf("%w: %s", search.ErrNoIndex, name)
+	case missing && s.Made(name):
+		return nil, state.Lost("", fmt.Sprintf("the index %s is missing, and it was made before: its folder %s was deleted", name, path))
+	case missing:
 		if err := createIndex(path); err != nil {
 			return nil, disk.Failed(fmt.Errorf("bleve: make index %s: %w", name, err))
+		}
+	}
+	if !s.readOnly {
+		if err := s.SetMade(name, true); err != nil {
+			return nil, err
 		}
 	}
 	ix, err := openIndex(path, s.readOnly)

@@ -16,6 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // index is one open Bleve index.
@@ -199,8 +200,14 @@ func decide(b bleve.Index, ms []search.Mutation, of []int, rs []search.Result) (
 		var void bool
 		if written {
 			there, void = ms[pending].Version, ms[pending].Void
-		} else if there, void, err = storedVersion(reader, m.ID); err != nil {
-			return nil, err
+		} else {
+			var birth string
+			if there, birth, void, err = stored(reader, m.ID); err != nil {
+				return nil, err
+			}
+			if !there.IsZero() && birth != m.Birth {
+				return nil, state.OtherBirth("", "a document of index "+m.Index, birth, m.Birth)
+			}
 		}
 		order := m.Version.Compare(there)
 		if order == 0 && void && !m.Void {
@@ -236,17 +243,17 @@ func openReader(b bleve.Index) (bleveindex.IndexReader, error) {
 	return reader, nil
 }
 
-// storedVersion is the version of a document or tombstone, and whether that is void; zero
+// stored is the version and the birth of a document or tombstone, and whether that is void; zero
 // where there is none.
-func storedVersion(reader bleveindex.IndexReader, id string) (v pipeline.Version, void bool, err error) {
+func stored(reader bleveindex.IndexReader, id string) (v pipeline.Version, birth string, void bool, err error) {
 	fields, err := storedFields(reader, id)
 	if err != nil || fields[versionField] == nil {
-		return v, false, err
+		return v, "", false, err
 	}
 	if v, err = pipeline.ParseVersion(string(fields[versionField])); err != nil {
-		return v, false, fmt.Errorf("bleve: document %s: %w", id, err)
+		return v, "", false, fmt.Errorf("bleve: document %s: %w", id, err)
 	}
-	return v, fields[voidField] != nil, nil
+	return v, string(fields[birthField]), fields[voidField] != nil, nil
 }
 
 // storedField is a field of a document as it was stored; false where the document

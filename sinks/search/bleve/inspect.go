@@ -25,7 +25,7 @@ func (s *Store) Stands(_ context.Context, index, id, _ string) (search.Standing,
 			return err
 		}
 		defer func() { err = errors.Join(err, reader.Close()) }()
-		if there.Version, _, err = storedVersion(reader, id); err != nil || there.Version.IsZero() {
+		if there.Version, _, _, err = stored(reader, id); err != nil || there.Version.IsZero() {
 			return err
 		}
 		source, live, err := storedField(reader, id, sourceField)

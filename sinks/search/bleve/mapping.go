@@ -20,6 +20,7 @@ import (
 const (
 	own          = "_tw"
 	versionField = own + ".version" // stored
+	birthField   = own + ".birth"   // stored
 	sourceField  = own + ".source"  // stored: the document; tombstones have none
 	deletedField = own + ".deleted" // indexed: true of tombstones
 	voidField    = own + ".void"    // stored: of tombstones that the same version may replace
@@ -46,6 +47,7 @@ func newMapping() mapping.IndexMapping {
 	deleted.Store, deleted.IncludeInAll, deleted.DocValues = false, false, false
 	tw := bleve.NewDocumentStaticMapping()
 	tw.AddFieldMappingsAt("version", stored)
+	tw.AddFieldMappingsAt("birth", stored)
 	tw.AddFieldMappingsAt("source", stored)
 	tw.AddFieldMappingsAt("void", stored)
 	tw.AddFieldMappingsAt("deleted", deleted)
@@ -59,7 +61,7 @@ func newMapping() mapping.IndexMapping {
 // document, and cannot be searched.
 func fieldsOf(m *search.Mutation) (map[string]any, error) {
 	if m.Tombstone {
-		tombstone := map[string]any{"version": m.Version.String(), "deleted": true}
+		tombstone := map[string]any{"version": m.Version.String(), "birth": m.Birth, "deleted": true}
 		if m.Void {
 			tombstone["void"] = "true"
 		}
@@ -75,7 +77,7 @@ func fieldsOf(m *search.Mutation) (map[string]any, error) {
 		}
 	}
 	spellBooleans(fields)
-	fields[own] = map[string]any{"version": m.Version.String(), "source": string(m.Doc)}
+	fields[own] = map[string]any{"version": m.Version.String(), "birth": m.Birth, "source": string(m.Doc)}
 	return fields, nil
 }
 

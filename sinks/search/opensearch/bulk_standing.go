@@ -7,10 +7,11 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // versionsPath asks for the versions of documents.
-const versionsPath = "/_mget?_source_includes=_tw.version&filter_path=docs.found,docs._source,docs.error"
+const versionsPath = "/_mget?_source_includes=_tw.version,_tw.birth&filter_path=docs.found,docs._source,docs.error"
 
 const opRead = "read the version of a document"
 
@@ -33,12 +34,14 @@ func (b *bulk) tell(ctx context.Context, at []int) {
 	if err == nil && !a.ok() {
 		err = a.failure(opRead, "")
 	}
-	if err == nil && !parseVersions(a.body, len(at), func(n int, version []byte) {
+	if err == nil && !parseVersions(a.body, len(at), func(n int, version, birth []byte) {
 		var buf [80]byte
-		switch i := at[n]; string(version) {
-		case string(b.ms[i].Version.Append(buf[:0])):
-		case "":
+		switch i := at[n]; {
+		case len(version) == 0:
 			b.rs[i].Err = errVanished
+		case string(birth) != b.ms[i].Birth:
+			b.rs[i].Err = state.OtherBirth(b.store.sink(), "a document of index "+b.ms[i].Index, string(birth), b.ms[i].Birth)
+		case string(version) == string(b.ms[i].Version.Append(buf[:0])):
 		default:
 			b.rs[i].Outcome = pipeline.Superseded
 		}
@@ -68,9 +71,9 @@ func (b *bulk) standsIn(i int) string {
 // errVanished means that a document was deleted between two looks at it.
 var errVanished = pipeline.Transient(errors.New("opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
 
-// parseVersions reads the answer to a request for the versions of n documents, and
+// parseVersions reads the answer to a request for the versions and births of n documents, and
 // calls each with every one in order: nil where there is none.
-func parseVersions(body []byte, n int, each func(i int, version []byte)) bool {
+func parseVersions(body []byte, n int, each func(i int, version, birth []byte)) bool {
 	c := cursor{b: body}
 	seen := 0
 	c.want('{')
@@ -81,8 +84,8 @@ func parseVersions(body []byte, n int, each func(i int, version []byte)) bool {
 		}
 		c.want('[')
 		for first := true; c.next(&first, ']'); {
-			if version := c.textAt("_source", "_tw", "version"); !c.failed && seen < n {
-				each(seen, version)
+			if version, birth := c.mark(); !c.failed && seen < n {
+				each(seen, version, birth)
 			}
 			seen++
 		}
@@ -90,22 +93,32 @@ func parseVersions(body []byte, n int, each func(i int, version []byte)) bool {
 	return !c.failed && seen == n
 }
 
-// textAt is the text at a path of members of the next value; nil where there is none.
-func (c *cursor) textAt(path ...string) (text []byte) {
-	if len(path) == 0 {
-		return c.string()
-	}
+// mark is what the next value says in _source._tw: nil where it says nothing.
+func (c *cursor) mark() (version, birth []byte) {
+	c.members(map[string]func(){"_source": func() {
+		c.members(map[string]func(){"_tw": func() {
+			c.members(map[string]func(){
+				"version": func() { version = c.string() },
+				"birth":   func() { birth = c.string() },
+			})
+		}})
+	}})
+	return version, birth
+}
+
+// members reads the members of the next value that are named, and skips the others; all of it
+// where it is no object.
+func (c *cursor) members(read map[string]func()) {
 	if c.peek() != '{' {
 		c.skip()
-		return nil
+		return
 	}
 	c.want('{')
 	for first := true; c.next(&first, '}'); {
-		if string(c.name()) == path[0] {
-			text = c.textAt(path[1:]...)
+		if one := read[string(c.name())]; one != nil {
+			one()
 		} else {
 			c.skip()
 		}
 	}
-	return text
 }

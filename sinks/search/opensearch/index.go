@@ -1,6 +1,7 @@
 package opensearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,10 @@ type Indexes struct {
 	Mapping json.RawMessage
 	// Fields are those of the sink: what they write as scaled_float must be mapped so.
 	Fields search.Fields
+
+	// Begun says that the pipeline's state knows what the sink wrote: a record of the sink that is
+	// missing on the server is lost, and nothing is made. Default: it begins now
+	Begun bool
 
 	OnDemand bool // an index is made when its first document comes, else by Open; that of a template always is. Default: by Open
 	Max      int  // that a template may make. Default: any number
@@ -138,14 +143,28 @@ func (s *Store) ensure(ctx context.Context, name string) error {
 			return err
 		}
 		if there != nil {
-			return s.same(name, there)
+			if err := s.same(name, there); err != nil {
+				return err
+			}
+			return s.noteMade(ctx, name, there)
+		}
+		if err := s.unmade(ctx, name); err != nil {
+			return err
 		}
 		if err := s.reserve(ctx, name); err != nil {
 			return err
 		}
-		if made, err := s.make(ctx, name); err != nil || made {
+		made, err := s.make(ctx, name)
+		if err != nil {
 			return err
 		}
+		if !made {
+			continue
+		}
+		if there, err = s.look(ctx, name); err != nil {
+			return err
+		}
+		return s.noteMade(ctx, name, cmp.Or(there, &standing{}))
 	}
 	return pipeline.Transient(fmt.Errorf("opensearch: index %s comes and goes", name))
 }

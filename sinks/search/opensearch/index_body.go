@@ -19,6 +19,7 @@ import (
 const own = `{"dynamic":false,"properties":{
 	"version":{"type":"keyword","index":false,"doc_values":false},
 	"by":{"type":"keyword","index":false,"doc_values":false},
+	"birth":{"type":"keyword"},
 	"deleted":{"type":"boolean"},
 	"gone":{"type":"date"}}}`
 

@@ -46,6 +46,7 @@ func TestMaxIndexes(t *testing.T) {
 		}
 	}
 	ask(t, roomy, http.MethodDelete, "/"+w.index("-a.tw1"), "")
+	w.renew(first)
 	apply(t, w.bounded(2), mutation(w.index("-c"), "d", 1)) // there is room again
 }
 

@@ -72,6 +72,9 @@ func (s *Store) open(ctx context.Context) error {
 		if err := s.same(name, index); err != nil {
 			return err
 		}
+		if err := s.noteMade(ctx, name, index); err != nil {
+			return err
+		}
 		x.learn(name, true)
 	}
 	if name, one := x.one(); one && !x.OnDemand {
@@ -80,9 +83,8 @@ func (s *Store) open(ctx context.Context) error {
 	return err
 }
 
-// begin writes the record of the sink where there is none, or where its indexes are
-// gone: somebody deleted them to begin anew. Else what its indexes were asked to be must
-// be what the file asks for now. It returns the indexes that there are, by name.
+// begin writes the record of the sink where there is none. Else each index that was made must be
+// there, and what the indexes were asked to be must be what the file asks for now. It returns the indexes that there are, by name.
 func (s *Store) begin(ctx context.Context) (there map[string]*standing, err error) {
 	x := s.indexes
 	err = s.amend(ctx, x.Pipeline, x.Sink, func(r *record, found bool) (bool, error) {
@@ -90,6 +92,9 @@ func (s *Store) begin(ctx context.Context) (there map[string]*standing, err erro
 			return false, err
 		}
 		asked := x.blueprint.leaves
+		if err := s.lost(r, found, there); err != nil {
+			return false, err
+		}
 		switch {
 		case !found || len(there) == 0 && !r.pending(s.clock()):
 			*r = record{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked}

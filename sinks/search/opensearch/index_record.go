@@ -30,6 +30,7 @@ type record struct {
 	Born        time.Time            `json:"born"`                  // since when nothing of it was forgotten
 	Asked       map[string]string    `json:"asked,omitempty"`       // what its indexes were asked to be, by path
 	Fingerprint *state.Fingerprint   `json:"fingerprint,omitempty"` // nil: none
+	Made        map[string]string    `json:"made,omitempty"`        // indexes that were made, and the UUID of each
 	Pending     map[string]time.Time `json:"pending,omitempty"`     // indexes that are being made, and since when
 }
 

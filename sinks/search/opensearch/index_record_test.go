@@ -14,7 +14,7 @@ import (
 // at is a clock that stands still.
 func at(now time.Time) func() time.Time { return func() time.Time { return now } }
 
-// A fingerprint is found by whoever opens the sink again, and goes with the index.
+// A fingerprint is found by whoever opens the sink again, and goes where the sink begins anew.
 func TestFingerprints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -36,9 +36,13 @@ func TestFingerprints(t *testing.T) {
 		t.Errorf("another sink has its fingerprint: %v (%v)", ok, err)
 	}
 	ask(t, roomy, http.MethodDelete, "/"+w.pipeline+".tw1", "")
+	if got := w.refused(w.options("", small)); !strings.Contains(got, "index "+w.pipeline+" is missing") {
+		t.Errorf("an index that was deleted: %s", got)
+	}
+	w.renew(s)
 	again := w.begin(w.options("", `{"settings":{"number_of_shards":2,"number_of_replicas":0}}`))
 	if f, ok, err := again.Fingerprint(t.Context(), w.pipeline, "docs"); ok || err != nil {
-		t.Errorf("who deletes the index begins anew, and not with %v (%v)", f, err)
+		t.Errorf("a sink that begins anew has %v (%v)", f, err)
 	}
 }
 

@@ -3,13 +3,16 @@ package opensearch_test
 import (
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // world is a sink's own corner of a real server: its names are no other test's, and what
@@ -59,6 +62,14 @@ func (w *world) refused(o opensearch.Options) string {
 		w.Errorf("%v is not fatal", err)
 	}
 	return err.Error()
+}
+
+// renew has the sink begin anew: what it made is known to be gone.
+func (w *world) renew(s *opensearch.Store) {
+	w.Helper()
+	if err := s.Output(state.Place{}).Renew(w.Context()); err != nil {
+		w.Fatal(err)
+	}
 }
 
 const small = `{"settings":{"number_of_shards":1,"number_of_replicas":0}}`
@@ -209,16 +220,47 @@ func TestManyMakeOneIndex(t *testing.T) {
 	}
 }
 
-// An index that somebody deleted is made again as it was, and never by the server itself.
-func TestIndexThatIsGoneIsMadeAgain(t *testing.T) {
+// An index that somebody deleted is not made again, neither by the sink nor by the server itself,
+// also while it is written to: until the sink begins anew.
+func TestIndexThatIsGoneIsLost(t *testing.T) {
+	t.Parallel()
+	for _, suffix := range []string{"", "-{Tenant}"} {
+		w := newWorld(t)
+		name := w.index(strings.ReplaceAll(suffix, "{Tenant}", "acme"))
+		s := w.begin(w.options(suffix, small))
+		apply(t, s, mutation(name, "a", 1))
+		ask(t, roomy, http.MethodDelete, "/"+name+".tw1", "")
+		for range 2 {
+			rs, err := s.Apply(t.Context(), []search.Mutation{mutation(name, "b", 2), tombstone(name, "c", 1)})
+			if err == nil {
+				err = rs[0].Err
+			}
+			lost, ok := errors.AsType[*state.LostError](err)
+			if !ok || !pipeline.IsFatal(err) || lost.Sink != "docs" || !strings.Contains(lost.What, "index "+name+" is missing") {
+				t.Fatalf("%v, %v", rs, err)
+			}
+		}
+		if got := w.refused(w.options(suffix, small)); !strings.Contains(got, "index "+name+" is missing") {
+			t.Errorf("an index that was deleted: %s", got)
+		}
+		w.renew(s)
+		apply(t, w.begin(w.options(suffix, small)), mutation(name, "b", 2))
+	}
+}
+
+// One that was deleted and made again by other means, as from a snapshot, is told by its UUID.
+func TestIndexThatIsAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := w.begin(w.options("", small))
-	apply(t, s, mutation(w.pipeline, "a", 1))
-	ask(t, roomy, http.MethodDelete, "/"+w.pipeline+".tw1", "")
-	apply(t, s, mutation(w.pipeline, "b", 2), tombstone(w.pipeline, "c", 1))
-	if docs := documents(t, s, w.pipeline); len(docs) != 1 {
-		t.Errorf("there are %v", docs)
-	}
 	w.begin(w.options("", small))
+	was := ask(t, roomy, http.MethodGet, "/"+w.pipeline+".tw1", "")[w.pipeline+".tw1"].(map[string]any)
+	body, err := json.Marshal(map[string]any{"aliases": was["aliases"], "mappings": was["mappings"], "settings": map[string]any{"number_of_shards": 1, "number_of_replicas": 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, roomy, http.MethodDelete, "/"+w.pipeline+".tw1", "")
+	ask(t, roomy, http.MethodPut, "/"+w.pipeline+".tw1", string(body))
+	if got := w.refused(w.options("", small)); !strings.Contains(got, "was made with the UUID") {
+		t.Errorf("an index that was made again: %s", got)
+	}
 }

@@ -66,7 +66,7 @@ func FuzzCursor(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		parseItems(b, 1<<30, func(int, *item) {})
-		parseVersions(b, 1<<30, func(int, []byte) {})
+		parseVersions(b, 1<<30, func(int, []byte, []byte) {})
 		parseFailure(b)
 		c := cursor{b: b}
 		whole := c.skip()

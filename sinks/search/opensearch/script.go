@@ -13,7 +13,7 @@ import (
 )
 
 // script is what an exact write does on the server, in one step with the write:
-// the document replaces what is there where its version is newer. Versions are texts
+// the document replaces what is there where its version is newer and its birth the same. Versions are texts
 // of one width, so they compare as texts. A document of the same version stands for
 // ever: the same change wrote it, unless it is void, and the one that comes is not. What
 // carries no version is nobody's, and is replaced.
@@ -21,7 +21,7 @@ const script = `def own = ctx._source._tw;
 def there = own instanceof Map ? own.version : null;
 def order = there instanceof String ? there.compareTo(params.doc._tw.version) : -1;
 if (order == 0 && own['void'] == true && params.doc._tw['void'] != true) { order = -1 }
-if (order >= 0) { ctx.op = 'none' } else { ctx._source = params.doc }`
+if (order >= 0 || there instanceof String && own.birth != params.doc._tw.birth) { ctx.op = 'none' } else { ctx._source = params.doc }`
 
 // scriptID names the script by its source: what has a name is never altered, so
 // that workers of two releases can write side by side.

@@ -1,5 +1,5 @@
 // Package dynamo keeps, in one DynamoDB table, what pipelines must remember: guards,
-// contributions, quarantine marks, gaps and fingerprints, and carries the calls of the
+// contributions, quarantine marks, gaps, births and fingerprints, and carries the calls of the
 // stores whose rows change in one transaction with that.
 //
 // A [DB] is a client and the name of the state table. What a call reports as done is
@@ -21,23 +21,27 @@
 // keys; item keys and row keys are so already; # is in none of them, stands between
 // them, and sorts before all that they are made of.
 //
-//	what            pk                                   sk              besides
-//	guard           guard#PIPELINE#VIEW#TABLE#ITEM       -               version, row, written, expires
-//	tombstone       tombstone#PIPELINE#VIEW#TABLE#ROW    -               version, item, written, expires
-//	contribution    contribution#PIPELINE#VIEW#TABLE#ITEM  -             version, shares, written, expires
-//	seat of a row   seat#PIPELINE#VIEW#TABLE#ROW         -               revision, holder, ...
-//	claim on a row  seat#PIPELINE#VIEW#TABLE#ROW         claim#ITEM      version, time, attributes
-//	member          member#PIPELINE#VIEW#TABLE#ROW#VALUE sort key by value
-//	target          targets#PIPELINE                     VIEW#TABLE      there once anything was written to it
-//	mark            marks#PIPELINE                       SINK#ITEM       letters, since, key
-//	gap             gaps#PIPELINE                        a digest        stream, shard, after, before, from, to, found, whole, unknown
-//	fingerprint     fingerprints                         PIPELINE#SINK   generation, settings
-//	memory          memory                               -               born
+//	what            pk                                             sk                besides
+//	guard           guard#PIPELINE#VIEW#TABLE#BIRTH#ITEM           -                 version, row, written, expires
+//	tombstone       tombstone#PIPELINE#VIEW#TABLE#BIRTH#ROW        -                 version, item, written, expires
+//	contribution    contribution#PIPELINE#VIEW#TABLE#BIRTH#ITEM    -                 version, shares, written, expires
+//	seat of a row   seat#PIPELINE#VIEW#TABLE#BIRTH#ROW             -                 revision, holder, ...
+//	claim on a row  seat#PIPELINE#VIEW#TABLE#BIRTH#ROW             claim#ITEM        version, time, attributes
+//	member          member#PIPELINE#VIEW#TABLE#BIRTH#ROW#VALUE     sort key by value
+//	target          targets#PIPELINE                               VIEW#BIRTH#TABLE  there once anything was written to it
+//	mark            marks#PIPELINE                                 SINK#ITEM         letters, since, key
+//	gap             gaps#PIPELINE                                  a digest          stream, shard, after, before, from, to, found, whole, unknown
+//	birth           births#PIPELINE                                SINK#TARGET       sink, target, birth, state, store, born, begun
+//	fingerprint     fingerprints                                   PIPELINE#SINK     generation, birth, settings
+//	memory          memory                                         -                 born
 //
 // Guards, tombstones, contributions, seats and members, which grow with the source table, have a
 // partition each or one for each row, so that no partition is hot that the rows' are not.
 // Where a key would be longer than DynamoDB takes, its last part is cut, and ends in #
 // and the SHA-256 of the whole part.
+//
+// What is remembered of items is so under the birth of their sink's output: where that begins
+// anew, what was remembered before is not found any more.
 //
 // A claim holds the row that its item would have, and a contribution what the item
 // counts for: the table holds data of the source, and is to be protected as the rows are.

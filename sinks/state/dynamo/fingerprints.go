@@ -25,7 +25,7 @@ func (db *DB) Fingerprint(ctx context.Context, pipe, sink string) (state.Fingerp
 	if err != nil || items[0] == nil {
 		return state.Fingerprint{}, false, err
 	}
-	f := state.Fingerprint{Pipeline: pipe, Sink: sink}
+	f := state.Fingerprint{Pipeline: pipe, Sink: sink, Birth: Text(items[0], attrBirth)}
 	f.Generation, err = strconv.Atoi(Digits(items[0], "generation"))
 	if err == nil {
 		err = json.Unmarshal([]byte(Text(items[0], "settings")), &f.Settings)
@@ -43,6 +43,6 @@ func (db *DB) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 		return err
 	}
 	return db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(db.table), Item: with(db.fingerprintRef(f.Pipeline, f.Sink).Key, Item{
-		"generation": N(strconv.Itoa(f.Generation)), "settings": S(string(settings)),
+		attrBirth: S(f.Birth), "generation": N(strconv.Itoa(f.Generation)), "settings": S(string(settings)),
 	})}})
 }

@@ -25,15 +25,16 @@ const (
 	claimPrefix = "claim#"
 )
 
-// Target is whose state it is: a sink's, of one pipeline, in one table.
+// Target is whose state it is: a sink's, of one pipeline, in one table, since its output began
+// there: what is remembered under another birth is another target's.
 type Target struct {
-	Pipeline, Table, View string
+	Pipeline, Table, View, Birth string
 }
 
 // prefix is how the partition keys of a kind of item of t begin.
 func (t Target) prefix(kind string) []byte {
 	b := append(make([]byte, 0, 192), kind...)
-	for _, part := range []string{t.Pipeline, t.View, t.Table} {
+	for _, part := range []string{t.Pipeline, t.View, t.Table, t.Birth} {
 		b = pipeline.AppendEscaped(append(b, '#'), part)
 	}
 	return append(b, '#')

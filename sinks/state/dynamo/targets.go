@@ -13,6 +13,7 @@ import (
 func (db *DB) targetRef(t Target) Ref {
 	pk := pipeline.AppendEscaped([]byte("targets#"), t.Pipeline)
 	sk := append(pipeline.AppendEscaped(nil, t.View), '#')
+	sk = append(pipeline.AppendEscaped(sk, t.Birth), '#')
 	return db.ref(string(pk), fit(sk, string(pipeline.AppendEscaped(nil, t.Table)), maxSortKey))
 }
 

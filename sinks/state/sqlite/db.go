@@ -21,15 +21,21 @@ import (
 type Options struct {
 	ReadOnly    bool          // the file must exist and is not changed; writing fails. Default: the file and its folder are made, and written
 	BusyTimeout time.Duration // how long a write waits for another process. Default: 5s
+
+	// Witness is a file beside it that tells the file from another one under its name, or from
+	// an older copy: it is written each time the file is opened to be written. One process at a time
+	// may do that. Default: nobody tells
+	Witness string
 }
 
 // DB is one SQLite file. It is safe for concurrent use; its writes take turns.
 type DB struct {
-	path   string
-	writer *sql.DB
-	reader reader
-	opened disk.Opened  // of who writes
-	turn   chan *Writer // holds the Writer while nobody uses it; nil in it: closed, or read-only
+	path    string
+	writer  *sql.DB
+	reader  reader
+	witness *witness     // nil: nobody tells the file from an older copy of it
+	opened  disk.Opened  // of who writes
+	turn    chan *Writer // holds the Writer while nobody uses it; nil in it: closed, or read-only
 }
 
 // Open opens the file at path, and goes on where the last process left it.
@@ -92,8 +98,11 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	if err := w.prepareFile(ctx); err != nil {
 		return w, err
 	}
-	db.opened, err = disk.Opening(abs)
-	return w, err
+	if db.opened, err = disk.Opening(abs); err != nil || o.Witness == "" {
+		return w, err
+	}
+	db.witness = &witness{path: o.Witness}
+	return w, db.witness.testify(ctx, w)
 }
 
 // dsn names the file and the settings of every connection to it.

@@ -1,5 +1,5 @@
 // Package sqlite keeps, in one SQLite file, what a pipeline must remember: guards,
-// contributions, quarantine marks, gaps and fingerprints, and lends the file to the
+// contributions, quarantine marks, gaps, births and fingerprints, and lends the file to the
 // stores whose rows change in one transaction with that.
 //
 // A [DB] is one file, open. It has one connection that writes ([DB.Write], whose
@@ -8,5 +8,6 @@
 // Several processes may have one file open.
 //
 // The file's layout has a number. A file of another layout is refused, with the command that
-// fills it again where it is older.
+// fills it again where it is older. A witness beside the file tells it from an older copy
+// ([Options.Witness]).
 package sqlite

@@ -29,7 +29,8 @@ var layout = []string{
 	pipeline TEXT NOT NULL,
 	name TEXT NOT NULL, -- of the table
 	view TEXT NOT NULL,
-	UNIQUE (pipeline, name, view)
+	birth TEXT NOT NULL,
+	UNIQUE (pipeline, name, view, birth)
 ) STRICT`,
 
 	// written is when the guard lost its row, or the contribution its last share; NULL
@@ -115,6 +116,7 @@ var layout = []string{
 	pipeline TEXT NOT NULL,
 	sink TEXT NOT NULL,
 	generation INTEGER NOT NULL,
+	birth TEXT NOT NULL,
 	settings TEXT NOT NULL, -- JSON
 	PRIMARY KEY (pipeline, sink)
 ) STRICT, WITHOUT ROWID`,
@@ -124,9 +126,22 @@ var layout = []string{
 	pk ANY NOT NULL, -- as the table of rows has it
 	sk ANY NOT NULL,
 	version TEXT NOT NULL,
+	void INTEGER NOT NULL, -- no row could be made of that change
 	item TEXT NOT NULL,
 	written INTEGER NOT NULL,
 	PRIMARY KEY (target, pk, sk)
+) STRICT, WITHOUT ROWID`,
+	// What each sink's output began with, and what it was accepted with.
+	`CREATE TABLE "_tws_births" (
+	pipeline TEXT NOT NULL,
+	sink TEXT NOT NULL,
+	target TEXT NOT NULL,
+	id TEXT NOT NULL,
+	made INTEGER NOT NULL,
+	state TEXT NOT NULL,
+	store TEXT NOT NULL,
+	begun INTEGER NOT NULL,
+	PRIMARY KEY (pipeline, sink, target)
 ) STRICT, WITHOUT ROWID`,
 }
 

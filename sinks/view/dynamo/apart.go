@@ -27,12 +27,14 @@ import (
 const (
 	tombstoneVersion = "version"
 	tombstoneItem    = "item" // key of the item that the row was of
+	tombstoneVoid    = "void" // BOOL, where it is: no row could be made of the change
 )
 
 // What a row and its tombstone must be to be written.
 const (
-	staysOver = "#tw.#view = :view AND #tw.#by = :by AND #tw.#v < :v" // of a row that is there, and of no other
-	noNewer   = "attribute_not_exists(pk) OR version < :v"            // of a tombstone
+	staysOver = mine + " AND #tw.#v < :v"                        // of a row that is there, and of no other
+	noNewer   = "attribute_not_exists(pk) OR version < :v"       // of a tombstone
+	orVoid    = " OR (version = :v AND attribute_exists(#void))" // and of one that is void, unless the mutation is
 )
 
 // rowWrite is a mutation, its result, and what it is where its row may be missing: an action
@@ -95,7 +97,7 @@ func (w *writer) others(rows []rowWrite, unmet *dynamo.ConditionError) []rowWrit
 		var r view.Result
 		if u.Action%len(row.actions) == 0 {
 			r = w.refused(u.Item, row.m)
-		} else if have := dynamo.Text(u.Item, tombstoneVersion); have < version {
+		} else if have := dynamo.Text(u.Item, tombstoneVersion); have < version || have == version && isVoid(u.Item) && !row.m.Void {
 			r.Err = errChanged
 		} else {
 			r.Superseded = have != version
@@ -145,12 +147,16 @@ func (w *writer) plan(row *rowWrite) error {
 		return err
 	}
 	ref := w.TombstoneRef(targetOf(w.target), name)
-	version := str(m.Version.String())
+	version, condition, names := str(m.Version.String()), noNewer+orVoid, map[string]string{"#void": tombstoneVoid}
+	if m.Void {
+		condition, names = noNewer, nil
+	}
 	if !m.Tombstone {
 		row.actions = [2]dynamo.Action{{Put: put}, {ConditionCheck: &types.ConditionCheck{
 			TableName:                           &ref.Table,
 			Key:                                 ref.Key,
-			ConditionExpression:                 aws.String(noNewer),
+			ConditionExpression:                 &condition,
+			ExpressionAttributeNames:            names,
 			ExpressionAttributeValues:           dynamo.Item{":v": version},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}}}
@@ -159,6 +165,9 @@ func (w *writer) plan(row *rowWrite) error {
 	tombstone := ref.Key
 	tombstone[tombstoneVersion] = version
 	tombstone[tombstoneItem] = str(string(m.Source))
+	if m.Void {
+		tombstone[tombstoneVoid] = &types.AttributeValueMemberBOOL{Value: true}
+	}
 	w.Stamp(tombstone)
 	row.actions = [2]dynamo.Action{{Delete: &types.Delete{
 		TableName:                           put.TableName,
@@ -170,9 +179,15 @@ func (w *writer) plan(row *rowWrite) error {
 	}}, {Put: &types.Put{
 		TableName:                           &ref.Table,
 		Item:                                tombstone,
-		ConditionExpression:                 aws.String(noNewer),
+		ConditionExpression:                 &condition,
+		ExpressionAttributeNames:            names,
 		ExpressionAttributeValues:           dynamo.Item{":v": version},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}}
 	return nil
+}
+
+func isVoid(tombstone dynamo.Item) bool {
+	_, void := tombstone[tombstoneVoid]
+	return void
 }

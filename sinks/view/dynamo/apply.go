@@ -19,9 +19,12 @@ import (
 // view, or over a void of the same version (overVoid), unless it is void itself. An item
 // without a mark meets neither half.
 const (
-	onlyOver = "attribute_not_exists(#pk) OR (#tw.#view = :view AND #tw.#by = :by AND #tw.#v < :v)"
-	overVoid = "attribute_not_exists(#pk) OR (#tw.#view = :view AND #tw.#by = :by AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
+	onlyOver = "attribute_not_exists(#pk) OR (" + mine + " AND #tw.#v < :v)"
+	overVoid = "attribute_not_exists(#pk) OR (" + mine + " AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
 )
+
+// mine is what a row must bear to be the target's: its view, pipeline and birth.
+const mine = "#tw.#view = :view AND #tw.#by = :by AND #tw.#birth = :birth"
 
 // Apply puts each row, or its tombstone, in one conditional write of its own, as many
 // at once as the DB may have in flight; where tombstones are apart see apart.go. A row that
@@ -83,6 +86,7 @@ type writer struct {
 	names    map[string]string // of the conditions on a row that may be missing
 	rowNames map[string]string // and on one that is there: DynamoDB refuses a name that stands in no condition
 	view, by *types.AttributeValueMemberS
+	birth    *types.AttributeValueMemberS
 }
 
 func newWriter(db *dynamo.DB, t view.Target) *writer {
@@ -90,11 +94,12 @@ func newWriter(db *dynamo.DB, t view.Target) *writer {
 		DB:     db,
 		target: t,
 		names: map[string]string{
-			"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#v": markVersion, "#void": markVoid,
+			"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#birth": markBirth, "#v": markVersion, "#void": markVoid,
 		},
-		rowNames: map[string]string{"#tw": markAttribute, "#view": markView, "#by": markPipeline, "#v": markVersion},
+		rowNames: map[string]string{"#tw": markAttribute, "#view": markView, "#by": markPipeline, "#birth": markBirth, "#v": markVersion},
 		view:     str(t.View),
 		by:       str(t.Pipeline),
+		birth:    str(t.Birth),
 	}
 }
 
@@ -142,7 +147,7 @@ func (w *writer) put(m *view.Mutation) (*types.Put, error) {
 
 // values are those of the conditions on a row.
 func (w *writer) values(version string) dynamo.Item {
-	return dynamo.Item{":view": w.view, ":by": w.by, ":v": str(version)}
+	return dynamo.Item{":view": w.view, ":by": w.by, ":birth": w.birth, ":v": str(version)}
 }
 
 // refused is what became of a write that the row which is there refused.
@@ -150,9 +155,9 @@ func (w *writer) refused(item dynamo.Item, m *view.Mutation) view.Result {
 	have, ok := markOf(item)
 	version := m.Version.String()
 	switch {
-	case !ok || have.view != w.target.View || have.pipeline != w.target.Pipeline:
+	case !ok || !have.of(w.target):
 		row, err := state.MakeRow(m.PK, m.SK)
-		return view.Result{Err: cmp.Or(err, error(foreign(w.target, row, have)))}
+		return view.Result{Err: cmp.Or(err, refused(w.target, row, have))}
 	case have.version < version: // it was another row when the write was refused
 		return view.Result{Err: errChanged}
 	}
@@ -161,7 +166,22 @@ func (w *writer) refused(item dynamo.Item, m *view.Mutation) view.Result {
 
 var errChanged = pipeline.Transient(errors.New("dynamodb: the row changed meanwhile"))
 
-// foreign is the error of a row that is not the target's to write.
+// of tells whether a row is the target's.
+func (m mark) of(t view.Target) bool { return m.ofSink(t) && m.birth == t.Birth }
+
+// ofSink tells whether a row is of the target's sink, under whatever birth.
+func (m mark) ofSink(t view.Target) bool { return m.view == t.View && m.pipeline == t.Pipeline }
+
+// refused is the error of a row that is not the target's to write: it belongs to another sink, or
+// to the same one as another state knew it, which is fatal.
+func refused(t view.Target, row state.Row, have mark) error {
+	if have.ofSink(t) {
+		return state.OtherBirth(t.View, "a row of table "+t.Name, have.birth, t.Birth)
+	}
+	return foreign(t, row, have)
+}
+
+// foreign is the error of a row that belongs to another sink.
 func foreign(t view.Target, row state.Row, have mark) *view.ForeignRowError {
 	return &view.ForeignRowError{Target: t, Row: row, View: have.view, Pipeline: have.pipeline}
 }

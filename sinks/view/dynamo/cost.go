@@ -36,7 +36,7 @@ func CostOf(c *pipeline.Change, ops []pipeline.Op) (Cost, bool) {
 	case *view.ClaimOp:
 		return costOfClaim(op), true
 	case *view.GroupOp:
-		return costOfGroups(op.Target(), c, ops), true
+		return costOfGroups(born(op.Target()), c, ops), true
 	}
 	return Cost{}, false
 }
@@ -52,7 +52,7 @@ func costOfRows(ops []pipeline.Op) Cost {
 		if !ok {
 			continue
 		}
-		t = *op.Target
+		t = born(*op.Target)
 		n := sizeOfItem(item(t, &op.Mutation, op.Mutation.Version.String(), someTime))
 		if op.Mutation.Tombstone && !t.InPlace {
 			n = 0 // it is no row
@@ -100,6 +100,14 @@ func costApart(t view.Target, rows []rowWrite) (cost float64, what string) {
 // units is a number of units without digits that mean nothing.
 func units(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
+// born is a target with a birth: all are of one size.
+func born(t view.Target) view.Target {
+	t.Birth = someBirth
+	return t
+}
+
+const someBirth = "birthbirthbirths"
+
 // someTime stands for when a tombstone expires: all times of these centuries are of one size.
 const someTime = 1_767_323_045
 
@@ -113,7 +121,7 @@ func costOfClaim(op *view.ClaimOp) Cost {
 		w.Seats = []view.SeatWrite{{Row: op.Row, Revision: op.Claim.Version.String(), Claim: op.Claim, Holder: op.Claim}}
 	}
 	db := nowhere()
-	m := newMerger(db, *op.Target)
+	m := newMerger(db, born(*op.Target))
 	m.add(&w)
 	actions, _, err := m.actions()
 	if err != nil {

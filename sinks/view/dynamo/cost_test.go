@@ -291,7 +291,7 @@ func TestSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "v", Pipeline: "shop", InPlace: true}
+	table := view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "v", Pipeline: "shop", InPlace: true, Birth: "birthbirthbirths"}
 	if err := s.Create(t.Context(), table.Table, dynamo.KeyTypes{}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@
 // Names that begin with _tw are the store's:
 //
 //   - _tw, a map, says what the row is of: v, the version of the change; by, the pipeline;
-//     view, the sink that the row belongs to; src, the key of the item. An item without it
+//     view, the sink that the row belongs to; birth,
+//     that of the sink's output, by which the state knows the row; src, the key of the item. An item without it
 //     was made by someone else and is never overwritten.
 //   - _tw_expires, a number, makes the item a tombstone in place: the row is gone, and older
 //     changes of it are refused. It is the table's TTL attribute ([Store.Create]): the

@@ -62,20 +62,20 @@ func (g *groupWrite) addable() bool {
 // the last share, with which the row would have to go.
 func (c *counting) add(g *groupWrite) dynamo.Action {
 	names := map[string]string{
-		"#pk": c.target.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#wide": markWide, "#n": sharesAttribute,
+		"#pk": c.target.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#birth": markBirth, "#wide": markWide, "#n": sharesAttribute,
 	}
 	values := dynamo.Item{
-		":view": dynamo.S(c.target.View), ":by": dynamo.S(c.target.Pipeline),
+		":view": dynamo.S(c.target.View), ":by": dynamo.S(c.target.Pipeline), ":birth": dynamo.S(c.target.Birth),
 		":tw": c.groupMark(g, nil),
 		":n":  dynamo.N(strconv.FormatInt(g.Shares, 10)),
 	}
 	var update, condition strings.Builder
 	update.WriteString("SET #tw = :tw ADD #n :n")
-	const mine = "#tw.#view = :view AND #tw.#by = :by AND attribute_not_exists(#tw.#wide)"
+	const narrow = mine + " AND attribute_not_exists(#tw.#wide)"
 	if g.Shares > 0 {
-		condition.WriteString("(attribute_not_exists(#pk) OR (" + mine + "))")
+		condition.WriteString("(attribute_not_exists(#pk) OR (" + narrow + "))")
 	} else {
-		condition.WriteString("#n > :least AND " + mine)
+		condition.WriteString("#n > :least AND " + narrow)
 		values[":least"] = dynamo.N(strconv.FormatInt(-g.Shares, 10))
 		delete(names, "#pk")
 	}
@@ -109,6 +109,7 @@ func (c *counting) groupMark(g *groupWrite, wide []string) types.AttributeValue 
 		markVersion:  dynamo.S(g.Version.String()),
 		markPipeline: dynamo.S(c.target.Pipeline),
 		markView:     dynamo.S(c.target.View),
+		markBirth:    dynamo.S(c.target.Birth),
 		markRevision: dynamo.S(rand.Text()),
 	}
 	if len(wide) > 0 {

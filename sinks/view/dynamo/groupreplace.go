@@ -34,8 +34,8 @@ func (c *counting) groupRow(g *groupWrite) (*groupRow, error) {
 		return r, nil
 	}
 	have, ok := markOf(g.row)
-	if !ok || have.view != c.target.View || have.pipeline != c.target.Pipeline {
-		return nil, foreign(c.target, g.Row, have)
+	if !ok || !have.of(c.target) {
+		return nil, refused(c.target, g.Row, have)
 	}
 	in := g.row[markAttribute].(*types.AttributeValueMemberM).Value // markOf found it
 	r.revision, r.epoch = dynamo.Text(in, markRevision), dynamo.Text(g.row, epochAttribute)

@@ -114,17 +114,23 @@ func (s *Store) owners(ctx context.Context, t view.Target, seats []view.Seat, fr
 	}
 	for n, i := range free {
 		if rows[n] != nil {
-			seats[i].Foreign = foreignTo(t, seats[i].Row, rows[n])
+			if seats[i].Foreign, err = foreignTo(t, seats[i].Row, rows[n]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// foreignTo is the error of a row that is not the target's; nil where it is.
-func foreignTo(t view.Target, row state.Row, item dynamo.Item) *view.ForeignRowError {
+// foreignTo says that a row belongs to another sink; nil where it does not. The error is that of a
+// row of another birth.
+func foreignTo(t view.Target, row state.Row, item dynamo.Item) (*view.ForeignRowError, error) {
 	m, _ := markOf(item)
-	if m.view == t.View && m.pipeline == t.Pipeline {
-		return nil
+	switch {
+	case m.of(t):
+		return nil, nil
+	case m.ofSink(t):
+		return nil, refused(t, row, m)
 	}
-	return foreign(t, row, m)
+	return foreign(t, row, m), nil
 }

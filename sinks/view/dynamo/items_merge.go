@@ -193,7 +193,7 @@ func (m *merger) seatAction(s *seatMove) dynamo.Action {
 }
 
 // ours lets a row be written or taken away where nothing is, and where it is the view's.
-const ours = "attribute_not_exists(#pk) OR (#tw.#view = :view AND #tw.#by = :by)"
+const ours = "attribute_not_exists(#pk) OR (" + mine + ")"
 
 // rowAction puts the row of whoever holds it, or takes it away. What keeps it from being
 // undone is the seat and the guard, beside which it is written.
@@ -203,8 +203,8 @@ func (m *merger) rowAction(s *seatMove) (dynamo.Action, error) {
 	if err != nil {
 		return dynamo.Action{}, err
 	}
-	names := map[string]string{"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline}
-	values := dynamo.Item{":view": str(t.View), ":by": str(t.Pipeline)}
+	names := map[string]string{"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#birth": markBirth}
+	values := dynamo.Item{":view": str(t.View), ":by": str(t.Pipeline), ":birth": str(t.Birth)}
 	if s.holder.Source == "" {
 		return dynamo.Action{Delete: &types.Delete{
 			TableName: aws.String(t.Name), Key: ref.Key,

@@ -92,7 +92,7 @@ func (s *Store) commit(ctx context.Context, m *merger) view.ItemResult {
 	}
 	first := unmet.Unmet[0]
 	have, _ := markOf(first.Item)
-	return view.ItemResult{Err: foreign(m.target, m.rows[first.Action].row, have)}
+	return view.ItemResult{Err: refused(m.target, m.rows[first.Action].row, have)}
 }
 
 // together are the indexes of ws in groups, in order: what is in different ones has

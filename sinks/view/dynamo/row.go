@@ -23,13 +23,14 @@ const (
 
 // What is in a row's mark.
 const (
-	markVersion  = "v"    // S: pipeline.Version, which sorts as text
-	markPipeline = "by"   // S: who wrote it; changes that bear one's own name are dropped at the source
-	markView     = "view" // S: the sink that the row belongs to
-	markSource   = "src"  // S: key of the item that it is of; none in a group's row
-	markRevision = "rev"  // S: of a group's row, another one with each write
-	markVoid     = "void" // BOOL: of a tombstone, no row could be made of the change: the same version may replace it; none of another
-	markWide     = "wide" // SS: of a group's row, the values that are reckoned by hand; none where all may be added to
+	markVersion  = "v"     // S: pipeline.Version, which sorts as text
+	markPipeline = "by"    // S: who wrote it; changes that bear one's own name are dropped at the source
+	markView     = "view"  // S: the sink that the row belongs to
+	markBirth    = "birth" // S: of the sink's output: which state knows of the row
+	markSource   = "src"   // S: key of the item that it is of; none in a group's row
+	markRevision = "rev"   // S: of a group's row, another one with each write
+	markVoid     = "void"  // BOOL: of a tombstone, no row could be made of the change: the same version may replace it; none of another
+	markWide     = "wide"  // SS: of a group's row, the values that are reckoned by hand; none where all may be added to
 )
 
 // mark is what a row's mark says.
@@ -37,6 +38,7 @@ type mark struct {
 	version  string
 	pipeline string
 	view     string
+	birth    string
 	source   string
 }
 
@@ -75,6 +77,7 @@ func markOf(item map[string]types.AttributeValue) (mark, bool) {
 		version:  textOf(m.Value[markVersion]),
 		pipeline: textOf(m.Value[markPipeline]),
 		view:     textOf(m.Value[markView]),
+		birth:    textOf(m.Value[markBirth]),
 		source:   textOf(m.Value[markSource]),
 	}, true
 }
@@ -90,6 +93,7 @@ func item(t view.Target, m *view.Mutation, version string, expires int64) map[st
 		markVersion:  str(version),
 		markPipeline: str(t.Pipeline),
 		markView:     str(t.View),
+		markBirth:    str(t.Birth),
 		markSource:   str(string(m.Source)),
 	}
 	if m.Void {

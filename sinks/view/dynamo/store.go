@@ -80,5 +80,5 @@ func (s *Store) Empty(ctx context.Context, t view.Target) (bool, error) {
 
 // targetOf is a view as the state table knows it.
 func targetOf(t view.Target) dynamo.Target {
-	return dynamo.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View}
+	return dynamo.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth}
 }

@@ -13,7 +13,7 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	}
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	attributes, item := x.json(m.PK, m.SK, m.Attributes)
-	n, err := x.Changes(x.ctx, x.table.stay, version, string(m.Source), attributes, item, pk, sk, x.target.View, x.target.Pipeline, version)
+	n, err := x.Changes(x.ctx, x.table.stay, version, string(m.Source), attributes, item, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
 	if sqlite.TooBig(err) {
 		return view.Result{Err: err}, nil
 	}
@@ -23,17 +23,17 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	if r, there, err := x.standing(m); err != nil || there {
 		return r, err
 	}
-	tombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
-	if err != nil || tombstone >= version {
+	tombstone, void, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	if err != nil || tombstone > version || tombstone == version && !void {
 		return view.Result{Superseded: tombstone != version}, err
 	}
-	return view.Result{}, x.Exec(x.ctx, x.table.write, pk, sk, version, x.target.Pipeline, x.target.View, string(m.Source), attributes, item)
+	return view.Result{}, x.Exec(x.ctx, x.table.write, pk, sk, version, false, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
 }
 
 // bury deletes a row and writes its tombstone.
 func (x *tx) bury(m *view.Mutation) (view.Result, error) {
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
-	n, err := x.Changes(x.ctx, x.table.leave, pk, sk, x.target.View, x.target.Pipeline, version)
+	n, err := x.Changes(x.ctx, x.table.leave, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
 	if err != nil {
 		return view.Result{}, err
 	}
@@ -42,7 +42,7 @@ func (x *tx) bury(m *view.Mutation) (view.Result, error) {
 			return r, err
 		}
 	}
-	before, err := x.SetTombstone(x.ctx, x.id, pk, sk, m.Source, version)
+	before, err := x.SetTombstone(x.ctx, x.id, pk, sk, m.Source, version, m.Void)
 	return view.Result{Superseded: before > version}, err
 }
 

@@ -40,7 +40,7 @@ func (x *tx) apply(m *view.Mutation) (view.Result, error) {
 	if !m.Tombstone {
 		attributes, item = x.json(m.PK, m.SK, m.Attributes)
 	}
-	n, err := x.Changes(x.ctx, x.table.write, pk, sk, version, m.Void, x.target.Pipeline, x.target.View, string(m.Source), attributes, item)
+	n, err := x.Changes(x.ctx, x.table.write, pk, sk, version, m.Void, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
 	if sqlite.TooBig(err) {
 		return view.Result{Err: err}, nil
 	}

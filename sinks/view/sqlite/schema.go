@@ -27,6 +27,7 @@ const (
 	void INTEGER NOT NULL, -- of a tombstone: no row could be made of that change
 	pipeline TEXT NOT NULL,
 	view TEXT NOT NULL,
+	birth TEXT NOT NULL,
 	source TEXT NOT NULL,
 	attributes TEXT, -- plain JSON; NULL for a tombstone
 	item TEXT,       -- DynamoDB JSON of the whole row; NULL for a tombstone
@@ -35,10 +36,10 @@ const (
 
 	createView = `CREATE VIEW IF NOT EXISTS %s AS SELECT %s attributes FROM %s WHERE item IS NOT NULL`
 
-	// ours lets a row be written over, or taken away, that is of the same view and pipeline.
-	ours = "old.view = excluded.view AND old.pipeline = excluded.pipeline"
+	// ours lets a row be written over that is of the same view, pipeline and birth.
+	ours = "old.view = excluded.view AND old.pipeline = excluded.pipeline AND old.birth = excluded.birth"
 
-	writeRow = `INSERT INTO %s AS old (pk, sk, version, void, pipeline, view, source, attributes, item) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	writeRow = `INSERT INTO %s AS old (pk, sk, version, void, pipeline, view, birth, source, attributes, item) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, void = excluded.void, source = excluded.source,
 	attributes = excluded.attributes, item = excluded.item
 WHERE ` + ours
@@ -49,12 +50,12 @@ WHERE ` + ours
 	onlyOver = " AND (excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void)"
 
 	// Where tombstones are apart: a row that is there, and one that goes.
-	stayRow  = `UPDATE %s SET version = ?, source = ?, attributes = ?, item = ? WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND version < ?`
+	stayRow  = `UPDATE %s SET version = ?, source = ?, attributes = ?, item = ? WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ? AND version < ?`
 	leaveRow = deleteRow + ` AND version < ?`
 
-	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ?`
+	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ?`
 
-	readGuard = `SELECT version, view, pipeline FROM %s WHERE pk = ? AND sk = ?`
+	readGuard = `SELECT version, view, pipeline, birth FROM %s WHERE pk = ? AND sk = ?`
 )
 
 // table is a view table with the texts of its statements, by which they are prepared once.

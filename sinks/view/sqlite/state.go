@@ -31,7 +31,7 @@ func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) err
 // statement by itself sees one state of the file.
 func (s *Store) withTarget(ctx context.Context, t view.Target, do func(w *sqlite.Writer, id int64) error) error {
 	return s.Write(ctx, func(w *sqlite.Writer) error {
-		id, err := w.Target(ctx, sqlite.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View})
+		id, err := w.Target(ctx, sqlite.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth})
 		if err != nil {
 			return err
 		}
@@ -83,10 +83,13 @@ func result(err error) (view.ItemResult, error) {
 }
 
 // held is the version of the row at a key, "" where there is none. foreign is not nil where
-// the row belongs to another sink.
+// the row belongs to another sink, and the error is fatal where it is of another birth.
 func (x *tx) held(pk, sk pipeline.Value) (version string, foreign *view.ForeignRowError, err error) {
-	var owner, pipe string
-	found, err := x.Row(x.ctx, x.table.guard, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe)
+	var owner, pipe, birth string
+	found, err := x.Row(x.ctx, x.table.guard, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth)
+	if err == nil && found && owner == x.target.View && pipe == x.target.Pipeline && birth != x.target.Birth {
+		err = state.OtherBirth(x.target.View, "a row of table "+x.target.Name, birth, x.target.Birth)
+	}
 	if err != nil || !found || owner == x.target.View && pipe == x.target.Pipeline {
 		return version, nil, err
 	}
@@ -112,7 +115,7 @@ func (x *tx) put(r state.Row, version pipeline.Version, source pipeline.Key, col
 		return err
 	}
 	attributes, item := x.json(pk, sk, columns)
-	n, err := x.Changes(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), false, x.target.Pipeline, x.target.View, string(source), attributes, item)
+	n, err := x.Changes(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), false, x.target.Pipeline, x.target.View, x.target.Birth, string(source), attributes, item)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -124,7 +127,7 @@ func (x *tx) remove(r state.Row) error {
 	if err != nil {
 		return err
 	}
-	n, err := x.Changes(x.ctx, x.table.remove, keyColumn(pk), keyColumn(sk), x.target.View, x.target.Pipeline)
+	n, err := x.Changes(x.ctx, x.table.remove, keyColumn(pk), keyColumn(sk), x.target.View, x.target.Pipeline, x.target.Birth)
 	if err != nil || n > 0 {
 		return err
 	}

@@ -172,6 +172,11 @@ func voids(t *testing.T, s ofKind) {
 	same(t, "a void, and a newer row", slices.Concat(apply(t, s, target, void("2", 6)), apply(t, s, target, row(t, "a", "2", 7, "seven"))), []bool{false, false})
 	same(t, "the void's version behind it", apply(t, s, target, row(t, "a", "2", 6, "six")), []bool{true})
 	is("a newer row", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`)
+	fresh := row(t, "a", "3", 5, "five")
+	fresh.Fresh = true
+	same(t, "a void, and a row that is new", slices.Concat(apply(t, s, target, void("3", 5)), apply(t, s, target, fresh)), []bool{false, false})
+	same(t, "the void behind it", apply(t, s, target, void("3", 5)), []bool{false})
+	is("the row that was new", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`, `{"PK":{"S":"a"},"SK":{"S":"3"},"text":{"S":"five"}}`)
 }
 
 // The two rows of a change that moves are written together, and each is its own: a newer

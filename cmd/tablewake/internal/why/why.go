@@ -82,11 +82,15 @@ func (v Verdict) wrong() bool { return v == Missing || v == Differs || v == Left
 
 // Ask looks at every sink. An error names the sink that could not be looked at.
 func Ask(ctx context.Context, q Question) (Answer, error) {
-	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"))
+	births, err := q.births(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	masked, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"), sinks.MaskAll())
+	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"), sinks.BornAs(births))
+	if err != nil {
+		return Answer{}, err
+	}
+	masked, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.Suppressed("why"), sinks.BornAs(births), sinks.MaskAll())
 	if err != nil {
 		return Answer{}, err
 	}
@@ -119,6 +123,15 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	}
 	a.Letters, err = q.letters(ctx)
 	return a, err
+}
+
+// births are those under which the state knows what the sinks wrote.
+func (q Question) births(ctx context.Context) (map[string]string, error) {
+	kept, err := q.Stores.State(ctx, q.Config)
+	if err != nil || kept == nil {
+		return nil, err
+	}
+	return sinks.Births(ctx, q.Config, kept)
 }
 
 // unseen is the removal of the item by a stream that shows no images: what a sink

@@ -1,0 +1,127 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/archive/s3"
+	"github.com/tablewake/tablewake/sinks/internal/awserr"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+	"github.com/tablewake/tablewake/sinks/state"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
+)
+
+// begun tells whether the state knows that the sink has written to its target: what is
+// missing there is lost, and not made.
+func (b *Bundle) begun(ctx context.Context, cfg *config.Config, s config.Sink) (bool, error) {
+	if cfg.State == nil {
+		return false, nil
+	}
+	db, err := b.db(ctx, cfg)
+	if err != nil {
+		return false, err
+	}
+	birth, _, err := state.FindBirth(ctx, db.State(cfg.Name), s.Name, sinks.Target(s))
+	return birth.Begun, err
+}
+
+// there is the error of a table that the state knows, where it is missing: it is not made. db reaches it.
+func (b *Bundle) there(ctx context.Context, cfg *config.Config, t rowTable, db *statedynamo.DB) error {
+	begun, err := b.begun(ctx, cfg, t.sink)
+	if err != nil || !begun || b.lookOnly {
+		return err
+	}
+	_, err = db.Describe(ctx, t.name)
+	return missing(t.sink, err)
+}
+
+// missing is err, and where it says that a target is not there which the state knows, that
+// the target was lost.
+func missing(s config.Sink, err error) error {
+	if !errors.Is(err, statedynamo.ErrNoTable) && awserr.Code(err) != noBucket {
+		return err
+	}
+	return state.Lost(s.Name, fmt.Sprintf("%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
+}
+
+const noBucket = "NoSuchBucket"
+
+// alone is the error of a state table that is missing while what was written under it is there.
+func (b *Bundle) alone(ctx context.Context, cfg *config.Config, db *statedynamo.DB) error {
+	_, err := db.Describe(ctx, cfg.State.Table)
+	if !errors.Is(err, statedynamo.ErrNoTable) {
+		return nil // whatever else is wrong, making it will tell
+	}
+	for _, s := range cfg.Sinks {
+		what, err := b.left(ctx, cfg, s, db)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		if what != "" {
+			return state.Lost("", fmt.Sprintf("the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made", cfg.State.Table, sinks.Target(s), what, s.Name))
+		}
+	}
+	return nil
+}
+
+// left says what there is of a sink's output; "" where there is nothing.
+func (b *Bundle) left(ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB) (string, error) {
+	switch {
+	case s.View != nil, s.Aggregate != nil:
+		rows := db
+		if s.View != nil && s.View.ARN != "" {
+			var err error
+			if rows, err = statedynamo.New(statedynamo.Options{Client: b.clientOf(rowTable{name: s.View.Table, arn: s.View.ARN}), Table: "none"}); err != nil {
+				return "", err
+			}
+		}
+		store, err := dynamo.NewAt(db, rows)
+		if err != nil {
+			return "", err
+		}
+		look, err := store.Output(sinks.Place(cfg, s)).Look(ctx)
+		switch {
+		case errors.Is(err, statedynamo.ErrNoTable):
+			return "", nil
+		case err == nil && look.Total() > 0:
+			return fmt.Sprintf("rows (%d were seen)", look.Total()), nil
+		}
+		return "", err
+	case s.Search != nil:
+		o, err := b.connection(cfg, s.Search.Connection)
+		if err != nil {
+			return "", err
+		}
+		store, err := opensearch.New(o)
+		if err != nil {
+			return "", err
+		}
+		return born(ctx, cfg, s, store, store.Close)
+	case s.Archive != nil && s.Archive.Bucket != "":
+		store, err := s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket, Folder: folder(s.Archive)})
+		if err != nil {
+			return "", err
+		}
+		return born(ctx, cfg, s, store, nil)
+	}
+	return "", nil
+}
+
+// born says that a store has a record of the sink's output which bears a birth.
+func born(ctx context.Context, cfg *config.Config, s config.Sink, prints state.Fingerprints, end func() error) (what string, err error) {
+	if end != nil {
+		defer func() { err = errors.Join(err, end()) }()
+	}
+	p, _, err := prints.Fingerprint(ctx, cfg.Name, s.Name)
+	if awserr.Code(err) == noBucket {
+		err = nil
+	}
+	if p.Birth != "" {
+		what = "output of the birth " + p.Birth
+	}
+	return what, err
+}

@@ -1,0 +1,151 @@
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// Birth says that the output of a sink began at a target, with what the state remembers of
+// it. Whatever the sink writes there bears its ID, and each write is conditional on it: rows
+// that were written under another state are never counted on.
+type Birth struct {
+	Sink   string
+	Target string // where the output is: "table shop-views", "index products"
+
+	ID    string    // random
+	Made  time.Time // when the output began
+	State string    // identity of the state that was accepted with it, as [Births] has it
+	Store string    // identity of the target that was accepted with it; "" where the target has none
+
+	// Begun says that the target is known to be the one: from then on it may be written to, and
+	// what is not there is lost.
+	Begun bool
+}
+
+// idLetters is the length of an ID: 80 random bits.
+const idLetters = 16
+
+// NewBirth is a birth that nobody has recorded yet.
+func NewBirth(sink, target string, now time.Time) Birth {
+	return Birth{Sink: sink, Target: target, ID: strings.ToLower(rand.Text()[:idLetters]), Made: now.UTC().Truncate(time.Second)}
+}
+
+// Births keeps the births of one pipeline.
+type Births interface {
+	// Births yields all births, in the order of sink and target. A pulled error ends the sequence.
+	Births(ctx context.Context) iter.Seq2[Birth, error]
+
+	// Bear records b, unless the state has a birth of that Sink and Target, and returns the one
+	// that it has then. It blocks until that is durable. Several processes may do so at once.
+	Bear(ctx context.Context, b Birth) (Birth, error)
+
+	// SetBirth replaces was by now, which is of the same Sink and Target and durable when SetBirth
+	// returns; the zero Birth: by nothing. False where the state does not have was any more.
+	SetBirth(ctx context.Context, was, now Birth) (bool, error)
+
+	// Identity names the state itself: another one under the same name, as a table that was
+	// restored from a backup, has another identity. "" where it cannot be told.
+	Identity(ctx context.Context) (string, error)
+}
+
+// Forgetful is a state that may know that it was lost, though nothing in it says so.
+type Forgetful interface {
+	// Forgot says how it is known that births were recorded, where the state has none; else "".
+	Forgot(ctx context.Context) (string, error)
+}
+
+// FindBirth is the birth of a sink's output at a target; false where there is none.
+func FindBirth(ctx context.Context, bs Births, sink, target string) (Birth, bool, error) {
+	for b, err := range bs.Births(ctx) {
+		if err != nil || b.Sink == sink && b.Target == target {
+			return b, err == nil, err
+		}
+	}
+	return Birth{}, false, nil
+}
+
+// Place is where a sink's output is: the name of its table, or the template of its indexes.
+type Place struct{ Pipeline, Sink, Name string }
+
+// Output is a sink's output at a target as its store tells of it.
+type Output interface {
+	// Identity names the target itself: one that was deleted and made again under its name
+	// has another. "" where there is none.
+	Identity(ctx context.Context) (string, error)
+
+	// Look counts what the sink has there by the births that it bears, as far as that costs little.
+	Look(ctx context.Context) (Look, error)
+
+	// Renew forgets what the store itself remembers of a former output, which is gone: the output
+	// begins anew.
+	Renew(ctx context.Context) error
+}
+
+// Look is what was seen of a sink's output.
+type Look struct {
+	Seen  map[string]int // rows, documents or objects by the birth that they bear, "": none
+	Whole bool           // nothing was left out
+}
+
+// Add counts n that bear a birth.
+func (l *Look) Add(birth string, n int) {
+	if n == 0 {
+		return
+	}
+	if l.Seen == nil {
+		l.Seen = make(map[string]int)
+	}
+	l.Seen[birth] += n
+}
+
+// Total is how many were seen.
+func (l Look) Total() (n int) {
+	for _, m := range l.Seen {
+		n += m
+	}
+	return n
+}
+
+// LostError says that a sink's output and what the state remembers of it do not belong
+// together: one of them was deleted, restored, or exchanged. It is fatal, and never a reason to
+// give a change up.
+type LostError struct {
+	Sink string // "" where it is of all
+	What string // what was expected, and what is there
+	Way  string // what to do about it; "": the commands that every such error names
+}
+
+var _ pipeline.Redacted = (*LostError)(nil)
+
+// Error says what is lost and what to do.
+func (e *LostError) Error() string {
+	way := e.Way
+	if way == "" {
+		sink := ""
+		if e.Sink != "" {
+			sink = " --sink " + e.Sink
+		}
+		way = "`tablewake adopt" + sink + "` shows what is there, and accepts it where that can be right; where it can't, it says how to fill the sink again"
+	}
+	return e.What + ": to go on would count on what is not there, or twice; " + way
+}
+
+// Redacted is Error: it holds no data.
+func (e *LostError) Redacted() string { return e.Error() }
+
+// Lost is a fatal [LostError].
+func Lost(sink, what string) error { return pipeline.Fatal(&LostError{Sink: sink, What: what}) }
+
+// OtherBirth is the error of a write that met output of another birth than its own.
+func OtherBirth(sink, what, has, want string) error {
+	is := "bears no birth"
+	if has != "" {
+		is = "bears the birth " + has
+	}
+	return Lost(sink, what+" "+is+", and the state knows the sink's output under "+want+": the state was lost, or one of the two was restored without the other")
+}

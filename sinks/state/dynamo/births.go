@@ -1,0 +1,143 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Attributes of births.
+const (
+	attrTarget = "target"
+	attrBirth  = "birth"
+	attrState  = "state"
+	attrStore  = "store"
+	attrBegun  = "begun"
+)
+
+func (s *State) birthPartition() string {
+	return string(pipeline.AppendEscaped([]byte("births#"), s.pipeline))
+}
+
+func (s *State) birthRef(sink, target string) Ref {
+	sk := append(pipeline.AppendEscaped(nil, sink), '#')
+	return s.db.ref(s.birthPartition(), fit(sk, string(pipeline.AppendEscaped(nil, target)), maxSortKey))
+}
+
+// Births reads a pipeline's births: it has one for each sink, and those of targets that it left.
+func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
+	return func(yield func(state.Birth, error) bool) {
+		for item, err := range s.db.Query(ctx, &dynamodb.QueryInput{
+			TableName:                 aws.String(s.db.table),
+			KeyConditionExpression:    aws.String("pk = :pk"),
+			ExpressionAttributeValues: Item{":pk": S(s.birthPartition())},
+		}) {
+			var b state.Birth
+			if err == nil {
+				b, err = s.birth(item)
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (s *State) birth(item Item) (b state.Birth, err error) {
+	b = state.Birth{
+		Sink: Text(item, attrSink), Target: Text(item, attrTarget), ID: Text(item, attrBirth),
+		State: Text(item, attrState), Store: Text(item, attrStore), Begun: holds(item, attrBegun),
+	}
+	b.Made, err = timeAt(item, attrBorn)
+	if err == nil && b.ID == "" {
+		err = errors.New("it has no birth")
+	}
+	if err != nil {
+		err = s.db.Damaged("the birth of the sink "+b.Sink, err)
+	}
+	return b, err
+}
+
+func (s *State) birthItem(b state.Birth) Item {
+	return with(s.birthRef(b.Sink, b.Target).Key, Item{
+		attrSink: S(b.Sink), attrTarget: S(b.Target), attrBirth: S(b.ID), attrState: S(b.State), attrStore: S(b.Store),
+		attrBorn: nanoseconds(b.Made), attrBegun: &types.AttributeValueMemberBOOL{Value: b.Begun},
+	})
+}
+
+// Bear is one conditional write, and a read where another process was first.
+func (s *State) Bear(ctx context.Context, b state.Birth) (state.Birth, error) {
+	for {
+		err := s.db.Write(ctx, Action{Put: &types.Put{
+			TableName: aws.String(s.db.table), Item: s.birthItem(b),
+			ConditionExpression:                 aws.String("attribute_not_exists(" + attrPK + ")"),
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}})
+		taken, ok := errors.AsType[*ConditionError](err)
+		switch {
+		case !ok:
+			return b, err
+		case taken.Unmet[0].Item != nil:
+			return s.birth(taken.Unmet[0].Item)
+		}
+		items, err := s.db.Get(ctx, []Ref{s.birthRef(b.Sink, b.Target)})
+		if err != nil {
+			return b, err
+		}
+		if items[0] != nil {
+			return s.birth(items[0])
+		}
+	}
+}
+
+// SetBirth is one write on condition that the birth is as it was read.
+func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
+	condition := aws.String("#birth = :birth AND #state = :state AND #store = :store AND begun = :begun")
+	names := map[string]string{"#birth": attrBirth, "#state": attrState, "#store": attrStore}
+	values := Item{":birth": S(was.ID), ":state": S(was.State), ":store": S(was.Store), ":begun": &types.AttributeValueMemberBOOL{Value: was.Begun}}
+	a := Action{Put: &types.Put{
+		TableName: aws.String(s.db.table), Item: s.birthItem(now),
+		ConditionExpression: condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	}}
+	if now == (state.Birth{}) {
+		a = Action{Delete: &types.Delete{
+			TableName: aws.String(s.db.table), Key: s.birthRef(was.Sink, was.Target).Key,
+			ConditionExpression: condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		}}
+	}
+	err := s.db.Write(ctx, a)
+	if _, changed := errors.AsType[*ConditionError](err); !changed {
+		return err == nil, err
+	}
+	// An answer that was lost is one more write: what is there may be what this call wrote.
+	items, err := s.db.Get(ctx, []Ref{s.birthRef(was.Sink, was.Target)})
+	if err != nil || items[0] == nil {
+		return err == nil && now == (state.Birth{}), err
+	}
+	is, err := s.birth(items[0])
+	return err == nil && is.ID == now.ID && is.State == now.State && is.Store == now.Store && is.Begun == now.Begun, err
+}
+
+// Identity is that of the state table.
+func (s *State) Identity(ctx context.Context) (string, error) { return s.db.Identity(ctx, s.db.table) }
+
+// Identity names a table itself: its ARN, and what tells it from another one that had its
+// name before: its id, and where a server gives it none, when it was made.
+func (db *DB) Identity(ctx context.Context, table string) (string, error) {
+	d, err := db.describe(ctx, table)
+	if err != nil {
+		return "", err
+	}
+	id := aws.ToString(d.TableId)
+	if id == "" {
+		id = aws.ToTime(d.CreationDateTime).UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	return aws.ToString(d.TableArn) + " " + id, nil
+}

@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+const (
+	readBirths = `SELECT sink, target, id, made, state, store, begun FROM "_tws_births" WHERE pipeline = ? ORDER BY sink, target`
+
+	anyBirth = `SELECT EXISTS (SELECT 1 FROM "_tws_births")`
+
+	bear = `INSERT INTO "_tws_births" (pipeline, sink, target, id, made, state, store, begun) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+
+	asRead = ` WHERE pipeline = ? AND sink = ? AND target = ? AND id = ? AND state = ? AND store = ? AND begun = ?`
+
+	setBirth = `UPDATE "_tws_births" SET id = ?, made = ?, state = ?, store = ?, begun = ?` + asRead
+
+	dropBirth = `DELETE FROM "_tws_births"` + asRead
+)
+
+// Births reads a pipeline's births as they are when the reading begins.
+func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
+	return read(ctx, s.db, readBirths, []any{s.pipeline}, func(rows *sql.Rows) (b state.Birth, err error) {
+		var made int64
+		err = rows.Scan(&b.Sink, &b.Target, &b.ID, &made, &b.State, &b.Store, &b.Begun)
+		b.Made = time.Unix(0, made).UTC()
+		return b, err
+	})
+}
+
+// Bear inserts a birth where there is none, and has the witness remember that there are births.
+func (s *State) Bear(ctx context.Context, b state.Birth) (state.Birth, error) {
+	err := s.db.Write(ctx, func(w *Writer) error {
+		if err := w.Exec(context.WithoutCancel(ctx), bear, s.pipeline, b.Sink, b.Target, b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun); err != nil {
+			return err
+		}
+		return s.db.witness.know(true)
+	})
+	if err != nil {
+		return b, err
+	}
+	is, _, err := state.FindBirth(ctx, s, b.Sink, b.Target)
+	return is, err
+}
+
+// SetBirth replaces a birth where it is as it was read.
+func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (done bool, err error) {
+	err = s.db.Write(ctx, func(w *Writer) error {
+		ctx := context.WithoutCancel(ctx)
+		key := []any{s.pipeline, was.Sink, was.Target, was.ID, was.State, was.Store, was.Begun}
+		var n int64
+		if now == (state.Birth{}) {
+			n, err = w.Changes(ctx, dropBirth, key...)
+		} else {
+			n, err = w.Changes(ctx, setBirth, append([]any{now.ID, now.Made.UnixNano(), now.State, now.Store, now.Begun}, key...)...)
+		}
+		if done = n > 0; err != nil || now != (state.Birth{}) {
+			return err
+		}
+		left := false
+		if _, err := w.Row(ctx, anyBirth, nil, &left); err != nil || left {
+			return err
+		}
+		return s.db.witness.know(false)
+	})
+	return done, err
+}
+
+// Identity is what the witness calls the file; "" where there is no witness.
+func (s *State) Identity(context.Context) (string, error) { return s.db.witness.identity(), nil }
+
+var _ state.Forgetful = (*State)(nil)
+
+// Forgot is what the witness knows of births where the file has none at all.
+func (s *State) Forgot(ctx context.Context) (string, error) {
+	any, _, err := first(ctx, s.db, anyBirth, nil, one[bool])
+	if err != nil || any || !s.db.witness.remembers() {
+		return "", err
+	}
+	return s.db.witness.path + " says that sinks wrote to " + s.db.path + ", and it knows nothing of them: it was deleted, or exchanged", nil
+}

@@ -1,0 +1,118 @@
+package statetest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+func (w *world) births(s state.Store) (bs []state.Birth) {
+	w.t.Helper()
+	for b, err := range s.Births(w.t.Context()) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		bs = append(bs, b)
+	}
+	return bs
+}
+
+func (w *world) bear(s state.Store, b state.Birth) state.Birth {
+	w.t.Helper()
+	is, err := s.Bear(w.t.Context(), b)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return is
+}
+
+func (w *world) setBirth(s state.Store, was, now state.Birth) bool {
+	w.t.Helper()
+	done, err := s.SetBirth(w.t.Context(), was, now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return done
+}
+
+var bornAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// Births come back in every process, in order, and are a pipeline's own.
+func birthsComeBack(t *testing.T, w *world) {
+	second := w.bear(w.state, state.NewBirth("orders", "table b#%/é", bornAt))
+	first := w.bear(w.state, state.NewBirth("orders", "table a", bornAt))
+	full := state.NewBirth("users", "index users", bornAt)
+	full.State, full.Store, full.Begun = "the state", "the store", true
+	w.bear(w.state, full)
+	w.bear(w.suite.State(w.Store, "other"), state.NewBirth("orders", "table a", bornAt))
+	got := w.births(w.suite.State(w.open(), "test"))
+	if want := []state.Birth{first, second, full}; len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+		t.Errorf("births:\n%+v, want\n%+v", got, want)
+	}
+	if first.ID == second.ID || len(first.ID) != 16 {
+		t.Errorf("ids %q and %q", first.ID, second.ID)
+	}
+}
+
+// However many processes begin a sink at once, it has one birth.
+func birthsAreOne(t *testing.T, w *world) {
+	const n = 8
+	got := make([]state.Birth, n)
+	var all sync.WaitGroup
+	for i := range n {
+		s := w.suite.State(w.open(), "test")
+		all.Go(func() {
+			var err error
+			if got[i], err = s.Bear(t.Context(), state.NewBirth("orders", "table a", bornAt)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, b := range got {
+		if b != got[0] {
+			t.Errorf("one has %+v, another %+v", b, got[0])
+		}
+	}
+}
+
+// A birth is replaced as it was read, and by who is first.
+func birthsChangeAsRead(t *testing.T, w *world) {
+	was := w.bear(w.state, state.NewBirth("orders", "table a", bornAt))
+	now := was
+	now.State, now.Store, now.Begun = "s", "t", true
+	if !w.setBirth(w.state, was, now) {
+		t.Error("it was not replaced")
+	}
+	late := was
+	late.Store = "late"
+	if w.setBirth(w.suite.State(w.open(), "test"), was, late) {
+		t.Error("one that was replaced meanwhile was replaced again")
+	}
+	if bs := w.births(w.state); len(bs) != 1 || bs[0] != now {
+		t.Errorf("births: %+v, want %+v", bs, now)
+	}
+	if w.setBirth(w.state, was, state.Birth{}) {
+		t.Error("one that was replaced meanwhile was removed")
+	}
+	if !w.setBirth(w.state, now, state.Birth{}) || len(w.births(w.state)) > 0 {
+		t.Error("it was not removed")
+	}
+	if again := w.bear(w.state, state.NewBirth("orders", "table a", bornAt)); again.ID == was.ID {
+		t.Error("another birth has the same id")
+	}
+}
+
+// The state says of itself that it is the same, in every process.
+func identityStays(t *testing.T, w *world) {
+	is, err := w.state.Identity(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := w.suite.State(w.open(), "other").Identity(t.Context())
+	if err != nil || again != is {
+		t.Errorf("it is %q, and to another process %q (%v)", is, again, err)
+	}
+}

@@ -1,0 +1,51 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Output is what a sink has in a view table.
+func (s *Store) Output(p state.Place) state.Output { return output{s, p} }
+
+type output struct {
+	store *Store
+	state.Place
+}
+
+// Identity is "": the table is in one file with what is remembered of it, whose identity is that of
+// the state.
+func (output) Identity(context.Context) (string, error) { return "", nil }
+
+// Look counts rows and tombstones of the sink.
+func (o output) Look(ctx context.Context) (state.Look, error) {
+	l := state.Look{Whole: true}
+	var known int
+	err := o.store.Reader().QueryRowContext(ctx, `SELECT 1 FROM "_tw_tables" WHERE name = ?`, o.Name).Scan(&known)
+	if errors.Is(err, sql.ErrNoRows) {
+		return l, nil
+	}
+	if err != nil {
+		return l, o.store.Failed("read", err)
+	}
+	rows, err := o.store.Reader().QueryContext(ctx, "SELECT birth, count(*) FROM "+quote(prefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
+	if err != nil {
+		return l, o.store.Failed("read", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var birth string
+		var n int
+		if err := rows.Scan(&birth, &n); err != nil {
+			return l, o.store.Failed("read", err)
+		}
+		l.Add(birth, n)
+	}
+	return l, o.store.Failed("read", rows.Err())
+}
+
+// Renew does nothing: the file remembers nothing of rows that are gone.
+func (output) Renew(context.Context) error { return nil }

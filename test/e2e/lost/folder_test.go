@@ -1,0 +1,105 @@
+package lost
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/test/e2e/world"
+)
+
+// folderLosses are what may happen to a folder of embedded stores. old is the folder as it was
+// earlier.
+var folderLosses = map[string]func(t *testing.T, dir, old local.Dir, n world.Names){
+	"views.db deleted": func(t *testing.T, dir, _ local.Dir, _ world.Names) {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			if err := os.RemoveAll(dir.Views() + suffix); err != nil {
+				t.Fatal(err)
+			}
+		}
+	},
+	"an older views.db put back": func(t *testing.T, dir, old local.Dir, _ world.Names) {
+		copied(t, old.Views(), dir.Views())
+	},
+	"the indexes deleted": func(t *testing.T, dir, _ local.Dir, _ world.Names) { removed(t, dir.Search()) },
+	"one index deleted": func(t *testing.T, dir, _ local.Dir, n world.Names) {
+		removed(t, filepath.Join(dir.Search(), n.Index))
+	},
+	"the archive deleted":    func(t *testing.T, dir, _ local.Dir, n world.Names) { removed(t, dir.Archive(n.Bucket)) },
+	"nothing (for the test)": func(*testing.T, local.Dir, local.Dir, world.Names) {},
+}
+
+func removed(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copied(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, b, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The same of a folder of embedded stores.
+func TestFolder_NothingDoubledNothingMissing(t *testing.T) {
+	for name, lose := range folderLosses {
+		for _, then := range []string{"goes on", "replays all"} {
+			t.Run(name+", "+then, func(t *testing.T) {
+				t.Parallel()
+				seed := rand.Uint64()
+				rng := rand.New(rand.NewPCG(seed, 1))
+				records := history(rng, 60)
+				w := &world.World{Names: world.NewNames()}
+				cfg := w.Config(t, t.TempDir(), every, world.Endpoints{OpenSearch: "http://unused"})
+				want := world.Embedded(t, cfg, w.Names, records)
+				dir, old := local.Dir(t.TempDir()), local.Dir(t.TempDir())
+				first, second := 10+rng.IntN(20), 30+rng.IntN(20)
+				for i, part := range [][][]byte{records[:first], records[first:second]} {
+					if err := inFolder(t, cfg, dir, part); err != nil {
+						t.Fatalf("seed %d: part %d: %v", seed, i, err)
+					}
+					if i == 0 {
+						if err := os.CopyFS(filepath.Join(string(old), "x"), os.DirFS(string(dir))); err != nil {
+							t.Fatal(err)
+						}
+						old = local.Dir(filepath.Join(string(old), "x"))
+					}
+				}
+				lose(t, dir, old, w.Names)
+				rest := records[second:]
+				if then == "replays all" {
+					rest = records
+				}
+				if err := inFolder(t, cfg, dir, rest); err != nil {
+					if name == "nothing (for the test)" {
+						t.Fatalf("seed %d: refused: %v", seed, err)
+					}
+					t.Logf("refused: %v", err)
+					return
+				}
+				t.Logf("seed %d: it went on", seed)
+				same(t, want, world.ReadEmbedded(t, dir, w.Names))
+			})
+		}
+	}
+}
+
+func inFolder(t *testing.T, cfg *config.Config, dir local.Dir, records [][]byte) error {
+	t.Helper()
+	stores, err := local.Open(string(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(pass(t, cfg, stores, records), stores.Close())
+}

@@ -1,0 +1,99 @@
+package lost
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/test/e2e/world"
+)
+
+// every has a sink of each kind whose output can be lost.
+const every = `version: 1
+name: ${NAME}
+source: {table: shop}
+state: {table: "${STATE}"}
+connections: {os: {opensearch: "${OS_URL}", auth: none}}
+sinks:
+  by_status:
+    view: {table: "${VIEWS}", key: {PK: 'STATUS#{Status}', SK: '{@key}'}, attributes: {n: '{N}'}}
+  by_mail:
+    view: {table: "${VIEWS}", key: {PK: 'MAIL#{Mail}', SK: mail}, attributes: {n: '{N}'}, on_collision: last}
+  sums:
+    aggregate:
+      table: "${VIEWS}"
+      group: {PK: 'SUM#{Status}', SK: sum}
+      values: {n: count, total: {sum: N}, least: {min: N}}
+      on_ttl_delete: retract
+  docs:
+    search: {connection: os, index: "${INDEX}"}
+  log:
+    archive: {bucket: "${BUCKET}", prefix: changes/}
+`
+
+// history is changes of a few items that come, change, move and go, the mail of each being its own.
+func history(rng *rand.Rand, n int) [][]byte {
+	attributes := make(map[string]string)
+	var records [][]byte
+	for i := 1; i <= n; i++ {
+		pk := fmt.Sprintf("item%d", rng.IntN(20))
+		old := attributes[pk]
+		switch {
+		case old != "" && rng.IntN(5) == 0:
+			records = append(records, world.Record(i, "REMOVE", pk, old, ""))
+			delete(attributes, pk)
+			continue
+		case old == "":
+			attributes[pk] = image(rng, pk)
+			records = append(records, world.Record(i, "INSERT", pk, "", attributes[pk]))
+		default:
+			attributes[pk] = image(rng, pk)
+			records = append(records, world.Record(i, "MODIFY", pk, old, attributes[pk]))
+		}
+	}
+	return records
+}
+
+func image(rng *rand.Rand, pk string) string {
+	return fmt.Sprintf(`"Status":{"S":%q},"Mail":{"S":"%s-%d"},"N":{"N":"%d"}`, []string{"paid", "sent"}[rng.IntN(2)], pk, rng.IntN(2), rng.IntN(100))
+}
+
+// pass runs records through a pipeline over the stores; the error is what an operator would see.
+func pass(t *testing.T, cfg *config.Config, stores sinks.Stores, records [][]byte) error {
+	t.Helper()
+	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Finite())
+	if err != nil {
+		return err
+	}
+	return run(t, p, records)
+}
+
+func run(t *testing.T, p *pipeline.Pipeline, records [][]byte) error {
+	t.Helper()
+	src, err := replay.Open(replay.Options{
+		Paths: []string{"-"}, Stdin: bytes.NewReader(bytes.Join(records, []byte("\n"))),
+		Decoder: pipeline.DecoderOptions{Table: "shop", EpochZero: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	return p.Run(t.Context(), src, nil)
+}
+
+// same compares what readers find: rows, documents and archived lines.
+func same(t *testing.T, want, got world.State) {
+	t.Helper()
+	for _, part := range []string{world.Rows, world.Documents, world.Lines} {
+		if diff := cmp.Diff(want[part], got[part]); diff != "" {
+			t.Errorf("it went on, and the %s are not those of a clean pass (-want +got):\n%s", part, diff)
+		}
+	}
+}

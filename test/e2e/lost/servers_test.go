@@ -1,0 +1,183 @@
+package lost
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/aws"
+	"github.com/tablewake/tablewake/test/e2e/world"
+)
+
+// servers are the stores of one pipeline on real servers, as who loses them has them.
+type servers struct {
+	*world.World
+	t       *testing.T
+	tables  *dynamodb.Client
+	objects *s3.Client
+	saved   map[string][]map[string]types.AttributeValue // of tables, at the first third
+}
+
+// losses are what may happen to the stores behind the pipeline's back.
+var losses = map[string]func(s *servers){
+	"state deleted":          func(s *servers) { s.drop(s.State) },
+	"views deleted":          func(s *servers) { s.drop(s.Table) },
+	"both deleted":           func(s *servers) { s.drop(s.State); s.drop(s.Table) },
+	"index deleted":          func(s *servers) { s.dropIndexes() },
+	"bucket deleted":         func(s *servers) { s.dropBucket() },
+	"state made again":       func(s *servers) { s.restore(s.State, nil) },
+	"views made again":       func(s *servers) { s.restore(s.Table, nil) },
+	"state restored":         func(s *servers) { s.restore(s.State, s.scan(s.State)) },
+	"views restored":         func(s *servers) { s.restore(s.Table, s.scan(s.Table)) },
+	"older state restored":   func(s *servers) { s.restore(s.State, s.saved[s.State]) },
+	"older views restored":   func(s *servers) { s.restore(s.Table, s.saved[s.Table]) },
+	"older both restored":    func(s *servers) { s.restore(s.State, s.saved[s.State]); s.restore(s.Table, s.saved[s.Table]) },
+	"births deleted":         func(s *servers) { s.deleteItems(s.State, "births") },
+	"state and index lost":   func(s *servers) { s.drop(s.State); s.dropIndexes() },
+	"state and bucket lost":  func(s *servers) { s.drop(s.State); s.dropBucket() },
+	"views and bucket lost":  func(s *servers) { s.drop(s.Table); s.dropBucket() },
+	"nothing (for the test)": func(*servers) {},
+}
+
+// Whatever is lost, and however it is gone on with: a refusal, or what a clean pass leaves.
+// Everything is gone on with --create, as the hint of a missing table says.
+func TestServers_NothingDoubledNothingMissing(t *testing.T) {
+	to := world.Running(t)
+	for name, lose := range losses {
+		for _, then := range []string{"goes on", "replays all"} {
+			t.Run(name+", "+then, func(t *testing.T) {
+				t.Parallel()
+				seed := rand.Uint64()
+				rng := rand.New(rand.NewPCG(seed, 1))
+				records := history(rng, 60)
+				w := world.New(t, to)
+				cfg := w.Config(t, t.TempDir(), every, to)
+				want := world.Embedded(t, cfg, w.Names, records)
+				s := &servers{w, t, dynamodb.NewFromConfig(w.SDK), s3.NewFromConfig(w.SDK), make(map[string][]map[string]types.AttributeValue)}
+				first, second := 10+rng.IntN(20), 30+rng.IntN(20)
+				for i, part := range [][][]byte{records[:first], records[first:second]} {
+					if err := s.pass(t, cfg, part); err != nil {
+						t.Fatalf("seed %d: part %d: %v", seed, i, err)
+					}
+					if i == 0 {
+						s.saved[w.Table], s.saved[w.State] = s.scan(w.Table), s.scan(w.State)
+					}
+				}
+				lose(s)
+				rest := records[second:]
+				if then == "replays all" {
+					rest = records
+				}
+				err := s.pass(t, cfg, rest)
+				if err != nil {
+					if name == "nothing (for the test)" {
+						t.Fatalf("seed %d: refused: %v", seed, err)
+					}
+					t.Logf("refused: %v", err)
+					return
+				}
+				t.Logf("seed %d: it went on", seed)
+				same(t, want, w.Read(t, cfg))
+			})
+		}
+	}
+}
+
+// pass runs records through a pipeline of its own that makes what is missing.
+func (s *servers) pass(t *testing.T, cfg *config.Config, records [][]byte) error {
+	t.Helper()
+	stores := aws.Stores(s.SDK, aws.Create())
+	defer func() {
+		if err := stores.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return pass(t, cfg, stores, records)
+}
+
+func (s *servers) drop(table string) {
+	s.t.Helper()
+	if _, err := s.tables.DeleteTable(s.t.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// scan is all that a table holds.
+func (s *servers) scan(table string) (items []map[string]types.AttributeValue) {
+	s.t.Helper()
+	pages := dynamodb.NewScanPaginator(s.tables, &dynamodb.ScanInput{TableName: &table, ConsistentRead: new(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		items = append(items, page.Items...)
+	}
+	return items
+}
+
+// restore deletes a table, and makes one of the same name and key that holds items.
+func (s *servers) restore(table string, items []map[string]types.AttributeValue) {
+	s.t.Helper()
+	was, err := s.tables.DescribeTable(s.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.drop(table)
+	_, err = s.tables.CreateTable(s.t.Context(), &dynamodb.CreateTableInput{
+		TableName: &table, BillingMode: types.BillingModePayPerRequest,
+		KeySchema: was.Table.KeySchema, AttributeDefinitions: was.Table.AttributeDefinitions,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, item := range items {
+		if _, err := s.tables.PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// deleteItems deletes the items of the state table whose partition key begins so.
+func (s *servers) deleteItems(table, prefix string) {
+	s.t.Helper()
+	for _, item := range s.scan(table) {
+		if pk := item["pk"].(*types.AttributeValueMemberS).Value; strings.HasPrefix(pk, prefix) {
+			key := map[string]types.AttributeValue{"pk": item["pk"], "sk": item["sk"]}
+			if _, err := s.tables.DeleteItem(s.t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key}); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (s *servers) dropIndexes() {
+	for _, index := range s.Indexes(s.t) {
+		s.Search(s.t, http.MethodDelete, "/"+index, "")
+	}
+}
+
+func (s *servers) dropBucket() {
+	s.t.Helper()
+	pages := s3.NewListObjectsV2Paginator(s.objects, &s3.ListObjectsV2Input{Bucket: &s.Bucket})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, o := range page.Contents {
+			if _, err := s.objects.DeleteObject(s.t.Context(), &s3.DeleteObjectInput{Bucket: &s.Bucket, Key: o.Key}); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
+	if _, err := s.objects.DeleteBucket(s.t.Context(), &s3.DeleteBucketInput{Bucket: &s.Bucket}); err != nil {
+		s.t.Fatal(err)
+	}
+}
