@@ -107,14 +107,14 @@ type found struct {
 func (m *memory) find(ctx context.Context, cfg *config.Config, s config.Sink, store any) (f found, err error) {
 	f = found{sink: s.Name, target: Target(s)}
 	f.birth, f.known = m.known[[2]string{f.sink, f.target}]
-	if o, ok := store.(Outputs); ok {
-		f.out = o.Output(Place(cfg, s))
-		if f.store, err = f.out.Identity(ctx); err != nil {
+	if prints, ok := store.(state.Fingerprints); ok {
+		if f.print, f.hasPrint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
 			return f, err
 		}
 	}
-	if prints, ok := store.(state.Fingerprints); ok {
-		f.print, f.hasPrint, err = prints.Fingerprint(ctx, cfg.Name, s.Name)
+	if o, ok := store.(Outputs); ok {
+		f.out = o.Output(Place(cfg, s))
+		f.store, err = f.out.Identity(ctx)
 	}
 	return f, err
 }

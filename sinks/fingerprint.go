@@ -50,14 +50,14 @@ type opened struct {
 
 // open opens the store of a sink, compares the settings that its output in it was written under
 // with those of the file, and has the output and the state belong together. birth is what
-// the output bears; "" where nothing keeps births.
-func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error)) (store T, birth string, err error) {
+// the output bears; zero where nothing keeps births.
+func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error)) (store T, birth state.Birth, err error) {
 	if store, err = open(ctx, a.cfg, s); err != nil {
-		return store, "", err
+		return store, birth, err
 	}
 	prints, ok := any(store).(state.Fingerprints)
 	if !ok {
-		return store, a.bornAs[s.Name], nil // it holds nothing
+		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it holds nothing
 	}
 	o := opened{store: prints, print: state.Fingerprint{Pipeline: a.cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}}
 	if a.memory == nil {
@@ -68,23 +68,23 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	was := o.found.print
 	switch {
 	case err != nil:
-		return store, "", err
+		return store, birth, err
 	case !o.hasPrint:
 	case was.Generation != generation:
-		return store, "", fmt.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
+		return store, birth, fmt.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
 	default:
 		if changed := was.Changed(o.print); len(changed) > 0 {
-			return store, "", &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings}
+			return store, birth, &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings}
 		}
 	}
 	if a.memory != nil {
 		if err := a.memory.begin(ctx, &o.found); err != nil {
-			return store, "", err
+			return store, birth, err
 		}
 	}
 	o.print.Birth = o.birth.ID
 	a.opened = append(a.opened, o)
-	return store, o.birth.ID, nil
+	return store, o.birth, nil
 }
 
 // record puts the fingerprints and births of new outputs on record, before anything is written.

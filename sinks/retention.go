@@ -17,9 +17,9 @@ var ErrNotEmpty = errors.New("a rebuild replays all of the history into a sink t
 var ErrIndexNotEmpty = errors.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
 
 // retention is what a sink of rows may take for granted that its store remembers.
-func (a *assembly) retention(ctx context.Context, store any, sink, birth, table string, pk, sk view.Attribute) (state.Retention, error) {
+func (a *assembly) retention(ctx context.Context, store any, sink string, birth state.Birth, table string, pk, sk view.Attribute) (state.Retention, error) {
 	if s, ok := store.(view.Emptier); ok && a.rebuild {
-		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name, Birth: birth}
+		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name, Birth: birth.ID}
 		switch empty, err := s.Empty(ctx, t); {
 		case err != nil:
 			return state.Retention{}, err
@@ -27,11 +27,11 @@ func (a *assembly) retention(ctx context.Context, store any, sink, birth, table 
 			return state.Retention{}, ErrNotEmpty
 		}
 	}
-	return a.remembered(ctx, store)
+	return a.remembered(ctx, store, birth)
 }
 
 // retentionOfIndex is what a search sink may take for granted that its store remembers.
-func (a *assembly) retentionOfIndex(ctx context.Context, store any) (state.Retention, error) {
+func (a *assembly) retentionOfIndex(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
 	if s, ok := store.(search.Emptier); ok && a.rebuild {
 		switch empty, err := s.Empty(ctx); {
 		case err != nil:
@@ -40,13 +40,19 @@ func (a *assembly) retentionOfIndex(ctx context.Context, store any) (state.Reten
 			return state.Retention{}, ErrIndexNotEmpty
 		}
 	}
-	return a.remembered(ctx, store)
+	return a.remembered(ctx, store, birth)
 }
 
-func (a *assembly) remembered(ctx context.Context, store any) (state.Retention, error) {
+// remembered is the retention of a sink: of what its output bears nothing was forgotten since its birth,
+// however old the store is.
+func (a *assembly) remembered(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
 	var keep time.Duration
 	if a.cfg.State != nil {
 		keep = a.cfg.State.GuardRetention
 	}
-	return state.RetentionOf(ctx, store, keep, a.rebuild)
+	r, err := state.RetentionOf(ctx, store, keep, a.rebuild)
+	if birth.Made.After(r.Born) {
+		r.Born = birth.Made
+	}
+	return r, err
 }

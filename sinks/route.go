@@ -76,7 +76,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,
 		Mask:       a.sensitive,
-		Birth:      birth,
+		Birth:      birth.ID,
 		Store:      store,
 	}
 	o.PK, o.SK = rowKey(s.View.Key)
@@ -102,7 +102,7 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 		Shards:    s.Aggregate.Shards,
 		KeepOnTTL: s.Aggregate.KeepOnTTL,
 		Mask:      a.sensitive,
-		Birth:     birth,
+		Birth:     birth.ID,
 		Store:     store,
 	}
 	o.PK, o.SK = rowKey(s.Aggregate.Group)
@@ -148,7 +148,7 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 	}
 	o := search.Options{
 		Pipeline: a.cfg.Name,
-		Birth:    birth,
+		Birth:    birth.ID,
 		Store:    store,
 		Index:    s.Search.Index,
 		Fields:   Fields(s.Search),
@@ -157,7 +157,7 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 		Routing:  s.Search.Routing,
 		Mask:     a.mask(s),
 	}
-	if o.Retention, err = a.retentionOfIndex(ctx, store); err != nil {
+	if o.Retention, err = a.retentionOfIndex(ctx, store, birth); err != nil {
 		return nil, err
 	}
 	if s.Search.When != nil {

@@ -113,7 +113,7 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	p, err := sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithStopTimeout(o.stopTimeout),
-		sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter))
+		sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter), sinks.ReadBefore(f.readBefore))
 	if err != nil {
 		_, changed := errors.AsType[*sinks.ChangedError](err)
 		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))

@@ -26,7 +26,8 @@ type consumeParts struct {
 	gaps   consumer.GapStore
 	stores *stores
 
-	heldBack heldBackStore // nil where there is no place for it
+	heldBack   heldBackStore // nil where there is no place for it
+	readBefore string        // how leases tell that the stream was read before; "" where they don't
 
 	close  []func() error // in the order in which it was opened
 	asking sync.WaitGroup
@@ -96,7 +97,7 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 		return err
 	}
 	p.close = append(p.close, p.stores.Close)
-	kept, err := p.stores.State(ctx, cfg)
+	kept, err := p.stores.State(ctx, cfg) // first: a state table is not made beside what was written under another one
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,9 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 		}
 		fmt.Fprintf(w, "leases in %s, for this consumer alone\n", filepath.Clean(path))
 		p.table, p.gaps, p.close = table, table, append(p.close, table.Close)
-		return nil
+		seen, err := table.Read(ctx)
+		p.readBefore = readText(seen, filepath.Clean(path))
+		return err
 	}
 	table, err := openLeaseTable(ctx, sdk, cfg, o.create)
 	if err != nil {
@@ -117,6 +120,11 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 	if err := table.Claim(ctx); err != nil {
 		return err
 	}
+	seen, err := trying(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
+	if err != nil {
+		return err
+	}
+	p.readBefore = readText(seen, "table "+cfg.Leases.Table)
 	p.table, p.gaps = table, gapStore{kept}
 	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table, table.Form(), leaseDuration(cfg))
 	return takeOver(ctx, table.Read, w)

@@ -106,7 +106,7 @@ it: materialized views, a search index, an archive, notifications.`,
 	root.PersistentFlags().StringVar(&prof.dir, "profile", "", "write cpu.pprof and heap.pprof of this run into this `folder`")
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitCodes)
 	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newTest(s), newRecord(s),
-		newQuery(s), newWhy(s), newRedrive(s), newCost(s), newAthena(s), newCompact(s), newPurge(s), newTemplate(s),
+		newQuery(s), newWhy(s), newRedrive(s), newCost(s), newAthena(s), newCompact(s), newPurge(s), newAdopt(s), newTemplate(s),
 		newConsume(s), newHealth(s), newStatus(s), newLeases(s))
 	return root
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/aws"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -32,6 +33,7 @@ type openFleet struct {
 	note    func(context.Context, state.Gap) error // nil where it is only looked at
 
 	heldBack func(context.Context) ([]state.HeldBack, error) // nil where nobody notes it
+	stores   sinks.Stores                                    // opened as they are; nil where they are another process's
 
 	silent time.Duration // how long a consumer's beat stands still that is gone
 	gone   time.Duration // for how long no consumer was there at all, as far as that is known without watching; 0: not known
@@ -152,6 +154,9 @@ func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config,
 	f.note = kept.AddGap
 	if noted, ok := kept.(heldBackStore); ok {
 		f.heldBack = noted.HeldBack
+	}
+	if t.lookOnly {
+		f.stores = opened
 	}
 	f.gaps = func(ctx context.Context) ([]state.Gap, error) { return allGaps(ctx, kept) }
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
+	"github.com/tablewake/tablewake/sinks"
 )
 
 // statusOptions are the flags of `status`.
@@ -86,6 +87,9 @@ func (o *statusOptions) run(ctx context.Context, s streams) (err error) {
 	if err := o.look(ctx, cfg, f, &look); err != nil {
 		return err
 	}
+	if look.Lost, err = lostStores(ctx, cfg, f, look.Leases); err != nil {
+		fmt.Fprintf(s.err, "what sinks wrote was not looked at: %v\n", err)
+	}
 	r := look.Report()
 	if o.format == formatJSON {
 		err = writeJSON(s.out, r)
@@ -111,6 +115,19 @@ func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Write
 		return o.openGaps(ctx, cfg, io.Discard)
 	}
 	return f, err
+}
+
+// lostStores are the sinks whose output and state do not belong together.
+func lostStores(ctx context.Context, cfg *config.Config, f *openFleet, seen leases.Snapshot) ([]fleet.Lost, error) {
+	if f.stores == nil {
+		return nil, nil
+	}
+	all, err := sinks.Adopt(ctx, cfg, f.stores, readText(seen, "the lease table"))
+	lost := make([]fleet.Lost, len(all))
+	for i := range all {
+		lost[i] = fleet.Lost{Sink: all[i].Sink, What: all[i].Problem}
+	}
+	return lost, err
 }
 
 // noLeaseTable tells that cfg's lease table is not there.

@@ -24,14 +24,10 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	}
 	return open(b, "archive "+s.Name, func() (*s3.Store, error) {
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: folder(a), StorageClass: a.StorageClass, KMSKey: a.KMSKey})
-		switch {
-		case err == nil && begun:
-			_, _, err = store.Fingerprint(ctx, cfg.Name, s.Name)
-			err = missing(s, err)
-		case err == nil && b.create:
-			err = store.Create(ctx)
+		if err != nil || !b.create || b.lookOnly || begun { // a bucket that the state knows is not made again
+			return store, err
 		}
-		return store, err
+		return store, store.Create(ctx)
 	})
 }
 

@@ -38,8 +38,9 @@ type Option func(*Bundle)
 // case, and queues, topics and buses never.
 func Create() Option { return func(b *Bundle) { b.create = true } }
 
-// LookOnly opens search stores as they are: no index, script or record is made. A
-// pipeline over them would fail where one is missing.
+// LookOnly opens stores as they are: no table, bucket, index, script or record is made, nor looked
+// for, but for the state table, which is made where [Create] is given too. A pipeline over them would fail
+// where one is missing.
 func LookOnly() Option { return func(b *Bundle) { b.lookOnly = true } }
 
 // WithLogger is where stores say what is wrong with the files that they found. Default: nowhere.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -42,13 +42,11 @@ func (b *Bundle) there(ctx context.Context, cfg *config.Config, t rowTable, db *
 // missing is err, and where it says that a target is not there which the state knows, that
 // the target was lost.
 func missing(s config.Sink, err error) error {
-	if !errors.Is(err, statedynamo.ErrNoTable) && awserr.Code(err) != noBucket {
+	if !errors.Is(err, statedynamo.ErrNoTable) {
 		return err
 	}
 	return state.Lost(s.Name, fmt.Sprintf("%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
 }
-
-const noBucket = "NoSuchBucket"
 
 // alone is the error of a state table that is missing while what was written under it is there.
 func (b *Bundle) alone(ctx context.Context, cfg *config.Config, db *statedynamo.DB) error {
@@ -62,7 +60,10 @@ func (b *Bundle) alone(ctx context.Context, cfg *config.Config, db *statedynamo.
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
 		if what != "" {
-			return state.Lost("", fmt.Sprintf("the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made", cfg.State.Table, sinks.Target(s), what, s.Name))
+			return pipeline.Fatal(&state.LostError{
+				What: fmt.Sprintf("the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made", cfg.State.Table, sinks.Target(s), what, s.Name),
+				Way:  "`tablewake adopt --create` makes an empty one, shows what is there of each sink, and accepts it where that can be right; where it can't, it says how to fill the sink again",
+			})
 		}
 	}
 	return nil
@@ -84,10 +85,7 @@ func (b *Bundle) left(ctx context.Context, cfg *config.Config, s config.Sink, db
 			return "", err
 		}
 		look, err := store.Output(sinks.Place(cfg, s)).Look(ctx)
-		switch {
-		case errors.Is(err, statedynamo.ErrNoTable):
-			return "", nil
-		case err == nil && look.Total() > 0:
+		if err == nil && look.Total() > 0 {
 			return fmt.Sprintf("rows (%d were seen)", look.Total()), nil
 		}
 		return "", err
@@ -117,9 +115,6 @@ func born(ctx context.Context, cfg *config.Config, s config.Sink, prints state.F
 		defer func() { err = errors.Join(err, end()) }()
 	}
 	p, _, err := prints.Fingerprint(ctx, cfg.Name, s.Name)
-	if awserr.Code(err) == noBucket {
-		err = nil
-	}
 	if p.Birth != "" {
 		what = "output of the birth " + p.Birth
 	}

@@ -203,8 +203,10 @@ func (b *Bundle) db(ctx context.Context, cfg *config.Config) (*statedynamo.DB, e
 			return nil, err
 		}
 		create := func(ctx context.Context) error {
-			if err := b.alone(ctx, cfg, db); err != nil {
-				return err
+			if !b.lookOnly { // who looks sees what there is beside it
+				if err := b.alone(ctx, cfg, db); err != nil {
+					return err
+				}
 			}
 			return db.CreateState(ctx)
 		}

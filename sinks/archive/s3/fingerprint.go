@@ -13,13 +13,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/internal/awserr"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Fingerprint reads one; false where there is none.
+// Fingerprint reads one; false where there is none, or no bucket.
 func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
 	r, err := s.Get(ctx, s.fingerprint(pipeline, sink))
-	if errors.Is(err, archive.ErrNoObject) {
+	if errors.Is(err, archive.ErrNoObject) || awserr.Code(err) == "NoSuchBucket" {
 		return state.Fingerprint{}, false, nil
 	}
 	var p state.Fingerprint

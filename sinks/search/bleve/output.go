@@ -49,6 +49,7 @@ func (o output) Identity(context.Context) (string, error) {
 // Look counts documents and tombstones, by those of them whose birth is read: of each index the
 // first ones.
 func (o output) Look(context.Context) (l state.Look, err error) {
+	l.Whole = true
 	names, err := o.names()
 	for _, name := range names {
 		ix, err := o.store.index(name, false)
@@ -79,13 +80,17 @@ func look(b bleve.Index, l *state.Look) (err error) {
 		return fmt.Errorf("bleve: %w", err)
 	}
 	defer func() { err = errors.Join(err, ids.Close()) }()
-	for range lookedAt {
+	for n := 0; ; n++ {
 		entry, err := ids.Next()
 		if err != nil {
 			return fmt.Errorf("bleve: %w", err)
 		}
 		if entry == nil {
-			break
+			return nil
+		}
+		if n == lookedAt {
+			l.Whole = false
+			return nil
 		}
 		birth, _, err := storedField(reader, entry.Term, birthField)
 		if err != nil {
@@ -93,7 +98,6 @@ func look(b bleve.Index, l *state.Look) (err error) {
 		}
 		l.Add(string(birth), 1)
 	}
-	return nil
 }
 
 // Renew forgets which indexes were made.

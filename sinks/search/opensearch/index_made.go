@@ -97,8 +97,18 @@ func (s *Store) Output(state.Place) state.Output { return output{s} }
 type output struct{ *Store }
 
 // Identity is "": what tells the server is the birth in the record of the sink, and which index is
-// which, [Store.Open] has checked.
-func (output) Identity(context.Context) (string, error) { return "", nil }
+// which. The error says which one was made, and is missing or another.
+func (o output) Identity(ctx context.Context) (string, error) {
+	there, err := o.mine(ctx)
+	if err != nil {
+		return "", err
+	}
+	r, _, found, err := o.record(ctx, o.indexes.Pipeline, o.indexes.Sink)
+	if err != nil {
+		return "", err
+	}
+	return "", o.lost(&r, found || !o.indexes.Begun, there)
+}
 
 // Look counts documents and tombstones, all of them.
 func (o output) Look(ctx context.Context) (state.Look, error) {

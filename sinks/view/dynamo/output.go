@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -18,8 +19,14 @@ type output struct {
 	state.Place
 }
 
-// Identity is that of the table.
-func (o output) Identity(ctx context.Context) (string, error) { return o.db.Identity(ctx, o.Name) }
+// Identity is that of the table; "" where there is none.
+func (o output) Identity(ctx context.Context) (string, error) {
+	id, err := o.db.Identity(ctx, o.Name)
+	if errors.Is(err, dynamo.ErrNoTable) {
+		return "", nil
+	}
+	return id, err
+}
 
 // lookPages is how much of a table a look reads: pages of 1 MB, 2,048 read units.
 const lookPages = 16
@@ -39,6 +46,9 @@ func (o output) Look(ctx context.Context) (l state.Look, err error) {
 		m, _ := markOf(item)
 		l.Add(m.birth, 1)
 	})
+	if errors.Is(err, dynamo.ErrNoTable) {
+		return state.Look{Whole: true}, nil
+	}
 	return l, err
 }
 

@@ -2,8 +2,10 @@ package lost
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
@@ -88,12 +91,24 @@ func run(t *testing.T, p *pipeline.Pipeline, records [][]byte) error {
 	return p.Run(t.Context(), src, nil)
 }
 
+// refused checks a refusal: it is fatal, and names the way on.
+func refused(t *testing.T, loss string, err error) {
+	t.Helper()
+	if _, lost := errors.AsType[*state.LostError](err); !lost || !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "`tablewake adopt") {
+		t.Fatalf("%s: refused otherwise: %v", loss, err)
+	}
+	if loss == "nothing (for the test)" {
+		t.Fatalf("refused: %v", err)
+	}
+	t.Logf("refused: %v", err)
+}
+
 // same compares what readers find: rows, documents and archived lines.
 func same(t *testing.T, want, got world.State) {
 	t.Helper()
 	for _, part := range []string{world.Rows, world.Documents, world.Lines} {
 		if diff := cmp.Diff(want[part], got[part]); diff != "" {
-			t.Errorf("it went on, and the %s are not those of a clean pass (-want +got):\n%s", part, diff)
+			t.Errorf("the %s are not those of a clean pass (-want +got):\n%s", part, diff)
 		}
 	}
 }

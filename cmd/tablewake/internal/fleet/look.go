@@ -18,12 +18,19 @@ type Look struct {
 	Streams  []Stream
 	Gaps     []state.Gap
 	HeldBack []state.HeldBack // what consumers noted; those that are silent do not count
+	Lost     []Lost           // what sinks wrote that does not belong together with the state
 
 	Unconfigured string // the file, where it configures no consumer: gaps alone are seen
 	NoTable      string // the lease table, where there is none: gaps alone are seen
 
 	Retention time.Duration // how long the stream keeps a record. Default: 24h
 	Urgent    time.Duration // records that are lost within it are a problem. Default: 4h
+}
+
+// Lost is a sink whose output and state do not belong together.
+type Lost struct {
+	Sink string
+	What string
 }
 
 // Stream is a stream as it is listed.
@@ -53,7 +60,7 @@ type Report struct {
 // Problem is something that somebody has to look at.
 type Problem struct {
 	Kind    ProblemKind `json:"kind"`
-	Subject string      `json:"subject"` // a shard or a consumer
+	Subject string      `json:"subject"` // a shard, a consumer or a sink
 	Text    string      `json:"text"`
 	Hint    string      `json:"hint"`
 }
@@ -70,6 +77,7 @@ const (
 	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
 	NoConsumers  ProblemKind = "no_consumers"   // nobody reads
 	BrokenLease  ProblemKind = "broken_lease"   // somebody damaged a row of the leases
+	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
 	Breach       ProblemKind = "lineage_breach" // a lease stands above one of its descendants
 )
 

@@ -24,6 +24,9 @@ func (l Look) Report() Report {
 		r.problem(NoConsumers, l.Pipeline, "start `"+l.command("consume")+" --create`; where a function carries the changes, take leases out of the file",
 			"no consumer has begun: there is no lease table %s", l.NoTable)
 	}
+	for _, lost := range l.Lost {
+		r.problem(LostStore, lost.Sink, "`"+l.command("adopt")+" --sink "+lost.Sink+"` shows what is there, and what can be done; no consumer starts before", "sink %s: %s", lost.Sink, lost.What)
+	}
 	for _, m := range l.Leases.Members {
 		r.consumer(&l, m)
 	}
@@ -56,7 +59,7 @@ func (l Look) Report() Report {
 
 // rank orders problems: what costs records first.
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LossNear, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
+	return slices.Index([]ProblemKind{Breach, LostStore, LossNear, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
 }
 
 func (r *Report) problem(kind ProblemKind, subject, hint, format string, args ...any) {

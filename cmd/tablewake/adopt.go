@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// adoptOptions are the flags of `adopt`.
+type adoptOptions struct {
+	input
+	target
+	sinks  []string
+	yes    bool
+	format format
+}
+
+func newAdopt(s streams) *cobra.Command {
+	var o adoptOptions
+	c := &cobra.Command{
+		Use:   "adopt -c FILE (--live | --local DIR)",
+		Short: "Accept a store that was restored, moved or emptied",
+		Long: `adopt looks at what sinks have written and at what the state remembers of it, and shows where
+the two do not belong together: a table, an index, a bucket or a folder that was deleted, restored
+from a backup or exchanged, or a state that was. Nothing goes on before that is settled: changes would
+count twice, or be missing.
+
+Of each such sink it shows what was recorded, what is there, and how many rows or documents of which birth
+it saw. Then it asks, and the state takes on what is there: another identity of a table that was restored, rows
+whose guards are in them, or the beginning of an output of which nothing is left. What cannot be made right so,
+as an aggregate whose state is gone, it refuses, and says how to fill the sink again.
+
+Stop all consumers first. 0 says that all belongs together now, and 1 that it does not.`,
+		Example: `  # What does not belong together, and what can be done about it
+  tablewake adopt -c tablewake.yaml --live
+
+  # A view table that was restored from its backup
+  tablewake adopt -c tablewake.yaml --live --sink orders_by_status --yes
+
+  # The state table was deleted: make an empty one, and take on what guards itself
+  tablewake adopt -c tablewake.yaml --live --create
+
+  # An index that was deleted on purpose begins anew, and is filled from the archive
+  tablewake adopt -c tablewake.yaml --live --sink product_search
+  tablewake replay -c tablewake.yaml --live s3://audit/changes/`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+	}
+	addConfig(c, &o.config)
+	o.target.add(c, "the folder that a replay or a consumer wrote")
+	f := c.Flags()
+	f.BoolVar(&o.create, "create", false, "with --live: make the state table where it is missing")
+	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks only (default: all)")
+	f.BoolVarP(&o.yes, "yes", "y", false, "accept without asking")
+	addFormat(c, &o.format)
+	return c
+}
+
+func (o *adoptOptions) run(ctx context.Context, s streams) (err error) {
+	cfg, err := loadConfig(o.config)
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
+		return err
+	}
+	for _, name := range o.sinks {
+		if !slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name }) {
+			return usageError("--sink %q: %s has no such sink", name, cfg.File)
+		}
+	}
+	o.lookOnly = true
+	opened, err := o.openWritten(ctx, cfg, s.err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	if _, err := opened.State(ctx, cfg); err != nil {
+		return fmt.Errorf("%w (with adopt: --create makes an empty state table)", err)
+	}
+	readBefore, err := o.readBefore(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	all, err := sinks.Adopt(ctx, cfg, opened, readBefore, o.sinks...)
+	if err != nil {
+		return err
+	}
+	refused := slices.ContainsFunc(all, func(a sinks.Adoption) bool { return a.Refused != "" })
+	accepted := len(all) > 0 && !refused && (o.yes || o.format == formatText && o.ask(s, all))
+	if accepted {
+		if err := sinks.Accept(ctx, cfg, opened, all); err != nil {
+			return err
+		}
+	}
+	return o.report(s, all, accepted, refused)
+}
+
+// ask shows what there is, and asks whether that is to be accepted.
+func (o *adoptOptions) ask(s streams, all []sinks.Adoption) bool {
+	writeAdoptions(s.out, all)
+	fmt.Fprint(s.out, "accept this? [y/N] ")
+	answer, _ := bufio.NewReader(s.in).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	if answer == "" {
+		fmt.Fprintln(s.out)
+	}
+	return answer == "y" || answer == "yes"
+}
+
+// report prints the outcome, whose error is the exit code.
+func (o *adoptOptions) report(s streams, all []sinks.Adoption, accepted, refused bool) error {
+	switch {
+	case o.format == formatJSON:
+		if err := writeJSON(s.out, adoptionsJSON(all, accepted)); err != nil {
+			return err
+		}
+	case len(all) == 0:
+		fmt.Fprintln(s.out, "what the sinks wrote and what the state remembers belong together: there is nothing to adopt")
+	case refused || o.yes:
+		writeAdoptions(s.out, all)
+	}
+	switch {
+	case accepted && o.format == formatText:
+		fmt.Fprintf(s.out, "accepted: %s\n", adoptedNames(all))
+	case refused:
+		return errors.New("nothing was accepted: what cannot be made right so is to be mended first, or left out with --sink")
+	case len(all) > 0 && !accepted:
+		return errors.New("nothing was accepted: --yes accepts it")
+	}
+	return nil
+}
+
+func adoptedNames(all []sinks.Adoption) string {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Sink
+	}
+	return strings.Join(names, ", ")
+}
+
+func writeAdoptions(w io.Writer, all []sinks.Adoption) {
+	for _, a := range all {
+		fmt.Fprintf(w, "%s (%s)\n", a.Sink, a.Target)
+		line := func(name, text string) {
+			if text != "" {
+				fmt.Fprintf(w, "  %-11s%s\n", name, text)
+			}
+		}
+		line("problem", a.Problem)
+		if a.Known {
+			line("recorded", fmt.Sprintf("birth %s of %s; state %s; target %s", a.Recorded.ID, a.Recorded.Made.Format(time.RFC3339), named(a.Recorded.State), named(a.Recorded.Store)))
+		} else {
+			line("recorded", "nothing")
+		}
+		line("there", fmt.Sprintf("state %s; target %s", named(a.StateIs), named(a.StoreIs)))
+		line("seen", seenText(a.Bears, a.Look))
+		line("accepting", a.Accepting)
+		line("refused", a.Refused)
+	}
+}
+
+func named(identity string) string { return cmp.Or(identity, "(none)") }
+
+// seenText is what a look saw, in words.
+func seenText(bears string, look state.Look) string {
+	var parts []string
+	for _, birth := range slices.Sorted(maps.Keys(look.Seen)) {
+		parts = append(parts, fmt.Sprintf("%s of the birth %s", thousands(int64(look.Seen[birth])), named(birth)))
+	}
+	text := cmp.Or(strings.Join(parts, ", "), "nothing")
+	if !look.Whole && len(parts) > 0 {
+		text += ", as far as was looked"
+	}
+	if bears != "" {
+		text += "; the record of the settings bears " + bears
+	}
+	return text
+}
+
+// adoptionJSON is a sink in `adopt -o json`.
+type adoptionJSON struct {
+	Sink      string         `json:"sink"`
+	Target    string         `json:"target"`
+	Problem   string         `json:"problem"`
+	Recorded  *birthJSON     `json:"recorded,omitempty"`
+	State     string         `json:"state,omitempty"`
+	Store     string         `json:"store,omitempty"`
+	Bears     string         `json:"bears,omitempty"`
+	Seen      map[string]int `json:"seen,omitempty"` // rows or documents by birth
+	SeenAll   bool           `json:"seen_all"`
+	Accepting string         `json:"accepting,omitempty"`
+	Refused   string         `json:"refused,omitempty"`
+}
+
+type birthJSON struct {
+	Birth string    `json:"birth"`
+	Made  time.Time `json:"made"`
+	State string    `json:"state,omitempty"`
+	Store string    `json:"store,omitempty"`
+}
+
+type adoptedJSON struct {
+	Accepted bool           `json:"accepted"`
+	Sinks    []adoptionJSON `json:"sinks"`
+}
+
+func adoptionsJSON(all []sinks.Adoption, accepted bool) adoptedJSON {
+	out := adoptedJSON{Accepted: accepted, Sinks: []adoptionJSON{}}
+	for _, a := range all {
+		one := adoptionJSON{
+			Sink: a.Sink, Target: a.Target, Problem: a.Problem, State: a.StateIs, Store: a.StoreIs, Bears: a.Bears,
+			Seen: a.Look.Seen, SeenAll: a.Look.Whole, Accepting: a.Accepting, Refused: a.Refused,
+		}
+		if a.Known {
+			one.Recorded = &birthJSON{a.Recorded.ID, a.Recorded.Made, a.Recorded.State, a.Recorded.Store}
+		}
+		out.Sinks = append(out.Sinks, one)
+	}
+	return out
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// A state table that was deleted is not made beside what was written under it: neither by --create, nor by
+// anybody who makes it by hand. adopt refuses what cannot be right, and says what to do; that done,
+// the whole history fills all sinks again, and nothing is doubled.
+func TestAdopt_LostState(t *testing.T) {
+	file, name, tables := onServers(t)
+	makeSource(t, tables, name)
+	stream := filepath.Join(t.TempDir(), "stream.jsonl")
+	if err := os.WriteFile(stream, []byte(orderRecord("a,b", "1")+orderRecord("c", "2")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command(t, exitOK, "replay", "-c", file, "--live", "--create", stream)
+	if text, _ := command(t, exitOK, "adopt", "-c", file, "--live"); !strings.Contains(text, "nothing to adopt") {
+		t.Errorf("with all in its place adopt says %s", text)
+	}
+	counted := group(t, tables, name)
+
+	drop(t, tables, name+"-state")
+	_, said := command(t, exitFailure, "replay", "-c", file, "--live", "--create", stream)
+	if !strings.Contains(said, "the state table "+name+"-state is missing") || !strings.Contains(said, "`tablewake adopt --create`") {
+		t.Errorf("--create beside rows says %s", said)
+	}
+	if _, err := tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(name + "-state")}); err == nil {
+		t.Error("the state table was made")
+	}
+	refused, _ := command(t, exitFailure, "adopt", "-c", file, "--live", "--create", "--yes")
+	if !strings.Contains(refused, "paid (table "+name+"-rows)") || !strings.Contains(refused, "refused") || !strings.Contains(refused, "Delete what is there") {
+		t.Errorf("of an aggregate whose state is gone adopt says %s", refused)
+	}
+	if _, said := command(t, exitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "tablewake adopt --sink paid") {
+		t.Errorf("nothing was accepted, and replay says %s", said)
+	}
+
+	drop(t, tables, name+"-rows")
+	var looked adoptedJSON
+	text, _ := command(t, exitFailure, "adopt", "-c", file, "--live", "-o", "json")
+	if err := json.Unmarshal([]byte(text), &looked); err != nil || looked.Accepted || len(looked.Sinks) != 2 || looked.Sinks[0].Sink != "docs" || looked.Sinks[1].Sink != "log" {
+		t.Errorf("of what is left adopt says %s (%v)", text, err)
+	}
+	command(t, exitOK, "adopt", "-c", file, "--live", "--yes")
+	command(t, exitOK, "replay", "-c", file, "--live", "--create", stream)
+	if again := group(t, tables, name); again != counted {
+		t.Errorf("the group counted %s, and after all %s", counted, again)
+	}
+}
+
+// A table that was restored is another one: it is refused until it is accepted, which asks.
+func TestAdopt_RestoredTable(t *testing.T) {
+	file, name, tables := onServers(t)
+	makeSource(t, tables, name)
+	stream := filepath.Join(t.TempDir(), "stream.jsonl")
+	if err := os.WriteFile(stream, []byte(orderRecord("a,b", "1")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command(t, exitOK, "replay", "-c", file, "--live", "--create", stream)
+	rows, err := tables.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(name + "-rows")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(name + "-rows")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drop(t, tables, name+"-rows")
+	if _, said := command(t, exitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "table "+name+"-rows is missing, and the state knows") {
+		t.Errorf("--create of a table that was deleted says %s", said)
+	}
+	if _, err := tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: is.Table.TableName, KeySchema: is.Table.KeySchema, AttributeDefinitions: is.Table.AttributeDefinitions, BillingMode: types.BillingModePayPerRequest,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range rows.Items {
+		if _, err := tables.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: is.Table.TableName, Item: item}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, said := command(t, exitFailure, "replay", "-c", file, "--live", stream); !strings.Contains(said, "it was deleted, restored or exchanged") {
+		t.Errorf("over a restored table replay says %s", said)
+	}
+	command(t, exitUsage, "adopt", "-c", file, "--live", "--sink", "none")
+	asked, said := command(t, exitFailure, "adopt", "-c", file, "--live", "--sink", "orders,paid")
+	for _, want := range []string{"orders (table " + name + "-rows)", "1 of the birth ", "accept this? [y/N]"} {
+		if !strings.Contains(asked, want) {
+			t.Errorf("it does not say %q: %s", want, asked)
+		}
+	}
+	if !strings.Contains(said, "nothing was accepted: --yes accepts it") {
+		t.Errorf("without an answer it says %s", said)
+	}
+	command(t, exitOK, "adopt", "-c", file, "--live", "--sink", "orders,paid", "--yes")
+	command(t, exitOK, "replay", "-c", file, "--live", stream)
+}
+
+func makeSource(t *testing.T, tables *dynamodb.Client, name string) {
+	t.Helper()
+	if _, err := tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String(name + "-source"), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: "S"}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func drop(t *testing.T, tables *dynamodb.Client, table string) {
+	t.Helper()
+	if _, err := tables.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// group is how many the group of what is paid counts.
+func group(t *testing.T, tables *dynamodb.Client, name string) string {
+	t.Helper()
+	got, err := tables.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(name + "-rows"), ConsistentRead: new(true), Key: map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := got.Item["n"].(*types.AttributeValueMemberN)
+	if n == nil {
+		t.Fatalf("the group is %v", got.Item)
+	}
+	return n.Value
+}

@@ -1,0 +1,214 @@
+package sinks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Adoption is a sink whose output and state do not belong together, and what can be done about it.
+type Adoption struct {
+	Sink    string
+	Target  string
+	Problem string // what was expected, and what is there
+
+	Known     bool        // the state has a birth of the output
+	Recorded  state.Birth // where Known
+	StateIs   string      // identity of the state that is there
+	StoreIs   string      // identity of the target that is there; "" where the target has none, or is missing
+	Bears     string      // birth in the record of the sink's settings beside the output; "" where there is none
+	Look      state.Look  // what was seen of the output
+	Refused   string      // why it cannot be accepted, and the way on; "" where it can
+	Accepting string      // what it means to accept it
+
+	next   state.Birth
+	renews bool
+	found  found
+}
+
+// Adopt looks at the outputs of sinks, of all where names is empty, and returns those that a pipeline over
+// stores would refuse. Stores are to open what is there as it is. readBefore is as in [ReadBefore].
+func Adopt(ctx context.Context, cfg *config.Config, stores Stores, readBefore string, names ...string) ([]Adoption, error) {
+	m, err := openMemory(ctx, cfg, stores, readBefore)
+	if err != nil {
+		return nil, err
+	}
+	if m.forgot != "" && len(names) > 0 {
+		return nil, fmt.Errorf("%s: all of the state was lost: adopt all sinks together, without naming one", m.forgot)
+	}
+	var all []Adoption
+	for _, s := range cfg.Sinks {
+		if s.Custom != nil || len(names) > 0 && !slices.Contains(names, s.Name) {
+			continue
+		}
+		a, err := m.adoption(ctx, cfg, s, stores)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
+		}
+		if a.Problem != "" {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+// Accept has the state take on what is there, as each Adoption says. None of them may be Refused.
+func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adoption) error {
+	m, err := openMemory(ctx, cfg, stores, "")
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if err := m.accept(ctx, cfg, stores, &all[i]); err != nil {
+			return fmt.Errorf("sinks.%s: %w", all[i].Sink, err)
+		}
+	}
+	return nil
+}
+
+func openMemory(ctx context.Context, cfg *config.Config, stores Stores, readBefore string) (*memory, error) {
+	kept, err := stores.State(ctx, cfg)
+	if err == nil && kept == nil {
+		err = errors.New("the file says nothing of state: nothing is recorded of sinks' outputs, and there is nothing to adopt")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return remember(ctx, kept, readBefore)
+}
+
+// openStore is the store of a sink, as stores open it.
+func openStore(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (any, error) {
+	switch {
+	case s.View != nil:
+		return stores.View(ctx, cfg, s)
+	case s.Aggregate != nil:
+		return stores.Aggregate(ctx, cfg, s)
+	case s.Search != nil:
+		return stores.Search(ctx, cfg, s)
+	case s.Archive != nil:
+		return stores.Archive(ctx, cfg, s)
+	default:
+		return stores.Notify(ctx, cfg, s)
+	}
+}
+
+// remembered tells whether the sink's output is right only with what the state remembers of items.
+func remembered(s config.Sink) bool {
+	return s.Aggregate != nil || s.View != nil && !(s.View.InPlace && s.View.RowsGuardThemselves())
+}
+
+func (m *memory) adoption(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (Adoption, error) {
+	store, err := openStore(ctx, cfg, s, stores)
+	if err != nil {
+		return Adoption{}, err
+	}
+	f, err := m.find(ctx, cfg, s, store)
+	partly := err != nil // a part of the output is known to be gone
+	if err == nil {
+		err = m.check(ctx, &f)
+	}
+	lost, ok := errors.AsType[*state.LostError](err)
+	if !ok {
+		return Adoption{}, err
+	}
+	a := Adoption{
+		Sink: s.Name, Target: f.target, Problem: lost.What, Known: f.known, Recorded: f.birth,
+		StateIs: m.identity, StoreIs: f.store, Bears: f.print.Birth, found: f,
+	}
+	if f.out != nil {
+		if a.Look, err = f.out.Look(ctx); err != nil {
+			return a, err
+		}
+	}
+	a.judge(remembered(s), partly)
+	return a, nil
+}
+
+// judge says what can be done.
+func (a *Adoption) judge(remembered, partly bool) {
+	born := slices.Sorted(maps.Keys(a.Look.Seen)) // the births that are there
+	if a.found.out == nil && a.Bears != "" || len(born) == 0 && a.Bears != "" && !a.gone() {
+		born = []string{a.Bears}
+	}
+	a.next = a.Recorded
+	switch {
+	case len(born) == 0:
+		a.renews = true
+		a.next = state.NewBirth(a.Sink, a.Target, time.Now())
+		a.Accepting = "nothing that the sink wrote is there: it begins anew, under another birth, and holds what comes from then on. Fill it by tablewake replay over the whole history"
+	case len(born) > 1 || born[0] == "":
+		a.Refused = "what is there bears " + several(born) + ": it is not of one state. " + emptied
+	case a.Known && born[0] == a.Recorded.ID && partly:
+		a.renews = true
+		a.Accepting = "what is missing stays missing, and may be made again; the rest is what the state knows"
+	case a.Known && born[0] == a.Recorded.ID && remembered:
+		a.Accepting = "what is there is of the recorded birth: it was restored or copied, or its state was. That is right if both are of one moment, as they were when the pipeline last wrote; where one is older, what it counts stays wrong"
+	case a.Known && born[0] == a.Recorded.ID:
+		a.Accepting = "what is there is of the recorded birth: it was restored or copied, or its state was. Changes since then are missing until they come again: replay them where it is older"
+	case remembered:
+		a.Refused = "what the state remembered of its items, which the output bears the birth " + born[0] + " of, is gone: changes would count twice, or bring back what was removed. " + emptied
+	default:
+		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // since when it is, nobody remembers
+		a.next.ID = born[0]
+		a.Accepting = "what is there bears the birth " + born[0] + ", and guards itself: the state takes it on as it is"
+	}
+}
+
+const emptied = "Delete what is there, run this command again, and fill the sink by tablewake replay over the whole history; or give it another name and another place, and fill that"
+
+// gone tells whether there is no output: the store can tell, and sees none.
+func (a *Adoption) gone() bool { return a.found.out != nil && a.Look.Whole && a.Look.Total() == 0 }
+
+func several(born []string) string {
+	if len(born) == 1 {
+		return "no birth, as an older tablewake wrote it,"
+	}
+	return fmt.Sprintf("%d births", len(born))
+}
+
+func (m *memory) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
+	if a.Refused != "" {
+		return errors.New(a.Refused)
+	}
+	i := slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == a.Sink })
+	store, err := openStore(ctx, cfg, cfg.Sinks[i], stores)
+	if err != nil {
+		return err
+	}
+	now := a.next
+	now.State, now.Store, now.Begun = m.identity, a.StoreIs, !a.renews || a.next.ID == a.Recorded.ID
+	if a.renews && a.found.out != nil {
+		if err := a.found.out.Renew(ctx); err != nil {
+			return err
+		}
+	}
+	if prints, ok := store.(state.Fingerprints); ok && (a.found.hasPrint || now.Begun) {
+		p := a.found.print
+		if a.renews || !a.found.hasPrint {
+			p = state.Fingerprint{Pipeline: cfg.Name, Sink: a.Sink, Generation: generation, Settings: cfg.Sinks[i].Settings}
+		}
+		p.Birth = now.ID
+		if err := prints.SetFingerprint(ctx, p); err != nil {
+			return err
+		}
+	}
+	done, err := true, error(nil)
+	if a.Known {
+		done, err = m.births.SetBirth(ctx, a.Recorded, now)
+	} else {
+		var is state.Birth
+		is, err = m.births.Bear(ctx, now)
+		done = is == now
+	}
+	if err == nil && !done {
+		err = errors.New("the state changed meanwhile: run the command again, while no consumer runs")
+	}
+	return err
+}
