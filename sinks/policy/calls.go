@@ -4,17 +4,17 @@ package policy
 // parts; HeadObject is s3:GetObject, and HeadBucket s3:ListBucket; without s3:ListBucket a missing
 // object is an AccessDenied, and nothing could be told of it (Service Authorization Reference).
 var (
-	rowActions     = []string{"dynamodb:DescribeTable", "dynamodb:PutItem"}
-	rowsThatGo     = []string{"dynamodb:DeleteItem"}         // where tombstones are apart
-	tombstoneCheck = []string{"dynamodb:ConditionCheckItem"} // of the state table, beside what the state takes
+	rowActions     = []string{"dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"} // Scan: what there is, where the state knows of nothing
+	rowsThatGo     = []string{"dynamodb:DeleteItem"}                                         // where tombstones are apart
+	tombstoneCheck = []string{"dynamodb:ConditionCheckItem"}                                 // of the state table, beside what the state takes
 
 	// claimedActions are of rows that are guarded by item.
-	claimedActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem"}
+	claimedActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
 
-	groupActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem"}
+	groupActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
 	addedActions = []string{"dynamodb:UpdateItem"} // of groups of counts and sums alone: the others are read and replaced
 
-	// stateActions are of fingerprints, guards, contributions, quarantine and gaps.
+	// stateActions are of births, fingerprints, guards, contributions, quarantine and gaps.
 	stateActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
 
 	leaseActions  = []string{"dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan", "dynamodb:UpdateItem"}
