@@ -34,21 +34,24 @@ func IsFlawed(image Item) bool {
 	return false
 }
 
+// flaws are the attributes, with values that spoil.
+var flaws = []struct {
+	name  string
+	value Attr
+}{
+	{FlawWhen, Attr{"M": Item{}}},
+	{FlawKey, Attr{"L": []Attr{}}},
+	{FlawKey, Attr{"S": strings.Repeat("long", 525)}},
+	{FlawField, Attr{"L": []Attr{}}},
+	{FlawValue, Attr{"S": Refused}},
+	{FlawStore, Attr{"S": Refused}},
+}
+
 // drawFlaw spoils an image, now and then.
 func drawFlaw(t *rapid.T, image Item) {
-	if image == nil || rapid.IntRange(0, 2).Draw(t, "flawed") > 0 {
-		return
-	}
-	list := Attr{"L": []Attr{}}
-	switch name := rapid.SampledFrom([]string{FlawWhen, FlawKey, FlawKey, FlawField, FlawValue, FlawStore}).Draw(t, "flaw"); name {
-	case FlawWhen:
-		image[name] = Attr{"M": Item{}}
-	case FlawKey:
-		image[name] = rapid.SampledFrom([]Attr{list, {"S": strings.Repeat("long", 525)}}).Draw(t, name)
-	case FlawField:
-		image[name] = list
-	default:
-		image[name] = Attr{"S": Refused}
+	if rapid.IntRange(0, 2).Draw(t, "flawed") == 0 {
+		flaw := rapid.SampledFrom(flaws).Draw(t, "flaw")
+		image[flaw.name] = flaw.value
 	}
 }
 
@@ -59,18 +62,20 @@ func drawFlaw(t *rapid.T, image Item) {
 // comes late.
 func flawed(t *testing.T, s Suite) {
 	s.Stream.flaws = true
+	fixed(t, s, func(st *stage) {
+		whole, broken := st.stream, st.flawedWorker()
+		st.must(broken.all(st, whole.Changes, 1))
+		st.wantUnspoilt()
+		st.stream = whole
+		mended := st.worker(nil)
+		mended.dead = broken.letters()
+		st.must(mended.redrive(st.ctx))
+		st.want("the settings were mended and every letter was redriven")
+	}, s.fact().flaws()...)
 	check(t, s, func(rt *rapid.T, st *stage) {
-		whole := st.stream
-		broken := st.flawedWorker()
+		whole, broken := st.stream, st.flawedWorker()
 		st.run(broken, cut(rt, stutter(rt, whole.Changes)))
-		good := &Stream{Records: slices.Clone(whole.Records), Changes: whole.Changes}
-		for i := range good.Records {
-			if IsFlawed(good.Records[i].New) {
-				good.Records[i].New = nil
-			}
-		}
-		st.stream = good
-		st.want("a pass with images that nothing can be made of")
+		st.wantUnspoilt()
 		if rapid.Bool().Draw(rt, "too early") {
 			st.must(broken.redrive(st.ctx))
 			st.want("a redrive before the settings were mended")
@@ -88,6 +93,41 @@ func flawed(t *testing.T, s Suite) {
 		st.run(st.worker(nil), cut(rt, stutter(rt, suffix(rt, whole.Changes))))
 		st.want("a suffix was replayed under the mended settings")
 	})
+}
+
+// flaws is what each flaw does to items of its own: each is spoilt where it stays or moves,
+// and then ends so, stays, moves or goes.
+func (f fact) flaws() []Record {
+	var records []Record
+	letter := byte('A')
+	for _, flaw := range flaws {
+		for _, to := range []string{"paid", "shipped"} {
+			for _, then := range []string{"as it is", to, "a#b", ""} {
+				spoil, after := f.record(letter, "paid", to), f.record(letter, to, then)
+				spoil.New[flaw.name] = flaw.value
+				after.Old = spoil.New
+				records = append(records, f.record(letter, "", "paid"), spoil)
+				if then != "as it is" {
+					records = append(records, after)
+				}
+				letter++
+			}
+		}
+	}
+	return records
+}
+
+// wantUnspoilt compares the store with the model of the stream without images that are spoilt:
+// an item is not there as long as its image is.
+func (st *stage) wantUnspoilt() {
+	st.tb.Helper()
+	st.stream = &Stream{Records: slices.Clone(st.stream.Records), Changes: st.stream.Changes}
+	for i := range st.stream.Records {
+		if IsFlawed(st.stream.Records[i].New) {
+			st.stream.Records[i].New = nil
+		}
+	}
+	st.want("a pass with images that nothing can be made of")
 }
 
 // flawedWorker is a worker with the settings that flaws spoil images for.

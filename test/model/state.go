@@ -11,11 +11,11 @@ import (
 
 // State is what stands in the end: by a name, as text that is equal for equal content.
 type State struct {
-	Rows      map[string]string   // by table and key
-	Documents map[string]string   // by index and id
-	Archived  map[string]string   // by bucket, key and version
-	Events    map[string]string   // by sink, detector, key and version
-	Letters   map[string]bool     // by sink, key and version: true where it must be there, false where it may
+	Rows      map[string]string // by table and key
+	Documents map[string]string // by index and id
+	Archived  map[string]string // by bucket, key and version
+	Events    map[string]string // by sink, detector, key and version
+	Letters   map[string]bool   // by sink, key and version: true where it must be there, false where it may
 
 	Source Source
 	Counts map[string]*Count // by sink
@@ -56,6 +56,12 @@ func RowName(table string, row sinktest.Item) string {
 
 // LetterName names the dead letter of a change.
 func LetterName(sink, key, version string) string { return sink + " " + key + " " + version }
+
+// LetterOf names the dead letter of a record.
+func LetterOf(sink string, r sinktest.Record) string {
+	c := changeOf(r)
+	return LetterName(sink, c.key, c.version)
+}
 
 // ChangeName names an archived change.
 func ChangeName(bucket, key, version string) string { return bucket + " " + key + " " + version }
