@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -27,9 +29,10 @@ type OwnerSuite struct {
 
 // RunOwners checks that a row belongs to the sink that first wrote it, whatever the kinds
 // of the two sinks that write to one key: the other sink's change fails with a
-// [view.ForeignRowError], which has one text on every store, and the row stays as it is.
+// [view.ForeignRowError], which has one text on every store, and the row stays as it is. And that it is of
+// the birth that it was written under: see born.
 func RunOwners(t *testing.T, suite OwnerSuite) {
-	kinds := []string{"GuardsItself", "GuardedByItem", "Group"}
+	kinds := []string{"GuardsItself", "GuardsItselfInPlace", "GuardedByItem", "Group"}
 	others := map[string][2]string{"AnotherSink": {"two", "test"}, "AnotherPipeline": {"one", "others"}}
 	for name, other := range others {
 		for _, first := range kinds {
@@ -44,15 +47,88 @@ func RunOwners(t *testing.T, suite OwnerSuite) {
 							t.Error(err)
 						}
 					}()
-					owned(t, s, ownedSink(t, s, first, "one", "test"), ownedSink(t, s, second, other[0], other[1]), other)
+					owned(t, s, ownedSink(t, s, first, "one", "test", ""), ownedSink(t, s, second, other[0], other[1], ""), other)
 				})
 			}
 		}
 	}
+	for _, kind := range kinds {
+		t.Run(kind+"/AnotherBirth", func(t *testing.T) { born(t, suite, kind) })
+	}
+}
+
+// born checks that a row bears the birth that it was written under: under another one, as of a state that
+// was lost, each change that would write, replace or take it away is refused fatally, and it stays.
+func born(t *testing.T, suite OwnerSuite, kind string) {
+	s, err := suite.Open(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	stream := ownedStream(t)
+	if err := writeOne(t, ownedSink(t, s, kind, "one", "test", "first"), stream, 0); err != nil {
+		t.Fatal(err)
+	}
+	before := rows(t, s, target.Table, view.Query{})
+	for _, other := range []string{"second", ""} {
+		second := ownedSink(t, s, kind, "one", "test", other)
+		for change := range 2 {
+			err := writeOne(t, second, stream, change)
+			if lost, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) || lost.Sink != "one" {
+				t.Errorf("change %d under the birth %q: got %v, want a fatal LostError", change, other, err)
+			}
+		}
+		_ = writeOne(t, second, stream, 2) // what remembers nothing of the item may find nothing to do
+		same(t, "rows behind the birth "+other, rows(t, s, target.Table, view.Query{}), before)
+	}
+	if err := writeOne(t, ownedSink(t, s, kind, "one", "test", "first"), stream, 2); err != nil {
+		t.Fatal(err)
+	}
+	if after := rows(t, s, target.Table, view.Query{}); len(after) != 0 {
+		t.Errorf("under its own birth the row stays: %v", after)
+	}
+}
+
+// ownedStream is the life of one item.
+func ownedStream(t *testing.T) *sinktest.Stream {
+	t.Helper()
+	item := func(status string) sinktest.Item {
+		return sinktest.Item{"PK": text("a"), "SK": text("1"), "Status": text(status)}
+	}
+	stream, err := sinktest.Build(
+		sinktest.Record{EventName: "INSERT", New: item("paid")},
+		sinktest.Record{EventName: "MODIFY", Old: item("paid"), New: item("shipped")},
+		sinktest.Record{EventName: "REMOVE", Old: item("shipped")},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stream
+}
+
+// writeOne plans and writes a change by itself.
+func writeOne(t *testing.T, sink interface {
+	pipeline.Sink
+	pipeline.Planner
+}, stream *sinktest.Stream, change int) error {
+	t.Helper()
+	ds := []pipeline.Delivery{{Change: stream.Changes[change]}}
+	if err := sink.Plan(&ds[0]); err != nil {
+		t.Fatal(err)
+	}
+	err := sink.Write(t.Context(), ds)
+	if batch, ok := errors.AsType[*pipeline.BatchError](err); ok {
+		return batch.Failed[0]
+	}
+	return err
 }
 
 // ownedSink is a sink whose row for an item is at the item's canonical key.
-func ownedSink(t *testing.T, s OwnedStore, kind, name, pipe string) interface {
+func ownedSink(t *testing.T, s OwnedStore, kind, name, pipe, birth string) interface {
 	pipeline.Sink
 	pipeline.Planner
 } {
@@ -65,7 +141,7 @@ func ownedSink(t *testing.T, s OwnedStore, kind, name, pipe string) interface {
 		return view.Attribute{Name: name, Template: parsed}
 	}
 	key := "{@key}"
-	if kind != "GuardsItself" {
+	if !strings.HasPrefix(kind, "GuardsItself") {
 		key = "{PK},{SK}"
 	}
 	var sink interface {
@@ -75,13 +151,13 @@ func ownedSink(t *testing.T, s OwnedStore, kind, name, pipe string) interface {
 	var err error
 	if kind == "Group" {
 		sink, err = view.NewAggregate(view.AggregateOptions{
-			Name: name, Pipeline: pipe, Table: target.Name, Store: s, PK: attribute("PK", "r"), SK: attribute("SK", key),
+			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: attribute("PK", "r"), SK: attribute("SK", key),
 			Values: []view.Value{{Name: "n", Of: "count"}, {Name: "status", Of: "max", Path: "Status"}},
 		})
 	} else {
 		sink, err = view.New(view.Options{
-			Name: name, Pipeline: pipe, Table: target.Name, Store: s, PK: attribute("PK", "r"), SK: attribute("SK", key),
-			Attributes: []view.Attribute{attribute("status", "{Status}")},
+			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: attribute("PK", "r"), SK: attribute("SK", key),
+			Attributes: []view.Attribute{attribute("status", "{Status}")}, InPlace: kind == "GuardsItselfInPlace",
 		})
 	}
 	if err != nil {
@@ -94,31 +170,13 @@ func owned(t *testing.T, s OwnedStore, first, second interface {
 	pipeline.Sink
 	pipeline.Planner
 }, other [2]string) {
-	item := func(status string) sinktest.Item {
-		return sinktest.Item{"PK": text("a"), "SK": text("1"), "Status": text(status)}
-	}
-	stream, err := sinktest.Build(
-		sinktest.Record{EventName: "INSERT", New: item("paid")},
-		sinktest.Record{EventName: "MODIFY", Old: item("paid"), New: item("shipped")},
-		sinktest.Record{EventName: "REMOVE", Old: item("shipped")},
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := ownedStream(t)
 	write := func(sink interface {
 		pipeline.Sink
 		pipeline.Planner
 	}, change int) error {
 		t.Helper()
-		ds := []pipeline.Delivery{{Change: stream.Changes[change]}}
-		if err := sink.Plan(&ds[0]); err != nil {
-			t.Fatal(err)
-		}
-		err := sink.Write(t.Context(), ds)
-		if batch, ok := errors.AsType[*pipeline.BatchError](err); ok {
-			return batch.Failed[0]
-		}
-		return err
+		return writeOne(t, sink, stream, change)
 	}
 	if err := write(first, 0); err != nil {
 		t.Fatal(err)

@@ -29,8 +29,12 @@ type servers struct {
 
 // losses are what may happen to the stores behind the pipeline's back.
 var losses = map[string]func(s *servers){
-	"state deleted":          func(s *servers) { s.drop(s.State) },
-	"views deleted":          func(s *servers) { s.drop(s.Table) },
+	"state deleted": func(s *servers) { s.drop(s.State) },
+	"views deleted": func(s *servers) { s.drop(s.Table) },
+	"views of an old state deleted": func(s *servers) {
+		s.age(s.State)
+		s.drop(s.Table)
+	},
 	"both deleted":           func(s *servers) { s.drop(s.State); s.drop(s.Table) },
 	"index deleted":          func(s *servers) { s.dropIndexes() },
 	"bucket deleted":         func(s *servers) { s.dropBucket() },
@@ -173,6 +177,19 @@ func (s *servers) restore(table string, items []map[string]types.AttributeValue)
 	for _, item := range items {
 		if _, err := s.tables.PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
 			s.t.Fatal(err)
+		}
+	}
+}
+
+// age has a state table remember since long ago, as one does that is years old.
+func (s *servers) age(table string) {
+	s.t.Helper()
+	for _, item := range s.scan(table) {
+		if item["pk"].(*types.AttributeValueMemberS).Value == "memory" {
+			item["born"] = &types.AttributeValueMemberN{Value: "1"}
+			if _, err := s.tables.PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
+				s.t.Fatal(err)
+			}
 		}
 	}
 }
