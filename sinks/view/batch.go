@@ -18,6 +18,13 @@ type queued interface {
 	refused() error // what its change fails with once it is durable; nil: nothing
 }
 
+// vacating is an op that its store may refuse for good: what takes the row away in its place,
+// or nil where there is nothing to take away.
+type vacating[O any] interface {
+	queued
+	vacated(flaw error) O
+}
+
 // batch writes each line once, by its highest version among the changes of one
 // Write. What the others say is covered by that write if it succeeds. If it fails
 // for good, the next lower version takes its place, as if the failed change had not
@@ -164,10 +171,7 @@ func (b *batch[O]) pending(l int) iter.Seq[int] {
 
 // refuse takes a store's error of the op that next returned for a line. Where it is
 // for good, and an older row of the item may be there, the op's next turn takes that away.
-func refuse[O interface {
-	queued
-	vacated(flaw error) O
-}](b *batch[O], l int, err error) {
+func refuse[O vacating[O]](b *batch[O], l int, err error) {
 	_, again := pipeline.Retryable(err)
 	best := b.ops[b.lines[l].best].op
 	if v := best.vacated(err); again || pipeline.IsFatal(err) || v == nil {

@@ -48,13 +48,10 @@ func (x *tx) apply(m *view.Mutation) (view.Result, error) {
 		return view.Result{}, err
 	}
 	held, foreign, err := x.held(m.PK, m.SK)
-	switch {
-	case err != nil:
-		return view.Result{}, err
-	case foreign != nil:
-		return view.Result{Err: foreign}, nil
+	if err != nil || foreign == nil {
+		return view.Result{Superseded: held != version}, err
 	}
-	return view.Result{Superseded: held != version}, nil
+	return view.Result{Err: foreign}, nil
 }
 
 // json is the columns of a row as plain JSON, and the whole row as DynamoDB JSON.
