@@ -199,7 +199,7 @@ func (m *memory) accept(ctx context.Context, cfg *config.Config, stores Stores, 
 			return err
 		}
 	}
-	done, err := true, error(nil)
+	var done bool
 	if a.Known {
 		done, err = m.births.SetBirth(ctx, a.Recorded, now)
 	} else {

@@ -39,7 +39,7 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 		return nil, err
 	}
 	if t.InPlace {
-		return applyWith(ctx, s.Reader.views, ms, newWriter(s.Reader.views, t).write)
+		return applyWith(ctx, s.views, ms, newWriter(s.Reader.views, t).write)
 	}
 	return applyWith(ctx, s.DB, ms, newWriter(s.DB, t).writeApart)
 }

@@ -20,12 +20,12 @@ type KeyTypes struct {
 // compared, and its TTL is enabled where it has none; all views of a table have the
 // same key. The error is fatal where the table cannot be used so.
 func (s *Store) Create(ctx context.Context, t view.Table, k KeyTypes) error {
-	return s.Reader.views.Create(ctx, spec(t, k))
+	return s.views.Create(ctx, spec(t, k))
 }
 
 // Check is a fatal error where there is no such table, or one with another key.
 func (s *Store) Check(ctx context.Context, t view.Table, k KeyTypes) error {
-	return s.Reader.views.Check(ctx, spec(t, k))
+	return s.views.Check(ctx, spec(t, k))
 }
 
 // Create is [Store.Create].
