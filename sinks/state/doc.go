@@ -62,6 +62,9 @@
 //   - A [Fingerprint] is the settings that shaped a sink's output. A sink whose settings
 //     are others now does not start: contributions to groups of another making could
 //     not be taken out of them again.
+//   - A [Birth] is the beginning of a sink's output at a target. Rows, groups and documents bear it, and every
+//     write is conditional on it. The identities of the target and of the state are recorded with it: a store
+//     that was deleted, restored or exchanged is refused with a [LostError] before anything is written.
 //   - A [Gap] is a range of a stream that was lost. Until they change again or are
 //     repaired, the items in it are as they were before.
 //   - [HeldBack] is what holds the shards of a consumer back, for who looks from outside.
@@ -69,7 +72,7 @@
 //
 // # What is forgotten
 //
-// What has a row or a share is never forgotten, nor are marks, gaps and fingerprints.
+// What has a row or a share is never forgotten, nor are marks, gaps, births and fingerprints.
 // The tombstone, the guard without a row and the contribution without a share, which are
 // there to refuse late changes, may go when they were written longer ago than guard_retention
 // (30 days by default), each on condition that it is unchanged ([Purger]). A change that
