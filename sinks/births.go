@@ -158,8 +158,18 @@ func quoted(id string) string {
 
 // begin is the birth of an output that is what the state knows, or that begins now.
 func (m *memory) begin(ctx context.Context, f *found) error {
-	if err := m.check(ctx, f); err != nil || f.known {
-		return err
+	lost := m.check(ctx, f)
+	if lost != nil && !f.known { // another process may have begun the output since the births were read
+		var err error
+		if f.birth, f.known, err = state.FindBirth(ctx, m.births, f.sink, f.target); err != nil {
+			return err
+		}
+		if f.known {
+			lost = m.check(ctx, f)
+		}
+	}
+	if lost != nil || f.known {
+		return lost
 	}
 	b := state.NewBirth(f.sink, f.target, time.Now())
 	b.State, b.Store = m.identity, f.store

@@ -61,7 +61,9 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer l.mu.Unlock()
 		if l.objects[path] && r.Header.Get("If-None-Match") != "" {
 			w.WriteHeader(http.StatusPreconditionFailed)
+			return
 		}
+		w.Header().Set("ETag", `"of the object"`) // by which the write is believed
 		l.objects[path] = true
 	case path == r.URL.Path:
 		w.WriteHeader(http.StatusNotFound)
