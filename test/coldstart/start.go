@@ -61,6 +61,7 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer l.mu.Unlock()
 		if l.objects[path] && r.Header.Get("If-None-Match") != "" {
 			w.WriteHeader(http.StatusPreconditionFailed)
+			_, _ = io.WriteString(w, "<Error><Code>PreconditionFailed</Code></Error>")
 			return
 		}
 		w.Header().Set("ETag", `"of the object"`) // by which the write is believed
