@@ -158,24 +158,35 @@ func quoted(id string) string {
 
 // begin is the birth of an output that is what the state knows, or that begins now.
 func (m *memory) begin(ctx context.Context, f *found) error {
-	lost := m.check(ctx, f)
-	if lost != nil && !f.known { // another process may have begun the output since the births were read
-		var err error
-		if f.birth, f.known, err = state.FindBirth(ctx, m.births, f.sink, f.target); err != nil {
-			return err
+	err := m.check(ctx, f)
+	if err != nil && !f.known {
+		// Another process may have begun it since the births were read.
+		if again := m.again(ctx, f); again != nil {
+			return again
 		}
 		if f.known {
-			lost = m.check(ctx, f)
+			return nil
 		}
 	}
-	if lost != nil || f.known {
-		return lost
+	if err != nil || f.known {
+		return err
 	}
 	b := state.NewBirth(f.sink, f.target, time.Now())
 	b.State, b.Store = m.identity, f.store
-	var err error
 	f.birth, err = m.births.Bear(ctx, b)
 	return err
+}
+
+// again reads the birth of an output once more.
+func (m *memory) again(ctx context.Context, f *found) (err error) {
+	f.birth, f.known, err = state.FindBirth(ctx, m.births, f.sink, f.target)
+	if err != nil || !f.known {
+		return err
+	}
+	late := *f
+	late.hasPrint = true // it bears this birth, or will before anything is written
+	late.print.Birth = f.birth.ID
+	return m.check(ctx, &late)
 }
 
 // begun notes that an output has begun: its fingerprint bears the birth.

@@ -59,6 +59,9 @@ func (b *Bundle) alone(ctx context.Context, cfg *config.Config, db *statedynamo.
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
+		if _, err := db.Describe(ctx, cfg.State.Table); err == nil {
+			return nil // another process has made it meanwhile, and wrote what was seen
+		}
 		if what != "" {
 			return pipeline.Fatal(&state.LostError{
 				What: fmt.Sprintf("the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made", cfg.State.Table, sinks.Target(s), what, s.Name),

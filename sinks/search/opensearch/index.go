@@ -148,8 +148,16 @@ func (s *Store) ensure(ctx context.Context, name string) error {
 			}
 			return s.noteMade(ctx, name, there)
 		}
-		if err := s.unmade(ctx, name); err != nil {
+		if made, err := s.wasMade(ctx, name); err != nil {
 			return err
+		} else if made { // by another process, since it was looked for, or it was deleted
+			if there, err = s.look(ctx, name); err != nil {
+				return err
+			}
+			if there == nil {
+				return s.errDeleted(name)
+			}
+			continue
 		}
 		if err := s.reserve(ctx, name); err != nil {
 			return err

@@ -82,13 +82,11 @@ func (s *Store) noteMade(ctx context.Context, name string, index *standing) erro
 	})
 }
 
-// unmade is the error of an index that is missing though it was made.
-func (s *Store) unmade(ctx context.Context, name string) error {
+// wasMade tells whether the record says that an index was made.
+func (s *Store) wasMade(ctx context.Context, name string) (bool, error) {
 	r, _, _, err := s.record(ctx, s.indexes.Pipeline, s.indexes.Sink)
-	if _, made := r.Made[name]; err == nil && made {
-		return s.errDeleted(name)
-	}
-	return err
+	_, made := r.Made[name]
+	return made, err
 }
 
 // Output is what the sink of the store's Indexes has on the server.
@@ -99,11 +97,11 @@ type output struct{ *Store }
 // Identity is "": what tells the server is the birth in the record of the sink, and which index is
 // which. The error says which one was made, and is missing or another.
 func (o output) Identity(ctx context.Context) (string, error) {
-	there, err := o.mine(ctx)
+	r, _, found, err := o.record(ctx, o.indexes.Pipeline, o.indexes.Sink) // first: what is made meanwhile is not in it
 	if err != nil {
 		return "", err
 	}
-	r, _, found, err := o.record(ctx, o.indexes.Pipeline, o.indexes.Sink)
+	there, err := o.mine(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -229,5 +231,28 @@ func (s *servers) dropBucket() {
 	}
 	if _, err := s.objects.DeleteBucket(s.t.Context(), &s3.DeleteBucketInput{Bucket: &s.Bucket}); err != nil {
 		s.t.Fatal(err)
+	}
+}
+
+// However many processes begin at once on servers that hold nothing, and however soon each writes, none takes
+// what another just wrote for what is left of a lost state.
+func TestServers_ManyBeginAtOnce(t *testing.T) {
+	to := world.Running(t)
+	records := history(rand.New(rand.NewPCG(2, 2)), 40)
+	for range 4 {
+		w := world.New(t, to)
+		cfg := w.Config(t, t.TempDir(), every, to)
+		s := &servers{w, t, dynamodb.NewFromConfig(w.SDK), s3.NewFromConfig(w.SDK), nil}
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * 40 * time.Millisecond) // while others are at any point of it
+				if err := s.pass(t, cfg, records); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		same(t, world.Embedded(t, cfg, w.Names, records), w.Read(t, cfg))
 	}
 }
