@@ -7,102 +7,98 @@ import (
 	"unsafe"
 )
 
-// bounds holds what is in flight to the pipeline's limits: the bytes and changes
-// of the pages that some delivery still pins, and of the changes cloned out of them. The
-// source is read while there is room for a byte and a change, so that a page
-// larger than all the bounds still passes, alone.
+// bounds limits the memory in flight: the bytes and changes of pages that a delivery still
+// pins, and of changes cloned out of them. The source is read while there is room for a byte
+// and a change, so that a page larger than the limit still passes, alone.
 //
-// Of a source that reads its partitions apart, a partition is paused where there is little
-// room left and it holds more than its share of what there is; so one that others have
-// left nothing for is read first. A partition that holds nothing takes nothing from the
-// share of the others.
+// If the source is a [Pauser], a partition is paused while little room is left and the
+// partition uses more than its share. Partitions that use little are therefore read first. A
+// partition that uses nothing does not make the shares of the others smaller.
 //
-// It also knows when nothing can move any more: then a batch that waits to be
-// full would wait for ever, because the pages that fill it are not read.
+// bounds also knows when nothing can move any more: then a batch that waits to be full would
+// wait forever, because the pages that would fill it are not read.
 type bounds struct {
-	most   amount
+	limit  amount
 	pauser Pauser // nil where the source has none
 
 	mu      sync.Mutex
-	held    amount
-	parked  amount        // of held
+	used    amount
+	parked  amount        // of used
 	moving  int           // pages on their way to the sinks, writes under way
 	waiting bool          // the reader waits for room
 	room    chan struct{} // signals the reader; capacity 1
 	shares  map[string]*share
-	holding int      // shares that hold something
-	paused  []*share // those that are not read for now
+	holding int      // shares that use something
+	paused  []*share // those that are not read now
 }
 
 // amount is memory in flight.
 type amount struct{ bytes, changes int64 }
 
 func (a *amount) add(b amount) { a.bytes, a.changes = a.bytes+b.bytes, a.changes+b.changes }
-func (a *amount) sub(b amount) { a.bytes, a.changes = a.bytes-b.bytes, a.changes-b.changes }
 
-// part is what n of them have each.
-func (a amount) part(n int64) amount { return amount{a.bytes / n, a.changes / n} }
+func (a amount) minus(b amount) amount { return amount{a.bytes - b.bytes, a.changes - b.changes} }
 
-// most tells whether it is at least half of what is held and not parked.
-func (a amount) most(held, parked amount) bool {
-	held.sub(parked)
-	return a.bytes > 0 && 2*a.bytes >= held.bytes || a.changes > 0 && 2*a.changes >= held.changes
+// dividedBy is an n-th of a.
+func (a amount) dividedBy(n int64) amount { return amount{a.bytes / n, a.changes / n} }
+
+// atLeastHalfOf reports whether a is at least half of all, in bytes or in changes.
+func (a amount) atLeastHalfOf(all amount) bool {
+	return a.bytes > 0 && 2*a.bytes >= all.bytes || a.changes > 0 && 2*a.changes >= all.changes
 }
 
 const (
-	// mostShares is into how many shares the bounds are divided at most. Of thousands of
-	// partitions few hold much at a time; with shares of their number each page would pause
-	// its partition.
-	mostShares = 64
+	// maxShares is the largest number of shares that the limit is divided into. Few of
+	// thousands of partitions use much memory at once; with a share for each of them, every
+	// page would pause its partition.
+	maxShares = 64
 
-	// spareRoom is the part of the bounds that is left to partitions which hold less than
-	// their share.
-	spareRoom = 16
+	// spareDivisor keeps 1/16 of the limit for partitions that use less than their share.
+	spareDivisor = 16
 
-	// parkedRoom is the part of the bounds that may be filled by what failed and is tried
-	// again: the rest is for what moves.
-	parkedRoom = 2
+	// parkedDivisor lets changes that failed and wait for another try use half of the limit.
+	parkedDivisor = 2
 )
 
-// reading says whether a partition is read, and why not.
+// reading is whether a partition is read, or why it is paused.
 type reading uint8
 
 const (
-	isRead      reading = iota
-	atShare             // it holds its share, and there is little room left
-	atItsParked         // much of the bounds is parked, and it has a part in that
+	isRead        reading = iota
+	atShare               // it uses its share, and little room is left
+	atParkedShare         // parked changes use much of the limit, and some of them are its own
 )
 
-// share is what one partition has in flight.
+// share is the memory that one partition has in flight.
 type share struct {
 	name   string
-	held   amount
-	parked amount // of held: clones of what waits beyond its batch
+	used   amount
+	parked amount // of held: changes that were cloned out of their pages
 	state  reading
 }
 
 func newBounds(maxBytes int64, maxChanges int, src Source) *bounds {
-	b := &bounds{most: amount{maxBytes, int64(maxChanges)}, room: make(chan struct{}, 1), shares: map[string]*share{}}
+	b := &bounds{limit: amount{maxBytes, int64(maxChanges)}, room: make(chan struct{}, 1), shares: map[string]*share{}}
 	b.pauser, _ = src.(Pauser)
 	return b
 }
 
-// take adds to what is in flight, above the bounds too: they hold back the
-// reader, never a page that is there.
+// take adds to the memory in flight, also above the limit: the limit stops the reader, and
+// never a page that was read.
 func (b *bounds) take(partition string, a amount) { b.change(partition, a, amount{}) }
 
-// release gives back what take took.
+// release undoes take.
 func (b *bounds) release(partition string, a amount) {
 	b.change(partition, amount{-a.bytes, -a.changes}, amount{})
 }
 
-// park is take of a clone, which waits beyond its batch.
+// park is take for one change that was cloned out of its page.
 func (b *bounds) park(partition string, bytes int64) {
 	a := amount{bytes, 1}
 	b.change(partition, a, a)
 }
 
-// unpark gives back what park took.
+// unpark undoes park.
 func (b *bounds) unpark(partition string, bytes int64) {
 	a := amount{-bytes, -1}
 	b.change(partition, a, a)
@@ -116,13 +112,13 @@ func (b *bounds) change(partition string, held, parked amount) {
 		s = &share{name: partition}
 		b.shares[partition] = s
 	}
-	before := s.held != amount{}
-	b.held.add(held)
+	before := s.used != amount{}
+	b.used.add(held)
 	b.parked.add(parked)
-	s.held.add(held)
+	s.used.add(held)
 	s.parked.add(parked)
 	less := held.bytes < 0 || held.changes < 0
-	if after := s.held != (amount{}); after != before {
+	if after := s.used != (amount{}); after != before {
 		if after {
 			b.holding++
 		} else {
@@ -130,7 +126,7 @@ func (b *bounds) change(partition string, held, parked amount) {
 		}
 	}
 	if b.pauser != nil {
-		b.weigh(s)
+		b.pauseOrResume(s)
 		if less && len(b.paused) > 0 {
 			b.resume()
 		}
@@ -140,9 +136,9 @@ func (b *bounds) change(partition string, held, parked amount) {
 	}
 }
 
-// weigh pauses a partition, or resumes it.
-func (b *bounds) weigh(s *share) {
-	state := b.reads(s)
+// pauseOrResume pauses a partition, or resumes it.
+func (b *bounds) pauseOrResume(s *share) {
+	state := b.readingOf(s)
 	switch was := s.state; {
 	case was == isRead && state != isRead:
 		b.paused = append(b.paused, s)
@@ -155,39 +151,38 @@ func (b *bounds) weigh(s *share) {
 	s.state = state
 }
 
-// resume resumes the partitions that may be read again. Each holds a share, so they are few.
+// resume resumes the partitions that may be read again. Each uses a share, so they are few.
 func (b *bounds) resume() {
 	for i := len(b.paused) - 1; i >= 0; i-- {
-		b.weigh(b.paused[i])
+		b.pauseOrResume(b.paused[i])
 	}
 }
 
-// reads tells whether a partition may be read.
-func (b *bounds) reads(s *share) reading {
+// readingOf decides whether a partition is read.
+func (b *bounds) readingOf(s *share) reading {
 	if len(b.shares) < 2 {
-		return isRead // the reader waits for it
+		return isRead // the limit alone stops the reader
 	}
-	parkable := b.most.part(parkedRoom)
-	least := parkable.part(mostShares)
+	parkable := b.limit.dividedBy(parkedDivisor)
+	least := parkable.dividedBy(maxShares)
 	if b.parked.bytes > parkable.bytes && s.parked.bytes > least.bytes ||
 		b.parked.changes > parkable.changes && s.parked.changes > least.changes {
-		return atItsParked
+		return atParkedShare
 	}
-	room, spare := b.most, b.most.part(spareRoom)
-	room.sub(spare)
-	fair := room.part(int64(max(1, min(b.holding, mostShares))))
-	if b.held.bytes > room.bytes && s.held.bytes > fair.bytes ||
-		b.held.changes > room.changes && s.held.changes > fair.changes {
+	room := b.limit.minus(b.limit.dividedBy(spareDivisor))
+	fair := room.dividedBy(int64(max(1, min(b.holding, maxShares))))
+	if b.used.bytes > room.bytes && s.used.bytes > fair.bytes ||
+		b.used.changes > room.changes && s.used.changes > fair.changes {
 		return atShare
 	}
 	return isRead
 }
 
-// forget drops a partition that has ended and holds nothing.
+// forget drops a partition that has ended and uses nothing.
 func (b *bounds) forget(partition string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s := b.shares[partition]; s != nil && s.held == (amount{}) {
+	if s := b.shares[partition]; s != nil && s.used == (amount{}) {
 		delete(b.shares, partition)
 		if len(b.paused) > 0 {
 			b.resume()
@@ -195,7 +190,9 @@ func (b *bounds) forget(partition string) {
 	}
 }
 
-func (b *bounds) full() bool { return b.held.bytes >= b.most.bytes || b.held.changes >= b.most.changes }
+func (b *bounds) full() bool {
+	return b.used.bytes >= b.limit.bytes || b.used.changes >= b.limit.changes
+}
 
 func (b *bounds) signal() {
 	select {
@@ -232,56 +229,56 @@ func (b *bounds) move(n int) {
 	b.moving += n
 }
 
-// pressed says what is held back for want of room.
-type pressed uint8
+// pressure is how much reading is held back by the limit.
+type pressure uint8
 
 const (
-	notPressed pressed = iota
-	some               // some partitions are paused, or all wait while something moves
-	stuck              // the reader waits, and nothing moves
+	noPressure   pressure = iota
+	somePressure          // some partitions are paused, or the reader waits while something moves
+	stalled               // the reader waits, and nothing moves
 )
 
-// pressure tells what is held back now. What depends on time shows only with a source that
-// reads its partitions apart: what others are given is cut by the input alone.
-func (b *bounds) pressure() pressed {
+// pressure is that of now. It is somePressure, which depends on time, only if the source is a
+// [Pauser]: the batches of any other source are cut by the input alone.
+func (b *bounds) pressure() pressure {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waiting := b.waiting && b.full()
 	switch {
 	case waiting && b.moving == 0:
-		return stuck
+		return stalled
 	case b.pauser != nil && (waiting || len(b.paused) > 0):
-		return some
+		return somePressure
 	}
-	return notPressed
+	return noPressure
 }
 
-// heldBackBy tells whether what waits for batches to fill, in all and of partitions, is most of
-// what is held back and not parked.
-func (b *bounds) heldBackBy(all amount, parts []*partition) bool {
+// mostlyFilling reports whether batches that wait to be full hold at least half of the memory
+// that is used and not parked: of all memory, which they hold all of, or of a paused partition,
+// one of parts, which they hold its filling of.
+func (b *bounds) mostlyFilling(all amount, parts []*partition) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if all.most(b.held, b.parked) {
+	if all.atLeastHalfOf(b.used.minus(b.parked)) {
 		return true
 	}
 	for _, part := range parts {
-		if s := b.shares[part.name]; s != nil && s.state != isRead && part.filling.most(s.held, s.parked) {
+		if s := b.shares[part.name]; s != nil && s.state != isRead && part.filling.atLeastHalfOf(s.used.minus(s.parked)) {
 			return true
 		}
 	}
 	return false
 }
 
-// inFlight tells what is in flight.
+// inFlight is the memory in flight.
 func (b *bounds) inFlight() (bytes, changes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.held.bytes, b.held.changes
+	return b.used.bytes, b.used.changes
 }
 
-// pinnedBytes is what a page keeps in memory: its input, and once it is decoded its changes,
-// and the index of their attributes and what sinks plan for them, which is about as much as
-// the input.
+// pinnedBytes is the memory of a page: its input and, once it is decoded, its changes. The
+// index of their attributes and the plans of sinks are about as large as the input.
 func pinnedBytes(page *Page) int64 {
 	n := int64(page.Bytes)
 	if len(page.Changes) > 0 {
@@ -290,5 +287,5 @@ func pinnedBytes(page *Page) int64 {
 	return n
 }
 
-// ownBytes is what a clone of an item keeps in memory.
-func ownBytes(it *item) int64 { return 2*it.size + int64(unsafe.Sizeof(Change{})) }
+// cloneBytes is the memory of an item that was cloned out of its page.
+func cloneBytes(it *item) int64 { return 2*it.size + int64(unsafe.Sizeof(Change{})) }

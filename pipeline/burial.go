@@ -28,8 +28,8 @@ func (s *scheduler) bury(l *lane, it item) {
 	s.buried.items = append(s.buried.items, it)
 	s.buried.of = append(s.buried.of, l)
 	if s.buried.blocked {
-		s.own(&s.buried.items[len(s.buried.items)-1])
-		s.ownQueue(l)
+		s.detach(&s.buried.items[len(s.buried.items)-1])
+		s.detachQueue(l)
 	}
 	if !s.buried.busy {
 		s.buried.busy = true
@@ -45,7 +45,7 @@ func (s *scheduler) buryAll() {
 		if n == 0 || s.run.hard.Err() != nil {
 			s.buried.busy, s.buried.putting = false, nil
 			s.mu.Unlock()
-			s.run.stopped()
+			s.run.doneMoving()
 			return
 		}
 		items, of := s.buried.items[:n:n], s.buried.of[:n:n]
@@ -70,7 +70,7 @@ func (s *scheduler) buryAll() {
 			s.finish(&items[i], outcome, "")
 			of[i].dead--
 			if of[i].dead == 0 {
-				s.release(of[i], now)
+				s.requeueLane(of[i], now)
 			}
 		}
 		s.dispatch(now)
@@ -87,12 +87,12 @@ func (s *scheduler) keep(items []item, of []*lane) bool {
 		defer s.unlock()
 		s.buried.blocked = true
 		for i := range items {
-			s.own(&items[i])
-			s.ownQueue(of[i])
+			s.detach(&items[i])
+			s.detachQueue(of[i])
 		}
 		for i := range s.buried.items {
-			s.own(&s.buried.items[i])
-			s.ownQueue(s.buried.of[i])
+			s.detach(&s.buried.items[i])
+			s.detachQueue(s.buried.of[i])
 		}
 		clones := s.letters(items) // a letter is a range of the page too
 		for i := range clones {
@@ -154,7 +154,7 @@ func (r *run) insist(ctx context.Context, blocked string, n int, do func() error
 			slog.Int("waiting", n), slog.Int("attempt", attempt+1), slog.String("error", logText(err)), stackOf(err))
 		if attempt == 0 {
 			waiting()
-			r.stopped()
+			r.doneMoving()
 		}
 		after, _ := Retryable(err)
 		if IsFatal(err) {

@@ -20,11 +20,11 @@ type batch struct {
 	ds    []Delivery
 	errs  []error
 
-	chunks []chunk // instead of items: they are packed
+	chunks []chunk // packed; then there are no items
 
-	keys   []Key  // of lanes
-	held   []item // taken out of items: their keys are held
-	heldOf []*lane
+	keys          []Key  // of lanes
+	quarantined   []item // taken out of items: their keys are in quarantine
+	quarantinedOf []*lane
 }
 
 func (b *batch) reset() {
@@ -34,11 +34,11 @@ func (b *batch) reset() {
 	clear(b.ds)
 	clear(b.errs)
 	clear(b.keys)
-	clear(b.held)
-	clear(b.heldOf)
+	clear(b.quarantined)
+	clear(b.quarantinedOf)
 	clear(b.parts)
 	b.ctx, b.parts, b.end, b.cut, b.chunks = nil, b.parts[:0], nil, false, nil
-	b.keys, b.held, b.heldOf = b.keys[:0], b.held[:0], b.heldOf[:0]
+	b.keys, b.quarantined, b.quarantinedOf = b.keys[:0], b.quarantined[:0], b.quarantinedOf[:0]
 	b.items, b.of, b.lanes, b.ds, b.errs, b.bytes = b.items[:0], b.of[:0], b.lanes[:0], b.ds[:0], b.errs[:0], 0
 }
 
@@ -52,9 +52,9 @@ func (b *batch) add(it item, l *lane) {
 	}
 }
 
-// form takes the next batch: first keys that were held up, then what is ready in
-// the order of the source. nil: there is nothing to write.
-func (s *scheduler) form(now time.Time) *batch {
+// nextBatch takes the next batch: first lanes that are awake, then what is ready, in the
+// order of the source. nil: there is nothing to write.
+func (s *scheduler) nextBatch(now time.Time) *batch {
 	if s.closed || s.unpacking || s.run.hard.Err() != nil || now.Before(s.next) {
 		return nil
 	}
@@ -101,8 +101,8 @@ func (b *batch) addPart(part *partition) {
 	}
 }
 
-// land ends what form began of a batch that is written.
-func (s *scheduler) land(b *batch) {
+// endWrite ends the context of a batch that was written, and drops it from flying.
+func (s *scheduler) endWrite(b *batch) {
 	if b.end == nil {
 		return
 	}
@@ -148,8 +148,8 @@ func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 	return true
 }
 
-// takeReady fills the batch from what is ready. A change whose key is held up
-// goes to wait behind it; those behind the change go on.
+// takeReady fills the batch from what is ready. A change whose key has a lane that is busy
+// joins the lane's queue; the changes after it go on.
 func (s *scheduler) takeReady(b *batch, now time.Time) {
 	left := s.ready.n
 	if s.flush > 0 {
@@ -165,7 +165,7 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 		case l != nil && (l.batch != b || !s.route.keepsOrder || len(l.queue) > 0 || it.fail != nil):
 			l.queue = append(l.queue, s.popReady())
 			if l.parked || l.dead > 0 && s.buried.blocked {
-				s.own(&l.queue[len(l.queue)-1])
+				s.detach(&l.queue[len(l.queue)-1])
 			}
 		case it.fail != nil:
 			l = s.newLane(it)

@@ -14,18 +14,27 @@ const (
 	HeldByFilling = "filling" // some of it waits for a batch or an object to fill
 )
 
-// HeldBack is a reason why a partition is not read on, or why its checkpoint stays where it
-// is. A partition may have several: its share is full because the keys of a sink back off.
+// HeldBack is a reason why a partition is not read on, or why its checkpoint does not move. A
+// partition may have several: it uses its share because the keys of a sink back off.
 type HeldBack struct {
 	Partition string
-	Sink      string    // that it waits for: of HeldByShare and HeldByBounds the one with most of it; "" for dead letters of what cannot be decoded
-	Reason    string    // one of the above
-	Since     time.Time // of HeldByBackoff: since the oldest page is stuck; of others than HeldByFilling: when it was first seen, which is looked for each second
-	Bytes     int64     // memory that the partition has in flight
+
+	// Sink is the sink that the partition waits for. For HeldByShare and HeldByBounds it is the
+	// one with most of the partition's deliveries. "": the partition waits for dead letters of
+	// records that cannot be decoded.
+	Sink   string
+	Reason string // one of the constants HeldBy...
+
+	// Since is when the oldest change began to wait, for HeldByFilling. For other reasons it is
+	// when the reason was first seen, to the second, and for HeldByBackoff not before the page
+	// that waits now was the oldest one.
+	Since time.Time
+	Bytes int64 // memory that the partition has in flight
 }
 
-// HeldBack is what is held back now, the longest first; nil where nothing is. It may be
-// called at any time, and looks at all that is queued.
+// HeldBack lists the reasons why partitions are held back now, the longest first; nil if there
+// are none, or no run. It is safe for concurrent use, and its cost grows with the number of
+// queued pages.
 func (p *Pipeline) HeldBack() []HeldBack {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,34 +44,35 @@ func (p *Pipeline) HeldBack() []HeldBack {
 	return p.run.heldBack(time.Now())
 }
 
-// heldKey is a reason that lasts: which sink has most of a partition may change meanwhile.
+// heldKey identifies a reason from one look to the next. It has no sink and no reason for
+// HeldByShare and HeldByBounds: which of them it is, and for which sink, may change meanwhile.
 type heldKey struct{ partition, sink, reason string }
 
-// heldSince is since when a reason is there, when it was last seen, and the partition's oldest
-// page then.
+// heldSince is when a reason began, when it was last seen, and which page was the partition's
+// oldest then.
 type heldSince struct {
 	at, seen time.Time
 	oldest   uint64
 }
 
-// heldBackGrace is for how long a partition may be seen to move, and still counts as held back
-// when it is not moving after that: where a sink is slow, a page passes now and then.
-const heldBackGrace = 3 * heldBackLook
+// heldBackGrace is how long a reason may be absent and still continue when it comes back: with
+// a slow sink, a page passes now and then.
+const heldBackGrace = 3 * heldBackInterval
 
 // heldBack is [Pipeline.HeldBack]. Pipeline.mu is held.
 func (r *run) heldBack(now time.Time) []HeldBack {
 	waits := make([]schedulerWaits, len(r.scheds))
 	for i, s := range r.scheds {
-		waits[i] = s.waitsOf(now)
+		waits[i] = s.countWaits(now)
 	}
-	room := r.bounds.heldBack()
+	use := r.bounds.snapshot()
 	var all []HeldBack
 	seen := make(map[heldKey]heldSince)
 	for _, part := range r.parts {
 		if part.revoked {
 			continue
 		}
-		share := room.of[part.name]
+		share := use.of[part.name]
 		add := func(sink, reason string, key heldKey, since time.Time) {
 			if since.IsZero() {
 				was, ok := r.heldSince[key]
@@ -76,9 +86,9 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 		}
 		switch reading := (heldKey{partition: part.name}); {
 		case share.state != isRead:
-			add(r.most(waits, part), HeldByShare, reading, time.Time{})
-		case room.full && share.bytes > 0:
-			add(r.most(waits, part), HeldByBounds, reading, time.Time{})
+			add(r.mainSink(waits, part), HeldByShare, reading, time.Time{})
+		case use.full && share.bytes > 0:
+			add(r.mainSink(waits, part), HeldByBounds, reading, time.Time{})
 		}
 		if len(part.waiting) > 0 && !part.waiting[0].ready {
 			add("", HeldByBackoff, heldKey{part.name, "", HeldByBackoff}, time.Time{})
@@ -109,9 +119,9 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	return all
 }
 
-// most is the sink with most of a partition; where none has any of it queued, the one with
-// most of all.
-func (r *run) most(waits []schedulerWaits, part *partition) (sink string) {
+// mainSink is the sink with most of a partition's deliveries. If none of them is queued, it is
+// the one with most deliveries of all partitions.
+func (r *run) mainSink(waits []schedulerWaits, part *partition) (sink string) {
 	var n, pending int64
 	for i, w := range waits {
 		var of int64
@@ -125,7 +135,7 @@ func (r *run) most(waits []schedulerWaits, part *partition) (sink string) {
 	return sink
 }
 
-// oldest is the page before which all are finished: the id of the first mark that is not passed.
+// oldest is the id of the oldest mark that is not finished, or of the next one if all are.
 func (w *Watermark) oldest() uint64 {
 	if w.head < len(w.marks) {
 		return w.marks[w.head].id
@@ -133,21 +143,21 @@ func (w *Watermark) oldest() uint64 {
 	return w.next
 }
 
-// schedulerWaits is what waits at one sink.
+// schedulerWaits is what waits for one sink.
 type schedulerWaits struct {
 	of      map[*partition]*partitionWaits
 	pending int64 // deliveries of all partitions
 }
 
-// partitionWaits is what waits of a partition at one sink.
+// partitionWaits is what waits for one sink, of one partition.
 type partitionWaits struct {
 	n       int64     // deliveries; of those in a Write, keys
 	backoff bool      // some failed, and are tried again
-	filling time.Time // since when the oldest waits for its batch to fill; zero where none does
+	filling time.Time // when the oldest that waits for its batch to fill came; zero: none waits
 }
 
-// waitsOf looks at all that the scheduler has.
-func (s *scheduler) waitsOf(now time.Time) schedulerWaits {
+// countWaits counts what waits in the scheduler, by partition.
+func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := schedulerWaits{make(map[*partition]*partitionWaits), s.route.ledger.Pending}
@@ -202,7 +212,7 @@ func (w *schedulerWaits) at(part *partition) *partitionWaits {
 	return of
 }
 
-// add counts items, of which neighbours mostly belong to one partition.
+// add counts items. Neighbours mostly belong to one partition.
 func (w *schedulerWaits) add(items []item, backoff bool) {
 	for i := 0; i < len(items); {
 		part, from := items[i].page.part, i
@@ -215,24 +225,24 @@ func (w *schedulerWaits) add(items []item, backoff bool) {
 	}
 }
 
-// roomHeld is what the bounds hold back.
-type roomHeld struct {
+// boundsSnapshot is how the bounds are used at one moment.
+type boundsSnapshot struct {
 	full bool // the reader waits for room
-	of   map[string]shareHeld
+	of   map[string]shareSnapshot
 }
 
-// shareHeld is what a partition has of the bounds.
-type shareHeld struct {
+// shareSnapshot is a partition's use of the bounds.
+type shareSnapshot struct {
 	bytes int64
 	state reading
 }
 
-func (b *bounds) heldBack() roomHeld {
+func (b *bounds) snapshot() boundsSnapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	held := roomHeld{b.waiting && b.full(), make(map[string]shareHeld, len(b.shares))}
+	use := boundsSnapshot{b.waiting && b.full(), make(map[string]shareSnapshot, len(b.shares))}
 	for name, s := range b.shares {
-		held.of[name] = shareHeld{s.held.bytes, s.state}
+		use.of[name] = shareSnapshot{s.used.bytes, s.state}
 	}
-	return held
+	return use
 }

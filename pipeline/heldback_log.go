@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	heldBackLook  = time.Second      // between two looks at what is held back, while there is anything in flight
-	heldBackLong  = 30 * time.Second // after it the log says so; of what waits to fill, after its Linger too
-	heldBackAgain = time.Minute      // between two lines of one sink and reason
-	heldBackNew   = 10 * time.Second // the same, where it holds back partitions that were not told yet
+	heldBackInterval  = time.Second      // between two looks, while there is anything in flight
+	heldBackLogAfter  = 30 * time.Second // how long a reason lasts before it is logged; for HeldByFilling, after its Linger
+	heldBackRepeat    = time.Minute      // between two lines of one sink and reason
+	heldBackRepeatNew = 10 * time.Second // the same, if it has partitions that were not logged yet
 )
 
-// watchHeldBack logs what is held back for long, until the run returns. While nothing is in
-// flight it sleeps.
+// watchHeldBack logs partitions that are held back for long, until the run returns. It sleeps
+// while nothing is in flight.
 func (r *run) watchHeldBack(returned <-chan struct{}) {
-	told := heldBackLog{r: r, groups: make(map[heldGroup]*heldTold)}
+	told := heldBackLog{r: r, groups: make(map[heldGroup]*loggedGroup)}
 	for {
 		select {
 		case <-r.arrived:
 		case <-returned:
 			return
 		}
-		tick := time.NewTicker(heldBackLook)
+		tick := time.NewTicker(heldBackInterval)
 		for open := 1; open > 0 || len(told.groups) > 0; {
 			select {
 			case <-tick.C:
@@ -42,14 +42,14 @@ func (r *run) watchHeldBack(returned <-chan struct{}) {
 			open = r.open
 			held := r.heldBack(now)
 			r.p.mu.Unlock()
-			told.tell(now, held)
+			told.update(now, held)
 		}
 		tick.Stop()
 	}
 }
 
-// arrives wakes who watches.
-func (r *run) arrives() {
+// wakeWatcher wakes watchHeldBack: a page is in flight.
+func (r *run) wakeWatcher() {
 	select {
 	case r.arrived <- struct{}{}:
 	default:
@@ -59,23 +59,23 @@ func (r *run) arrives() {
 // heldGroup is what one line of the log is about.
 type heldGroup struct{ sink, reason string }
 
-// heldTold is what was said of a group.
-type heldTold struct {
+// loggedGroup is what was logged of a group.
+type loggedGroup struct {
 	at         time.Time
-	partitions map[string]heldSince // that were told
+	partitions map[string]heldSince // that were logged
 }
 
-// heldBackLog says which partitions are held back for long, and which are not any more.
+// heldBackLog logs which partitions are held back for long, and which move again.
 type heldBackLog struct {
 	r      *run
-	groups map[heldGroup]*heldTold
+	groups map[heldGroup]*loggedGroup
 }
 
-// tell logs what is new in held, which is in the order of time.
-func (l *heldBackLog) tell(now time.Time, held []HeldBack) {
+// update logs what is new in held, which is ordered by Since.
+func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	long := make(map[heldGroup][]HeldBack)
 	for _, h := range held {
-		if g := (heldGroup{h.Sink, h.Reason}); now.Sub(h.Since) > l.r.patience(g) {
+		if g := (heldGroup{h.Sink, h.Reason}); now.Sub(h.Since) > l.r.heldBackPatience(g) {
 			long[g] = append(long[g], h)
 		}
 	}
@@ -86,15 +86,15 @@ func (l *heldBackLog) tell(now time.Time, held []HeldBack) {
 				was.partitions[h.Partition] = told
 			}
 		}
-		l.again(now, g, was)
-		if len(was.partitions) == 0 && now.Sub(was.at) > heldBackNew {
+		l.logMoving(now, g, was)
+		if len(was.partitions) == 0 && now.Sub(was.at) > heldBackRepeatNew {
 			delete(l.groups, g)
 		}
 	}
 	for g, hs := range long {
 		was := l.groups[g]
 		if was == nil {
-			was = &heldTold{partitions: make(map[string]heldSince)}
+			was = &loggedGroup{partitions: make(map[string]heldSince)}
 			l.groups[g] = was
 		}
 		fresh := false
@@ -102,21 +102,21 @@ func (l *heldBackLog) tell(now time.Time, held []HeldBack) {
 			_, told := was.partitions[h.Partition]
 			fresh = fresh || !told
 		}
-		if now.Sub(was.at) < heldBackNew || !fresh && now.Sub(was.at) < heldBackAgain {
+		if now.Sub(was.at) < heldBackRepeatNew || !fresh && now.Sub(was.at) < heldBackRepeat {
 			continue
 		}
 		was.at = now
 		for _, h := range hs {
 			was.partitions[h.Partition] = heldSince{at: h.Since, seen: now}
 		}
-		l.r.p.log.LogAttrs(l.r.hard, l.r.severity(g, now), "partitions are held back: "+heldWhy[g.reason],
+		l.r.p.log.LogAttrs(l.r.hard, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[g.reason],
 			append(g.attrs(), slog.Int("partitions", len(hs)), slog.String("first", hs[0].Partition),
 				slog.Duration("age", now.Sub(hs[0].Since).Round(time.Second)), slog.Int64("bytes", hs[0].Bytes))...)
 	}
 }
 
-// again logs the partitions of a group that were told and are not held back any more.
-func (l *heldBackLog) again(now time.Time, g heldGroup, was *heldTold) {
+// logMoving logs the partitions of a group that are not held back any more, and forgets them.
+func (l *heldBackLog) logMoving(now time.Time, g heldGroup, was *loggedGroup) {
 	var first string
 	var since time.Time
 	n := 0
@@ -143,32 +143,32 @@ func (g heldGroup) attrs() []slog.Attr {
 	return attrs
 }
 
-// heldWhy is what a reason means.
-var heldWhy = map[string]string{
+// heldBackText is what a reason means, for the log.
+var heldBackText = map[string]string{
 	HeldByShare:   "they hold their share of the memory and are not read on, until the sink has taken some of it",
 	HeldByBounds:  "the memory is full and nothing is read on, until the sink has taken some of it",
 	HeldByBackoff: "deliveries fail and are tried again, and the checkpoint waits for them",
 	HeldByFilling: "a batch waits to fill for longer than it may",
 }
 
-// patience is how long a group may hold partitions back before the log says so.
-func (r *run) patience(g heldGroup) time.Duration {
+// heldBackPatience is how long a reason lasts before it is logged.
+func (r *run) heldBackPatience(g heldGroup) time.Duration {
 	if g.reason != HeldByFilling {
-		return heldBackLong
+		return heldBackLogAfter
 	}
 	for _, rt := range r.p.routes {
 		if rt.Name == g.sink && rt.Batch.Linger > 0 {
-			return rt.Batch.Linger + heldBackLong
+			return rt.Batch.Linger + heldBackLogAfter
 		}
 	}
 	return math.MaxInt64 // the end of the source fills it
 }
 
-// severity of a line: a sink that writes is slow, and not down.
-func (r *run) severity(g heldGroup, now time.Time) slog.Level {
+// heldBackLevel is LevelInfo for a sink that has written lately: it is slow, and not down.
+func (r *run) heldBackLevel(g heldGroup, now time.Time) slog.Level {
 	if g.reason == HeldByShare || g.reason == HeldByBounds {
 		for _, rt := range r.p.routes {
-			if wrote, _ := rt.health.times(); rt.Name == g.sink && now.Sub(wrote) < heldBackLong {
+			if wrote, _ := rt.health.times(); rt.Name == g.sink && now.Sub(wrote) < heldBackLogAfter {
 				return slog.LevelInfo
 			}
 		}
@@ -176,7 +176,7 @@ func (r *run) severity(g heldGroup, now time.Time) slog.Level {
 	return slog.LevelWarn
 }
 
-// observeHeldBack shows how many partitions each sink holds back, and for how long.
+// observeHeldBack reports the metrics tablewake.heldback.*.
 func (t *telemetry) observeHeldBack(p *Pipeline, k *instrument.Maker) {
 	partitions := k.Number("tablewake.heldback.partitions", "{partition}", "partitions that are held back, by sink and reason")
 	age := k.Reading("tablewake.heldback.age", "s", "how long the first of them is held back")

@@ -17,16 +17,16 @@ func (r *run) holds(rt *route, class string) bool {
 	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
 }
 
-// askHeld takes the changes whose keys are held out of a batch. An error is one
-// of the whole batch.
-func (r *run) askHeld(rt *route, b *batch) error {
+// takeOutQuarantined takes the changes whose keys are in quarantine out of a batch. An error
+// fails the whole batch.
+func (r *run) takeOutQuarantined(rt *route, b *batch) error {
 	if r.p.o.Quarantine == nil {
 		return nil
 	}
 	for _, l := range b.lanes {
 		b.keys = append(b.keys, l.key)
 	}
-	held, err := r.callHeld(b.ctx, rt.Name, b.keys)
+	held, err := r.callQuarantine(b.ctx, rt.Name, b.keys)
 	if err == nil && len(held) != len(b.keys) {
 		err = fmt.Errorf("it answered %d of %d keys", len(held), len(b.keys))
 	}
@@ -39,7 +39,7 @@ func (r *run) askHeld(rt *route, b *batch) error {
 	}
 	some := false
 	for i, h := range held {
-		b.lanes[i].heldBack = h
+		b.lanes[i].skipped = h
 		some = some || h
 	}
 	if !some {
@@ -47,8 +47,8 @@ func (r *run) askHeld(rt *route, b *batch) error {
 	}
 	kept := 0
 	for i, l := range b.of {
-		if l.heldBack {
-			b.held, b.heldOf = append(b.held, b.items[i]), append(b.heldOf, l)
+		if l.skipped {
+			b.quarantined, b.quarantinedOf = append(b.quarantined, b.items[i]), append(b.quarantinedOf, l)
 			continue
 		}
 		b.items[kept], b.of[kept] = b.items[i], l
@@ -58,12 +58,12 @@ func (r *run) askHeld(rt *route, b *batch) error {
 	clear(b.of[kept:])
 	b.items, b.of = b.items[:kept], b.of[:kept]
 	for _, l := range b.lanes {
-		l.heldBack = false
+		l.skipped = false
 	}
 	return nil
 }
 
-func (r *run) callHeld(ctx context.Context, sink string, keys []Key) (held []bool, err error) {
+func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held []bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = recovered("quarantine", v)

@@ -33,7 +33,7 @@ type lane struct {
 
 	back bool // its first can never be written, and nobody keeps it: it and all behind it go back to the source
 
-	heldBack bool // while its batch is written delivery by delivery: an earlier one failed
+	skipped bool // while its batch is written delivery by delivery: an earlier one failed
 }
 
 // pop takes the first of the queue.

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// pack is the changes of some pages that wait for a batch to fill: compressed, in the order of
-// their keys and versions, in frames that are read one after the other.
+// pack holds the changes of some pages that wait for a batch to fill. They are compressed, in
+// the order of their keys and versions, in frames that are read one after the other.
 type pack struct {
 	frames []frame
 	bytes  int64 // compressed
-	pages  int   // that are still wanted of it
+	pages  int   // pages that still need it
 }
 
 type frame struct {
 	data []byte // compressed
-	size int
+	size int    // before compression
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 	frameSize = 64 << 10 // before compression, about
 )
 
-// packed is the changes of one page for one route that are in a pack.
+// packed says where the changes of one page for one route are: in a pack.
 type packed struct {
 	pack   *pack
 	page   int // its number in the pack
@@ -44,7 +44,7 @@ type packable struct {
 	bytes   int64 // of their records
 }
 
-// packedRecord is where a change was in the order of its source.
+// packedRecord is a change and its place in the order of the source.
 type packedRecord struct {
 	c               *Change
 	pack, page, pos int
@@ -56,11 +56,11 @@ func (r packedRecord) compare(s packedRecord) int {
 }
 
 var deflaters = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the level is sound
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the level is valid
 	return w
 }}
 
-// packPages packs what is to be packed of some pages, one pack of all.
+// packPages makes one pack of pages.
 func packPages(pages []packable) *pack {
 	var records []packedRecord
 	for n, p := range pages {
@@ -155,11 +155,11 @@ func (h *packReaders) Pop() any {
 	return r
 }
 
-// unpackSorted yields the changes of chunks, all of which are packed, in the order of their
-// keys and versions. A frame of each pack is in memory at a time.
+// unpackSorted yields the changes of packed chunks in the order of their keys and versions. One
+// frame of each pack is in memory at a time.
 func unpackSorted(chunks []chunk) iter.Seq2[*Change, error] {
 	return func(yield func(*Change, error) bool) {
-		wanted := map[*pack]map[int]bool{} // pages
+		wanted := map[*pack]map[int]bool{} // pages of a pack that are in chunks
 		var h packReaders
 		for _, c := range chunks {
 			p := c.packed.pack
@@ -194,11 +194,10 @@ func unpackSorted(chunks []chunk) iter.Seq2[*Change, error] {
 	}
 }
 
-// unpackPages are the changes of chunks, all of which are packed, of each in the order of the
-// source.
+// unpackPages returns the changes of packed chunks: by chunk, in the order of the source.
 func unpackPages(chunks []chunk) ([][]Change, error) {
 	out := make([][]Change, len(chunks))
-	packs := map[*pack]map[int]int{} // where the pages of a pack go
+	packs := map[*pack]map[int]int{} // the index in chunks, by the page of a pack
 	for i, c := range chunks {
 		out[i] = make([]Change, c.n)
 		if packs[c.packed.pack] == nil {

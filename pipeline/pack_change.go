@@ -7,12 +7,12 @@ import (
 	"unsafe"
 )
 
-// errPacked means that packed bytes are none that appendPacked wrote.
+// errPacked means that bytes are not what appendPacked wrote.
 var errPacked = errors.New("packed changes are broken")
 
-// appendPacked writes a change so that unpackChange makes the same of it: its record as it
-// came, and of all that is a range of the record only where it stands there. The record alone
-// would not do, as sources make changes of what is no record.
+// appendPacked appends a change, of which unpackChange makes the same change again: its raw
+// record, then each part, as a range of the record if it is one. The record alone is not
+// enough: sources also make changes without a record.
 func appendPacked(dst []byte, c *Change) []byte {
 	p := packer{dst: appendPart(dst, c.Raw), raw: c.Raw}
 	p.dst = append(p.dst, byte(c.Op), byte(c.ViewType))
@@ -56,7 +56,7 @@ type packer struct {
 
 func (p *packer) number(n uint64) { p.dst = binary.AppendUvarint(p.dst, n) }
 
-// part writes where b stands in the record, or b itself where it does not.
+// part writes the range of b in the record, or b itself if it is not in the record.
 func (p *packer) part(b []byte) {
 	if len(b) > 0 && len(p.raw) > 0 {
 		start := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.raw)))
@@ -74,7 +74,7 @@ func appendPart(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// unpacker reads what appendPacked wrote. What it reads are ranges of b.
+// unpacker reads what appendPacked wrote. All that it returns refers to b.
 type unpacker struct {
 	b   []byte
 	raw []byte
@@ -121,8 +121,8 @@ func (u *unpacker) part() []byte {
 	return u.raw[start : start+n : start+n]
 }
 
-// unpackChange reads a change from the front of b, and returns what is behind it. The change
-// is ranges of b.
+// unpackChange reads a change from the front of b, and returns the rest of b. The change refers
+// to b.
 func unpackChange(b []byte, s *scanner, c *Change) (rest []byte, err error) {
 	u := unpacker{b: b}
 	u.raw = u.take(u.number())

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// stopped notes that something does not move any more.
-func (r *run) stopped() {
+// doneMoving notes that a page or a writer has stopped moving.
+func (r *run) doneMoving() {
 	r.bounds.move(-1)
-	r.relieve()
+	r.relievePressure()
 }
 
-// relieve is called after whatever may leave a batch that waits to be full as the reason why
-// something is not read: a page was handed over, a Write has ended, the reader waits. What
-// the batch holds is cloned where that helps, and is written else.
+// relievePressure frees memory that batches hold while they wait to be full, if that is why a
+// partition is not read. It is called when a page was handed over, when a Write has ended and
+// when the reader waits. It packs or clones what the batches hold, and if that frees nothing it
+// has them written.
 //
-// Where the reader waits and nothing moves, nothing changes either, so what is done then
-// depends on the input alone. Each step asks again: by then the room of the step before may
-// have been used up, by pages that may be cloned too.
-func (r *run) relieve() {
+// Once the reader waits and nothing moves, nothing else changes either, so the result depends on
+// the input alone. The loop looks again after each step: pages that were handed over meanwhile
+// may have used up what the step freed, and may be packed or cloned too.
+func (r *run) relievePressure() {
 	if len(r.fillers) == 0 {
 		return
 	}
@@ -27,31 +28,31 @@ func (r *run) relieve() {
 	for {
 		fillers := r.fillers
 		switch r.bounds.pressure() {
-		case notPressed:
+		case noPressure:
 			return
-		case some:
-			if fillers = r.holdingBack(); len(fillers) == 0 {
+		case somePressure:
+			if fillers = r.fillersHoldingBack(); len(fillers) == 0 {
 				return
 			}
 		}
 		cloned := false
 		for _, s := range fillers {
-			cloned = s.compact() || cloned
+			cloned = s.freePages() || cloned
 		}
 		if cloned {
 			continue
 		}
 		for _, s := range fillers {
-			s.relieve()
+			s.flushReady()
 		}
 		return
 	}
 }
 
-// holdingBack are the schedulers whose batches wait to be full and hold most of what a
-// partition that is not read has in flight, or of all where nothing is read. What is parked
-// does not count: it goes on by itself.
-func (r *run) holdingBack() []*scheduler {
+// fillersHoldingBack are the schedulers whose batches wait to be full, if together they hold at
+// least half of the memory of a paused partition, or of all memory in flight. Parked changes do
+// not count: they are tried again by themselves.
+func (r *run) fillersHoldingBack() []*scheduler {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
 	now := time.Now()
@@ -72,7 +73,7 @@ func (r *run) holdingBack() []*scheduler {
 			all.add(a)
 		})
 	}
-	back := r.bounds.heldBackBy(all, parts)
+	back := r.bounds.mostlyFilling(all, parts)
 	for _, part := range parts {
 		part.filling = amount{}
 	}
@@ -83,7 +84,7 @@ func (r *run) holdingBack() []*scheduler {
 }
 
 // countFilling counts for each page how many of its deliveries wait for a batch to fill. It
-// is false where none does. Pipeline.mu is held, here and below.
+// reports whether any does. Pipeline.mu is held, here and below.
 func (s *scheduler) countFilling(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +99,8 @@ func (s *scheduler) countFilling(now time.Time) bool {
 	return true
 }
 
-// sumFilling yields what waits alone holds: clones, and pages of which nothing else moves.
+// sumFilling yields the memory that only waiting deliveries hold: that of clones, and of pages
+// whose deliveries all wait.
 func (s *scheduler) sumFilling(yield func(*partition, amount)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +112,7 @@ func (s *scheduler) sumFilling(yield func(*partition, amount)) {
 		if items[0].owned {
 			a := amount{changes: int64(len(items))}
 			for k := range items {
-				a.bytes += ownBytes(&items[k])
+				a.bytes += cloneBytes(&items[k])
 			}
 			yield(in.part, a)
 			continue
@@ -122,9 +124,10 @@ func (s *scheduler) sumFilling(yield func(*partition, amount)) {
 	}
 }
 
-// compact packs what waits to fill a batch, or, where its sink does not take that, clones it
-// where that frees at least twice what it costs. It is false when there was nothing to do.
-func (s *scheduler) compact() bool {
+// freePages packs what waits to fill a batch. If its sink is not a [SortedWriter], it clones
+// the changes out of their pages, provided that this frees at least twice the memory that it
+// costs. It reports whether it did anything.
+func (s *scheduler) freePages() bool {
 	if s.route.sorted != nil {
 		return s.pack()
 	}
@@ -136,7 +139,7 @@ func (s *scheduler) compact() bool {
 		if it.owned {
 			return
 		}
-		own += ownBytes(it)
+		own += cloneBytes(it)
 		if it.page != last {
 			last = it.page
 			pinned += it.page.bytes
@@ -145,7 +148,7 @@ func (s *scheduler) compact() bool {
 	if own == 0 || own*2 > pinned {
 		return false
 	}
-	s.each(s.own)
+	s.each(s.detach)
 	return true
 }
 
@@ -157,10 +160,10 @@ func (s *scheduler) each(f func(*item)) {
 	}
 }
 
-// relieve makes what is ready due although it is not full: exactly that, and not
-// what comes meanwhile, so that the cut does not depend on time. Where all of it is packed it
-// holds nothing back.
-func (s *scheduler) relieve() {
+// flushReady makes what is ready now due although it is not a full batch. What comes later is
+// not, so that the cut does not depend on time. It does nothing if all of it is packed within
+// its budget: then it holds no page.
+func (s *scheduler) flushReady() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.packed <= s.run.packRoom && !slices.ContainsFunc(s.ready.chunks, func(c chunk) bool { return c.packed == nil }) {

@@ -172,7 +172,7 @@ func (s *scheduler) revokeBuried(now time.Time) {
 		}
 		s.finish(&items[i], Revoked, "")
 		if of[i].dead--; of[i].dead == 0 {
-			s.release(of[i], now)
+			s.requeueLane(of[i], now)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func newRoute(o Route, letters bool) *route {
 
 // write gives a batch to the sink and leaves each delivery's error in b.errs.
 func (r *route) write(n *run, b *batch) {
-	if err := n.askHeld(r, b); err != nil {
+	if err := n.takeOutQuarantined(r, b); err != nil {
 		for range b.items {
 			b.errs = append(b.errs, err)
 		}
@@ -107,7 +107,7 @@ func (r *route) isolate(ctx context.Context, n *run, b *batch, whole error) {
 		return
 	}
 	for i := range b.items {
-		if slices.ContainsFunc(b.of[:i], func(l *lane) bool { return l == b.of[i] && l.heldBack }) {
+		if slices.ContainsFunc(b.of[:i], func(l *lane) bool { return l == b.of[i] && l.skipped }) {
 			b.errs[i] = errHeldBack
 			continue
 		}
@@ -119,10 +119,10 @@ func (r *route) isolate(ctx context.Context, n *run, b *batch, whole error) {
 		if err := r.call(ctx, b.ds[i:i+1:i+1], b.errs[i:i+1]); err != nil {
 			b.errs[i] = err
 		}
-		b.of[i].heldBack = b.errs[i] != nil && (r.retried(b.errs[i]) || n.holds(r, classWrite))
+		b.of[i].skipped = b.errs[i] != nil && (r.retried(b.errs[i]) || n.holds(r, classWrite))
 	}
 	for _, l := range b.lanes {
-		l.heldBack = false
+		l.skipped = false
 	}
 }
 

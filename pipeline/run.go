@@ -179,7 +179,7 @@ func (r *run) fail(err error) {
 // read is the reader's loop.
 func (r *run) read() {
 	for seq := uint64(0); ; {
-		r.bounds.wait(r.reading, r.relieve)
+		r.bounds.wait(r.reading, r.relievePressure)
 		if r.reading.Err() != nil {
 			return
 		}
@@ -226,7 +226,7 @@ func (r *run) enter(seq uint64, page *Page) *inflight {
 	r.unplaced++
 	r.open++
 	r.p.mu.Unlock()
-	r.arrives()
+	r.wakeWatcher()
 	r.bounds.move(+1)
 	r.bounds.take(page.Partition, amount{in.bytes, in.changes})
 	return in
@@ -290,7 +290,7 @@ func (r *run) prepare(in *inflight) {
 		r.work.Go(func() { r.buryUndecodable(in, undecodable) })
 		return
 	}
-	r.stopped()
+	r.doneMoving()
 }
 
 // decode brings a page's content. An error, also a panic, leaves what was decoded before it.

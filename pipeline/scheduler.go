@@ -185,7 +185,7 @@ func (s *scheduler) arm(now time.Time) {
 func (s *scheduler) writer() {
 	s.mu.Lock()
 	for {
-		b := s.form(time.Now())
+		b := s.nextBatch(time.Now())
 		if b == nil {
 			break
 		}
@@ -193,19 +193,19 @@ func (s *scheduler) writer() {
 		s.unlock()
 		if b.chunks != nil {
 			s.writePacked(b)
-			s.run.relieve()
+			s.run.relievePressure()
 			s.mu.Lock()
 			continue
 		}
 		s.route.write(s.run, b)
 		s.mu.Lock()
-		s.settle(b, time.Now())
+		s.applyResult(b, time.Now())
 		s.unlock()
-		s.run.relieve()
+		s.run.relievePressure()
 		s.mu.Lock()
 	}
 	s.writing--
 	s.arm(time.Now())
 	s.unlock()
-	s.run.stopped()
+	s.run.doneMoving()
 }

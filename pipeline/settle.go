@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// settle books what became of a batch and sends each of its lanes on.
-func (s *scheduler) settle(b *batch, now time.Time) {
+// applyResult books what a Write returned for a batch, and requeues each of its lanes.
+func (s *scheduler) applyResult(b *batch, now time.Time) {
 	hard := s.run.hard.Err() != nil
-	s.land(b)
-	for i := range b.held {
-		switch it := &b.held[i]; {
+	s.endWrite(b)
+	for i := range b.quarantined {
+		switch it := &b.quarantined[i]; {
 		case it.page.part.revoked:
 			s.finish(it, Revoked, "")
 		case !hard:
 			it.fail = behindLetters
-			s.bury(b.heldOf[i], *it)
+			s.bury(b.quarantinedOf[i], *it)
 		}
 	}
 	for i := range b.items {
@@ -77,7 +77,7 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 			}
 		}
 		s.followLetter(l)
-		s.release(l, now)
+		s.requeueLane(l, now)
 	}
 	b.reset()
 	s.batches = append(s.batches, b)
@@ -87,17 +87,17 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 // Attempts from here on share a delay: the backoff has long reached its maximum.
 const maxSharedDelays = 16
 
-// release sends a lane where it belongs when nothing of it is under way.
-func (s *scheduler) release(l *lane, now time.Time) {
+// requeueLane puts a lane into the place where it belongs, unless some of it is in flight.
+func (s *scheduler) requeueLane(l *lane, now time.Time) {
 	switch {
 	case l.dead > 0 && s.buried.blocked:
-		s.ownQueue(l)
+		s.detachQueue(l)
 	case l.dead > 0 || l.batch != nil:
 	case l.back: // it stays, for what comes of the key in this run
 	case len(l.queue) == 0:
 		s.dropLane(l)
 	case l.wake.After(now):
-		s.ownQueue(l)
+		s.detachQueue(l)
 		l.parked = true
 		heap.Push(&s.parked, l)
 	default:
@@ -124,7 +124,7 @@ func (s *scheduler) giveUp(l *lane, now time.Time) {
 	s.retries.add(s, &l.queue[0], l.queue[0].fail.err)
 	l.wake = now.Add(max(1, s.run.p.o.Backoff.delay(l.attempt, 0)))
 	l.attempt++
-	s.release(l, now)
+	s.requeueLane(l, now)
 	s.retries.flush(s, now)
 }
 
@@ -140,16 +140,16 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 		}
 	}
 	if it.owned {
-		s.run.bounds.unpark(it.page.part.name, ownBytes(it))
+		s.run.bounds.unpark(it.page.part.name, cloneBytes(it))
 		s.report(it.page, 1, 0)
 		return
 	}
 	s.report(it.page, 1, 1)
 }
 
-// own clones what waits beyond its batch, so that it holds its own bytes and not its page's.
-// What the sink planned is ranges of the page too: it plans again.
-func (s *scheduler) own(it *item) {
+// detach clones a change that waits beyond its batch, so that it holds its own bytes and not
+// its page's. The sink's plan refers to the page too: it plans again.
+func (s *scheduler) detach(it *item) {
 	if it.owned {
 		return
 	}
@@ -166,13 +166,13 @@ func (s *scheduler) own(it *item) {
 	if l := s.lanes.of(it.hash, c.Key); l != nil {
 		l.key = c.Key // which was a range of the page's keys
 	}
-	s.run.bounds.park(it.page.part.name, ownBytes(it))
+	s.run.bounds.park(it.page.part.name, cloneBytes(it))
 	s.report(it.page, 0, 1)
 }
 
-// ownQueue does so with all that waits in a lane.
-func (s *scheduler) ownQueue(l *lane) {
+// detachQueue detaches all that waits in a lane.
+func (s *scheduler) detachQueue(l *lane) {
 	for i := range l.queue {
-		s.own(&l.queue[i])
+		s.detach(&l.queue[i])
 	}
 }

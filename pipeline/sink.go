@@ -94,15 +94,15 @@ type Guarded interface {
 	Guarded() bool
 }
 
-// SortedWriter is implemented by sinks whose batches are larger than what a pipeline holds of
-// them. What waits for such a batch to fill is kept compressed where memory is short, if the
-// sink is a [KeyOrderer], [Guarded] and an [EventIgnorer] too.
+// SortedWriter is implemented by sinks whose batches may be larger than the memory of a
+// pipeline. When memory is short, the pipeline compresses the changes that wait for such a batch
+// to fill, if the sink is a [KeyOrderer], [Guarded] and an [EventIgnorer] too.
 //
-// WriteSorted is Write for a batch of that: all yields its deliveries, planned, in the order
-// of their keys and versions, or an error, and may be ranged over several times. Memory is
-// that of some deliveries at a time. WriteSorted sets Outcome of a delivery, of those that are
-// Coalesced in one of the ranges. Its error fails the whole batch, and says nothing yet: the
-// same changes are given to Write, whose errors count.
+// WriteSorted is Write for a compressed batch. all yields its deliveries, planned, in the order
+// of their keys and versions; a pulled error ends the sequence. WriteSorted may range over it
+// several times, and should keep none: memory is that of a few deliveries. It leaves Outcome at
+// Written, or sets it to Coalesced, in one of the ranges. After an error of any kind, none of the batch counts as
+// written: the pipeline gives the same changes to Write, whose errors count.
 type SortedWriter interface {
 	WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// pack compresses what waits to fill a batch, so that it does not hold its pages. It is false
-// when there was nothing to pack. Pages are read while no lock is held: what has left the
-// queue meanwhile is not packed.
+// pack compresses what waits to fill a batch, so that it does not hold its pages. It reports
+// whether it packed anything. Compression runs without the lock: chunks that leave the queue
+// meanwhile are left out.
 func (s *scheduler) pack() bool {
 	s.mu.Lock()
 	groups := packables(s.ready.chunks)
@@ -32,13 +32,13 @@ func (s *scheduler) pack() bool {
 	return packedSome
 }
 
-// packables are the pages of chunks that are not packed, in groups of a pack each.
+// packables are the pages of chunks that can be packed, one group for each pack.
 func packables(chunks []chunk) [][]packable {
 	var groups [][]packable
 	size := int64(packSize)
 	for i := range chunks {
 		c := &chunks[i]
-		if !c.mayPack() {
+		if !c.canPack() {
 			continue
 		}
 		p := packable{page: c.page, bytes: c.bytes, changes: make([]*Change, c.n)}
@@ -53,8 +53,9 @@ func packables(chunks []chunk) [][]packable {
 	return groups
 }
 
-// mayPack tells whether all of a chunk can be made again of its changes, and is its page's.
-func (c *chunk) mayPack() bool {
+// canPack reports whether the changes of a chunk are enough to make its items again: none has
+// failed or was cloned, and nobody asks which of its records are finished.
+func (c *chunk) canPack() bool {
 	if c.packed != nil || c.page.tracker != nil {
 		return false
 	}
@@ -66,8 +67,8 @@ func (c *chunk) mayPack() bool {
 	return true
 }
 
-// replace puts a pack in the place of the chunks that it was made of; false where none of them
-// is there any more. The lock is held, here and below.
+// replace puts a pack in the place of the chunks that it was made of. It reports whether any of
+// them is still there. The lock is held, here and below.
 func (s *scheduler) replace(chunks []chunk, group []packable, p *pack) bool {
 	p.pages = 0
 	of := make(map[*inflight]int, len(group))
@@ -98,7 +99,7 @@ func (s *scheduler) replace(chunks []chunk, group []packable, p *pack) bool {
 	return p.pages > 0
 }
 
-// unpacked notes that a chunk needs its pack no more.
+// unpacked notes that a chunk does not need its pack any more.
 func (s *scheduler) unpacked(c *chunk) {
 	p := c.packed.pack
 	if p.pages--; p.pages == 0 {
@@ -117,8 +118,8 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	s.unpacked(c)
 }
 
-// takePacked makes a batch of the chunks at the front of ready, of which the first is packed:
-// pages are not divided, but where a single one is more than a batch.
+// takePacked moves chunks from the front of ready into a batch; the first of them is packed. It
+// takes whole chunks: one that is larger than a batch is taken alone.
 func (s *scheduler) takePacked(b *batch) (n int) {
 	most := s.ready.n
 	if s.flush > 0 {
@@ -128,7 +129,7 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 	for taken < len(s.ready.chunks) {
 		c := &s.ready.chunks[taken]
 		more := n+c.n > s.route.Batch.Count || b.bytes+c.bytes > s.route.Batch.Bytes // than a batch
-		if c.packed == nil && !c.mayPack() || n >= most || n > 0 && more {
+		if c.packed == nil && !c.canPack() || n >= most || n > 0 && more {
 			break
 		}
 		n += c.n
@@ -141,8 +142,8 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 	return n
 }
 
-// writePacked writes a batch that is packed. What cannot be written so, because a key of it
-// is held up, or the sink says no, goes the way of all others. No lock is held.
+// writePacked gives a packed batch to WriteSorted. If a key of it has a lane or is in quarantine,
+// or if WriteSorted fails, the batch is unpacked and put back, for Write. No lock is held.
 func (s *scheduler) writePacked(b *batch) {
 	n := 0
 	for i := range b.chunks {
@@ -174,17 +175,17 @@ func (s *scheduler) writePacked(b *batch) {
 	}
 	s.mu.Lock()
 	defer s.unlock()
-	s.settlePacked(b, items, coalesced, err)
+	s.applyPackedResult(b, items, coalesced, err)
 	s.dispatch(time.Now())
 }
 
-// errNotWhole says that a batch has to be looked at change by change.
+// errNotWhole means that a packed batch has to be written change by change.
 var errNotWhole = errors.New("keys of it are held up")
 
-// settlePacked books a batch that was packed, or puts it back.
-func (s *scheduler) settlePacked(b *batch, items [][]item, coalesced int64, err error) {
+// applyPackedResult books a packed batch that was written, or puts it back.
+func (s *scheduler) applyPackedResult(b *batch, items [][]item, coalesced int64, err error) {
 	cut := b.cut
-	s.land(b)
+	s.endWrite(b)
 	s.unpacking = false
 	var back []chunk
 	n := 0
@@ -204,7 +205,7 @@ func (s *scheduler) settlePacked(b *batch, items [][]item, coalesced int64, err 
 			at := c.at
 			*c = chunkOf(items[i], at)
 			for k := range c.items {
-				s.run.bounds.park(c.page.part.name, ownBytes(&c.items[k]))
+				s.run.bounds.park(c.page.part.name, cloneBytes(&c.items[k]))
 			}
 		}
 		n += c.n
@@ -220,7 +221,7 @@ func (s *scheduler) settlePacked(b *batch, items [][]item, coalesced int64, err 
 	s.batches = append(s.batches, b)
 }
 
-// unpackItems makes the deliveries of packed chunks again. They hold their own bytes.
+// unpackItems makes the deliveries of packed chunks again, by chunk. They hold their own bytes.
 func (s *scheduler) unpackItems(chunks []chunk) ([][]item, error) {
 	pages, err := unpackPages(chunks)
 	if err != nil {
@@ -242,7 +243,7 @@ func (s *scheduler) unpackItems(chunks []chunk) ([][]item, error) {
 
 // writeSorted gives a batch that is packed to the sink. Its error fails all of it.
 func (r *route) writeSorted(n *run, b *batch, deliveries int) (coalesced int64, err error) {
-	if err := n.askHeldSorted(r, b); err != nil {
+	if err := n.refuseQuarantined(r, b); err != nil {
 		return 0, err
 	}
 	ctx, done := r.tel.write(b.ctx, b)
@@ -290,14 +291,14 @@ func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err 
 	return coalesced, err
 }
 
-// askHeldSorted is askHeld of a batch that is packed: an error where a key of it is held.
-func (r *run) askHeldSorted(rt *route, b *batch) error {
+// refuseQuarantined is an error if a key of a packed batch is in quarantine.
+func (r *run) refuseQuarantined(rt *route, b *batch) error {
 	if r.p.o.Quarantine == nil {
 		return nil
 	}
 	var keys []Key
 	ask := func() error {
-		held, err := r.callHeld(b.ctx, rt.Name, keys)
+		held, err := r.callQuarantine(b.ctx, rt.Name, keys)
 		if err != nil || len(held) != len(keys) {
 			return &quarantineError{errors.Join(err, errNotWhole)}
 		}

@@ -31,13 +31,13 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		in.ready, in.part.broken = true, true
 		r.handOver(in.part)
 		r.unlock()
-		r.stopped()
+		r.doneMoving()
 		return
 	}
 	if r.p.o.DeadLetters == nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters", attrs...)
-		r.stopped()
+		r.doneMoving()
 		return
 	}
 	if r.putLetters(in.part.ctx, letters, func() {}) && r.holdUndecodable(in.part.ctx, records) {
@@ -48,7 +48,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		r.handOver(in.part)
 		r.unlock()
 	}
-	r.stopped()
+	r.doneMoving()
 }
 
 // holdUndecodable holds the keys of records that could not be decoded, as far as
