@@ -18,29 +18,31 @@ type Adoption struct {
 	Target  string
 	Problem string // what was expected, and what is there
 
-	Known     bool        // the state has a birth of the output
-	Recorded  state.Birth // where Known
-	StateIs   string      // identity of the state that is there
-	StoreIs   string      // identity of the target that is there; "" where the target has none, or is missing
-	Bears     string      // birth in the record of the sink's settings beside the output; "" where there is none
-	Look      state.Look  // what was seen of the output
-	Refused   string      // why it cannot be accepted, and the way on; "" where it can
-	Accepting string      // what it means to accept it
+	Known         bool        // the state has a birth of the output
+	Recorded      state.Birth // where Known
+	StateIdentity string      // identity of the state that is there
+	StoreIdentity string      // identity of the target that is there; "" where the target has none, or is missing
+	OutputBirth   string      // birth in the record of the sink's settings beside the output; "" where there is none
+	Look          state.Look  // what was seen of the output
+	Refused       string      // why it cannot be accepted, and the way on; "" where it can
+	Accepting     string      // what it means to accept it
 
 	next   state.Birth
 	renews bool
-	found  found
+	found  foundOutput
 }
 
-// Adopt looks at the outputs of sinks, of all where names is empty, and returns those that a pipeline over
-// stores would refuse. Stores are to open what is there as it is. readBefore is as in [ReadBefore].
+// Adopt inspects the outputs of the named sinks, or of all if names is empty, and returns those that a
+// pipeline over stores would refuse; nil if there are none. stores must open what is there as it is, and make
+// nothing. readBefore is as in [ReadBefore]. An error says what could not be read, or that the whole state was
+// lost and sinks were named.
 func Adopt(ctx context.Context, cfg *config.Config, stores Stores, readBefore string, names ...string) ([]Adoption, error) {
-	m, err := openMemory(ctx, cfg, stores, readBefore)
+	m, err := openBirths(ctx, cfg, stores, readBefore)
 	if err != nil {
 		return nil, err
 	}
-	if m.forgot != "" && len(names) > 0 {
-		return nil, fmt.Errorf("%s: all of the state was lost: adopt all sinks together, without naming one", m.forgot)
+	if m.lostReason != "" && len(names) > 0 {
+		return nil, fmt.Errorf("%s: all of the state was lost: adopt all sinks together, without naming one", m.lostReason)
 	}
 	var all []Adoption
 	for _, s := range cfg.Sinks {
@@ -58,9 +60,10 @@ func Adopt(ctx context.Context, cfg *config.Config, stores Stores, readBefore st
 	return all, nil
 }
 
-// Accept has the state take on what is there, as each Adoption says. None of them may be Refused.
+// Accept records what is there in the state, as each Adoption says, in their order. It ends at the first that
+// is Refused or that changed since [Adopt]; those before it are accepted. No consumer may run meanwhile.
 func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adoption) error {
-	m, err := openMemory(ctx, cfg, stores, "")
+	m, err := openBirths(ctx, cfg, stores, "")
 	if err != nil {
 		return err
 	}
@@ -72,7 +75,7 @@ func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adopti
 	return nil
 }
 
-func openMemory(ctx context.Context, cfg *config.Config, stores Stores, readBefore string) (*memory, error) {
+func openBirths(ctx context.Context, cfg *config.Config, stores Stores, readBefore string) (*birthRecords, error) {
 	kept, err := stores.State(ctx, cfg)
 	if err == nil && kept == nil {
 		err = errors.New("the file says nothing of state: nothing is recorded of sinks' outputs, and there is nothing to adopt")
@@ -80,7 +83,7 @@ func openMemory(ctx context.Context, cfg *config.Config, stores Stores, readBefo
 	if err != nil {
 		return nil, err
 	}
-	return remember(ctx, kept, readBefore)
+	return readBirths(ctx, kept, readBefore)
 }
 
 // openStore is the store of a sink, as stores open it.
@@ -99,12 +102,12 @@ func openStore(ctx context.Context, cfg *config.Config, s config.Sink, stores St
 	}
 }
 
-// remembered tells whether the sink's output is right only with what the state remembers of items.
-func remembered(s config.Sink) bool {
+// dependsOnState reports whether a sink's output is right only together with what the state remembers of items.
+func dependsOnState(s config.Sink) bool {
 	return s.Aggregate != nil || s.View != nil && !(s.View.InPlace && s.View.RowsGuardThemselves())
 }
 
-func (m *memory) adoption(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (Adoption, error) {
+func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (Adoption, error) {
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
 		return Adoption{}, err
@@ -120,22 +123,22 @@ func (m *memory) adoption(ctx context.Context, cfg *config.Config, s config.Sink
 	}
 	a := Adoption{
 		Sink: s.Name, Target: f.target, Problem: lost.What, Known: f.known, Recorded: f.birth,
-		StateIs: m.identity, StoreIs: f.store, Bears: f.print.Birth, found: f,
+		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f,
 	}
 	if f.out != nil {
 		if a.Look, err = f.out.Look(ctx); err != nil {
 			return a, err
 		}
 	}
-	a.judge(remembered(s), partly)
+	a.decide(dependsOnState(s), partly)
 	return a, nil
 }
 
-// judge says what can be done.
-func (a *Adoption) judge(remembered, partly bool) {
+// decide sets Accepting or Refused, and the next birth. partly: a part of the output is known to be gone.
+func (a *Adoption) decide(dependsOnState, partly bool) {
 	born := slices.Sorted(maps.Keys(a.Look.Seen)) // the births that are there
-	if a.found.out == nil && a.Bears != "" || len(born) == 0 && a.Bears != "" && !a.gone() {
-		born = []string{a.Bears}
+	if a.found.out == nil && a.OutputBirth != "" || len(born) == 0 && a.OutputBirth != "" && !a.isGone() {
+		born = []string{a.OutputBirth}
 	}
 	a.next = a.Recorded
 	switch {
@@ -144,36 +147,36 @@ func (a *Adoption) judge(remembered, partly bool) {
 		a.next = state.NewBirth(a.Sink, a.Target, time.Now())
 		a.Accepting = "nothing that the sink wrote is there: it begins anew, under another birth, and holds what comes from then on. Fill it by tablewake replay over the whole history"
 	case len(born) > 1 || born[0] == "":
-		a.Refused = "what is there bears " + several(born) + ": it is not of one state. " + emptied
+		a.Refused = "what is there bears " + birthsText(born) + ": it is not of one state. " + startOver
 	case a.Known && born[0] == a.Recorded.ID && partly:
 		a.renews = true
 		a.Accepting = "what is missing stays missing, and may be made again; the rest is what the state knows"
-	case a.Known && born[0] == a.Recorded.ID && remembered:
+	case a.Known && born[0] == a.Recorded.ID && dependsOnState:
 		a.Accepting = "what is there is of the recorded birth: it was restored or copied, or its state was. That is right if both are of one moment, as they were when the pipeline last wrote; where one is older, what it counts stays wrong"
 	case a.Known && born[0] == a.Recorded.ID:
 		a.Accepting = "what is there is of the recorded birth: it was restored or copied, or its state was. Changes since then are missing until they come again: replay them where it is older"
-	case remembered:
-		a.Refused = "what the state remembered of its items, which the output bears the birth " + born[0] + " of, is gone: changes would count twice, or bring back what was removed. " + emptied
+	case dependsOnState:
+		a.Refused = "what the state remembered of its items, which the output bears the birth " + born[0] + " of, is gone: changes would count twice, or bring back what was removed. " + startOver
 	default:
-		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // since when it is, nobody remembers
+		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // when it began is unknown
 		a.next.ID = born[0]
 		a.Accepting = "what is there bears the birth " + born[0] + ", and guards itself: the state takes it on as it is"
 	}
 }
 
-const emptied = "Delete what is there, run this command again, and fill the sink by tablewake replay over the whole history; or give it another name and another place, and fill that"
+const startOver = "Delete what is there, run this command again, and fill the sink by tablewake replay over the whole history; or give it another name and another place, and fill that"
 
-// gone tells whether there is no output: the store can tell, and sees none.
-func (a *Adoption) gone() bool { return a.found.out != nil && a.Look.Whole && a.Look.Total() == 0 }
+// isGone reports whether the store has inspected all of the output and found nothing.
+func (a *Adoption) isGone() bool { return a.found.out != nil && a.Look.Whole && a.Look.Total() == 0 }
 
-func several(born []string) string {
+func birthsText(born []string) string {
 	if len(born) == 1 {
 		return "no birth, as an older tablewake wrote it,"
 	}
 	return fmt.Sprintf("%d births", len(born))
 }
 
-func (m *memory) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
+func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
 	if a.Refused != "" {
 		return errors.New(a.Refused)
 	}
@@ -183,7 +186,7 @@ func (m *memory) accept(ctx context.Context, cfg *config.Config, stores Stores, 
 		return err
 	}
 	now := a.next
-	now.State, now.Store, now.Begun = m.identity, a.StoreIs, !a.renews || a.next.ID == a.Recorded.ID
+	now.State, now.Store, now.Begun = m.identity, a.StoreIdentity, !a.renews || a.next.ID == a.Recorded.ID
 	if a.renews && a.found.out != nil {
 		if err := a.found.out.Renew(ctx); err != nil {
 			return err
@@ -204,7 +207,7 @@ func (m *memory) accept(ctx context.Context, cfg *config.Config, stores Stores, 
 		done, err = m.births.SetBirth(ctx, a.Recorded, now)
 	} else {
 		var is state.Birth
-		is, err = m.births.Bear(ctx, now)
+		is, err = m.births.RecordBirth(ctx, now)
 		done = is == now
 	}
 	if err == nil && !done {

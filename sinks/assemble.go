@@ -27,7 +27,7 @@ type assembly struct {
 	readBefore string            // how it is known that the pipeline has run before; ""
 	bornAs     map[string]string // births by sink, where nothing is opened
 	kept       state.Store       // nil: nothing is remembered
-	memory     *memory           // of births; nil: nothing keeps them
+	births     *birthRecords     // of births; nil: nothing keeps them
 	opened     []opened
 	options    pipeline.Options
 }
@@ -144,7 +144,7 @@ func (a *assembly) deadLetters(ctx context.Context) error {
 func (a *assembly) remember(ctx context.Context) (err error) {
 	a.kept, err = a.stores.State(ctx, a.cfg)
 	if err == nil && a.kept != nil {
-		a.memory, err = remember(ctx, a.kept, a.readBefore)
+		a.births, err = readBirths(ctx, a.kept, a.readBefore)
 	}
 	if err != nil {
 		line := 1

@@ -11,12 +11,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Outputs is a store that can tell of the output of each sink that writes to it.
+// Outputs is implemented by stores that can inspect the output of each sink that writes to them.
 type Outputs interface {
+	// Output makes no call itself.
 	Output(p state.Place) state.Output
 }
 
-// Target is where a sink writes, as births have it.
+// Target is where a sink writes, as [state.Birth] records it: "table shop-views", "index products",
+// "bucket audit changes/" or "events".
 func Target(s config.Sink) string {
 	switch {
 	case s.View != nil:
@@ -31,7 +33,7 @@ func Target(s config.Sink) string {
 	return "events"
 }
 
-// Place is where a sink's output is.
+// Place is where a sink's output is, for [Outputs]. Name is "" for archives and notify sinks.
 func Place(cfg *config.Config, s config.Sink) state.Place {
 	p := state.Place{Pipeline: cfg.Name, Sink: s.Name}
 	switch {
@@ -45,7 +47,8 @@ func Place(cfg *config.Config, s config.Sink) state.Place {
 	return p
 }
 
-// Births are the births of the outputs of cfg's sinks, by sink: those that the state knows.
+// Births returns the ID of the birth of each sink's output, by the name of the sink; "" if the
+// state has none. An error is that of births.
 func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[string]string, error) {
 	known := make(map[[2]string]string)
 	for b, err := range births.Births(ctx) {
@@ -61,17 +64,17 @@ func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[s
 	return of, nil
 }
 
-// memory is what the state knows of the births of a pipeline.
-type memory struct {
-	births   state.Births
-	identity string
-	known    map[[2]string]state.Birth // by sink and target
-	forgot   string                    // why it is known that the state was lost; "" where it is not
+// birthRecords are the births of a pipeline's outputs, as the state has them.
+type birthRecords struct {
+	births     state.Births
+	identity   string
+	known      map[[2]string]state.Birth // by sink and target
+	lostReason string                    // how it is known that the state was lost; "": it is not
 }
 
-// remember reads the births; nil where nothing keeps them.
-func remember(ctx context.Context, births state.Births, readBefore string) (*memory, error) {
-	m := &memory{births: births, known: make(map[[2]string]state.Birth)}
+// readBirths reads the births of a pipeline. readBefore is as in [ReadBefore].
+func readBirths(ctx context.Context, births state.Births, readBefore string) (*birthRecords, error) {
+	m := &birthRecords{births: births, known: make(map[[2]string]state.Birth)}
 	for b, err := range births.Births(ctx) {
 		if err != nil {
 			return nil, err
@@ -82,17 +85,17 @@ func remember(ctx context.Context, births state.Births, readBefore string) (*mem
 	if m.identity, err = births.Identity(ctx); err != nil || len(m.known) > 0 {
 		return m, err
 	}
-	m.forgot = readBefore
-	if f, ok := births.(state.Forgetful); ok {
-		text, err := f.Forgot(ctx)
-		m.forgot = cmp.Or(text, m.forgot)
+	m.lostReason = readBefore
+	if f, ok := births.(state.LossDetector); ok {
+		text, err := f.DetectLoss(ctx)
+		m.lostReason = cmp.Or(text, m.lostReason)
 		return m, err
 	}
 	return m, nil
 }
 
-// found is what is there of a sink's output, and what the state has of it.
-type found struct {
+// foundOutput is a sink's output as it is now, and what the state has of it.
+type foundOutput struct {
 	sink     string
 	target   string
 	birth    state.Birth
@@ -103,9 +106,9 @@ type found struct {
 	hasPrint bool
 }
 
-// find looks what is there.
-func (m *memory) find(ctx context.Context, cfg *config.Config, s config.Sink, store any) (f found, err error) {
-	f = found{sink: s.Name, target: Target(s)}
+// find inspects the output of a sink.
+func (m *birthRecords) find(ctx context.Context, cfg *config.Config, s config.Sink, store any) (f foundOutput, err error) {
+	f = foundOutput{sink: s.Name, target: Target(s)}
 	f.birth, f.known = m.known[[2]string{f.sink, f.target}]
 	if prints, ok := store.(state.Fingerprints); ok {
 		if f.print, f.hasPrint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
@@ -119,8 +122,8 @@ func (m *memory) find(ctx context.Context, cfg *config.Config, s config.Sink, st
 	return f, err
 }
 
-// check is the error of an output and a state that do not belong together.
-func (m *memory) check(ctx context.Context, f *found) error {
+// check returns a [state.LostError] if an output and the state do not belong together.
+func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	lost := func(format string, args ...any) error { return state.Lost(f.sink, fmt.Sprintf(format, args...)) }
 	switch b := f.birth; {
 	case f.known && !b.Begun: // nothing was written yet
@@ -137,8 +140,8 @@ func (m *memory) check(ctx context.Context, f *found) error {
 		return nil
 	case f.print.Birth != "":
 		return lost("%s bears the birth %s, and the state knows nothing of it: the state was lost", f.target, quoted(f.print.Birth))
-	case m.forgot != "":
-		return lost("%s", m.forgot)
+	case m.lostReason != "":
+		return lost("%s", m.lostReason)
 	case f.out == nil:
 		return nil
 	}
@@ -156,12 +159,12 @@ func quoted(id string) string {
 	return "'" + id + "'"
 }
 
-// begin is the birth of an output that is what the state knows, or that begins now.
-func (m *memory) begin(ctx context.Context, f *found) error {
+// ensureBirth checks an output, and sets its birth: the recorded one, or a new one if there is none.
+func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput) error {
 	err := m.check(ctx, f)
 	if err != nil && !f.known {
 		// Another process may have begun it since the births were read.
-		if again := m.again(ctx, f); again != nil {
+		if again := m.readBirthAgain(ctx, f); again != nil {
 			return again
 		}
 		if f.known {
@@ -173,12 +176,12 @@ func (m *memory) begin(ctx context.Context, f *found) error {
 	}
 	b := state.NewBirth(f.sink, f.target, time.Now())
 	b.State, b.Store = m.identity, f.store
-	f.birth, err = m.births.Bear(ctx, b)
+	f.birth, err = m.births.RecordBirth(ctx, b)
 	return err
 }
 
-// again reads the birth of an output once more.
-func (m *memory) again(ctx context.Context, f *found) (err error) {
+// readBirthAgain reads the birth of an output once more, and checks the output against it.
+func (m *birthRecords) readBirthAgain(ctx context.Context, f *foundOutput) (err error) {
 	f.birth, f.known, err = state.FindBirth(ctx, m.births, f.sink, f.target)
 	if err != nil || !f.known {
 		return err
@@ -189,8 +192,8 @@ func (m *memory) again(ctx context.Context, f *found) (err error) {
 	return m.check(ctx, &late)
 }
 
-// begun notes that an output has begun: its fingerprint bears the birth.
-func (m *memory) begun(ctx context.Context, f *found) error {
+// markBegun records that an output has begun: its fingerprint bears the birth.
+func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 	if m == nil || f.birth.Begun {
 		return nil
 	}

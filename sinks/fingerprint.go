@@ -43,7 +43,7 @@ func setting(of map[string]string, name string) string {
 
 // opened is an output that is put on record once everything is assembled.
 type opened struct {
-	found
+	foundOutput
 	print state.Fingerprint
 	store state.Fingerprints
 }
@@ -60,12 +60,12 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it holds nothing
 	}
 	o := opened{store: prints, print: state.Fingerprint{Pipeline: a.cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}}
-	if a.memory == nil {
-		o.found.print, o.hasPrint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
+	if a.births == nil {
+		o.foundOutput.print, o.hasPrint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
 	} else {
-		o.found, err = a.memory.find(ctx, a.cfg, s, store)
+		o.foundOutput, err = a.births.find(ctx, a.cfg, s, store)
 	}
-	was := o.found.print
+	was := o.foundOutput.print
 	switch {
 	case err != nil:
 		return store, birth, err
@@ -77,8 +77,8 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 			return store, birth, &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings}
 		}
 	}
-	if a.memory != nil {
-		if err := a.memory.begin(ctx, &o.found); err != nil {
+	if a.births != nil {
+		if err := a.births.ensureBirth(ctx, &o.foundOutput); err != nil {
 			return store, birth, err
 		}
 	}
@@ -91,12 +91,12 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 func (a *assembly) record(ctx context.Context) error {
 	for i := range a.opened {
 		o := &a.opened[i]
-		if !o.hasPrint || a.memory != nil && o.found.print.Birth != o.print.Birth {
+		if !o.hasPrint || a.births != nil && o.foundOutput.print.Birth != o.print.Birth {
 			if err := o.store.SetFingerprint(ctx, o.print); err != nil {
 				return err
 			}
 		}
-		if err := a.memory.begun(ctx, &o.found); err != nil {
+		if err := a.births.markBegun(ctx, &o.foundOutput); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func (a *assembly) retention(ctx context.Context, store any, sink string, birth 
 			return state.Retention{}, ErrNotEmpty
 		}
 	}
-	return a.remembered(ctx, store, birth)
+	return a.sinkRetention(ctx, store, birth)
 }
 
 // retentionOfIndex is what a search sink may take for granted that its store remembers.
@@ -40,12 +40,12 @@ func (a *assembly) retentionOfIndex(ctx context.Context, store any, birth state.
 			return state.Retention{}, ErrIndexNotEmpty
 		}
 	}
-	return a.remembered(ctx, store, birth)
+	return a.sinkRetention(ctx, store, birth)
 }
 
-// remembered is the retention of a sink: of what its output bears nothing was forgotten since its birth,
-// however old the store is.
-func (a *assembly) remembered(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
+// sinkRetention is the retention of a sink. Nothing of its output was forgotten since its birth, however old
+// the store is.
+func (a *assembly) sinkRetention(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
 	var keep time.Duration
 	if a.cfg.State != nil {
 		keep = a.cfg.State.GuardRetention

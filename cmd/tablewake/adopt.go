@@ -166,8 +166,8 @@ func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 		} else {
 			line("recorded", "nothing")
 		}
-		line("there", fmt.Sprintf("state %s; target %s", named(a.StateIs), named(a.StoreIs)))
-		line("seen", seenText(a.Bears, a.Look))
+		line("there", fmt.Sprintf("state %s; target %s", named(a.StateIdentity), named(a.StoreIdentity)))
+		line("seen", seenText(a.OutputBirth, a.Look))
 		line("accepting", a.Accepting)
 		line("refused", a.Refused)
 	}
@@ -222,7 +222,7 @@ func adoptionsJSON(all []sinks.Adoption, accepted bool) adoptedJSON {
 	out := adoptedJSON{Accepted: accepted, Sinks: []adoptionJSON{}}
 	for _, a := range all {
 		one := adoptionJSON{
-			Sink: a.Sink, Target: a.Target, Problem: a.Problem, State: a.StateIs, Store: a.StoreIs, Bears: a.Bears,
+			Sink: a.Sink, Target: a.Target, Problem: a.Problem, State: a.StateIdentity, Store: a.StoreIdentity, Bears: a.OutputBirth,
 			Seen: a.Look.Seen, SeenAll: a.Look.Whole, Accepting: a.Accepting, Refused: a.Refused,
 		}
 		if a.Known {

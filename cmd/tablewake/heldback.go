@@ -43,11 +43,11 @@ func heldBackShards(held []pipeline.HeldBack, st worker.Status) []state.HeldBack
 }
 
 const (
-	noteEvery  = 10 * time.Second // at what is held back, for others
-	noteAfter  = 30 * time.Second // what is held back for less is nobody else's business
-	noteAgain  = time.Hour        // what has not changed: a note expires
-	noteWorst  = 20               // reasons in a note
-	noteCalled = 10 * time.Second // how long a note may take
+	noteEvery   = 10 * time.Second // at what is held back, for others
+	noteAfter   = 30 * time.Second // what is held back for less is nobody else's business
+	noteRefresh = time.Hour        // what has not changed: a note expires
+	noteSize    = 20               // reasons in a note
+	noteTimeout = 10 * time.Second // how long a note may take
 )
 
 // heldBackNote is the note that a consumer leaves for `status`. It is written when it changes.
@@ -61,11 +61,11 @@ type heldBackNote struct {
 // look brings the note up to date with what is held back now.
 func (n *heldBackNote) look(ctx context.Context, now time.Time, held []state.HeldBackShard) error {
 	long := slices.DeleteFunc(slices.Clone(held), func(h state.HeldBackShard) bool { return now.Sub(h.Since) < noteAfter })
-	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteWorst)]}
-	if note.Total == n.noted.Total && slices.EqualFunc(note.Worst, n.noted.Worst, sameHold) && (note.Total == 0 || now.Sub(n.noted.At) < noteAgain) {
+	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteSize)]}
+	if note.Total == n.noted.Total && slices.EqualFunc(note.Worst, n.noted.Worst, sameHold) && (note.Total == 0 || now.Sub(n.noted.At) < noteRefresh) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, noteCalled)
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
 	if err := n.store.SetHeldBack(ctx, note); err != nil {
 		return fmt.Errorf("what holds shards back cannot be noted for `tablewake status`: %w", err)

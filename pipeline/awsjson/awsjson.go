@@ -1,6 +1,5 @@
-// Package awsjson stands between the AWS SDK and its HTTP client, and believes an answer of DynamoDB only
-// if it is one: the SDK takes an empty body, a page of some proxy or {} with status 200 for a success
-// of whatever was asked.
+// Package awsjson checks DynamoDB's answers between the HTTP client and the AWS SDK. The SDK takes an
+// empty body, a proxy's page or {} with status 200 for a success of any call.
 package awsjson
 
 import (
@@ -17,17 +16,18 @@ type Doer interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
-// Believe gives a client of DynamoDB answers that can be believed: what has a status of success is the
-// service's JSON, whole, with what the service always says in an answer to that call. Anything else is an
-// error, which the SDK and the pipeline try again. Whether the call was executed is not known then.
+// Verify returns a client whose answers with a 2xx status are DynamoDB's: one whole JSON object, with the
+// member that the service always returns for the call. Any other body is an [Error], which the SDK and the
+// pipeline try again. Whether the call was executed is then unknown.
 //
-// Answers of other statuses pass as they are: what no code is in is judged by whoever reads codes.
-func Believe(client Doer) Doer { return believer{client} }
+// Answers with other statuses pass unchanged: whoever reads error codes decides what an answer without a
+// code means.
+func Verify(client Doer) Doer { return verifier{client} }
 
-type believer struct{ client Doer }
+type verifier struct{ client Doer }
 
-// always is a member that an answer to a call has, whatever it found: an answer without it says nothing.
-var always = map[string]string{
+// required is a member that each answer to a call has, whatever it found.
+var required = map[string]string{
 	"BatchGetItem":       "Responses",
 	"CreateTable":        "TableDescription",
 	"DescribeTable":      "Table",
@@ -38,7 +38,7 @@ var always = map[string]string{
 }
 
 // Do sends a request, and reads its answer whole.
-func (b believer) Do(req *http.Request) (*http.Response, error) {
+func (b verifier) Do(req *http.Request) (*http.Response, error) {
 	resp, err := b.client.Do(req)
 	if err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return resp, err
@@ -48,12 +48,12 @@ func (b believer) Do(req *http.Request) (*http.Response, error) {
 		body.Grow(int(n) + bytes.MinRead)
 	}
 	_, err = body.ReadFrom(resp.Body)
-	_ = resp.Body.Close() // what was read is judged
+	_ = resp.Body.Close() // the body was read
 	if err != nil {
 		return nil, &Error{resp.StatusCode, fmt.Errorf("reading it: %w", err)}
 	}
 	_, op, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
-	if err := check(body.Bytes(), always[op]); err != nil {
+	if err := check(body.Bytes(), required[op]); err != nil {
 		return nil, &Error{resp.StatusCode, err}
 	}
 	resp.Body = io.NopCloser(&body)
@@ -73,7 +73,7 @@ func check(body []byte, member string) error {
 	return nil
 }
 
-// Error is an answer with a status of success that cannot be believed. It holds nothing of its body.
+// Error is an answer with a 2xx status that DynamoDB did not give. It holds nothing of its body.
 type Error struct {
 	Status int
 	Err    error
@@ -84,7 +84,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("an answer with status %d that is not the service's: %v", e.Status, e.Err)
 }
 
-// Unwrap is why.
+// Unwrap returns what is wrong with the answer.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Redacted is Error: it shows nothing of the answer.

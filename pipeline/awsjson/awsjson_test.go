@@ -53,7 +53,7 @@ func TestBelieve(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+tt.op)
-		resp, err := awsjson.Believe(answering{tt.status, strings.NewReader(tt.body)}).Do(req)
+		resp, err := awsjson.Verify(answering{tt.status, strings.NewReader(tt.body)}).Do(req)
 		if (err == nil) != tt.want {
 			t.Errorf("%s: %d %q: %v", tt.op, tt.status, tt.body, err)
 		}
@@ -71,7 +71,7 @@ func TestBelieve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsjson.Believe(answering{200, broken{}}).Do(req); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := awsjson.Verify(answering{200, broken{}}).Do(req); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a body that breaks off: %v", err)
 	}
 }

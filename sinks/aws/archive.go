@@ -18,7 +18,7 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	if a.Bucket == "" {
 		return nil, errors.New("no bucket is named: add bucket: NAME")
 	}
-	begun, err := b.begun(ctx, cfg, s)
+	begun, err := b.hasWritten(ctx, cfg, s)
 	if err != nil {
 		return nil, err
 	}

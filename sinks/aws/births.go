@@ -15,9 +15,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// begun tells whether the state knows that the sink has written to its target: what is
-// missing there is lost, and not made.
-func (b *Bundle) begun(ctx context.Context, cfg *config.Config, s config.Sink) (bool, error) {
+// hasWritten reports whether the state records that the sink's output has begun: a target that is
+// missing then is lost, and is not made.
+func (b *Bundle) hasWritten(ctx context.Context, cfg *config.Config, s config.Sink) (bool, error) {
 	if cfg.State == nil {
 		return false, nil
 	}
@@ -29,33 +29,34 @@ func (b *Bundle) begun(ctx context.Context, cfg *config.Config, s config.Sink) (
 	return birth.Begun, err
 }
 
-// there is the error of a table that the state knows, where it is missing: it is not made. db reaches it.
-func (b *Bundle) there(ctx context.Context, cfg *config.Config, t rowTable, db *statedynamo.DB) error {
-	begun, err := b.begun(ctx, cfg, t.sink)
+// refuseLostTable returns a [state.LostError] if a table is missing and the state records that the
+// sink wrote to it. db reaches the table.
+func (b *Bundle) refuseLostTable(ctx context.Context, cfg *config.Config, t rowTable, db *statedynamo.DB) error {
+	begun, err := b.hasWritten(ctx, cfg, t.sink)
 	if err != nil || !begun || b.lookOnly {
 		return err
 	}
 	_, err = db.Describe(ctx, t.name)
-	return missing(t.sink, err)
+	return asLost(t.sink, err)
 }
 
-// missing is err, and where it says that a target is not there which the state knows, that
-// the target was lost.
-func missing(s config.Sink, err error) error {
+// asLost makes a [state.LostError] of a table that is missing; any other error stays as it is.
+func asLost(s config.Sink, err error) error {
 	if !errors.Is(err, statedynamo.ErrNoTable) {
 		return err
 	}
 	return state.Lost(s.Name, fmt.Sprintf("%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
 }
 
-// alone is the error of a state table that is missing while what was written under it is there.
-func (b *Bundle) alone(ctx context.Context, cfg *config.Config, db *statedynamo.DB) error {
+// refuseLostState returns a [state.LostError] if the state table is missing and output that was
+// written under it is there.
+func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *statedynamo.DB) error {
 	_, err := db.Describe(ctx, cfg.State.Table)
 	if !errors.Is(err, statedynamo.ErrNoTable) {
 		return nil // whatever else is wrong, making it will tell
 	}
 	for _, s := range cfg.Sinks {
-		what, err := b.left(ctx, cfg, s, db)
+		what, err := b.leftOutput(ctx, cfg, s, db)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
@@ -72,8 +73,8 @@ func (b *Bundle) alone(ctx context.Context, cfg *config.Config, db *statedynamo.
 	return nil
 }
 
-// left says what there is of a sink's output; "" where there is nothing.
-func (b *Bundle) left(ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB) (string, error) {
+// leftOutput describes a sink's output; "" if there is none.
+func (b *Bundle) leftOutput(ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB) (string, error) {
 	switch {
 	case s.View != nil, s.Aggregate != nil:
 		rows := db
@@ -101,19 +102,19 @@ func (b *Bundle) left(ctx context.Context, cfg *config.Config, s config.Sink, db
 		if err != nil {
 			return "", err
 		}
-		return born(ctx, cfg, s, store, store.Close)
+		return recordedBirth(ctx, cfg, s, store, store.Close)
 	case s.Archive != nil && s.Archive.Bucket != "":
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket, Folder: folder(s.Archive)})
 		if err != nil {
 			return "", err
 		}
-		return born(ctx, cfg, s, store, nil)
+		return recordedBirth(ctx, cfg, s, store, nil)
 	}
 	return "", nil
 }
 
-// born says that a store has a record of the sink's output which bears a birth.
-func born(ctx context.Context, cfg *config.Config, s config.Sink, prints state.Fingerprints, end func() error) (what string, err error) {
+// recordedBirth describes the birth in a store's fingerprint of the sink; "" if there is none.
+func recordedBirth(ctx context.Context, cfg *config.Config, s config.Sink, prints state.Fingerprints, end func() error) (what string, err error) {
 	if end != nil {
 		defer func() { err = errors.Join(err, end()) }()
 	}

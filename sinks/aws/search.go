@@ -25,7 +25,7 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	if s.Search.Fast {
 		o.Mode = opensearch.Fast
 	}
-	begun, err := b.begun(ctx, cfg, s)
+	begun, err := b.hasWritten(ctx, cfg, s)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 	if err != nil {
 		return nil, err
 	}
-	if err := b.there(ctx, cfg, t, db); err != nil {
+	if err := b.refuseLostTable(ctx, cfg, t, db); err != nil {
 		return nil, err
 	}
 	table, k, err := keyed(ctx, cfg, db, t)
@@ -83,7 +83,7 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 		if err != nil {
 			return store, err
 		}
-		why, err := db.Beyond(ctx, table.Name)
+		why, err := db.WhyNoTransaction(ctx, table.Name)
 		if err == nil && why == "" && t.arn != "" && b.elsewhere(t.arn) {
 			why = "the table " + t.arn + " is in another Region than this process (" + b.sdk.Region + ")"
 		}
@@ -110,7 +110,7 @@ func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (v
 	if err != nil {
 		return nil, err
 	}
-	if err := b.there(ctx, cfg, t, rows); err != nil {
+	if err := b.refuseLostTable(ctx, cfg, t, rows); err != nil {
 		return nil, err
 	}
 	table, k, err := keyed(ctx, cfg, rows, t)
@@ -204,7 +204,7 @@ func (b *Bundle) db(ctx context.Context, cfg *config.Config) (*statedynamo.DB, e
 		}
 		create := func(ctx context.Context) error {
 			if !b.lookOnly { // who looks sees what there is beside it
-				if err := b.alone(ctx, cfg, db); err != nil {
+				if err := b.refuseLostState(ctx, cfg, db); err != nil {
 					return err
 				}
 			}

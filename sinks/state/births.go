@@ -10,9 +10,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Birth says that the output of a sink began at a target, with what the state remembers of
-// it. Whatever the sink writes there bears its ID, and each write is conditional on it: rows
-// that were written under another state are never counted on.
+// Birth records that the output of a sink began at a target. All that the sink writes there
+// bears its ID, and each write is conditional on it, so that rows which were written under
+// another state are refused.
 type Birth struct {
 	Sink   string
 	Target string // where the output is: "table shop-views", "index products"
@@ -22,15 +22,15 @@ type Birth struct {
 	State string    // identity of the state that was accepted with it, as [Births] has it
 	Store string    // identity of the target that was accepted with it; "" where the target has none
 
-	// Begun says that the target is known to be the one: from then on it may be written to, and
-	// what is not there is lost.
+	// Begun says that the sink may have written to the target: if its output is missing from
+	// then on, it was lost.
 	Begun bool
 }
 
 // idLetters is the length of an ID: 80 random bits.
 const idLetters = 16
 
-// NewBirth is a birth that nobody has recorded yet.
+// NewBirth is a birth with a new ID. [Births.RecordBirth] records it.
 func NewBirth(sink, target string, now time.Time) Birth {
 	return Birth{Sink: sink, Target: target, ID: strings.ToLower(rand.Text()[:idLetters]), Made: now.UTC().Truncate(time.Second)}
 }
@@ -40,23 +40,24 @@ type Births interface {
 	// Births yields all births, in the order of sink and target. A pulled error ends the sequence.
 	Births(ctx context.Context) iter.Seq2[Birth, error]
 
-	// Bear records b, unless the state has a birth of that Sink and Target, and returns the one
+	// RecordBirth records b, unless the state has a birth of that Sink and Target, and returns the one
 	// that it has then. It blocks until that is durable. Several processes may do so at once.
-	Bear(ctx context.Context, b Birth) (Birth, error)
+	RecordBirth(ctx context.Context, b Birth) (Birth, error)
 
 	// SetBirth replaces was by now, which is of the same Sink and Target and durable when SetBirth
 	// returns; the zero Birth: by nothing. False where the state does not have was any more.
 	SetBirth(ctx context.Context, was, now Birth) (bool, error)
 
-	// Identity names the state itself: another one under the same name, as a table that was
-	// restored from a backup, has another identity. "" where it cannot be told.
+	// Identity names the state itself: a table that was restored from a backup under the same
+	// name has another identity. "": the state has none.
 	Identity(ctx context.Context) (string, error)
 }
 
-// Forgetful is a state that may know that it was lost, though nothing in it says so.
-type Forgetful interface {
-	// Forgot says how it is known that births were recorded, where the state has none; else "".
-	Forgot(ctx context.Context) (string, error)
+// LossDetector is implemented by states that can detect that they were lost, although they are
+// empty.
+type LossDetector interface {
+	// DetectLoss says how it is known that births were recorded, if the state has none; else "".
+	DetectLoss(ctx context.Context) (string, error)
 }
 
 // FindBirth is the birth of a sink's output at a target; false where there is none.
@@ -72,27 +73,27 @@ func FindBirth(ctx context.Context, bs Births, sink, target string) (Birth, bool
 // Place is where a sink's output is: the name of its table, or the template of its indexes.
 type Place struct{ Pipeline, Sink, Name string }
 
-// Output is a sink's output at a target as its store tells of it.
+// Output inspects a sink's output at a target. Its calls block.
 type Output interface {
 	// Identity names the target itself: one that was deleted and made again under its name
-	// has another. "" where there is none.
+	// has another identity. "": the target is missing, or has none.
 	Identity(ctx context.Context) (string, error)
 
-	// Look counts what the sink has there by the births that it bears, as far as that costs little.
+	// Look counts what the sink has there, by birth. It may stop early, as in a large table.
 	Look(ctx context.Context) (Look, error)
 
-	// Renew forgets what the store itself remembers of a former output, which is gone: the output
-	// begins anew.
+	// Renew forgets what the store itself remembers of a former output, so that the output
+	// begins anew. The former output is gone.
 	Renew(ctx context.Context) error
 }
 
-// Look is what was seen of a sink's output.
+// Look is the result of [Output].Look.
 type Look struct {
-	Seen  map[string]int // rows, documents or objects by the birth that they bear, "": none
-	Whole bool           // nothing was left out
+	Seen  map[string]int // how many rows, documents or objects, by the birth that they bear; "": those that bear none
+	Whole bool           // all of the output was looked at
 }
 
-// Add counts n that bear a birth.
+// Add counts n more rows, documents or objects that bear a birth.
 func (l *Look) Add(birth string, n int) {
 	if n == 0 {
 		return
@@ -112,10 +113,10 @@ func (l Look) Total() (n int) {
 }
 
 // LostError says that a sink's output and what the state remembers of it do not belong
-// together: one of them was deleted, restored, or exchanged. It is fatal, and never a reason to
-// give a change up.
+// together: one of them was deleted, restored, or exchanged. It is fatal: no change is
+// dead-lettered for it.
 type LostError struct {
-	Sink string // "" where it is of all
+	Sink string // "": all sinks
 	What string // what was expected, and what is there
 	Way  string // what to do about it; "": the commands that every such error names
 }
@@ -138,10 +139,11 @@ func (e *LostError) Error() string {
 // Redacted is Error: it holds no data.
 func (e *LostError) Redacted() string { return e.Error() }
 
-// Lost is a fatal [LostError].
+// Lost is a fatal [LostError] of a sink; what says what was expected, and what is there.
 func Lost(sink, what string) error { return pipeline.Fatal(&LostError{Sink: sink, What: what}) }
 
-// OtherBirth is the error of a write that met output of another birth than its own.
+// OtherBirth is the fatal [LostError] of a write that met output of the birth has, "" for none, and wants
+// its own. what names the output.
 func OtherBirth(sink, what, has, want string) error {
 	is := "bears no birth"
 	if has != "" {

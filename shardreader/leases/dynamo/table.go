@@ -215,7 +215,7 @@ func once(o *dynamodb.Options) {
 }
 
 // patient leaves trying again to the client. What that takes for an answer is the service's.
-func patient(o *dynamodb.Options) { o.HTTPClient = awsjson.Believe(awshttp.KeepBody(o.HTTPClient)) }
+func patient(o *dynamodb.Options) { o.HTTPClient = awsjson.Verify(awshttp.KeepBody(o.HTTPClient)) }
 
 // broken is the error of a write that a row which cannot be read is in the way of. It is
 // transient: somebody repairs the row.

@@ -72,8 +72,8 @@ func (s *State) birthItem(b state.Birth) Item {
 	})
 }
 
-// Bear is one conditional write, and a read where another process was first.
-func (s *State) Bear(ctx context.Context, b state.Birth) (state.Birth, error) {
+// RecordBirth is one conditional write, and a read where another process was first.
+func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	for {
 		err := s.db.Write(ctx, Action{Put: &types.Put{
 			TableName: aws.String(s.db.table), Item: s.birthItem(b),

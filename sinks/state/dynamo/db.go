@@ -147,7 +147,7 @@ func call[T any](ctx context.Context, db *DB, op, table string, send func(o func
 // a transaction. What it takes for an answer is the service's.
 func once(o *dynamodb.Options) {
 	o.RetryMaxAttempts = 1
-	o.HTTPClient = awsjson.Believe(o.HTTPClient)
+	o.HTTPClient = awsjson.Verify(o.HTTPClient)
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

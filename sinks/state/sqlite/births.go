@@ -33,13 +33,13 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	})
 }
 
-// Bear inserts a birth where there is none, and has the witness remember that there are births.
-func (s *State) Bear(ctx context.Context, b state.Birth) (state.Birth, error) {
+// RecordBirth inserts a birth if there is none, and records in the witness that there are births.
+func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	err := s.db.Write(ctx, func(w *Writer) error {
 		if err := w.Exec(context.WithoutCancel(ctx), bear, s.pipeline, b.Sink, b.Target, b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun); err != nil {
 			return err
 		}
-		return s.db.witness.know(true)
+		return s.db.witness.setBirths(true)
 	})
 	if err != nil {
 		return b, err
@@ -66,7 +66,7 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (done bool, 
 		if _, err := w.Row(ctx, anyBirth, nil, &left); err != nil || left {
 			return err
 		}
-		return s.db.witness.know(false)
+		return s.db.witness.setBirths(false)
 	})
 	return done, err
 }
@@ -74,12 +74,12 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (done bool, 
 // Identity is what the witness calls the file; "" where there is no witness.
 func (s *State) Identity(context.Context) (string, error) { return s.db.witness.identity(), nil }
 
-var _ state.Forgetful = (*State)(nil)
+var _ state.LossDetector = (*State)(nil)
 
-// Forgot is what the witness knows of births where the file has none at all.
-func (s *State) Forgot(ctx context.Context) (string, error) {
+// DetectLoss is not "" if the witness records births and the file has none.
+func (s *State) DetectLoss(ctx context.Context) (string, error) {
 	any, _, err := first(ctx, s.db, anyBirth, nil, one[bool])
-	if err != nil || any || !s.db.witness.remembers() {
+	if err != nil || any || !s.db.witness.hasBirths() {
 		return "", err
 	}
 	return s.db.witness.path + " says that sinks wrote to " + s.db.path + ", and it knows nothing of them: it was deleted, or exchanged", nil

@@ -22,9 +22,9 @@ type Options struct {
 	ReadOnly    bool          // the file must exist and is not changed; writing fails. Default: the file and its folder are made, and written
 	BusyTimeout time.Duration // how long a write waits for another process. Default: 5s
 
-	// Witness is a file beside it that tells the file from another one under its name, or from
-	// an older copy: it is written each time the file is opened to be written. One process at a time
-	// may do that. Default: nobody tells
+	// Witness is the path of a file by which [State.Identity] distinguishes the database from
+	// another one under its name, and from an older copy. It is written each time the database is
+	// opened for writing, which one process at a time may do. Default: no identity
 	Witness string
 }
 
@@ -33,7 +33,7 @@ type DB struct {
 	path    string
 	writer  *sql.DB
 	reader  reader
-	witness *witness     // nil: nobody tells the file from an older copy of it
+	witness *witness     // nil: an older copy of the file is not detected
 	opened  disk.Opened  // of who writes
 	turn    chan *Writer // holds the Writer while nobody uses it; nil in it: closed, or read-only
 }
@@ -102,7 +102,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 		return w, err
 	}
 	db.witness = &witness{path: o.Witness}
-	return w, db.witness.testify(ctx, w)
+	return w, db.witness.renewToken(ctx, w)
 }
 
 // dsn names the file and the settings of every connection to it.

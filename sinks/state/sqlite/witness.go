@@ -15,28 +15,28 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
 
-// witness is a file beside the database. Each time the database is opened to be written it gets
-// another token, and so do the births in it: an older copy that is put back holds an
-// older token, and one that is new holds none.
+// witness is a file beside the database. Each time the database is opened for writing, the
+// witness and the births in the database get a new token. Births with another token are those of
+// an older copy of the database, and a new database has none.
 //
-// Both tokens are in the witness before the births change, so that a crash between leaves
-// births with one that it knows.
+// The witness holds the old and the new token before the births change, so that a crash leaves
+// births with a token that is in the witness.
 type witness struct {
 	path string
-	testimony
+	witnessContent
 }
 
-// testimony is what the file says.
-type testimony struct {
+// witnessContent is the content of the file.
+type witnessContent struct {
 	Tokens []string `json:"tokens"` // that births may have; the newest last
 	Births bool     `json:"births"` // that there are births
 }
 
-// testify gives the file and its births a new token.
-func (w *witness) testify(ctx context.Context, db *Writer) error {
+// renewToken gives the witness and the births a new token.
+func (w *witness) renewToken(ctx context.Context, db *Writer) error {
 	b, err := os.ReadFile(w.path)
 	if err == nil {
-		err = json.Unmarshal(b, &w.testimony)
+		err = json.Unmarshal(b, &w.witnessContent)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return disk.Failed(err)
@@ -62,11 +62,11 @@ func (w *witness) identity() string {
 	return w.Tokens[len(w.Tokens)-1]
 }
 
-// remembers tells whether the witness knows of births.
-func (w *witness) remembers() bool { return w != nil && w.Births }
+// hasBirths reports whether the witness records that there are births.
+func (w *witness) hasBirths() bool { return w != nil && w.Births }
 
-// know notes whether there are births. It is called with the writing connection.
-func (w *witness) know(births bool) error {
+// setBirths records whether there are births. Only the holder of the writing connection calls it.
+func (w *witness) setBirths(births bool) error {
 	if w == nil || w.Births == births {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (w *witness) know(births bool) error {
 
 // write replaces the file.
 func (w *witness) write() error {
-	b, err := json.Marshal(w.testimony)
+	b, err := json.Marshal(w.witnessContent)
 	if err == nil {
 		err = linefile.Replace(w.path, append(b, '\n'))
 	}

@@ -31,7 +31,7 @@ func opened(t *testing.T, dir string, then func(s *sqlite.State)) (ours, forgot 
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := s.Forgot(t.Context())
+	text, err := s.DetectLoss(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestWitness(t *testing.T) {
 	begin := func(s *sqlite.State) {
 		b := state.NewBirth("orders", "table a", time.Now())
 		b.State, _ = s.Identity(t.Context())
-		if _, err := s.Bear(t.Context(), b); err != nil {
+		if _, err := s.RecordBirth(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
 	}

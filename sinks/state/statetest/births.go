@@ -21,7 +21,7 @@ func (w *world) births(s state.Store) (bs []state.Birth) {
 
 func (w *world) bear(s state.Store, b state.Birth) state.Birth {
 	w.t.Helper()
-	is, err := s.Bear(w.t.Context(), b)
+	is, err := s.RecordBirth(w.t.Context(), b)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func birthsAreOne(t *testing.T, w *world) {
 		s := w.suite.State(w.open(), "test")
 		all.Go(func() {
 			var err error
-			if got[i], err = s.Bear(t.Context(), state.NewBirth("orders", "table a", bornAt)); err != nil {
+			if got[i], err = s.RecordBirth(t.Context(), state.NewBirth("orders", "table a", bornAt)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -15,13 +15,12 @@ import (
 
 // Tombstones apart are in the state table. What keeps them and their rows right:
 //
-//   - A row that is in the table is above its tombstone: whoever makes it checks that in the
-//     same transaction, and whoever puts the tombstone deletes the row in the same one.
-//   - So a row that stays is one put over a lower version, and its tombstone is not asked. The
-//     put demands that the row is there: over nothing it would bring back what another
-//     writer took away.
-//   - Two transactions on one row and its tombstone are in conflict, whichever of the two they
-//     write and check. One is refused, tried again, and sees what the other wrote.
+//   - A row that is in the table is newer than its tombstone: the transaction that makes the row
+//     checks that, and the transaction that puts the tombstone deletes the row.
+//   - So a row that stays is one put over a lower version, without its tombstone. The put is
+//     conditional on the row: without it, it would bring back a row that another writer removed.
+//   - Two transactions on one row and its tombstone conflict, whichever of the two they write or
+//     check. One is refused, is tried again, and sees what the other wrote.
 
 // Attributes of tombstones in the state table.
 const (
@@ -37,15 +36,15 @@ const (
 	orVoid    = " OR (version = :v AND attribute_exists(#void))" // and of one that is void, unless the mutation is
 )
 
-// rowWrite is a mutation, its result, and what it is where its row may be missing: an action
-// on the row and one on its tombstone.
+// rowWrite is a mutation, its result, and its transaction: an action on the row and one on its
+// tombstone.
 type rowWrite struct {
 	m       *view.Mutation
 	r       *view.Result
 	actions [2]dynamo.Action
 }
 
-// writeApart writes the row or the deletion of one mutation, or both of a change that moves.
+// writeApart writes one mutation, or the two of a change that moves its row.
 func (w *writer) writeApart(ctx context.Context, ms []view.Mutation, rs []view.Result) {
 	var rows []rowWrite
 	for i := range ms {
@@ -56,15 +55,15 @@ func (w *writer) writeApart(ctx context.Context, ms []view.Mutation, rs []view.R
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) == 1 && !rows[0].m.Fresh && !rows[0].m.Tombstone && w.stay(ctx, &rows[0]) {
+	if len(rows) == 1 && !rows[0].m.Fresh && !rows[0].m.Tombstone && w.putOver(ctx, &rows[0]) {
 		return
 	}
-	w.together(ctx, rows)
+	w.writeTogether(ctx, rows)
 }
 
-// together writes rows and tombstones in one transaction. A row that a newer version refuses
-// takes nothing from the other: that one is written by itself.
-func (w *writer) together(ctx context.Context, rows []rowWrite) {
+// writeTogether writes rows and tombstones in one transaction. If a newer version refuses one row,
+// the other one is written by itself.
+func (w *writer) writeTogether(ctx context.Context, rows []rowWrite) {
 	for len(rows) > 0 {
 		actions := make([]dynamo.Action, 0, 4)
 		for i := range rows {
@@ -72,12 +71,12 @@ func (w *writer) together(ctx context.Context, rows []rowWrite) {
 		}
 		err := w.Transact(ctx, actions)
 		if unmet, refused := errors.AsType[*dynamo.ConditionError](err); refused {
-			rows = w.others(rows, unmet)
+			rows = w.setRefused(rows, unmet)
 			continue
 		}
 		if _, again := pipeline.Retryable(err); err != nil && !again && !pipeline.IsFatal(err) && len(rows) > 1 {
 			for i := range rows { // one of them is at fault
-				w.together(ctx, rows[i:i+1])
+				w.writeTogether(ctx, rows[i:i+1])
 			}
 			return
 		}
@@ -88,8 +87,8 @@ func (w *writer) together(ctx context.Context, rows []rowWrite) {
 	}
 }
 
-// others sets the results of the rows whose conditions are not met, and returns the rest.
-func (w *writer) others(rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
+// setRefused sets the results of the rows whose conditions are not met, and returns the rest.
+func (w *writer) setRefused(rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
 	hit := make([]bool, len(rows))
 	for _, u := range unmet.Unmet {
 		row := &rows[u.Action/len(rows[0].actions)]
@@ -102,7 +101,7 @@ func (w *writer) others(rows []rowWrite, unmet *dynamo.ConditionError) []rowWrit
 		} else {
 			r.Superseded = have != version
 		}
-		// Of row and tombstone the newer one says what became of the mutation.
+		// Either of row and tombstone may be newer than the mutation.
 		if row.r.Err == nil {
 			row.r.Err, row.r.Superseded = r.Err, row.r.Superseded || r.Superseded
 		}
@@ -117,8 +116,8 @@ func (w *writer) others(rows []rowWrite, unmet *dynamo.ConditionError) []rowWrit
 	return rest
 }
 
-// stay puts a row over a lower version of it. It reports false where the row isn't there.
-func (w *writer) stay(ctx context.Context, row *rowWrite) bool {
+// putOver puts a row over a lower version of it. It reports false if there is no row.
+func (w *writer) putOver(ctx context.Context, row *rowWrite) bool {
 	put := *row.actions[0].Put
 	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(staysOver), w.rowNames
 	err := w.Write(ctx, dynamo.Action{Put: &put})
@@ -134,8 +133,8 @@ func (w *writer) stay(ctx context.Context, row *rowWrite) bool {
 	return true
 }
 
-// plan fills in the actions: the row is put and its tombstone checked, or the row is
-// deleted and the tombstone put. The error is of a row that no item can hold.
+// plan fills in the actions: put the row and check its tombstone, or delete the row and put its
+// tombstone. An error means that no item can hold the row.
 func (w *writer) plan(row *rowWrite) error {
 	m := row.m
 	put, err := w.put(m)

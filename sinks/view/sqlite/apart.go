@@ -5,11 +5,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// applyApart writes a row, or takes it away, where tombstones are apart. A row that is in the
-// table is above its tombstone, since only the transaction that checks this makes it.
+// applyApart writes or removes a row whose tombstones are apart. A row that is in the table is newer than
+// its tombstone: the transaction that inserts it checks that.
 func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	if m.Tombstone {
-		return x.bury(m)
+		return x.removeRow(m)
 	}
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	attributes, item := x.json(m.PK, m.SK, m.Attributes)
@@ -20,7 +20,7 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	if err != nil || n > 0 {
 		return view.Result{}, err
 	}
-	if r, there, err := x.standing(m); err != nil || there {
+	if r, there, err := x.refusedByRow(m); err != nil || there {
 		return r, err
 	}
 	tombstone, void, err := x.Tombstone(x.ctx, x.id, pk, sk)
@@ -30,15 +30,15 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	return view.Result{}, x.Exec(x.ctx, x.table.write, pk, sk, version, false, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
 }
 
-// bury deletes a row and writes its tombstone.
-func (x *tx) bury(m *view.Mutation) (view.Result, error) {
+// removeRow deletes a row and writes its tombstone.
+func (x *tx) removeRow(m *view.Mutation) (view.Result, error) {
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	n, err := x.Changes(x.ctx, x.table.leave, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
 	if err != nil {
 		return view.Result{}, err
 	}
 	if n == 0 {
-		if r, there, err := x.standing(m); err != nil || there {
+		if r, there, err := x.refusedByRow(m); err != nil || there {
 			return r, err
 		}
 	}
@@ -46,9 +46,8 @@ func (x *tx) bury(m *view.Mutation) (view.Result, error) {
 	return view.Result{Superseded: before > version}, err
 }
 
-// standing is what becomes of a mutation that the row at its key refuses; false where
-// there is no row.
-func (x *tx) standing(m *view.Mutation) (r view.Result, there bool, err error) {
+// refusedByRow is the result of a mutation that the stored row at its key refuses; false: there is no row.
+func (x *tx) refusedByRow(m *view.Mutation) (r view.Result, there bool, err error) {
 	held, foreign, err := x.held(m.PK, m.SK)
 	if foreign != nil {
 		return view.Result{Err: foreign}, true, err
