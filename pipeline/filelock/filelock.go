@@ -1,9 +1,9 @@
 // Package filelock keeps the processes of one host from using the same file or folder at
 // once.
 //
-// A lock is a file of its own: nobody reads, writes or removes it. The locks are flock(2)'s,
-// so they are advisory, two in one process exclude each other too, and the system
-// releases them with the process, however that ends.
+// A lock is a file that has no other use: do not remove it. The locks are those of flock(2):
+// they are advisory, two in one process exclude each other too, and the system releases them when
+// the process ends, however it ends.
 package filelock
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// ErrInUse is the error of a lock that somebody else has.
+// ErrInUse means that another process, or another part of this one, has the lock.
 var ErrInUse = errors.New("in use by another process")
 
 // Mode is who else may have the lock at the same time.
@@ -30,7 +30,7 @@ const (
 	Shared    Mode = syscall.LOCK_SH // whoever takes it shared, too
 )
 
-// Lock is a lock that was taken. Release may be called once.
+// Lock is a lock that was taken. Call Release once.
 type Lock struct {
 	path string
 	f    *os.File
@@ -42,9 +42,9 @@ const (
 	lastPause  = 16 * time.Millisecond
 )
 
-// Take takes the lock that is the file at path, and makes the file and its folder where
-// they are missing. If somebody else has it, Take waits for up to patience, and then
-// returns ErrInUse; a context that is done ends the wait with its cause.
+// Take takes the lock at path, and makes the file and its folder if they are missing. While
+// another one has the lock, Take waits for up to patience, and then returns [ErrInUse] with the
+// path; 0 does not wait. A context that is done ends the wait with its cause.
 func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (*Lock, error) {
 	end := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -111,8 +111,8 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// Held reports nil while no other process can take the lock. Where its file was removed or
-// replaced, another one can: what the lock protects must not be written then.
+// Held returns an error if the file of the lock was removed or replaced: another process can take
+// the lock then, and what it protects must not be written.
 func (l *Lock) Held() error {
 	held, err := l.held()
 	if err == nil && !held {
@@ -136,7 +136,8 @@ func (l *Lock) held() (bool, error) {
 // Release lets others take the lock. The file stays.
 func (l *Lock) Release() error { return l.f.Close() }
 
-// Taken reports whether somebody has the lock at path exclusively. It makes no file.
+// Taken reports whether somebody has the lock at path exclusively. It makes no file; a missing one
+// is not taken.
 func Taken(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

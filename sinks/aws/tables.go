@@ -53,7 +53,7 @@ type rowTable struct {
 	name, arn string // arn: "" where the file gives the name
 	key       []config.Column
 	sharded   bool   // the rows have a text as their partition key
-	inPlace   string // what else to do where no transaction reaches the rows: how they can do without
+	inPlace   string // ends the error if no transaction reaches the rows: how to do without; "": there is no way
 }
 
 // rows opens a table whose rows change in one transaction with the state table.
@@ -77,10 +77,7 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 		if err != nil || b.lookOnly {
 			return store, err
 		}
-		err = b.made(ctx,
-			func(ctx context.Context) error { return store.Create(ctx, table, k) },
-			func(ctx context.Context) error { return store.Check(ctx, table, k) })
-		if err != nil {
+		if err := b.makeTable(ctx, store, table, k); err != nil {
 			return store, err
 		}
 		why, err := db.WhyNoTransaction(ctx, table.Name)
@@ -97,7 +94,7 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 // ownRows opens a table whose rows guard themselves, with their tombstones in place: it may
 // be in another account or Region than the state table, and there may be none.
 func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
-	o := statedynamo.Options{Client: b.clientOf(t), Table: "none"} // which is never asked
+	o := statedynamo.Options{Client: b.clientOf(t), Table: "none"} // never asked
 	var db *statedynamo.DB
 	var err error
 	if cfg.State != nil {
@@ -121,23 +118,35 @@ func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (v
 	if db == nil {
 		return open(b, name, func() (*dynamo.Rows, error) {
 			store, err := dynamo.NewRows(rows)
-			if err != nil || b.lookOnly {
-				return store, err
+			if err != nil {
+				return nil, err
 			}
-			return store, b.made(ctx,
-				func(ctx context.Context) error { return store.Create(ctx, table, k) },
-				func(ctx context.Context) error { return store.Check(ctx, table, k) })
+			return store, b.makeTable(ctx, store, table, k)
 		})
 	}
 	return open(b, name, func() (*dynamo.Store, error) {
 		store, err := dynamo.NewAt(db, rows)
-		if err != nil || b.lookOnly {
-			return store, err
+		if err != nil {
+			return nil, err
 		}
-		return store, b.made(ctx,
-			func(ctx context.Context) error { return store.Create(ctx, table, k) },
-			func(ctx context.Context) error { return store.Check(ctx, table, k) })
+		return store, b.makeTable(ctx, store, table, k)
 	})
+}
+
+// tableMaker is a store of rows that makes and checks its tables.
+type tableMaker interface {
+	Create(ctx context.Context, t view.Table, k dynamo.KeyTypes) error
+	Check(ctx context.Context, t view.Table, k dynamo.KeyTypes) error
+}
+
+// makeTable makes a table of rows, or checks the one that is there. It does neither with [LookOnly].
+func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, k dynamo.KeyTypes) error {
+	if b.lookOnly {
+		return nil
+	}
+	return b.made(ctx,
+		func(ctx context.Context) error { return store.Create(ctx, t, k) },
+		func(ctx context.Context) error { return store.Check(ctx, t, k) })
 }
 
 // keyed is a table with the types of its key.
@@ -203,7 +212,7 @@ func (b *Bundle) db(ctx context.Context, cfg *config.Config) (*statedynamo.DB, e
 			return nil, err
 		}
 		create := func(ctx context.Context) error {
-			if !b.lookOnly { // who looks sees what there is beside it
+			if !b.lookOnly { // a look reports what is there without a state
 				if err := b.refuseLostState(ctx, cfg, db); err != nil {
 					return err
 				}

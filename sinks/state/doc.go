@@ -41,9 +41,9 @@
 // keep), their contribution is emptied and their values stay in the groups for good; an
 // insert of the same key counts anew, which Since tells apart.
 //
-// A change that can't be counted empties the contribution, which is void: of that very version
-// it may still be replaced, once the settings were mended, on condition that it is void
-// still. So that is counted once too.
+// A change that can't be counted leaves an empty contribution of its version, which is void. Once
+// the settings are mended, the same change replaces it, on condition that it is still void, so
+// that the change is counted once too.
 //
 // # Rows that several items may claim
 //
@@ -62,13 +62,14 @@
 //   - A [Fingerprint] is the settings that shaped a sink's output. A sink whose settings
 //     are others now does not start: contributions to groups of another making could
 //     not be taken out of them again.
-//   - A [Birth] is the beginning of a sink's output at a target. Rows, groups and documents bear it, and every
-//     write is conditional on it. The identities of the target and of the state are recorded with it: a store
-//     that was deleted, restored or exchanged is refused with a [LostError] before anything is written.
+//   - A [Birth] records that a sink's output began at a target. Rows, groups and documents bear
+//     its random id, and every write is conditional on it. The identities of the target and of
+//     the state are recorded with it: a store that was deleted, restored or exchanged is refused
+//     with a [LostError] before anything is written.
 //   - A [Gap] is a range of a stream that was lost. Until they change again or are
 //     repaired, the items in it are as they were before.
-//   - [HeldBack] is what holds the shards of a consumer back, for who looks from outside.
-//     Nothing is decided by it, and it goes after a day.
+//   - [HeldBack] is why shards of a consumer are held back, for `tablewake status`. Nothing
+//     depends on it, and it expires after a day.
 //
 // # What is forgotten
 //
@@ -77,5 +78,5 @@
 // there to refuse late changes, may go when they were written longer ago than guard_retention
 // (30 days by default), each on condition that it is unchanged ([Purger]). A change that
 // is older than that finds nothing that refuses it, and is refused for its age
-// ([Retention]). Embedded stores forget nothing, and refuse nothing.
+// ([Retention]). Embedded stores forget nothing, and refuse nothing, unless they are purged.
 package state

@@ -2,24 +2,23 @@ package state
 
 import "time"
 
-// HeldBack is what holds the shards of one consumer back, as it noted it last. It is for people
-// who look from outside, and nothing is decided by it: a note that is lost, or of a consumer
-// that died, does no harm. Consumers keep theirs apart by their ids.
+// HeldBack is why shards of one consumer are held back, as the consumer noted it last. It is for
+// `tablewake status`, and nothing depends on it: it is safe to lose a note.
 type HeldBack struct {
-	Consumer string // its id, which no other has, nor the same one after a restart
+	Consumer string // its id, which is new after a restart
 	At       time.Time
-	Total    int             // reasons that there are
-	Worst    []HeldBackShard // of them, the longest first
+	Total    int             // number of reasons, with those that are not in Worst
+	Worst    []HeldBackShard // the longest first
 }
 
-// HeldBackShard is a reason why a shard is not read on, or why its checkpoint stays where it is.
+// HeldBackShard is a reason why a shard is not read on, or why its checkpoint does not move.
 type HeldBackShard struct {
 	Shard  string    `json:"shard"`
-	Sink   string    `json:"sink"`   // that it waits for; "" where it waits for dead letters
+	Sink   string    `json:"sink"`   // that the shard waits for; "": it waits for dead letters
 	Reason string    `json:"reason"` // share, bounds, backoff or filling
 	Since  time.Time `json:"since"`
-	Bytes  int64     `json:"bytes"` // that are in flight of the shard
+	Bytes  int64     `json:"bytes"` // memory that the shard has in flight
 }
 
-// HeldBackLasts is how long a note counts. What is held back for longer is noted again.
+// HeldBackLasts is how long after At a note expires. A consumer notes it again before that.
 const HeldBackLasts = 24 * time.Hour

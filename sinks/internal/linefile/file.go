@@ -36,8 +36,8 @@ func openFile(path string) (*file, error) {
 	return &file{path: path, f: f}, nil
 }
 
-// current reports whether the file that is at the path now is this one, and holds what
-// was seen. Somebody may have removed it, replaced it or cut it off.
+// current reports whether the file at the path is still this one, and is not shorter than what
+// was seen of it.
 func (l *file) current() (bool, error) {
 	there, err := os.Stat(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,10 +50,10 @@ func (l *file) current() (bool, error) {
 	return err == nil && os.SameFile(ours, there) && there.Size() >= l.end, err
 }
 
-// catchUp shows the lines that were appended since it was called last, and makes them
-// durable: their writer may have died before it did. A last line without its end gets
-// that where it is whole, and is else cut off. Lines that see refuses are given to broken, which
-// reports whether it kept them: blanks take their place then, and else they stay.
+// catchUp passes the lines that were appended since the last call to see, and makes them
+// durable: their writer may have died before it did so. A line for which see returns an error is
+// passed to broken. If broken reports that it kept the line, blanks replace it, or a last line
+// without '\n' is cut off; else the line stays. Any other last line without '\n' gets one.
 func (l *file) catchUp(see func(Place, []byte) error, broken func(Place, []byte) bool) error {
 	info, err := l.f.Stat()
 	if err != nil || info.Size() == l.end && !l.dirty {
@@ -66,7 +66,7 @@ func (l *file) catchUp(see func(Place, []byte) error, broken func(Place, []byte)
 			return nil
 		}
 		if !broken(at, line) {
-			return nil // it stays where it is, and is no line
+			return nil // the line stays
 		}
 		_, err := l.f.WriteAt(bytes.Repeat([]byte{' '}, len(line)), l.end)
 		return err
@@ -90,7 +90,7 @@ func (l *file) catchUp(see func(Place, []byte) error, broken func(Place, []byte)
 	return err
 }
 
-// endLine ends a last line of n bytes that lacks its end.
+// endLine ends or cuts off a last line of n bytes that lacks its '\n'.
 func (l *file) endLine(n int64, see func(Place, []byte) error, broken func(Place, []byte) bool) error {
 	line := make([]byte, n)
 	if _, err := l.f.ReadAt(line, l.end); err != nil {

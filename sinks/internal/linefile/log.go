@@ -1,8 +1,7 @@
-// Package linefile appends lines to files so that each is there whole, also where several
-// processes append to the same files.
+// Package linefile appends whole lines to files that several processes of a host share.
 //
-// [Log] makes lines durable, and shows those of others; [Recent] remembers which lines
-// came lately, so that one that comes again is not appended again.
+// A [Log] makes lines durable, and passes on the lines of other processes. [Recent] remembers
+// the ids of the last lines, so that a line that comes again is not appended again.
 package linefile
 
 import (
@@ -39,24 +38,24 @@ type LogOptions struct {
 	Files func() ([]string, error)
 	// Next is the path of the file that follows one, "" before the first. Required.
 	Next func(last string) string
-	// Bytes is the size from which on a file is full. Default: none is ever.
+	// Bytes is the size at which a file is full, and another one begins. Default: no limit.
 	Bytes int64
 
-	// See is shown every line once, whoever appended it; its error says that the line is
-	// broken. Required.
+	// See gets every line of other processes, and those that were there before, once. A line is
+	// valid during the call. An error means that the line is broken. Required.
 	See func(at Place, line []byte) error
-	// Reset forgets every line: See is shown those again that are there. Required.
+	// Reset is called when files were removed or replaced. See then gets all lines again.
+	// Required.
 	Reset func()
 
-	// Logger says which broken lines were set aside. Default: nobody does.
+	// Logger logs which broken lines were set aside. Default: discards.
 	Logger *slog.Logger
 }
 
 // Log is lines in files that any number of processes of a host append to, one at a time.
 //
-// A line that is broken, whoever wrote it, is set aside: its bytes go to a file beside, which is
-// named for the file and the line, and blanks take its place. It is for one goroutine
-// at a time.
+// A broken line is set aside: its bytes go to a file FILE.lineN.broken, and blanks replace it. A
+// Log is for one goroutine at a time.
 type Log struct {
 	o     LogOptions
 	known []string // the files, as they were seen last
@@ -76,9 +75,10 @@ func NewLog(o LogOptions) *Log {
 	return &Log{o: o}
 }
 
-// Begin keeps other processes from the log until end is called, and sees what they
-// appended before: all lines that were seen are on disk. It blocks while they have their
-// turn, until ctx is done or one takes too long. The folder is made where it is missing.
+// Begin takes the lock, which keeps other processes out until end is called, and passes to See
+// what they appended before. All lines that See got are on disk. Begin blocks while another
+// process has the lock, for 30 seconds at most ([filelock.ErrInUse]) and until ctx is done (its
+// cause). It makes the folder if it is missing.
 func (l *Log) Begin(ctx context.Context) (end func(), err error) {
 	lock, err := filelock.Take(ctx, l.o.Lock, filelock.Exclusive, patience)
 	if errors.Is(err, filelock.ErrInUse) {
@@ -96,7 +96,7 @@ func (l *Log) Begin(ctx context.Context) (end func(), err error) {
 	return end, nil
 }
 
-// catchUp sees what was appended, or everything anew where files were removed or replaced.
+// catchUp passes what was appended to See, or everything again if files were removed or replaced.
 func (l *Log) catchUp() error {
 	files, err := l.o.Files()
 	if err != nil {
@@ -157,9 +157,9 @@ func (l *Log) open(path string) error {
 	return nil
 }
 
-// Append appends n lines, each ended by '\n', and returns when they are on disk, and the
-// place of the last one. After an error none of them is there, also where the file
-// was removed meanwhile: the next Begin sees that. It may be called between Begin and end.
+// Append appends n lines, each ended by '\n', and returns the place of the last one when all are
+// on disk. See does not get them. After an error none of them is there; if that is because the
+// file was removed, the next Begin finds out. Append may be called between Begin and end.
 func (l *Log) Append(lines []byte, n int) (Place, error) {
 	if l.file == nil || l.o.Bytes > 0 && l.file.end >= l.o.Bytes {
 		if err := l.Roll(); err != nil {
@@ -193,8 +193,8 @@ func (l *Log) Roll() error {
 	return nil
 }
 
-// Files are the files as they were seen last, and the size and number of the lines in the
-// last of them. What precedes that stays as it is, but for lines that are set aside.
+// Files returns the paths of the files as they were seen last, and the size in bytes and the
+// number of the lines in the last of them. Those bytes do not change, except for broken lines.
 func (l *Log) Files() (files []string, size int64, lines int) {
 	if l.file != nil {
 		size, lines = l.file.end, l.file.lines
@@ -212,8 +212,8 @@ func (l *Log) Close() error {
 	return f.f.Close()
 }
 
-// setAside keeps the bytes of a line that is broken, and reports whether it could. A last line that is cut off leaves its
-// place to another one, which may be cut off too.
+// setAside copies a broken line to a file of its own, and reports whether it could. It appends:
+// after a last line was cut off, another line may get its number and be broken too.
 func (l *Log) setAside(at Place, line []byte) bool {
 	copied := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
 	f, err := os.OpenFile(copied, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 )
 
-// Replace writes a file in one step: whenever the machine stops, what is there is all of b, or
-// what was there before. Several processes may replace it at once: one of them is the last.
+// Replace writes a file atomically and durably: after a crash the file holds all of b, or what
+// it held before. If several processes replace it at once, the last one wins.
 func Replace(path string, b []byte) error {
 	next, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"~*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(next.Name()) // which is gone where all went well
+	defer os.Remove(next.Name()) // after a rename there is none
 	_, err = next.Write(b)
 	if err == nil {
 		err = next.Chmod(0o644)

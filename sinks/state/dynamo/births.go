@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -34,11 +33,7 @@ func (s *State) birthRef(sink, target string) Ref {
 // Births reads a pipeline's births: it has one for each sink, and those of targets that it left.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return func(yield func(state.Birth, error) bool) {
-		for item, err := range s.db.Query(ctx, &dynamodb.QueryInput{
-			TableName:                 aws.String(s.db.table),
-			KeyConditionExpression:    aws.String("pk = :pk"),
-			ExpressionAttributeValues: Item{":pk": S(s.birthPartition())},
-		}) {
+		for item, err := range s.db.partition(ctx, s.birthPartition()) {
 			var b state.Birth
 			if err == nil {
 				b, err = s.birth(item)

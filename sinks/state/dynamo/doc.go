@@ -1,5 +1,5 @@
 // Package dynamo keeps, in one DynamoDB table, what pipelines must remember: guards,
-// contributions, quarantine marks, gaps, births and fingerprints, and carries the calls of the
+// contributions, quarantine marks, gaps, births, fingerprints and notes of what is held back, and carries the calls of the
 // stores whose rows change in one transaction with that.
 //
 // A [DB] is a client and the name of the state table. What a call reports as done is
@@ -22,9 +22,9 @@
 // them, and sorts before all that they are made of.
 //
 //	what            pk                                             sk                besides
-//	guard           guard#PIPELINE#VIEW#TABLE#BIRTH#ITEM           -                 version, row, written, expires
-//	tombstone       tombstone#PIPELINE#VIEW#TABLE#BIRTH#ROW        -                 version, item, written, expires
-//	contribution    contribution#PIPELINE#VIEW#TABLE#BIRTH#ITEM    -                 version, shares, written, expires
+//	guard           guard#PIPELINE#VIEW#TABLE#BIRTH#ITEM           -                 version, row, void, written, expires
+//	tombstone       tombstone#PIPELINE#VIEW#TABLE#BIRTH#ROW        -                 version, item, void, written, expires
+//	contribution    contribution#PIPELINE#VIEW#TABLE#BIRTH#ITEM    -                 version, shares, void, written, expires
 //	seat of a row   seat#PIPELINE#VIEW#TABLE#BIRTH#ROW             -                 revision, holder, ...
 //	claim on a row  seat#PIPELINE#VIEW#TABLE#BIRTH#ROW             claim#ITEM        version, time, attributes
 //	member          member#PIPELINE#VIEW#TABLE#BIRTH#ROW#VALUE     sort key by value
@@ -33,6 +33,7 @@
 //	gap             gaps#PIPELINE                                  a digest          stream, shard, after, before, from, to, found, whole, unknown
 //	birth           births#PIPELINE                                SINK#TARGET       sink, target, birth, state, store, born, begun
 //	fingerprint     fingerprints                                   PIPELINE#SINK     generation, birth, settings
+//	held back       heldback#PIPELINE                              CONSUMER          consumer, at, total, worst, expires
 //	memory          memory                                         -                 born
 //
 // Guards, tombstones, contributions, seats and members, which grow with the source table, have a
@@ -40,8 +41,8 @@
 // Where a key would be longer than DynamoDB takes, its last part is cut, and ends in #
 // and the SHA-256 of the whole part.
 //
-// What is remembered of items is so under the birth of their sink's output: where that begins
-// anew, what was remembered before is not found any more.
+// What is remembered of items is kept under the birth of their sink's output: after the output
+// began anew, nothing that was remembered before is found.
 //
 // A claim holds the row that its item would have, and a contribution what the item
 // counts for: the table holds data of the source, and is to be protected as the rows are.
@@ -49,7 +50,8 @@
 // # What is forgotten
 //
 // A tombstone, a guard without a row and a contribution without a share carry expires, so that
-// DynamoDB deletes them once they are older than the retention. As soon as there is a row or
+// DynamoDB deletes them once they are older than the retention; a note of what is held back after
+// a day. As soon as there is a row or
 // a share again, the item is written without it: what has one never expires. [DB.Purge]
 // does the same by hand, for tables without TTL: of all pipelines that share the table, so that the
 // one with the longest retention says what may go.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -49,11 +48,7 @@ func (s *State) AddGap(ctx context.Context, g state.Gap) error {
 func (s *State) Gaps(ctx context.Context) iter.Seq2[state.Gap, error] {
 	return func(yield func(state.Gap, error) bool) {
 		var gaps []state.Gap
-		for item, err := range s.db.Query(ctx, &dynamodb.QueryInput{
-			TableName:                 aws.String(s.db.table),
-			KeyConditionExpression:    aws.String("pk = :pk"),
-			ExpressionAttributeValues: Item{":pk": S(s.gapPartition())},
-		}) {
+		for item, err := range s.db.partition(ctx, s.gapPartition()) {
 			var g state.Gap
 			if err == nil {
 				g, err = s.gap(item)

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -37,11 +36,7 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 // HeldBack is what all consumers noted, by their ids. What has expired is left out.
 func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
 	var all []state.HeldBack
-	for item, err := range s.db.Query(ctx, &dynamodb.QueryInput{
-		TableName:                 aws.String(s.db.table),
-		KeyConditionExpression:    aws.String("pk = :pk"),
-		ExpressionAttributeValues: Item{":pk": S(s.heldBackPartition())},
-	}) {
+	for item, err := range s.db.partition(ctx, s.heldBackPartition()) {
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"time"
 
@@ -68,12 +69,8 @@ func (db *DB) Expires(item Item) (time.Time, error) {
 // with is the attributes of both, in a new item.
 func with(key, rest Item) Item {
 	item := make(Item, len(key)+len(rest))
-	for name, v := range key {
-		item[name] = v
-	}
-	for name, v := range rest {
-		item[name] = v
-	}
+	maps.Copy(item, key)
+	maps.Copy(item, rest)
 	return item
 }
 

@@ -21,7 +21,6 @@
 //     the attributes as JSON, without tombstones. A key that is no string is shown
 //     as DynamoDB JSON shows it: a number by its digits, a binary in base64.
 //
-// Tombstones apart are in the table "_tws_tombstones".
-//
-// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key.
+// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. Tombstones apart
+// are in the table "_tws_tombstones".
 package sqlite
