@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// heldBackStore keeps what holds the shards of consumers back, where `status` finds it.
+// heldBackStore keeps the notes of consumers for `status`.
 type heldBackStore interface {
 	SetHeldBack(ctx context.Context, h state.HeldBack) error
 	HeldBack(ctx context.Context) ([]state.HeldBack, error)
@@ -35,7 +35,7 @@ func heldBackShards(held []pipeline.HeldBack, st worker.Status) []state.HeldBack
 	for _, h := range held {
 		shard, ok := shards[h.Partition]
 		if !ok {
-			shard, _, _ = strings.Cut(h.Partition, "~") // it was let go a moment ago
+			shard, _, _ = strings.Cut(h.Partition, "~") // the consumer has just let it go
 		}
 		all = append(all, state.HeldBackShard{Shard: shard, Sink: h.Sink, Reason: h.Reason, Since: h.Since.UTC(), Bytes: h.Bytes})
 	}
@@ -43,11 +43,11 @@ func heldBackShards(held []pipeline.HeldBack, st worker.Status) []state.HeldBack
 }
 
 const (
-	noteEvery   = 10 * time.Second // at what is held back, for others
-	noteAfter   = 30 * time.Second // what is held back for less is nobody else's business
-	noteRefresh = time.Hour        // what has not changed: a note expires
+	noteEvery   = 10 * time.Second // how often a consumer looks at what is held back
+	noteAfter   = 30 * time.Second // how long a reason lasts before it is noted
+	noteRefresh = time.Hour        // how often an unchanged note is written again: it expires
 	noteSize    = 20               // reasons in a note
-	noteTimeout = 10 * time.Second // how long a note may take
+	noteTimeout = 10 * time.Second // of writing a note
 )
 
 // heldBackNote is the note that a consumer leaves for `status`. It is written when it changes.
@@ -74,12 +74,12 @@ func (n *heldBackNote) look(ctx context.Context, now time.Time, held []state.Hel
 	return nil
 }
 
-// sameHold tells whether a reason is as it was noted: how many bytes it holds always changes.
+// sameHold reports whether two reasons are the same. Their bytes always differ.
 func sameHold(a, b state.HeldBackShard) bool {
 	return a.Shard == b.Shard && a.Sink == b.Sink && a.Reason == b.Reason && a.Since.Equal(b.Since)
 }
 
-// noteHeldBack keeps the note of a consumer until ctx is done, and takes it away then.
+// noteHeldBack keeps the note of a consumer until ctx is done, and then removes it.
 func (c *consuming) noteHeldBack(ctx context.Context) {
 	if c.heldBack == nil {
 		return

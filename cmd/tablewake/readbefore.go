@@ -9,7 +9,7 @@ import (
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
 )
 
-// readBefore says how leases tell that the pipeline has read its stream; "" where they don't.
+// readBefore says how leases show that the pipeline has read its stream; "": they do not. See [sinks.ReadBefore].
 func (t *target) readBefore(ctx context.Context, cfg *config.Config) (string, error) {
 	if t.live && cfg.Leases == nil {
 		return "", nil
@@ -34,8 +34,8 @@ func (t *target) readBefore(ctx context.Context, cfg *config.Config) (string, er
 	return readText(seen, "table "+cfg.Leases.Table), err
 }
 
-// readText says what leases tell of what was read by this pipeline, and not by another application
-// whose leases it takes over.
+// readText is readBefore for leases in the place where. Shards that only another application read, whose
+// leases the pipeline takes over, do not count.
 func readText(seen leases.Snapshot, where string) string {
 	shard, n := seen.Consumed()
 	if n == 0 {

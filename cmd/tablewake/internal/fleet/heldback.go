@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// HeldBack is a reason why a shard is not read on, or why its checkpoint stays where it is, as
-// its consumer noted it.
+// HeldBack is a reason why a shard is not read on, or why its checkpoint does not move, as its
+// consumer noted it.
 type HeldBack struct {
 	Shard    string    `json:"shard"`
-	Sink     string    `json:"sink,omitempty"` // absent where the shard waits for dead letters
+	Sink     string    `json:"sink,omitempty"` // absent: it waits for dead letters
 	Reason   string    `json:"reason"`         // share, bounds, backoff or filling
 	Since    time.Time `json:"since"`
 	Seconds  float64   `json:"seconds"`
@@ -18,7 +18,7 @@ type HeldBack struct {
 	Consumer string    `json:"consumer"`
 }
 
-// heldBack takes over what consumers that live have noted, the longest first.
+// heldBack fills in what consumers that are alive have noted, the longest first.
 func (r *Report) heldBack(l *Look) {
 	for _, h := range l.HeldBack {
 		if !slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == h.Consumer && c.Alive }) {
