@@ -18,25 +18,24 @@ const (
 type place struct {
 	index   string
 	why     string // no place: ReasonWhen or ReasonSparse
-	unknown bool   // nobody can tell where a document of the image would be
+	unknown bool   // the image does not tell where its document would be
 }
 
 // Plan turns a change into the mutations that make the index follow it: a put
 // where the new image has its place, a tombstone where the old one had another.
-// Of an item whose old image the stream does not show it assumes that there was
-// a document; where the index depends on the item nobody can tell in which, and the
-// change is an error, since a document would stay behind ([Sink.Requires] has such a
-// stream refused when it starts).
+// If the stream does not show the old image, Plan assumes that there was a document. If the
+// index also depends on the item, the index of that document is unknown and the change is an
+// error ([Sink.Requires] has such a stream refused when it starts).
 //
-// Of an image that no document can be made of, the change fails, once what it leaves is
-// durable, so that it comes again when the settings were mended:
+// If no document can be made of an image, the change fails after its tombstone is durable, so
+// that it is redriven when the settings are mended:
 //
-//   - A new image: the document that the item had goes, under a void tombstone
-//     ([Mutation.Void]). The next change would not find it, since its old image is this one.
-//   - An old image: no document was ever made of it, and whatever the item had before was
-//     taken away then. Where its index can be named, a tombstone goes there all the same: the
-//     change that is in dead letters may come again and put a document there. Where not, this
-//     change goes to dead letters too, so that it comes again behind that one.
+//   - A new image: a void tombstone ([Mutation.Void]) replaces the item's document. The next
+//     change would not find that document, since its old image is this one.
+//   - An old image: no document was ever made of it, and the one before it was removed then. If
+//     its index can be named, a tombstone goes there all the same: the change in dead letters may
+//     be redriven and put a document there. If not, this change goes to dead letters too, so
+//     that it is redriven after that one.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {
@@ -62,7 +61,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	switch {
 	case flaw != nil:
 		if from.index != "" {
-			s.bury(d, from, routing, Leave, true)
+			s.addTombstone(d, from, routing, Leave, true)
 		}
 	case from.index == "" && to.index == "":
 		d.Outcome, d.Reason = pipeline.NoEffect, to.why
@@ -96,7 +95,7 @@ func (s *Sink) move(d *pipeline.Delivery, from, to place, routing string, doc []
 		case to.index != "":
 			why = MoveOut
 		}
-		s.bury(d, from, routing, why, false)
+		s.addTombstone(d, from, routing, why, false)
 	}
 	if to.index == "" {
 		return
@@ -111,8 +110,8 @@ func (s *Sink) move(d *pipeline.Delivery, from, to place, routing string, doc []
 	s.mutation(d, to.index, routing, why).Doc = doc
 }
 
-// bury adds the tombstone of the document at from.
-func (s *Sink) bury(d *pipeline.Delivery, from place, routing string, why Why, void bool) {
+// addTombstone adds the tombstone of the document at from.
+func (s *Sink) addTombstone(d *pipeline.Delivery, from place, routing string, why Why, void bool) {
 	m := s.mutation(d, from.index, routing, why)
 	m.Tombstone, m.Void = true, void
 	var room [192]byte
@@ -127,8 +126,8 @@ func (s *Sink) mutation(d *pipeline.Delivery, index, routing string, why Why) *M
 	return m
 }
 
-// beforeError is of a change that was written, while nobody can tell where the document of
-// its old image would be.
+// beforeError fails a change that was written, but whose old image does not tell where its
+// document would be.
 type beforeError struct{ err error }
 
 var _ pipeline.Redacted = (*beforeError)(nil)

@@ -188,8 +188,8 @@ func (s *Sink) apply(ctx context.Context, ms []Mutation) ([]Result, error) {
 	return rs, err
 }
 
-// vacate takes the documents away that ms would have replaced, where the store refuses a
-// new one for good, as one that does not fit into the mapping: the change fails all the same.
+// vacate removes the stored documents whose replacements in ms the store refuses permanently, as
+// one that does not fit into the mapping. The changes fail all the same.
 func (s *Sink) vacate(ctx context.Context, ms []Mutation, rs []Result) error {
 	var voids []Mutation
 	var of []int
@@ -209,7 +209,7 @@ func (s *Sink) vacate(ctx context.Context, ms []Mutation, rs []Result) error {
 	vs, err := s.apply(ctx, voids)
 	for n := range vs {
 		if _, again := pipeline.Retryable(vs[n].Err); again || pipeline.IsFatal(vs[n].Err) {
-			rs[of[n]].Err = vs[n].Err // it comes again, and fails again before it
+			rs[of[n]].Err = vs[n].Err // the change is tried again, and with it this
 		}
 	}
 	return err

@@ -6,25 +6,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Collision says which of several items that claim a row has it, and what becomes of a
-// change whose item does not. Among the claims that stand, those of the items as they are now,
-// that of the smallest key has the row (the bytes of [pipeline.Key]), in whatever order they
-// came: an item with a smaller key takes the row over, and the one that had it waits. Every
-// claim is kept, and has the row once those in front of it have left.
+// Collision says which of the items that claim a row has it, and the result of a change whose
+// item has not. The item with the smallest key has it (the bytes of [pipeline.Key]), in whatever
+// order they came: an item with a smaller key takes the row over, and the other one's claim
+// waits. Every claim is kept, and gets the row when those before it have left.
 //
-// Which changes fail is the order's to say: that of an item which finds a smaller key there
-// does, and that of one whose row is taken over later was written long before.
+// Which changes become dead letters depends on the order: the change of an item whose claim waits
+// does. The change of an item that loses the row later does not: it was written before.
 type Collision string
 
-// What can become of such an item.
+// The values of Collision.
 const (
 	DeadLetterCollision Collision = "dead_letter" // the item waits, and its change goes to dead letters with a [CollisionError]
 	KeepFirst           Collision = "keep_first"  // the item waits
 	Last                Collision = "last"        // the item that changed last has the row instead, by time, version and key; the others wait
 )
 
-// ReasonCollision is the reason of a change without effect: its item waits for a
-// row that another holds.
+// ReasonCollision is the reason of a change without effect: its item waits for a row that
+// another item has.
 const ReasonCollision = "collision"
 
 // CollisionError says that two items claim one row. It is permanent.

@@ -31,10 +31,10 @@ func (s *Sink) move(d *pipeline.Delivery, was, is place) error {
 	case was.reason != "":
 		return s.put(d, Enter, &is.key)
 	case is.reason == gone:
-		s.bury(d, Disappear, &was.key)
+		s.addTombstone(d, Disappear, &was.key)
 		return nil
 	case is.reason != "":
-		s.bury(d, Leave, &was.key)
+		s.addTombstone(d, Leave, &was.key)
 		return nil
 	case was.key.is(&is.key):
 		return s.put(d, Update, &is.key)
@@ -43,7 +43,7 @@ func (s *Sink) move(d *pipeline.Delivery, was, is place) error {
 		if err := s.put(d, MoveTo, &is.key); err != nil {
 			return err
 		}
-		s.bury(d, MoveFrom, &was.key)
+		s.addTombstone(d, MoveFrom, &was.key)
 		return nil
 	}
 }
@@ -64,8 +64,8 @@ func (s *Sink) put(d *pipeline.Delivery, step Step, k *rowKey) error {
 	return nil
 }
 
-// bury adds the tombstone of the row at k.
-func (s *Sink) bury(d *pipeline.Delivery, step Step, k *rowKey) {
+// addTombstone adds the tombstone of the row at k.
+func (s *Sink) addTombstone(d *pipeline.Delivery, step Step, k *rowKey) {
 	op := s.op(d, step, k)
 	op.Mutation.Tombstone = true
 	d.Ops = append(d.Ops, &op.Op)

@@ -19,7 +19,7 @@ type place struct {
 	key    rowKey
 	reason string // why there is no row: ReasonWhen, ReasonSparse, or gone
 
-	unknown bool // nobody can tell where a row of the image would be
+	unknown bool // the image does not tell where its row would be
 }
 
 // gone is the reason for an item that does not exist: before its insert, or
@@ -42,17 +42,16 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 
 // planRow compares the place of the item's row before the change with its place after.
 //
-// Of an image that no row can be made of, the change fails, once what it leaves is durable
-// (flaw), so that it comes again when the settings were mended:
+// If no row can be made of an image, the change fails with flaw after its tombstone is durable,
+// so that it is redriven when the settings are mended:
 //
-//   - A new image: the row that the item had goes, under a void tombstone ([Mutation.Void]),
-//     also where its key stays the same. The next change would not find it, since its old
-//     image is this one.
-//   - An old image: no row was ever made of it, and whatever row the item had before was taken
-//     away then. So the change is planned as if there was none. Where the key of such a row
-//     can be made, its place is taken from it all the same: the change that is in dead
-//     letters may come again and put a row there. Where not even that is possible, this
-//     change goes to dead letters too, so that it comes again behind that one.
+//   - A new image: a void tombstone ([Mutation.Void]) replaces the item's row, also if its key
+//     stays the same. The next change would not find that row, since its old image is this one.
+//   - An old image: no row was ever made of it, and the row before it was removed then, so the
+//     change is planned as if there was no row. If the key of the image's row can be made, a
+//     tombstone goes there all the same: the change in dead letters may be redriven and put a
+//     row there. If not, this change goes to dead letters too, so that it is redriven after
+//     that one.
 func (s *Sink) planRow(d *pipeline.Delivery) error {
 	c := d.Change
 	rooms := s.rooms.get()
@@ -74,7 +73,7 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 	case flaw != nil:
 		d.Ops = d.Ops[:0]
 		if was.reason == "" {
-			s.bury(d, Leave, &was.key)
+			s.addTombstone(d, Leave, &was.key)
 			d.Ops[0].(*Op).Mutation.Void = true
 		}
 	case was.unknown:
@@ -91,8 +90,8 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 	return nil
 }
 
-// beforeError is of a change that was written, while nobody can tell where the row of its
-// old image would be.
+// beforeError fails a change that was written, but whose old image does not tell where its row
+// would be.
 type beforeError struct{ err error }
 
 var _ pipeline.Redacted = (*beforeError)(nil)

@@ -8,10 +8,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// before tells which of the claims of two items on one row has it: that of the smaller key,
-// by bytes, so that whoever came first is nothing that a reader sees. Under Last it is the
-// one that changed last, by time, then version, then key: versions of different items say
-// nothing of which came last, but all workers must see the same one in front.
+// before reports whether c comes before d in the order of claims on a row; the first one has the
+// row. They are ordered by the bytes of their items' keys, so that the order of arrival does not
+// matter. With Last the latest change comes first, by time, then version, then key: versions of
+// different items do not tell which change is later, but all processes must agree on one.
 func (c *Claim) before(d *Claim, rule Collision) bool {
 	byKey := strings.Compare(string(c.Source), string(d.Source))
 	if rule != Last {
@@ -20,8 +20,8 @@ func (c *Claim) before(d *Claim, rule Collision) bool {
 	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), byKey) > 0
 }
 
-// put gives the item of c this claim in place of the one that it may have. Where it is in
-// front of the holder's, or the holder's own is no more so, the row changes hands.
+// put replaces the item's claim by c. The row changes hands if c comes before the holder's claim,
+// or if c is the holder's and a waiting claim now comes before it.
 func (s *Seat) put(c Claim, rule Collision) {
 	if s.Holder.Source == c.Source || s.Holder.Source == "" {
 		s.Holder = c
@@ -34,7 +34,7 @@ func (s *Seat) put(c Claim, rule Collision) {
 	}
 }
 
-// drop takes the item's claim away. Where it held the row, the next has it.
+// drop removes the item's claim. If it held the row, the first waiting claim gets it.
 func (s *Seat) drop(source pipeline.Key, rule Collision) {
 	if s.Holder.Source != source {
 		s.forget(source)
@@ -47,7 +47,7 @@ func (s *Seat) drop(source pipeline.Key, rule Collision) {
 	}
 }
 
-// next is the index of the claim that is in front of those who wait, -1 where none does.
+// next is the index of the first waiting claim; -1 if none waits.
 func (s *Seat) next(rule Collision) int {
 	front := -1
 	for i := range s.Waiting {
@@ -58,7 +58,7 @@ func (s *Seat) next(rule Collision) int {
 	return front
 }
 
-// waits tells whether the item has a claim and not the row.
+// waits reports whether the item's claim waits.
 func (s *Seat) waits(source pipeline.Key) bool { return s.index(source) >= 0 }
 
 func (s *Seat) index(source pipeline.Key) int {

@@ -55,8 +55,8 @@ type Store struct {
 	mu      sync.Mutex
 	log     *linefile.Log // nil when closed
 	recent  *linefile.Recent
-	gone    map[string]linefile.Place // where each letter was removed last
-	removed bool                      // something was, by this store
+	gone    map[string]linefile.Position // where each letter was removed last
+	removed bool                         // something was, by this store
 }
 
 var _ deadletter.Store = (*Store)(nil)
@@ -84,11 +84,11 @@ func New(o Options) (*Store, error) {
 }
 
 func (s *Store) forgetAll() {
-	s.recent, s.gone = linefile.NewRecent(remembered), make(map[string]linefile.Place)
+	s.recent, s.gone = linefile.NewRecent(remembered), make(map[string]linefile.Position)
 }
 
 // see remembers a letter, or what a removal takes away.
-func (s *Store) see(at linefile.Place, line []byte) error {
+func (s *Store) see(at linefile.Position, line []byte) error {
 	if ids, is, err := removal(line); is {
 		s.forget(ids, at)
 		return err
@@ -191,7 +191,7 @@ func (s *Store) readFile(ctx context.Context, path string, to int64, yield func(
 		return fail(err)
 	}
 	defer f.Close()
-	at := linefile.Place{File: path}
+	at := linefile.Position{File: path}
 	for line, err := range linefile.Lines(io.LimitReader(f, to)) {
 		at.Line++
 		if err := cmp.Or(err, ctx.Err()); err != nil {

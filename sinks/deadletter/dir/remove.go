@@ -58,7 +58,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 }
 
 // forget notes that letters were removed by a line: they may come again behind it.
-func (s *Store) forget(ids []string, at linefile.Place) {
+func (s *Store) forget(ids []string, at linefile.Position) {
 	for _, id := range ids {
 		s.recent.Forget(id)
 		s.gone[id] = at
@@ -66,13 +66,13 @@ func (s *Store) forget(ids []string, at linefile.Place) {
 }
 
 // isGone tells whether the letter in a line is removed by a later one.
-func (s *Store) isGone(id string, at linefile.Place) bool {
+func (s *Store) isGone(id string, at linefile.Position) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.removes(id, at)
 }
 
-func (s *Store) removes(id string, at linefile.Place) bool {
+func (s *Store) removes(id string, at linefile.Position) bool {
 	by, ok := s.gone[id]
 	return ok && at.Compare(by) < 0
 }
@@ -114,7 +114,7 @@ func (s *Store) allGone(path string) (bool, error) {
 		return false, fmt.Errorf("deadletter: %w", err)
 	}
 	defer f.Close()
-	at := linefile.Place{File: path}
+	at := linefile.Position{File: path}
 	for line, err := range linefile.Lines(f) {
 		at.Line++
 		if err != nil {

@@ -54,14 +54,14 @@ func (l *file) current() (bool, error) {
 // durable: their writer may have died before it did so. A line for which see returns an error is
 // passed to broken. If broken reports that it kept the line, blanks replace it, or a last line
 // without '\n' is cut off; else the line stays. Any other last line without '\n' gets one.
-func (l *file) catchUp(see func(Place, []byte) error, broken func(Place, []byte) bool) error {
+func (l *file) catchUp(see func(Position, []byte) error, broken func(Position, []byte) bool) error {
 	info, err := l.f.Stat()
 	if err != nil || info.Size() == l.end && !l.dirty {
 		return err
 	}
 	l.dirty = true
 	show := func(line []byte) error {
-		at := Place{File: l.path, Line: l.lines + 1}
+		at := Position{File: l.path, Line: l.lines + 1}
 		if len(bytes.TrimSpace(line)) == 0 || see(at, line) == nil {
 			return nil
 		}
@@ -91,12 +91,12 @@ func (l *file) catchUp(see func(Place, []byte) error, broken func(Place, []byte)
 }
 
 // endLine ends or cuts off a last line of n bytes that lacks its '\n'.
-func (l *file) endLine(n int64, see func(Place, []byte) error, broken func(Place, []byte) bool) error {
+func (l *file) endLine(n int64, see func(Position, []byte) error, broken func(Position, []byte) bool) error {
 	line := make([]byte, n)
 	if _, err := l.f.ReadAt(line, l.end); err != nil {
 		return err
 	}
-	at := Place{File: l.path, Line: l.lines + 1}
+	at := Position{File: l.path, Line: l.lines + 1}
 	if see(at, line) != nil && broken(at, line) {
 		return l.f.Truncate(l.end)
 	}

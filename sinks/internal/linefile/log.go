@@ -18,14 +18,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/filelock"
 )
 
-// Place is the place of a line: its file, and its number in it, from 1 on.
-type Place struct {
+// Position is where a line is: the path of its file, and its number there, from 1.
+type Position struct {
 	File string
 	Line int
 }
 
-// Compare orders places as their lines were appended: files by their names.
-func (p Place) Compare(q Place) int {
+// Compare orders positions as their lines were appended: files by their names.
+func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line))
 }
 
@@ -43,7 +43,7 @@ type LogOptions struct {
 
 	// See gets every line of other processes, and those that were there before, once. A line is
 	// valid during the call. An error means that the line is broken. Required.
-	See func(at Place, line []byte) error
+	See func(at Position, line []byte) error
 	// Reset is called when files were removed or replaced. See then gets all lines again.
 	// Required.
 	Reset func()
@@ -157,26 +157,26 @@ func (l *Log) open(path string) error {
 	return nil
 }
 
-// Append appends n lines, each ended by '\n', and returns the place of the last one when all are
+// Append appends n lines, each ended by '\n', and returns the position of the last one when all are
 // on disk. See does not get them. After an error none of them is there; if that is because the
 // file was removed, the next Begin finds out. Append may be called between Begin and end.
-func (l *Log) Append(lines []byte, n int) (Place, error) {
+func (l *Log) Append(lines []byte, n int) (Position, error) {
 	if l.file == nil || l.o.Bytes > 0 && l.file.end >= l.o.Bytes {
 		if err := l.Roll(); err != nil {
-			return Place{}, err
+			return Position{}, err
 		}
 	}
 	if err := l.file.append(lines, n); err != nil {
-		return Place{}, err
+		return Position{}, err
 	}
 	there, err := l.file.current()
 	if err := errors.Join(err, l.lock.Held()); err != nil {
-		return Place{}, err
+		return Position{}, err
 	}
 	if !there {
-		return Place{}, fmt.Errorf("%s was removed or replaced while it was written", l.file.path)
+		return Position{}, fmt.Errorf("%s was removed or replaced while it was written", l.file.path)
 	}
-	return Place{l.file.path, l.file.lines}, nil
+	return Position{l.file.path, l.file.lines}, nil
 }
 
 // Roll begins another file. It may be called between Begin and end.
@@ -214,7 +214,7 @@ func (l *Log) Close() error {
 
 // setAside copies a broken line to a file of its own, and reports whether it could. It appends:
 // after a last line was cut off, another line may get its number and be broken too.
-func (l *Log) setAside(at Place, line []byte) bool {
+func (l *Log) setAside(at Position, line []byte) bool {
 	copied := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
 	f, err := os.OpenFile(copied, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err == nil {

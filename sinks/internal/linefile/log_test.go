@@ -25,7 +25,7 @@ type reader struct {
 	*Log
 	folder string
 	seen   []string
-	places []Place
+	places []Position
 	logged bytes.Buffer
 }
 
@@ -41,7 +41,7 @@ func newReader(folder string, fileBytes int64) *reader {
 			}
 			return filepath.Join(folder, fmt.Sprintf("%03d.lines", n+1))
 		},
-		See: func(at Place, line []byte) error {
+		See: func(at Position, line []byte) error {
 			if !bytes.HasSuffix(line, []byte(".")) {
 				return errors.New("it has no dot")
 			}
@@ -139,7 +139,7 @@ func TestABrokenLineIsSetAside(t *testing.T) {
 	for i := range 2 {
 		r := newReader(folder, 0)
 		got, err := r.do(t.Context())
-		if err != nil || !slices.Equal(got, []string{"a.", "b."}) || r.places[1] != (Place{path, 4}) {
+		if err != nil || !slices.Equal(got, []string{"a.", "b."}) || r.places[1] != (Position{path, 4}) {
 			t.Errorf("it has %q at %v (%v)", got, r.places, err)
 		}
 		if said := r.logged.String(); strings.Contains(said, "file="+path+" line=3 now_in="+path+".line3.broken") != (i == 0) {

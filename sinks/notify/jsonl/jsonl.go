@@ -87,7 +87,7 @@ func (s *Store) files() ([]string, error) {
 }
 
 // see remembers an event.
-func (s *Store) see(_ linefile.Place, line []byte) error {
+func (s *Store) see(_ linefile.Position, line []byte) error {
 	id, err := eventID(line)
 	if err == nil {
 		s.recent.Add(id)

@@ -1,6 +1,6 @@
 // Package dynamo keeps, in one DynamoDB table, what pipelines must remember: guards,
-// contributions, quarantine marks, gaps, births, fingerprints and notes of what is held back, and carries the calls of the
-// stores whose rows change in one transaction with that.
+// contributions, quarantine marks, gaps, births, fingerprints and notes of what is held back, and
+// carries the calls of the stores whose rows change in one transaction with that.
 //
 // A [DB] is a client and the name of the state table. What a call reports as done is
 // durable; whatever it reads is read consistently. It classifies what DynamoDB answers

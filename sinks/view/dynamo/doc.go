@@ -12,20 +12,19 @@
 //	leaves     a deletion, and the tombstone                       4
 //	moves      both                                                8 at most
 //
-// A row that stays and is not there after all goes as one that enters. With tombstones in
-// place each row is one conditional PutItem, a tombstone as well: 1, 1, 1 and 2. That is for
-// tables which no transaction reaches together with the state table: of another account or
-// Region, or replicated with multi-Region strong consistency ([dynamo.DB.Beyond]); and for
+// If a row that should stay is missing, it is written as one that enters. With tombstones in
+// place each row or tombstone is one conditional PutItem: 1, 1, 1 and 2 units. That is for tables
+// that no transaction can write together with the state table ([dynamo.DB.WhyNoTransaction]):
+// tables of another account or Region, or with multi-Region strong consistency. It is also for
 // views without a state table ([Rows]).
 //
 // # What a row has besides its attributes
 //
 // Names that begin with _tw are the store's:
 //
-//   - _tw, a map, says what the row is of: v, the version of the change; by, the pipeline;
-//     view, the sink that the row belongs to; birth,
-//     that of the sink's output, by which the state knows the row; src, the key of the item. An item without it
-//     was made by someone else and is never overwritten.
+//   - _tw, a map, says what the row belongs to: v, the version of the change; by, the pipeline;
+//     view, the sink; birth, the id of the sink's output in the state; src, the key of the item.
+//     An item without it was made by someone else and is never overwritten.
 //   - _tw_expires, a number, makes the item a tombstone in place: the row is gone, and older
 //     changes of it are refused. It is the table's TTL attribute ([Store.Create]): the
 //     tombstone goes when it is older than the retention. A newer row at that key replaces it.
