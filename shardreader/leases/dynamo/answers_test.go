@@ -1,0 +1,69 @@
+package dynamo_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/leases/dynamo"
+	"github.com/tablewake/tablewake/test/faults"
+)
+
+type client func(*http.Request) (*http.Response, error)
+
+func (c client) Do(r *http.Request) (*http.Response, error) { return c(r) }
+
+// No answer that is not the service's moves a checkpoint, takes a shard, or says that there are no leases.
+// Each is tried again.
+func TestAnswersThatAreNotTheServices(t *testing.T) {
+	lease := leases.Lease{Shard: "s", Owner: "a", Counter: 1}
+	next := lease
+	next.Counter, next.Checkpoint = 2, leases.After("1001")
+	calls := map[string]func(context.Context, *dynamo.Table) error{
+		"Create": func(ctx context.Context, t *dynamo.Table) error { return t.Create(ctx, lease) },
+		"Swap":   func(ctx context.Context, t *dynamo.Table) error { return t.Swap(ctx, lease, next) },
+		"Delete": func(ctx context.Context, t *dynamo.Table) error { return t.Delete(ctx, lease) },
+		"Read": func(ctx context.Context, t *dynamo.Table) error {
+			_, err := t.Read(ctx)
+			return err
+		},
+	}
+	for op, call := range calls {
+		for _, a := range faults.Answers() {
+			if a.Done && op != "Read" {
+				continue // it is what the service says of a write
+			}
+			t.Run(op+" "+a.Name, func(t *testing.T) {
+				table, err := dynamo.New(dynamo.Options{Table: "leases", State: "state", Pipeline: "shop", Client: dynamodb.New(dynamodb.Options{
+					Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1,
+					HTTPClient: client(func(r *http.Request) (*http.Response, error) {
+						body, status := io.Reader(strings.NewReader(a.Body)), a.Status
+						if a.Cut {
+							body, status = io.MultiReader(bytes.NewReader([]byte(`{"Att`)), broken{}), 200
+						}
+						return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {a.Type}}, Body: io.NopCloser(body), ContentLength: -1, Request: r}, nil
+					}),
+				})})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = call(t.Context(), table)
+				if _, again := pipeline.Retryable(err); !again || pipeline.IsFatal(err) || strings.Contains(err.Error(), "hello") {
+					t.Errorf("%s is answered %s: %v", op, a.Name, err)
+				}
+			})
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
