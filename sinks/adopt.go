@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Adoption is a sink whose output and state do not belong together, and what can be done about it.
+// Adoption is a sink whose output and state do not belong together, or whose output was written under other
+// settings than the file has, and what can be done about it.
 type Adoption struct {
 	Sink    string
 	Target  string
@@ -27,9 +29,10 @@ type Adoption struct {
 	Refused       string      // why it cannot be accepted, and the way on; "" where it can
 	Accepting     string      // what it means to accept it
 
-	next   state.Birth
-	renews bool
-	found  foundOutput
+	next     state.Birth
+	renews   bool
+	settings bool // the settings of the file are accepted, and nothing else
+	found    foundOutput
 }
 
 // Adopt inspects the outputs of the named sinks, or of all if names is empty, and returns those that a
@@ -117,6 +120,9 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 	if err == nil {
 		err = m.check(ctx, &f)
 	}
+	if err == nil && f.hasPrint {
+		return m.changed(cfg, s, f), nil
+	}
 	lost, ok := errors.AsType[*state.LostError](err)
 	if !ok {
 		return Adoption{}, err
@@ -132,6 +138,36 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 	}
 	a.decide(dependsOnState(s), partly)
 	return a, nil
+}
+
+// changed is the adoption of settings that are not those which the output was written under; without a
+// Problem where they are the same.
+func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput) Adoption {
+	is := state.Fingerprint{Pipeline: cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}
+	names := f.print.Changed(is)
+	if len(names) == 0 {
+		return Adoption{}
+	}
+	e := &ChangedError{Sink: s.Name, Settings: names, Was: f.print.Settings, Is: is.Settings}
+	a := Adoption{
+		Sink: s.Name, Target: f.target, Problem: e.what(), Known: f.known, Recorded: f.birth,
+		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f, next: f.birth, settings: true,
+	}
+	switch {
+	case slices.ContainsFunc(names, comparesVersions):
+		a.Refused = "another way to tell old from new cannot begin in the middle. Take the setting back, or give the sink another name and another place, and fill that"
+	case s.Archive != nil || s.Notify != nil:
+		a.Accepting = "what was written stays as it is, and what comes from now on is written under the new settings"
+	default:
+		a.Accepting = "what is there stays as it is until its items change. Where the change only mends what failed, redrive the dead letters, and the sink holds what a clean pass leaves. " +
+			"An item that the old settings put elsewhere may stay there too: fill another sink instead where the change moves what did not fail"
+	}
+	return a
+}
+
+// comparesVersions tells whether a setting says how an older change is told from a newer one.
+func comparesVersions(setting string) bool {
+	return setting == "view.tombstones" || setting == "source.kinesis" || strings.HasSuffix(setting, ".mode")
 }
 
 // decide sets Accepting or Refused, and the next birth. partly: a part of the output is known to be gone.
@@ -184,6 +220,11 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 	store, err := openStore(ctx, cfg, cfg.Sinks[i], stores)
 	if err != nil {
 		return err
+	}
+	if a.settings {
+		p := a.found.print
+		p.Settings = cfg.Sinks[i].Settings
+		return store.(state.Fingerprints).SetFingerprint(ctx, p) // it has one
 	}
 	now := a.next
 	now.State, now.Store, now.Begun = m.identity, a.StoreIdentity, !a.renews || a.next.ID == a.Recorded.ID

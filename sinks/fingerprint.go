@@ -18,19 +18,30 @@ type ChangedError struct {
 	Sink     string
 	Settings []string // that changed, by their path in the sink
 	Was, Is  map[string]string
+
+	adoptable bool // there is a state, without which nothing is adopted
 }
 
 // Error names the settings with what they were and are.
 func (e *ChangedError) Error() string {
+	text := e.what() + ": old and new would mix; take the settings back, give the sink another name and a place of its own, or begin with empty stores"
+	if e.adoptable {
+		text += "; where the change only mends what failed, accept it: `tablewake adopt --sink " + e.Sink + "`"
+	}
+	return text
+}
+
+// what is the change itself.
+func (e *ChangedError) what() string {
 	var b strings.Builder
-	b.WriteString("what it holds was written under other settings, and old and new would mix: ")
+	b.WriteString("what it holds was written under other settings (")
 	for i, s := range e.Settings {
 		if i > 0 {
 			b.WriteString(", ")
 		}
 		fmt.Fprintf(&b, "%s was %s and is %s", s, setting(e.Was, s), setting(e.Is, s))
 	}
-	b.WriteString("; take the settings back, give the sink another name and a place of its own, or begin with empty stores")
+	b.WriteByte(')')
 	return b.String()
 }
 
@@ -74,7 +85,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		return store, birth, fmt.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
 	default:
 		if changed := was.Changed(o.print); len(changed) > 0 {
-			return store, birth, &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings}
+			return store, birth, &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings, adoptable: a.births != nil}
 		}
 	}
 	if a.births != nil {

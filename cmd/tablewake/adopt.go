@@ -32,11 +32,11 @@ func newAdopt(s streams) *cobra.Command {
 	var o adoptOptions
 	c := &cobra.Command{
 		Use:   "adopt -c FILE (--live | --local DIR)",
-		Short: "Accept a store that was restored, moved or emptied",
+		Short: "Accept a store that was restored, moved or emptied, or settings that were mended",
 		Long: `adopt looks at what sinks have written and at what the state remembers of it, and shows where
 the two do not belong together: a table, an index, a bucket or a folder that was deleted, restored
-from a backup or exchanged, or a state that was. Nothing goes on before that is settled: changes would
-count twice, or be missing.
+from a backup or exchanged, or a state that was; or a sink whose settings are not those that it wrote
+under. Nothing goes on before that is settled: changes would count twice, or be missing.
 
 Of each such sink it shows what was recorded, what is there, and how many rows or documents of which birth
 it saw. Then it asks, and the state takes on what is there: another identity of a table that was restored, rows
@@ -52,6 +52,10 @@ Stop all consumers first. 0 says that all belongs together now, and 1 that it do
 
   # The state table was deleted: make an empty one, and take on what guards itself
   tablewake adopt -c tablewake.yaml --live --create
+
+  # A condition that failed on some images was mended: accept it, and write what failed
+  tablewake adopt -c tablewake.yaml --live --sink orders_by_status
+  tablewake redrive -c tablewake.yaml --live
 
   # An index that was deleted on purpose begins anew, and is filled from the archive
   tablewake adopt -c tablewake.yaml --live --sink product_search
@@ -129,7 +133,7 @@ func (o *adoptOptions) report(s streams, all []sinks.Adoption, accepted, refused
 			return err
 		}
 	case len(all) == 0:
-		fmt.Fprintln(s.out, "what the sinks wrote and what the state remembers belong together: there is nothing to adopt")
+		fmt.Fprintln(s.out, "what the sinks wrote, what the state remembers and the settings belong together: there is nothing to adopt")
 	case refused || o.yes:
 		writeAdoptions(s.out, all)
 	}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const mended = `version: 1
+name: shop
+source: {table: shop}
+sinks:
+  orders: {view: {table: rows, when: 'item.N == 1', key: {PK: 'S#{Status}', SK: '{@key}'}, attributes: {total: 'T{Total}'}}}
+  kept: {view: {table: in-place, when: 'item.N == 1', key: {PK: 'S#{Status}', SK: '{@key}T{Total}'}, tombstones: in_place}}
+  mails: {view: {table: rows, key: {PK: 'MAIL#{Mail}', SK: 'T{Total}'}, attributes: {owner: '{@key}'}, on_collision: last}}
+  paid: {aggregate: {table: rows, group: {PK: 'SUM#{Total}', SK: '-'}, values: {orders: count, n: {sum: N}}, on_ttl_delete: retract}}
+  docs: {search: {index: docs, when: 'item.N == 1', fields: {include: [Mail], rename: {Mail: name}}}}
+dead_letters: {dir: dead}
+`
+
+// What settings made of no image is vacated and goes to dead letters. Once the settings are mended, that is
+// accepted, and the letters are redriven, every sink holds what a clean pass leaves.
+func TestAdopt_MendedSettings(t *testing.T) {
+	for _, test := range []struct{ sink, good, flawed string }{
+		{"orders", "table: rows, when: 'item.N == 1'", "table: rows, when: 'item.Total > -1 && item.N == 1'"},
+		{"kept", "table: in-place, when: 'item.N == 1'", "table: in-place, when: 'item.Total > -1 && item.N == 1'"},
+		{"mails", "mails: {view: {", "mails: {view: {when: 'item.Total > -1', "},
+		{"paid", "paid: {aggregate: {", "paid: {aggregate: {when: 'item.Total > -1', "},
+		{"docs", "index: docs, when: 'item.N == 1'", "index: docs, when: 'item.Total > -1 && item.N == 1'"},
+	} {
+		t.Run(test.sink+" "+test.flawed, func(t *testing.T) {
+			dir := t.TempDir()
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			file, flawed, stream := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "flawed.yaml"), filepath.Join(dir, "stream.jsonl")
+			text := strings.Replace(mended, test.good, test.flawed, 1)
+			if text == mended {
+				t.Fatalf("%q is not in the file", test.good)
+			}
+			for name, text := range map[string]string{file: mended, flawed: text, stream: spoilt(rand.New(rand.NewPCG(seed, 0)))} {
+				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			clean, out := filepath.Join(dir, "clean"), filepath.Join(dir, "out")
+			command(t, exitOK, "replay", "-c", file, "--local", clean, stream)
+			command(t, exitDeadLetters, "replay", "-c", flawed, "--local", out, stream)
+			if _, said := command(t, exitFailure, "redrive", "-c", file, "--local", out); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
+				t.Fatalf("under other settings redrive says %s", said)
+			}
+			if text, _ := command(t, exitOK, "adopt", "-c", file, "--local", out, "--yes"); !strings.Contains(text, "accepted: "+test.sink) {
+				t.Fatalf("adopt says %s", text)
+			}
+			command(t, exitOK, "redrive", "-c", file, "--local", out)
+			for _, query := range [][]string{{"view", "rows"}, {"view", "in-place"}, {"search", "docs", "-n", "100"}} {
+				want, _ := command(t, exitOK, append([]string{"query", "-o", "json", "--local", clean}, query...)...)
+				got, _ := command(t, exitOK, append([]string{"query", "-o", "json", "--local", out}, query...)...)
+				if births.ReplaceAllString(got, "") != births.ReplaceAllString(want, "") {
+					t.Errorf("%s holds\n%s\nand after a clean pass\n%s", query, got, want)
+				}
+			}
+		})
+	}
+}
+
+// spoilt is a stream of items that come, change and go, whose attributes are of several types.
+func spoilt(rng *rand.Rand) string {
+	var b strings.Builder
+	images := make(map[string]string)
+	for i := range 60 {
+		key := fmt.Sprint("k", rng.IntN(8))
+		old := images[key]
+		now := fmt.Sprintf(`{"PK":{"S":%q},"N":{"N":"%d"},"Status":{"S":%q},"Mail":{"S":"m%d"},"Total":{"N":"%d"}}`,
+			key, rng.IntN(4)/3+1-rng.IntN(2), []string{"open", "2026-01-02", "paid"}[rng.IntN(3)], rng.IntN(4), rng.IntN(30))
+		if rng.IntN(3) == 0 {
+			now = strings.Replace(now, `"Total":{"N":`, `"Total":{"S":`, 1)
+		}
+		name := "INSERT"
+		switch {
+		case old != "" && rng.IntN(4) == 0:
+			name, now = "REMOVE", ""
+		case old != "":
+			name = "MODIFY"
+		}
+		fmt.Fprintf(&b, `{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":%q,`+
+			`"dynamodb":{"ApproximateCreationDateTime":%d,"SequenceNumber":"%d","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":%q}}`, name, 1795254780+i, 100+i, key)
+		if old != "" {
+			b.WriteString(`,"OldImage":` + old)
+		}
+		if now != "" {
+			b.WriteString(`,"NewImage":` + now)
+		}
+		b.WriteString("}}\n")
+		images[key] = now
+	}
+	return b.String()
+}
