@@ -136,8 +136,13 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		return lost("%s held what the sink wrote since %s, and holds nothing of it: it was deleted or emptied", f.target, b.Made.Format(time.RFC3339))
 	case f.known && f.print.Birth != b.ID:
 		return lost("%s bears the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target, quoted(f.print.Birth), quoted(b.ID))
-	case f.known:
+	case f.known && f.out == nil:
 		return nil
+	case f.known:
+		if emptied, err := f.out.Emptied(ctx, b.ID); err != nil || !emptied {
+			return err
+		}
+		return lost("%s holds nothing of the sink, and the state remembers rows: it was emptied", f.target)
 	case f.print.Birth != "":
 		return lost("%s bears the birth %s, and the state knows nothing of it: the state was lost", f.target, quoted(f.print.Birth))
 	case m.lostReason != "":

@@ -82,6 +82,10 @@ type Output interface {
 	// Look counts what the sink has there, by birth. It may stop early, as in a large table.
 	Look(ctx context.Context) (Look, error)
 
+	// Emptied tells whether the sink has nothing there though the state remembers rows under that
+	// birth, as far as that costs little. False where the state remembers none.
+	Emptied(ctx context.Context, birth string) (bool, error)
+
 	// Renew forgets what the store itself remembers of a former output, so that the output
 	// begins anew. The former output is gone.
 	Renew(ctx context.Context) error

@@ -100,6 +100,9 @@ func look(b bleve.Index, l *state.Look) (err error) {
 	}
 }
 
+// Emptied is false: documents guard themselves, and the state remembers none.
+func (output) Emptied(context.Context, string) (bool, error) { return false, nil }
+
 // Renew forgets which indexes were made.
 func (o output) Renew(context.Context) error {
 	names, err := o.names()

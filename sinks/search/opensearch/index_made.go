@@ -154,6 +154,9 @@ func (o output) Look(ctx context.Context) (state.Look, error) {
 	return l, nil
 }
 
+// Emptied is false: documents guard themselves, and the state remembers none.
+func (output) Emptied(context.Context, string) (bool, error) { return false, nil }
+
 // Renew forgets which indexes were made.
 func (o output) Renew(ctx context.Context) error {
 	if err := o.ensureState(ctx); err != nil {

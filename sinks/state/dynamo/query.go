@@ -64,8 +64,9 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, 
 	}
 }
 
-// ScanSome hands the items of the first pages of a scan to do, and tells whether that was all.
-func (db *DB) ScanSome(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item)) (whole bool, err error) {
+// ScanSome hands the items of the first pages of a scan to do until that answers false, and tells whether
+// that was all.
+func (db *DB) ScanSome(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool) (whole bool, err error) {
 	s := *in
 	for range pages {
 		out, err := call(ctx, db, "Scan", *s.TableName, func(o func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
@@ -75,7 +76,9 @@ func (db *DB) ScanSome(ctx context.Context, in *dynamodb.ScanInput, pages int, d
 			return false, err
 		}
 		for _, item := range out.Items {
-			do(item)
+			if !do(item) {
+				return false, nil
+			}
 		}
 		if s.ExclusiveStartKey = out.LastEvaluatedKey; len(s.ExclusiveStartKey) == 0 {
 			return true, nil

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,18 +18,56 @@ func (db *DB) targetRef(t Target) Ref {
 	return db.ref(string(pk), fit(sk, string(pipeline.AppendEscaped(nil, t.Table)), maxSortKey))
 }
 
-// Touch notes that a target is about to be written to, once for the life of db; see
-// [DB.Untouched]. Items of a target are spread over so many partitions that whether there
-// are any could not be asked of them.
-func (db *DB) Touch(ctx context.Context, t Target) error {
-	if _, done := db.touched.Load(t); done {
+// attrWitnesses are keys of items that the state remembers rows of.
+const attrWitnesses = "witnesses"
+
+// maxWitnesses is how many of them are kept: some of their rows may be left later.
+const maxWitnesses = 10
+
+// Touch notes that a target is about to be written to, and some of the items that come to have
+// rows there, once for the life of db; see [DB.Untouched] and [DB.Witnesses]. Items of a target are
+// spread over so many partitions that whether there are any could not be asked of them.
+func (db *DB) Touch(ctx context.Context, t Target, witnesses iter.Seq[pipeline.Key]) error {
+	had, done := db.touched.Load(t)
+	if done && had == true {
 		return nil
 	}
-	err := db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(db.table), Item: db.targetRef(t).Key}})
+	item := db.targetRef(t).Key
+	var keys []types.AttributeValue
+	for key := range witnesses {
+		if keys = append(keys, S(string(key))); len(keys) == maxWitnesses {
+			break
+		}
+	}
+	if done && len(keys) == 0 {
+		return nil
+	}
+	if len(keys) > 0 {
+		item[attrWitnesses] = &types.AttributeValueMemberL{Value: keys}
+	}
+	err := db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(db.table), Item: item}})
 	if err == nil {
-		db.touched.Store(t, nil)
+		db.touched.Store(t, len(keys) > 0)
 	}
 	return err
+}
+
+// Witnesses are some of the items that came to have rows at a target.
+func (db *DB) Witnesses(ctx context.Context, t Target) (keys []pipeline.Key, err error) {
+	items, err := db.Get(ctx, []Ref{db.targetRef(t)})
+	if err != nil || items[0] == nil {
+		return nil, err
+	}
+	list, _ := items[0][attrWitnesses].(*types.AttributeValueMemberL)
+	if list == nil {
+		return nil, nil
+	}
+	for _, v := range list.Value {
+		if s, ok := v.(*types.AttributeValueMemberS); ok {
+			keys = append(keys, pipeline.Key(s.Value))
+		}
+	}
+	return keys, nil
 }
 
 // Untouched tells whether nothing was ever written to a target.

@@ -3,25 +3,29 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // Output is what a sink has in a view table.
-func (s *Store) Output(p state.Place) state.Output { return output{s.views, p} }
+func (s *Store) Output(p state.Place) state.Output { return output{s, p} }
 
 type output struct {
-	db *dynamo.DB
+	store *Store
 	state.Place
 }
 
 // Identity is that of the table; "" where there is none.
 func (o output) Identity(ctx context.Context) (string, error) {
-	id, err := o.db.Identity(ctx, o.Name)
+	id, err := o.store.views.Identity(ctx, o.Name)
 	if errors.Is(err, dynamo.ErrNoTable) {
 		return "", nil
 	}
@@ -34,22 +38,88 @@ const lookPages = 16
 // Look counts rows and tombstones of the sink, by a scan of the table's beginning. What it does not
 // reach, the condition of each write finds.
 func (o output) Look(ctx context.Context) (l state.Look, err error) {
+	l.Whole, err = o.look(ctx, nil, func(item dynamo.Item) bool {
+		m, _ := markOf(item)
+		l.Add(m.birth, 1)
+		return true
+	})
+	if errors.Is(err, dynamo.ErrNoTable) {
+		return state.Look{Whole: true}, nil
+	}
+	return l, err
+}
+
+// look hands what the sink has at the table's beginning to do until that answers false, and tells
+// whether that was all. limit is of a page's items, nil: as many as DynamoDB takes.
+func (o output) look(ctx context.Context, limit *int32, do func(dynamo.Item) bool) (whole bool, err error) {
 	in := &dynamodb.ScanInput{
 		TableName:                 &o.Name,
+		Limit:                     limit,
 		ConsistentRead:            aws.Bool(true),
 		FilterExpression:          aws.String("#tw.#by = :by AND #tw.#view = :view"),
 		ProjectionExpression:      aws.String("#tw.#birth, #tw.#by"),
 		ExpressionAttributeNames:  map[string]string{"#tw": markAttribute, "#by": markPipeline, "#view": markView, "#birth": markBirth},
 		ExpressionAttributeValues: dynamo.Item{":by": str(o.Pipeline), ":view": str(o.Sink)},
 	}
-	l.Whole, err = o.db.ScanSome(ctx, in, lookPages, func(item dynamo.Item) {
-		m, _ := markOf(item)
-		l.Add(m.birth, 1)
-	})
-	if errors.Is(err, dynamo.ErrNoTable) {
-		return state.Look{Whole: true}, nil
+	return o.store.views.ScanSome(ctx, in, lookPages, do)
+}
+
+// Emptied asks for the table's beginning, and where nothing of the sink is in all of it, what the state
+// remembers of the items that came to have rows there.
+func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
+	for range 2 { // a row that is written or left meanwhile is not lost
+		none := true
+		whole, err := o.look(ctx, aws.Int32(100), func(dynamo.Item) bool { none = false; return false })
+		if err != nil || !none || !whole {
+			return false, err
+		}
+		if had, err := o.remembered(ctx, birth); err != nil || !had {
+			return false, err
+		}
 	}
-	return l, err
+	return true, nil
+}
+
+// remembered tells whether the state remembers a row of one of the target's witnesses.
+func (o output) remembered(ctx context.Context, birth string) (bool, error) {
+	t := view.Target{Table: view.Table{Name: o.Name}, View: o.Sink, Pipeline: o.Pipeline, Birth: birth}
+	items, err := o.store.Witnesses(ctx, targetOf(t))
+	if err != nil || len(items) == 0 {
+		return false, err
+	}
+	guards, err := o.store.Guards(ctx, t, items)
+	if err != nil || slices.ContainsFunc(guards, func(g state.Guard) bool { return g.Row != "" }) {
+		return err == nil, err
+	}
+	counted, err := o.store.Contributions(ctx, t, items)
+	return err == nil && slices.ContainsFunc(counted, func(c state.Contribution) bool { return len(c.Shares) > 0 }), err
+}
+
+// noWitness is of rows that the state remembers nothing of.
+func noWitness(func(pipeline.Key) bool) {}
+
+// entering are the items that come to have a row.
+func entering(ws []view.ItemWrite) iter.Seq[pipeline.Key] {
+	return func(yield func(pipeline.Key) bool) {
+		for i := range ws {
+			if ws[i].Guard.Row != "" && !yield(ws[i].Source) {
+				return
+			}
+		}
+	}
+}
+
+// counted are the items that come to count in a group.
+func counted(ws []view.GroupWrite) iter.Seq[pipeline.Key] {
+	return func(yield func(pipeline.Key) bool) {
+		for i := range ws {
+			for j := range ws[i].Items {
+				if c := &ws[i].Items[j]; len(c.Now.Shares) > 0 && !yield(c.Source) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Renew does nothing: a table remembers nothing of its rows that are gone.

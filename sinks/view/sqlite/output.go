@@ -47,5 +47,17 @@ func (o output) Look(ctx context.Context) (state.Look, error) {
 	return l, o.store.Failed("read", rows.Err())
 }
 
+// Emptied asks whether the state remembers a row or a group of the sink where the table has none.
+func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err error) {
+	if l, err := o.Look(ctx); err != nil || l.Total() > 0 {
+		return false, err
+	}
+	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (
+	EXISTS (SELECT 1 FROM "_tws_guards" AS g WHERE g.target = t.id AND g.written IS NULL) OR
+	EXISTS (SELECT 1 FROM "_tws_contributions" AS c WHERE c.target = t.id AND c.written IS NULL)))`
+	err = o.store.Reader().QueryRowContext(ctx, q, o.Pipeline, o.Name, o.Sink, birth).Scan(&emptied)
+	return emptied, o.store.Failed("read", err)
+}
+
 // Renew does nothing: the file remembers nothing of rows that are gone.
 func (output) Renew(context.Context) error { return nil }

@@ -38,6 +38,7 @@ var losses = map[string]func(s *servers){
 		s.drop(s.Table)
 	},
 	"both deleted":           func(s *servers) { s.drop(s.State); s.drop(s.Table) },
+	"views emptied":          func(s *servers) { s.empty(s.Table) },
 	"index deleted":          func(s *servers) { s.dropIndexes() },
 	"bucket deleted":         func(s *servers) { s.dropBucket() },
 	"state made again":       func(s *servers) { s.restore(s.State, nil) },
@@ -205,6 +206,24 @@ func (s *servers) deleteItems(table, prefix string) {
 			if _, err := s.tables.DeleteItem(s.t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key}); err != nil {
 				s.t.Fatal(err)
 			}
+		}
+	}
+}
+
+// empty deletes the items of a table, which stays.
+func (s *servers) empty(table string) {
+	s.t.Helper()
+	is, err := s.tables.DescribeTable(s.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, item := range s.scan(table) {
+		key := make(map[string]types.AttributeValue)
+		for _, k := range is.Table.KeySchema {
+			key[*k.AttributeName] = item[*k.AttributeName]
+		}
+		if _, err := s.tables.DeleteItem(s.t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key}); err != nil {
+			s.t.Fatal(err)
 		}
 	}
 }
