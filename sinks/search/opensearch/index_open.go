@@ -97,7 +97,7 @@ func (s *Store) begin(ctx context.Context) (there map[string]*standing, err erro
 		}
 		switch {
 		case !found || len(there) == 0 && !r.pending(s.clock()):
-			*r = record{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked}
+			*r = record{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked, Fingerprint: r.Fingerprint}
 			for _, index := range there {
 				r.Born = index.made(r.Born)
 			}

@@ -37,6 +37,8 @@ sinks:
       on_ttl_delete: retract
   docs:
     search: {connection: os, index: "${INDEX}"}
+  docs_by_status:
+    search: {connection: os, index: "${INDEX}-{Status|index_name}", create: on_demand, max_indexes: 20}
   log:
     archive: {bucket: "${BUCKET}", prefix: changes/}
 `

@@ -71,11 +71,11 @@ func TestServers_NothingDoubledNothingMissing(t *testing.T) {
 				want := world.Embedded(t, cfg, w.Names, records)
 				s := &servers{w, t, dynamodb.NewFromConfig(w.SDK), s3.NewFromConfig(w.SDK), make(map[string][]map[string]types.AttributeValue)}
 				first, second := 10+rng.IntN(20), 30+rng.IntN(20)
-				for i, part := range [][][]byte{records[:first], records[first:second]} {
+				for i, part := range [][][]byte{nil, nil, records[:first], records[first:second]} { // a start that writes nothing leaves nothing to lose
 					if err := s.pass(t, cfg, part); err != nil {
 						t.Fatalf("seed %d: part %d: %v", seed, i, err)
 					}
-					if i == 0 {
+					if i == 2 {
 						s.saved[w.Table], s.saved[w.State] = s.scan(w.Table), s.scan(w.State)
 					}
 				}
