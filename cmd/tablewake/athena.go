@@ -122,6 +122,9 @@ func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archi
 		Partial:   c.When != nil || len(s.Filters) > 0 || len(cfg.Filters) > 0,
 		Class:     c.StorageClass,
 	}
+	if cfg.Source.Kinesis != "" && a.Format != archive.Parquet && a.Images != archive.PlainJSON {
+		return a, fmt.Errorf("%s:%d: sinks.%s: its lines are records of Kinesis, which hold a change in base64: Athena reads none of it. Set archive.format: parquet, or archive.images: plain_json, for an archive of another name", cfg.File, s.Line, s.Name)
+	}
 	switch {
 	case o.location != "":
 	case c.Bucket != "":

@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -218,6 +219,27 @@ func TestPerItem(t *testing.T) {
 	}
 	if got, want := read(t, store, archive.ReadOptions{}), "a%2Fb@7"; got != want {
 		t.Errorf("read back %s, want %s", got, want)
+	}
+}
+
+// Kinesis may hold a change twice, with a sequence number for each: it is one object, and another change
+// of that microsecond is another.
+func TestPerItem_KinesisCopies(t *testing.T) {
+	record := func(id, sequence string) *pipeline.Change {
+		inner := `{"eventID":"` + id + `","eventName":"INSERT","tableName":"Music","dynamodb":{"ApproximateCreationDateTime":1795251660123456,` +
+			`"ApproximateCreationDateTimePrecision":"MICROSECOND","Keys":{"Artist":{"S":"Acme"}},"NewImage":{"Artist":{"S":"Acme"}},"SizeBytes":59}}`
+		return change(t, `{"eventID":"shardId-6:`+sequence+`","eventSourceARN":"arn:aws:kinesis:us-east-1:111122223333:stream/music","kinesis":{"sequenceNumber":"`+sequence+
+			`","data":"`+base64.StdEncoding.EncodeToString([]byte(inner))+`"}}`, pipeline.DecoderOptions{})
+	}
+	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
+		store := &memory{}
+		s := newSink(t, archive.Options{Store: store, Layout: archive.PerItem, Images: images, Key: parse(t, "{@key}/{@version}.json")})
+		for _, c := range []*pipeline.Change{record("a", "49"), record("a", "57"), record("b", "58"), record("a", "61")} {
+			mustWrite(t, s, c)
+		}
+		if names := store.names(); len(names) != 2 {
+			t.Errorf("%s: two changes are the objects %s", images, names)
+		}
 	}
 }
 

@@ -8,6 +8,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
+// identityOf is a change's version as the name of an object has it. Kinesis may hold the change twice, with a
+// sequence number for each: there the hash of its own eventID stands in the number's place.
+func identityOf(c *pipeline.Change) string {
+	v := c.Version.String()
+	if !c.Version.Kinesis() || c.EventID == "" {
+		return v
+	}
+	return v[:kinesisEpoch] + digest(c.EventID)
+}
+
+// kinesisEpoch is the length of a version of Kinesis before its sequence number: k, and a time in microseconds.
+const kinesisEpoch = 17
+
 // copies finds the changes of Kinesis that come again with another sequence number. They have one
 // eventID and one creation time, so in the order of a reading they are near each other.
 type copies struct {

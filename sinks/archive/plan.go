@@ -116,7 +116,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		if err != nil {
 			return fmt.Errorf("archive: key %q: %w", s.key, err)
 		}
-		p.Name = shortened(string(name))
+		p.Name = shortened(strings.ReplaceAll(string(name), d.Change.Version.String(), identityOf(d.Change)))
 		if p.Tags, err = s.tagsOf(scope); err != nil {
 			return err
 		}

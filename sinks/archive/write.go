@@ -198,7 +198,15 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) e
 	if err != nil {
 		return fmt.Errorf("archive: %s: %w", name, err)
 	}
-	if there.Key != c.Key || there.Version != c.Version {
+	is := there.Version.String()
+	if there.Version.Kinesis() {
+		id, err := there.eventID(hasTable(c.Key))
+		if err != nil {
+			return err
+		}
+		is = identityOf(&pipeline.Change{Version: there.Version, EventID: id})
+	}
+	if there.Key != c.Key || is != identityOf(c) {
 		return fmt.Errorf("archive: the object %s holds version %s of %s already, and not version %s of %s: let its key name the item and {@version}",
 			name, there.Version, there.Key, c.Version, c.Key)
 	}
@@ -206,4 +214,4 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) e
 }
 
 // identity tells an item's version from any other, and nothing else of it.
-func identity(c *pipeline.Change) string { return digest(string(c.Key) + "\x00" + c.Version.String()) }
+func identity(c *pipeline.Change) string { return digest(string(c.Key) + "\x00" + identityOf(c)) }
