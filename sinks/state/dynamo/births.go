@@ -55,9 +55,10 @@ func (s *State) birth(item Item) (b state.Birth, err error) {
 		err = errors.New("it has no birth")
 	}
 	if err != nil {
-		err = s.db.Damaged("the birth of the sink "+b.Sink, err)
+		return b, s.db.Damaged("the birth of the sink "+b.Sink, err)
 	}
-	return b, err
+	s.begins(b)
+	return b, nil
 }
 
 func (s *State) birthItem(b state.Birth) Item {
@@ -77,6 +78,9 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 		}})
 		taken, ok := errors.AsType[*ConditionError](err)
 		switch {
+		case err == nil:
+			s.begins(b)
+			return b, nil
 		case !ok:
 			return b, err
 		case taken.Unmet[0].Item != nil:
@@ -126,6 +130,14 @@ func (s *State) Identity(ctx context.Context) (string, error) { return s.db.Iden
 // Identity names a table itself: its ARN, and what tells it from another one that had its
 // name before: its id, and where a server gives it none, when it was made.
 func (db *DB) Identity(ctx context.Context, table string) (string, error) {
+	id, err := db.identity(ctx, table)
+	if err == nil {
+		db.accepted.identities.Store(table, id) // which must stay, see SameTables
+	}
+	return id, err
+}
+
+func (db *DB) identity(ctx context.Context, table string) (string, error) {
 	d, err := db.describe(ctx, table)
 	if err != nil {
 		return "", err

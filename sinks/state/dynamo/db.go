@@ -43,7 +43,8 @@ type DB struct {
 	now         func() time.Time
 	closed      atomic.Bool
 
-	touched sync.Map // Target -> bool: those that are known to be marked as written to, and whether with witnesses
+	accepted accepted
+	touched  sync.Map // Target -> bool: those that are known to be marked as written to, and whether with witnesses
 }
 
 // New makes a DB of o; the error names the field that is wrong. It calls nothing.

@@ -35,7 +35,7 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 	if len(ms) == 0 {
 		return nil, nil
 	}
-	if err := s.Touch(ctx, targetOf(t), noWitness); err != nil {
+	if err := s.beforeWrite(ctx, t, noWitness); err != nil {
 		return nil, err
 	}
 	if t.InPlace {

@@ -26,7 +26,7 @@ func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeli
 	for i, key := range items {
 		refs[i] = s.ContributionRef(of, key)
 	}
-	found, err := s.Get(ctx, refs)
+	found, err := s.recall(ctx, of, refs)
 	if err != nil {
 		return nil, err
 	}

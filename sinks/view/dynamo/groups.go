@@ -27,7 +27,7 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []view.GroupWr
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	if err := s.Touch(ctx, targetOf(t), counted(ws)); err != nil {
+	if err := s.beforeWrite(ctx, t, counted(ws)); err != nil {
 		return nil, err
 	}
 	rs := make([]view.ItemResult, len(ws))

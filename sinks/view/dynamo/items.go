@@ -49,7 +49,7 @@ func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key)
 	for i, item := range items {
 		refs[i] = s.GuardRef(target, item)
 	}
-	found, err := s.Get(ctx, refs)
+	found, err := s.recall(ctx, target, refs)
 	if err != nil {
 		return nil, err
 	}

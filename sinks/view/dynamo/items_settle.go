@@ -18,7 +18,7 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) 
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	if err := s.Touch(ctx, targetOf(t), entering(ws)); err != nil {
+	if err := s.beforeWrite(ctx, t, entering(ws)); err != nil {
 		return nil, err
 	}
 	rs := make([]view.ItemResult, len(ws))

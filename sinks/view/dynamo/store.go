@@ -3,6 +3,8 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -71,6 +73,25 @@ func (r *Rows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]
 
 // Memory is that of tombstones alone, which a table forgets, however old it is.
 func (r *Rows) Memory(context.Context) (state.Memory, error) { return state.Memory{Forgets: true}, nil }
+
+// beforeWrite notes that a target is written to, and sees from time to time that its tables are still those
+// that the process began with.
+func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.Seq[pipeline.Key]) error {
+	if err := s.Touch(ctx, targetOf(t), witnesses); err != nil {
+		return err
+	}
+	return s.SameTables(ctx, targetOf(t), s.views)
+}
+
+// recall reads what the state remembers of items. One that it does not know is a new one only in a state that is
+// still the one that the process began with.
+func (s *Store) recall(ctx context.Context, t dynamo.Target, refs []dynamo.Ref) ([]dynamo.Item, error) {
+	found, err := s.Get(ctx, refs)
+	if err == nil && slices.ContainsFunc(found, func(item dynamo.Item) bool { return item == nil }) {
+		err = s.SameState(ctx, t)
+	}
+	return found, err
+}
 
 // Empty tells whether nothing was ever written for a view or an aggregate, by any
 // process: what was removed and forgotten since counts as written.

@@ -253,6 +253,59 @@ func (s *servers) dropBucket() {
 	}
 }
 
+// What is lost beneath a pipeline that runs is told by the next change of an item that the state does not know,
+// and nothing is counted twice.
+func TestServers_StateLostWhileRunning(t *testing.T) {
+	to := world.Running(t)
+	for name, lose := range map[string]func(s *servers){
+		"made again":      func(s *servers) { s.restore(s.State, nil) },
+		"births deleted":  func(s *servers) { s.deleteItems(s.State, "births"); s.deleteItems(s.State, "contribution") },
+		"both made again": func(s *servers) { s.restore(s.State, nil); s.restore(s.Table, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			records := history(rand.New(rand.NewPCG(seed, 1)), 60)
+			w := world.New(t, to)
+			cfg := w.Config(t, t.TempDir(), every, to)
+			s := &servers{w, t, dynamodb.NewFromConfig(w.SDK), s3.NewFromConfig(w.SDK), nil}
+			stores := aws.Stores(s.SDK, aws.Create())
+			defer func() {
+				if err := stores.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Finite())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := run(t, p, records[:30]); err != nil {
+				t.Fatal(err)
+			}
+			before := s.groups()
+			lose(s)
+			err = run(t, p, records[30:])
+			refused(t, name, err)
+			if after := s.groups(); name != "both made again" && !slices.Equal(before, after) {
+				t.Errorf("the groups were\n%s\nand after the state was lost\n%s", before, after)
+			}
+		})
+	}
+}
+
+// groups are the rows of the aggregate.
+func (s *servers) groups() (rows []string) {
+	s.t.Helper()
+	for _, item := range s.scan(s.Table) {
+		if pk := item["PK"].(*types.AttributeValueMemberS).Value; strings.HasPrefix(pk, "SUM#") {
+			rows = append(rows, pk+" "+item["n"].(*types.AttributeValueMemberN).Value+" "+item["total"].(*types.AttributeValueMemberN).Value)
+		}
+	}
+	slices.Sort(rows)
+	return rows
+}
+
 // However many processes begin at once on servers that hold nothing, and however soon each writes, none takes
 // what another just wrote for what is left of a lost state.
 func TestServers_ManyBeginAtOnce(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -78,7 +79,9 @@ func (s *Server) options(faults *Faults) dynamodb.Options {
 func (s *Server) made(table string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tables = append(s.tables, table)
+	if !slices.Contains(s.tables, table) { // it may be deleted and made again
+		s.tables = append(s.tables, table)
+	}
 }
 
 func (s *Server) clean() error {

@@ -46,6 +46,8 @@ func (r *renaming) HandleInitialize(ctx context.Context, in middleware.Initializ
 		in.Parameters = copied(p, func(p *dynamodb.ScanInput) { r.into(&p.TableName) })
 	case *dynamodb.CreateTableInput:
 		in.Parameters = copied(p, func(p *dynamodb.CreateTableInput) { r.into(&p.TableName); created = *p.TableName })
+	case *dynamodb.DeleteTableInput:
+		in.Parameters = copied(p, func(p *dynamodb.DeleteTableInput) { r.into(&p.TableName) })
 	case *dynamodb.DescribeTableInput:
 		in.Parameters = copied(p, func(p *dynamodb.DescribeTableInput) { r.into(&p.TableName) })
 	case *dynamodb.DescribeTimeToLiveInput:

@@ -1,0 +1,74 @@
+package dynamo_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
+)
+
+// A table of rows that is exchanged beneath a process that writes is told within half a minute of writing.
+func TestApply_ExchangedTable(t *testing.T) {
+	client := dynamotest.Open(t).Client("", nil)
+	now := time.Unix(1_800_000_000, 0)
+	db, err := statedynamo.New(statedynamo.Options{Client: client, Table: "state", Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.CreateState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := dynamo.New(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := view.Table{Name: "views", PK: "PK"}
+	if err := s.Create(t.Context(), table, dynamo.KeyTypes{}); err != nil {
+		t.Fatal(err)
+	}
+	birth, err := db.State("shop").RecordBirth(t.Context(), state.NewBirth("orders", "table views", now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Output(state.Place{Pipeline: "shop", Sink: "orders", Name: "views"}).Identity(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	target := view.Target{Table: table, View: "orders", Pipeline: "shop", Birth: birth.ID, InPlace: true}
+	n := 0
+	put := func() error {
+		n++
+		v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Apply(t.Context(), target, []view.Mutation{{PK: pipeline.StringValue("a"), Source: "a", Version: v}})
+		return err
+	}
+	for range 2 {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Minute)
+	}
+	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String("views")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(t.Context(), table, dynamo.KeyTypes{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(); !pipeline.IsFatal(err) {
+		t.Fatalf("into an exchanged table: %v", err)
+	} else if _, lost := errors.AsType[*state.LostError](err); !lost {
+		t.Errorf("the error is %v", err)
+	}
+}
