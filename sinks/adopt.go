@@ -132,7 +132,7 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f,
 	}
 	if f.out != nil {
-		if a.Look, err = f.out.Look(ctx); err != nil {
+		if a.Look, err = f.out.Look(ctx, !f.known); err != nil {
 			return a, err
 		}
 	}

@@ -150,7 +150,8 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	case f.out == nil:
 		return nil
 	}
-	look, err := f.out.Look(ctx)
+	// A state that knows of other sinks was not lost: this one is new.
+	look, err := f.out.Look(ctx, len(m.known) == 0)
 	if err != nil || look.Total() == 0 {
 		return err
 	}

@@ -79,8 +79,8 @@ type Output interface {
 	// has another identity. "": the target is missing, or has none.
 	Identity(ctx context.Context) (string, error)
 
-	// Look counts what the sink has there, by birth. It may stop early, as in a large table.
-	Look(ctx context.Context) (Look, error)
+	// Look counts what the sink has there, by birth. Unless whole is set it may stop early, as in a large table.
+	Look(ctx context.Context, whole bool) (Look, error)
 
 	// Emptied tells whether the sink has nothing there though the state remembers rows under that
 	// birth, as far as that costs little. False where the state remembers none.

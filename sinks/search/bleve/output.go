@@ -48,7 +48,7 @@ func (o output) Identity(context.Context) (string, error) {
 
 // Look counts documents and tombstones, by those of them whose birth is read: of each index the
 // first ones.
-func (o output) Look(context.Context) (l state.Look, err error) {
+func (o output) Look(context.Context, bool) (l state.Look, err error) {
 	l.Whole = true
 	names, err := o.names()
 	for _, name := range names {

@@ -109,7 +109,7 @@ func (o output) Identity(ctx context.Context) (string, error) {
 }
 
 // Look counts documents and tombstones, all of them.
-func (o output) Look(ctx context.Context) (state.Look, error) {
+func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
 	l := state.Look{Whole: true}
 	mine, err := o.mine(ctx)
 	if err != nil || len(mine) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,14 +36,20 @@ func (o output) Identity(ctx context.Context) (string, error) {
 // lookPages is how much of a table a look reads: pages of 1 MB, 2,048 read units.
 const lookPages = 16
 
-// Look counts rows and tombstones of the sink, by a scan of the table's beginning. What it does not
-// reach, the condition of each write finds.
-func (o output) Look(ctx context.Context) (l state.Look, err error) {
-	l.Whole, err = o.look(ctx, nil, func(item dynamo.Item) bool {
+// Look counts rows and tombstones of the sink, by a scan of the table's beginning. Where none are there, a
+// whole look goes on to the first of them.
+func (o output) Look(ctx context.Context, whole bool) (l state.Look, err error) {
+	enough := math.MaxInt
+	count := func(item dynamo.Item) bool {
 		m, _ := markOf(item)
 		l.Add(m.birth, 1)
-		return true
-	})
+		return l.Total() < enough
+	}
+	l.Whole, err = o.look(ctx, nil, lookPages, count)
+	if err == nil && whole && !l.Whole && l.Total() == 0 {
+		enough = 1
+		l.Whole, err = o.look(ctx, nil, math.MaxInt, count)
+	}
 	if errors.Is(err, dynamo.ErrNoTable) {
 		return state.Look{Whole: true}, nil
 	}
@@ -50,8 +57,9 @@ func (o output) Look(ctx context.Context) (l state.Look, err error) {
 }
 
 // look hands what the sink has at the table's beginning to do until that answers false, and tells
-// whether that was all. limit is of a page's items, nil: as many as DynamoDB takes.
-func (o output) look(ctx context.Context, limit *int32, do func(dynamo.Item) bool) (whole bool, err error) {
+// whether that was all of the table. It reads so many pages at most; limit is of a page's items, nil: as many
+// as DynamoDB takes.
+func (o output) look(ctx context.Context, limit *int32, pages int, do func(dynamo.Item) bool) (whole bool, err error) {
 	in := &dynamodb.ScanInput{
 		TableName:                 &o.Name,
 		Limit:                     limit,
@@ -61,7 +69,7 @@ func (o output) look(ctx context.Context, limit *int32, do func(dynamo.Item) boo
 		ExpressionAttributeNames:  map[string]string{"#tw": markAttribute, "#by": markPipeline, "#view": markView, "#birth": markBirth},
 		ExpressionAttributeValues: dynamo.Item{":by": str(o.Pipeline), ":view": str(o.Sink)},
 	}
-	return o.store.views.ScanSome(ctx, in, lookPages, do)
+	return o.store.views.ScanSome(ctx, in, pages, do)
 }
 
 // Emptied asks for the table's beginning, and where nothing of the sink is in all of it, what the state
@@ -69,7 +77,7 @@ func (o output) look(ctx context.Context, limit *int32, do func(dynamo.Item) boo
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	for range 2 { // a row that is written or left meanwhile is not lost
 		none := true
-		whole, err := o.look(ctx, aws.Int32(100), func(dynamo.Item) bool { none = false; return false })
+		whole, err := o.look(ctx, aws.Int32(100), lookPages, func(dynamo.Item) bool { none = false; return false })
 		if err != nil || !none || !whole {
 			return false, err
 		}

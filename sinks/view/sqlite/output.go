@@ -21,7 +21,7 @@ type output struct {
 func (output) Identity(context.Context) (string, error) { return "", nil }
 
 // Look counts rows and tombstones of the sink.
-func (o output) Look(ctx context.Context) (state.Look, error) {
+func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
 	l := state.Look{Whole: true}
 	var known int
 	err := o.store.Reader().QueryRowContext(ctx, `SELECT 1 FROM "_tw_tables" WHERE name = ?`, o.Name).Scan(&known)
@@ -49,7 +49,7 @@ func (o output) Look(ctx context.Context) (state.Look, error) {
 
 // Emptied asks whether the state remembers a row or a group of the sink where the table has none.
 func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err error) {
-	if l, err := o.Look(ctx); err != nil || l.Total() > 0 {
+	if l, err := o.Look(ctx, true); err != nil || l.Total() > 0 {
 		return false, err
 	}
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (

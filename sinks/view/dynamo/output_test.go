@@ -1,0 +1,61 @@
+package dynamo_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
+)
+
+// A whole look finds the only row of a sink behind whatever else is in the table, where a short one gives up.
+func TestOutput_LookAtALargeTable(t *testing.T) {
+	client := dynamotest.Open(t).Client("", nil)
+	s, err := open(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := view.Table{Name: "views", PK: "PK"}
+	if err := s.Create(t.Context(), table, dynamo.KeyTypes{}); err != nil {
+		t.Fatal(err)
+	}
+	large := statedynamo.S(strings.Repeat("x", 390<<10))
+	for i := range 60 { // 23 MB
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("views"), Item: statedynamo.Item{"PK": statedynamo.S(fmt.Sprint("other", i)), "x": large}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := pipeline.ParseVersion("1767323045" + strings.Repeat("0", 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 { // a key is somewhere in the table: seek one that is at its end
+		pipe := fmt.Sprint("shop", i)
+		target := view.Target{Table: table, View: "orders", Pipeline: pipe, Birth: "b", InPlace: true}
+		row := view.Mutation{PK: pipeline.StringValue(pipe), Source: "a", Version: v}
+		if rs, err := s.Apply(t.Context(), target, []view.Mutation{row}); err != nil || rs[0].Err != nil {
+			t.Fatal(rs, err)
+		}
+		out := s.Output(state.Place{Pipeline: pipe, Sink: "orders", Name: "views"})
+		short, err := out.Look(t.Context(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if short.Total() > 0 {
+			continue
+		}
+		if whole, err := out.Look(t.Context(), true); err != nil || short.Whole || whole.Seen["b"] != 1 {
+			t.Errorf("a short look sees %+v, a whole one %+v (%v)", short, whole, err)
+		}
+		return
+	}
+	t.Error("each row is at the table's beginning")
+}
