@@ -28,9 +28,10 @@ type Lease struct {
 	From  time.Time // records created before it are passed over, while the checkpoint is Latest or AtTime; own
 	Time  time.Time // creation time of the record at the checkpoint, to the second: written with it, and changed only so; own
 
-	Wanted string  // the worker that asks the owner to hand the lease over; own
-	Pinned string  // name of the workers that should read it, whatever the balance; own
-	Load   float64 // bytes a second read of late, by the owner's last checkpoint
+	Wanted  string  // the worker that asks the owner to hand the lease over; own
+	Pinned  string  // name of the workers that should read it, whatever the balance; own
+	Stopped string  // why the shard is read no further than its checkpoint; written with the checkpoint, and gone with it; own
+	Load    float64 // bytes a second read of late, by the owner's last checkpoint
 
 	// Opaque is what a Table keeps of a row for its own use, such as the row's key
 	// where that is not the shard id. It is handed back unchanged.
@@ -52,7 +53,7 @@ func (l Lease) Equal(m Lease) bool {
 	return parents && children && from && at &&
 		l.Shard == m.Shard && l.Stream == m.Stream && l.Owner == m.Owner && l.Counter == m.Counter &&
 		l.Checkpoint == m.Checkpoint && l.Switches == m.Switches && l.First == m.First &&
-		l.Wanted == m.Wanted && l.Pinned == m.Pinned && l.Load == m.Load && l.Opaque == m.Opaque
+		l.Wanted == m.Wanted && l.Pinned == m.Pinned && l.Stopped == m.Stopped && l.Load == m.Load && l.Opaque == m.Opaque
 }
 
 // stored is l as a table keeps it.

@@ -17,6 +17,10 @@ type Member struct {
 	Calls   float64 // GetRecords calls a month at the rate of late
 	Pending int64   // records read and not yet durable everywhere
 
+	// AtEnd is a beat: all that was written to its shards before that beat was is read, and its
+	// checkpoints are written. 0: it cannot say so.
+	AtEnd int64
+
 	// Behind are shards whose newest record it has not read yet, as far as it
 	// knows, with the creation time of the last one read: at most 200, the
 	// oldest. What is not among them is read up to its newest record.
@@ -39,7 +43,7 @@ func (m Member) Equal(n Member) bool {
 	behind := maps.EqualFunc(m.Behind, n.Behind, time.Time.Equal)
 	return behind && maps.Equal(m.Stopped, n.Stopped) &&
 		m.Worker == n.Worker && m.Name == n.Name && m.Beat == n.Beat && m.Leaving == n.Leaving &&
-		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending
+		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending && m.AtEnd == n.AtEnd
 }
 
 // stored is m as a table keeps it.

@@ -199,6 +199,9 @@ func (l Lease) changed(old, next Lease) Lease {
 	if !old.Time.Equal(next.Time) || old.Checkpoint != next.Checkpoint {
 		l.Time = next.Time
 	}
+	if old.Stopped != next.Stopped || old.Checkpoint != next.Checkpoint {
+		l.Stopped = next.Stopped
+	}
 	change(&l.Stream, old.Stream, next.Stream)
 	change(&l.Owner, old.Owner, next.Owner)
 	change(&l.Counter, old.Counter, next.Counter)

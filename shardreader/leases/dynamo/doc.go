@@ -19,7 +19,7 @@
 //	streamName, shardId           S   with several streams
 //
 // and attributes of our own, which KCL leaves as they are: tw_stream, tw_first, tw_from,
-// tw_time, tw_wanted, tw_pinned. Rows are only ever updated, never replaced, so that what
+// tw_time, tw_wanted, tw_pinned, tw_stopped. Rows are only ever updated, never replaced, so that what
 // other versions add stays. A checkpoint removes KCL's pendingCheckpoint, as
 // KCL's own does. Rows of another entityType are not leases, and are not touched; nor are the
 // tables that KCL 3 has beside this one.
@@ -36,7 +36,7 @@
 // What KCL has no place for is in the state table, whose key is pk and sk and whose TTL
 // attribute is expires. Names are percent-encoded.
 //
-//	member   workers#PIPELINE   WORKER   name, beat, leaving, leases, load, calls, pending, behind, stopped
+//	member   workers#PIPELINE   WORKER   name, beat, leaving, leases, load, calls, pending, behind, stopped, at_end
 //	quota    quotas             QUOTA    count
 //	claim    leases#TABLE       -        pipeline: whose lease table it is
 //

@@ -33,6 +33,7 @@ const (
 	attrReading = "pending"
 	attrBehind  = "behind"  // by shard: Unix seconds; NULL where nothing was read
 	attrStopped = "stopped" // by shard: why
+	attrAtEnd   = "at_end"  // a beat; absent where there is none
 
 	attrCount = "count"
 )
@@ -187,6 +188,9 @@ func encodeMember(m leases.Member) Item {
 		attrName: text(m.Name), attrBeat: number(m.Beat), attrLeaving: &types.AttributeValueMemberBOOL{Value: m.Leaving},
 		attrLeases: number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls), attrReading: number(m.Pending),
 	}
+	if m.AtEnd > 0 {
+		row[attrAtEnd] = number(m.AtEnd)
+	}
 	if len(m.Behind) > 0 {
 		behind := make(Item, len(m.Behind))
 		for shard, at := range m.Behind {
@@ -229,7 +233,7 @@ func decodeMember(row Item) leases.Member {
 	}
 	m := leases.Member{
 		Worker: worker, Name: r.text(attrName), Beat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
-		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrReading),
+		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrReading), AtEnd: r.integer(attrAtEnd),
 	}
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {
 		m.Leaving = leaving.Value

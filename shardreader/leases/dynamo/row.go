@@ -49,6 +49,7 @@ const (
 	attrTime   = "tw_time" // Unix seconds, a space, and the checkpoint that it is of: KCL moves that one and leaves this
 	attrWanted = "tw_wanted"
 	attrPinned = "tw_pinned"
+	attrStop   = "tw_stopped" // the checkpoint that it is of, a space, and why
 )
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -92,6 +93,9 @@ func encode(l leases.Lease) Item {
 	if !l.Time.IsZero() {
 		row[attrTime] = text(strconv.FormatInt(l.Time.Unix(), 10) + " " + l.Checkpoint.String())
 	}
+	if l.Stopped != "" {
+		row[attrStop] = text(l.Checkpoint.String() + " " + l.Stopped)
+	}
 	return row
 }
 
@@ -129,6 +133,9 @@ func decode(row Item) (leases.Lease, error) {
 		if s, err := strconv.ParseInt(seconds, 10, 64); err == nil {
 			l.Time = time.Unix(s, 0).UTC()
 		}
+	}
+	if at, why, ok := strings.Cut(r.text(attrStop), " "); ok && at == l.Checkpoint.String() {
+		l.Stopped = why
 	}
 	return l, r.err
 }

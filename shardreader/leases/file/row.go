@@ -23,6 +23,7 @@ type leaseRow struct {
 	Time       *time.Time `json:"time,omitempty"`
 	Wanted     string     `json:"wanted,omitempty"`
 	Pinned     string     `json:"pinned,omitempty"`
+	Stopped    string     `json:"stopped,omitempty"`
 	Load       float64    `json:"load,omitempty"`
 	Opaque     string     `json:"opaque,omitempty"`
 }
@@ -36,6 +37,7 @@ type memberRow struct {
 	Load    float64               `json:"load"`
 	Calls   float64               `json:"calls"`
 	Pending int64                 `json:"pending"`
+	AtEnd   int64                 `json:"at_end,omitempty"`
 	Behind  map[string]*time.Time `json:"behind,omitempty"` // null: nothing was read
 	Stopped map[string]string     `json:"stopped,omitempty"`
 }
@@ -56,7 +58,7 @@ func rowOf(l leases.Lease) leaseRow {
 	return leaseRow{
 		Shard: l.Shard, Checkpoint: l.Checkpoint.String(), Sub: l.Checkpoint.Sub, Owner: l.Owner, Counter: l.Counter, Stream: l.Stream,
 		Parents: l.Parents, Children: l.Children, Switches: l.Switches, First: l.First, From: moment(l.From), Time: moment(l.Time),
-		Wanted: l.Wanted, Pinned: l.Pinned, Load: l.Load, Opaque: l.Opaque,
+		Wanted: l.Wanted, Pinned: l.Pinned, Stopped: l.Stopped, Load: l.Load, Opaque: l.Opaque,
 	}
 }
 
@@ -72,7 +74,7 @@ func (r leaseRow) lease() (leases.Lease, error) {
 	return leases.Lease{
 		Shard: r.Shard, Checkpoint: c, Owner: r.Owner, Counter: r.Counter, Stream: r.Stream,
 		Parents: r.Parents, Children: r.Children, Switches: r.Switches, First: r.First, From: at(r.From), Time: at(r.Time),
-		Wanted: r.Wanted, Pinned: r.Pinned, Load: r.Load, Opaque: r.Opaque,
+		Wanted: r.Wanted, Pinned: r.Pinned, Stopped: r.Stopped, Load: r.Load, Opaque: r.Opaque,
 	}, nil
 }
 
@@ -93,7 +95,7 @@ func at(t *time.Time) time.Time {
 func memberOf(m leases.Member) memberRow {
 	r := memberRow{
 		Worker: m.Worker, Name: m.Name, Beat: m.Beat, Leaving: m.Leaving, Leases: m.Leases,
-		Load: m.Load, Calls: m.Calls, Pending: m.Pending, Stopped: m.Stopped,
+		Load: m.Load, Calls: m.Calls, Pending: m.Pending, AtEnd: m.AtEnd, Stopped: m.Stopped,
 	}
 	if len(m.Behind) > 0 {
 		r.Behind = make(map[string]*time.Time, len(m.Behind))
@@ -107,7 +109,7 @@ func memberOf(m leases.Member) memberRow {
 func (r memberRow) member() leases.Member {
 	m := leases.Member{
 		Worker: r.Worker, Name: r.Name, Beat: r.Beat, Leaving: r.Leaving, Leases: r.Leases,
-		Load: r.Load, Calls: r.Calls, Pending: r.Pending, Stopped: r.Stopped,
+		Load: r.Load, Calls: r.Calls, Pending: r.Pending, AtEnd: r.AtEnd, Stopped: r.Stopped,
 	}
 	if len(r.Behind) > 0 {
 		m.Behind = make(map[string]time.Time, len(r.Behind))

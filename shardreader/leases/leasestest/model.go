@@ -41,7 +41,7 @@ func (p *pair) set() []string {
 func (p *pair) random(old leases.Lease) leases.Lease {
 	l := old
 	for range 1 + p.dice.IntN(4) {
-		switch p.dice.IntN(11) {
+		switch p.dice.IntN(12) {
 		case 0:
 			l.Owner = p.pick("", "a", "b")
 		case 1:
@@ -64,6 +64,8 @@ func (p *pair) random(old leases.Lease) leases.Lease {
 		case 9:
 			l.Load = float64(p.dice.IntN(3)) / 3
 		case 10:
+			l.Stopped = p.pick("", "records were lost", "its row is damaged")
+		case 11:
 			l.Stream = p.pick("", "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.000")
 		}
 	}
@@ -89,7 +91,7 @@ func (p *pair) step() string {
 		p.same(p.table.Delete(ctx, old), p.model.Delete(ctx, old))
 		return fmt.Sprintf("Delete %+v", old)
 	case 2:
-		m := leases.Member{Worker: p.pick("a", "b"), Beat: p.dice.Int64N(9), Leaving: p.dice.IntN(2) == 0}
+		m := leases.Member{Worker: p.pick("a", "b"), Beat: p.dice.Int64N(9), Leaving: p.dice.IntN(2) == 0, AtEnd: p.dice.Int64N(3)}
 		p.same(p.table.Beat(ctx, m), p.model.Beat(ctx, m))
 		return fmt.Sprintf("Beat %+v", m)
 	case 3:

@@ -137,10 +137,29 @@ func switchesAreCounted(t *testing.T, table leases.Table) {
 	}
 }
 
+// A stop stays with its checkpoint, whoever owns the lease, until it is written anew or taken away.
+func stopsStay(t *testing.T, table leases.Table) {
+	l := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 1, Checkpoint: leases.After("10")})
+	step := func(what string, change func(*leases.Lease)) {
+		t.Helper()
+		next := l
+		change(&next)
+		next.Counter++
+		l = swap(t, table, l, next)
+		same(t, what, l, next)
+	}
+	step("a shard that stopped", func(l *leases.Lease) { l.Stopped = "records were lost: \"x\" y" })
+	step("a stopped one let go", func(l *leases.Lease) { l.Owner = "" })
+	step("a stopped one taken", func(l *leases.Lease) { l.Owner = "b" })
+	step("a stop of another reason", func(l *leases.Lease) { l.Stopped = "why" })
+	step("a stop and a checkpoint", func(l *leases.Lease) { l.Checkpoint = leases.After("11") })
+	step("a checkpoint without the stop", func(l *leases.Lease) { l.Checkpoint, l.Stopped = leases.Checkpoint{}, "" })
+}
+
 func membersComeBack(t *testing.T, table leases.Table) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891, time.FixedZone("", 7200))
 	want := leases.Member{
-		Worker: "host/1#~%é", Name: "host 1", Beat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678, Calls: 2.63e6, Pending: 1 << 50,
+		Worker: "host/1#~%é", Name: "host 1", Beat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678, Calls: 2.63e6, Pending: 1 << 50, AtEnd: 1 << 39,
 		Behind:  map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
 		Stopped: map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},
 	}
