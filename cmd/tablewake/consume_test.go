@@ -80,6 +80,10 @@ func TestConsume_GapStops(t *testing.T) {
 	wants(t, ends(t, exitUnwell, consume...), "is read no further") // it was not forgotten
 	text := ends(t, exitUnwell, status...)
 	wants(t, text, "records that were lost before they were read:\n  shard "+shard+": behind ")
+	wants(t, text, "PROBLEM shard "+shard+" is read no further: records were lost", "leases reset -c "+file+" --local "+dir+" "+shard+" --to trim_horizon")
+	if strings.Contains(text, "start `tablewake consume") {
+		t.Errorf("a consumer is to be started, which would not read the shard either:\n%s", text)
+	}
 	if strings.Contains(text, last.Sequence) {
 		t.Errorf("the gap ends at a record that was lost:\n%s", text)
 	}
@@ -115,6 +119,9 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(t, ends(t, exitOK, "consume", "-c", passing, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them")
+	if again := ends(t, exitOK, "consume", "-c", passing, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"); strings.Contains(again, "records were lost") {
+		t.Errorf("a gap is told twice:\n%s", again)
+	}
 
 	wants(t, ends(t, exitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them", last.Shard+" is read no further (records were lost before they were read")
 	wants(t, ends(t, exitUnwell, "status", "-c", file, "--local", dir), "records that were lost before they were read:\n  shard "+last.Shard+": behind "+last.Sequence, " to its oldest record")

@@ -319,6 +319,9 @@ func leaseText(l leases.Lease) string {
 	if l.Pinned != "" {
 		parts = append(parts, "pinned to "+l.Pinned)
 	}
+	if l.Stopped != "" {
+		parts = append(parts, "stopped: "+l.Stopped)
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -19,13 +19,14 @@ type leaseJSON struct {
 	LastRecord *time.Time `json:"last_record,omitempty"` // creation time of the record at the checkpoint
 	Wanted     string     `json:"wanted,omitempty"`
 	Pinned     string     `json:"pinned,omitempty"`
-	Broken     string     `json:"broken,omitempty"` // why the row cannot be read; then nothing else of it is known
+	Stopped    string     `json:"stopped,omitempty"` // why the shard is read no further than the checkpoint
+	Broken     string     `json:"broken,omitempty"`  // why the row cannot be read; then nothing else of it is known
 }
 
 func leaseOf(l leases.Lease) leaseJSON {
 	return leaseJSON{
 		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
-		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.Wanted, Pinned: l.Pinned,
+		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.Wanted, Pinned: l.Pinned, Stopped: l.Stopped,
 		From: known(l.From), LastRecord: known(l.Time),
 	}
 }

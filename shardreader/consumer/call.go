@@ -82,7 +82,7 @@ func (c *Consumer) call(a worker.Action) {
 	case worker.NoteGap:
 		c.write("keeping a gap", wanted, a.Call, c.o.CallTimeout, func(ctx context.Context) error {
 			err := c.o.Gaps.AddGap(ctx, a.Gap)
-			if err == nil {
+			if err == nil && !a.Again {
 				c.tel.noted(ctx, a.Gap)
 			}
 			return err

@@ -91,7 +91,8 @@ type (
 	// NoteGap makes a gap durable. The same stream, shard and After again replaces what is noted.
 	NoteGap struct {
 		Call
-		Gap Gap
+		Gap   Gap
+		Again bool // it is known, and was told: its end may have changed
 	}
 )
 

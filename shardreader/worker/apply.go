@@ -54,6 +54,7 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 	}
 	for _, s := range p.below {
 		w.tellOnce("below "+s.ID, slog.LevelError, StoppedBelow, slog.String("stream", st.arn), slog.String("child", s.ID), slog.String("start", s.First))
+		w.unbegun[s.ID] = unbegun{st.arn, StoppedBelow}
 	}
 	for _, s := range p.missing {
 		w.noteUnknown(unknownIn(st, s.ID), "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end", func() {})
@@ -95,7 +96,7 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 	one(nil)
 }
 
-// unbegun is a shard that is not begun, since nobody knows what was lost before it.
+// unbegun is a shard that is not begun, and why: nobody knows what was lost before it, as a rule.
 type unbegun struct{ stream, why string }
 
 func unknownIn(st *stream, shard string) Gap {
@@ -109,7 +110,7 @@ func (w *Worker) noteUnknown(g Gap, why string, then func()) {
 		then()
 		return
 	}
-	w.note(g, w.staying, func() {
+	w.note(NoteGap{Gap: g}, w.staying, func() {
 		w.noted[of] = true
 		attrs := []slog.Attr{slog.String("stream", g.Stream)}
 		if g.Shard != "" {

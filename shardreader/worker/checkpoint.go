@@ -8,12 +8,20 @@ import (
 
 // checkpointed is a lease with how far the partition is durable.
 func (p *part) checkpointed(l leases.Lease) leases.Lease {
-	l.Checkpoint = p.acked
+	l.Checkpoint, l.Stopped = p.acked, p.stopped()
 	if p.ackedTime > 0 {
 		l.Time = time.Unix(p.ackedTime, 0).UTC()
 	}
 	l.Load = p.load
 	return l
+}
+
+// stopped is what the lease bears of a stop, at what is durable.
+func (p *part) stopped() string {
+	if p.acked != p.stopAt {
+		return ""
+	}
+	return p.stop
 }
 
 // drained tells whether the pipeline has nothing more of a partition.
@@ -33,10 +41,10 @@ func (w *Worker) save(p *part) {
 		w.close(p)
 		w.release(r, next, to)
 		return
-	case p.endAcked && !p.draining:
+	case p.endAcked && p.halted == "" && !p.draining:
 		w.finish(p)
 		return
-	case p.acked == r.Checkpoint:
+	case p.acked == r.Checkpoint && p.stopped() == r.Stopped:
 		return
 	}
 	if wait := p.savedAt + w.o.Checkpoint - w.now; wait > 0 && !p.draining {

@@ -141,7 +141,7 @@ func childrenIn(shards []shardreader.Shard, parent string) []shardreader.Shard {
 func (w *Worker) finish(p *part) {
 	f := &p.family
 	switch {
-	case !f.known || p.halted != "":
+	case !f.known:
 		return
 	case !f.created:
 		if !f.creating && w.aboveParent(p) {
@@ -153,7 +153,7 @@ func (w *Worker) finish(p *part) {
 	r := p.row
 	next := p.checkpointed(r.Clone())
 	next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
-	next.Children = nil
+	next.Children, next.Stopped = nil, ""
 	for _, c := range f.children {
 		next.Children = append(next.Children, c.ID)
 	}

@@ -21,6 +21,10 @@ const (
 	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
 
+// PassedGap is what a lease bears instead where reading goes on behind a gap (on_gap: continue) and no
+// record was found there yet: the gap is noted and told, and whoever reads the shard next says nothing of it.
+const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue)"
+
 // trimmed handles a position that the stream refuses as older than what it keeps.
 //
 // Of a shard that was read, records are lost. Of an unread one nobody can tell: the sequence number
@@ -67,9 +71,43 @@ func (w *Worker) lost(p *part, g Gap) {
 		w.tell(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
 		if w.o.OnGap == Stop {
 			w.halt(p, StoppedAtGap)
+		} else {
+			w.mark(p, PassedGap)
 		}
 		w.lookBehind(p, g)
 	})
+}
+
+// resumeStop goes on with a shard where its lease says that it stopped, or that a gap was told.
+func (w *Worker) resumeStop(p *part) {
+	why := p.row.Stopped
+	atGap := why == StoppedAtGap || why == PassedGap
+	switch {
+	case why == "", w.o.OnGap == Stop && why == PassedGap, w.o.OnGap == Continue && why == StoppedGone:
+		return // reading finds out what is the case now
+	case w.o.OnGap == Continue && atGap:
+		w.mark(p, PassedGap)
+	default:
+		p.halted = why
+		w.mark(p, why)
+		w.tell(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since", shardAttr(p.row.Shard), slog.String("why", why))
+	}
+	if atGap {
+		// What was behind it when its end was noted may be gone since: the gap is open again.
+		g := w.gapOf(p)
+		g.UnknownExtent = p.pos.Kind != leases.Sequence
+		p.noting = true
+		w.note(NoteGap{Gap: g, Again: true}, p.current, func() {
+			p.noting = false
+			w.lookBehind(p, g)
+		})
+	}
+}
+
+// mark has the lease bear why its shard stopped where it is read to, as soon as all before that is durable.
+func (w *Worker) mark(p *part, why string) {
+	p.stop, p.stopAt = why, p.pos
+	w.save(p)
 }
 
 // lookBehind looks for the first record behind a gap, from the oldest that is left.
@@ -164,24 +202,24 @@ func (w *Worker) passedGap(p *part, page *pipeline.Page) {
 // shard until then.
 func (w *Worker) noteGap(p *part, g Gap, then func()) {
 	p.noting = true
-	w.note(g, p.current, func() {
+	w.note(NoteGap{Gap: g}, p.current, func() {
 		p.noting = false
 		then()
 	})
 }
 
 // note makes a gap durable, for as long as insist says so.
-func (w *Worker) note(g Gap, insist func() bool, then func()) {
+func (w *Worker) note(a NoteGap, insist func() bool, then func()) {
 	attempt := 0
 	var send func()
 	send = func() {
-		w.do(NoteGap{on(w, func(e Done) {
+		a.Call = on(w, func(e Done) {
 			switch {
 			case !insist():
 			case e.Err == nil:
 				then()
 			default:
-				w.tellOnce("gap "+g.Shard, slog.LevelError, "a gap cannot be noted: nothing behind it is read until it is", shardAttr(g.Shard), errAttr(e.Err))
+				w.tellOnce("gap "+a.Gap.Shard, slog.LevelError, "a gap cannot be noted: nothing behind it is read until it is", shardAttr(a.Gap.Shard), errAttr(e.Err))
 				after, _ := pipeline.Retryable(e.Err)
 				w.after(w.backoff(attempt, maxRetry, after), func() {
 					if insist() {
@@ -190,7 +228,8 @@ func (w *Worker) note(g Gap, insist func() bool, then func()) {
 				})
 				attempt++
 			}
-		}), g})
+		})
+		w.do(a)
 	}
 	send()
 }

@@ -30,12 +30,14 @@ type part struct {
 	answered time.Duration     // when a whole answer last came; before the first, when it was opened
 	notFound int               // of which say that there is no such shard
 	paused   bool
-	halted   string // why it is read no further; "" while it is
-	gap      *Gap   // that is to be completed with the first record behind it; of a halted shard that one is looked at only
-	maybe    bool   // that gap is none if what was lost is older than what reading starts at
-	noting   bool   // that gap is not durable yet
-	newest   bool   // reading began at the newest record, with nothing to pass over
-	started  bool   // a record was read that was not passed over for its age
+	halted   string            // why it is read no further; "" while it is
+	stop     string            // what the lease is to bear of that,
+	stopAt   leases.Checkpoint // at this checkpoint
+	gap      *Gap              // that is to be completed with the first record behind it; of a halted shard that one is looked at only
+	maybe    bool              // that gap is none if what was lost is older than what reading starts at
+	noting   bool              // that gap is not durable yet
+	newest   bool              // reading began at the newest record, with nothing to pass over
+	started  bool              // a record was read that was not passed over for its age
 
 	// What the pipeline has.
 	marks    []mark            // delivered and not acknowledged
@@ -102,6 +104,7 @@ func (w *Worker) open(r *row) {
 	if r.Ended() {
 		panic("worker: the lease of a shard that has ended is opened")
 	}
+	w.resumeStop(p)
 	w.want(p)
 }
 
@@ -138,6 +141,7 @@ func (w *Worker) halt(p *part, why string, attrs ...slog.Attr) {
 	}
 	p.halted = why
 	w.tell(slog.LevelError, why, append([]slog.Attr{shardAttr(p.row.Shard)}, attrs...)...)
+	w.mark(p, why)
 }
 
 // taken notes that the pipeline took a page.

@@ -260,7 +260,7 @@ func (wo *world) reset(shard string, to leases.Checkpoint) {
 	wo.t.Helper()
 	now := wo.leases()[shard]
 	next := now
-	next.Owner, next.Counter, next.Checkpoint, next.First = "", now.Counter+1, to, ""
+	next.Owner, next.Counter, next.Checkpoint, next.First, next.Stopped = "", now.Counter+1, to, "", ""
 	if err := wo.table.Swap(wo.t.Context(), now, next); err != nil {
 		wo.t.Fatal(err)
 	}

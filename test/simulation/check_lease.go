@@ -170,7 +170,7 @@ func (w *world) checkDeleted(p *process, s *shard) {
 }
 
 // noteGap makes a gap durable.
-func (w *world) noteGap(p *process, g worker.Gap) {
+func (w *world) noteGap(p *process, g worker.Gap, again bool) {
 	if g.Shard == "" {
 		w.noteBetween(p, g)
 		return
@@ -181,6 +181,9 @@ func (w *world) noteGap(p *process, g worker.Gap) {
 		return
 	}
 	w.tally.Gaps++
+	if s.row.stopped != "" && s.row.owner == p.id && !again && g.Before == "" && !g.Whole && g.After == s.row.checkpoint.Sequence {
+		w.broken("a gap is told once", "%s notes the gap of %v after %q anew, and its lease says that it is known", p.id, s, g.After)
+	}
 	if k := p.gaps[s.id]; k != nil {
 		k.noted = true
 	} else if g.Whole && s.row.owner == p.id && !p.dead {

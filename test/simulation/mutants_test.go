@@ -205,6 +205,26 @@ var mutants = []struct {
 		return []worker.Action{a}
 	}), "a gap is durable, told, and stops its shard"},
 
+	{"keeps a stop in mind alone", Trims, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		if s, ok := a.(worker.Swap); ok {
+			s.Next.Stopped = ""
+			return []worker.Action{s}
+		}
+		return []worker.Action{a}
+	}), "a stop is in the table"},
+
+	{"forgets what it told", Trims, func(o worker.Options) (Machine, error) {
+		w, err := worker.New(o)
+		return &mutant{Machine: w, learns: func(_ *mutant, e worker.Event) worker.Event {
+			if s, ok := e.(worker.Seen); ok {
+				for i := range s.Snapshot.Leases {
+					s.Snapshot.Leases[i].Stopped = ""
+				}
+			}
+			return e
+		}}, err
+	}, "a gap is told once"},
+
 	{"looks for no gap", Trims, learning(func(_ *mutant, e worker.Event) worker.Event {
 		switch of := e.(type) {
 		case worker.Positioned:

@@ -19,6 +19,7 @@ type row struct {
 	began      leases.Kind // the checkpoint that it was made with
 	root       bool        // the stream was begun with it
 	first      string      // sequence number at which the shard is known to start
+	stopped    string      // why it is read no further
 }
 
 // covers tells whether a record is at or before the checkpoint.
@@ -177,11 +178,17 @@ func (w *world) swap(p *process, old, next leases.Lease) error {
 	}
 	was := sh.row
 	sh.row.owner, sh.row.counter, sh.row.checkpoint = next.Owner, next.Counter, next.Checkpoint
+	if old.Stopped != next.Stopped || old.Checkpoint != next.Checkpoint {
+		sh.row.stopped = next.Stopped
+	}
 	if old.First != next.First {
 		sh.row.first = next.First
 	}
 	if was.owner != next.Owner {
 		w.tell("table", "%v goes from %q to %q at %v, by %s", sh, was.owner, next.Owner, next.Checkpoint, p.id)
+	}
+	if was.stopped != sh.row.stopped {
+		w.tell("table", "%v bears %q, by %s", sh, sh.row.stopped, p.id)
 	}
 	if was.checkpoint != next.Checkpoint {
 		w.tell("table", "%v is checkpointed at %v, by %s", sh, next.Checkpoint, p.id)

@@ -52,7 +52,7 @@ func (w *world) await(until time.Duration) {
 
 // unwell is what is not yet as it must be in the end, or nil.
 func (w *world) unwell() *Breach {
-	for _, f := range []func() *Breach{w.untold, w.unread, w.wrongState, w.lag, w.unbalanced, w.piledUp} {
+	for _, f := range []func() *Breach{w.untold, w.unstopped, w.unread, w.wrongState, w.lag, w.unbalanced, w.piledUp} {
 		if b := f(); b != nil {
 			return b
 		}
@@ -74,6 +74,16 @@ func (w *world) given(s *shard) bool {
 		}
 		return o.stopped && o.stream.table == s.stream.table && o.n < s.n && o.stream != s.stream
 	})
+}
+
+// unstopped: that a shard stopped at a gap is in the table, for those who come when its reader is gone.
+func (w *world) unstopped() *Breach {
+	for _, s := range w.shards {
+		if s.stopped && s.row.there && s.row.checkpoint.Kind != leases.ShardEnd && s.row.stopped == "" && (s.parent == nil || !w.given(s.parent)) {
+			return &Breach{Rule: "a stop is in the table", What: s.String() + " stopped at a gap, and its lease does not say so"}
+		}
+	}
+	return nil
 }
 
 // unread: each record is in its sinks, or lies in a gap that was noted.

@@ -126,7 +126,7 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 		return Edit{}, fmt.Errorf("shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them", l.Shard)
 	}
 	e := fence(l)
-	e.Next.From, e.Next.Time = time.Time{}, time.Time{}
+	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	var again string
 	if to.Sequence == "" {
 		e.Next.First = "" // what the shard began with, and is gone, is missed no more

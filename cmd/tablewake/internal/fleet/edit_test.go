@@ -11,6 +11,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -160,6 +161,18 @@ func TestReset_ToTheEnd(t *testing.T) {
 	e, err := fleet.Reset(held(), fleet.Position{End: true}, true, now)
 	if err != nil || e.Skips == nil || !e.Skips.Whole || !e.Skips.UnknownExtent || e.Skips.After != "700" {
 		t.Errorf("gap %+v, %v", e.Skips, err)
+	}
+}
+
+// What a shard stopped for is forgotten by a reset, and by nothing else.
+func TestReset_EndsAStop(t *testing.T) {
+	l := held()
+	l.Stopped = worker.StoppedAtGap
+	if e, err := fleet.Reset(l, fleet.Position{Oldest: true}, false, now); err != nil || e.Next.Stopped != "" {
+		t.Errorf("a reset makes it %+v, %v", e.Next, err)
+	}
+	if e, err := fleet.Release(l); err != nil || e.Next.Stopped != l.Stopped {
+		t.Errorf("a release makes it %+v, %v", e.Next, err)
 	}
 }
 

@@ -39,10 +39,12 @@ func (l Look) Report() Report {
 		r.problem(BrokenLease, b.Shard, "restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Why)
 	}
-	unread := false
+	unread := false                // and a consumer would read it
+	stuck := make(map[string]bool) // shards that stopped, or wait for the end of one that did
 	for _, n := range t.sorted() {
 		s := r.shard(&l, t, n)
-		unread = unread || s.State != Done
+		stuck[s.ID] = s.State == Stopped || s.State == Waiting && slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] })
+		unread = unread || s.State != Done && !stuck[s.ID]
 		r.Shards = append(r.Shards, s)
 	}
 	for _, g := range l.Gaps {
@@ -188,11 +190,17 @@ func (l *Look) state(t tree, n *node) (State, string) {
 			return Stopped, why
 		}
 	}
+	if n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != worker.PassedGap {
+		return Stopped, n.lease.Stopped // also where nobody is left to say so
+	}
 	if p := t.waitsFor(n); p != nil {
 		return Waiting, "for the end of " + p.id
 	}
 	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g state.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
 		return Stopped, worker.StoppedUnbegun
+	}
+	if n.lease == nil && t.below(n) {
+		return Stopped, worker.StoppedBelow
 	}
 	if n.lease == nil && l.between(n.stream) {
 		return Stopped, worker.StoppedBetween

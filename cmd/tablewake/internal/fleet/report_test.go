@@ -18,6 +18,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/worker"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -142,10 +143,22 @@ func TestReport_Problems(t *testing.T) {
 		"a shard lost records, it seems":  {func(l *fleet.Look) { l.Leases.Members[0].Behind["shard-b"] = ago(25 * time.Hour) }, "loss_near shard-b"},
 		"what is read is not written":     {func(l *fleet.Look) { l.Leases.Members[1].Pending, l.Leases.Leases[2].Time = 7, ago(21*time.Hour) }, "loss_near shard-c"},
 		"a shard is stopped":              {func(l *fleet.Look) { l.Leases.Members[0].Stopped = map[string]string{"shard-b": "a gap"} }, "stopped_shard shard-b"},
-		"a shard has no lease":            {func(l *fleet.Look) { l.Streams[0].Shards[3].Parent = "" }, "no_owner shard-d"},
-		"no consumer is there":            {func(l *fleet.Look) { l.Leases.Members = nil }, "no_consumers shop"},
-		"the stream is not listed":        {func(l *fleet.Look) { l.Streams[0] = fleet.Stream{ARN: arn, Err: errors.New("denied")} }, "not_listed " + arn},
-		"a child was begun too soon":      {func(l *fleet.Look) { l.Leases.Leases[0].Checkpoint = leases.After("400") }, "lineage_breach shard-a, no_owner shard-a"},
+		"a shard is stopped, and its consumer is gone": {func(l *fleet.Look) {
+			l.Leases.Members = nil
+			l.Leases.Leases[1].Stopped, l.Leases.Leases[1].Owner = worker.StoppedAtGap, ""
+		}, "stopped_shard shard-b, no_consumers shop"},
+		"all that is left is stopped": {func(l *fleet.Look) {
+			l.Leases.Members = nil
+			l.Leases.Leases[1].Stopped, l.Leases.Leases[2].Checkpoint = worker.StoppedAtGap, leases.Checkpoint{Kind: leases.ShardEnd}
+		}, "stopped_shard shard-b"},
+		"a gap was passed": {func(l *fleet.Look) { l.Leases.Leases[1].Stopped = worker.PassedGap }, ""},
+		"a child starts below its parent's": {func(l *fleet.Look) {
+			l.Streams[0].Shards[3] = shardreader.Shard{ID: "shard-d", Parent: "shard-a", First: "450"}
+		}, "stopped_shard shard-d"},
+		"a shard has no lease":       {func(l *fleet.Look) { l.Streams[0].Shards[3].Parent = "" }, "no_owner shard-d"},
+		"no consumer is there":       {func(l *fleet.Look) { l.Leases.Members = nil }, "no_consumers shop"},
+		"the stream is not listed":   {func(l *fleet.Look) { l.Streams[0] = fleet.Stream{ARN: arn, Err: errors.New("denied")} }, "not_listed " + arn},
+		"a child was begun too soon": {func(l *fleet.Look) { l.Leases.Leases[0].Checkpoint = leases.After("400") }, "lineage_breach shard-a, no_owner shard-a"},
 		"a free lease is at the last": {func(l *fleet.Look) {
 			l.Leases.Leases[1] = leases.Lease{Shard: "shard-b", Checkpoint: leases.After("800"), Time: ago(23 * time.Hour)}
 		}, "no_owner shard-b"},

@@ -178,6 +178,14 @@ func (t tree) breach(n *node) *node {
 	return nil
 }
 
+// below tells whether a shard is listed to start with a sequence number that is not above its parent's last.
+func (t tree) below(n *node) bool {
+	return n.listed != nil && n.listed.First != "" && slices.ContainsFunc(n.parents, func(p string) bool {
+		up := t[p].listed
+		return up != nil && up.Last != "" && pipeline.CompareSequence(n.listed.First, up.Last) <= 0
+	})
+}
+
 // readWhole tells whether the checkpoint stands at the last record of a closed shard.
 func (n *node) readWhole() bool {
 	return n.lease != nil && n.listed != nil && n.listed.Last != "" && n.lease.Checkpoint.Kind == leases.Sequence &&
