@@ -2,6 +2,7 @@ package worker
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
@@ -132,6 +133,14 @@ type (
 		Attrs   []slog.Attr
 	}
 
+	// AtEnd says that the sources were read to their ends: what was written before Asked, by the worker's own clock, is
+	// checkpointed, but for the shards that are Stopped, of whatever consumer, with why, and for what comes after them.
+	// The worker goes on.
+	AtEnd struct {
+		Asked   time.Duration
+		Stopped map[string]string
+	}
+
 	// Stopped says that a soft stop is complete: nothing is owned, nothing is under way
 	// that matters.
 	Stopped struct{}
@@ -175,4 +184,5 @@ func (Drain) action()            {}
 func (Forget) action()           {}
 func (Revoke) action()           {}
 func (Tell) action()             {}
+func (AtEnd) action()            {}
 func (Stopped) action()          {}

@@ -38,10 +38,11 @@ func (w *Worker) follow(st *stream, p plan, done func(drained bool, err error)) 
 			w.applyPlan(st, p, done)
 			return
 		}
-		for _, l := range slices.Concat(p.create, p.unknown) {
-			w.unbegun[l.Shard] = unbegun{st.arn, StoppedBetween}
+		l := slices.Concat(p.create, p.unknown)
+		for _, lease := range l {
+			w.unbegun[lease.Shard] = unbegun{st.arn, StoppedBetween}
 		}
-		done(false, nil)
+		done(p.drained && len(l) == 0, nil) // one that was emptied meanwhile holds nothing back
 	})
 }
 

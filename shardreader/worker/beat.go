@@ -2,6 +2,7 @@ package worker
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -13,7 +14,7 @@ func (w *Worker) sendBeat() {
 	}
 	w.beating = true
 	w.beat++
-	sent := w.now
+	sent, member := w.now, w.member()
 	w.do(Beat{on(w, func(e Done) {
 		w.beating = false
 		if e.Err != nil {
@@ -24,6 +25,9 @@ func (w *Worker) sendBeat() {
 		delete(w.told, "beat")
 		first := !w.beatOnce
 		w.beatSent, w.beatOnce = sent, true
+		if w.beats = append(w.beats, beatAt{member.Beat, w.now}); len(w.beats) > keptBeats {
+			w.beats = slices.Delete(w.beats, 0, keptBeats/2)
+		}
 		w.after(max(0, sent+w.o.Lease/3-w.now), w.sendBeat)
 		w.after(max(0, sent+w.o.Lease*2/3-w.now)+1, w.checkContact)
 		if w.contact() && w.suspended {
@@ -33,7 +37,7 @@ func (w *Worker) sendBeat() {
 		if first {
 			w.look()
 		}
-	}), w.member()})
+	}), member})
 }
 
 // checkContact gives everything up once the others may soon take this worker for gone.

@@ -47,7 +47,7 @@ func (w *Worker) save(p *part) {
 	case p.acked == r.Checkpoint && p.stopped() == r.Stopped:
 		return
 	}
-	if wait := p.savedAt + w.o.Checkpoint - w.now; wait > 0 && !p.draining {
+	if wait := p.savedAt + w.o.Checkpoint - w.now; wait > 0 && !p.draining && !(w.o.Idle > 0 && p.drained()) {
 		if !p.saveTimer {
 			p.saveTimer = true
 			w.after(wait, func() {

@@ -118,6 +118,9 @@ func (w *Worker) lookEvery() time.Duration {
 
 // seen takes in what a read that was sent at that time brought.
 func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
+	if !w.seenOnce {
+		w.firstSeen = w.now
+	}
 	w.sent, w.seenOnce = sent, true
 	w.seePeers(s.Members)
 	w.seeBroken(s.Broken)
@@ -159,6 +162,7 @@ func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 		}
 		w.childless = childless
 	}
+	w.checkEnd()
 }
 
 func (w *Worker) seePeers(members []leases.Member) {

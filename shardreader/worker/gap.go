@@ -114,6 +114,7 @@ func (w *Worker) mark(p *part, why string) {
 func (w *Worker) lookBehind(p *part, g Gap) {
 	p.gap = &g
 	p.empties, p.anything, p.behindFrom = 0, false, max(1, w.now)
+	p.calm = [calmPages]time.Duration{}
 	w.want(p)
 }
 

@@ -23,6 +23,10 @@ type Options struct {
 	ReadEvery  time.Duration // between two looks at leases and members; more with many leases. Default: 500ms
 	SyncEvery  time.Duration // between two full listings of a stream, by one worker of the fleet. Default: 5m
 
+	// Idle asks for the end: [AtEnd] comes once nothing was read for this long, and all that the
+	// streams have is read and checkpointed, whoever reads it. Default (0): nobody asks.
+	Idle time.Duration
+
 	MaxIdle       time.Duration // longest pause between two polls of an idle shard. Default: 5s
 	CallsPerMonth int64         // budget of GetRecords calls of the whole fleet, in 30 days. Default (0): none
 	MaxCalls      int           // GetRecords calls at once. Default: 64

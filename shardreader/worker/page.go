@@ -12,7 +12,7 @@ import (
 )
 
 // arrived takes in a whole answer.
-func (w *Worker) arrived(p *part, a pipeline.Answer) {
+func (w *Worker) arrived(p *part, a pipeline.Answer, sent time.Duration) {
 	page := a.Page
 	if page == nil {
 		page = &pipeline.Page{}
@@ -27,7 +27,7 @@ func (w *Worker) arrived(p *part, a pipeline.Answer) {
 		return
 	}
 	if records > 0 && p.gap == nil && p.pos.Kind == leases.TrimHorizon && p.row.First == "" && p.row.From.IsZero() && firstSequence(page) != "" {
-		w.anchor(p, a)
+		w.anchor(p, a, sent)
 		return
 	}
 	if p.gap != nil && (records > 0 || a.Ended) {
@@ -47,12 +47,15 @@ func (w *Worker) arrived(p *part, a pipeline.Answer) {
 	if records > 0 {
 		w.deliver(p, page, false)
 	}
+	if records == 0 {
+		p.calmed(sent)
+	}
 	w.next(p, records)
 }
 
 // anchor notes where a shard begins of which nobody knew the oldest record: should it
 // be dropped before it is checkpointed, that is known to be a gap.
-func (w *Worker) anchor(p *part, a pipeline.Answer) {
+func (w *Worker) anchor(p *part, a pipeline.Answer, sent time.Duration) {
 	r := p.row
 	p.noting = true
 	w.hold(p, int64(a.Page.Bytes)) // there may be one of each shard, while thousands of leases are made
@@ -61,7 +64,7 @@ func (w *Worker) anchor(p *part, a pipeline.Answer) {
 			p.noting = false
 			w.hold(p, 0)
 			if !p.draining {
-				w.arrived(p, a)
+				w.arrived(p, a, sent)
 			}
 		}
 	}
@@ -156,6 +159,10 @@ func (w *Worker) deliver(p *part, page *pipeline.Page, end bool) {
 	p.marks = append(p.marks, mark{page.Position, p.pos, p.time, oldest, records, end})
 	p.sizes = append(p.sizes, int64(page.Bytes))
 	p.pending += records
+	p.flushed = false
+	if records > 0 {
+		w.lastRecord = w.now
+	}
 	w.untaken += int64(page.Bytes)
 	w.do(Deliver{page})
 }

@@ -16,19 +16,20 @@ type part struct {
 
 	// Where reading stands.
 	iterator string
-	pos      leases.Checkpoint // behind the last record delivered
-	time     int64             // creation time of that record, Unix seconds; 0 where none is known
-	opened   bool              // a page was had
-	plain    bool              // while nothing is read, reading begins at the oldest record that is left: the server refuses the position
-	polling  bool              // a call is under way
-	expect   int64             // bytes that a page is expected to bring
-	queued   bool              // in Worker.ready
-	waiting  bool              // a timer will want it
-	empties  int               // empty pages in a row
-	anything bool              // a record was read
-	attempt  int               // failures in a row
-	answered time.Duration     // when a whole answer last came; before the first, when it was opened
-	notFound int               // of which say that there is no such shard
+	pos      leases.Checkpoint        // behind the last record delivered
+	time     int64                    // creation time of that record, Unix seconds; 0 where none is known
+	opened   bool                     // a page was had
+	plain    bool                     // while nothing is read, reading begins at the oldest record that is left: the server refuses the position
+	polling  bool                     // a call is under way
+	expect   int64                    // bytes that a page is expected to bring
+	queued   bool                     // in Worker.ready
+	waiting  bool                     // a timer will want it
+	empties  int                      // empty pages in a row
+	anything bool                     // a record was read
+	calm     [calmPages]time.Duration // when the calls of the last empty pages in a row were sent, the oldest first; 0: fewer came
+	attempt  int                      // failures in a row
+	answered time.Duration            // when a whole answer last came; before the first, when it was opened
+	notFound int                      // of which say that there is no such shard
 	paused   bool
 	halted   string            // why it is read no further; "" while it is
 	stop     string            // what the lease is to bear of that,
@@ -42,6 +43,7 @@ type part struct {
 	// What the pipeline has.
 	marks    []mark            // delivered and not acknowledged
 	lastPos  leases.Checkpoint // of the page delivered last
+	flushed  bool              // what waits for more of it is to be written, as nothing more came
 	repeated int               // pages since that have the same
 	sizes    []int64           // bytes of the last of these pages, which were not taken yet
 	held     int64             // bytes of a page that waits for the lease to be written before it is delivered

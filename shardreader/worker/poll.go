@@ -125,7 +125,7 @@ var errNoIterator = errors.New("the answer holds no iterator")
 func (w *Worker) read(p *part) {
 	w.callBegan(p)
 	w.reserved += p.expect
-	expected := p.expect
+	expected, sent := p.expect, max(1, w.now)
 	w.budget.called(w)
 	w.do(GetRecords{on(w, func(e Read) {
 		w.reserved -= expected
@@ -141,7 +141,7 @@ func (w *Worker) read(p *part) {
 		}
 		p.attempt, p.notFound, p.opened, p.answered = 0, 0, true, w.now
 		w.dated(p, e)
-		w.arrived(p, e.Answer)
+		w.arrived(p, e.Answer, sent)
 	}), shardreader.RecordsQuery{Iterator: p.iterator, StreamARN: p.row.Stream, Shard: p.row.Shard}})
 }
 
@@ -219,6 +219,7 @@ func transient(err error) bool {
 func (w *Worker) next(p *part, records int) {
 	if records > 0 {
 		p.empties, p.anything, p.lastRecord = 0, true, w.now
+		p.calm = [calmPages]time.Duration{}
 		if p.behindFrom == 0 {
 			p.behindFrom = max(1, w.now)
 		}
@@ -236,6 +237,9 @@ func (w *Worker) next(p *part, records int) {
 	d := most
 	if p.empties < 16 {
 		d = min(most, firstPause<<(p.empties-1))
+	}
+	if w.end != nil && p.calm[0] < w.end.asked {
+		d = min(d, firstPause)
 	}
 	w.wantIn(p, w.jitter(d))
 }

@@ -13,7 +13,7 @@ const mostBehind = 200
 
 // member is what this worker tells of itself.
 func (w *Worker) member() leases.Member {
-	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.parts), Calls: w.perMonth()}
+	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.parts), AtEnd: w.endBeat(), Calls: w.perMonth()}
 	var behind []*part
 	for _, r := range w.rows.all() {
 		p := r.part
@@ -98,12 +98,13 @@ type Status struct {
 	Orphans    int            // of them, those that nobody owns, or somebody who is gone
 	Unbegun    map[string]int // shards that it leaves unread for a gap before them, by their stream's ARN
 	Synced     bool           // the streams were listed, by this worker, or another one leads that did
+	Unread     string         // what is unread, where Options.Idle asks for the end, as far as is known
 	Partitions []Partition    // by shard
 }
 
 // Status is that of now, which is the worker's own clock. It changes nothing.
 func (w *Worker) Status() Status {
-	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live())}
+	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live()), Unread: w.unreadWhy}
 	s.Synced = w.listed || w.seenOnce && !w.leads() && w.rows.len() > 0
 	for _, u := range w.unbegun {
 		if s.Unbegun == nil {

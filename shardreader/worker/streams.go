@@ -14,6 +14,9 @@ import (
 type source struct {
 	Source
 	streams []*stream // the oldest first
+
+	finding bool          // they are being listed
+	later   []func(error) // who wants that done once more
 }
 
 // stream is one stream of a source. A table has several while one that was disabled
@@ -39,10 +42,37 @@ func newStream(arn string) *stream {
 
 // syncSource finds the streams of a source, then goes through them.
 func (w *Worker) syncSource(s *source, done func(error)) {
-	if s.Stream != "" {
+	w.findStreams(s, func(err error) {
+		if err != nil {
+			done(err)
+			return
+		}
 		w.resume(s, done)
-		return
+	})
+}
+
+// findStreams lists the streams of a source, beginning after this call.
+func (w *Worker) findStreams(s *source, done func(error)) {
+	switch {
+	case s.Stream != "":
+		done(nil)
+	case s.finding:
+		s.later = append(s.later, done)
+	default:
+		s.finding = true
+		w.listStreams(s, func(err error) {
+			s.finding = false
+			later := s.later
+			s.later = nil
+			for _, then := range later {
+				w.findStreams(s, then)
+			}
+			done(err)
+		})
 	}
+}
+
+func (w *Worker) listStreams(s *source, done func(error)) {
 	listed := make(map[string]bool)
 	tries := 0
 	var page func(after string)
@@ -84,7 +114,7 @@ func (w *Worker) syncSource(s *source, done func(error)) {
 					Hint: "check name, Region and account, and that the table has a stream"})
 				return
 			}
-			w.resume(s, done)
+			done(nil)
 		}), s.Table, after})
 	}
 	page("")

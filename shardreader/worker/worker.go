@@ -39,6 +39,7 @@ type Worker struct {
 	beating   bool
 	beatSent  time.Duration // of the last beat that succeeded
 	beatOnce  bool
+	beats     []beatAt      // the last of those that succeeded
 	suspended bool          // it cannot show that it lives
 	resumed   time.Duration // since when it can again
 
@@ -59,6 +60,13 @@ type Worker struct {
 	reserved int64   // bytes that pages under way are expected to bring
 	untaken  int64   // bytes delivered, or about to be, and not taken
 	budget   budget
+
+	// The end, where Options.Idle asks for it.
+	end        *endCheck     // a look for it; nil while there is none
+	endAfter   time.Duration // when the next may begin
+	firstSeen  time.Duration // when the table was first read
+	lastRecord time.Duration // when a record was last delivered
+	unreadWhy  string        // what is unread; "" while nobody knows of anything
 
 	// The stream.
 	quota        quota
@@ -84,8 +92,8 @@ func New(o Options) (*Worker, error) {
 		return nil, errors.New("worker: Options.Worker is empty")
 	case len(o.Sources) == 0:
 		return nil, errors.New("worker: Options.Sources is empty: name a table or a stream")
-	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 || o.SyncEvery < 0 || o.MaxIdle < 0:
-		return nil, errors.New("worker: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery and MaxIdle must not be negative")
+	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 || o.SyncEvery < 0 || o.MaxIdle < 0 || o.Idle < 0:
+		return nil, errors.New("worker: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
 	case o.CallsPerMonth < 0 || o.MaxCalls < 0 || o.Prefetch < 0 || o.DescribeRate < 0:
 		return nil, errors.New("worker: Options.CallsPerMonth, MaxCalls, Prefetch and DescribeRate must not be negative")
 	}

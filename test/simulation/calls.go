@@ -74,6 +74,8 @@ func (p *process) do(a worker.Action) {
 		p.pipe.revoke(a.Partition)
 	case worker.Tell:
 		p.says(a)
+	case worker.AtEnd:
+		p.saysEnd(a)
 	case worker.Stopped:
 		p.stoppedCleanly()
 	}

@@ -44,8 +44,8 @@ func (p *process) met(about string, e worker.Event) {
 	}
 	w := p.w
 	s := w.byID[strings.Fields(about)[1]]
-	if about != p.reading(s.id) || s.row.owner != p.id || p.drained[s.id] {
-		return // it reads the shard no more
+	if about != p.reading(s.id) || s.row.owner != p.id || p.drained[s.id] || s.row.stopped != "" {
+		return // it reads the shard no more, or the gap was told
 	}
 	old := w.now-s.made >= w.plan.Shape.Retention
 	if s.row.checkpoint.Kind == leases.Sequence || old && s.row.first != "" && w.plan.Shape.Start == FromOldest {

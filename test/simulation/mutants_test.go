@@ -44,6 +44,38 @@ func (m *mutant) within(now time.Duration, e worker.Event) []worker.Action {
 	return slices.Clone(m.Machine.Step(now, e))
 }
 
+// ownShards says that all is read when the shards of the worker are: what consume --exit-when-idle once went by.
+type ownShards struct {
+	Machine
+	idle, since time.Duration
+	read        int
+}
+
+// Step implements Machine.
+func (o *ownShards) Step(now time.Duration, e worker.Event) []worker.Action {
+	out := slices.Clone(o.Machine.Step(now, e))
+	if _, ok := e.(worker.Seen); !ok || o.idle == 0 {
+		return out
+	}
+	st := o.Status()
+	idle := st.Seen && st.Contact && st.Synced && st.Orphans == 0
+	for _, p := range st.Partitions {
+		idle = idle && p.Pending == 0 && (!p.Behind || p.Stopped != "")
+	}
+	enough := o.idle
+	if len(st.Partitions) == 0 {
+		enough = max(enough, 5*time.Second)
+	}
+	switch {
+	case !idle:
+		o.since = now
+	case now-o.since >= enough:
+		out = append(out, worker.AtEnd{Asked: o.since, Stopped: st.Member.Stopped})
+		o.since = now
+	}
+	return out
+}
+
 // restless wants to be woken at once, always.
 type restless struct{ Machine }
 
@@ -276,6 +308,30 @@ var mutants = []struct {
 		}
 		return []worker.Action{a}
 	}), "checkpoints never fall"},
+
+	{"takes its own shards for all", Default, func(o worker.Options) (Machine, error) {
+		idle := o.Idle
+		o.Idle = 0
+		w, err := worker.New(o)
+		return &ownShards{Machine: w, idle: idle}, err
+	}, "the end is where all is read"},
+
+	{"believes who is gone", Default, learning(func(_ *mutant, e worker.Event) worker.Event {
+		if s, ok := e.(worker.Seen); ok {
+			for i := range s.Snapshot.Members {
+				s.Snapshot.Members[i].AtEnd = 1 << 40
+			}
+		}
+		return e
+	}), "the end is where all is read"},
+
+	{"hides what stopped", Reshard, wanting(func(_ *mutant, _ time.Duration, a worker.Action) []worker.Action {
+		if end, ok := a.(worker.AtEnd); ok {
+			end.Stopped = nil
+			return []worker.Action{end}
+		}
+		return []worker.Action{a}
+	}), "the end is where all is read"},
 
 	{"does not rest", Default, func(o worker.Options) (Machine, error) {
 		w, err := worker.New(o)

@@ -48,6 +48,8 @@ type Shape struct {
 	BeforeStart  int           // records written before the first worker starts
 	SplitsBefore int           // splits before the first worker starts
 	End          time.Duration // no fault and no write after it
+	Idlers       int           // slots of workers that are to end when all is read
+	Idle         time.Duration // for which nothing came then
 	Rolling      bool          // the last stop is one worker after the other
 }
 
@@ -186,6 +188,8 @@ func NewPlan(seed uint64, mix Mix) Plan {
 	}
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	p.Shape.RefuseBelow = r.IntN(3) == 0
+	p.Shape.Idlers = choose(r, 0, 1, 6)
+	p.Shape.Idle = choose(r, 500*time.Millisecond, 2*time.Second, 10*time.Second)
 	return p
 }
 

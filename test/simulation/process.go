@@ -50,6 +50,7 @@ type process struct {
 	silent  time.Duration        // when the last silence ended in which others may have given it up
 	clean   bool                 // it stopped by itself, when nothing went wrong any more
 	left    bool                 // its member row was removed
+	ended   time.Duration        // up to when it last said that all is read
 	steps   int                  // since stepsAt, for 10 ms
 	stepsAt time.Duration
 }
@@ -114,6 +115,9 @@ func (w *world) options(p *process) worker.Options {
 		MaxCalls:  maxCalls,
 		Prefetch:  s.Prefetch,
 		Rand:      rand.New(rand.NewPCG(w.rand.Uint64(), 1)),
+	}
+	if p.idler() {
+		o.Idle = s.Idle
 	}
 	switch s.Start {
 	case FromLatest:

@@ -52,7 +52,7 @@ func (w *world) await(until time.Duration) {
 
 // unwell is what is not yet as it must be in the end, or nil.
 func (w *world) unwell() *Breach {
-	for _, f := range []func() *Breach{w.untold, w.unstopped, w.unread, w.wrongState, w.lag, w.unbalanced, w.piledUp} {
+	for _, f := range []func() *Breach{w.untold, w.unstopped, w.unread, w.wrongState, w.lag, w.unended, w.unbalanced, w.piledUp} {
 		if b := f(); b != nil {
 			return b
 		}

@@ -21,6 +21,7 @@ type Tally struct {
 	StoppedAtGap                                      int // worlds in which a shard was stopped for good
 	ZombieWrites, ZombieSwaps                         int // writes of processes that are gone or stand still, conditional ones that were refused to who stood still
 	Describes                                         int
+	AtEnd, AtEndStopped, AtEndOfOthers                int // words of workers that all is read: where shards stopped, while others read some
 
 	Troubles [troubles]int
 }
