@@ -24,6 +24,7 @@ type consumeOptions struct {
 	health      string
 	stopTimeout time.Duration
 	idle        time.Duration
+	idleTimeout time.Duration
 	verbose     bool
 	format      format
 }
@@ -47,6 +48,10 @@ SIGTERM or SIGINT stops it softly: it reads no more, writes and checkpoints what
 lets its shards go, and ends with 0, within --stop-timeout. What takes longer, or a second
 signal, stops it hard, with 5: what was pending comes again wherever it is read next.
 
+With --exit-when-idle it ends once the tables are read to their ends: by what their streams
+list, and by the lease of every shard, whichever consumer has it. It waits for others, also for
+the leases of one that died; --idle-timeout bounds that.
+
 GET /livez, /readyz and /status on --health answer 200 or 503, with reasons. One that has
 nothing to do is ready; one that cannot finish what it has is not. /livez fails where only
 a restart helps.`,
@@ -58,7 +63,7 @@ a restart helps.`,
   tablewake consume -c tablewake.yaml --live --health 0.0.0.0:8080
 
   # In a script: carry what there is, and end
-  tablewake consume -c tablewake.yaml --local out --exit-when-idle 5s`,
+  tablewake consume -c tablewake.yaml --local out --exit-when-idle 5s --idle-timeout 5m`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
@@ -69,7 +74,8 @@ a restart helps.`,
 	f.StringVar(&o.worker, "worker", "", "name of this consumer, the same over restarts: what leases are pinned to (default: the host's)")
 	f.StringVar(&o.health, "health", "127.0.0.1:8080", "address of /livez, /readyz and /status, or off")
 	f.DurationVar(&o.stopTimeout, "stop-timeout", 25*time.Second, "how long a stop may take; below the time after which the process is killed (30s on ECS by default)")
-	f.DurationVar(&o.idle, "exit-when-idle", 0, "end when all that the stream has is written, and nothing came for this long")
+	f.DurationVar(&o.idle, "exit-when-idle", 0, "end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
+	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log all that happens to standard error")
 	addFormat(c, &o.format)
 	return c
@@ -90,6 +96,8 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 		return usageError("--stop-timeout is a time, as 25s")
 	case o.idle < 0:
 		return usageError("--exit-when-idle is a time, as 5s, or 0 to run for ever")
+	case o.idleTimeout < 0 || o.idleTimeout > 0 && o.idle == 0:
+		return usageError("--idle-timeout is a time, as 5m, beside --exit-when-idle")
 	}
 	log := &syncWriter{w: s.err}
 	stop := newStopper(ctx, o.stopTimeout)
@@ -145,8 +153,8 @@ const readCalls = 64
 func (o *consumeOptions) workerOptions(cfg *config.Config) worker.Options {
 	w := worker.Options{
 		Name: o.worker, Sources: workerSources(cfg), Lease: leaseDuration(cfg),
-		Start:   worker.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
-		MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth, MaxCalls: readCalls,
+		Start: worker.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
+		Idle:  o.idle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth, MaxCalls: readCalls,
 	}
 	if cfg.Source.ContinueOnGap {
 		w.OnGap = worker.Continue

@@ -196,3 +196,51 @@ func TestConsume_ShowsNoValues(t *testing.T) {
 		t.Errorf("a value is shown:\n%s", said)
 	}
 }
+
+// The end is that of the table: a stream that was switched on again is read, or is known to stand still.
+func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
+	for policy, code := range map[string]int{"stop": exitUnwell, "continue": exitOK} {
+		t.Run(policy, func(t *testing.T) {
+			api, file := onStream(t)
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, bytes.Replace(text, []byte("table: shop,"), []byte("table: shop, on_gap: "+policy+","), 1), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "out")
+			consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "50ms"}
+			table := api.Table("shop")
+			put(t, table, 1, "paid")
+			ends(t, exitOK, consume...)
+			table.Stream().Disable()
+			api.AddStream("shop")
+			put(t, api.Table("shop"), 2, "paid")
+			said := ends(t, code, consume...)
+			switch rows := ends(t, exitOK, "query", "view", "orders", "--local", dir); {
+			case code == exitOK && !strings.Contains(rows, "ORDER%232"):
+				t.Errorf("it ended with 0, and a record is not there:\n%s%s", said, rows)
+			case code != exitOK:
+				wants(t, said, "is read no further (its stream follows one that was read")
+			}
+		})
+	}
+}
+
+// What cannot be read is waited for, for as long as --idle-timeout says; then it is named.
+func TestConsume_IdleTimeout(t *testing.T) {
+	api, file := onStream(t)
+	shard := put(t, api.Table("shop"), 1, "paid").Shard
+	api.FailWhen(func(c streamtest.Call) streamtest.Fault {
+		if c.Op == "GetRecords" {
+			return streamtest.Fault{Code: "InternalServerError"}
+		}
+		return streamtest.Fault{}
+	})
+	dir := filepath.Join(t.TempDir(), "out")
+	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "100ms", "--idle-timeout", "2s"}
+	wants(t, ends(t, exitUnread, consume...), "nothing was done for 2s (--idle-timeout): shard "+shard+" may have more records", "tablewake status -c "+file+" --local "+dir)
+	api.FailWhen(nil)
+	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -12,14 +13,10 @@ const (
 	lookEvery  = 200 * time.Millisecond // at how it goes, while its end waits for that
 	lookSeldom = time.Second            // at how it goes else: of thousands of shards a look costs something
 	tellEvery  = time.Minute            // where something was read
-
-	// findsNothing is how long a consumer is without any shard before it counts as idle:
-	// it may be about to find or to take one.
-	findsNothing = 5 * time.Second
 )
 
 // watch looks at how it goes: tells it now and then, and stops a consumer that is to
-// end when it is idle.
+// end when all is read, or when it waited for that in vain.
 func (c *consuming) watch(ctx context.Context) {
 	every := lookSeldom
 	if c.o.idle > 0 {
@@ -28,8 +25,8 @@ func (c *consuming) watch(ctx context.Context) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var told int64
-	var idleSince time.Time
-	last, next := int64(-1), time.Now().Add(tellEvery)
+	var did [2]int64 // records read, deliveries finished
+	next, since := time.Now().Add(tellEvery), time.Now()
 	for {
 		select {
 		case <-tick.C:
@@ -38,23 +35,34 @@ func (c *consuming) watch(ctx context.Context) {
 		}
 		now := time.Now()
 		st := c.see()
-		read, pending := progressOf(c.pipeline.Ledger())
+		ledger := c.pipeline.Ledger()
+		read, pending := progressOf(ledger)
 		if now.After(next) {
 			if next = now.Add(tellEvery); read != told {
 				told = read
 				fmt.Fprintln(c.log, progressText(st, read, pending))
 			}
 		}
-		if c.o.idle == 0 {
+		if c.o.idle == 0 || c.stop.soft.Err() != nil {
 			continue
 		}
-		enough := c.o.idle
-		if len(st.Partitions) == 0 {
-			enough = max(enough, findsNothing)
+		if is := [2]int64{read, finished(ledger)}; is != did {
+			did, since = is, now
 		}
-		if read != last || pending > 0 || !idle(st) {
-			last, idleSince = read, now
-		} else if now.Sub(idleSince) >= enough {
+		end, ended := c.source.AtEnd()
+		switch {
+		case ended:
+			c.mu.Lock()
+			c.atEnd = end.Stopped
+			c.mu.Unlock()
+			c.stop.begin()
+		case c.o.idleTimeout > 0 && now.Sub(since) >= c.o.idleTimeout:
+			c.mu.Lock()
+			c.unread = cmp.Or(st.Unread, "nobody knows yet whether there is more")
+			if pending > 0 {
+				c.unread = fmt.Sprintf("%s records are pending, most of them in the sink %s", thousands(pending), slowest(ledger))
+			}
+			c.mu.Unlock()
 			c.stop.begin()
 		}
 	}
@@ -69,21 +77,6 @@ func (c *consuming) see() worker.Status {
 		c.mu.Unlock()
 	}
 	return st
-}
-
-// idle tells whether a consumer has read all there is of its shards, all of it is durable, and
-// no other shard waits for a reader: the leases of one that died are free only a whole lease after its
-// last beat, and what the stream has is known only when it was listed.
-func idle(st worker.Status) bool {
-	if !st.Seen || !st.Contact || !st.Synced || st.Orphans > 0 {
-		return false
-	}
-	for _, p := range st.Partitions {
-		if p.Pending > 0 || p.Behind && p.Stopped == "" {
-			return false
-		}
-	}
-	return true
 }
 
 // progressText is a line of how it goes.

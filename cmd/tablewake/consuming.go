@@ -29,6 +29,8 @@ type consuming struct {
 
 	mu      sync.Mutex
 	stopped map[string]string // shards that are read no further, as they were last seen, and why
+	atEnd   map[string]string // those of all consumers, once all else was read
+	unread  string            // what was not read when --idle-timeout had passed; "" where it had not
 	given   int64             // deliveries given up to other readers before the stop began
 	failed  bool              // reading ended with an error before anybody asked for a stop
 }
@@ -173,6 +175,14 @@ func progressOf(l pipeline.Ledger) (read, pending int64) {
 	return l.Source.Read, pending
 }
 
+// finished is how many deliveries the sinks are through with.
+func finished(l pipeline.Ledger) (n int64) {
+	for _, s := range l.Sinks {
+		n += s.Routed - s.Pending
+	}
+	return n
+}
+
 // slowest is the sink that most records are pending in; "" where none are.
 func slowest(l pipeline.Ledger) (sink string) {
 	var most int64
@@ -201,12 +211,18 @@ func (o *consumeOptions) print(s streams, cfg *config.Config, sum summary) error
 // verdict is the command's error, with the exit code that tells what happened.
 func (c *consuming) verdict(sum summary, err error) error {
 	c.mu.Lock()
-	stopped, given, failed := c.stopped, revoked(sum.Ledger)-c.given, c.failed
+	stopped, given, failed, unread := maps.Clone(c.stopped), revoked(sum.Ledger)-c.given, c.failed, c.unread
+	if stopped == nil {
+		stopped = make(map[string]string)
+	}
+	maps.Copy(stopped, c.atEnd)
 	c.mu.Unlock()
 	hard := context.Cause(c.stop.hard)
 	switch {
 	case failed && err != nil: // however long the stop took: the same command would not go on
 		return err
+	case unread != "":
+		return &exitError{exitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status -c %s %s` shows who reads what; the same command goes on", c.o.idleTimeout, unread, c.cfg.File, c.o.flags()), err)}
 	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
 		return &exitError{exitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err)}
 	case err != nil:

@@ -15,6 +15,7 @@ const (
 	exitDeadLetters = 4
 	exitInterrupted = 5
 	exitUnwell      = 6
+	exitUnread      = 10
 )
 
 const exitCodes = `Exit codes:
@@ -26,6 +27,7 @@ const exitCodes = `Exit codes:
      and what was a record is kept in dead letters
   5  interrupted before the end, or stopped before all was written; the same command goes on
   6  status: somebody has to look, and is told where; consume: a shard is read no further, as at a gap
+  10 consume: --idle-timeout passed, and not all that the stream has was read and written
 `
 
 // exitError is an error with the exit code that it ends the process with.

@@ -54,6 +54,7 @@ type Consumer struct {
 	reading context.Context  // of Read, as it was last seen
 	leaving bool             // nothing more is read
 	fatal   error            // that ended reading
+	atEnd   *worker.AtEnd    // the last word that all is read; nil before the first
 	calls   map[string]record
 	isDone  bool // stopped is closed
 }
@@ -91,6 +92,16 @@ func New(o Options) (*Consumer, error) {
 		return nil, fmt.Errorf("consumer: metrics: %w", err)
 	}
 	return c, nil
+}
+
+// AtEnd is the last word that all is read, where worker.Options.Idle asks for it; false before the first.
+func (c *Consumer) AtEnd() (worker.AtEnd, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.atEnd == nil {
+		return worker.AtEnd{}, false
+	}
+	return *c.atEnd, true
 }
 
 // Worker is the id that the consumer has in the lease table.

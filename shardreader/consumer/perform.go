@@ -51,6 +51,10 @@ func (c *Consumer) perform(out []worker.Action) {
 		case worker.Revoke, worker.Drain, worker.Forget:
 		case worker.Tell:
 			c.log.LogAttrs(c.ctx, a.Level, a.Message, a.Attrs...)
+		case worker.AtEnd:
+			c.mu.Lock()
+			c.atEnd = &a
+			c.mu.Unlock()
 		case worker.Stopped:
 			c.done()
 		default:

@@ -38,7 +38,7 @@ func (w *Worker) share() float64 {
 // the stream keeps is read whatever the budget says.
 func (w *Worker) mayCall(p *part) bool {
 	b := &w.budget
-	if w.o.CallsPerMonth == 0 {
+	if w.o.CallsPerMonth == 0 || w.hurried(p) {
 		return true
 	}
 	if b.waiting && !w.endangered(p) {

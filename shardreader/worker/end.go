@@ -58,6 +58,14 @@ func (p *part) atEnd(now time.Duration) (time.Duration, bool) {
 	return p.calm[0], true
 }
 
+// hurried tells whether the end waits for empty pages of a shard. They are few, and asked for beside the budget.
+func (w *Worker) hurried(p *part) bool {
+	if w.o.Idle == 0 || w.leaving || w.now-max(w.lastRecord, w.firstSeen) < w.o.Idle || p.gap != nil && p.halted != "" {
+		return false
+	}
+	return p.calm[0] == 0 || !p.anything && p.empties <= eagerPages || w.end != nil && p.calm[0] < w.end.asked
+}
+
 // endBeat is the heartbeat before which all that was written to this worker's shards is checkpointed; 0 where it cannot say so.
 func (w *Worker) endBeat() int64 {
 	// A take whose answer was lost shows in the next look.

@@ -238,7 +238,7 @@ func (w *Worker) next(p *part, records int) {
 	if p.empties < 16 {
 		d = min(most, firstPause<<(p.empties-1))
 	}
-	if w.end != nil && p.calm[0] < w.end.asked {
+	if w.hurried(p) {
 		d = min(d, firstPause)
 	}
 	w.wantIn(p, w.jitter(d))
