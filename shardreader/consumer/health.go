@@ -75,6 +75,12 @@ func (c *Consumer) Health() Health {
 	if !s.Seen {
 		unready("the lease table was not read yet")
 	}
+	if s.Unwritten > 0 {
+		unready("checkpoints could not be written for %v: look at the lease table, and at the log", s.Unwritten.Round(time.Second))
+	}
+	if s.Unseen > 0 {
+		unready("the lease table could not be read for %v", s.Unseen.Round(time.Second))
+	}
 	now := c.now()
 	for _, p := range s.Partitions {
 		if p.Failures >= stuckFailures && now-p.Answered > stuckAfter && !p.Draining && !p.Ended && p.Stopped == "" {

@@ -80,6 +80,7 @@ func (t *telemetry) observe(c *Consumer, k *instrument.Maker) {
 	forecast := k.Reading("tablewake.reader.forecast", "{call}", "GetRecords calls that this consumer makes in 30 days at the rate of late")
 	prefetch := k.Number("tablewake.reader.prefetched", "By", "bytes of pages that were read and that the pipeline did not take yet")
 	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
+	unwritten := k.Reading("tablewake.reader.unwritten", "s", "for how long a checkpoint could not be written, or the lease table not be read; 0 where that is no longer than a lease lasts")
 	mine := t.of(labels{})
 	t.watch = k.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
@@ -101,8 +102,9 @@ func (t *telemetry) observe(c *Consumer, k *instrument.Maker) {
 			n = 1
 		}
 		o.ObserveInt64(contact, n, mine)
+		o.ObserveFloat64(unwritten, max(s.Unwritten, s.Unseen).Seconds(), mine)
 		return nil
-	}, lag, age, loss, held, stopped, forecast, prefetch, contact)
+	}, lag, age, loss, held, stopped, forecast, prefetch, contact, unwritten)
 }
 
 // stand is how far a table's shards are.

@@ -32,6 +32,12 @@ func (p *part) drained() bool { return len(p.marks) == 0 }
 func (w *Worker) save(p *part) {
 	r := p.row
 	switch {
+	case p.acked == r.Checkpoint && p.stopped() == r.Stopped, p.endAcked && p.halted == "" && !r.busy:
+		p.due = 0 // or its children come first
+	case p.due == 0:
+		p.due = max(1, w.now)
+	}
+	switch {
 	case r.busy:
 		return // goes on behind the write under way
 	case p.draining && p.drained():
@@ -64,6 +70,9 @@ func (w *Worker) save(p *part) {
 	next.Counter++
 	w.swap(r, next, p.current, func(err error) {
 		p.savedAt = w.now
+		if err == nil {
+			p.due = 0
+		}
 		w.refused(r, err)
 	})
 }

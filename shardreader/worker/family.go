@@ -158,6 +158,7 @@ func (w *Worker) finish(p *part) {
 		next.Children = append(next.Children, c.ID)
 	}
 	slices.Sort(next.Children)
+	p.due = max(1, w.now)
 	next.Owner, next.Wanted, next.Load = "", "", 0
 	next.Counter++
 	w.swap(r, next, p.current, func(err error) {

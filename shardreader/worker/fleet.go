@@ -64,6 +64,7 @@ func (w *Worker) look() {
 		w.looking, w.blind = false, e.Err != nil
 		next := w.lookEvery()
 		if e.Err != nil {
+			w.reach.err = e.Err
 			w.tellOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
 			after, _ := pipeline.Retryable(e.Err)
 			next = max(next, after)

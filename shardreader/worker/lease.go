@@ -54,6 +54,7 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 				err = nil
 			}
 			if _, ok := leases.AsConflict(err); err != nil && !ok && insist != nil && insist() {
+				w.reach.err = err
 				after, _ := pipeline.Retryable(err)
 				w.tellOnce("swap "+r.Shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(r.Shard), errAttr(err))
 				w.after(w.backoff(attempt, 2*time.Second, after), func() {

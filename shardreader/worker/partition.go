@@ -56,6 +56,7 @@ type part struct {
 	endAcked  bool // the last page is acknowledged
 	savedAt   time.Duration
 	saveTimer bool
+	due       time.Duration // since when what is durable differs from what its lease says; 0 while it does not
 	draining  bool
 	heir      string
 

@@ -98,13 +98,16 @@ type Status struct {
 	Orphans    int            // of them, those that nobody owns, or somebody who is gone
 	Unbegun    map[string]int // shards that it leaves unread for a gap before them, by their stream's ARN
 	Synced     bool           // the streams were listed, by this worker, or another one leads that did
+	Unwritten  time.Duration  // for how long a checkpoint that is due could not be written; 0 where that is no longer than a lease lasts
+	Unseen     time.Duration  // the same of reading the lease table
 	Unread     string         // what is unread, where Options.Idle asks for the end, as far as is known
 	Partitions []Partition    // by shard
 }
 
 // Status is that of now, which is the worker's own clock. It changes nothing.
 func (w *Worker) Status() Status {
-	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live()), Unread: w.unreadWhy}
+	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live()), Unread: w.unreadWhy, Unseen: w.unseen()}
+	s.Unwritten, _ = w.unwritten()
 	s.Synced = w.listed || w.seenOnce && !w.leads() && w.rows.len() > 0
 	for _, u := range w.unbegun {
 		if s.Unbegun == nil {

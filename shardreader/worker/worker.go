@@ -44,6 +44,7 @@ type Worker struct {
 	resumed   time.Duration // since when it can again
 
 	// Writes of leases.
+	reach   reach
 	takes   []*row   // to be taken
 	taking  int      // takes under way
 	writing int      // writes under way

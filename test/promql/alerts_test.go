@@ -150,6 +150,19 @@ func TestAlerts_ASinkThatFinishesNothingIsStuck(t *testing.T) {
 	}
 }
 
+// A lease table out of reach rings within minutes, and not for a moment of it.
+func TestAlerts_LeaseTableOutOfReach(t *testing.T) {
+	const unwritten = `tablewake_reader_unwritten_seconds{pipeline="shop"} `
+	for _, c := range []struct {
+		series string
+		rings  bool
+	}{{unwritten + `0x10 60+60x10`, true}, {unwritten + `0x10 60 0x10`, false}, {unwritten + `0x30`, false}} {
+		if on := fires(t, "TablewakeLeaseTableOutOfReach", 25, c.series); (len(on) > 0) != c.rings {
+			t.Errorf("%s: it is on at %v", c.series, on)
+		}
+	}
+}
+
 // Consumers that went silent are missed for as long as the stream keeps what they do not read.
 func TestAlerts_ConsumersThatAreGoneStayGone(t *testing.T) {
 	const contact = `tablewake_reader_contact_ratio{pipeline="shop"} `
