@@ -194,6 +194,10 @@ func (t *target) leaseFile(cfg *config.Config) (string, error) {
 
 // openLeaseTable opens the table of cfg's leases, and makes it where create says so.
 func openLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool) (*leasesdynamo.Table, error) {
+	err := errors.Join(aws.SameRegion("leases.table", cfg.Leases.ARN, sdk), aws.SameRegion("state.table", cfg.State.ARN, sdk))
+	if err != nil {
+		return nil, err
+	}
 	table, err := leasesdynamo.New(leasesdynamo.Options{
 		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table, State: cfg.State.Table, Pipeline: cfg.Name,
 		Streams: len(cfg.Source.Tables) > 1,

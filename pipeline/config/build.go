@@ -153,6 +153,7 @@ func buildLeases(v *value) *Leases {
 	return &Leases{
 		Line:     v.line(),
 		Table:    tableName(v.get("table").text()),
+		ARN:      tableARN(v.get("table").text()),
 		File:     v.get("file").text(),
 		Duration: cmp.Or(v.get("duration").duration(), 6*time.Second),
 	}

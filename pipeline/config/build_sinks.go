@@ -67,6 +67,7 @@ func (c *checker) buildSink(v *value, src Source) Sink {
 func buildAggregate(v *value) *Aggregate {
 	a := &Aggregate{
 		Table:     tableName(v.get("table").text()),
+		ARN:       tableARN(v.get("table").text()),
 		When:      as[*expr.Item](v.get("when")),
 		Group:     buildColumns(v.get("group")),
 		ForEach:   v.get("for_each").written(),

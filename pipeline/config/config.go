@@ -69,6 +69,7 @@ type Polling struct {
 type Leases struct {
 	Line     int
 	Table    string        // its name, also where the file gives the ARN; "" where there is a file
+	ARN      string        // "" where the file gives the name
 	File     string        // as it is written; "" where there is a table
 	Duration time.Duration // how long a consumer may be silent; 3s to 5m, by default 6s
 }

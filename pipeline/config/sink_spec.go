@@ -67,6 +67,7 @@ const (
 // Aggregate counts the items that `when` takes, in groups.
 type Aggregate struct {
 	Table     string           // of the group rows; its name, also where the file gives the ARN
+	ARN       string           // "" where the file gives the name
 	When      *expr.Item       // nil: every item
 	Group     []Column         // partition key, then the sort key if there is one; over the item, and {each...} under for_each
 	Values    []AggregateValue // in the order of the file

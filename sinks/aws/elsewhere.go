@@ -2,7 +2,9 @@ package aws
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -11,9 +13,15 @@ import (
 )
 
 // elsewhere reports whether an ARN is of another Region than the clients'.
-func (b *Bundle) elsewhere(table string) bool {
-	a, err := arn.Parse(table)
-	return err == nil && a.Region != "" && a.Region != b.sdk.Region
+func (b *Bundle) elsewhere(table string) bool { return SameRegion("", table, b.sdk) != nil }
+
+// SameRegion is the error of a table that calls by its name would miss: the file gives its ARN, which is of
+// another Region than the clients of sdk. setting is what names it in the file.
+func SameRegion(setting, table string, sdk aws.Config) error {
+	if a, err := arn.Parse(table); err != nil || a.Region == "" || a.Region == sdk.Region {
+		return nil
+	}
+	return fmt.Errorf("%s is %s, in another Region than this process (%s): run it in the table's Region (AWS_REGION), or name a table of this one", setting, table, sdk.Region)
 }
 
 // clientOf is the client of a table. Where the file gives its ARN, calls go to the ARN's

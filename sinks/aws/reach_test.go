@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/aws"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -39,6 +40,34 @@ func write(t *testing.T, store view.Store, table, view1 string, scan *dynamodb.C
 		t.Fatal(err)
 	}
 	return out.Items
+}
+
+// A table that the file names by an ARN of another Region is never taken for one of the same name in this.
+func TestTablesOfAnotherRegion(t *testing.T) {
+	endpoint := server.DynamoDB().Endpoint(t)
+	elsewhere := "'arn:aws:dynamodb:ap-southeast-2:123456789012:table/%s'"
+	for setting, file := range map[string]string{
+		"state.table is arn:":     "state: {table: " + fmt.Sprintf(elsewhere, "away-state") + "}\nsinks: {sums: {aggregate: {table: away, group: {PK: '{Status}'}, values: {n: count}, on_ttl_delete: keep}}}\n",
+		"is in another Region":    "state: {table: away-state}\nsinks: {sums: {aggregate: {table: " + fmt.Sprintf(elsewhere, "away") + ", group: {PK: '{Status}'}, values: {n: count}, on_ttl_delete: keep}}}\n",
+		"the table arn:aws:dynam": "state: {table: away-state}\nsinks: {rows: {view: {table: " + fmt.Sprintf(elsewhere, "away") + ", key: {PK: '{Status}'}}}}\n",
+	} {
+		cfg, err := config.Parse("tablewake.yaml", []byte("version: 1\nname: away\nsource: {table: away-source}\n"+file), func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		stores := aws.Stores(sdk(endpoint), aws.Create())
+		_, err = sinks.Assemble(t.Context(), cfg, stores)
+		if err == nil || !strings.Contains(err.Error(), setting) {
+			t.Errorf("%s: %v", setting, err)
+		}
+		if err := stores.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	here := dynamodb.NewFromConfig(sdk(endpoint))
+	for _, table := range []string{"away", "away-state"} {
+		_, _ = here.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &table})
+	}
 }
 
 // Rows that guard themselves in place are written where transactions do not reach: without a

@@ -32,7 +32,7 @@ func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (v
 
 // Aggregate opens the sink's table.
 func (b *Bundle) Aggregate(ctx context.Context, cfg *config.Config, s config.Sink) (view.GroupStore, error) {
-	return b.rows(ctx, cfg, rowTable{sink: s, name: s.Aggregate.Table, key: s.Aggregate.Group, sharded: s.Aggregate.Shards > 1})
+	return b.rows(ctx, cfg, rowTable{sink: s, name: s.Aggregate.Table, arn: s.Aggregate.ARN, key: s.Aggregate.Group, sharded: s.Aggregate.Shards > 1})
 }
 
 // State opens the state table; nil where the file names none.
@@ -207,6 +207,9 @@ func typed(ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTy
 // db opens the state table.
 func (b *Bundle) db(ctx context.Context, cfg *config.Config) (*statedynamo.DB, error) {
 	return open(b, "state "+cfg.State.Table, func() (*statedynamo.DB, error) {
+		if err := SameRegion("state.table", cfg.State.ARN, b.sdk); err != nil {
+			return nil, err
+		}
 		db, err := statedynamo.New(statedynamo.Options{Client: b.dynamodb, Table: cfg.State.Table, Retention: cfg.State.GuardRetention})
 		if err != nil {
 			return nil, err
