@@ -12,12 +12,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/tablewake/tablewake/cmd/internal/patience"
 	"github.com/tablewake/tablewake/handlers"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/aws"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // open opens all that the function works with, for as long as the process lives: Lambda
@@ -28,7 +31,7 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
 	}
-	cfg, err := loadConfig(ctx, conf, os.LookupEnv)
+	cfg, err := patience.Wait(ctx, log, "reading the configuration", nil, func() (*config.Config, error) { return loadConfig(ctx, conf, os.LookupEnv) })
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +49,9 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 		return nil, err
 	}
 	stores := aws.Stores(conf, aws.WithLogger(log))
-	p, err := sinks.Assemble(ctx, cfg, stores, sinks.Live(), sinks.WithLogger(log), sinks.WithTelemetry(tel.Tracer, tel.Meter))
+	p, err := patience.Wait(ctx, log, "opening what the sinks write to", nil, func() (*pipeline.Pipeline, error) {
+		return sinks.Assemble(ctx, cfg, stores, sinks.Live(), sinks.WithLogger(log), sinks.WithTelemetry(tel.Tracer, tel.Meter))
+	})
 	if err != nil {
 		return nil, errors.Join(err, stores.Close())
 	}
@@ -56,7 +61,7 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 		handlers.WithStreams(sdk.New(dynamodbstreams.NewFromConfig(conf), sinks.Decoder(cfg))),
 		handlers.WithObjects(objects{bucketClient(conf)}),
 	}
-	kept, err := stores.State(ctx, cfg)
+	kept, err := patience.Wait(ctx, log, "opening the state", nil, func() (state.Store, error) { return stores.State(ctx, cfg) })
 	if err != nil {
 		return nil, errors.Join(err, stores.Close())
 	}
@@ -64,7 +69,7 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 		opts = append(opts, handlers.WithGaps(gaps(kept)))
 	}
 	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
-		again, err := redriven(ctx, cfg, stores, p, log)
+		again, err := patience.Wait(ctx, log, "opening the dead letters", nil, func() (func(context.Context) error, error) { return redriven(ctx, cfg, stores, p, log) })
 		if err != nil {
 			return nil, errors.Join(err, stores.Close())
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -21,6 +22,7 @@ type consumeOptions struct {
 	input
 	target
 	worker      string
+	start       starting
 	health      string
 	stopTimeout time.Duration
 	idle        time.Duration
@@ -44,7 +46,7 @@ table, or in a file for one consumer alone. With --local all is in that folder, 
 the stream is read, and nothing else of the account is used. Credentials, Region and
 endpoints are those of the AWS SDK (AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB_STREAMS).
 
-SIGTERM or SIGINT stops it softly: it reads no more, writes and checkpoints what it has,
+SIGTERM, SIGINT or SIGHUP stops it softly: it reads no more, writes and checkpoints what it has,
 lets its shards go, and ends with 0, within --stop-timeout. What takes longer, or a second
 signal, stops it hard, with 5: what was pending comes again wherever it is read next.
 
@@ -115,13 +117,23 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	defer endTelemetry(ctx, o.telemetry, log)
+	o.start.log = o.logger(log)
+	endpoint, err := o.serve(cfg, log)
+	if err != nil {
+		return err
+	}
+	if endpoint != nil {
+		defer func() { err = errors.Join(err, endpoint.Close()) }()
+	}
 	f, err := o.openParts(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	p, err := sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithStopTimeout(o.stopTimeout),
-		sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter), sinks.ReadBefore(f.readBefore))
+	p, err := waiting(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
+		return sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithStopTimeout(o.stopTimeout),
+			sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter), sinks.ReadBefore(f.readBefore))
+	})
 	if err != nil {
 		_, changed := errors.AsType[*sinks.ChangedError](err)
 		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
@@ -134,6 +146,7 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	c := &consuming{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: f.stores, heldBack: f.heldBack}
+	o.start.done(c)
 	return c.run(ctx, s)
 }
 

@@ -16,7 +16,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // consumeParts is what a consumer works on: the stream, leases, gaps and stores.
@@ -54,7 +56,7 @@ func (o *consumeOptions) openParts(ctx context.Context, cfg *config.Config, w io
 	}
 	p := &consumeParts{api: newStreams(sdk, cfg, readCalls)}
 	p.announce(ctx, sdk, w)
-	if err := errors.Join(p.say(ctx, cfg, w), p.open(ctx, o, cfg, sdk, path, w)); err != nil {
+	if err := errors.Join(p.say(ctx, &o.start, cfg, w), p.open(ctx, o, cfg, sdk, path, w)); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -76,8 +78,8 @@ func (p *consumeParts) announce(ctx context.Context, sdk awssdk.Config, w io.Wri
 }
 
 // say says which streams are read, from where, and what that costs.
-func (p *consumeParts) say(ctx context.Context, cfg *config.Config, w io.Writer) error {
-	refs, err := newestStreams(ctx, &politely{API: p.api}, cfg)
+func (p *consumeParts) say(ctx context.Context, s *starting, cfg *config.Config, w io.Writer) error {
+	refs, err := waiting(ctx, s, "listing the streams", func() ([]shardreader.StreamRef, error) { return newestStreams(ctx, p.api, cfg) })
 	if err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 		return err
 	}
 	p.close = append(p.close, p.stores.Close)
-	kept, err := p.stores.State(ctx, cfg) // first: a state table is not made beside what was written under another one
+	kept, err := waiting(ctx, &o.start, "opening the state", func() (state.Store, error) { return p.stores.State(ctx, cfg) }) // first: a state table is not made beside what was written under another one
 	if err != nil {
 		return err
 	}
@@ -113,21 +115,26 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 		p.readBefore = readText(seen, filepath.Clean(path))
 		return err
 	}
-	table, err := openLeaseTable(ctx, sdk, cfg, o.create)
+	table, err := waiting(ctx, &o.start, "opening the lease table", func() (*leasesdynamo.Table, error) {
+		return openLeaseTable(ctx, sdk, cfg, o.create)
+	})
 	if err != nil {
 		return err
 	}
-	if err := table.Claim(ctx); err != nil {
+	read := func(ctx context.Context) (leases.Snapshot, error) {
+		return waiting(ctx, &o.start, "reading the lease table", func() (leases.Snapshot, error) { return table.Read(ctx) })
+	}
+	if _, err := waiting(ctx, &o.start, "claiming the lease table", func() (struct{}, error) { return struct{}{}, table.Claim(ctx) }); err != nil {
 		return err
 	}
-	seen, err := trying(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
+	seen, err := read(ctx)
 	if err != nil {
 		return err
 	}
 	p.readBefore = readText(seen, "table "+cfg.Leases.Table)
 	p.table, p.gaps = table, gapStore{kept}
 	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table, table.Form(), leaseDuration(cfg))
-	return takeOver(ctx, table.Read, w)
+	return takeOver(ctx, read, w)
 }
 
 // atRest is how long leases must stand still for another application to be at rest: it
@@ -137,7 +144,7 @@ const atRest = 12 * time.Second
 // takeOver waits, where leases are of another application, until it is seen to be at
 // rest: two that read the same shards would each take them from the other.
 func takeOver(ctx context.Context, read func(context.Context) (leases.Snapshot, error), w io.Writer) error {
-	before, err := trying(ctx, func() (leases.Snapshot, error) { return read(ctx) })
+	before, err := read(ctx)
 	if err != nil || len(before.Foreign()) == 0 {
 		return err
 	}
@@ -145,7 +152,7 @@ func takeOver(ctx context.Context, read func(context.Context) (leases.Snapshot, 
 	if err := pause(ctx, atRest); err != nil {
 		return err
 	}
-	after, err := trying(ctx, func() (leases.Snapshot, error) { return read(ctx) })
+	after, err := read(ctx)
 	if moving := leases.Moving(before, after); err == nil && len(moving) > 0 {
 		return fmt.Errorf("another application works on these leases (%s): stop it first, all of it; then this one goes on where it stood", strings.Join(moving, ", "))
 	}

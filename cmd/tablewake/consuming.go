@@ -38,22 +38,17 @@ type consuming struct {
 // run reads until it is to stop, and stops.
 func (c *consuming) run(ctx context.Context, s streams) error {
 	fmt.Fprintf(c.log, "consumer %s\n", c.source.Worker())
-	auto, err := c.o.startAutoRedrive(ctx, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
+	auto, err := waiting(ctx, &c.o.start, "opening the dead letters", func() (*autoRedrive, error) {
+		return c.o.startAutoRedrive(ctx, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
+	})
 	if err != nil {
 		return err
-	}
-	endpoint, err := c.serve()
-	if err != nil {
-		return errors.Join(err, auto.abandon())
 	}
 	start := time.Now()
 	err = c.read(ctx)
 	var redriveErr error
 	if redriveErr = auto.finish(ctx); err == nil {
 		err = redriveErr
-	}
-	if endpoint != nil {
-		err = errors.Join(err, endpoint.Close())
 	}
 	sum := newSummary(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))
 	if printErr := c.o.print(s, c.cfg, sum); printErr != nil {
@@ -109,20 +104,6 @@ func (c *consuming) readFailed() {
 	c.failed = c.failed || c.stop.soft.Err() == nil
 	c.mu.Unlock()
 	c.stop.begin()
-}
-
-// serve starts the health endpoint; nil where there is to be none.
-func (c *consuming) serve() (*health.Server, error) {
-	if c.o.health == "off" {
-		return nil, nil
-	}
-	judge := health.NewJudge(health.Options{Patience: patienceOf(c.cfg), Status: "tablewake status -c " + c.cfg.File + " " + c.o.flags()})
-	s, err := health.Start(c.o.health, judge, health.SourceFunc(c.facts), func() any { return consumerStatusOf(c.source.Status(), c.pipeline.HeldBack()) })
-	if err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(c.log, "health: http://%s/livez, /readyz, /status\n", s.Addr())
-	return s, nil
 }
 
 // patienceOf is how long records may be pending without any of them being finished:

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -43,7 +42,7 @@ type streams struct {
 // run runs one command line and returns its exit code. The first interrupt stops
 // the work softly; the second ends the process at once.
 func run(args []string, s streams) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 

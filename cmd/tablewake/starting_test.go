@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/streamtest"
+)
+
+// running is a command line under way in this process.
+type running struct {
+	t     *testing.T
+	mu    sync.Mutex
+	said  bytes.Buffer
+	ended chan int
+}
+
+func (r *running) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.said.Write(b)
+}
+
+func (r *running) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.said.String()
+}
+
+func start(t *testing.T, args ...string) *running {
+	r := &running{t: t, ended: make(chan int, 1)}
+	go func() { r.ended <- run(args, streams{strings.NewReader(""), r, r}) }()
+	return r
+}
+
+// says waits until something is said, and returns what the expression found.
+func (r *running) says(expr string) []string {
+	r.t.Helper()
+	for range 1200 {
+		if found := regexp.MustCompile(expr).FindStringSubmatch(r.text()); found != nil {
+			return found
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	r.t.Fatalf("it does not say %q:\n%s", expr, r.text())
+	return nil
+}
+
+// A start waits for servers as a running consumer does, and says so: it lives, and is not ready.
+func TestConsume_StartWaits(t *testing.T) {
+	api, file := onStream(t)
+	put(t, api.Table("shop"), 1, "paid")
+	var mu sync.Mutex
+	away := true
+	api.FailWhen(func(c streamtest.Call) streamtest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if away && c.Op == "ListStreams" {
+			return streamtest.Fault{Code: "ThrottlingException"}
+		}
+		return streamtest.Fault{}
+	})
+	r := start(t, "consume", "-c", file, "--local", filepath.Join(t.TempDir(), "out"), "--health", "127.0.0.1:0", "--exit-when-idle", "100ms")
+	addr := r.says(`health: (http://[^/]+)/livez`)[1]
+	r.says("a start waits for a server.*listing the streams")
+	for range 200 {
+		if api.Calls("ListStreams") > tries {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	for path, want := range map[string]int{"/livez": 200, "/readyz": 503} {
+		answer, err := http.Get(addr + path)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", path, err, r.text())
+		}
+		body, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if answer.StatusCode != want || want == 503 && !strings.Contains(string(body), "listing the streams fails, and is tried again") {
+			t.Errorf("%s answers %d: %s", path, answer.StatusCode, body)
+		}
+	}
+	mu.Lock()
+	away = false
+	mu.Unlock()
+	if code := <-r.ended; code != exitOK {
+		t.Errorf("exit code %d\n%s", code, r.text())
+	}
+	wants(t, r.text(), "shop: 1 records")
+}
+
+// A terminal that goes stops a consumer softly, as SIGTERM does.
+func TestConsume_HangUp(t *testing.T) {
+	_, file := onStream(t)
+	r := start(t, "consume", "-c", file, "--local", filepath.Join(t.TempDir(), "out"), "--health", "off")
+	r.says("took a lease|created|consumer [^ ]+-")
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-r.ended; code != exitOK {
+		t.Errorf("exit code %d\n%s", code, r.text())
+	}
+	wants(t, r.text(), "stopping: what was read is written")
+}
