@@ -246,11 +246,11 @@ func (st *standing) owner() (o owner) {
 // same checks that the index behind name is this sink's, and what the file asks for.
 func (s *Store) same(name string, there *standing) error {
 	if by := there.owner(); by != s.indexes.owner(name) {
-		who := "nobody that it says"
-		if by != (owner{}) {
-			who = fmt.Sprintf("sink %s of pipeline %s", by.Sink, by.Pipeline)
+		foreign := &search.ForeignIndexError{By: search.Owner{Pipeline: s.indexes.Pipeline, Sink: s.indexes.Sink}, Index: name}
+		if is := (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}); is != foreign.By {
+			foreign.Owner = is
 		}
-		return s.foreign(fmt.Errorf("opensearch: index %s was made by %s: give this sink another index name, or delete the index", physical(name), who))
+		return s.foreign(foreign)
 	}
 	if a, ok := there.Aliases[name]; !ok || !a.hides() || !a.Writes {
 		return s.foreign(fmt.Errorf("opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))

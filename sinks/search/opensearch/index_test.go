@@ -181,7 +181,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 	other := w.options("-mine", small)
 	other.Indexes.Sink = "others"
 	t.Cleanup(func() { ask(t, roomy, http.MethodDelete, "/tablewake/_doc/"+w.pipeline+",others", "") })
-	if got := w.refused(other); !strings.Contains(got, "was made by sink docs of pipeline "+w.pipeline) {
+	if got := w.refused(other); !strings.Contains(got, `belongs to the sink "docs" of pipeline "`+w.pipeline) {
 		t.Errorf("another sink's index: %s", got)
 	}
 	if got := w.refused(w.options("-bad", `{"properties":{"Name":{"type":"txet"}}}`)); !strings.Contains(got, "mapper_parsing_exception") || !strings.Contains(got, "search.mapping") {

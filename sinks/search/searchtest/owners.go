@@ -1,0 +1,124 @@
+package searchtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// OwnerSuite is a kind of store under test, in which several sinks write.
+type OwnerSuite struct {
+	// Open opens the store of a sink for the indexes of a template, as it is opened for a
+	// pipeline. All stores of one world are of one server or folder. Required.
+	Open func(ctx context.Context, world string, owner search.Owner, index *template.Template) (OwnedStore, error)
+
+	// Name is the name of an index, and of a pipeline, that no other test uses. Required.
+	Name func(t *testing.T) string
+}
+
+// OwnedStore is a store of one sink.
+type OwnedStore interface {
+	search.Store
+	search.Inspector
+	Close() error
+}
+
+// RunOwners checks that an index belongs to the sink that first wrote it: another sink, or one of
+// another pipeline, is refused with a [search.ForeignIndexError], when its store opens or at each
+// write, and the documents stay as they are. No later try can do better.
+func RunOwners(t *testing.T, suite OwnerSuite) {
+	for name, differs := range map[string]search.Owner{"AnotherSink": {Sink: "two"}, "AnotherPipeline": {Pipeline: "-others", Sink: "one"}} {
+		for kind, suffix := range map[string]string{"OneIndex": "", "Template": "-{Type|index_name}"} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				index := suite.Name(t)
+				first := search.Owner{Pipeline: index, Sink: "one"}
+				second := search.Owner{Pipeline: index + differs.Pipeline, Sink: differs.Sink}
+				named, err := template.Parse(index+suffix, template.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if suffix != "" {
+					index += "-order"
+				}
+				owned(t, suite, named, index, first, second)
+			})
+		}
+	}
+}
+
+func owned(t *testing.T, suite OwnerSuite, named *template.Template, index string, first, second search.Owner) {
+	world := t.TempDir()
+	store, err := suite.Open(t.Context(), world, first, named)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := applyOne(t, store, ownedDocument(index, "a", 1, false)); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(`sink %q of pipeline %q: the index %s belongs to the sink "one" of pipeline %q: give one of the two another index name`, second.Sink, second.Pipeline, index, first.Pipeline)
+	refused := func(what string, err error) {
+		t.Helper()
+		foreign, ok := errors.AsType[*search.ForeignIndexError](err)
+		if _, again := pipeline.Retryable(err); !ok || again {
+			t.Errorf("%s: got %v, want a ForeignIndexError that no later try makes better", what, err)
+			return
+		}
+		if foreign.Error() != want {
+			t.Errorf("%s:\n got %s\nwant %s", what, foreign, want)
+		}
+	}
+	switch other, err := suite.Open(t.Context(), world, second, named); {
+	case err != nil:
+		refused("the store opens", err)
+	default:
+		for _, m := range []search.Mutation{ownedDocument(index, "a", 2, false), ownedDocument(index, "a", 2, true), ownedDocument(index, "b", 1, false)} {
+			refused(m.String(), applyOne(t, other, m))
+		}
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for id, there := range map[string]bool{"a": true, "b": false} {
+		is, err := store.Stands(t.Context(), index, id, "")
+		if err != nil || is.There != there || there && (is.Tombstone || is.Version != ownedDocument(index, id, 1, false).Version) {
+			t.Errorf("behind the other sink, %s is %+v (%v)", id, is, err)
+		}
+	}
+	if err := applyOne(t, store, ownedDocument(index, "a", 3, false)); err != nil {
+		t.Errorf("the first sink goes on: %v", err)
+	}
+}
+
+// ownedDocument is a document at its n-th version, or its tombstone.
+func ownedDocument(index, id string, n int, gone bool) search.Mutation {
+	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
+	if err != nil {
+		panic(err)
+	}
+	m := search.Mutation{Index: index, ID: id, Version: v, Tombstone: gone, Why: search.Stay}
+	m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test"},"n":%d}`, v, n)
+	if gone {
+		m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test","deleted":true}}`, v)
+	}
+	return m
+}
+
+// applyOne writes one mutation.
+func applyOne(t *testing.T, store search.Store, m search.Mutation) error {
+	t.Helper()
+	rs, err := store.Apply(t.Context(), []search.Mutation{m})
+	if err == nil {
+		err = rs[0].Err
+	}
+	return err
+}
