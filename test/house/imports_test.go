@@ -63,6 +63,7 @@ var allowed = map[string][]string{
 	"sinks/view/sqlite":               {"pipeline", "sinks/view", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search":                    {"pipeline", "pipeline/template", "sinks/state"},
 	"sinks/search/bleve":              {"pipeline", "sinks/search", "sinks/state", "github.com/blevesearch/bleve", "github.com/blevesearch/bleve_index_api"},
+	"sinks/search/sqlite":             {"pipeline", "sinks/search", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search/searchtest":         {"pipeline", "pipeline/template", "sinks/search", "sinks/sinktest", "sinks/state"},
 	"sinks/search/opensearch":         {"pipeline", "pipeline/template", "sinks/search", "sinks/state", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
 	"sinks/archive":                   {"pipeline", "pipeline/template", "sinks/archive/internal/columnar", "github.com/klauspost/compress"},

@@ -1,0 +1,196 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+)
+
+// Apply writes mutations in one transaction, as search.Store says. The mutations of an index that
+// is another sink's fail with a [search.ForeignIndexError]. The error of all is transient where
+// another process has the file, and fatal where the file or its disk is at fault.
+func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
+	fs := make([]fields, len(ms))
+	for i := range ms { // before it is this call's turn to write
+		if ms[i].Tombstone {
+			continue
+		}
+		var err error
+		if fs[i], err = fieldsOf(ms[i].Doc); err != nil {
+			return nil, fmt.Errorf("sqlite: document %s: %w", ms[i].ID, err)
+		}
+	}
+	rs := make([]search.Result, len(ms))
+	err := s.db.Write(ctx, func(w *sqlite.Writer) error {
+		// A statement whose context can be cancelled costs a goroutine: the loop asks instead.
+		t := &tx{Writer: w, store: s, ctx: context.WithoutCancel(ctx)}
+		err := w.Transact(t.ctx, func() error { return t.apply(ctx, ms, fs, rs) })
+		if err != nil {
+			clear(s.paths) // the numbers that it gave are undone
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rs, nil
+}
+
+// tx is a transaction that writes documents.
+type tx struct {
+	*sqlite.Writer
+	store *Store
+	ctx   context.Context // cannot be cancelled
+	free  int64           // the next document's number; 0: it was not asked for
+	changes
+}
+
+// stored is what the file has of a document.
+type stored struct {
+	doc     int64 // 0: nothing
+	version pipeline.Version
+	void    bool
+	birth   string
+	entries []byte
+}
+
+func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []search.Result) error {
+	of := make(map[string][]int) // mutations by index
+	var names []string
+	for i := range ms {
+		if of[ms[i].Index] == nil {
+			names = append(names, ms[i].Index)
+		}
+		of[ms[i].Index] = append(of[ms[i].Index], i)
+	}
+	for _, name := range names {
+		index, foreign, err := t.store.index(t.ctx, t.Writer, name)
+		if err != nil {
+			return err
+		}
+		if foreign != nil {
+			for _, i := range of[name] {
+				rs[i].Err = foreign
+			}
+			continue
+		}
+		there, err := t.read(index, ms, of[name])
+		if err != nil {
+			return err
+		}
+		last, err := decide(ms, of[name], there, rs)
+		if err != nil {
+			return err
+		}
+		for _, i := range of[name] {
+			if last[ms[i].ID] != i+1 {
+				continue
+			}
+			if ctx.Err() != nil {
+				return sqlite.Stopped(ctx)
+			}
+			if err := t.write(index, &ms[i], fs[i], there[ms[i].ID]); err != nil {
+				return err
+			}
+		}
+	}
+	return t.flush(t)
+}
+
+// read is what the file has of the documents of mutations, by id.
+func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]stored, error) {
+	ids := make([]string, len(of))
+	for n, i := range of {
+		ids[n] = ms[i].ID
+	}
+	there := make(map[string]stored, len(of))
+	err := t.Rows(t.ctx, readStored, []any{sqlite.List(ids), index}, func(rows *sql.Rows) error {
+		var n int
+		var version string
+		var d stored
+		err := rows.Scan(&n, &d.doc, &version, &d.void, &d.birth, &d.entries)
+		if err != nil {
+			return t.store.db.Failed("read", err)
+		}
+		if d.version, err = pipeline.ParseVersion(version); err != nil {
+			return t.store.db.Damaged("the document "+ids[n], err)
+		}
+		there[ids[n]] = d
+		return nil
+	})
+	return there, err
+}
+
+// decide sets the result of each mutation by the version that is stored when it is its turn, and
+// returns the last one of each document that is to be written, counted from 1.
+func decide(ms []search.Mutation, of []int, there map[string]stored, rs []search.Result) (last map[string]int, err error) {
+	last = make(map[string]int)
+	for _, i := range of {
+		m := &ms[i]
+		is := there[m.ID]
+		if is.doc != 0 && is.birth != m.Birth {
+			return nil, state.OtherBirth("", "a document of index "+m.Index, is.birth, m.Birth)
+		}
+		pending := last[m.ID] - 1
+		if pending >= 0 {
+			is.version, is.void = ms[pending].Version, ms[pending].Void
+		}
+		order := m.Version.Compare(is.version)
+		if order == 0 && is.void && !m.Void {
+			order = 1
+		}
+		switch {
+		case order < 0:
+			rs[i].Outcome = pipeline.Superseded
+		case order == 0 && pending >= 0:
+			rs[i].Outcome = pipeline.Coalesced
+		case order == 0 && is.doc != 0:
+			rs[i].Outcome = pipeline.Written
+		default:
+			if pending >= 0 {
+				rs[pending].Outcome = pipeline.Coalesced
+			}
+			rs[i].Outcome = pipeline.Written
+			last[m.ID] = i + 1
+		}
+	}
+	return last, nil
+}
+
+var errTooMany = errors.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
+
+// write replaces a document, and notes what changes of what it is found by.
+func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored) error {
+	if is.doc == 0 {
+		if t.free == 0 {
+			if _, err := t.Row(t.ctx, lastDoc, nil, &t.free); err != nil {
+				return err
+			}
+			t.free++
+		}
+		if t.free > mostDoc {
+			return pipeline.Fatal(errTooMany)
+		}
+		is.doc = t.free
+		t.free++
+	}
+	was, err := parseEntries(is.entries)
+	if err != nil {
+		return t.store.db.Damaged("the document "+m.ID, err)
+	}
+	entries, err := t.replace(t, index, is.doc, was, fs)
+	if err != nil {
+		return err
+	}
+	var source any // NULL
+	if !m.Tombstone {
+		source = string(m.Doc)
+	}
+	return t.Exec(t.ctx, writeDocument, is.doc, index, m.ID, m.Version.String(), m.Void, m.Birth, entries, source)
+}

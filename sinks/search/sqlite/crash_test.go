@@ -1,0 +1,120 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// childDir names, to a child process, the folder that it writes to until it is killed.
+const childDir = "TABLEWAKE_TEST_SQLITE_DIR"
+
+const documents = 8
+
+// child writes rounds of all documents at ever higher versions, and prints each
+// round that is durable.
+func child() {
+	store, err := openIn(context.Background(), os.Getenv(childDir))
+	if err != nil {
+		panic(err)
+	}
+	for round := 1; ; round++ {
+		rs, err := store.Apply(context.Background(), mutations(round))
+		if err != nil {
+			panic(err)
+		}
+		for _, r := range rs {
+			if r.Err != nil {
+				panic(r.Err)
+			}
+		}
+		fmt.Println(round)
+	}
+}
+
+// mutations write every document at the version of the round; a third of them
+// are deleted in it.
+func mutations(round int) []search.Mutation {
+	ms := make([]search.Mutation, documents)
+	for i := range ms {
+		ms[i] = mutation(fmt.Sprint("doc", i), round, fmt.Sprintf(`{"round":%d}`, round))
+		if (i+round)%3 == 0 {
+			ms[i].Tombstone, ms[i].Doc = true, []byte(`{}`)
+		}
+	}
+	return ms
+}
+
+// mutation writes doc at a version.
+func mutation(id string, version int, doc string) search.Mutation {
+	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, version))
+	if err != nil {
+		panic(err)
+	}
+	return search.Mutation{Index: "docs", ID: id, Version: v, Doc: []byte(doc)}
+}
+
+// A process that is killed in the midst of its writes leaves what it called
+// durable, and every batch whole; what comes again finds its place.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childDir+"="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	durable := 0
+	for lines := bufio.NewScanner(out); durable < 20 && lines.Scan(); {
+		if _, err := fmt.Sscan(lines.Text(), &durable); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Fatalf("the child ended: %v", err)
+	}
+
+	store := open(t, dir)
+	docs := read(t, store, "docs")
+	round := 0
+	for _, doc := range docs {
+		if _, err := fmt.Sscanf(doc, `{"round":%d}`, &round); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if round < durable {
+		t.Errorf("round %d was durable, the store holds %d", durable, round)
+	}
+	want := func(round int) map[string]string {
+		m := make(map[string]string)
+		for _, mu := range mutations(round) {
+			if !mu.Tombstone {
+				m[mu.ID] = string(mu.Doc)
+			}
+		}
+		return m
+	}
+	if w := want(round); fmt.Sprint(docs) != fmt.Sprint(w) {
+		t.Errorf("after the kill the store holds %v, want the batch %v", docs, w)
+	}
+	for again := max(1, round-3); again <= round+1; again++ {
+		apply(t, store, mutations(again)...)
+	}
+	if docs, w := read(t, store, "docs"), want(round+1); fmt.Sprint(docs) != fmt.Sprint(w) {
+		t.Errorf("after the replay the store holds %v, want %v", docs, w)
+	}
+}

@@ -1,0 +1,32 @@
+// Package sqlite keeps the documents of search indexes in one SQLite file, and finds them by
+// its FTS5.
+//
+// What [Store.Apply] reports as written survives a killed process and a power failure: a call is
+// one transaction, synced before it returns. The check of a document's version and its write are
+// in that transaction. The file is that of views and of what is remembered of items (package
+// sinks/state/sqlite), with its one writer, its lock and its format.
+//
+// A document is found by its words: letters, marks and digits in lower case, whatever the language,
+// with their diacritics. Ideographs, Hiragana, and the letters of Thai, Lao, Khmer and Burmese,
+// which are written without spaces, are words by themselves. A field is the path of an attribute,
+// Address.City; the elements of a list share its path. Numbers are found by their exact value,
+// dates and times (RFC 3339, or a date alone) by the instant.
+//
+// # Queries
+//
+//	red shoe                 either word, in any field; more of them, and rarer ones, come first
+//	"red shoe"               both words, one after the other
+//	sho*                     words that begin so
+//	title:shoe               in that field; title:"red shoe", title:sho*
+//	+shoe -red               shoe must be there, red must not
+//	live:true                a boolean is the word true or false
+//	Price:20                 that number, or that word
+//	Price:>10 Price:<=99.5   numbers: > >= < <=
+//	CreatedAt:2026-01-15     that day in UTC; with a time, that instant
+//	CreatedAt:>="2026-01-15" dates and times, likewise
+//
+// Text of several words, as x-1, is a phrase. A backslash takes the next character as it is, and so
+// does a quote for all until the next one. What the language does not have is refused by its name
+// and column: AND, OR and NOT, brackets, wildcards within a word, fuzzy words, regular expressions
+// and boosts.
+package sqlite

@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// own is the attribute of a document that is not searched.
+const own = "_tw"
+
+// fields are what a document is found by, by path.
+type fields map[string]*field
+
+type field struct {
+	words  []byte
+	values []any // numbers as []byte, times as string
+}
+
+// fieldsOf takes a document apart.
+func fieldsOf(doc []byte) (fields, error) {
+	var root map[string]any
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	if err := d.Decode(&root); err != nil {
+		return nil, fmt.Errorf("not a JSON object: %w", err)
+	}
+	fs := make(fields)
+	for name, v := range root {
+		if name != own {
+			fs.add(name, v)
+		}
+	}
+	return fs, nil
+}
+
+func (fs fields) add(path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			fs.add(path+"."+name, inner)
+		}
+	case []any:
+		for _, element := range v {
+			fs.add(path, element)
+		}
+	case string:
+		f := fs.at(path)
+		f.text(v)
+		if t, ok := instant(v); ok {
+			f.values = append(f.values, t)
+		} else if d, ok := longDecimal(v); ok {
+			f.values = append(f.values, number(d))
+		}
+	case bool:
+		fs.at(path).text(strconv.FormatBool(v))
+	case json.Number:
+		if d, err := pipeline.ParseDecimal(v.String()); err == nil {
+			f := fs.at(path)
+			f.values = append(f.values, number(d))
+		}
+	}
+}
+
+func (fs fields) at(path string) *field {
+	f := fs[path]
+	if f == nil {
+		f = new(field)
+		fs[path] = f
+	}
+	return f
+}
+
+func (f *field) text(s string) {
+	if len(f.words) > 0 {
+		f.words = append(f.words, " "+apart...)
+	}
+	f.words = appendWords(f.words, s)
+}
+
+// entry is one row of a document: words at a path, by their digest, or a value.
+type entry struct {
+	path   int64
+	digest uint64 // of words; 0: a value
+	value  any    // []byte or string
+}
+
+func digest(words []byte) uint64 {
+	sum := sha256.Sum256(words)
+	return max(binary.BigEndian.Uint64(sum[:]), 1)
+}
+
+// The first byte of an entry.
+const (
+	wordsEntry = iota
+	numberEntry
+	timeEntry
+)
+
+// appendEntry appends an entry as the file has it.
+func appendEntry(dst []byte, e entry) []byte {
+	switch v := e.value.(type) {
+	case []byte:
+		dst = binary.AppendUvarint(append(dst, numberEntry), uint64(e.path))
+		return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
+	case string:
+		dst = binary.AppendUvarint(append(dst, timeEntry), uint64(e.path))
+		return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
+	}
+	dst = binary.AppendUvarint(append(dst, wordsEntry), uint64(e.path))
+	return binary.BigEndian.AppendUint64(dst, e.digest)
+}
+
+var errEntries = errors.New("what it is found by cannot be read")
+
+// parseEntries reads what appendEntry wrote.
+func parseEntries(b []byte) (es []entry, err error) {
+	for len(b) > 0 {
+		kind := b[0]
+		path, n := binary.Uvarint(b[1:])
+		if n <= 0 {
+			return nil, errEntries
+		}
+		b = b[1+n:]
+		e := entry{path: int64(path)}
+		if kind == wordsEntry {
+			if len(b) < 8 {
+				return nil, errEntries
+			}
+			e.digest, b = binary.BigEndian.Uint64(b), b[8:]
+			es = append(es, e)
+			continue
+		}
+		size, n := binary.Uvarint(b)
+		if n <= 0 || size > uint64(len(b)-n) {
+			return nil, errEntries
+		}
+		if e.value = b[n : n+int(size) : n+int(size)]; kind == timeEntry {
+			e.value = string(b[n : n+int(size)])
+		}
+		b = b[n+int(size):]
+		es = append(es, e)
+	}
+	return es, nil
+}

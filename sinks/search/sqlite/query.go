@@ -1,0 +1,301 @@
+package sqlite
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// clause is one part of a query: what a document is asked for.
+type clause struct {
+	need  need
+	field string // "": any
+	words string // that follow each other, as in words.go; "": none are asked for
+	begin bool   // the last word may be longer
+
+	// low and high are the least and the greatest value that is asked for, as values.go has them;
+	// nil: no value is asked for.
+	low, high        any
+	aboveLow, ltHigh bool // and not equal to it
+}
+
+// need is what it means that a document has what a clause asks for.
+type need int
+
+const (
+	may need = iota // it is found, unless a clause must be there that is not
+	must
+	mustNot
+)
+
+// mostClauses bounds a query: each is a SELECT.
+const mostClauses = 100
+
+// QueryError says what is wrong with a query, and where.
+type QueryError struct {
+	Query  string
+	Column int // in letters, from 1
+	Text   string
+}
+
+// Error shows the query.
+func (e *QueryError) Error() string {
+	return fmt.Sprintf("the query %q, column %d: %s", e.Query, e.Column, e.Text)
+}
+
+// parser reads a query, whose language is in the package's comment.
+type parser struct {
+	query string
+	runes []rune
+	at    int
+}
+
+// parse is the clauses of a query; none where it matches all documents.
+func parse(query string) ([]clause, error) {
+	p := &parser{query: query, runes: []rune(query)}
+	var cs []clause
+	for p.space(); p.at < len(p.runes); p.space() {
+		if len(cs) == mostClauses {
+			return nil, p.fail(p.at, "it has more than %d parts", mostClauses)
+		}
+		c, err := p.clause()
+		if err != nil {
+			return nil, err
+		}
+		cs = append(cs, c)
+	}
+	if len(cs) == 1 && cs[0].words == "*" {
+		return nil, nil
+	}
+	for _, c := range cs {
+		if c.words == "*" {
+			return nil, p.fail(0, "* alone finds everything: leave the other parts out, or it")
+		}
+	}
+	return cs, nil
+}
+
+func (p *parser) fail(at int, format string, args ...any) error {
+	return &QueryError{Query: p.query, Column: at + 1, Text: fmt.Sprintf(format, args...)}
+}
+
+func (p *parser) space() {
+	for p.at < len(p.runes) && unicode.IsSpace(p.runes[p.at]) {
+		p.at++
+	}
+}
+
+// is reports whether r comes next.
+func (p *parser) is(r rune) bool { return p.at < len(p.runes) && p.runes[p.at] == r }
+
+func (p *parser) ends() bool { return p.at == len(p.runes) || unicode.IsSpace(p.runes[p.at]) }
+
+func (p *parser) clause() (c clause, err error) {
+	switch {
+	case p.is('+'):
+		c.need = must
+	case p.is('-'):
+		c.need = mustNot
+	}
+	if c.need != may {
+		if p.at++; p.ends() {
+			return c, p.fail(p.at-1, "%c stands alone: write it right before what must or must not be there", p.runes[p.at-1])
+		}
+	}
+	from := p.at
+	t, err := p.text(true)
+	if err != nil {
+		return c, err
+	}
+	if p.is(':') {
+		if c.field = t.String(); c.field == "" {
+			return c, p.fail(p.at, "the name of a field is missing before the colon; quote the colon to look for it")
+		}
+		p.at++
+		if p.ends() {
+			return c, p.fail(p.at, "what the field %s is asked for is missing: write it right after the colon", c.field)
+		}
+		if p.is('<') || p.is('>') {
+			return c, p.bound(&c)
+		}
+		from = p.at
+		if t, err = p.text(false); err != nil {
+			return c, err
+		}
+	} else if len(t) > 0 && !t[0].taken && (t[0].r == '<' || t[0].r == '>') {
+		return c, p.fail(from, "%c needs a field: Price:%[1]c10", t[0].r)
+	}
+	return c, p.term(&c, from, t)
+}
+
+// letter is a letter of a query; taken as it is where it was quoted or behind a backslash.
+type letter struct {
+	r     rune
+	taken bool
+}
+
+type text []letter
+
+func (t text) String() string {
+	var b strings.Builder
+	for _, l := range t {
+		b.WriteRune(l.r)
+	}
+	return b.String()
+}
+
+// plain is the text with what was taken as it is replaced by letters that mean nothing.
+func (t text) plain() string {
+	var b strings.Builder
+	for _, l := range t {
+		if l.taken {
+			l.r = 'x'
+		}
+		b.WriteRune(l.r)
+	}
+	return b.String()
+}
+
+// text reads up to the next space, or where it may be a field, to a colon.
+func (p *parser) text(field bool) (t text, err error) {
+	for !p.ends() {
+		switch r := p.runes[p.at]; {
+		case r == ':' && field:
+			return t, nil
+		case r == '\\':
+			if p.at++; p.at == len(p.runes) {
+				return t, p.fail(p.at-1, `nothing follows the backslash: write \\ for one`)
+			}
+			t = append(t, letter{p.runes[p.at], true})
+			p.at++
+		case r == '"':
+			if t, err = p.quoted(t); err != nil {
+				return t, err
+			}
+		default:
+			t = append(t, letter{r, false})
+			p.at++
+		}
+	}
+	return t, nil
+}
+
+func (p *parser) quoted(t text) (text, error) {
+	from := p.at
+	for p.at++; p.at < len(p.runes); p.at++ {
+		switch r := p.runes[p.at]; {
+		case r == '"':
+			p.at++
+			return t, nil
+		case r == '\\' && p.at+1 < len(p.runes):
+			p.at++
+			fallthrough
+		default:
+			t = append(t, letter{p.runes[p.at], true})
+		}
+	}
+	return t, p.fail(from, "the quote is not closed")
+}
+
+// bound reads a comparison, as >=10.
+func (p *parser) bound(c *clause) error {
+	from := p.at
+	less := p.is('<')
+	p.at++
+	equal := p.is('=')
+	if equal {
+		p.at++
+	}
+	operator := string(p.runes[from:p.at])
+	at := p.at
+	t, err := p.text(false)
+	if err != nil {
+		return err
+	}
+	var v, least, most any
+	if d, err := pipeline.ParseDecimal(t.String()); err == nil {
+		v, least, most = number(d), leastNumber, mostNumber
+	} else if i, ok := instant(t.String()); ok {
+		v, least, most = i, leastTime, mostTime
+	} else {
+		return p.fail(at, `%s is followed by neither a number nor a date: Price:%[1]s10, CreatedAt:%[1]s"2026-01-15", CreatedAt:%[1]s"2026-01-15T10:00:00Z"`, operator)
+	}
+	c.low, c.high = v, most
+	c.aboveLow = !equal
+	if less {
+		c.low, c.high = least, v
+		c.aboveLow, c.ltHigh = false, !equal
+	}
+	return nil
+}
+
+// term makes a clause of a word, a phrase, the beginning of a word, or a number.
+func (p *parser) term(c *clause, from int, t text) error {
+	plain := t.plain()
+	if plain == "*" && c.field == "" && c.need == may {
+		c.words = "*"
+		return nil
+	}
+	if err := p.refuse(from, plain); err != nil {
+		return err
+	}
+	if c.begin = strings.HasSuffix(plain, "*"); c.begin {
+		t = t[:len(t)-1]
+	}
+	text := t.String()
+	c.words = string(appendWords(nil, text))
+	if c.words == "" {
+		return p.fail(from, "%s has no letters and no digits: there are no words to find", strconv.Quote(text))
+	}
+	if d, err := pipeline.ParseDecimal(text); err == nil && !c.begin {
+		c.low, c.high = number(d), number(d)
+	}
+	if t, ok := instant(text); ok && !c.begin {
+		c.low, c.high = t, t
+		if len(text) == len(time.DateOnly) { // all of the day
+			c.high = t[:len(text)] + mostTime
+		}
+	}
+	return nil
+}
+
+// refuse names what the language does not have.
+func (p *parser) refuse(from int, plain string) error {
+	const quote = "; quote it to look for the text"
+	last := len(plain) - 1
+	at := func(chars string) int { return from + len([]rune(plain[:strings.IndexAny(plain, chars)])) }
+	switch {
+	case plain == "AND" || plain == "OR" || plain == "NOT" || plain == "&&" || plain == "||" || plain == "!":
+		return p.fail(from, "%s is no operator: write + before what must be there and - before what must not, and nothing where any part will do%s", plain, quote)
+	case last > 0 && plain[0] == '/' && plain[last] == '/':
+		return p.fail(from, "regular expressions are not supported%s", quote)
+	case strings.ContainsAny(plain, "[]{}") && strings.IndexAny(plain, "[]{}") == 0:
+		return p.fail(from, `ranges in brackets are not supported: write +CreatedAt:>="2026-01-01" +CreatedAt:<"2026-02-01"%s`, quote)
+	case strings.ContainsAny(plain, "()"):
+		return p.fail(at("()"), "groups in parentheses are not supported%s", quote)
+	case fuzzy(plain, '~'):
+		return p.fail(at("~"), "fuzzy words and phrases are not supported: write the beginning of a word and *%s", quote)
+	case fuzzy(plain, '^'):
+		return p.fail(at("^"), "boosts are not supported%s", quote)
+	case strings.ContainsRune(plain, '?'):
+		return p.fail(at("?"), "the wildcard ? is not supported: write the beginning of a word and *%s", quote)
+	}
+	if i := strings.IndexByte(plain, '*'); i >= 0 && (i < last || last == 0) {
+		return p.fail(at("*"), "the wildcard * is supported at the end of a word alone%s", quote)
+	}
+	return nil
+}
+
+// fuzzy reports whether text ends with the mark, or with that and a number.
+func fuzzy(text string, mark byte) bool {
+	i := strings.LastIndexByte(text, mark)
+	if i <= 0 {
+		return false
+	}
+	_, err := strconv.ParseFloat(text[i+1:], 64)
+	return err == nil || i == len(text)-1
+}

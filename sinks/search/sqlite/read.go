@@ -1,0 +1,166 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// Search finds documents by the language of the package's comment. The error is a [QueryError] where
+// the query is none.
+func (s *Store) Search(ctx context.Context, index, query string, limit int) (hits search.Hits, err error) {
+	number, err := s.find(ctx, index)
+	if err != nil {
+		return hits, err
+	}
+	clauses, err := parse(query)
+	if err != nil {
+		return hits, fmt.Errorf("sqlite: %w", err)
+	}
+	f := finder{index: number}
+	for i := range clauses {
+		if err := s.findClause(ctx, &f, i, &clauses[i]); err != nil {
+			return hits, err
+		}
+	}
+	statement := f.statement()
+	rows, err := s.db.Reader().QueryContext(ctx, statement, append(f.args, number, cmp.Or(limit, 10))...)
+	if err != nil {
+		return hits, s.db.Failed("search", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		d := search.Document{Index: index}
+		if err := rows.Scan(&hits.Total, &d.ID, &d.Score, (*[]byte)(&d.Doc)); err != nil {
+			return hits, s.db.Failed("search", err)
+		}
+		hits.Documents = append(hits.Documents, d)
+	}
+	return hits, s.db.Failed("search", rows.Err())
+}
+
+// finder is the SELECT of a query: the rows that each clause finds, put together by the documents
+// that they are of.
+type finder struct {
+	index    int64
+	rows     []string // SELECT doc, number of the clause, what it needs, score
+	args     []any
+	musts    int
+	positive bool // there is a clause that finds documents
+}
+
+func (f *finder) add(i int, n need, from string, args ...any) {
+	f.rows = append(f.rows, "SELECT "+fmt.Sprintf(from, i, n))
+	f.args = append(f.args, args...)
+}
+
+const (
+	fieldPath = `SELECT id FROM "_tws_paths" WHERE "index" = ? AND path = ?`
+
+	// In any field of any index: those of other indexes are left out at the end.
+	wordsInAny   = `rowid & 4294967295 AS doc, %d AS clause, %d AS need, -rank AS score FROM "_tws_words" WHERE "_tws_words" MATCH ?`
+	wordsInField = wordsInAny + ` AND rowid BETWEEN ? AND ?`
+
+	valuesInField = `doc, %d AS clause, %d AS need, 1.0 AS score FROM "_tws_values" WHERE path = ? AND value BETWEEN ? AND ?`
+	valuesInAny   = `v.doc AS doc, %d AS clause, %d AS need, 1.0 AS score FROM "_tws_paths" p CROSS JOIN "_tws_values" v WHERE p."index" = ? AND v.path = p.id AND v.value BETWEEN ? AND ?`
+
+	allOfThem = `doc, %d AS clause, %d AS need, 0.0 AS score FROM "_tws_documents" WHERE "index" = ?`
+)
+
+func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) error {
+	path := int64(0) // no field has it
+	if c.field != "" {
+		err := s.db.Reader().QueryRowContext(ctx, fieldPath, f.index, c.field).Scan(&path)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return s.db.Failed("search", err)
+		}
+	}
+	if c.need == must {
+		f.musts++
+	}
+	f.positive = f.positive || c.need != mustNot
+	if c.words != "" {
+		match := `"` + c.words + `"`
+		if c.begin {
+			match += " *"
+		}
+		if c.field == "" {
+			f.add(i, c.need, wordsInAny, match)
+		} else {
+			f.add(i, c.need, wordsInField, match, rowid(path, 0), rowid(path, mostDoc))
+		}
+	}
+	if c.low == nil {
+		return nil
+	}
+	values, args := valuesInField, []any{path, c.low, c.high}
+	if c.field == "" {
+		values, args[0] = valuesInAny, f.index
+	}
+	if c.aboveLow {
+		values, args = values+" AND value > ?", append(args, c.low)
+	}
+	if c.ltHigh {
+		values, args = values+" AND value < ?", append(args, c.high)
+	}
+	f.add(i, c.need, values, args...)
+	return nil
+}
+
+// statement is the SELECT of all hits' number, and of the best with their documents. Its last
+// arguments are the index and the limit.
+func (f *finder) statement() string {
+	if !f.positive {
+		f.add(-1, may, allOfThem, f.index)
+	}
+	return fmt.Sprintf(`WITH hits AS MATERIALIZED (
+	SELECT d.doc, d.id, x.score FROM (
+		SELECT doc, sum(score) AS score FROM (
+			SELECT doc, clause, need, sum(score) AS score FROM (%s) GROUP BY doc, clause
+		) GROUP BY doc HAVING total(need = %d) = %d AND total(need = %d) = 0
+	) x CROSS JOIN "_tws_documents" d WHERE d.doc = x.doc AND d."index" = ? AND d.source IS NOT NULL
+), best AS (SELECT doc, id, score FROM hits ORDER BY score DESC, id LIMIT ?)
+SELECT (SELECT count(*) FROM hits), best.id, best.score, d.source
+FROM best CROSS JOIN "_tws_documents" d WHERE d.doc = best.doc ORDER BY best.score DESC, best.id`,
+		strings.Join(f.rows, "\nUNION ALL "), must, f.musts, mustNot)
+}
+
+const readDocuments = `SELECT id, source FROM "_tws_documents" WHERE "index" = ? AND source IS NOT NULL ORDER BY id`
+
+// Documents yields every document of an index in the order of the ids, as they were when it began.
+func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
+	return func(yield func(search.Document, error) bool) {
+		if err := s.documents(ctx, index, yield); err != nil {
+			yield(search.Document{}, err)
+		}
+	}
+}
+
+// documents returns an error that it has not yielded.
+func (s *Store) documents(ctx context.Context, index string, yield func(search.Document, error) bool) error {
+	number, err := s.find(ctx, index)
+	if err != nil {
+		return err
+	}
+	rows, err := s.db.Reader().QueryContext(ctx, readDocuments, number)
+	if err != nil {
+		return s.db.Failed("read", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		d := search.Document{Index: index}
+		if err := rows.Scan(&d.ID, (*[]byte)(&d.Doc)); err != nil {
+			return s.db.Failed("read", err)
+		}
+		if !yield(d, nil) {
+			return nil
+		}
+	}
+	return s.db.Failed("read", rows.Err())
+}

@@ -1,0 +1,98 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+)
+
+// The number of a path and the number of a document are one rowid of _tws_words: the path above,
+// the document in the lower 32 bits. So the words of one field are together.
+const (
+	docBits = 32
+	mostDoc = 1<<docBits - 1
+)
+
+// layout is what an index needs. It is made by the first store that writes, and counted by the
+// format of the file.
+var layout = []string{
+	`CREATE TABLE IF NOT EXISTS "_tws_indexes" (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE,
+	pipeline TEXT NOT NULL, -- of the sink that it belongs to
+	sink TEXT NOT NULL
+) STRICT`,
+	`CREATE TABLE IF NOT EXISTS "_tws_documents" (
+	doc INTEGER PRIMARY KEY,
+	"index" INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	version TEXT NOT NULL,
+	void INTEGER NOT NULL, -- of a tombstone: no document could be made of that change
+	birth TEXT NOT NULL,
+	entries BLOB NOT NULL, -- what it has in _tws_words and _tws_values: entries.go
+	source TEXT,           -- as it was written; NULL for a tombstone
+	UNIQUE ("index", id)
+) STRICT`,
+	`CREATE TABLE IF NOT EXISTS "_tws_paths" (
+	id INTEGER PRIMARY KEY,
+	"index" INTEGER NOT NULL,
+	path TEXT NOT NULL,
+	UNIQUE ("index", path)
+) STRICT`,
+	// A row is the words of one document at one path, apart by spaces: words.go decides what
+	// a word is, and the tokenizer splits at spaces.
+	`CREATE VIRTUAL TABLE IF NOT EXISTS "_tws_words" USING fts5(words, content='', contentless_delete=1, tokenize='ascii')`,
+	// Numbers are BLOBs and times are TEXT, both sorted by their bytes: values.go.
+	`CREATE TABLE IF NOT EXISTS "_tws_values" (
+	path INTEGER NOT NULL,
+	value ANY NOT NULL,
+	doc INTEGER NOT NULL,
+	PRIMARY KEY (path, value, doc)
+) STRICT, WITHOUT ROWID`,
+}
+
+const (
+	hasLayout = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_tws_indexes')`
+
+	// An index without documents and tombstones is for the next one to take.
+	claimIndex = `INSERT INTO "_tws_indexes" AS i (name, pipeline, sink) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET pipeline = excluded.pipeline, sink = excluded.sink
+WHERE NOT EXISTS (SELECT 1 FROM "_tws_documents" d WHERE d."index" = i.id)`
+
+	readIndex = `SELECT id, pipeline, sink FROM "_tws_indexes" WHERE name = ?`
+	allNames  = `SELECT name FROM "_tws_indexes" ORDER BY name`
+
+	readStored = `SELECT j.key, d.doc, d.version, d.void, d.birth, d.entries
+FROM json_each(?) j CROSS JOIN "_tws_documents" d WHERE d."index" = ? AND d.id = j.value`
+
+	lastDoc = `SELECT coalesce(max(doc), 0) FROM "_tws_documents"`
+
+	writeDocument = `INSERT INTO "_tws_documents" (doc, "index", id, version, void, birth, entries, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (doc) DO UPDATE SET version = excluded.version, void = excluded.void, entries = excluded.entries, source = excluded.source`
+
+	readPath  = `SELECT id FROM "_tws_paths" WHERE "index" = ? AND path = ?`
+	writePath = `INSERT INTO "_tws_paths" ("index", path) VALUES (?, ?) RETURNING id`
+
+	addWords    = `INSERT INTO "_tws_words" (rowid, words) VALUES (?, ?)`
+	removeWords = `DELETE FROM "_tws_words" WHERE rowid = ?`
+
+	addValue    = `INSERT OR IGNORE INTO "_tws_values" (path, value, doc) VALUES (?, ?, ?)`
+	removeValue = `DELETE FROM "_tws_values" WHERE path = ? AND value = ? AND doc = ?`
+)
+
+// prepare makes the tables where they are missing.
+func prepare(ctx context.Context, w *sqlite.Writer) error {
+	ctx = context.WithoutCancel(ctx)
+	var made bool
+	if _, err := w.Row(ctx, hasLayout, nil, &made); err != nil || made {
+		return err
+	}
+	return w.Transact(ctx, func() error {
+		for _, q := range layout {
+			if err := w.Define(ctx, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+)
+
+// Store is the indexes of one sink in a file, and for readers those of all. It is safe for
+// concurrent use; the writes to a file take turns.
+type Store struct {
+	state.Fingerprints // of all sinks that write the file
+	db                 *sqlite.DB
+	owner              search.Owner
+	opened             bool  // Close closes the file
+	paths              paths // used with the writing connection only
+}
+
+var (
+	_ search.Store       = (*Store)(nil)
+	_ search.Reader      = (*Store)(nil)
+	_ search.Inspector   = (*Store)(nil)
+	_ state.Fingerprints = (*Store)(nil)
+)
+
+// New is the indexes of a sink in db, which is open for writing and stays open until the store is
+// not used any more.
+func New(ctx context.Context, db *sqlite.DB, owner search.Owner) (*Store, error) {
+	if owner.Pipeline == "" || owner.Sink == "" {
+		return nil, errors.New("sqlite: Owner is incomplete: name the pipeline and the sink that write the indexes")
+	}
+	err := db.Write(ctx, func(w *sqlite.Writer) error { return prepare(ctx, w) })
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Fingerprints: db, db: db, owner: owner, paths: make(paths)}, nil
+}
+
+// Open opens the file at path for the indexes of a sink. Close closes it.
+func Open(ctx context.Context, path string, owner search.Owner, o sqlite.Options) (*Store, error) {
+	db, err := sqlite.Open(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := New(ctx, db, owner)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s.opened = true
+	return s, nil
+}
+
+// OpenReader opens the file at path to read the indexes of all sinks. The file must exist.
+func OpenReader(ctx context.Context, path string) (*Store, error) {
+	db, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Fingerprints: db, db: db, opened: true}, nil
+}
+
+// Close closes the file where Open or OpenReader opened it. What was reported as written is in it
+// already. A second Close does nothing.
+func (s *Store) Close() error {
+	if !s.opened {
+		return nil
+	}
+	return s.db.Close()
+}
+
+// Create makes an index where there is none, so that it can be searched before its first document
+// comes. The error is a [search.ForeignIndexError] where it is another sink's.
+func (s *Store) Create(ctx context.Context, name string) error {
+	if err := search.CheckIndex(name); err != nil {
+		return fmt.Errorf("sqlite: %w", err)
+	}
+	return s.db.Write(ctx, func(w *sqlite.Writer) error {
+		_, foreign, err := s.index(context.WithoutCancel(ctx), w, name)
+		if err == nil && foreign != nil {
+			err = foreign
+		}
+		return err
+	})
+}
+
+// index is the number of an index, which is made, or taken over, where it holds nothing; foreign is
+// not nil where it is another sink's.
+func (s *Store) index(ctx context.Context, w *sqlite.Writer, name string) (id int64, foreign *search.ForeignIndexError, err error) {
+	for range 2 {
+		var owner search.Owner
+		found, err := w.Row(ctx, readIndex, []any{name}, &id, &owner.Pipeline, &owner.Sink)
+		if err != nil || found && owner == s.owner {
+			return id, nil, err
+		}
+		if found {
+			foreign = &search.ForeignIndexError{By: s.owner, Index: name, Owner: owner}
+		}
+		if n, err := w.Changes(ctx, claimIndex, name, s.owner.Pipeline, s.owner.Sink); err != nil || n == 0 {
+			return 0, foreign, err
+		}
+	}
+	return 0, foreign, nil
+}
+
+// Indexes lists the indexes of all sinks by name.
+func (s *Store) Indexes(ctx context.Context) ([]string, error) {
+	if made, err := s.made(ctx); err != nil || !made {
+		return nil, err
+	}
+	rows, err := s.db.Reader().QueryContext(ctx, allNames)
+	if err != nil {
+		return nil, s.db.Failed("read", err)
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, s.db.Failed("read", err)
+		}
+		names = append(names, name)
+	}
+	return names, s.db.Failed("read", rows.Err())
+}
+
+// made reports whether the file has the tables of indexes.
+func (s *Store) made(ctx context.Context) (made bool, err error) {
+	err = s.db.Reader().QueryRowContext(ctx, hasLayout).Scan(&made)
+	return made, s.db.Failed("read", err)
+}
+
+// find is the number of an index for readers, and [search.ErrNoIndex] where there is none.
+func (s *Store) find(ctx context.Context, name string) (id int64, err error) {
+	made, err := s.made(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if made {
+		var owner search.Owner
+		err = s.db.Reader().QueryRowContext(ctx, readIndex, name).Scan(&id, &owner.Pipeline, &owner.Sink)
+	}
+	if !made || errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("%w: %s", search.ErrNoIndex, name)
+	}
+	return id, s.db.Failed("read", err)
+}

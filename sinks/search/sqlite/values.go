@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// A number is a BLOB and a time is TEXT: any TEXT is below any BLOB.
+var (
+	leastNumber = []byte{}
+	mostNumber  = []byte{0xff}
+	leastTime   = ""
+	mostTime    = "~"
+)
+
+// number is a decimal as its column holds it: bytes that sort as numbers do.
+func number(d pipeline.Decimal) []byte {
+	text, _ := state.Sortable(pipeline.NumberValue(d))
+	return []byte(text)
+}
+
+// layouts are the forms of a date or time that are known.
+var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly}
+
+// instant is a date or time as its column holds it: in UTC, to the nanosecond, as text that
+// sorts as times do.
+func instant(text string) (string, bool) {
+	if len(text) < len(time.DateOnly) || len(text) > 40 || text[4] != '-' || text[7] != '-' {
+		return "", false
+	}
+	for _, layout := range layouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
+				return "", false
+			}
+			return t.Format("2006-01-02T15:04:05.000000000"), true
+		}
+	}
+	return "", false
+}
+
+// longDecimal is the number that a text is: documents hold as text what a double does not keep
+// (search.NumberExact).
+func longDecimal(text string) (d pipeline.Decimal, ok bool) {
+	const digits = 15 // that a double keeps
+	if len(text) <= digits+1 || len(text) > 200 || !strings.Contains(text, ".") {
+		return d, false
+	}
+	d, err := pipeline.ParseDecimal(text)
+	return d, err == nil && d.String() == text
+}

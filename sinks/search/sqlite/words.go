@@ -1,0 +1,74 @@
+package sqlite
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// mostWord is the length of a word, in bytes, above which it is left out: nobody looks for
+// the base64 of a binary.
+const mostWord = 256
+
+// apart is a word that no query has. It is between the values of a list, so that no phrase
+// is found across two of them.
+const apart = "\ue000"
+
+// alone are the letters that are words by themselves: of scripts that are written without
+// spaces between words.
+var alone = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
+// appendWords appends the words of text to dst, each in lower case and after a space, where dst
+// is not empty. The marks of a letter belong to its word.
+func appendWords(dst []byte, text string) []byte {
+	begin := -1 // of the word that dst ends with; -1: it is complete
+	single := false
+	end := func() {
+		if begin >= 0 && len(dst)-begin > mostWord {
+			dst = dst[:max(begin-1, 0)]
+		}
+		begin = -1
+	}
+	start := func() {
+		end()
+		if len(dst) > 0 {
+			dst = append(dst, ' ')
+		}
+		begin = len(dst)
+	}
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			switch {
+			case 'A' <= r && r <= 'Z':
+				r += 'a' - 'A'
+			case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			default:
+				end()
+				continue
+			}
+			if begin < 0 || single {
+				start()
+				single = false
+			}
+			dst = append(dst, byte(r))
+			continue
+		}
+		switch {
+		case unicode.Is(unicode.M, r):
+			if begin < 0 {
+				continue
+			}
+		case !unicode.IsLetter(r) && !unicode.IsNumber(r):
+			end()
+			continue
+		default:
+			is := unicode.In(r, alone...)
+			if begin < 0 || single || is {
+				start()
+			}
+			single = is
+		}
+		dst = utf8.AppendRune(dst, unicode.ToLower(r))
+	}
+	end()
+	return dst
+}
