@@ -12,21 +12,34 @@ import (
 
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/search"
-	"github.com/tablewake/tablewake/sinks/search/bleve"
+	"github.com/tablewake/tablewake/sinks/search/sqlite"
 )
 
 func (o *queryOptions) search(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "search INDEX [QUERY]",
 		Short: "Documents of an index that match a query, best first; all without one",
-		Long: `search takes a query in Bleve's query string language: words, field:word, "a phrase",
-+must, -must not, price:>10. Without a query it lists every document by its id.`,
+		Long: `search finds the documents of an index by a query; without one it lists all by their ids.
+
+  red shoe                       either word, in any field
+  "red shoe"                     a phrase
+  sho*                           words that begin so
+  title:shoe  Lines.sku:x-1      in a field; a field within another, or of a list's elements
+  +shoe -red                     shoe must be there, red must not
+  live:true                      a boolean
+  Price:20  Price:>10            a number; > >= < <=
+  CreatedAt:2026-01-15           a day in UTC; with a time, the instant
+  CreatedAt:>="2026-01-15"       dates and times, likewise
+
+A backslash takes the next character as it is, quotes take all between them. Fuzzy words,
+regular expressions, groups and boosts are not supported.`,
 		Example: `  tablewake query search products --local out
-  tablewake query search products 'title:lamp' --local out -o json`,
+  tablewake query search products 'title:lamp' --local out -o json
+  tablewake query search products '+Price:>=20 +Price:<30' --local out`,
 		Args: exactly(1, 2, "INDEX [QUERY] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.in(s, func(dir local.Dir, out *results) error {
-				return withSearch(dir, func(store *bleve.Store) error {
+				return withSearch(c.Context(), dir, func(store *sqlite.Store) error {
 					if len(args) == 1 {
 						return allDocuments(c.Context(), store, args[0], out)
 					}
@@ -46,7 +59,7 @@ func (o *queryOptions) search(s streams) *cobra.Command {
 	}
 }
 
-func allDocuments(ctx context.Context, store *bleve.Store, index string, out *results) error {
+func allDocuments(ctx context.Context, store *sqlite.Store, index string, out *results) error {
 	for d, err := range store.Documents(ctx, index) {
 		if err != nil {
 			return noIndex(ctx, store, index, err)
@@ -63,19 +76,20 @@ func addDocument(out *results, d search.Document) error {
 }
 
 // noIndex adds to an error for a missing index those that there are.
-func noIndex(ctx context.Context, store *bleve.Store, index string, err error) error {
+func noIndex(ctx context.Context, store *sqlite.Store, index string, err error) error {
 	if !errors.Is(err, search.ErrNoIndex) {
 		return err
 	}
 	have, _ := store.Indexes(ctx)
+	if len(have) == 0 {
+		return fmt.Errorf("the folder holds no search indexes: its configuration has none")
+	}
 	return fmt.Errorf("no index %q; there are: %s", index, strings.Join(have, ", "))
 }
 
-func withSearch(dir local.Dir, do func(*bleve.Store) error) error {
-	if _, err := os.Stat(dir.Search()); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the folder holds no search indexes: its configuration has none")
-	}
-	store, err := bleve.New(bleve.Options{Dir: dir.Search(), ReadOnly: true})
+// withSearch runs do with the indexes of a folder.
+func withSearch(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
+	store, err := sqlite.OpenReader(ctx, dir.Views())
 	if err != nil {
 		return err
 	}
@@ -83,10 +97,10 @@ func withSearch(dir local.Dir, do func(*bleve.Store) error) error {
 }
 
 func countSearch(ctx context.Context, dir local.Dir, add adds) error {
-	if _, err := os.Stat(dir.Search()); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return withSearch(dir, func(store *bleve.Store) error {
+	return withSearch(ctx, dir, func(store *sqlite.Store) error {
 		indexes, err := store.Indexes(ctx)
 		if err != nil {
 			return err

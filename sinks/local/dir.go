@@ -9,14 +9,11 @@ import (
 // Dir is a folder of stores: where in it each kind is.
 type Dir string
 
-// Views is the SQLite file of all view tables.
+// Views is the SQLite file of all view tables and search indexes.
 func (d Dir) Views() string { return filepath.Join(string(d), "views.db") }
 
 // Witness is the file that tells views.db from another one, or from an older copy.
 func (d Dir) Witness() string { return filepath.Join(string(d), "views.witness") }
-
-// Search is the folder of the search indexes, one folder an index.
-func (d Dir) Search() string { return filepath.Join(string(d), "search") }
 
 // Archive is the folder of a bucket's objects.
 func (d Dir) Archive(bucket string) string {

@@ -11,7 +11,6 @@ func TestDir(t *testing.T) {
 	d := local.Dir("out")
 	for got, want := range map[string]string{
 		d.Views():                 filepath.Join("out", "views.db"),
-		d.Search():                filepath.Join("out", "search"),
 		d.Archive("shop-archive"): filepath.Join("out", "archive", "shop-archive"),
 		d.Events("on_completed"):  filepath.Join("out", "events", "on_completed.jsonl"),
 		d.DeadLetters():           filepath.Join("out", "dead"),

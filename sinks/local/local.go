@@ -1,10 +1,9 @@
 // Package local bundles the embedded stores under one folder, so that a pipeline
-// runs without any server: views in SQLite, search in Bleve, archive, events and
+// runs without any server: views and search indexes in SQLite, archive, events and
 // dead letters in files.
 //
-//	views.db               every view table, and what is remembered of items
+//	views.db               every view table and search index, and what is remembered of items
 //	views.witness          which views.db belongs here
-//	search/INDEX/          an index
 //	archive/BUCKET/...     the objects of a bucket; where the file names none, of the sink
 //	events/SINK.jsonl      what a notify sink sent
 //	dead/                  what could not be delivered
@@ -33,7 +32,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 	"github.com/tablewake/tablewake/sinks/search"
-	"github.com/tablewake/tablewake/sinks/search/bleve"
+	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -117,27 +116,21 @@ func table(name string, key []config.Column) view.Table {
 	return t
 }
 
-// Search opens the folder of the indexes, and makes the sink's, so that it can be
+// Search opens views.db for the sink's indexes, and makes the one that it names, so that it can be
 // searched before its first document comes.
 func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
-	path := s.dir.Search()
-	store, err := open(s, path, func() (*bleve.Store, error) { return bleve.New(bleve.Options{Dir: path}) })
-	if err != nil {
-		return nil, err
-	}
-	name, whole := spec.Search.Index.Prefix()
-	if !whole {
-		return store, nil // an index is made when its first document comes
-	}
 	views, err := s.views(ctx)
 	if err != nil {
 		return nil, err
 	}
-	birth, _, err := state.FindBirth(ctx, views.State(cfg.Name), spec.Name, sinks.Target(spec))
-	if err != nil || birth.Begun {
-		return store, err // the state knows it: where it is missing it is lost
+	store, err := searchsqlite.New(ctx, views.DB, search.Owner{Pipeline: cfg.Name, Sink: spec.Name})
+	if err != nil {
+		return nil, err
 	}
-	return store, store.Create(name)
+	if name, whole := spec.Search.Index.Prefix(); whole { // else an index is made when its first document comes
+		err = store.Create(ctx, name)
+	}
+	return store, err
 }
 
 // Archive opens the folder of the sink's bucket.

@@ -11,8 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Bleve starts its workers when it is linked, and keeps them.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+	goleak.VerifyTestMain(m)
 }
 
 func open(t testing.TB, dir string) *local.Stores {

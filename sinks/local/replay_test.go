@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/local"
-	"github.com/tablewake/tablewake/sinks/search/bleve"
+	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
@@ -152,7 +152,7 @@ func contents(t *testing.T, dir string) []string {
 		}
 		found = append(found, fmt.Sprintf("row %v %v", row.Item.Value(), row.Version))
 	}
-	index, err := bleve.New(bleve.Options{Dir: stores.Search(), ReadOnly: true})
+	index, err := searchsqlite.OpenReader(t.Context(), stores.Views())
 	if err != nil {
 		t.Fatal(err)
 	}

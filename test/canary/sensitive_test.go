@@ -26,7 +26,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
-	"github.com/tablewake/tablewake/sinks/search/bleve"
+	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 )
 
 // protected has every kind of sink, one time with nothing of what is sensitive and one
@@ -215,24 +215,23 @@ func TestSensitiveIsKept(t *testing.T) {
 	}
 	d := stores.Dir()
 	nothing := map[string]string{
-		"the log":           log.b.String(),
-		"the ledger":        fmt.Sprintf("%+v", ledger),
-		"the spans":         fmt.Sprintf("%+v", spans.GetSpans()),
-		"the metrics":       fmt.Sprintf("%+v", metrics),
-		"letters' errors":   letterErrors(t, d.DeadLetters()),
-		"explain":           explained(t, cfg, options),
-		"events":            files(t, d.Events("events")),
-		"the archive":       files(t, d.Archive("masked")),
-		"objects":           files(t, d.Archive("items")),
-		"documents":         documents(t, d.Search(), "documents"),
-		"hashed documents":  documents(t, d.Search(), "hashed"),
-		"a Go sink":         own.seen.String(),
-		"files of an index": files(t, filepath.Join(d.Search(), "documents")) + files(t, filepath.Join(d.Search(), "hashed")),
+		"the log":          log.b.String(),
+		"the ledger":       fmt.Sprintf("%+v", ledger),
+		"the spans":        fmt.Sprintf("%+v", spans.GetSpans()),
+		"the metrics":      fmt.Sprintf("%+v", metrics),
+		"letters' errors":  letterErrors(t, d.DeadLetters()),
+		"explain":          explained(t, cfg, options),
+		"events":           files(t, d.Events("events")),
+		"the archive":      files(t, d.Archive("masked")),
+		"objects":          files(t, d.Archive("items")),
+		"documents":        documents(t, d.Views(), "documents"),
+		"hashed documents": documents(t, d.Views(), "hashed"),
+		"a Go sink":        own.seen.String(),
 	}
 	mails := map[string]string{ // may hold one attribute of what is sensitive
 		"the tables":       files(t, d.Views()),
 		"the open archive": files(t, d.Archive("open")),
-		"people":           documents(t, d.Search(), "people"),
+		"people":           documents(t, d.Views(), "people"),
 		"events of mails":  files(t, d.Events("mail_events")),
 		"the CRM":          crm.seen.String(),
 	}
@@ -315,9 +314,9 @@ func explained(t *testing.T, cfg *config.Config, options []sinks.Option) string 
 }
 
 // documents are those of an index, with their ids.
-func documents(t *testing.T, folder, index string) string {
+func documents(t *testing.T, file, index string) string {
 	t.Helper()
-	store, err := bleve.New(bleve.Options{Dir: folder, ReadOnly: true})
+	store, err := searchsqlite.OpenReader(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}

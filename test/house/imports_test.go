@@ -62,7 +62,6 @@ var allowed = map[string][]string{
 	"sinks/internal/linefile":         {"pipeline/filelock"},
 	"sinks/view/sqlite":               {"pipeline", "sinks/view", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search":                    {"pipeline", "pipeline/template", "sinks/state"},
-	"sinks/search/bleve":              {"pipeline", "sinks/search", "sinks/state", "github.com/blevesearch/bleve", "github.com/blevesearch/bleve_index_api"},
 	"sinks/search/sqlite":             {"pipeline", "sinks/search", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search/searchtest":         {"pipeline", "pipeline/template", "sinks/search", "sinks/sinktest", "sinks/state"},
 	"sinks/search/opensearch":         {"pipeline", "pipeline/template", "sinks/search", "sinks/state", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
@@ -85,7 +84,7 @@ var allowed = map[string][]string{
 	"sinks/state/sqlite":              {"pipeline", "sinks/state", "modernc.org/sqlite"},
 	"sinks/state/dynamo":              {"pipeline", "pipeline/awsjson", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/state/statetest":           {"pipeline", "sinks/state"},
-	"sinks/local": {"pipeline/filelock", "pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/bleve",
+	"sinks/local": {"pipeline/filelock", "pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/sqlite",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},
 	"sinks/aws": {"pipeline", "pipeline/config", "pipeline/template", "sinks", "sinks/view", "sinks/view/dynamo", "sinks/search", "sinks/search/opensearch",
 		"sinks/archive", "sinks/archive/s3", "sinks/notify", "sinks/notify/aws", "sinks/deadletter", "sinks/deadletter/dir", "sinks/deadletter/s3", "sinks/deadletter/sqs", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2"},
@@ -107,10 +106,10 @@ var free = []string{"cmd/", "test/"}
 
 // never holds what a package must not link, however far away.
 var never = map[string][]string{
-	"pipeline": {"github.com/aws/", "cel.dev/", "modernc.org/", "github.com/blevesearch/", "go.yaml.in/"},
-	"sinks":    {"modernc.org/", "github.com/blevesearch/", "github.com/aws/aws-sdk-go-v2/service"},
+	"pipeline": {"github.com/aws/", "cel.dev/", "modernc.org/", "go.yaml.in/"},
+	"sinks":    {"modernc.org/", "github.com/aws/aws-sdk-go-v2/service"},
 
-	"cmd/lambda": {"modernc.org/", "github.com/blevesearch/", "github.com/spf13/", module + "/sinks/local", module + "/shardreader/consumer"}, // every byte of it is loaded before the first event
+	"cmd/lambda": {"modernc.org/", "github.com/spf13/", module + "/sinks/local", module + "/shardreader/consumer"}, // every byte of it is loaded before the first event
 }
 
 type listed struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/search"
-	"github.com/tablewake/tablewake/sinks/search/bleve"
+	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -71,7 +71,7 @@ func (f forgetful) Search(ctx context.Context, cfg *config.Config, s config.Sink
 	if err != nil {
 		return nil, err
 	}
-	return mendedIndex{store.(*bleve.Store), s.Settings}, nil
+	return mendedIndex{store.(*searchsqlite.Store), s.Settings}, nil
 }
 
 type mendedView struct {
@@ -86,7 +86,7 @@ func (v mendedView) Fingerprint(ctx context.Context, pipeline, sink string) (sta
 }
 
 type mendedIndex struct {
-	*bleve.Store
+	*searchsqlite.Store
 	settings map[string]string
 }
 

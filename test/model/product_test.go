@@ -24,7 +24,7 @@ import (
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
-	"github.com/tablewake/tablewake/sinks/search/bleve"
+	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 	"github.com/tablewake/tablewake/sinks/sinktest"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
@@ -174,7 +174,7 @@ func (p product) rows(h model.Held, dir local.Dir) {
 }
 
 func (p product) documents(h model.Held, dir local.Dir, index string) {
-	store, err := bleve.New(bleve.Options{Dir: dir.Search(), ReadOnly: true})
+	store, err := searchsqlite.OpenReader(p.ctx, dir.Views())
 	p.must(err)
 	defer store.Close()
 	for d, err := range store.Documents(p.ctx, index) {

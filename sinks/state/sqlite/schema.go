@@ -10,7 +10,7 @@ import (
 
 // format is the layout of the file, in its user_version. The tables of views are
 // laid out by the package that writes them; this number counts their layouts too.
-const format = 4
+const format = 5
 
 // Prefix is how the names of the tables of state begin. Tables of views have others.
 const Prefix = "_tws_"

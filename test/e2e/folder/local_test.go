@@ -12,7 +12,7 @@ import (
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
-	"github.com/tablewake/tablewake/sinks/search/bleve"
+	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
@@ -123,7 +123,7 @@ func look(t *testing.T, dir local.Dir) (h held) {
 		key, _ := sk.Text()
 		h.Rows = append(h.Rows, key)
 	}
-	index, err := bleve.New(bleve.Options{Dir: dir.Search(), ReadOnly: true})
+	index, err := searchsqlite.OpenReader(t.Context(), dir.Views())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,7 @@ func TestMain(m *testing.M) {
 func leavingNothing(m *testing.M) int {
 	code := m.Run()
 	if code == 0 {
-		bleve := goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker") // runs from the start
-		if err := goleak.Find(append(faults.Leaks(), bleve)...); err != nil {
+		if err := goleak.Find(faults.Leaks()...); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -26,10 +26,6 @@ var folderLosses = map[string]func(t *testing.T, dir, old local.Dir, n world.Nam
 	"an older views.db put back": func(t *testing.T, dir, old local.Dir, _ world.Names) {
 		copied(t, old.Views(), dir.Views())
 	},
-	"the indexes deleted": func(t *testing.T, dir, _ local.Dir, _ world.Names) { removed(t, dir.Search()) },
-	"one index deleted": func(t *testing.T, dir, _ local.Dir, n world.Names) {
-		removed(t, filepath.Join(dir.Search(), n.Index))
-	},
 	"the archive deleted":    func(t *testing.T, dir, _ local.Dir, n world.Names) { removed(t, dir.Archive(n.Bucket)) },
 	"nothing (for the test)": func(*testing.T, local.Dir, local.Dir, world.Names) {},
 }

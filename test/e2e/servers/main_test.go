@@ -9,6 +9,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	bleve := goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker") // runs from the start
-	goleak.VerifyTestMain(m, append(faults.Leaks(), bleve)...)
+	goleak.VerifyTestMain(m, faults.Leaks()...)
 }

@@ -15,7 +15,7 @@ import (
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
-	"github.com/tablewake/tablewake/sinks/search/bleve"
+	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
@@ -56,7 +56,7 @@ func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 		}
 		s.row(sdkvalue.Item(row.Item))
 	}
-	index, err := bleve.New(bleve.Options{Dir: dir.Search(), ReadOnly: true})
+	index, err := searchsqlite.OpenReader(t.Context(), dir.Views())
 	if err != nil {
 		t.Fatal(err)
 	}

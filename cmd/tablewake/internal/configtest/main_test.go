@@ -20,6 +20,5 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	// Bleve's analysis workers live as long as the process.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+	goleak.VerifyTestMain(m)
 }

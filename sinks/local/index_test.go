@@ -1,0 +1,60 @@
+package local_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// assemble assembles a pipeline over a folder, and closes it.
+func assemble(t *testing.T, dir, file string) error {
+	t.Helper()
+	cfg, err := config.Parse("tablewake.yaml", []byte(file), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores := open(t, dir)
+	_, err = sinks.Assemble(t.Context(), cfg, stores)
+	return errors.Join(err, stores.Close())
+}
+
+// Two sinks, or two pipelines, with one index name do not write into each other's documents.
+func TestIndexOfAnotherSink(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir) // its sink products writes the index products
+	for name, file := range map[string]string{
+		"another sink":     "version: 1\nname: shop\nsource: {table: shop}\nsinks:\n  others: {search: {index: products}}\n",
+		"another pipeline": "version: 1\nname: others\nsource: {table: shop}\nsinks:\n  products: {search: {index: products}}\n",
+	} {
+		err := assemble(t, dir, file)
+		if _, foreign := errors.AsType[*search.ForeignIndexError](err); !foreign || !strings.Contains(err.Error(), `belongs to the sink "products" of pipeline "shop": give one of the two another index name`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A folder whose indexes an older tablewake kept in another way is refused with the command that
+// fills it again.
+func TestFolderOfAnOlderFormat(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir)
+	db, err := sql.Open("sqlite", local.Dir(dir).Views())
+	if err == nil {
+		_, err = db.Exec("PRAGMA user_version = 4")
+		err = errors.Join(err, db.Close(), os.MkdirAll(filepath.Join(dir, "search", "products", "store"), 0o755))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := assemble(t, dir, everySink); err == nil || !strings.Contains(err.Error(), "fill it again with `tablewake replay --local DIR --fresh`") {
+		t.Errorf("a folder of format 4: %v", err)
+	}
+}
