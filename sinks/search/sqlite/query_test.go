@@ -154,6 +154,35 @@ func TestQueries_Refused(t *testing.T) {
 	}
 }
 
+// How well a document matches depends on what the indexes hold, and not on what they held before, or on what
+// is in other indexes.
+func TestScoresAreOfWhatThereIs(t *testing.T) {
+	const last = 3
+	found := func(history int) string {
+		s := open(t, t.TempDir())
+		for n := last - history; n <= last; n++ {
+			for i := range 20 {
+				doc := fmt.Sprintf(`{"title":"shoe %d of round %d","note":"red"}`, i%4, n)
+				m := mutation(fmt.Sprint(i), n, doc)
+				other := m
+				if other.Index = "other"; n < last {
+					apply(t, s, m, other)
+				} else {
+					apply(t, s, m)
+				}
+			}
+		}
+		hits, err := s.Search(t.Context(), "docs", "shoe 1 red", 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%+v", hits)
+	}
+	if one, three := found(0), found(2); one != three {
+		t.Errorf("written once:\n%s\nwritten three times:\n%s", one, three)
+	}
+}
+
 // No text makes a statement that SQLite refuses.
 func FuzzQuery(f *testing.F) {
 	for _, q := range []string{`a "b c" +d:e -f:>1 g*`, `x'y"z`, `"a" AND "b"`, "a\x00b", "NEAR(a b)", "words:a", `\"`, "a:\"b\"c", "{a}", "^a", "é*"} {

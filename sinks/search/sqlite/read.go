@@ -45,18 +45,17 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (hit
 	return hits, s.db.Failed("search", rows.Err())
 }
 
-// finder is the SELECT of a query: the rows that each clause finds, put together by the documents
-// that they are of.
+// finder is the SELECT of a query: the documents that each clause finds, put together.
 type finder struct {
 	index    int64
-	rows     []string // SELECT doc, number of the clause, what it needs, score
+	selects  []string // of documents, the number of the clause, and what it needs
 	args     []any
 	musts    int
 	positive bool // there is a clause that finds documents
 }
 
 func (f *finder) add(i int, n need, from string, args ...any) {
-	f.rows = append(f.rows, "SELECT "+fmt.Sprintf(from, i, n))
+	f.selects = append(f.selects, "SELECT "+fmt.Sprintf(from, i, n))
 	f.args = append(f.args, args...)
 }
 
@@ -64,14 +63,17 @@ const (
 	fieldPath = `SELECT id FROM "_tws_paths" WHERE "index" = ? AND path = ?`
 
 	// In any field of any index: those of other indexes are left out at the end.
-	wordsInAny   = `rowid & 4294967295 AS doc, %d AS clause, %d AS need, -rank AS score FROM "_tws_words" WHERE "_tws_words" MATCH ?`
+	wordsInAny   = `rowid & 4294967295 AS doc, %d AS clause, %d AS need FROM "_tws_words" WHERE "_tws_words" MATCH ?`
 	wordsInField = wordsInAny + ` AND rowid BETWEEN ? AND ?`
 
-	valuesInField = `doc, %d AS clause, %d AS need, 1.0 AS score FROM "_tws_values" WHERE path = ? AND value BETWEEN ? AND ?`
-	valuesInAny   = `v.doc AS doc, %d AS clause, %d AS need, 1.0 AS score FROM "_tws_paths" p CROSS JOIN "_tws_values" v WHERE p."index" = ? AND v.path = p.id AND v.value BETWEEN ? AND ?`
+	valuesInField = `doc, %d AS clause, %d AS need FROM "_tws_values" WHERE path = ? AND value BETWEEN ? AND ?`
+	valuesInAny   = `v.doc AS doc, %d AS clause, %d AS need FROM "_tws_paths" p CROSS JOIN "_tws_values" v WHERE p."index" = ? AND v.path = p.id AND v.value BETWEEN ? AND ?`
 
-	allOfThem = `doc, %d AS clause, %d AS need, 0.0 AS score FROM "_tws_documents" WHERE "index" = ?`
+	allOfThem = `doc, %d AS clause, %d AS need FROM "_tws_documents" WHERE "index" = ?`
 )
+
+// everything is the number of the clause that finds all documents.
+const everything = -1
 
 func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) error {
 	path := int64(0) // no field has it
@@ -115,20 +117,25 @@ func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) err
 
 // statement is the SELECT of all hits' number, and of the best with their documents. Its last
 // arguments are the index and the limit.
+//
+// A clause that n documents have counts 1/(1 + ln n): the scores are of what the index holds, and not,
+// as FTS5's own, of what it held before.
 func (f *finder) statement() string {
 	if !f.positive {
-		f.add(-1, may, allOfThem, f.index)
+		f.add(everything, may, allOfThem, f.index)
 	}
-	return fmt.Sprintf(`WITH hits AS MATERIALIZED (
-	SELECT d.doc, d.id, x.score FROM (
-		SELECT doc, sum(score) AS score FROM (
-			SELECT doc, clause, need, sum(score) AS score FROM (%s) GROUP BY doc, clause
-		) GROUP BY doc HAVING total(need = %d) = %d AND total(need = %d) = 0
-	) x CROSS JOIN "_tws_documents" d WHERE d.doc = x.doc AND d."index" = ? AND d.source IS NOT NULL
+	return fmt.Sprintf(`WITH found AS MATERIALIZED (
+	SELECT d.doc, d.id, x.clause, x.need FROM (SELECT DISTINCT doc, clause, need FROM (%s)) x
+	CROSS JOIN "_tws_documents" d WHERE d.doc = x.doc AND d."index" = ? AND d.source IS NOT NULL
+), weights AS MATERIALIZED (
+	SELECT clause, iif(clause = %d, 0.0, 1.0 / (1.0 + ln(count(*)))) AS weight FROM found GROUP BY clause
+), hits AS MATERIALIZED (
+	SELECT doc, id, round(sum(weight), 6) AS score FROM found JOIN weights USING (clause)
+	GROUP BY doc HAVING total(need = %d) = %d AND total(need = %d) = 0
 ), best AS (SELECT doc, id, score FROM hits ORDER BY score DESC, id LIMIT ?)
 SELECT (SELECT count(*) FROM hits), best.id, best.score, d.source
 FROM best CROSS JOIN "_tws_documents" d WHERE d.doc = best.doc ORDER BY best.score DESC, best.id`,
-		strings.Join(f.rows, "\nUNION ALL "), must, f.musts, mustNot)
+		strings.Join(f.selects, " UNION ALL "), everything, must, f.musts, mustNot)
 }
 
 const readDocuments = `SELECT id, source FROM "_tws_documents" WHERE "index" = ? AND source IS NOT NULL ORDER BY id`
