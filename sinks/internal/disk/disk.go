@@ -5,22 +5,47 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
+
+// IsFull is what errors say of a full disk.
+const IsFull = "the disk is full: free space and start again, it goes on where it stopped"
 
 // Failed marks the error of a write to a file or folder: fatal, with what to do,
 // where no later try can do better, and transient otherwise. A nil err stays nil.
 func Failed(err error) error {
 	hint := ""
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		hint = "the disk is full: free space and start again, it goes on where it stopped"
+	case full(err):
+		hint = IsFull
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		hint = "check that the folder may be written, and start again"
 	default:
 		return pipeline.Transient(err)
 	}
 	return pipeline.Fatal(fmt.Errorf("%w: %s", err, hint))
+}
+
+// full reports whether err says that there is no room: on the disk, for its user, or in one file.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// probed is how much Full writes.
+const probed = 64 << 10
+
+// Full tries whether a folder takes a small file: SQLite does not say why it could not write.
+func Full(dir string) bool {
+	f, err := os.CreateTemp(dir, ".room-*")
+	if err != nil {
+		return full(err)
+	}
+	_, err = f.Write(make([]byte, probed))
+	if err == nil {
+		err = f.Sync()
+	}
+	return full(errors.Join(err, f.Close(), os.Remove(f.Name())))
 }

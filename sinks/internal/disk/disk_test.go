@@ -50,6 +50,7 @@ func TestFailed(t *testing.T) {
 	}{
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, true, "free space"},
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.EDQUOT}, true, "free space"},
+		{&fs.PathError{Op: "write", Path: "x", Err: syscall.EFBIG}, true, "the disk is full"},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, true, "may be written"},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EROFS}, true, "may be written"},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EMFILE}, false, ""},
@@ -63,5 +64,20 @@ func TestFailed(t *testing.T) {
 	}
 	if Failed(nil) != nil {
 		t.Error("no failure became one")
+	}
+}
+
+// A folder that takes a file has room, and nothing of the try stays; one that takes none for
+// another reason is not full.
+func TestFull(t *testing.T) {
+	dir := t.TempDir()
+	if Full(dir) {
+		t.Error("a folder with room is full")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("the folder holds %v (%v)", left, err)
+	}
+	if Full(filepath.Join(dir, "none")) {
+		t.Error("a folder that is not there is full")
 	}
 }

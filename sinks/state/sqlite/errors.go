@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/disk"
 )
 
 var errClosed = errors.New("the store is closed or was opened to be read")
@@ -25,7 +27,11 @@ func (db *DB) Failed(op string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return pipeline.Transient(fmt.Errorf("sqlite: %s %s: %w", op, db.path, err))
 	}
-	switch code(err) {
+	is := code(err)
+	if (is == lib.SQLITE_IOERR || is == lib.SQLITE_CANTOPEN) && disk.Full(filepath.Dir(db.path)) {
+		is = lib.SQLITE_FULL
+	}
+	switch is {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return pipeline.Transient(wrap("another process is writing to it"))
 	case lib.SQLITE_INTERRUPT:
@@ -33,9 +39,9 @@ func (db *DB) Failed(op string, err error) error {
 	case lib.SQLITE_TOOBIG:
 		return wrap("it is larger than the file can take")
 	case lib.SQLITE_FULL:
-		return pipeline.Fatal(wrap("the disk is full: free space and start again, it goes on where it stopped"))
+		return pipeline.Fatal(wrap(disk.IsFull))
 	case lib.SQLITE_IOERR:
-		return pipeline.Fatal(wrap("the disk failed or is full: check it and start again"))
+		return pipeline.Fatal(wrap("the disk is full or failed: check it and start again, it goes on where it stopped"))
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN, lib.SQLITE_AUTH:
 		return pipeline.Fatal(wrap("check that the file and its folder may be read and written"))
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:

@@ -1,0 +1,204 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// every is a configuration with a store of each kind.
+const every = `version: 1
+name: shop
+source: {table: shop}
+detect: {completed: {attribute: Status, to: completed}}
+sinks:
+  orders: {view: {table: views, when: 'item.Type == "Order"', key: {PK: 'STATUS#{Status}', SK: '{@key}'}, attributes: {total: '{Total}'}}}
+  days: {aggregate: {table: views, when: 'item.Type == "Order"', on_ttl_delete: keep, group: {PK: 'DAY#{CreatedAt|date:2006-01-02}', SK: DAY}, values: {orders: count, largest: {max: Total}}}}
+  found: {search: {index: everything}}
+  history: {archive: {bucket: history}}
+  told: {notify: {events: [completed]}}
+`
+
+// inNamespace marks the process of the test that may mount.
+const inNamespace = "TABLEWAKE_TEST_NAMESPACE"
+
+// limitedDisk is a folder whose disk is full at some size.
+type limitedDisk struct {
+	dir   string
+	limit func(t *testing.T, bytes int)                       // what is there stays
+	run   func(ctx context.Context, args ...string) *exec.Cmd // tablewake under the limit
+}
+
+// A replay into a folder on a disk that fills up, wherever it does, ends with 1 and says that the disk
+// is full. When there is room the same command ends with what it makes on a disk that was never full.
+//
+// The disks are file systems in memory, in a namespace of the test's own. Where the machine
+// forbids those, the size of each file is limited instead.
+func TestFullDisk(t *testing.T) {
+	const sizes = 50
+	if os.Getenv(inNamespace) != "" {
+		fillDisks(t, tmpfs(t), sizes)
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFullDisk$", "-test.v")
+	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	if _, ran := errors.AsType[*exec.ExitError](err); err != nil && !ran || bytes.Contains(out, []byte(cannotMount)) {
+		t.Logf("no file system of the test's own (%v): the size of files is limited", err)
+		fillDisks(t, fileSize(t), sizes)
+		return
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+// A limit of the size of files is a full disk, too.
+func TestFullDisk_FileSize(t *testing.T) { fillDisks(t, fileSize(t), 5) }
+
+const cannotMount = "nothing can be mounted"
+
+// tmpfs is a disk in memory.
+func tmpfs(t *testing.T) limitedDisk {
+	dir := t.TempDir()
+	mounted := false
+	t.Cleanup(func() {
+		if mounted {
+			if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return limitedDisk{dir, func(t *testing.T, bytes int) {
+		var flags uintptr
+		if mounted {
+			flags = syscall.MS_REMOUNT
+		}
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, fmt.Sprintf("size=%d", bytes)); err != nil {
+			t.Fatalf("%s: %v", cannotMount, err)
+		}
+		mounted = true
+	}, func(ctx context.Context, args ...string) *exec.Cmd {
+		return exec.CommandContext(ctx, "tablewake", args...)
+	}}
+}
+
+// fileSize is a disk on which no file is larger.
+func fileSize(t *testing.T) limitedDisk {
+	blocks := 0
+	return limitedDisk{t.TempDir(), func(_ *testing.T, bytes int) { blocks = bytes / 512 },
+		func(ctx context.Context, args ...string) *exec.Cmd {
+			return exec.CommandContext(ctx, "sh", append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec tablewake "$@"`, blocks), "sh"}, args...)...)
+		}}
+}
+
+func fillDisks(t *testing.T, disk limitedDisk, sizes int) {
+	const room = 64 << 20
+	given := t.TempDir()
+	file, lines := filepath.Join(given, "tablewake.yaml"), filepath.Join(given, "stream.jsonl")
+	stream, err := os.ReadFile(filepath.Join("..", "..", "test", "fixtures", "shop", "stream.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream = bytes.Join(bytes.SplitAfter(stream, []byte("\n"))[:300], nil)
+	if err := errors.Join(os.WriteFile(file, []byte(every), 0o600), os.WriteFile(lines, stream, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(disk.dir, "out")
+	replay := func() (code int, text string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it hangs
+		defer cancel()
+		b, err := disk.run(ctx, "replay", "-c", file, "--local", out, "--notify", lines).CombinedOutput()
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			return exit.ExitCode(), string(b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return 0, string(b)
+	}
+	disk.limit(t, room)
+	if code, text := replay(); code != 0 {
+		t.Fatalf("with room: exit code %d\n%s", code, text)
+	}
+	want := contentsOf(t, out)
+	most := largest(t, out)
+	full := 0
+	for i := range sizes {
+		if err := os.RemoveAll(out); err != nil {
+			t.Fatal(err)
+		}
+		size := (most*(i+1)/sizes + 4095) &^ 4095
+		disk.limit(t, size)
+		code, text := replay()
+		switch {
+		case strings.Contains(text, "goroutine ") || strings.Contains(text, "panic"):
+			t.Errorf("%d bytes: it panics\n%s", size, text)
+		case code == 0: // it is large enough
+		case code != 1 || !strings.Contains(text, "the disk is full"):
+			t.Errorf("%d bytes: exit code %d, want 1 and a word of the full disk\n%s", size, code, text)
+		default:
+			full++
+		}
+		disk.limit(t, room)
+		if code, text := replay(); code != 0 {
+			t.Errorf("%d bytes, then room: exit code %d\n%s", size, code, text)
+		} else if got := contentsOf(t, out); got != want {
+			t.Errorf("%d bytes, then room: the folder holds %d bytes, want %d", size, len(got), len(want))
+		}
+	}
+	if full < sizes*2/3 {
+		t.Errorf("of %d disks %d were full", sizes, full)
+	}
+	t.Logf("%d of %d disks, up to %d bytes, were full", full, sizes, most)
+}
+
+// contentsOf is what queries find in a folder, without what is random.
+func contentsOf(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, query := range [][]string{{"view", "views"}, {"search", "everything"}, {"search", "everything", "completed", "-n", "1000"}, {"archive", "history"}, {"events"}, {"dead"}} {
+		b, err := exec.CommandContext(t.Context(), "tablewake", append(append([]string{"query"}, query...), "--local", dir, "-o", "json")...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("query %s: %v\n%s", query, err, b)
+		}
+		all.Write(b)
+	}
+	return regexp.MustCompile(`"birth":"[a-z0-9]*",?`).ReplaceAllString(all.String(), "")
+}
+
+// largest is more than the files of a folder hold together, as they grow.
+func largest(t *testing.T, dir string) (bytes int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		bytes += int(info.Size()+4095) &^ 4095
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes * 3 / 2 // with the log of views.db
+}
