@@ -42,16 +42,6 @@ func (in *input) startAutoRedrive(ctx context.Context, cfg *config.Config, opene
 	return a, nil
 }
 
-// abandon stops what runs beside, where nothing came of the run.
-func (a *autoRedrive) abandon() error {
-	if a == nil {
-		return nil
-	}
-	a.stop()
-	a.running.Wait()
-	return a.err
-}
-
 // finish stops what runs beside, and redrives what is left of an outage that is over. A
 // letter that fails again stays, for the next run or for tablewake redrive.
 func (a *autoRedrive) finish(ctx context.Context) error {
