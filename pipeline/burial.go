@@ -172,6 +172,7 @@ func (r *run) put(ctx context.Context, letters []DeadLetter) (err error) {
 		if v := recover(); v != nil {
 			err = recovered("dead letters", v)
 		}
+		err = r.p.patience.letters.Take(err)
 	}()
 	return r.p.o.DeadLetters.Put(ctx, letters)
 }

@@ -92,6 +92,7 @@ func (r *run) callCommit(partition string, pos Position) (err error) {
 		if v := recover(); v != nil {
 			err = recovered("committer", v)
 		}
+		err = r.p.patience.commit.Take(err)
 	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hard), commitTimeout)
 	defer cancel()

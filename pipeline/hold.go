@@ -68,6 +68,7 @@ func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held
 		if v := recover(); v != nil {
 			err = recovered("quarantine", v)
 		}
+		err = r.p.patience.held.Take(err)
 	}()
 	return r.p.o.Quarantine.Held(ctx, sink, keys)
 }
@@ -82,6 +83,7 @@ func (r *run) hold(ctx context.Context, sink string, keys []Key, waiting func())
 			if v := recover(); v != nil {
 				err = recovered("quarantine", v)
 			}
+			err = r.p.patience.hold.Take(err)
 		}()
 		return r.p.o.Quarantine.Hold(ctx, sink, keys)
 	}, waiting)

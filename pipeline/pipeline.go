@@ -104,6 +104,7 @@ type Pipeline struct {
 	eventless bool         // no sink looks at events
 	seed      maphash.Seed // of the hashes of keys
 	tel       *telemetry
+	patience  struct{ letters, held, hold, commit Patience }
 
 	// mu guards what follows, and each run's pages. Locks are taken in the order
 	// mu, scheduler.mu, bounds.mu.

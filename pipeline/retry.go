@@ -17,6 +17,7 @@ const (
 	permanent class = iota
 	transient
 	fatal
+	denied
 )
 
 func (m *marked) Unwrap() error { return m.error }
@@ -32,6 +33,11 @@ func Permanent(err error) error { return mark(err, permanent, 0) }
 
 // Fatal marks err as one that no delivery can survive: the pipeline stops.
 func Fatal(err error) error { return mark(err, fatal, 0) }
+
+// Denied marks err as a refusal of the credentials or of what they may do. It is fatal, but
+// where the call worked before it is tried again for [DeniedFor]: credentials expire and are
+// renewed, rights are changed back.
+func Denied(err error) error { return mark(err, denied, 0) }
 
 func mark(err error, c class, d time.Duration) error {
 	if err == nil {
@@ -56,10 +62,16 @@ func Retryable(err error) (after time.Duration, ok bool) {
 	return 0, false
 }
 
-// IsFatal tells whether err is marked with Fatal.
+// IsFatal tells whether err is marked with Fatal or Denied.
 func IsFatal(err error) bool {
 	m, found := errors.AsType[*marked](err)
-	return found && m.class == fatal
+	return found && (m.class == fatal || m.class == denied)
+}
+
+// IsDenied tells whether err is marked with Denied.
+func IsDenied(err error) bool {
+	m, found := errors.AsType[*marked](err)
+	return found && m.class == denied
 }
 
 // Redacted is implemented by errors that have a text fit for logs: without keys

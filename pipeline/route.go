@@ -27,6 +27,7 @@ type route struct {
 	ledger     SinkLedger
 	newest     newest
 	health     health
+	patience   Patience // with refusals of its Writes and Flushes
 	tel        *sinkTelemetry
 	slabs      slabs
 	rooms      rooms
@@ -138,6 +139,7 @@ func (r *route) call(ctx context.Context, ds []Delivery, errs []error) (whole er
 			whole = recovered(r.stage, v)
 		}
 		if ctx.Err() == nil { // a Write that was cut short says nothing of the sink
+			whole = r.patience.takeAll(whole, errs)
 			r.health.see(whole, errs)
 		}
 	}()

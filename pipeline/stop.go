@@ -70,6 +70,9 @@ func (r *run) callFlush(rt *route, f Flusher) (err error) {
 		if v := recover(); v != nil {
 			err = recovered(rt.stage, v)
 		}
+		if err != nil { // a flush of nothing says nothing
+			err = rt.patience.Take(err)
+		}
 	}()
 	return f.Flush(r.hard)
 }

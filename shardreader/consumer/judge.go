@@ -26,7 +26,7 @@ const (
 const (
 	// hopeless is how long a call may fail in a way that no retry helps: credentials expire
 	// and are renewed, permissions are changed back.
-	hopeless = 5 * time.Minute
+	hopeless = pipeline.DeniedFor
 
 	// apart is how long two failures are apart that have nothing to do with each other: a
 	// call that fails is tried again sooner.

@@ -80,6 +80,7 @@ func Auto(ctx context.Context, o AutoOptions) error {
 type auto struct {
 	AutoOptions
 	sinks map[string]*watched
+	reads pipeline.Patience // with refusals of what is read of letters and quarantines
 }
 
 // watched is what Auto knows of a sink.
@@ -113,6 +114,7 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 	if ctx.Err() != nil {
 		err = nil // it was told to stop
 	}
+	err = a.reads.Take(err)
 	switch {
 	case pipeline.IsFatal(err):
 		return err

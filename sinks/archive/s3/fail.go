@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,14 +15,24 @@ import (
 
 // failed is the error of a call, marked for the pipeline, with what to do.
 func (s *Store) failed(ctx context.Context, op string, err error) error {
+	right := cmp.Or(rights[op], "s3:"+op)
 	op = fmt.Sprintf("%s in the bucket %s", op, s.o.Bucket)
 	if again[awserr.Code(err)] {
 		return pipeline.Transient(&awserr.Error{Op: op, Code: awserr.Code(err), Err: err})
 	}
 	return awserr.Call(ctx, op, err, map[awserr.Kind]string{
-		awserr.Denied:  "allow s3:PutObject, s3:GetObject and s3:ListBucket on it, s3:PutObjectTagging for tags, s3:AbortMultipartUpload, and kms:GenerateDataKey and kms:Decrypt for a kms_key; check credentials and region",
+		awserr.Denied:  "allow " + right + " on it, and the use of its KMS key where it has one (kms:GenerateDataKey, kms:Decrypt); check credentials and region",
 		awserr.Missing: "make the bucket, have `tablewake replay --live --create` make it (in Go, aws.Create), or check its name and the region",
 	})
+}
+
+// rights are those of calls that have another name than their right.
+var rights = map[string]string{
+	"HeadBucket": "s3:ListBucket", "ListObjectsV2": "s3:ListBucket", "DeleteObjects": "s3:DeleteObject",
+	"PutObject":             "s3:PutObject (with tags also s3:PutObjectTagging)",
+	"CreateMultipartUpload": "s3:PutObject (with tags also s3:PutObjectTagging)",
+	"UploadPart":            "s3:PutObject", "CompleteMultipartUpload": "s3:PutObject",
+	"PutBucketLifecycleConfiguration": "s3:PutLifecycleConfiguration",
 }
 
 // exists reports whether the server says that an object of that name is there.

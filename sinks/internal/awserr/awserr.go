@@ -96,6 +96,9 @@ func Call(ctx context.Context, op string, err error, hints map[Kind]string) erro
 	}
 	kind := KindOf(err)
 	e := &Error{Op: op, Code: Code(err), Hint: hints[kind], Err: err}
+	if Skewed(err) {
+		e.Hint = "the clock of this machine is not the server's: set it"
+	}
 	if ctx.Err() != nil {
 		e.Code, e.Err, kind = "", context.Cause(ctx), Transient
 	}
@@ -116,7 +119,9 @@ func mark(e *Error, kind Kind, after time.Duration) error {
 	switch kind {
 	case Transient:
 		return pipeline.RetryAfter(e, after)
-	case Denied, Missing:
+	case Denied:
+		return pipeline.Denied(e)
+	case Missing:
 		return pipeline.Fatal(e)
 	}
 	return pipeline.Permanent(e)
@@ -145,6 +150,13 @@ func KindOf(err error) Kind {
 		return Transient
 	}
 	return Refused
+}
+
+// Skewed reports whether a call was refused because the clock of this machine is wrong.
+func Skewed(err error) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+	return ok && (api.ErrorCode() == "RequestTimeTooSkewed" || api.ErrorCode() == "RequestInTheFuture" || api.ErrorCode() == "RequestExpired" ||
+		strings.Contains(api.ErrorMessage(), "Signature expired") || strings.Contains(api.ErrorMessage(), "not yet current"))
 }
 
 // Forbidden reports whether a call may not be made, by its code, or by the status of an answer without one.

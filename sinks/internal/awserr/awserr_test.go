@@ -41,6 +41,7 @@ func TestCall(t *testing.T) {
 		{api("AWS.SimpleQueueService.NonExistentQueue", 400), awserr.Missing, "send: NonExistentQueue (make it)"},
 		{api("QueueDoesNotExist", 400), awserr.Missing, "send: QueueDoesNotExist (make it)"},
 		{api("AccessDenied", 403), awserr.Denied, "send: AccessDenied (allow it)"},
+		{api("RequestTimeTooSkewed", 403), awserr.Transient, "send: RequestTimeTooSkewed (the clock of this machine is not the server's: set it)"},
 		{api("KMSDisabled", 400), awserr.Denied, "send: KMSDisabled (allow it)"},
 		{api("KMS.DisabledException", 400), awserr.Denied, "send: KMSDisabledException (allow it)"},
 		{api("KMS.ThrottlingException", 400), awserr.Transient, "send: KMSThrottlingException"},

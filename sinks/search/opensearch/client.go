@@ -120,7 +120,11 @@ func (c *client) send(ctx context.Context, method, path, kind string, body *payl
 	defer cancel()
 	if c.credentials != nil { // while ctx can still stop it: the signer has none
 		if _, err := c.credentials.Retrieve(ctx); err != nil {
-			return answer{}, pipeline.Transient(fmt.Errorf("opensearch: no credentials to sign with: %w", err))
+			err = fmt.Errorf("opensearch: no credentials to sign with: %w", err)
+			if ctx.Err() != nil {
+				return answer{}, pipeline.Transient(err)
+			}
+			return answer{}, pipeline.Denied(err)
 		}
 	}
 	r, err := http.NewRequestWithContext(ctx, method, path, nil)

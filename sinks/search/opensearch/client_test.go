@@ -114,7 +114,7 @@ func TestNoCredentials(t *testing.T) {
 			return answer(200, taken), nil
 		}),
 	})
-	if _, transient := pipeline.Retryable(err); !transient || !strings.Contains(err.Error(), "no credentials") {
+	if !pipeline.IsDenied(err) || !strings.Contains(err.Error(), "no credentials") {
 		t.Errorf("error: %v", err)
 	}
 }

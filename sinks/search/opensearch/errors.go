@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -105,7 +106,8 @@ const (
 	noScripting              // the server runs no scripts
 	blocked                  // the index takes no writes
 	denied                   // the server does not know or does not trust who asks
-	expired                  // the signature is too old
+	expired                  // the credentials are too old
+	skewed                   // the signature has another time than the server
 )
 
 // class tells what f means.
@@ -142,6 +144,8 @@ func (f *failure) class() class {
 		return gone
 	case is("illegal_argument_exception") && says("cannot execute"):
 		return noScripting
+	case (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized) && (says("Signature expired") || says("not yet current")):
+		return skewed
 	case (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized) && says("expired"):
 		return expired
 	case f.status == http.StatusForbidden, f.status == http.StatusUnauthorized:
@@ -163,18 +167,24 @@ func (f *failure) err(op, index string) error {
 		return pipeline.Transient(e)
 	case unwell, outrun:
 		return pipeline.Transient(e)
-	case expired:
-		e.Hint = "renew the credentials, or set the clock of this machine"
-		return pipeline.Transient(e)
 	case noScript:
 		e.Hint = "somebody deleted the stored script; it is installed again"
 		return pipeline.Transient(e)
 	case blocked:
 		e.Hint = "the index takes no writes: free disk space if it ran out, then remove index.blocks.* from its settings"
 		return pipeline.Transient(e)
+	case expired:
+		e.Hint = "the credentials have expired: renew the credentials"
+		return pipeline.Denied(e)
+	case skewed:
+		e.Hint = "the clock of this machine is not the server's: set it"
+		return pipeline.Denied(e)
 	case denied:
 		e.Hint = "check auth, the credentials, and the access policy or role of the server"
-		return pipeline.Fatal(e)
+		if right := f.right(); right != "" {
+			e.Hint = "allow " + right + ": " + e.Hint
+		}
+		return pipeline.Denied(e)
 	case noIndex:
 		e.Hint = "create the index, or let create do it"
 		return pipeline.Fatal(e)
@@ -194,6 +204,18 @@ func (f *failure) err(op, index string) error {
 	}
 	return e
 }
+
+// right is the permission that a refusal names: of the server's own roles
+// ("no permissions for [indices:data/write/bulk] and User ..."), or of a policy of AWS ("is not authorized
+// to perform: es:ESHttpPost"). "" where it names none.
+func (f *failure) right() string {
+	if m := rights.FindSubmatch(f.reason); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+var rights = regexp.MustCompile(`(?:no permissions for \[|not authorized to perform: )([a-zA-Z]+:[a-zA-Z:/_*]+)`)
 
 // fieldMarks stand before the name of a field in texts of the server, and end it.
 var fieldMarks = []struct{ before, after string }{

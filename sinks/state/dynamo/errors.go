@@ -47,7 +47,7 @@ var (
 	ErrInvalid = errors.New("not valid")
 	// ErrNoTable: there is no such table. Fatal.
 	ErrNoTable = errors.New("there is no such table")
-	// ErrDenied: the credentials are missing, wrong, expired or not allowed to do this. Fatal.
+	// ErrDenied: the credentials are missing, wrong, expired or not allowed to do this. Fatal, as [pipeline.Denied] says.
 	ErrDenied = errors.New("access denied")
 	// ErrInUse: the table is being made, changed or deleted. Transient.
 	ErrInUse = errors.New("the table is being changed")
@@ -174,7 +174,7 @@ func (e *Error) marked(after time.Duration) error {
 		return pipeline.Fatal(e)
 	case ErrDenied:
 		e.Hint = "check the credentials, and that they allow dynamodb:" + e.Op
-		return pipeline.Fatal(e)
+		return pipeline.Denied(e)
 	case ErrTooLarge:
 		if e.Detail == itemTooLarge {
 			e.Hint = "keep less in the row"
