@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -21,12 +20,12 @@ const nameless = "lambda"
 func (h *handler) open(event []byte, from origin) (*batch, error) {
 	page, err := h.decoder.Decode(event)
 	if err != nil {
-		return nil, fmt.Errorf("the event is broken, and nothing of it is delivered: %w", err)
+		return nil, errs.Errorf("the event is broken, and nothing of it is delivered: %w", err)
 	}
 	c := &cursor{b: event}
 	c.peek()
 	if len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.i) { // the event itself passed for a record
-		return nil, fmt.Errorf("the event is none of a stream: %w", page.Errors[0].Err)
+		return nil, errs.Errorf("the event is none of a stream: %w", page.Errors[0].Err)
 	}
 	b := &batch{}
 	var shard string

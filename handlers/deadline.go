@@ -3,7 +3,6 @@ package handlers
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 )
 
@@ -14,7 +13,7 @@ const (
 	mostReserve  = 10 * time.Second
 )
 
-var errDeadline = errors.New("the function's time is nearly over")
+var errDeadline = errs.New("the function's time is nearly over")
 
 // cuts are the times at which an invocation gives up more and more, so that it answers
 // in time. They are zero where it has no deadline.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -33,9 +32,9 @@ func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *bat
 	}
 	switch {
 	case r.DynamoDB == nil:
-		return nil, nil, errors.New("the message tells the place of records in a Kinesis stream, from which nothing is fetched here: give the event source mapping an S3 on-failure destination, which keeps the records, and read these ones from the stream by hand while it keeps them")
+		return nil, nil, errs.New("the message tells the place of records in a Kinesis stream, from which nothing is fetched here: give the event source mapping an S3 on-failure destination, which keeps the records, and read these ones from the stream by hand while it keeps them")
 	case h.o.streams == nil:
-		return nil, nil, errors.New("the message tells the place of records, and this function does not read streams: give handlers.WithStreams")
+		return nil, nil, errs.New("the message tells the place of records, and this function does not read streams: give handlers.WithStreams")
 	}
 	if err := r.DynamoDB.check(); err != nil {
 		return nil, nil, err
@@ -47,7 +46,7 @@ func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *bat
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)
 		}
-		return nil, nil, fmt.Errorf("the records cannot be fetched from the stream now: %w", err)
+		return nil, nil, errs.Errorf("the records cannot be fetched from the stream now: %w", err)
 	}
 	f.fill(held)
 	return &f.batch, f.gaps(), nil
@@ -130,7 +129,7 @@ func (f *fetch) all(ctx context.Context) error {
 			return nil
 		}
 		if empty > mostEmptyPages {
-			return fmt.Errorf("%d pages in a row came empty", empty)
+			return errs.Errorf("%d pages in a row came empty", empty)
 		}
 		if empty > 0 && !pause(ctx, emptyPagePause) {
 			return ctx.Err()

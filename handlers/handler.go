@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -66,7 +65,7 @@ type Error struct {
 }
 
 // Error says what is wrong; it shows no data.
-func (e *Error) Error() string { return "tablewake: " + logText(e.Err) }
+func (e *Error) Error() string { return "tablewake: " + pipeline.LogText(e.Err) }
 
 // Unwrap is what is wrong.
 func (e *Error) Unwrap() error { return e.Err }
@@ -122,7 +121,7 @@ func (h *handler) records(ctx context.Context, cuts cuts, now time.Time, from or
 		return a, nil
 	}
 	if a.cut, err = h.run(ctx, cuts, batch.pages...); err != nil {
-		return a, fmt.Errorf("the records are not delivered: %w", err)
+		return a, errs.Errorf("the records are not delivered: %w", err)
 	}
 	index, sequence, all := batch.unfinished()
 	if all {
@@ -132,11 +131,11 @@ func (h *handler) records(ctx context.Context, cuts cuts, now time.Time, from or
 	a.done = index
 	h.logReturned(ctx, batch, &a)
 	if sequence == "" {
-		return a, fmt.Errorf("record %d is not finished and shows no sequence number by which Lambda could bring it again, so all of the batch comes again", index)
+		return a, errs.Errorf("record %d is not finished and shows no sequence number by which Lambda could bring it again, so all of the batch comes again", index)
 	}
 	if a.cut && batch.untouched() {
 		// An answer that names the first record would have the same batch come again, whole.
-		return a, fmt.Errorf("%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
+		return a, errs.Errorf("%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
 	}
 	a.failed = []string{sequence}
 	return a, nil

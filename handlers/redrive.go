@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -40,14 +39,14 @@ func (h *handler) command(ctx context.Context, cuts cuts, name string) (answer, 
 	a := answer{command: true}
 	switch {
 	case name != "redrive":
-		return a, errors.New(`the event asks for an unknown command: the one there is is {"tablewake":"redrive"}`)
+		return a, errs.New(`the event asks for an unknown command: the one there is is {"tablewake":"redrive"}`)
 	case h.o.redrive == nil:
-		return a, errors.New("the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
+		return a, errs.New("the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
 	}
 	ctx, cancel := cuts.context(ctx)
 	defer cancel()
 	if err := h.o.redrive(ctx); err != nil {
-		return a, fmt.Errorf("dead letters are not redriven: %w", err)
+		return a, errs.Errorf("dead letters are not redriven: %w", err)
 	}
 	return a, nil
 }
@@ -64,12 +63,12 @@ type queued struct {
 func (h *handler) messages(ctx context.Context, cuts cuts, payload []byte) (answer, error) {
 	var event queued
 	if err := json.Unmarshal(payload, &event); err != nil {
-		return answer{}, errors.New("the event is no event of SQS: its JSON is broken or has another shape")
+		return answer{}, errs.New("the event is no event of SQS: its JSON is broken or has another shape")
 	}
 	a := answer{records: len(event.Records)}
 	for i, m := range event.Records {
 		if m.MessageID == "" {
-			return a, fmt.Errorf("message %d has no messageId, by which it could be named to Lambda", i)
+			return a, errs.Errorf("message %d has no messageId, by which it could be named to Lambda", i)
 		}
 		if cuts.over(time.Now()) {
 			a.cut = true
@@ -86,7 +85,7 @@ func (h *handler) messages(ctx context.Context, cuts cuts, payload []byte) (answ
 			outcome, lost = failed, 0 // what is lost of it is told of once, when it is done with
 			a.failed = append(a.failed, m.MessageID)
 			h.o.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
-				slog.String("message", m.MessageID), slog.String("error", logText(err)))
+				slog.String("message", m.MessageID), slog.String("error", pipeline.LogText(err)))
 		case lost > 0:
 			outcome = gapNoted
 		}
@@ -110,7 +109,7 @@ func (h *handler) message(ctx context.Context, cuts cuts, body string) (lost int
 		}
 		n, err := h.givenUp(ctx, cuts, record)
 		if lost += n; err != nil {
-			return lost, fmt.Errorf("%s: %w", at, err)
+			return lost, errs.Errorf("%s: %w", pipeline.Safe(at.String()), err)
 		}
 	}
 	if told.record != nil {
@@ -142,12 +141,12 @@ func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost i
 func (h *handler) note(ctx context.Context, cuts cuts, gap *Gap) error {
 	if h.o.gaps == nil {
 		h.logGap(ctx, gap, "records are lost, and there is nowhere to note that: the message stays")
-		return errors.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
+		return errs.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
 	}
 	within, cancel := cuts.context(ctx)
 	defer cancel()
 	if err := h.o.gaps.AddGap(within, *gap); err != nil {
-		return fmt.Errorf("records are lost, and that could not be noted: %w", err)
+		return errs.Errorf("records are lost, and that could not be noted: %w", err)
 	}
 	h.logGap(ctx, gap, "records are lost: Lambda gave them up, and the stream keeps them no more")
 	return nil
@@ -166,8 +165,8 @@ func (h *handler) redeliver(ctx context.Context, cuts cuts, b *batch) error {
 	case all:
 		return nil
 	case cut:
-		return fmt.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, sequence, errDeadline)
+		return errs.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, pipeline.Safe(sequence), errDeadline)
 	default:
-		return fmt.Errorf("record %d of its page (sequence number %s) is not delivered", index, sequence)
+		return errs.Errorf("record %d of its page (sequence number %s) is not delivered", index, pipeline.Safe(sequence))
 	}
 }

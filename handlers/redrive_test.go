@@ -173,7 +173,7 @@ func TestRedrive_OneTakesNoOther(t *testing.T) {
 		s := &store{fail: func(_ context.Context, key string) error {
 			switch key {
 			case "a":
-				return pipeline.Fatal(errors.New("the table is gone"))
+				return pipeline.Fatal(pipeline.Class("missing").New("the table is gone"))
 			case "b":
 				return errors.New("refused")
 			}

@@ -71,7 +71,7 @@ type turn struct{ alone atomic.Bool } // its invocation answered without it
 
 // errStuck is a run that an invocation left alone, and the next one waited for in vain. Nothing
 // gets through beside it.
-var errStuck = errors.New("a sink or a store that was left alone by the invocation before has not ended in all of this one's time, and nothing is delivered beside it: the process is to be replaced; let each Write end when its context does")
+var errStuck = errs.New("a sink or a store that was left alone by the invocation before has not ended in all of this one's time, and nothing is delivered beside it: the process is to be replaced; let each Write end when its context does")
 
 // takeTurn waits until no run is under way. It is nil where there is no time left for one.
 func (h *handler) takeTurn(ctx context.Context, cuts cuts) (*turn, error) {

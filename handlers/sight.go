@@ -1,10 +1,10 @@
 package handlers
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // origin is the service that an event comes from, as its records name it.
@@ -83,15 +83,15 @@ func (h *handler) takes(s sighting) error {
 	case s.origin == fromNobody && slices.Contains(h.origins, s.origin):
 		return nil
 	case s.origin == fromNobody:
-		return fmt.Errorf("the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.Redrive", h.names())
+		return errs.Errorf("the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.Redrive", pipeline.Safe(h.names()))
 	case s.records && s.origin != "":
-		return fmt.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All takes those of all)", s.origin.shown(), h.names())
+		return errs.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All takes those of all)", pipeline.Safe(s.origin.shown()), pipeline.Safe(h.names()))
 	case s.records:
-		return fmt.Errorf("the event's records name no eventSource, and events of %s do: the function is to be invoked by an event source mapping, or with a copy of such an event", h.names())
+		return errs.Errorf("the event's records name no eventSource, and events of %s do: the function is to be invoked by an event source mapping, or with a copy of such an event", pipeline.Safe(h.names()))
 	case s.object:
-		return fmt.Errorf("the event has no Records, and events of %s do: the function is to be invoked by an event source mapping, or with a copy of such an event", h.names())
+		return errs.Errorf("the event has no Records, and events of %s do: the function is to be invoked by an event source mapping, or with a copy of such an event", pipeline.Safe(h.names()))
 	}
-	return errors.New("the event is no JSON object: the function is to be invoked by an event source mapping, or with a copy of such an event")
+	return errs.New("the event is no JSON object: the function is to be invoked by an event source mapping, or with a copy of such an event")
 }
 
 // names lists what the handler takes.

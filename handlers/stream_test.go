@@ -161,7 +161,7 @@ func TestFatal(t *testing.T) {
 	fatal := true
 	s := &store{fail: func(context.Context, string) error {
 		if fatal {
-			return pipeline.Fatal(errors.New("the table is gone"))
+			return pipeline.Fatal(pipeline.Class("missing").New("the table is gone"))
 		}
 		return nil
 	}}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"strings"
 )
 
@@ -13,8 +12,8 @@ type Answer struct {
 }
 
 var (
-	errAnswer   = errors.New("no GetRecords answer: an object with Records and NextShardIterator")
-	errIterator = errors.New("NextShardIterator is an empty text")
+	errAnswer   = errs.New("no GetRecords answer: an object with Records and NextShardIterator")
+	errIterator = errs.New("NextShardIterator is an empty text")
 )
 
 // DecodeAnswer reads a GetRecords answer: an object with an array of Records, and

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,7 +14,7 @@ type stream struct {
 	err                error  // why arn is no ARN of a stream
 }
 
-var errStreamARN = errors.New("want the ARN of a stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/YYYY-MM-DDThh:mm:ss.sss")
+var errStreamARN = errs.New("want the ARN of a stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/YYYY-MM-DDThh:mm:ss.sss")
 
 // parseStream reads arn, or as much of it as is sound.
 func parseStream(arn string) stream {

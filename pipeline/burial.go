@@ -142,16 +142,17 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, waiting func
 // the first failure, of which waiting is told; blocked says for the log what
 // n letters or keys are then.
 func (r *run) insist(ctx context.Context, blocked string, n int, do func() error, waiting func()) bool {
+	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		err := do()
 		if err == nil {
 			if attempt > 0 {
+				r.p.log.LogAttrs(r.hard, slog.LevelInfo, "it works again, and what waited goes on", slog.Int("waited", n), slog.Duration("down", down(start)))
 				r.bounds.move(+1)
 			}
 			return true
 		}
-		r.p.log.LogAttrs(r.hard, slog.LevelError, blocked,
-			slog.Int("waiting", n), slog.Int("attempt", attempt+1), slog.String("error", logText(err)), stackOf(err))
+		r.p.log.LogAttrs(r.hard, slog.LevelError, blocked, r.p.failed(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
 		if attempt == 0 {
 			waiting()
 			r.doneMoving()

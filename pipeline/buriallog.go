@@ -52,10 +52,8 @@ func (l *burialLog) tell(s *scheduler, items []item) {
 
 func (l *burialLog) line(s *scheduler, level slog.Level, text string, of []*item, more ...slog.Attr) {
 	first := of[0]
-	attrs := append([]slog.Attr{
+	attrs := s.run.p.failed(Failure{Sink: s.route.Name, Letter: true}, first.fail.err,
 		slog.String("sink", s.route.Name), slog.Int("changes", len(of)), slog.String("class", first.fail.class),
-		slog.String("partition", first.page.part.name), slog.String("sequence", first.d.Change.Sequence),
-		slog.String("error", logText(first.fail.err)), stackOf(first.fail.err),
-	}, more...)
-	s.run.p.log.LogAttrs(s.run.hard, level, text, attrs...)
+		slog.String("partition", first.page.part.name), slog.String("sequence", first.d.Change.Sequence))
+	s.run.p.log.LogAttrs(s.run.hard, level, text, append(attrs, more...)...)
 }

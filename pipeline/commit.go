@@ -69,8 +69,7 @@ func (r *run) commit(part *partition) {
 		part.dirty = !part.revoked
 		r.p.mu.Unlock()
 		r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
-			slog.String("partition", part.name), slog.Int("attempt", attempt+1),
-			slog.String("error", logText(err)), stackOf(err))
+			r.p.failed(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
 		after, _ := Retryable(err)
 		if IsFatal(err) {
 			r.fail(err)

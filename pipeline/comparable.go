@@ -20,6 +20,9 @@ func (e *MissingImageError) Error() string {
 // Redacted is the whole text: it shows nothing of the item.
 func (e *MissingImageError) Redacted() string { return e.Error() }
 
+// Describe is its class.
+func (e *MissingImageError) Describe() (class, field string) { return "missing_image", "" }
+
 // comparable is a *MissingImageError where the images of c can't be compared.
 func (c *Change) comparable() error {
 	switch {

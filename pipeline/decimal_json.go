@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -24,7 +23,7 @@ func (d *Decimal) UnmarshalJSON(b []byte) error {
 	text := string(b)
 	if len(b) > 0 && b[0] == '"' {
 		if err := json.Unmarshal(b, &text); err != nil {
-			return errors.New("pipeline: decimal: the text is no JSON")
+			return errs.New("pipeline: decimal: the text is no JSON")
 		}
 	}
 	number, err := ParseDecimal(text)

@@ -1,14 +1,12 @@
 package pipeline
 
-import "errors"
-
 // What may be wrong with a number. The texts don't quote it: it may be data of an
 // item, and errors are logged.
 var (
-	errSyntax = errors.New("not a number")
-	errDigits = errors.New("a number of more than 38 significant digits")
-	errLarge  = errors.New("a number too large for DynamoDB, which ends at 9.99...E+125")
-	errSmall  = errors.New("a number too close to zero for DynamoDB, which ends at 1E-130")
+	errSyntax = errs.New("not a number")
+	errDigits = errs.New("a number of more than 38 significant digits")
+	errLarge  = errs.New("a number too large for DynamoDB, which ends at 9.99...E+125")
+	errSmall  = errs.New("a number too close to zero for DynamoDB, which ends at 1E-130")
 )
 
 // parseDecimal is ParseDecimal over either kind of text. It does not allocate.

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 )
@@ -71,9 +70,9 @@ func (d *Decoder) Decode(b []byte) (*Page, error) {
 }
 
 var (
-	errTrailing = errors.New("something follows the JSON document")
-	errNothing  = errors.New("the input is empty")
-	errRecords  = errors.New("Records is no array")
+	errTrailing = errs.New("something follows the JSON document")
+	errNothing  = errs.New("the input is empty")
+	errRecords  = errs.New("Records is no array")
 )
 
 func (d *Decoder) reader(b []byte) *recordReader {
@@ -129,12 +128,19 @@ type RecordError struct {
 }
 
 // Error names the record, the path and what is wrong there; it shows no data.
-func (e *RecordError) Error() string {
-	where := ""
-	if e.Path != "" {
-		where = ", " + e.Path
+func (e *RecordError) Error() string { return e.text(e.Path, e.Err) }
+
+// Redacted is Error with the path up to the attribute, below which names may be data.
+func (e *RecordError) Redacted() string { return e.text(e.attribute(), SafeText(e.Err)) }
+
+// Describe is its class, and where in the record it is.
+func (e *RecordError) Describe() (class, field string) { return classUndecodable, e.attribute() }
+
+func (e *RecordError) text(path string, cause any) string {
+	if path != "" {
+		path = ", " + path
 	}
-	return fmt.Sprintf("record %d (byte %d)%s: %v", e.Index, e.Offset, where, e.Err)
+	return fmt.Sprintf("record %d (byte %d)%s: %v", e.Index, e.Offset, path, cause)
 }
 
 // Unwrap is what is wrong.
@@ -151,6 +157,14 @@ type FramingError struct {
 func (e *FramingError) Error() string {
 	return fmt.Sprintf("record %d, byte %d of the input: %v", e.Index, e.Offset, e.Err)
 }
+
+// Redacted is Error.
+func (e *FramingError) Redacted() string {
+	return fmt.Sprintf("record %d, byte %d of the input: %s", e.Index, e.Offset, SafeText(e.Err))
+}
+
+// Describe is its class.
+func (e *FramingError) Describe() (class, field string) { return "syntax", "" }
 
 // Unwrap is what is wrong.
 func (e *FramingError) Unwrap() error { return e.Err }

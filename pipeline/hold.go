@@ -2,13 +2,12 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
 
 // behindLetters is the failure of a change whose key is held.
-var behindLetters = &failure{classQuarantined, errors.New("its key is quarantined: an earlier change of it lies in dead letters; redrive delivers both, in order")}
+var behindLetters = &failure{classQuarantined, errs.New("its key is quarantined: an earlier change of it lies in dead letters; redrive delivers both, in order")}
 
 // holds tells whether a change given up with that class holds its key: where
 // versions decide, a change that failed for good does no harm by coming after later
@@ -28,7 +27,7 @@ func (r *run) takeOutQuarantined(rt *route, b *batch) error {
 	}
 	held, err := r.callQuarantine(b.ctx, rt.Name, b.keys)
 	if err == nil && len(held) != len(b.keys) {
-		err = fmt.Errorf("it answered %d of %d keys", len(held), len(b.keys))
+		err = errs.Errorf("it answered %d of %d keys", len(held), len(b.keys))
 	}
 	if err != nil {
 		if IsFatal(err) {
@@ -96,7 +95,7 @@ type quarantineError struct{ err error }
 var _ Redacted = (*quarantineError)(nil)
 
 func (e *quarantineError) Error() string    { return "quarantine: " + e.err.Error() }
-func (e *quarantineError) Redacted() string { return "quarantine: " + logText(e.err) }
+func (e *quarantineError) Redacted() string { return "quarantine: " + SafeText(e.err) }
 
 // followLetter takes all that waits in a lane to dead letters, where the change
 // before it went and holds the key.

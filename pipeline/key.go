@@ -3,7 +3,6 @@ package pipeline
 import (
 	"bytes"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -19,10 +18,10 @@ type Key string
 
 // What may be wrong with the key attributes of a record.
 var (
-	errNoKeys   = errors.New("no key attributes")
-	errManyKeys = errors.New("more than two key attributes")
-	errKeyKind  = errors.New("a key attribute is an S, an N or a B")
-	errKeyEmpty = errors.New("a key attribute is empty")
+	errNoKeys   = errs.New("no key attributes")
+	errManyKeys = errs.New("more than two key attributes")
+	errKeyKind  = errs.New("a key attribute is an S, an N or a B")
+	errKeyEmpty = errs.New("a key attribute is empty")
 )
 
 // MakeKey builds the canonical key of the key attributes in keys: one or two, of
@@ -124,13 +123,13 @@ func decodeKeyValue(part string) (Value, error) {
 	case part[0] == '+':
 		d, err := ParseDecimal(part[1:])
 		if err == nil && d.String() != part[1:] {
-			err = errors.New("the number is not canonical")
+			err = errs.New("the number is not canonical")
 		}
 		return NumberValue(d), err
 	case part[0] == '=':
 		b, err := base64.RawURLEncoding.Strict().DecodeString(part[1:])
 		if err != nil || len(b) == 0 || strings.ContainsAny(part, "\r\n") {
-			return Value{}, errors.New("the binary is not base64url without padding")
+			return Value{}, errs.New("the binary is not base64url without padding")
 		}
 		return BinaryValue(b), nil
 	}
@@ -145,7 +144,7 @@ func decodeKeyValue(part string) (Value, error) {
 func decodeEscaped(s string) (string, error) {
 	text, err := Unescape(s)
 	if err == nil && (text == "" || string(AppendEscaped(nil, text)) != s) {
-		err = errors.New("the escaping is not canonical")
+		err = errs.New("the escaping is not canonical")
 	}
 	return text, err
 }

@@ -16,9 +16,9 @@ import (
 // changes to DynamoDB").
 
 var (
-	errData         = errors.New("want the base64 of a record of Kinesis Data Streams for DynamoDB")
-	errMilliseconds = errors.New("milliseconds cannot order changes: set the Kinesis destination's ApproximateCreationDateTimePrecision to MICROSECOND")
-	errMicroseconds = errors.New("want the time in microseconds since 1970")
+	errData         = errs.New("want the base64 of a record of Kinesis Data Streams for DynamoDB")
+	errMilliseconds = errs.New("milliseconds cannot order changes: set the Kinesis destination's ApproximateCreationDateTimePrecision to MICROSECOND")
+	errMicroseconds = errs.New("want the time in microseconds since 1970")
 )
 
 // The least and the first too large of times in microseconds: of the year 2001, 15

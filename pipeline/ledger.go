@@ -66,7 +66,7 @@ func (l Ledger) Check() error {
 		}
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("the ledger does not balance: %s", strings.Join(wrong, "; "))
+		return errs.Errorf("the ledger does not balance: %s", strings.Join(wrong, "; "))
 	}
 	return nil
 }

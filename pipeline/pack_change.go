@@ -2,13 +2,12 @@ package pipeline
 
 import (
 	"encoding/binary"
-	"errors"
 	"time"
 	"unsafe"
 )
 
 // errPacked means that bytes are not what appendPacked wrote.
-var errPacked = errors.New("packed changes are broken")
+var errPacked = errs.New("packed changes are broken")
 
 // appendPacked appends a change, of which unpackChange makes the same change again: its raw
 // record, then each part, as a range of the record if it is one. The record alone is not

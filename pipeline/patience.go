@@ -88,5 +88,5 @@ func (e *deniedError) prefix() string {
 }
 
 func (e *deniedError) Error() string    { return e.prefix() + e.err.Error() }
-func (e *deniedError) Redacted() string { return e.prefix() + logText(e.err) }
+func (e *deniedError) Redacted() string { return e.prefix() + SafeText(e.err) }
 func (e *deniedError) Unwrap() error    { return e.err }

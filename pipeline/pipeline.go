@@ -47,9 +47,16 @@ type Options struct {
 	MaxPacked   int64                // bytes of what waits for batches of a [SortedWriter] to fill, compressed. Default: MaxBytes
 	Backoff     Backoff              // between the tries of what failed. Default: that of Backoff
 	Logger      *slog.Logger         // Default: discards
+	See         func(Failure) string // the command that shows more of a failure, which its line in the log has. Default: none
 	Tracer      trace.TracerProvider // Default: the global provider
 	Meter       metric.MeterProvider // Default: the global provider
 	StopTimeout time.Duration        // how long a soft stop drains before it turns hard. Default: 30s
+}
+
+// Failure is what the log has a line of.
+type Failure struct {
+	Sink   string // "" where it is of none
+	Letter bool   // there are dead letters of it; else it is tried again
 }
 
 // NamedDetector is a detector with the name that its events carry.
@@ -249,7 +256,7 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	p.mu.Lock()
 	if p.run != nil {
 		p.mu.Unlock()
-		return fmt.Errorf("pipeline %q is running: one Run at a time", p.o.Name)
+		return errs.Errorf("pipeline %q is running: one Run at a time", p.o.Name)
 	}
 	for _, rt := range p.routes {
 		rt.ledger.giveBack()

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"time"
@@ -9,19 +8,19 @@ import (
 
 // What may be wrong with a record's fields.
 var (
-	errRecord       = errors.New("want a record: an object with eventName and dynamodb")
-	errEnvelope     = errors.New("an envelope of records, within a record")
-	errFieldTwo     = errors.New("stands twice in the record")
-	errMissing      = errors.New("is missing")
-	errObject       = errors.New("want an object")
-	errSequence     = errors.New("want a sequence number of up to 40 digits")
-	errSequenceK    = errors.New("want a sequence number of up to 60 digits")
-	errCreationTime = errors.New("want a time from 1970 to 9999: seconds since 1970, or RFC 3339")
-	errSize         = errors.New("want a number of bytes")
-	errNoImage      = errors.New("is missing, though the operation and the view type have it")
-	errNoSuch       = errors.New("contradicts the operation, which has no such image")
-	errNoARN        = errors.New("the record names no stream, and its version needs one: give the stream's ARN with --stream-arn")
-	errNoTable      = errors.New("the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
+	errRecord       = errs.New("want a record: an object with eventName and dynamodb")
+	errEnvelope     = errs.New("an envelope of records, within a record")
+	errFieldTwo     = errs.New("stands twice in the record")
+	errMissing      = errs.New("is missing")
+	errObject       = errs.New("want an object")
+	errSequence     = errs.New("want a sequence number of up to 40 digits")
+	errSequenceK    = errs.New("want a sequence number of up to 60 digits")
+	errCreationTime = errs.New("want a time from 1970 to 9999: seconds since 1970, or RFC 3339")
+	errSize         = errs.New("want a number of bytes")
+	errNoImage      = errs.New("is missing, though the operation and the view type have it")
+	errNoSuch       = errs.New("contradicts the operation, which has no such image")
+	errNoARN        = errs.New("the record names no stream, and its version needs one: give the stream's ARN with --stream-arn")
+	errNoTable      = errs.New("the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
 )
 
 // record is what is kept of the record being read, beside the Change.

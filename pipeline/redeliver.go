@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -59,7 +58,7 @@ func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*Change) ([
 			return d.out, nil
 		}
 	}
-	return nil, fmt.Errorf("pipeline %q has no route %q", p.o.Name, route)
+	return nil, errs.Errorf("pipeline %q has no route %q", p.o.Name, route)
 }
 
 // redelivery is one call of Redeliver.

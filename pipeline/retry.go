@@ -73,11 +73,3 @@ func IsDenied(err error) bool {
 	m, found := errors.AsType[*marked](err)
 	return found && m.class == denied
 }
-
-// Redacted is implemented by errors that have a text fit for logs: without keys
-// and values of items. Of other errors the pipeline logs the type alone; dead
-// letters hold the whole text.
-type Redacted interface {
-	error
-	Redacted() string
-}

@@ -18,12 +18,18 @@ type retryLog struct {
 	err    error     // the last
 	oldest time.Time // creation of the oldest change among them; zero: not known
 	next   time.Time
+
+	since time.Time // of the first failure since all was well; zero: all is
+	told  bool      // of those since then
 }
 
 func (l *retryLog) add(s *scheduler, it *item, err error) {
 	s.route.tel.retried(s.run.hard)
 	l.n++
 	l.err = err
+	if l.since.IsZero() {
+		l.since = time.Now()
+	}
 	if at := it.d.Change.Time; !at.IsZero() && (l.oldest.IsZero() || at.Before(l.oldest)) {
 		l.oldest = at
 	}
@@ -34,10 +40,8 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 	if l.n == 0 || now.Before(l.next) {
 		return
 	}
-	attrs := []slog.Attr{
-		slog.String("sink", s.route.Name), slog.Int64("failures", l.n), slog.Int("keys_waiting", len(s.parked)),
-		slog.String("error", logText(l.err)), stackOf(l.err),
-	}
+	attrs := s.run.p.failed(Failure{Sink: s.route.Name}, l.err,
+		slog.String("sink", s.route.Name), slog.Int64("failures", l.n), slog.Int("keys_waiting", len(s.parked)), slog.String("class", classOf(l.err)))
 	if o := &s.run.p.o; o.Live && !l.oldest.IsZero() {
 		// What nothing gives up is lost when the stream drops it.
 		attrs = append(attrs, slog.Float64("hours_to_loss", hours(l.oldest.Add(retention).Sub(now))))
@@ -46,8 +50,22 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 		}
 	}
 	s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn, "deliveries failed and are tried again; their keys wait", attrs...)
-	l.n, l.err, l.oldest, l.next = 0, nil, time.Time{}, now.Add(retryLogEvery)
+	l.n, l.err, l.oldest, l.next, l.told = 0, nil, time.Time{}, now.Add(retryLogEvery), true
 }
+
+// recover says once that nothing waits any more of what failed, where it was said that something does.
+func (l *retryLog) recover(s *scheduler, now time.Time) {
+	if l.since.IsZero() || len(s.parked) > 0 {
+		return
+	}
+	if l.told {
+		s.run.p.log.LogAttrs(s.run.hard, slog.LevelInfo, "the sink works again", slog.String("sink", s.route.Name), slog.Duration("down", down(l.since)))
+	}
+	l.n, l.err, l.oldest, l.since, l.told = 0, nil, time.Time{}, time.Time{}, false
+}
+
+// down is for how long something did not work.
+func down(since time.Time) time.Duration { return time.Since(since).Round(time.Millisecond) }
 
 // hours is d in hours, to a tenth, and not below 0.
 func hours(d time.Duration) float64 {

@@ -112,7 +112,7 @@ func (r *run) giveBack(cause error, partitions []string, text string) {
 	}
 	attrs := []slog.Attr{slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", n)}
 	if cause != nil {
-		attrs = append(attrs, slog.String("cause", logText(cause)))
+		attrs = append(attrs, slog.String("cause", LogText(cause)))
 	}
 	r.p.log.LogAttrs(r.hard, slog.LevelInfo, text, attrs...)
 }

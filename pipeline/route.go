@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"runtime"
 	"slices"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -129,7 +126,7 @@ func (r *route) isolate(ctx context.Context, n *run, b *batch, whole error) {
 
 // errHeldBack is the error of a delivery that was not tried, because an earlier
 // one of its key failed.
-var errHeldBack = Transient(errors.New("held back behind an earlier change of its key"))
+var errHeldBack = Transient(errs.New("held back behind an earlier change of its key"))
 
 // call is one call of the sink's Write. It fills errs, or returns an error that
 // fails all of ds.
@@ -159,13 +156,18 @@ func (r *route) call(ctx context.Context, ds []Delivery, errs []error) (whole er
 	}
 	for i := range ds {
 		if o := ds[i].Outcome; errs[i] == nil && (o == DeadLettered || o >= Quarantined) {
-			errs[i] = fmt.Errorf("the sink set the outcome %s, which is the pipeline's to set", o)
+			errs[i] = badOutcome(o)
 		}
 	}
 	return nil
 }
 
-var errNoCause = errors.New("the sink gave no cause")
+// badOutcome is an outcome that no sink may set.
+func badOutcome(o Outcome) error {
+	return errs.Errorf("the sink set the outcome %s, which is the pipeline's to set", o)
+}
+
+var errNoCause = errs.New("the sink gave no cause")
 
 // retried tells whether a delivery that failed with err is tried again.
 func (r *route) retried(err error) bool {
@@ -185,37 +187,6 @@ func classOf(err error) string {
 		return classPanic
 	}
 	return classWrite
-}
-
-// logText says of an error what a log may: nothing of an item. That is what the
-// error itself says is fit for logs, the text of the runtime's and the operating
-// system's errors, and else its type.
-func logText(err error) string {
-	if r, ok := errors.AsType[Redacted](err); ok {
-		return r.Redacted()
-	}
-	prefix := ""
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		prefix = "panic: "
-		if p.Unwrap() == nil {
-			return fmt.Sprintf("%sa %T", prefix, p.Value)
-		}
-	}
-	if e, ok := errors.AsType[runtime.Error](err); ok {
-		return prefix + e.Error()
-	}
-	if e, ok := errors.AsType[syscall.Errno](err); ok {
-		return prefix + e.Error()
-	}
-	for _, e := range []error{context.DeadlineExceeded, context.Canceled, io.ErrUnexpectedEOF} {
-		if errors.Is(err, e) {
-			return prefix + e.Error()
-		}
-	}
-	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
-		err = cause
-	}
-	return fmt.Sprintf("%s%T", prefix, err)
 }
 
 // newest is the creation time of the newest change that a stage is done with.

@@ -77,7 +77,7 @@ type inflight struct {
 	rooms   []*room // by the route; nil where nothing is planned
 }
 
-var errStopTimeout = errors.New("StopTimeout passed")
+var errStopTimeout = errs.New("StopTimeout passed")
 
 func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r := &run{

@@ -9,6 +9,7 @@ import (
 func (s *scheduler) applyResult(b *batch, now time.Time) {
 	hard := s.run.hard.Err() != nil
 	s.endWrite(b)
+	wrote := false
 	for i := range b.quarantined {
 		switch it := &b.quarantined[i]; {
 		case it.page.part.revoked:
@@ -23,6 +24,7 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 		switch {
 		case err == nil:
 			s.finish(it, b.ds[i].Outcome, b.ds[i].Reason)
+			wrote = true
 			l.attempt = 0
 			if len(l.retry) == 0 {
 				l.giveUp = time.Time{}
@@ -82,6 +84,9 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 	b.reset()
 	s.batches = append(s.batches, b)
 	s.retries.flush(s, now)
+	if wrote {
+		s.retries.recover(s, now)
+	}
 }
 
 // Attempts from here on share a delay: the backoff has long reached its maximum.

@@ -166,7 +166,7 @@ func (s *scheduler) writePacked(b *batch) {
 	var items [][]item
 	if err != nil && s.run.hard.Err() == nil {
 		s.run.p.log.LogAttrs(b.ctx, slog.LevelDebug, "a batch that was packed is unpacked and written",
-			slog.String("sink", s.route.Name), slog.Int("deliveries", n), slog.String("cause", logText(err)))
+			slog.String("sink", s.route.Name), slog.Int("deliveries", n), slog.String("cause", LogText(err)))
 		if items, err = s.unpackItems(b.chunks); err != nil { // memory is broken
 			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, err))
 		} else {
@@ -180,7 +180,7 @@ func (s *scheduler) writePacked(b *batch) {
 }
 
 // errNotWhole means that a packed batch has to be written change by change.
-var errNotWhole = errors.New("keys of it are held up")
+var errNotWhole = errs.New("keys of it are held up")
 
 // applyPackedResult books a packed batch that was written, or puts it back.
 func (s *scheduler) applyPackedResult(b *batch, items [][]item, coalesced int64, err error) {
@@ -282,7 +282,7 @@ func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err 
 			case Coalesced:
 				coalesced++
 			default:
-				unsound = fmt.Errorf("the sink set the outcome %s of a sorted delivery", d.Outcome)
+				unsound = errs.Errorf("the sink set the outcome %s of a sorted delivery", d.Outcome)
 			}
 		}
 	})

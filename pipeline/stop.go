@@ -40,7 +40,7 @@ func (p *Pipeline) Stop(ctx context.Context) {
 	}
 }
 
-var errStopped = errors.New("Stop was called")
+var errStopped = errs.New("Stop was called")
 
 // flush closes what sinks keep open between Writes, once all is written.
 func (r *run) flush() error {
@@ -110,5 +110,5 @@ func (r *run) complete() bool {
 
 func (r *run) logHard(pending int64, cause error) {
 	r.p.log.LogAttrs(context.WithoutCancel(r.hard), slog.LevelWarn, "stopped hard: what is pending comes again with the next run",
-		slog.Int64("pending", pending), slog.Int("pages", r.open), slog.String("cause", logText(cause)))
+		slog.Int64("pending", pending), slog.Int("pages", r.open), slog.String("cause", LogText(cause)))
 }

@@ -8,7 +8,7 @@ import (
 
 // ErrNoImage is the error of decoding an image that does not exist, as the new
 // image of a REMOVE.
-var ErrNoImage = errors.New("there is no image to decode")
+var ErrNoImage = errs.New("there is no image to decode")
 
 // Decode is m as a T, a struct or a map, by its `dynamodbav` tags, with the results
 // of the AWS SDK's attributevalue.UnmarshalMap at its defaults: names match
@@ -80,6 +80,14 @@ func (e *DecodeError) Redacted() string {
 		root = string(appendMember(nil, p.Root()))
 	}
 	return e.text(root)
+}
+
+// Describe is its class, and the item's attribute.
+func (e *DecodeError) Describe() (class, field string) {
+	if p, err := ParsePath(e.Path); err == nil {
+		field = p.Root()
+	}
+	return "decode", field
 }
 
 func (e *DecodeError) text(path string) string {

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"reflect"
@@ -84,7 +83,7 @@ func (d *typeDecoder) fill(members iter.Seq2[string, Value], dst reflect.Value) 
 
 func (d *typeDecoder) fillMap(v Value, dst reflect.Value) error {
 	if d.key == nil {
-		return d.mismatch(v, fmt.Errorf("keys of type %v: want a string, number, bool or encoding.TextUnmarshaler", d.typ.Key()))
+		return d.mismatch(v, errs.Errorf("keys of type %v: want a string, number, bool or encoding.TextUnmarshaler", d.typ.Key()))
 	}
 	if dst.IsNil() {
 		dst.Set(reflect.MakeMapWithSize(d.typ, v.Len()))
@@ -114,7 +113,7 @@ func (f *structField) of(s reflect.Value) (reflect.Value, error) {
 		if i > 0 && s.Kind() == reflect.Pointer {
 			if s.IsNil() {
 				if !s.CanSet() {
-					return s, errors.New("it lies behind an embedded pointer to a type that is not exported")
+					return s, errs.New("it lies behind an embedded pointer to a type that is not exported")
 				}
 				s.Set(reflect.New(s.Type().Elem()))
 			}

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"encoding"
-	"errors"
 	"reflect"
 	"sync"
 	"time"
@@ -121,7 +120,7 @@ func (d *typeDecoder) decode(v Value, dst reflect.Value) error {
 			dst.SetZero()
 			return nil
 		case dst.IsNil() && !dst.CanSet():
-			return d.mismatch(v, errors.New("it is embedded and not exported"))
+			return d.mismatch(v, errs.New("it is embedded and not exported"))
 		case dst.IsNil():
 			dst.Set(reflect.New(d.typ.Elem()))
 		}
@@ -136,7 +135,7 @@ func (d *typeDecoder) decode(v Value, dst reflect.Value) error {
 			return nil
 		}
 	case sdkDecoding:
-		return d.mismatch(v, errors.New("it implements attributevalue.Unmarshaler, whose argument is a type of the SDK; "+
+		return d.mismatch(v, errs.New("it implements attributevalue.Unmarshaler, whose argument is a type of the SDK; "+
 			"implement pipeline.Unmarshaler, or convert the image by sdkvalue and decode that by attributevalue"))
 	case valueForm:
 		if dst.CanSet() {
@@ -152,7 +151,7 @@ func (d *typeDecoder) decode(v Value, dst reflect.Value) error {
 	case null:
 		return nil
 	case !dst.CanSet() && (d.kind != reflect.Struct || v.Kind() != KindM):
-		return d.mismatch(v, errors.New("it is embedded and not exported"))
+		return d.mismatch(v, errs.New("it is embedded and not exported"))
 	case d.kind == reflect.Interface:
 		return d.intoInterface(v, dst)
 	}

@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	errOverflow = errors.New("the number is out of its range")
-	errInteger  = errors.New("the number is no integer of its range")
-	errTime     = errors.New("the text is no RFC 3339 time")
-	errUnix     = errors.New("the number is no count of seconds")
-	errBool     = errors.New("the text is neither true nor false")
-	errNoNumber = errors.New("no number can go there")
+	errOverflow = errs.New("the number is out of its range")
+	errInteger  = errs.New("the number is no integer of its range")
+	errTime     = errs.New("the text is no RFC 3339 time")
+	errUnix     = errs.New("the number is no count of seconds")
+	errBool     = errs.New("the text is neither true nor false")
+	errNoNumber = errs.New("no number can go there")
 )
 
 // text decodes an S.
@@ -164,7 +164,7 @@ func textKey(name string, key reflect.Value) error {
 	}
 	u, ok := key.Addr().Interface().(encoding.TextUnmarshaler)
 	if !ok {
-		return errors.New("it is no encoding.TextUnmarshaler")
+		return errs.New("it is no encoding.TextUnmarshaler")
 	}
 	return u.UnmarshalText([]byte(name))
 }

@@ -1,10 +1,7 @@
 package shardreader
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"net"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -51,7 +48,25 @@ func (e *Error) Redacted() string {
 	if e.Err == nil {
 		return e.text("")
 	}
-	return e.text(causeText(e.Err))
+	return e.text(pipeline.SafeText(e.Err))
+}
+
+// Describe is the class of its kind, and of the cause where it has none.
+func (e *Error) Describe() (class, field string) {
+	switch e.Kind {
+	case ErrExpiredIterator:
+		return "expired", ""
+	case ErrTrimmed:
+		return "trimmed", ""
+	case ErrNotFound:
+		return "missing", ""
+	case ErrDenied:
+		return "denied", ""
+	}
+	if e.Err == nil {
+		return "stream", ""
+	}
+	return pipeline.ErrorClass(e.Err), ""
 }
 
 func (e *Error) text(cause string) string {
@@ -81,41 +96,4 @@ func (e *Error) Unwrap() []error {
 		}
 	}
 	return errs
-}
-
-// causeText tells of a cause what no server has written.
-func causeText(err error) string {
-	if r, ok := errors.AsType[pipeline.Redacted](err); ok {
-		return r.Redacted()
-	}
-	if api, ok := errors.AsType[interface {
-		error
-		ErrorCode() string
-	}](err); ok && api.ErrorCode() != "" {
-		return api.ErrorCode()
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Error()
-	}
-	for _, known := range []error{context.DeadlineExceeded, context.Canceled} {
-		if errors.Is(err, known) {
-			return known.Error()
-		}
-	}
-	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
-		err = cause
-	}
-	return fmt.Sprintf("%T", err)
-}
-
-// LogText is a text of err that is fit for logs: the redacted one where it has one, and of
-// a panic no more than its type.
-func LogText(err error) string {
-	if r, ok := errors.AsType[pipeline.Redacted](err); ok {
-		return r.Redacted()
-	}
-	if p, ok := errors.AsType[*pipeline.PanicError](err); ok {
-		return fmt.Sprintf("%s: panic: a %T", p.Stage, p.Value)
-	}
-	return err.Error()
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -45,7 +46,7 @@ func Adopt(ctx context.Context, cfg *config.Config, stores Stores, readBefore st
 		return nil, err
 	}
 	if m.lostReason != "" && len(names) > 0 {
-		return nil, fmt.Errorf("%s: all of the state was lost: adopt all sinks together, without naming one", m.lostReason)
+		return nil, errs.Errorf("%s: all of the state was lost: adopt all sinks together, without naming one", m.lostReason)
 	}
 	var all []Adoption
 	for _, s := range cfg.Sinks {
@@ -81,7 +82,7 @@ func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adopti
 func openBirths(ctx context.Context, cfg *config.Config, stores Stores, readBefore string) (*birthRecords, error) {
 	kept, err := stores.State(ctx, cfg)
 	if err == nil && kept == nil {
-		err = errors.New("the file says nothing of state: nothing is recorded of sinks' outputs, and there is nothing to adopt")
+		err = errs.New("the file says nothing of state: nothing is recorded of sinks' outputs, and there is nothing to adopt")
 	}
 	if err != nil {
 		return nil, err
@@ -214,7 +215,7 @@ func birthsText(born []string) string {
 
 func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
 	if a.Refused != "" {
-		return errors.New(a.Refused)
+		return errs.Errorf("%s", pipeline.Safe(a.Refused))
 	}
 	i := slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == a.Sink })
 	store, err := openStore(ctx, cfg, cfg.Sinks[i], stores)
@@ -252,7 +253,7 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 		done = is == now
 	}
 	if err == nil && !done {
-		err = errors.New("the state changed meanwhile: run the command again, while no consumer runs")
+		err = errs.New("the state changed meanwhile: run the command again, while no consumer runs")
 	}
 	return err
 }

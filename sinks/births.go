@@ -211,7 +211,7 @@ func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 	}
 	is, _, err := state.FindBirth(ctx, m.births, f.sink, f.target)
 	if err == nil && is != now {
-		err = pipeline.Transient(fmt.Errorf("another process begins the sink %s at the same time: start again", f.sink))
+		err = pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
 	}
 	return err
 }

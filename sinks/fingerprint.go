@@ -82,7 +82,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		return store, birth, err
 	case !o.hasPrint:
 	case was.Generation != generation:
-		return store, birth, fmt.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
+		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
 	default:
 		if changed := was.Changed(o.print); len(changed) > 0 {
 			return store, birth, &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings, adoptable: a.births != nil}

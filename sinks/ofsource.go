@@ -23,11 +23,11 @@ func ofSource(cfg *config.Config, live bool) func(c *pipeline.Change) error {
 	return func(c *pipeline.Change) error {
 		switch {
 		case c.Version.Kinesis() && !kinesis:
-			return fmt.Errorf("%s: source: a record came over a Kinesis stream: its version is a time, which the table's own stream could never pass: write source.kinesis, or bring the table's own records", place)
+			return errs.Errorf("%s: source: a record came over a Kinesis stream: its version is a time, which the table's own stream could never pass: write source.kinesis, or bring the table's own records", place)
 		case kinesis && !c.Version.Kinesis():
-			return fmt.Errorf("%s: source.kinesis: a record came over the table's own stream: remove source.kinesis, or bring those of the Kinesis stream", place)
+			return errs.Errorf("%s: source.kinesis: a record came over the table's own stream: remove source.kinesis, or bring those of the Kinesis stream", place)
 		case live && !kinesis && c.Table != "" && !slices.Contains(tables, c.Table):
-			return fmt.Errorf("%s: source: a record is of the table %s, and not of %s: look where the event source mapping points", place, c.Table, strings.Join(tables, ", "))
+			return errs.Errorf("%s: source: a record is of the table %s, and not of %s: look where the event source mapping points", place, c.Table, strings.Join(tables, ", "))
 		}
 		return nil
 	}

@@ -43,6 +43,23 @@ func WithLogger(l *slog.Logger) Option {
 	return func(a *assembly) { a.options.Logger = l }
 }
 
+// WithCommands has lines of the log name the commands that show more of a failure. flags name the
+// file and the stores: "-c tablewake.yaml --live". Default: none are named
+func WithCommands(flags string) Option {
+	return func(a *assembly) {
+		a.options.See = func(f pipeline.Failure) string {
+			sink := ""
+			if f.Sink != "" {
+				sink = " --sink " + f.Sink
+			}
+			if f.Letter {
+				return "tablewake redrive " + flags + " --list" + sink
+			}
+			return "tablewake status " + flags
+		}
+	}
+}
+
 // WithTelemetry is where the pipeline's spans and metrics go. A nil provider is
 // the global one, which is the default of both.
 func WithTelemetry(t trace.TracerProvider, m metric.MeterProvider) Option {

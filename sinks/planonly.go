@@ -2,7 +2,6 @@ package sinks
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -21,7 +20,7 @@ func PlanOnly() Stores { return planOnly{} }
 
 type planOnly struct{}
 
-var errPlanOnly = pipeline.Fatal(errors.New("this pipeline was made to plan, not to write"))
+var errPlanOnly = pipeline.Fatal(errs.New("this pipeline was made to plan, not to write"))
 
 // View is a store that writes nothing.
 func (planOnly) View(context.Context, *config.Config, config.Sink) (view.Store, error) {

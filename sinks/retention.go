@@ -2,7 +2,6 @@ package sinks
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/tablewake/tablewake/sinks/search"
@@ -11,10 +10,10 @@ import (
 )
 
 // ErrNotEmpty is what a rebuild comes to where a view or an aggregate has been written to.
-var ErrNotEmpty = errors.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give the sink a new name, or its rows another table")
+var ErrNotEmpty = errs.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give the sink a new name, or its rows another table")
 
 // ErrIndexNotEmpty is the same of a search sink.
-var ErrIndexNotEmpty = errors.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
+var ErrIndexNotEmpty = errs.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
 
 // retention is what a sink of rows may take for granted that its store remembers.
 func (a *assembly) retention(ctx context.Context, store any, sink string, birth state.Birth, table string, pk, sk view.Attribute) (state.Retention, error) {

@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -29,7 +28,7 @@ func MaskAll() Option {
 // hide makes the masks that the sinks have.
 func (a *assembly) hide() error {
 	if _, plans := a.stores.(planOnly); a.maskAll && !plans {
-		return errors.New("sinks.MaskAll goes with sinks.PlanOnly alone: other stores would be written masked where the file allows more")
+		return errs.New("sinks.MaskAll goes with sinks.PlanOnly alone: other stores would be written masked where the file allows more")
 	}
 	var err error
 	a.sensitive, err = Mask(a.cfg)
@@ -66,7 +65,7 @@ func (a *assembly) guarded(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 		return sink
 	}
 	return keyHolder{forwarder{sink}, hidden, func(attribute string) error {
-		return pipeline.Fatal(a.fail(s.Line, "sinks."+s.Name, fmt.Errorf(
+		return pipeline.Fatal(a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
 			"the key attribute %s is sensitive, and %s the keys of items: name it in allow_sensitive%s", attribute, holds, instead)))
 	}}
 }

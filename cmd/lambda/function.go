@@ -50,7 +50,8 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 	}
 	stores := aws.Stores(conf, aws.WithLogger(log))
 	p, err := patience.Wait(ctx, log, "opening what the sinks write to", nil, func() (*pipeline.Pipeline, error) {
-		return sinks.Assemble(ctx, cfg, stores, sinks.Live(), sinks.WithLogger(log), sinks.WithTelemetry(tel.Tracer, tel.Meter))
+		return sinks.Assemble(ctx, cfg, stores, sinks.Live(), sinks.WithLogger(log), sinks.WithCommands("-c "+cfg.File+" --live"),
+			sinks.WithTelemetry(tel.Tracer, tel.Meter))
 	})
 	if err != nil {
 		return nil, errors.Join(err, stores.Close())

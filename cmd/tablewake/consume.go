@@ -131,7 +131,7 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	p, err := waiting(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
-		return sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithStopTimeout(o.stopTimeout),
+		return sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithCommands("-c "+cfg.File+" "+o.flags()), sinks.WithStopTimeout(o.stopTimeout),
 			sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter), sinks.ReadBefore(f.readBefore))
 	})
 	if err != nil {

@@ -90,5 +90,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Redacted is Error: it shows nothing of the answer.
 func (e *Error) Redacted() string { return e.Error() }
 
+// Describe is its class.
+func (e *Error) Describe() (class, field string) { return "foreign_answer", "" }
+
 // RetryableError has the SDK try again.
 func (e *Error) RetryableError() bool { return true }

@@ -23,7 +23,6 @@
 package expr
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 
@@ -209,5 +208,5 @@ func (r *reads) attribute(name string) {
 
 // runtimeError names the expression.
 func runtimeError(src string, err error) error {
-	return fmt.Errorf("expression %q: %w", src, withoutValues(err))
+	return errs.Errorf("expression %q: %w", pipeline.Safe(src), withoutValues(err))
 }

@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"errors"
 	"reflect"
 
 	"cel.dev/cel-go/common/types"
@@ -38,7 +37,7 @@ func (i *image) ConvertToType(t ref.Type) ref.Val {
 
 // ConvertToNative implements [ref.Val].
 func (i *image) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errors.New("an image has no native form")
+	return nil, errs.New("an image has no native form")
 }
 
 // provider tells CEL's checker and planner of images: any attribute, or the declared ones.

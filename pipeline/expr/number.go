@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"errors"
 	"reflect"
 
 	"cel.dev/cel-go/common/types"
@@ -63,7 +62,7 @@ func (n number) ConvertToType(t ref.Type) ref.Val {
 
 // ConvertToNative implements [ref.Val].
 func (n number) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errors.New("a number has no native form")
+	return nil, errs.New("a number has no native form")
 }
 
 // parseNumber reads the text of a number.

@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"errors"
 	"reflect"
 	"time"
 
@@ -81,7 +80,7 @@ func (n native) Size() ref.Val { return types.Int(n.v.Len()) }
 
 // ConvertToNative implements [ref.Val].
 func (n native) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errors.New("an attribute value has no native form")
+	return nil, errs.New("an attribute value has no native form")
 }
 
 // ConvertToType implements [ref.Val].

@@ -1,12 +1,11 @@
 package template
 
 import (
-	"errors"
 	"strconv"
 	"time"
 )
 
-var errDate = errors.New("the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on) and RFC 3339 such as 2026-01-02T15:04:05Z")
+var errDate = errs.New("the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on) and RFC 3339 such as 2026-01-02T15:04:05Z")
 
 // millisFrom is where a number is taken for milliseconds: as seconds it would be the year 5138.
 const millisFrom = 100_000_000_000

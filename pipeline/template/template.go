@@ -21,7 +21,6 @@
 package template
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -120,7 +119,7 @@ func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, 
 		var found bool
 		dst, found, err = h.append(dst, &s)
 		if err != nil {
-			return dst[:start], "", fmt.Errorf("template %q: %w", t.src, err)
+			return dst[:start], "", errs.Errorf("template %q: %w", pipeline.Safe(t.src), err)
 		}
 		if !found && !h.optional {
 			return dst[:start], h.name, nil
@@ -147,7 +146,7 @@ func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
 		dst, found, err = h.append(dst, &s)
 		switch {
 		case err != nil:
-			return dst[:origin], fmt.Errorf("template %q: %w", t.src, err)
+			return dst[:origin], errs.Errorf("template %q: %w", pipeline.Safe(t.src), err)
 		case !found:
 			dst = append(dst, none...)
 			continue

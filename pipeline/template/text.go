@@ -2,7 +2,6 @@ package template
 
 import (
 	"encoding/base64"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -31,7 +30,7 @@ func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, 
 	}
 	for i := range calls {
 		if dst, err = calls[i].apply(dst, start); err != nil {
-			return dst, false, fmt.Errorf("%s: %w", h.name, err)
+			return dst, false, errs.Errorf("%s: %w", pipeline.Field(h.name), err)
 		}
 	}
 	return dst, len(dst) > start, nil
@@ -117,5 +116,5 @@ func appendValue(dst []byte, v pipeline.Value, name string) ([]byte, error) {
 			return base64.RawURLEncoding.AppendEncode(dst, b), nil
 		}
 	}
-	return dst, fmt.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it", name, v.Kind())
+	return dst, errs.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it", pipeline.Field(name), v.Kind())
 }

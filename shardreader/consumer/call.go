@@ -153,5 +153,6 @@ type silenceError struct {
 
 var _ pipeline.Redacted = (*silenceError)(nil)
 
-func (e *silenceError) Error() string    { return fmt.Sprintf("%s: no answer within %v", e.what, e.in) }
-func (e *silenceError) Redacted() string { return e.Error() }
+func (e *silenceError) Error() string                   { return fmt.Sprintf("%s: no answer within %v", e.what, e.in) }
+func (e *silenceError) Redacted() string                { return e.Error() }
+func (e *silenceError) Describe() (class, field string) { return "timeout", "" }

@@ -62,7 +62,7 @@ func (c *Consumer) judge(what string, n need, err error) {
 	case hope:
 	case n == spared:
 		if first {
-			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a call is refused: what it would tidy up stays", slog.String("call", what), slog.String("error", shardreader.LogText(err)))
+			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a call is refused: what it would tidy up stays", slog.String("call", what), slog.String("error", pipeline.LogText(err)))
 		}
 	case n == needed && !r.worked, now-r.since >= hopeless:
 		c.fail(fmt.Errorf("%s: %w", what, err))

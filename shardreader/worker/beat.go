@@ -70,5 +70,6 @@ type cause string
 
 var _ pipeline.Redacted = cause("")
 
-func (c cause) Error() string    { return string(c) }
-func (c cause) Redacted() string { return string(c) }
+func (c cause) Error() string                   { return string(c) }
+func (c cause) Redacted() string                { return string(c) }
+func (c cause) Describe() (class, field string) { return "lease", "" }

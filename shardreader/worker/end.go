@@ -169,7 +169,7 @@ func (w *Worker) listEnd(c *endCheck) {
 	failed := func(err error) {
 		if w.end == c {
 			w.end, w.endAfter = nil, w.now+endRetry
-			w.unreadWhy = "a stream cannot be listed: " + shardreader.LogText(err)
+			w.unreadWhy = "a stream cannot be listed: " + pipeline.LogText(err)
 		}
 	}
 	var next func(i, j int)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -285,4 +284,4 @@ func (w *Worker) forgetDead() {
 	}
 }
 
-func errAttr(err error) slog.Attr { return slog.String("error", shardreader.LogText(err)) }
+func errAttr(err error) slog.Attr { return slog.String("error", pipeline.LogText(err)) }

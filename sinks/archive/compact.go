@@ -71,9 +71,9 @@ func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 	c := &compaction{o: o, groups: make(map[Format]*group)}
 	switch {
 	case o.Store == nil:
-		return c.done, errors.New("archive: Store is nil: give the store that holds the objects")
+		return c.done, errs.New("archive: Store is nil: give the store that holds the objects")
 	case o.Target < 0 || o.Small < 0 || o.Small > o.Target:
-		return c.done, fmt.Errorf("archive: Small is %d and Target %d: objects below the first become objects of the second", o.Small, o.Target)
+		return c.done, errs.Errorf("archive: Small is %d and Target %d: objects below the first become objects of the second", o.Small, o.Target)
 	}
 	for info, err := range o.Store.List(ctx, o.Prefix) {
 		if err == nil {
@@ -320,7 +320,7 @@ func (c *compaction) verify(ctx context.Context, name string, digest []byte) (er
 		return fmt.Errorf("archive: %s: %w", name, err)
 	}
 	if !bytes.Equal(sum.Sum(nil), digest) {
-		return fmt.Errorf("archive: %s is not read back as it was written: nothing was removed", name)
+		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", name)
 	}
 	return nil
 }

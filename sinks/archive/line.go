@@ -30,7 +30,7 @@ func appendLine(dst []byte, c *pipeline.Change, images Images) ([]byte, error) {
 func appendRecord(dst []byte, c *pipeline.Change) ([]byte, error) {
 	raw := bytes.TrimSpace(c.Raw)
 	if len(raw) < 2 || raw[0] != '{' {
-		return nil, fmt.Errorf("archive: the change of %s came without its record", c.Key)
+		return nil, errs.Errorf("archive: the change of %s came without its record", c.Key)
 	}
 	name, text := "eventSourceARN", c.StreamARN
 	if text == "" {
@@ -229,7 +229,7 @@ func parseLine(line []byte, tableInKey bool) (Entry, error) {
 	case len(page.Errors) > 0:
 		return Entry{}, fmt.Errorf("not an archived change: %w", page.Errors[0])
 	case len(page.Changes) != 1:
-		return Entry{}, fmt.Errorf("not an archived change: %d records", len(page.Changes))
+		return Entry{}, errs.Errorf("not an archived change: %d records", len(page.Changes))
 	}
 	c := &page.Changes[0]
 	return Entry{Key: c.Key, Version: c.Version, Change: c, Line: line}, nil

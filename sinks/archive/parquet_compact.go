@@ -104,7 +104,7 @@ func (c *compaction) verifyRows(ctx context.Context, name string, digest []byte)
 		sum.Add(row)
 	}
 	if !bytes.Equal(sum.Sum(), digest) {
-		return fmt.Errorf("archive: %s is not read back as it was written: nothing was removed", name)
+		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", name)
 	}
 	return nil
 }

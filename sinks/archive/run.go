@@ -26,7 +26,7 @@ func inOrder(last, e Entry) error {
 	if last.Line == nil || compareEntries(last, e) <= 0 {
 		return nil
 	}
-	return errors.New("its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
+	return errs.New("its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
 }
 
 // logRun reads one object of JSON lines.

@@ -18,8 +18,8 @@ const (
 
 // What is left to Write.
 var (
-	errHiddenKeys = errors.New("archive: a key attribute is hidden: the order of items is not that of their masked keys")
-	errManyPlaces = errors.New("archive: the changes go into more objects than are made in order")
+	errHiddenKeys = errs.New("archive: a key attribute is hidden: the order of items is not that of their masked keys")
+	errManyPlaces = errs.New("archive: the changes go into more objects than are made in order")
 )
 
 // sortedObject is an object that is made of changes in its own order.

@@ -41,7 +41,7 @@ type Source struct {
 var _ pipeline.Source = (*Source)(nil)
 
 // ErrPlain means that an archive holds projections, which tell too little to be replayed.
-var ErrPlain = errors.New("archive: it was written with images: plain_json, for people and query engines; only what is written with images: dynamodb_json replays")
+var ErrPlain = errs.New("archive: it was written with images: plain_json, for people and query engines; only what is written with images: dynamodb_json replays")
 
 // NewSource is a source of what o names; nothing is read yet. Close it.
 func NewSource(o SourceOptions) (*Source, error) {

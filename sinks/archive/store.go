@@ -2,17 +2,16 @@ package archive
 
 import (
 	"context"
-	"errors"
 	"io"
 	"iter"
 	"time"
 )
 
 // ErrExists means that an object of the name is already there.
-var ErrExists = errors.New("archive: the object exists")
+var ErrExists = errs.New("archive: the object exists")
 
 // ErrNoObject means that there is no object of the name asked for.
-var ErrNoObject = errors.New("archive: no such object")
+var ErrNoObject = errs.New("archive: no such object")
 
 // Object is one object to be written.
 type Object struct {

@@ -183,7 +183,7 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) e
 			return err
 		}
 		if of != "" {
-			return fmt.Errorf("archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
+			return errs.Errorf("archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
 		}
 	}
 	r, err := s.store.Get(ctx, name)
@@ -207,7 +207,7 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) e
 		is = identityOf(&pipeline.Change{Version: there.Version, EventID: id})
 	}
 	if there.Key != c.Key || is != identityOf(c) {
-		return fmt.Errorf("archive: the object %s holds version %s of %s already, and not version %s of %s: let its key name the item and {@version}",
+		return errs.Errorf("archive: the object %s holds version %s of %s already, and not version %s of %s: let its key name the item and {@version}",
 			name, there.Version, there.Key, c.Version, c.Key)
 	}
 	return nil

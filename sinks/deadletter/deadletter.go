@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -101,7 +100,7 @@ func Parse(b []byte) (pipeline.DeadLetter, string, error) {
 		return pipeline.DeadLetter{}, "", fmt.Errorf("deadletter: not a letter: %w", err)
 	}
 	if in.ID == "" || in.Class == "" {
-		return pipeline.DeadLetter{}, "", errors.New("deadletter: not a letter: it has no id or no class")
+		return pipeline.DeadLetter{}, "", errs.New("deadletter: not a letter: it has no id or no class")
 	}
 	l := pipeline.DeadLetter{
 		Pipeline: in.Pipeline, Sink: in.Sink, Class: in.Class, Error: in.Error,

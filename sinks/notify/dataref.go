@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -37,7 +36,7 @@ func (m *Message) Refer(uri string) []byte {
 func Resolve(ctx context.Context, event []byte, get func(ctx context.Context, uri string) ([]byte, error)) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(event, &members); err != nil {
-		return nil, errors.New("notify: not an event: it is no JSON object")
+		return nil, errs.New("notify: not an event: it is no JSON object")
 	}
 	ref, refers := members["dataref"]
 	if _, whole := members["data"]; whole || !refers {
@@ -45,7 +44,7 @@ func Resolve(ctx context.Context, event []byte, get func(ctx context.Context, ur
 	}
 	var uri string
 	if err := json.Unmarshal(ref, &uri); err != nil {
-		return nil, errors.New("notify: the dataref of the event is no text")
+		return nil, errs.New("notify: the dataref of the event is no text")
 	}
 	data, err := get(ctx, uri)
 	if err != nil {

@@ -47,11 +47,11 @@ type AutoOptions struct {
 func Auto(ctx context.Context, o AutoOptions) error {
 	switch {
 	case o.Pipeline == nil || o.Letters == nil:
-		return errors.New("redrive: Auto needs Pipeline and Letters")
+		return errs.New("redrive: Auto needs Pipeline and Letters")
 	case o.Sink != "" || o.Key != "" || o.Classes != nil || o.DryRun || o.Discard:
-		return errors.New("redrive: Auto redrives every sink's letters of an outage: leave out Sink, Key, Classes, DryRun and Discard")
+		return errs.New("redrive: Auto redrives every sink's letters of an outage: leave out Sink, Key, Classes, DryRun and Discard")
 	case o.Every < 0 || o.Wait.Base < 0 || o.Wait.Max < 0:
-		return errors.New("redrive: Every and Wait must not be negative")
+		return errs.New("redrive: Every and Wait must not be negative")
 	}
 	o.Attempts = cmp.Or(o.Attempts, 1)
 	o.Classes = outage
@@ -120,7 +120,7 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 		return err
 	case err != nil:
 		a.Logger.LogAttrs(ctx, slog.LevelError, "dead letters are not redriven; it comes again",
-			slog.String("sink", info.Name), slog.String("error", logText(err)))
+			slog.String("sink", info.Name), slog.String("error", pipeline.LogText(err)))
 	}
 	if s.attempt++; err == nil && !some {
 		s.attempt = 0
@@ -164,15 +164,4 @@ func (a *auto) redrive(ctx context.Context, sink string) (left bool, err error) 
 			slog.Int("delivered", r.Delivered), slog.Int("failed", r.Failed), slog.Int("waiting", r.Waiting), slog.Int("keys_let_go", r.Released))
 	}
 	return r.Failed+r.Waiting+r.Held > 0, err
-}
-
-// logText says of an error what a log may: nothing of an item.
-func logText(err error) string {
-	if r, ok := errors.AsType[pipeline.Redacted](err); ok {
-		return r.Redacted()
-	}
-	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(err) {
-		err = cause
-	}
-	return fmt.Sprintf("%T", err)
 }

@@ -3,7 +3,6 @@ package redrive
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/deadletter"
@@ -34,11 +33,11 @@ func (r *run) decode(l *pipeline.DeadLetter) (*pipeline.Change, error) {
 	case err != nil:
 		return nil, err
 	case len(page.Changes) != 1:
-		return nil, fmt.Errorf("it holds %d records, and a letter is of one", len(page.Changes))
+		return nil, errs.Errorf("it holds %d records, and a letter is of one", len(page.Changes))
 	}
 	c := &page.Changes[0]
 	if c.Index = int32(l.Index); l.Sink != "" && (c.Key != l.Key || c.Version != l.Version) {
-		return nil, errors.New("its record is of another item or version than the letter says: was the configuration's source changed?")
+		return nil, errs.New("its record is of another item or version than the letter says: was the configuration's source changed?")
 	}
 	return c, nil
 }
@@ -56,7 +55,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 			continue
 		}
 		id := deadletter.ID(&l)
-		why := errors.New("it is not of the class that was asked for")
+		why := errs.New("it is not of the class that was asked for")
 		if r.asked(l.Class) {
 			if r.Discard && r.Sink == "" && !r.DryRun {
 				if err := r.Letters.Remove(ctx, []string{id}); err != nil {

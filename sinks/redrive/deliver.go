@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	errNoSink     = errors.New("the pipeline has no such sink: give the sink its name again, or discard its letters")
-	errSuppressed = errors.New("what it would send is held back in this redrive")
+	errNoSink     = errs.New("the pipeline has no such sink: give the sink its name again, or discard its letters")
+	errSuppressed = errs.New("what it would send is held back in this redrive")
 )
 
 // work delivers the letters of one sink. It is true when keys have to be worked

@@ -83,11 +83,11 @@ type run struct {
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	switch {
 	case o.Pipeline == nil:
-		return Report{}, errors.New("redrive: Pipeline is nil: give the pipeline of the sinks")
+		return Report{}, errs.New("redrive: Pipeline is nil: give the pipeline of the sinks")
 	case o.Letters == nil:
-		return Report{}, errors.New("redrive: Letters is nil: give the store of the dead letters")
+		return Report{}, errs.New("redrive: Letters is nil: give the store of the dead letters")
 	case o.Attempts < 0 || o.Bytes < 0:
-		return Report{}, errors.New("redrive: Attempts and Bytes must not be negative")
+		return Report{}, errs.New("redrive: Attempts and Bytes must not be negative")
 	}
 	o.Attempts = cmp.Or(o.Attempts, 5)
 	o.Bytes = cmp.Or(o.Bytes, 32<<20)
@@ -99,7 +99,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		r.routes[info.Name] = info
 	}
 	if _, ok := r.routes[o.Sink]; o.Sink != "" && !ok && !o.Discard { // letters of a sink that is gone can only be discarded
-		return Report{}, fmt.Errorf("redrive: the pipeline has no sink %q", o.Sink)
+		return Report{}, errs.Errorf("redrive: the pipeline has no sink %q", o.Sink)
 	}
 	defer func() {
 		if failed := release(ctx, o.Letters); failed != nil {

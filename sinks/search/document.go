@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -101,7 +100,7 @@ func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, pipeline.Valu
 		}
 		if from, contested := f.given(name); contested {
 			if there[name] {
-				return dst, fmt.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it", from, name)
+				return dst, errs.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it", pipeline.Field(from), pipeline.Field(name))
 			}
 			if there == nil {
 				there = make(map[string]bool)

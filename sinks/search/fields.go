@@ -168,7 +168,7 @@ func names(path string) ([]string, error) {
 	}
 	names, ok := p.Names()
 	if !ok || len(names) == 0 {
-		return nil, fmt.Errorf("%q names an element of a list: leave the index out, and all elements are meant", path)
+		return nil, errs.Errorf("%q names an element of a list: leave the index out, and all elements are meant", path)
 	}
 	return names, nil
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"hash"
 	"slices"
 	"strconv"
@@ -72,7 +71,7 @@ func unhashed(mask *pipeline.Mask, paths []string) (*pipeline.Mask, error) {
 			return nil, err
 		}
 		if len(ns) > maxHashDepth {
-			return nil, fmt.Errorf("%q is too deep: %d names are the most", path, maxHashDepth)
+			return nil, errs.Errorf("%q is too deep: %d names are the most", path, maxHashDepth)
 		}
 		ways := []string{""}
 		for i, name := range ns {

@@ -3,7 +3,6 @@ package search
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -39,17 +38,17 @@ func CheckIndex(name string) error {
 	const forbidden = "\\/*?\"<>|#:, \t\r\n\x00"
 	switch {
 	case name == "":
-		return fmt.Errorf("the index name is empty")
+		return errs.Errorf("the index name is empty")
 	case len(name) > 255:
-		return fmt.Errorf("the index name has %d bytes; 255 are allowed", len(name))
+		return errs.Errorf("the index name has %d bytes; 255 are allowed", len(name))
 	case name == "." || name == "..":
-		return fmt.Errorf("an index cannot be named %q", name)
+		return errs.Errorf("an index cannot be named %q", name)
 	case strings.ContainsRune("-_+", rune(name[0])):
-		return fmt.Errorf("the index name starts with %q, which is not allowed", name[:1])
+		return errs.Errorf("the index name starts with %q, which is not allowed", name[:1])
 	case strings.ContainsAny(name, forbidden):
-		return fmt.Errorf("the index name holds %q, which is not allowed; use the template function index_name", name[strings.IndexAny(name, forbidden)])
+		return errs.Errorf("the index name holds %q, which is not allowed; use the template function index_name", name[strings.IndexAny(name, forbidden)])
 	case strings.ToLower(name) != name:
-		return fmt.Errorf("the index name holds an upper-case letter, which is not allowed; use the template function index_name")
+		return errs.Errorf("the index name holds an upper-case letter, which is not allowed; use the template function index_name")
 	}
 	return nil
 }

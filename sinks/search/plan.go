@@ -39,7 +39,7 @@ type place struct {
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {
-		return fmt.Errorf("search: a %s without a new image: documents are made of it", c.Op)
+		return errs.Errorf("search: a %s without a new image: documents are made of it", c.Op)
 	}
 	from, before := s.former(c)
 	if before != nil && !c.Old.Exists() {
@@ -136,8 +136,13 @@ const beforeText = "the change is written, and the one before it is in dead lett
 
 func (e *beforeError) Error() string { return beforeText + e.err.Error() }
 
-// Redacted leaves out the image's error.
-func (e *beforeError) Redacted() string { return beforeText + "the dead letter says what is wrong" }
+// Redacted is what a log may have of it.
+func (e *beforeError) Redacted() string { return beforeText + pipeline.SafeText(e.err) }
+
+// Describe is that of the image's error.
+func (e *beforeError) Describe() (class, field string) {
+	return pipeline.ErrorClass(e.err), pipeline.ErrorField(e.err)
+}
 
 func (e *beforeError) Unwrap() error { return e.err }
 
@@ -172,7 +177,7 @@ func (s *Sink) former(c *pipeline.Change) (place, error) {
 	case c.Op == pipeline.Insert || c.Op == pipeline.Snapshot || c.ViewType.HasOld():
 		return place{why: ReasonWhen}, nil // there was no item
 	case len(s.index.Paths()) > 0:
-		return place{}, fmt.Errorf("search: a %s without an old image: the index %q depends on it", c.Op, s.index)
+		return place{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", c.Op, s.index)
 	}
 	return s.indexOf(c, pipeline.Image{})
 }

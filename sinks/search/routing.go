@@ -1,7 +1,6 @@
 package search
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -15,19 +14,19 @@ func keysOf(routing *template.Template) ([]string, error) {
 		return nil, nil
 	}
 	if !routing.Stable() {
-		return nil, errors.New("it differs from change to change of an item, and the document would be in two places: make it of key attributes")
+		return nil, errs.New("it differs from change to change of an item, and the document would be in two places: make it of key attributes")
 	}
 	if _, whole := routing.Prefix(); whole {
-		return nil, errors.New("it is the same for every item, and all documents would be in one shard: make it of key attributes")
+		return nil, errs.New("it is the same for every item, and all documents would be in one shard: make it of key attributes")
 	}
 	if each := routing.EachPaths(); len(each) > 0 {
-		return nil, fmt.Errorf("{%s} is no key attribute", each[0])
+		return nil, errs.Errorf("{%s} is no key attribute", each[0])
 	}
 	var keys []string
 	for _, path := range routing.Paths() {
 		names, err := names(path)
 		if err != nil || len(names) != 1 {
-			return nil, fmt.Errorf("{%s} is no key attribute: what may change would leave a document in two places", path)
+			return nil, errs.Errorf("{%s} is no key attribute: what may change would leave a document in two places", path)
 		}
 		keys = append(keys, names[0])
 	}
@@ -42,7 +41,7 @@ func (s *Sink) route(c *pipeline.Change) (string, error) {
 	}
 	for _, name := range s.routed {
 		if _, ok := c.Keys.Get(name); !ok {
-			return "", fmt.Errorf("search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places", s.routing, name)
+			return "", errs.Errorf("search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places", s.routing, pipeline.Field(name))
 		}
 	}
 	text, missing, err := s.routing.AppendText(nil, template.Scope{Change: c, Item: c.Keys, Mask: s.keyMask})

@@ -183,7 +183,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 func (s *Sink) apply(ctx context.Context, ms []Mutation) ([]Result, error) {
 	rs, err := s.store.Apply(ctx, ms)
 	if err == nil && len(rs) != len(ms) {
-		err = pipeline.Fatal(fmt.Errorf("search: the store answered %d of %d mutations", len(rs), len(ms)))
+		err = pipeline.Fatal(errs.Errorf("search: the store answered %d of %d mutations", len(rs), len(ms)))
 	}
 	return rs, err
 }

@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -106,7 +105,7 @@ type Emptier interface {
 }
 
 // ErrNoIndex means that a store holds no index of the name asked for.
-var ErrNoIndex = errors.New("search: no such index")
+var ErrNoIndex = errs.New("search: no such index")
 
 // Hits is the answer to a search.
 type Hits struct {

@@ -143,6 +143,9 @@ func (e *LostError) Error() string {
 // Redacted is Error: it holds no data.
 func (e *LostError) Redacted() string { return e.Error() }
 
+// Describe is its class.
+func (e *LostError) Describe() (class, field string) { return "lost_store", "" }
+
 // Lost is a fatal [LostError] of a sink; what says what was expected, and what is there.
 func Lost(sink, what string) error { return pipeline.Fatal(&LostError{Sink: sink, What: what}) }
 

@@ -2,7 +2,6 @@ package state
 
 import (
 	"encoding/binary"
-	"errors"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -28,7 +27,7 @@ const (
 	kinesisSequenceDigits = 60
 )
 
-var errContribution = errors.New("not the shares of a contribution")
+var errContribution = errs.New("not the shares of a contribution")
 
 // AppendShares appends all of c but its version, which a store keeps beside it to
 // compare it: some 20 bytes, and the texts of the shares. [ParseContribution] reads it.

@@ -2,7 +2,6 @@ package state
 
 import (
 	"encoding/hex"
-	"errors"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -67,7 +66,7 @@ func sortableNumber(d pipeline.Decimal) string {
 	return sortsNegative + string(b) + "~"
 }
 
-var errNotSortable = errors.New("not the text of a sortable value")
+var errNotSortable = errs.New("not the text of a sortable value")
 
 // Unsorted is the value that a text of [Sortable] is of.
 func Unsorted(text string) (pipeline.Value, error) {

@@ -186,12 +186,12 @@ func (o AggregateOptions) validate() error {
 func (v Value) ready() (value, error) {
 	i := slices.Index(ofs, v.Of)
 	if i < 0 {
-		return value{}, fmt.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Of, ofs)
+		return value{}, errs.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Of, ofs)
 	}
 	r := value{Value: v, of: of(i)}
 	switch {
 	case r.of == count && (v.Path != "" || v.Each):
-		return r, fmt.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
+		return r, errs.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
 	case r.of == count, v.Each && v.Path == "":
 		return r, nil
 	}

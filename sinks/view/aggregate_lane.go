@@ -1,8 +1,6 @@
 package view
 
 import (
-	"errors"
-
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -130,7 +128,7 @@ func (l *lane) fail(failed *pipeline.BatchError, err error) {
 }
 
 // errKeepsVoid is of an expired item whose last change can't be counted.
-var errKeepsVoid = errors.New("the item expired, and what it counted for is to be kept: the change that says it can't be counted, and is in dead letters: redrive both, in this order")
+var errKeepsVoid = errs.New("the item expired, and what it counted for is to be kept: the change that says it can't be counted, and is in dead letters: redrive both, in this order")
 
 // groupOp is the first op of a planned delivery.
 func groupOp(d *pipeline.Delivery) *GroupOp { return d.Ops[0].(*GroupOp) }

@@ -2,7 +2,6 @@ package view
 
 import (
 	"encoding/base64"
-	"fmt"
 	"hash/fnv"
 	"strconv"
 	"strings"
@@ -60,7 +59,7 @@ func (a *Aggregate) after(c *pipeline.Change) ([]share, string, error) {
 	case c.New.Exists():
 		return a.shares(c, c.New)
 	case a.readsItem:
-		return nil, "", fmt.Errorf("%s without a new image, and what the item counts for is made of it: the stream's view type must be %s or %s",
+		return nil, "", errs.Errorf("%s without a new image, and what the item counts for is made of it: the stream's view type must be %s or %s",
 			c.Op, pipeline.NewImage, pipeline.NewAndOldImages)
 	default:
 		return a.shares(c, c.Keys)
@@ -104,14 +103,14 @@ func (a *Aggregate) shares(c *pipeline.Change, item pipeline.Image) ([]share, st
 	case !ok || list.IsNull():
 		return nil, ReasonSparse, nil
 	case list.Kind() != pipeline.KindL:
-		return nil, "", fmt.Errorf("for_each: the attribute %s is of the type %s, and not a list", a.forEach, list.Kind())
+		return nil, "", errs.Errorf("for_each: the attribute %s is of the type %s, and not a list", pipeline.Field(a.forEach.String()), list.Kind())
 	}
 	shares := make([]share, 0, list.Len())
 	for i, element := range list.Elements() {
 		scope.Each = element
 		s, ok, err := a.share(scope)
 		if err != nil {
-			return nil, "", fmt.Errorf("element %d of %s: %w", i, a.forEach, err)
+			return nil, "", errs.Errorf("element %d of %s: %w", i, pipeline.Field(a.forEach.String()), err)
 		}
 		if ok {
 			shares = append(shares, s)
@@ -142,7 +141,7 @@ func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
 			continue
 		}
 		if s.Values[v.at], err = v.text(scope); err != nil {
-			return share{}, false, fmt.Errorf("value %s: %w", v.Name, err)
+			return share{}, false, errs.Errorf("value %s: %w", pipeline.Field(v.Name), err)
 		}
 	}
 	return s, true, nil
@@ -194,13 +193,13 @@ func (v *value) text(scope template.Scope) (string, error) {
 	if v.of == sum {
 		d, ok := found.Number()
 		if !ok {
-			return "", fmt.Errorf("%s is of the type %s, and a sum is of numbers", v.where(), found.Kind())
+			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", pipeline.Field(v.where()), found.Kind())
 		}
 		return d.String(), nil
 	}
 	text, ok := state.Sortable(found)
 	if !ok {
-		return "", fmt.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", v.where(), found.Kind(), v.Of)
+		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", pipeline.Field(v.where()), found.Kind(), pipeline.Safe(v.Of))
 	}
 	return text, nil
 }

@@ -69,7 +69,7 @@ func (p *poster) span(s span) error {
 // share posts a share that comes, or goes, but for its members.
 func (p *poster) share(s *state.Share, sign int64) error {
 	if len(s.Values) != len(p.of.values) {
-		return fmt.Errorf("it has %d values, and the aggregate %d", len(s.Values), len(p.of.values))
+		return errs.Errorf("it has %d values, and the aggregate %d", len(s.Values), len(p.of.values))
 	}
 	r := p.in(s.Group, p.shard)
 	r.shares += sign

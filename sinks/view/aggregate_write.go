@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -33,6 +32,9 @@ func (e *TooManyGroupsError) Error() string {
 // Redacted is Error without the item.
 func (e *TooManyGroupsError) Redacted() string { return "too_many_groups: an item" + e.rest() }
 
+// Describe is its class.
+func (e *TooManyGroupsError) Describe() (class, field string) { return "too_many_groups", "" }
+
 func (e *TooManyGroupsError) rest() string {
 	return fmt.Sprintf(" changes %d group rows and members at once, and one transaction takes %d: count fewer elements (split the item's list, narrow `when`), or group them less finely",
 		e.Actions, maxActions)
@@ -44,7 +46,7 @@ func (e *TooManyGroupsError) rest() string {
 // the item counts for nothing and did before.
 func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if a.store == nil {
-		return pipeline.Fatal(errors.New("aggregate " + a.target.View + " has no store: it was made to plan only"))
+		return pipeline.Fatal(errs.Errorf("aggregate %s has no store: it was made to plan only", pipeline.Safe(a.target.View)))
 	}
 	w := writing{Aggregate: a, ds: ds, most: len(ds), scratch: poster{tally: a.tally()}}
 	a.retention.Refuse(ds, &w.failed)
@@ -64,7 +66,7 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 			continue
 		}
 		if lost++; lost > maxLost {
-			err := pipeline.Transient(fmt.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", a.target.View, lost))
+			err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", pipeline.Safe(a.target.View), lost))
 			for _, l := range again {
 				l.fail(&w.failed, err)
 			}
@@ -92,7 +94,7 @@ func (w *writing) gather() error {
 			continue
 		}
 		if len(d.Ops) == 0 {
-			return pipeline.Fatal(errors.New("aggregate " + w.target.View + ": a delivery was not planned by it"))
+			return pipeline.Fatal(errs.Errorf("aggregate %s: a delivery was not planned by it", pipeline.Safe(w.target.View)))
 		}
 		l := index[d.Change.Key]
 		if l == nil {
@@ -128,7 +130,7 @@ func (w *writing) round(ctx context.Context, open []*lane) (lost []*lane, err er
 		return nil, err
 	}
 	if len(cs) != len(keys) {
-		return nil, pipeline.Fatal(fmt.Errorf("the store answered %d of %d items", len(cs), len(keys)))
+		return nil, pipeline.Fatal(errs.Errorf("the store answered %d of %d items", len(cs), len(keys)))
 	}
 	parts, err := w.parts(open, cs)
 	if err != nil || len(parts) == 0 {
@@ -146,7 +148,7 @@ func (w *writing) round(ctx context.Context, open []*lane) (lost []*lane, err er
 		return nil, err
 	}
 	if len(rs) != len(ws) {
-		return nil, pipeline.Fatal(fmt.Errorf("the store answered %d of %d writes", len(rs), len(ws)))
+		return nil, pipeline.Fatal(errs.Errorf("the store answered %d of %d writes", len(rs), len(ws)))
 	}
 	for i, r := range rs {
 		if r.Lost {

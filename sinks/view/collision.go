@@ -46,3 +46,6 @@ func (e *CollisionError) Error() string {
 func (e *CollisionError) Redacted() string {
 	return fmt.Sprintf("view %q: two items claim one row; the dead letter names them", e.View)
 }
+
+// Describe is its class.
+func (e *CollisionError) Describe() (class, field string) { return "collision", "" }

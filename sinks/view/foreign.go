@@ -33,6 +33,9 @@ func (e *ForeignRowError) Error() string {
 // Redacted leaves out the row.
 func (e *ForeignRowError) Redacted() string { return e.text("a row") }
 
+// Describe is its class.
+func (e *ForeignRowError) Describe() (class, field string) { return "foreign_row", "" }
+
 func (e *ForeignRowError) text(row string) string {
 	of := fmt.Sprintf("view %q of pipeline %q: %s of table %s", e.Target.View, e.Target.Pipeline, row, e.Target.Name)
 	if e.View == "" {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
@@ -100,8 +99,13 @@ const beforeText = "the change is written, and the one before it is in dead lett
 
 func (e *beforeError) Error() string { return beforeText + e.err.Error() }
 
-// Redacted leaves out the image's error.
-func (e *beforeError) Redacted() string { return beforeText + "the dead letter says what is wrong" }
+// Redacted is what a log may have of it.
+func (e *beforeError) Redacted() string { return beforeText + pipeline.SafeText(e.err) }
+
+// Describe is that of the image's error.
+func (e *beforeError) Describe() (class, field string) {
+	return pipeline.ErrorClass(e.err), pipeline.ErrorField(e.err)
+}
 
 func (e *beforeError) Unwrap() error { return e.err }
 
@@ -186,5 +190,5 @@ func (s *Sink) place(c *pipeline.Change, item pipeline.Image, room *keyRoom) (pl
 }
 
 func lacks(c *pipeline.Change, image, why, viewType string) error {
-	return fmt.Errorf("%s without %s image, and %s: the stream's view type must be %s", c.Op, image, why, viewType)
+	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", c.Op, pipeline.Safe(image), pipeline.Safe(why), viewType)
 }

@@ -133,7 +133,7 @@ func keyValue(text []byte, a Attribute, scope *template.Scope, limit int) (piece
 		text = d.Append(text)
 		return piece{v, start, len(text)}, text, nil
 	default:
-		return piece{}, text, fmt.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", a.Name, v.Kind())
+		return piece{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", pipeline.Field(a.Name), v.Kind())
 	}
 	if n := len(text) - start; n > limit {
 		return piece{}, text, tooLong(a.Name, n, limit)
@@ -142,7 +142,7 @@ func keyValue(text []byte, a Attribute, scope *template.Scope, limit int) (piece
 }
 
 func tooLong(attribute string, n, limit int) error {
-	return fmt.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", attribute, n, limit)
+	return errs.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", pipeline.Field(attribute), n, limit)
 }
 
 // masksKey tells whether a row's key may be made of attributes that are hidden. Of the

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -20,6 +19,8 @@ func (lostError) Error() string {
 
 func (e lostError) Redacted() string { return e.Error() }
 
+func (lostError) Describe() (class, field string) { return "conflict", "" }
+
 // writeClaims writes rows that are guarded by item: it reads the guards of the
 // batch's items and the seats of their rows, moves the items in memory, one after the
 // other, and commits each move on condition that what it was read from is
@@ -33,7 +34,7 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	}
 	store, ok := s.store.(ItemStore)
 	if !ok {
-		return pipeline.Fatal(errors.New("its store is no ItemStore: its rows are guarded by item, because " + turns[0].op.Guard.Why))
+		return pipeline.Fatal(errs.Errorf("its store is no ItemStore: its rows are guarded by item, because %s", pipeline.Safe(turns[0].op.Guard.Why)))
 	}
 	w := &claims{sink: s, store: store, batch: b, seats: make(map[state.Row]*Seat)}
 	s.claiming.RLock()

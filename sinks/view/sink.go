@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -113,7 +112,7 @@ func (s *Sink) Guarded() bool { return true }
 // row; the latter fails with a [CollisionError] as the view's [Collision] says.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if s.store == nil {
-		return pipeline.Fatal(errors.New("view " + s.target.View + " has no store: it was made to plan only"))
+		return pipeline.Fatal(errs.Errorf("view %s has no store: it was made to plan only", pipeline.Safe(s.target.View)))
 	}
 	var failed pipeline.BatchError
 	s.retention.Refuse(ds, &failed)
@@ -166,5 +165,5 @@ func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pi
 
 // short is the error of a store that answers less than it was asked.
 func short(got, want int, what string) error {
-	return pipeline.Fatal(fmt.Errorf("the store answered %d of %d %s", got, want, what))
+	return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, pipeline.Safe(what)))
 }

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -96,7 +95,7 @@ type Row struct {
 }
 
 // ErrNoTable is what reading a table brings that the store does not know.
-var ErrNoTable = errors.New("no such view table")
+var ErrNoTable = errs.New("no such view table")
 
 // Reader reads rows back, without tombstones, in the order of partition key and
 // sort key: S and B by their bytes, N by number. It ends with the first error,

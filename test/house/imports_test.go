@@ -93,7 +93,7 @@ var allowed = map[string][]string{
 	"sinks/view/dynamo":             {"pipeline", "pipeline/sdkvalue", "sinks/view", "sinks/state", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 	"sinks/state/dynamo/dynamotest": {"github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb", "github.com/aws/smithy-go/middleware"},
 
-	"sinks/archive/internal/columnar": {"github.com/parquet-go/parquet-go"},
+	"sinks/archive/internal/columnar": {"pipeline", "github.com/parquet-go/parquet-go"},
 	"sinks/archive/athena":            {"pipeline", "pipeline/template", "sinks/archive", "sinks/archive/internal/columnar"},
 
 	"deploy/release": {"github.com/CycloneDX/cyclonedx-go", "github.com/google/licensecheck"},

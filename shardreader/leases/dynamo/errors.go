@@ -40,6 +40,21 @@ func (e *Error) Error() string {
 // Redacted is Error: it shows no values.
 func (e *Error) Redacted() string { return e.Error() }
 
+// Describe is what the code means.
+func (e *Error) Describe() (class, field string) {
+	switch {
+	case e.Err != nil && awserr.Denied(e.Err):
+		return "denied", ""
+	case e.Code == (&types.ResourceNotFoundException{}).ErrorCode():
+		return "missing", ""
+	case e.Err != nil && e.Code == "":
+		return pipeline.ErrorClass(e.Err), ""
+	case e.Err != nil && awserr.Transient(e.Err):
+		return "unavailable", ""
+	}
+	return "leases", ""
+}
+
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

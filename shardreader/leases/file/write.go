@@ -173,5 +173,8 @@ func (e *Error) Error() string {
 // Redacted is Error: paths and errors of the system are no values of items.
 func (e *Error) Redacted() string { return e.Error() }
 
+// Describe is the class of the system's error.
+func (e *Error) Describe() (class, field string) { return pipeline.ErrorClass(e.Err), "" }
+
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }

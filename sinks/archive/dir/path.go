@@ -98,5 +98,5 @@ func nameOf(path string) (string, error) {
 }
 
 func notOurs(path string) error {
-	return fmt.Errorf("%s is not the path of an object: the folder holds files of others", path)
+	return errs.Errorf("%s is not the path of an object: the folder holds files of others", path)
 }

@@ -63,5 +63,5 @@ func (s *Store) writeProbe(ctx context.Context) error {
 }
 
 func (s *Store) unconditional() error {
-	return pipeline.Fatal(fmt.Errorf("archive: the server of the bucket %s does not take conditional writes (If-None-Match: *): it would overwrite objects of an archive; use S3, or a server that does", s.o.Bucket))
+	return pipeline.Fatal(errs.Errorf("archive: the server of the bucket %s does not take conditional writes (If-None-Match: *): it would overwrite objects of an archive; use S3, or a server that does", pipeline.Safe(s.o.Bucket)))
 }

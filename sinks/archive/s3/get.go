@@ -70,7 +70,7 @@ type body struct {
 // resumes is how often a body that brings nothing is asked for again.
 const resumes = 5
 
-var errStalled = errors.New("the server sent nothing for too long")
+var errStalled = errs.New("the server sent nothing for too long")
 
 // open asks for a range, "" for the whole, and tells the size of the object.
 func (b *body) open(span string) (size int64, err error) {
@@ -129,7 +129,7 @@ func (b *body) Read(p []byte) (int, error) {
 			return 0, context.Cause(b.ctx)
 		}
 		if b.fails++; b.fails > resumes {
-			return 0, pipeline.Transient(fmt.Errorf("archive: read %s: broken off at byte %d of %d, %d times in a row", b.name, b.next, b.end, b.fails))
+			return 0, pipeline.Transient(errs.Errorf("archive: read %s: broken off at byte %d of %d, %d times in a row", b.name, b.next, b.end, b.fails))
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (b *body) last(p []byte) (int, error) {
 	_, err := b.in.Read(p[:1])
 	b.shut()
 	if err != nil && !errors.Is(err, io.EOF) && strings.Contains(err.Error(), "checksum did not match") {
-		return 0, pipeline.Transient(fmt.Errorf("archive: read %s: its bytes do not match its checksum", b.name))
+		return 0, pipeline.Transient(errs.Errorf("archive: read %s: its bytes do not match its checksum", b.name))
 	}
 	return 0, io.EOF
 }
@@ -163,11 +163,11 @@ func (b *body) resume() error {
 	_, err := b.open(fmt.Sprintf("bytes=%d-%d", next, end-1))
 	if err == nil && (b.next != next || b.end != end) {
 		b.shut()
-		err = fmt.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name, next, end, b.next, b.end)
+		err = errs.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name, next, end, b.next, b.end)
 	}
 	b.next, b.end = next, end
 	if status(err) == 412 {
-		return fmt.Errorf("archive: read %s: the object was replaced while it was read, by what is no archive", b.name)
+		return errs.Errorf("archive: read %s: the object was replaced while it was read, by what is no archive", b.name)
 	}
 	return err
 }

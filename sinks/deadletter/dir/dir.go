@@ -138,7 +138,7 @@ func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	s.mu.Lock()
 	if s.log == nil {
 		s.mu.Unlock()
-		return nil, errors.New("deadletter: the store is closed")
+		return nil, errs.New("deadletter: the store is closed")
 	}
 	if err := ctx.Err(); err != nil {
 		s.mu.Unlock()

@@ -34,7 +34,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 		}
 		if len(body) > s.MaxBytes {
 			if s.Large == nil {
-				return fmt.Errorf("deadletter: a letter has %d bytes, and the queue %s takes %d: give its dead letters a bucket", len(body), s.place.Name, s.MaxBytes)
+				return errs.Errorf("deadletter: a letter has %d bytes, and the queue %s takes %d: give its dead letters a bucket", len(body), s.place.Name, s.MaxBytes)
 			}
 			large = append(large, *l)
 			continue
@@ -80,7 +80,7 @@ func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestE
 		return awserr.Entry(s.op("SendMessageBatch"), text(f.Code), !f.SenderFault, s.hints("SendMessage"))
 	}
 	if len(out.Successful) < len(batch) {
-		return pipeline.Transient(fmt.Errorf("%s: it did not say what became of %d letters", s.op("SendMessageBatch"), len(batch)-len(out.Successful)))
+		return pipeline.Transient(errs.Errorf("%s: it did not say what became of %d letters", s.op("SendMessageBatch"), len(batch)-len(out.Successful)))
 	}
 	return nil
 }

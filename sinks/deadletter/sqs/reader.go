@@ -2,7 +2,6 @@ package sqs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -43,7 +42,7 @@ type handle struct {
 	of               *held // nil of a foreign message
 }
 
-var errReleased = pipeline.Transient(errors.New("deadletter: what was read was released meanwhile: read again"))
+var errReleased = pipeline.Transient(errs.New("deadletter: what was read was released meanwhile: read again"))
 
 func newReader() (*reader, error) {
 	file, err := os.CreateTemp("", "tablewake-letters-")

@@ -115,11 +115,11 @@ func New(ctx context.Context, o Options) (*Store, error) {
 func (s *Store) safe(attributes map[string]string) error {
 	switch kept, err := strconv.Atoi(attributes["MessageRetentionPeriod"]); {
 	case strings.HasSuffix(s.place.Name, ".fifo"):
-		return fmt.Errorf("deadletter: the queue %s is FIFO, and would drop a letter that comes again within five minutes: give a standard queue", s.place.Name)
+		return errs.Errorf("deadletter: the queue %s is FIFO, and would drop a letter that comes again within five minutes: give a standard queue", s.place.Name)
 	case attributes["RedrivePolicy"] != "":
-		return fmt.Errorf("deadletter: the queue %s moves messages to another one that were read a few times, as every redrive reads them: take its RedrivePolicy away", s.place.Name)
+		return errs.Errorf("deadletter: the queue %s moves messages to another one that were read a few times, as every redrive reads them: take its RedrivePolicy away", s.place.Name)
 	case err == nil && time.Duration(kept)*time.Second < longest:
-		return fmt.Errorf("deadletter: the queue %s throws letters away after %v: set its MessageRetentionPeriod to 1209600, 14 days, or keep the letters in a bucket",
+		return errs.Errorf("deadletter: the queue %s throws letters away after %v: set its MessageRetentionPeriod to 1209600, 14 days, or keep the letters in a bucket",
 			s.place.Name, time.Duration(kept)*time.Second)
 	}
 	return nil

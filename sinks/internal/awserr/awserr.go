@@ -58,6 +58,21 @@ func (e *Error) Error() string {
 // Redacted is Error: it shows nothing of an item.
 func (e *Error) Redacted() string { return e.Error() }
 
+// Describe is the class of the kind.
+func (e *Error) Describe() (class, field string) {
+	if e.Err != nil && Skewed(e.Err) {
+		return "clock", ""
+	}
+	kind, known := byCode(e.Code)
+	if !known && e.Err != nil {
+		kind = KindOf(e.Err)
+		if class := pipeline.ErrorClass(e.Err); e.Code == "" && class != "unknown" && class != "service" {
+			return class, ""
+		}
+	}
+	return [...]string{Refused: "refused_request", Transient: "unavailable", Denied: "denied", Missing: "missing"}[kind], ""
+}
+
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

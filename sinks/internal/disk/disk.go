@@ -3,7 +3,6 @@ package disk
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -26,7 +25,7 @@ func Failed(err error) error {
 	default:
 		return pipeline.Transient(err)
 	}
-	return pipeline.Fatal(fmt.Errorf("%w: %s", err, hint))
+	return pipeline.Fatal(errs.Errorf("%w: %s", err, pipeline.Safe(hint)))
 }
 
 // full reports whether err says that there is no room: on the disk, for its user, or in one file.

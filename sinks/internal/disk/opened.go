@@ -2,7 +2,6 @@ package disk
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -29,7 +28,7 @@ func (o Opened) There() error {
 	case err == nil && os.SameFile(o.info, now):
 		return nil
 	case err == nil || errors.Is(err, fs.ErrNotExist):
-		return pipeline.Fatal(fmt.Errorf("%s was removed or replaced while it was open: put it back, or start again to begin a new one", o.path))
+		return pipeline.Fatal(errs.Errorf("%s was removed or replaced while it was open: put it back, or start again to begin a new one", o.path))
 	}
 	return Failed(err)
 }

@@ -3,7 +3,6 @@ package aws
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -39,9 +38,9 @@ type publisher struct {
 }
 
 var (
-	errBehind   = pipeline.Transient(errors.New("notify: not sent behind an earlier event of its item that failed"))
-	errNotTried = errors.New("notify: not sent, since the call before it failed as a whole")
-	errNoAnswer = pipeline.Transient(errors.New("notify: the service did not say what became of the event"))
+	errBehind   = pipeline.Transient(errs.New("notify: not sent behind an earlier event of its item that failed"))
+	errNotTried = errs.New("notify: not sent, since the call before it failed as a whole")
+	errNoAnswer = pipeline.Transient(errs.New("notify: the service did not say what became of the event"))
 )
 
 // Publish sends ms; see [notify.Store]. A call that fails for now ends it: what was
@@ -158,9 +157,9 @@ func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
 	m.bytes = n
 	switch {
 	case refuses != "":
-		return m, fmt.Errorf("notify: the %s does not take an event with %s", s.name, refuses)
+		return m, errs.Errorf("notify: the %s does not take an event with %s", pipeline.Safe(s.name), refuses)
 	case n > s.maxBytes:
-		return m, fmt.Errorf("notify: the %s takes %d bytes, and an event has %d", s.name, s.maxBytes, n)
+		return m, errs.Errorf("notify: the %s takes %d bytes, and an event has %d", pipeline.Safe(s.name), s.maxBytes, n)
 	}
 	return m, nil
 }

@@ -107,7 +107,7 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.log == nil {
-		return errors.New("jsonl: the store is closed")
+		return errs.New("jsonl: the store is closed")
 	}
 	if err := ctx.Err(); err != nil {
 		return pipeline.Transient(err)

@@ -1,7 +1,6 @@
 package opensearch
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -69,7 +68,7 @@ func (r *payloadReader) Read(b []byte) (int, error) {
 	defer r.of.mu.Unlock()
 	switch {
 	case r.closed:
-		return 0, errors.New("opensearch: the body of the request is closed")
+		return 0, errs.New("opensearch: the body of the request is closed")
 	case len(r.rest) == 0:
 		return 0, io.EOF
 	}

@@ -2,7 +2,6 @@ package opensearch
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -69,7 +68,7 @@ func (b *bulk) standsIn(i int) string {
 }
 
 // errVanished means that a document was deleted between two looks at it.
-var errVanished = pipeline.Transient(errors.New("opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
+var errVanished = pipeline.Transient(errs.New("opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
 
 // parseVersions reads the answer to a request for the versions and births of n documents, and
 // calls each with every one in order: nil where there is none.

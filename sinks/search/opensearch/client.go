@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -120,7 +119,7 @@ func (c *client) send(ctx context.Context, method, path, kind string, body *payl
 	defer cancel()
 	if c.credentials != nil { // while ctx can still stop it: the signer has none
 		if _, err := c.credentials.Retrieve(ctx); err != nil {
-			err = fmt.Errorf("opensearch: no credentials to sign with: %w", err)
+			err = errs.Errorf("opensearch: no credentials to sign with: %w", err)
 			if ctx.Err() != nil {
 				return answer{}, pipeline.Transient(err)
 			}
@@ -137,7 +136,7 @@ func (c *client) send(ctx context.Context, method, path, kind string, body *payl
 	}
 	resp, err := c.server.Perform(r)
 	if err != nil {
-		return answer{}, pipeline.Transient(fmt.Errorf("opensearch: no answer: %w", err))
+		return answer{}, pipeline.Transient(errs.Errorf("opensearch: no answer: %w", err))
 	}
 	defer resp.Body.Close()
 	into := bytes.NewBuffer(got)
@@ -165,4 +164,4 @@ func (a answer) believable(method string) bool {
 }
 
 // errCut means that the connection ended before the answer did.
-var errCut = errors.New("opensearch: the connection ended before the answer did")
+var errCut = errs.New("opensearch: the connection ended before the answer did")

@@ -2,8 +2,8 @@ package opensearch
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -23,6 +23,8 @@ type Error struct {
 	Type   string // as the server names it, such as mapper_parsing_exception; "" where it names none
 	Field  string // of the document that the server does not take; "" where the error is of none
 	Hint   string // what to do; "" where the type says it
+
+	class string // see Describe
 }
 
 // Error is a line such as: opensearch: write a document in products:
@@ -37,6 +39,9 @@ func (e *Error) Error() string {
 
 // Redacted leaves out the index, whose name may be made of values of the item.
 func (e *Error) Redacted() string { return e.text("") }
+
+// Describe is what the server's answer means, and the field that it does not take.
+func (e *Error) Describe() (class, field string) { return cmp.Or(e.class, "opensearch"), e.Field }
 
 func (e *Error) text(where string) string {
 	var b strings.Builder
@@ -110,6 +115,12 @@ const (
 	skewed                   // the signature has another time than the server
 )
 
+// classes are what logs call them.
+var classes = [...]string{
+	refused: "mapping", busy: "throttled", unwell: "unavailable", tooLarge: "too_large", outrun: "conflict", gone: "missing", noIndex: "missing",
+	noScript: "missing", noScripting: "denied", blocked: "blocked", denied: "denied", expired: "denied", skewed: "clock",
+}
+
 // class tells what f means.
 func (f *failure) class() class {
 	is := func(kinds ...string) bool {
@@ -158,8 +169,9 @@ func (f *failure) class() class {
 
 // err is f as an error, marked as the pipeline is to take it.
 func (f *failure) err(op, index string) error {
-	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind)}
-	switch f.class() {
+	class := f.class()
+	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind), class: classes[class]}
+	switch class {
 	case busy:
 		if string(f.kind) == "circuit_breaking_exception" || string(f.cause) == "circuit_breaking_exception" {
 			e.Hint = "the server protects its memory, or its script compiler from others' scripts"
@@ -245,4 +257,4 @@ func (f *failure) field() string {
 }
 
 // errShort means that the server's answer is not about what it was sent.
-var errShort = pipeline.Transient(errors.New("opensearch: the server's answer is not one to what it was sent: is a proxy in between?"))
+var errShort = pipeline.Transient(errs.New("opensearch: the server's answer is not one to what it was sent: is a proxy in between?"))

@@ -174,7 +174,7 @@ func (s *Store) ensure(ctx context.Context, name string) error {
 		}
 		return s.noteMade(ctx, name, cmp.Or(there, &standing{}))
 	}
-	return pipeline.Transient(fmt.Errorf("opensearch: index %s comes and goes", name))
+	return pipeline.Transient(errs.Errorf("opensearch: index %s comes and goes", name))
 }
 
 // standing is an index as the server has it.
@@ -192,13 +192,13 @@ func (s *Store) look(ctx context.Context, name string) (*standing, error) {
 		return nil, err
 	}
 	if _, taken := found[name]; taken {
-		return nil, s.foreign(fmt.Errorf("opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
+		return nil, s.foreign(errs.Errorf("opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
 	}
 	if there, ok := found[physical(name)]; ok {
 		return &there, nil
 	}
 	for other := range found {
-		return nil, s.foreign(fmt.Errorf("opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
+		return nil, s.foreign(errs.Errorf("opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
 	}
 	return nil, nil
 }
@@ -227,7 +227,7 @@ func (s *Store) list(ctx context.Context, pattern string) (map[string]standing, 
 	}
 	var found map[string]standing
 	if err := json.Unmarshal(a.body, &found); err != nil {
-		return nil, pipeline.Transient(errors.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
+		return nil, pipeline.Transient(errs.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
 	}
 	return found, nil
 }
@@ -253,7 +253,7 @@ func (s *Store) same(name string, there *standing) error {
 		return s.foreign(foreign)
 	}
 	if a, ok := there.Aliases[name]; !ok || !a.hides() || !a.Writes {
-		return s.foreign(fmt.Errorf("opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
+		return s.foreign(errs.Errorf("opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
 	}
 	is, err := there.leaves()
 	if err != nil {
@@ -283,7 +283,7 @@ func (st *standing) leaves() (map[string]string, error) {
 
 // errDiffers says in what an index is not what the file asks for, and what to do.
 func errDiffers(name, difference string) error {
-	return fmt.Errorf("opensearch: index %s is not what search.mapping asks for, and an index is never altered: %s; take it back in the file or, where the server allows it, in the index; else give the sink another index name and replay the history into it", name, difference)
+	return errs.Errorf("opensearch: index %s is not what search.mapping asks for, and an index is never altered: %s; take it back in the file or, where the server allows it, in the index; else give the sink another index name and replay the history into it", name, difference)
 }
 
 // make makes the index of a name with its alias, in one step; false where somebody

@@ -77,7 +77,7 @@ func (b *blueprint) read(mapping json.RawMessage) error {
 	}
 	whole, ok := v.(map[string]any)
 	if !ok {
-		return errors.New("it is no JSON object")
+		return errs.New("it is no JSON object")
 	}
 	_, settings := whole["settings"]
 	_, mappings := whole["mappings"]
@@ -87,7 +87,7 @@ func (b *blueprint) read(mapping json.RawMessage) error {
 	}
 	for name := range whole {
 		if name != "settings" && name != "mappings" {
-			return fmt.Errorf("%q stands beside settings and mappings: these two are what an index is made of", name)
+			return errs.Errorf("%q stands beside settings and mappings: these two are what an index is made of", name)
 		}
 	}
 	if b.settings, err = object(whole, "settings"); err != nil {
@@ -153,7 +153,7 @@ func (b *blueprint) scaled(at []string) error {
 			if _, rules := b.mappings["dynamic_templates"]; rules {
 				return nil // which fields they take, the server knows
 			}
-			return fmt.Errorf("the mapping does not map %s so", strings.Join(at, "."))
+			return errs.Errorf("the mapping does not map %s so", strings.Join(at, "."))
 		}
 		field = inner
 	}
@@ -170,12 +170,12 @@ func (b *blueprint) scaled(at []string) error {
 			found = true
 		case "long", "integer", "short", "byte", "double", "float", "half_float", "unsigned_long", "keyword", "text":
 			if path == "type" {
-				return fmt.Errorf("the mapping says that %s is %s", strings.Join(at, "."), kind)
+				return errs.Errorf("the mapping says that %s is %s", strings.Join(at, "."), kind)
 			}
 		}
 	}
 	if !found {
-		return fmt.Errorf("the mapping does not map %s so", strings.Join(at, "."))
+		return errs.Errorf("the mapping does not map %s so", strings.Join(at, "."))
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func namesOf(path string) ([]string, error) {
 	}
 	names, ok := p.Names()
 	if !ok {
-		return nil, fmt.Errorf("%q names an element of a list", path)
+		return nil, errs.Errorf("%q names an element of a list", path)
 	}
 	return names, nil
 }
@@ -226,7 +226,7 @@ func object(of map[string]any, name string) (map[string]any, error) {
 	}
 	o, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%q is no object", name)
+		return nil, errs.Errorf("%q is no object", name)
 	}
 	return o, nil
 }

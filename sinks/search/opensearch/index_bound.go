@@ -106,6 +106,9 @@ func (e *FullError) Redacted() string {
 	return fmt.Sprintf("opensearch: an index would be one more than max_indexes (%d)", e.Max)
 }
 
+// Describe is its class.
+func (e *FullError) Describe() (class, field string) { return "max_indexes", "" }
+
 var _ pipeline.Redacted = (*FullError)(nil)
 
 // names are the aliases of the indexes that the sink made, sorted.
@@ -130,7 +133,7 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	}
 	var found map[string]standing
 	if err := json.Unmarshal(a.body, &found); err != nil {
-		return nil, pipeline.Transient(errors.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
+		return nil, pipeline.Transient(errs.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
 	}
 	names := make(map[string]bool)
 	for at, there := range found {

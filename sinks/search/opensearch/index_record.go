@@ -3,7 +3,6 @@ package opensearch
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -117,7 +116,7 @@ func (s *Store) amend(ctx context.Context, pipelineName, sink string, change fun
 			return a.failure("write the record of the sink", stateIndex)
 		}
 	}
-	return pipeline.Transient(errors.New("opensearch: the record of the sink is changed by others all the time"))
+	return pipeline.Transient(errs.New("opensearch: the record of the sink is changed by others all the time"))
 }
 
 // ensureState makes stateIndex where it is missing. An index of that name that is
@@ -154,7 +153,7 @@ func (st *standing) keepsRecords() error {
 	}
 	is, err := st.leaves()
 	if err == nil && difference(asked, is) != "" {
-		err = errors.New("it is not what is made for that")
+		err = errs.New("it is not what is made for that")
 	}
 	if err != nil {
 		return pipeline.Fatal(fmt.Errorf("opensearch: sinks keep their records in index %s, and there is another index or an alias of that name: %w; rename it", stateIndex, err))
@@ -195,7 +194,7 @@ func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 // purged, so that it forgets.
 func (s *Store) Memory(ctx context.Context) (state.Memory, error) {
 	if s.indexes == nil {
-		return state.Memory{}, errors.New("opensearch: Memory: the store has no Indexes: give them in Options")
+		return state.Memory{}, errs.New("opensearch: Memory: the store has no Indexes: give them in Options")
 	}
 	r, _, _, err := s.record(ctx, s.indexes.Pipeline, s.indexes.Sink)
 	return state.Memory{Born: r.Born, Forgets: true}, err

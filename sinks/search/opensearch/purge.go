@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -168,7 +167,7 @@ func (s *Store) Empty(ctx context.Context) (bool, error) {
 			Count *int `json:"count"`
 		}
 		if json.Unmarshal(a.body, &n) != nil || n.Count == nil {
-			return false, pipeline.Transient(errors.New("opensearch: the server's answer is no count: is a proxy in between?"))
+			return false, pipeline.Transient(errs.New("opensearch: the server's answer is no count: is a proxy in between?"))
 		}
 		if *n.Count > 0 {
 			return false, nil

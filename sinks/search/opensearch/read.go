@@ -17,7 +17,7 @@ import (
 // Indexes lists the indexes that the sink made, by the names that applications read.
 func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	if s.indexes == nil {
-		return nil, errors.New("opensearch: Indexes is nil: a store without it does not know which indexes are a sink's")
+		return nil, errs.New("opensearch: Indexes is nil: a store without it does not know which indexes are a sink's")
 	}
 	return s.names(ctx)
 }
@@ -129,9 +129,9 @@ func readHits(body []byte) (hits, error) {
 	}
 	switch err := json.Unmarshal(body, &answer); {
 	case err != nil || answer.Hits == nil:
-		return hits{}, pipeline.Transient(errors.New("opensearch: the server's answer is none to a search: is a proxy in between?"))
+		return hits{}, pipeline.Transient(errs.New("opensearch: the server's answer is none to a search: is a proxy in between?"))
 	case answer.TimedOut || answer.Shards.Failed > 0:
-		return hits{}, pipeline.Transient(errors.New("opensearch: a part of the index did not answer"))
+		return hits{}, pipeline.Transient(errs.New("opensearch: a part of the index did not answer"))
 	}
 	return *answer.Hits, nil
 }
@@ -164,14 +164,14 @@ func (s *Store) Stands(ctx context.Context, index, id, routing string) (search.S
 		} `json:"_tw"`
 	}
 	if err := json.Unmarshal(a.body, &doc); err != nil || json.Unmarshal(doc.Source, &body) != nil {
-		return search.Standing{}, fmt.Errorf("opensearch: the document in %s cannot be read", index)
+		return search.Standing{}, errs.Errorf("opensearch: the document in %s cannot be read", index)
 	}
 	there := search.Standing{There: true, Tombstone: body.Own.Deleted, Doc: doc.Source}
 	if body.Own.Version == "" {
 		return there, nil // somebody else's
 	}
 	if there.Version, err = pipeline.ParseVersion(body.Own.Version); err != nil {
-		return search.Standing{}, fmt.Errorf("opensearch: the version of the document in %s cannot be read", index)
+		return search.Standing{}, errs.Errorf("opensearch: the version of the document in %s cannot be read", index)
 	}
 	return there, nil
 }

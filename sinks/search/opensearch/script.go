@@ -54,9 +54,9 @@ func (s *Store) ensureScript(ctx context.Context) error {
 	case err != nil:
 		return err
 	case there == nil:
-		return pipeline.Transient(errors.New("opensearch: the stored script " + s.script + " was installed and is not there"))
+		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", pipeline.Safe(s.script)))
 	case there.Lang != painless || there.Source != script:
-		return pipeline.Fatal(errors.New("opensearch: the stored script " + s.script + " was altered on the server: delete it (DELETE _scripts/" + s.script + "), and it is installed again"))
+		return pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", pipeline.Safe(s.script)))
 	}
 	s.installed.done = true
 	return nil

@@ -52,7 +52,7 @@ func (s *State) birth(item Item) (b state.Birth, err error) {
 	}
 	b.Made, err = timeAt(item, attrBorn)
 	if err == nil && b.ID == "" {
-		err = errors.New("it has no birth")
+		err = errs.New("it has no birth")
 	}
 	if err != nil {
 		return b, s.db.Damaged("the birth of the sink "+b.Sink, err)

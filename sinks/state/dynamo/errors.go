@@ -23,36 +23,36 @@ import (
 // What an [Error] can be. See the errors of each call in the DynamoDB API reference.
 var (
 	// ErrThrottled: the table, one of its partitions or an index is over its throughput. Transient.
-	ErrThrottled = errors.New("throttled")
+	ErrThrottled = errs.New("throttled")
 	// ErrRequestLimit: the account is over its quota of requests in this Region. Transient.
-	ErrRequestLimit = errors.New("the account is over its request limit")
+	ErrRequestLimit = errs.New("the account is over its request limit")
 	// ErrConflict: another transaction or write is on one of the items. Transient.
-	ErrConflict = errors.New("in conflict with another write")
+	ErrConflict = errs.New("in conflict with another write")
 	// ErrInProgress: the same transaction, by its client token, is still being executed. Transient.
-	ErrInProgress = errors.New("the same transaction is in progress")
+	ErrInProgress = errs.New("the same transaction is in progress")
 	// ErrTokenReused: the client token was used within 10 minutes for another
 	// transaction. Transient: what is delivered again has another one.
-	ErrTokenReused = errors.New("the client token stands for another transaction")
+	ErrTokenReused = errs.New("the client token stands for another transaction")
 	// ErrUnavailable: no answer, half of one, or a server's failure. Whether anything was
 	// written is not known. Transient.
-	ErrUnavailable = errors.New("no answer")
+	ErrUnavailable = errs.New("no answer")
 	// ErrCollectionFull: an item collection of a table with a local secondary index is at
 	// 10 GB. Permanent.
-	ErrCollectionFull = errors.New("the item collection is full")
+	ErrCollectionFull = errs.New("the item collection is full")
 	// ErrTooLarge: an item is over 400 KB, or a transaction over 4 MB. Permanent.
-	ErrTooLarge = errors.New("too large")
+	ErrTooLarge = errs.New("too large")
 	// ErrNumber: a number has over 38 digits or is out of range, given or as a sum. Permanent.
-	ErrNumber = errors.New("a number is beyond what DynamoDB holds")
+	ErrNumber = errs.New("a number is beyond what DynamoDB holds")
 	// ErrInvalid: the request is wrong: a key of another type, an unknown function. Permanent.
-	ErrInvalid = errors.New("not valid")
+	ErrInvalid = errs.New("not valid")
 	// ErrNoTable: there is no such table. Fatal.
-	ErrNoTable = errors.New("there is no such table")
+	ErrNoTable = errs.New("there is no such table")
 	// ErrDenied: the credentials are missing, wrong, expired or not allowed to do this. Fatal, as [pipeline.Denied] says.
-	ErrDenied = errors.New("access denied")
+	ErrDenied = errs.New("access denied")
 	// ErrInUse: the table is being made, changed or deleted. Transient.
-	ErrInUse = errors.New("the table is being changed")
+	ErrInUse = errs.New("the table is being changed")
 
-	errClosed = errors.New("the store is closed")
+	errClosed = errs.New("the store is closed")
 )
 
 // Error is a call of DynamoDB that failed, marked as [pipeline.Transient] and
@@ -98,6 +98,20 @@ func (e *Error) Error() string {
 
 // Redacted is Error: it shows no values.
 func (e *Error) Redacted() string { return e.Error() }
+
+// Describe is the class of the kind.
+func (e *Error) Describe() (class, field string) {
+	if class, ok := classes[e.Kind]; ok {
+		return class, ""
+	}
+	return "dynamodb", ""
+}
+
+var classes = map[error]string{
+	ErrThrottled: "throttled", ErrRequestLimit: "throttled", ErrConflict: "conflict", ErrInProgress: "conflict", ErrTokenReused: "conflict",
+	ErrUnavailable: "unavailable", ErrCollectionFull: "full", ErrTooLarge: "too_large", ErrNumber: "number", ErrInvalid: "invalid",
+	ErrNoTable: "missing", ErrDenied: "denied", ErrInUse: "unavailable", errClosed: "closed",
+}
 
 // Unwrap gives errors.Is and errors.As both the kind and the cause.
 func (e *Error) Unwrap() []error {

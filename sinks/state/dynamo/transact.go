@@ -50,6 +50,9 @@ func (e *ConditionError) Error() string {
 // Redacted is Error.
 func (e *ConditionError) Redacted() string { return e.Error() }
 
+// Describe is its class.
+func (e *ConditionError) Describe() (class, field string) { return "conflict", "" }
+
 // Transact writes all actions, or none. It returns nil when they are durable. The error
 // is a *[ConditionError] where conditions are not met, and else one as [Error] says, whose
 // Action is the one at fault. A conflict, a throttle and a lost answer are tried again
@@ -61,7 +64,7 @@ func (db *DB) Transact(ctx context.Context, actions []Action) error {
 	case n == 0:
 		return nil
 	case n > MaxActions:
-		return fmt.Errorf("dynamodb: a transaction of %d actions: it takes at most %d", n, MaxActions)
+		return errs.Errorf("dynamodb: a transaction of %d actions: it takes at most %d", n, MaxActions)
 	}
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: actions, ClientRequestToken: aws.String(rand.Text())}
 	_, err := call(ctx, db, "TransactWriteItems", "", func(o func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
@@ -104,7 +107,7 @@ func (db *DB) Write(ctx context.Context, a Action) (err error) {
 			return db.client.DeleteItem(ctx, in, o)
 		})
 	default:
-		return errors.New("dynamodb: an action that writes nothing")
+		return errs.New("dynamodb: an action that writes nothing")
 	}
 	return err
 }

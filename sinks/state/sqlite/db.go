@@ -70,7 +70,7 @@ func (db *DB) checkReadable(ctx context.Context, abs string) error {
 	}
 	found, err := db.format(ctx, db.reader.DB)
 	if err == nil && found == 0 {
-		err = fmt.Errorf("sqlite: %s holds no views", db.path)
+		err = errs.Errorf("sqlite: %s holds no views", db.path)
 	}
 	return err
 }

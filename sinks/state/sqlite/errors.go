@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 )
 
-var errClosed = errors.New("the store is closed or was opened to be read")
+var errClosed = errs.New("the store is closed or was opened to be read")
 
 // Failed says what could not be done, and what to do about it: transient where
 // another process has the file, fatal where the file is at fault, since then nothing
@@ -23,9 +22,11 @@ func (db *DB) Failed(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	wrap := func(hint string) error { return fmt.Errorf("sqlite: %s %s: %w: %s", op, db.path, err, hint) }
+	wrap := func(hint string) error {
+		return errs.Errorf("sqlite: %s %s: %w: %s", pipeline.Safe(op), pipeline.Safe(db.path), coded(err), pipeline.Safe(hint))
+	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return pipeline.Transient(fmt.Errorf("sqlite: %s %s: %w", op, db.path, err))
+		return pipeline.Transient(errs.Errorf("sqlite: %s %s: %w", pipeline.Safe(op), pipeline.Safe(db.path), coded(err)))
 	}
 	is := code(err)
 	if (is == lib.SQLITE_IOERR || is == lib.SQLITE_CANTOPEN) && disk.Full(filepath.Dir(db.path)) {
@@ -47,17 +48,17 @@ func (db *DB) Failed(op string, err error) error {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return pipeline.Fatal(wrap("it is damaged or no SQLite file: move it away and replay"))
 	}
-	return pipeline.Fatal(fmt.Errorf("sqlite: %s %s: %w", op, db.path, err))
+	return pipeline.Fatal(errs.Errorf("sqlite: %s %s: %w", pipeline.Safe(op), pipeline.Safe(db.path), coded(err)))
 }
 
 // Damaged is the error of a part of the file that can't be read.
 func (db *DB) Damaged(what string, err error) error {
-	return pipeline.Fatal(fmt.Errorf("sqlite: %s: %s: %w: move the file away and replay", db.path, what, err))
+	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", pipeline.Safe(db.path), pipeline.Safe(what), err))
 }
 
 // Stopped is the error of a call whose context is done before anything was written.
 func Stopped(ctx context.Context) error {
-	return pipeline.Transient(fmt.Errorf("sqlite: stopped: %w", context.Cause(ctx)))
+	return pipeline.Transient(errs.Errorf("sqlite: stopped: %w", context.Cause(ctx)))
 }
 
 // TooBig tells whether a value was larger than SQLite takes.
@@ -75,3 +76,38 @@ func code(err error) int {
 	}
 	return -1
 }
+
+// codedError is an error of SQLite, of whose text a log has the code's: the other half may quote values.
+type codedError struct{ error }
+
+func coded(err error) error {
+	if code(err) < 0 {
+		return err
+	}
+	return codedError{err}
+}
+
+// Describe is the class of the code.
+func (e codedError) Describe() (class, field string) {
+	switch code(e.error) {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return "locked", ""
+	case lib.SQLITE_FULL:
+		return "disk_full", ""
+	case lib.SQLITE_IOERR:
+		return "disk", ""
+	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN, lib.SQLITE_AUTH:
+		return "permission", ""
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return "damaged", ""
+	case lib.SQLITE_TOOBIG:
+		return "too_large", ""
+	}
+	return "sqlite", ""
+}
+
+// Redacted is the code.
+func (e codedError) Redacted() string { return driver.ErrorCodeString[code(e.error)] }
+
+// Unwrap is the error.
+func (e codedError) Unwrap() error { return e.error }

@@ -181,9 +181,9 @@ func (db *DB) format(ctx context.Context, q queryer) (int, error) {
 	}
 	switch {
 	case found > 0 && found < format:
-		return 0, pipeline.Fatal(fmt.Errorf("sqlite: %s has the format %d of an older tablewake and this one writes %d: fill it again with `tablewake replay --local DIR --fresh` over the whole history, or move it away", db.path, found, format))
+		return 0, pipeline.Fatal(errs.Errorf("sqlite: %s has the format %d of an older tablewake and this one writes %d: fill it again with `tablewake replay --local DIR --fresh` over the whole history, or move it away", db.path, found, format))
 	case found > format:
-		return 0, pipeline.Fatal(fmt.Errorf("sqlite: %s has the format %d and this program knows %d: use a newer tablewake, or another file", db.path, found, format))
+		return 0, pipeline.Fatal(errs.Errorf("sqlite: %s has the format %d and this program knows %d: use a newer tablewake, or another file", db.path, found, format))
 	}
 	return found, nil
 }

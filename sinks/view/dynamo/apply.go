@@ -164,7 +164,7 @@ func (w *writer) refused(item dynamo.Item, m *view.Mutation) view.Result {
 	return view.Result{Superseded: have.version != version}
 }
 
-var errChanged = pipeline.Transient(errors.New("dynamodb: the row changed meanwhile"))
+var errChanged = pipeline.Transient(errs.New("dynamodb: the row changed meanwhile"))
 
 // of tells whether a row is the target's.
 func (m mark) of(t view.Target) bool { return m.ofSink(t) && m.birth == t.Birth }

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -44,7 +43,7 @@ func (c *counting) groupRow(g *groupWrite) (*groupRow, error) {
 	}
 	var err error
 	if r.shares, err = whole(dynamo.Digits(g.row, sharesAttribute)); err != nil || r.revision == "" {
-		return nil, c.Damaged("a group's row in table "+c.target.Name, errors.New("it has no shares or no revision"))
+		return nil, c.Damaged("a group's row in table "+c.target.Name, errs.New("it has no shares or no revision"))
 	}
 	for name, v := range unmarked(maps.Clone(g.row)) {
 		if name != c.target.PK && name != c.target.SK {
@@ -64,7 +63,7 @@ func (c *counting) replace(ctx context.Context, dst []dynamo.Action, g *groupWri
 	shares := r.shares + g.Shares
 	switch {
 	case shares < 0:
-		return nil, c.Damaged("a group's row in table "+c.target.Name, errors.New("more left it than came"))
+		return nil, c.Damaged("a group's row in table "+c.target.Name, errs.New("more left it than came"))
 	case shares == 0 && g.row == nil:
 		return dst, nil
 	case shares == 0:
@@ -123,7 +122,7 @@ func numberOf(av types.AttributeValue) (state.Number, error) {
 	case *types.AttributeValueMemberS:
 		return state.ParseNumber(v.Value)
 	}
-	return state.Number{}, errors.New("a count or a sum is no number")
+	return state.Number{}, errs.New("a count or a sum is no number")
 }
 
 // put is the action that writes the whole row.

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -105,7 +104,7 @@ func (c *counting) run(ctx context.Context) (lost bool, err error) {
 			return lost, err
 		}
 		if tries == maxRead {
-			return false, pipeline.Transient(fmt.Errorf("dynamodb: other workers changed a group's row in table %s %d times meanwhile", c.target.Name, tries))
+			return false, pipeline.Transient(errs.Errorf("dynamodb: other workers changed a group's row in table %s %d times meanwhile", pipeline.Safe(c.target.Name), tries))
 		}
 	}
 }

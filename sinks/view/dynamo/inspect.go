@@ -94,7 +94,7 @@ func (s *Store) tombstone(t view.Target, item dynamo.Item) (st view.Standing, er
 func refOf(t view.Table, row state.Row) (dynamo.Ref, error) {
 	pk, sk, err := row.Decode()
 	if err == nil && sk.Exists() != (t.SK != "") {
-		err = errors.New("another number of attributes")
+		err = errs.New("another number of attributes")
 	}
 	if err != nil {
 		return dynamo.Ref{}, fmt.Errorf("dynamodb: a row is no key of table %s: %w", t.Name, err)
@@ -120,14 +120,14 @@ func standing(item dynamo.Item) (view.Standing, error) {
 	if m, ok := markOf(item); ok {
 		var err error
 		if s.Version, err = pipeline.ParseVersion(m.version); err != nil {
-			return s, errors.New("its _tw holds no version")
+			return s, errs.New("its _tw holds no version")
 		}
 		s.Source, s.View, s.Pipeline = pipeline.Key(m.source), m.view, m.pipeline
 	}
 	if expires := dynamo.Digits(item, expiresAttribute); expires != "" {
 		seconds, err := whole(expires)
 		if err != nil {
-			return s, errors.New("its " + expiresAttribute + " is no time")
+			return s, errs.Errorf("its %s is no time", pipeline.Safe(expiresAttribute))
 		}
 		s.Tombstone, s.Expires = true, time.Unix(seconds, 0).UTC()
 		return s, nil

@@ -2,8 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -51,7 +49,7 @@ func (s *Store) claims(ctx context.Context, t view.Target, seat *view.Seat, item
 			return err
 		}
 	}
-	return pipeline.Transient(fmt.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", t.View))
+	return pipeline.Transient(errs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", pipeline.Safe(t.View)))
 }
 
 // queryClaims reads the claims on a row, and the seat behind them; false where the seat
@@ -112,7 +110,7 @@ func claimOf(item dynamo.Item) (view.Claim, error) {
 	c := view.Claim{Source: pipeline.Key(dynamo.Text(item, claimSource))}
 	ns, err := strconv.ParseInt(dynamo.Digits(item, claimTime), 10, 64)
 	if err != nil {
-		return c, errors.New("it has no time")
+		return c, errs.New("it has no time")
 	}
 	c.Time = time.Unix(0, ns).UTC()
 	if c.Version, err = pipeline.ParseVersion(dynamo.Text(item, claimVersion)); err != nil {
@@ -120,7 +118,7 @@ func claimOf(item dynamo.Item) (view.Claim, error) {
 	}
 	l, ok := item[claimAttributes].(*types.AttributeValueMemberL)
 	if !ok || len(l.Value)%2 != 0 {
-		return c, errors.New("it has no attributes")
+		return c, errs.New("it has no attributes")
 	}
 	for i := 0; i < len(l.Value); i += 2 {
 		v, err := sdkvalue.Value(l.Value[i+1])

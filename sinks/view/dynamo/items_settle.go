@@ -48,7 +48,7 @@ func (s *Store) settle(ctx context.Context, t view.Target, ws []view.ItemWrite, 
 			n++
 		}
 		if n == 0 {
-			rs[group[0]].Err = fmt.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction", t.View, dynamo.MaxActions)
+			rs[group[0]].Err = errs.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction", pipeline.Safe(t.View), dynamo.MaxActions)
 			group = group[1:]
 			continue
 		}

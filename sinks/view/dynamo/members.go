@@ -5,8 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -73,8 +72,8 @@ func memberPrefix(epoch string, m *view.Member) (string, error) {
 	value := valueEscaper.Replace(m.Value)
 	if len(value) > longestValue {
 		if m.Kind != view.Distinct {
-			return "", fmt.Errorf("dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
-				m.Name, len(m.Value), longestValue)
+			return "", errs.Errorf("dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
+				pipeline.Field(m.Name), len(m.Value), longestValue)
 		}
 		sum := sha256.Sum256([]byte(m.Value))
 		value = "~" + hex.EncodeToString(sum[:]) // a letter is what a Sortable begins with
@@ -236,7 +235,7 @@ func sortableOf(av types.AttributeValue) (string, error) {
 	}
 	text, ok := state.Sortable(v)
 	if !ok {
-		return "", errors.New("a min or a max is of a type that does not sort")
+		return "", errs.New("a min or a max is of a type that does not sort")
 	}
 	return text, nil
 }
@@ -254,16 +253,16 @@ func (m *membersOf) count(ctx context.Context, columns dynamo.Item, name string)
 		}
 		values, byValue = append(values, byValue[:n]), byValue[n:]
 	}
-	by, errs := make([]int64, len(values)), make([]error, len(values))
-	m.Each(len(values), func(i int) { by[i], errs[i] = m.turnout(ctx, values[i]) })
-	if err := cmp.Or(errs...); err != nil {
+	by, failed := make([]int64, len(values)), make([]error, len(values))
+	m.Each(len(values), func(i int) { by[i], failed[i] = m.turnout(ctx, values[i]) })
+	if err := cmp.Or(failed...); err != nil {
 		return err
 	}
 	total := int64(0)
 	if digits := dynamo.Digits(columns, name); digits != "" {
 		var err error
 		if total, err = whole(digits); err != nil {
-			return m.Damaged("a group's row in table "+m.target.Name, errors.New("a distinct is no count"))
+			return m.Damaged("a group's row in table "+m.target.Name, errs.New("a distinct is no count"))
 		}
 	}
 	for _, n := range by {

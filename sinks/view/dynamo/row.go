@@ -1,8 +1,6 @@
 package dynamo
 
 import (
-	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -62,7 +60,7 @@ func whole(digits string) (int64, error) {
 	}
 	n, ok := d.Int64()
 	if !ok {
-		return 0, errors.New("no integer")
+		return 0, errs.New("no integer")
 	}
 	return n, nil
 }
@@ -126,9 +124,9 @@ func checkKey(t view.Table, key dynamo.Item) error {
 
 func badKey(part, attribute string, n, limit int) error {
 	if n == 0 {
-		return fmt.Errorf("dynamodb: the %s key %s is empty: DynamoDB takes no empty key", part, attribute)
+		return errs.Errorf("dynamodb: the %s key %s is empty: DynamoDB takes no empty key", pipeline.Safe(part), pipeline.Field(attribute))
 	}
-	return fmt.Errorf("dynamodb: the %s key %s is %d bytes long: DynamoDB takes at most %d there", part, attribute, n, limit)
+	return errs.Errorf("dynamodb: the %s key %s is %d bytes long: DynamoDB takes at most %d there", pipeline.Safe(part), pipeline.Field(attribute), n, limit)
 }
 
 // rowOf is an item as readers see it; false where it is no row: a tombstone, or an
@@ -141,7 +139,7 @@ func rowOf(t view.Table, item map[string]types.AttributeValue) (view.Row, bool, 
 	r := view.Row{Source: pipeline.Key(m.source), View: m.view}
 	var err error
 	if r.Version, err = pipeline.ParseVersion(m.version); err != nil {
-		return r, false, errors.New("its _tw holds no version")
+		return r, false, errs.New("its _tw holds no version")
 	}
 	if r.Item, err = sdkvalue.Image(unmarked(item)); err != nil {
 		return r, false, err

@@ -1,11 +1,11 @@
 package dynamo
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
@@ -83,5 +83,5 @@ func sizeOfNumber(text string) int {
 
 // tooLarge is the error of what no item can hold.
 func tooLarge(what string, size int) error {
-	return fmt.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it", what, size, maxItem)
+	return errs.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it", pipeline.Safe(what), size, maxItem)
 }

@@ -66,7 +66,7 @@ func NewRows(db *dynamo.DB) (*Rows, error) {
 // Apply is [Store.Apply] of tombstones in place.
 func (r *Rows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	if !t.InPlace {
-		return nil, pipeline.Fatal(errors.New("dynamodb: the tombstones of the view " + t.View + " have no place: name a state table, or keep them in place"))
+		return nil, pipeline.Fatal(errs.Errorf("dynamodb: the tombstones of the view %s have no place: name a state table, or keep them in place", pipeline.Safe(t.View)))
 	}
 	return applyWith(ctx, r.views, ms, newWriter(r.views, t).write)
 }

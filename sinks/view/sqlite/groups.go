@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -67,7 +66,7 @@ func (x *tx) group(c *view.GroupChange) error {
 	}
 	switch {
 	case g.shares < 0:
-		return x.store.Damaged("the group "+string(c.Row), errors.New("more left it than came"))
+		return x.store.Damaged("the group "+string(c.Row), errs.New("more left it than came"))
 	case g.shares == 0:
 		return x.removeGroup(g.id, c.Row)
 	}

@@ -117,7 +117,7 @@ func keyNames(t view.Table) string {
 func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	if name := strings.ToLower(t.Name); name == "" || t.PK == "" || name == catalog ||
 		strings.HasPrefix(name, prefix) || strings.HasPrefix(name, sqlite.Prefix) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
-		return pipeline.Fatal(fmt.Errorf("sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s and %s are taken",
+		return pipeline.Fatal(errs.Errorf("sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s and %s are taken",
 			t.Name, keyNames(t), catalog, prefix, sqlite.Prefix))
 	}
 	return w.Transact(ctx, func() error {
@@ -128,7 +128,7 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 		case err != nil:
 			return err
 		case found && have.Name != t.Name:
-			return pipeline.Fatal(fmt.Errorf("sqlite: the view tables %q and %q differ in case alone: rename one", have.Name, t.Name))
+			return pipeline.Fatal(errs.Errorf("sqlite: the view tables %q and %q differ in case alone: rename one", have.Name, t.Name))
 		case found:
 			return have.check(t)
 		}

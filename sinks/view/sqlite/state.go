@@ -12,7 +12,7 @@ import (
 )
 
 // errLost ends a write whose condition does not hold any more, and nothing else.
-var errLost = errors.New("lost")
+var errLost = errs.New("lost")
 
 // withState is a transaction on a view's table and on what is remembered for it.
 func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) error) error {
@@ -147,7 +147,7 @@ func (x *tx) refused(r state.Row) error {
 func (x *tx) key(r state.Row) (pk, sk pipeline.Value, err error) {
 	pk, sk, err = r.Decode()
 	if err == nil && sk.Exists() != (x.table.SK != "") {
-		err = errors.New("another number of attributes")
+		err = errs.New("another number of attributes")
 	}
 	if err != nil {
 		err = fmt.Errorf("sqlite: the row %q of the view %s is no key %s: %w", r, x.target.View, keyNames(x.table.Table), err)

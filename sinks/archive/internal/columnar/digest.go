@@ -3,7 +3,6 @@ package columnar
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"hash"
 )
 
@@ -57,7 +56,7 @@ func isNumber(i int) bool {
 	return i < Fields && (fixed[i].form == timestamp || fixed[i].form == number)
 }
 
-var errRow = errors.New("the bytes are no row")
+var errRow = errs.New("the bytes are no row")
 
 // ParseRow reads a row of so many columns of a configuration. Its texts are ranges of b.
 func ParseRow(b []byte, extra int) (Row, error) {

@@ -15,7 +15,7 @@ import (
 type Fetch func(ctx context.Context, offset, n int64) ([]byte, error)
 
 // errForeign means that an object was not written by an archive.
-var errForeign = errors.New("it is no Parquet object of an archive")
+var errForeign = errs.New("it is no Parquet object of an archive")
 
 // TailBytes is how much of an object's end [Open] wants: enough for most footers.
 const TailBytes = 64 << 10

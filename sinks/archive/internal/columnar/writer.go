@@ -1,7 +1,6 @@
 package columnar
 
 import (
-	"fmt"
 	"io"
 	"reflect"
 
@@ -66,7 +65,7 @@ func (w *Writer) Write(r Row) error {
 		}
 		switch {
 		case !cell.Set && c.required:
-			return fmt.Errorf("a change has no %s", c.name)
+			return errs.Errorf("a change has no %s", c.name)
 		case !cell.Set:
 			row = append(row, parquet.NullValue().Level(0, 0, i))
 		case c.form == timestamp || c.form == number:

@@ -1,0 +1,145 @@
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// speaking are the packages whose errors reach a line of the log: planners, stores, and what is around them.
+var speaking = []string{"pipeline", "pipeline/expr", "pipeline/template", "sinks", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/deadletter", "sinks/state", "sinks/redrive", "sinks/internal", "handlers"}
+
+// silent are packages below those whose errors are of tests, of the start, or of commands.
+var silent = regexp.MustCompile(`test$|/testdata|^sinks/archive/athena|^sinks/search/bleve|^sinks/internal/(awstest|linefile|fingerprint|queue|awserr)`)
+
+// setup are functions that check options and open stores: what they refuse ends the start with its whole text.
+var setup = regexp.MustCompile(`^(New.*|new[A-Z].*|Open|check|checkTags|checkColumns|checkName|CheckIndex|validate|withDefaults|compileFields|serverURL|rename|connection|goSink|detectors|DecodeInto|NewMask|Unescape|Parse[A-Z].*)$`)
+
+// An error that is made by errors.New or fmt.Errorf, and wraps none, is *errors.errorString in a log. What
+// planners and stores make has a class: pipeline.Class makes it, or a type that is a pipeline.Described.
+func TestErrors_HaveAClass(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, dir := range speaking {
+		each(t, root, dir, func(path string, fset *token.FileSet, f *ast.File) {
+			for _, decl := range f.Decls {
+				switch d := decl.(type) {
+				case *ast.FuncDecl:
+					if setup.MatchString(d.Name.Name) || path == "pipeline/errorf.go" {
+						continue
+					}
+				case *ast.GenDecl:
+					if d.Tok != token.VAR {
+						continue
+					}
+				}
+				ast.Inspect(decl, func(n ast.Node) bool {
+					if c, ok := n.(*ast.CallExpr); ok && anonymous(c) {
+						t.Errorf("%s: a log has nothing of this error: make it by errs (pipeline.Class)", fset.Position(c.Pos()))
+					}
+					return true
+				})
+			}
+		})
+	}
+}
+
+// anonymous reports whether a call makes an error that says nothing of itself, and wraps none that does.
+func anonymous(c *ast.CallExpr) bool {
+	s, ok := c.Fun.(*ast.SelectorExpr)
+	if !ok || len(c.Args) == 0 {
+		return false
+	}
+	of, ok := s.X.(*ast.Ident)
+	switch {
+	case !ok:
+		return false
+	case of.Name == "errors" && s.Sel.Name == "New":
+		return true
+	case of.Name == "fmt" && s.Sel.Name == "Errorf":
+		format, ok := c.Args[0].(*ast.BasicLit)
+		return !ok || !strings.Contains(format.Value, "%w")
+	}
+	return false
+}
+
+// Each type that has a text for logs has a class for it too, and one function makes the text of a line.
+func TestErrors_OneFunctionMakesTheTextOfALine(t *testing.T) {
+	root := filepath.Join("..", "..")
+	redacted, described := map[string]string{}, map[string]bool{}
+	for _, dir := range []string{"pipeline", "sinks", "handlers", "shardreader", "cmd"} {
+		each(t, root, dir, func(path string, fset *token.FileSet, f *ast.File) {
+			for _, decl := range f.Decls {
+				d, ok := decl.(*ast.FuncDecl)
+				if !ok {
+					continue
+				}
+				if d.Recv == nil {
+					if strings.EqualFold(d.Name.Name, "LogText") && path != "pipeline/logtext.go" {
+						t.Errorf("%s: the text of an error in a log is pipeline.LogText's to make", fset.Position(d.Pos()))
+					}
+					continue
+				}
+				of := filepath.Dir(path) + "." + receiver(d)
+				switch d.Name.Name {
+				case "Redacted":
+					redacted[of] = fset.Position(d.Pos()).String()
+				case "Describe":
+					described[of] = true
+				}
+			}
+		})
+	}
+	for of, at := range redacted {
+		// These have the class of what they wrap.
+		if !described[of] && !slices.Contains([]string{"pipeline.quarantineError", "pipeline.deniedError"}, of) {
+			t.Errorf("%s: %s has a text for logs, and no class: give it Describe", at, of)
+		}
+	}
+}
+
+func receiver(d *ast.FuncDecl) string {
+	t := d.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}
+
+// each gives the files below a folder, without tests and what is silent. path is from the root.
+func each(t *testing.T, root, dir string, see func(path string, fset *token.FileSet, f *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(root, dir), func(file string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		path := filepath.ToSlash(strings.TrimPrefix(file, root+string(os.PathSeparator)))
+		if e.IsDir() {
+			if silent.MatchString(path) || dir == "pipeline" && strings.Contains(path, "/") && !slices.Contains(speaking, path) || dir == "sinks" && slices.Contains([]string{"sinks/aws", "sinks/local", "sinks/policy", "sinks/pushdown", "sinks/sinktest"}, path) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, file, nil, 0)
+		if err == nil {
+			see(path, fset, f)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
