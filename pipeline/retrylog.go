@@ -21,12 +21,17 @@ type retryLog struct {
 
 	since time.Time // of the first failure since all was well; zero: all is
 	told  bool      // of those since then
+	last  error     // of those since then
+
+	blocks   bool // of n: some can never be written, and nobody keeps them
+	saidThat bool
 }
 
 func (l *retryLog) add(s *scheduler, it *item, err error) {
 	s.route.tel.retried(s.run.hard)
 	l.n++
-	l.err = err
+	l.err, l.last = err, err
+	l.blocks = l.blocks || s.blocks(it, err)
 	if l.since.IsZero() {
 		l.since = time.Now()
 	}
@@ -37,7 +42,7 @@ func (l *retryLog) add(s *scheduler, it *item, err error) {
 
 // flush writes a line when there is something to say and the last one is long enough ago.
 func (l *retryLog) flush(s *scheduler, now time.Time) {
-	if l.n == 0 || now.Before(l.next) {
+	if l.n == 0 || now.Before(l.next) && (!l.blocks || l.saidThat) {
 		return
 	}
 	attrs := s.run.p.failed(Failure{Sink: s.route.Name}, l.err,
@@ -49,7 +54,12 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 			attrs = append(attrs, slog.Float64("hours_to_dead_letters", hours(l.oldest.Add(o.MaxHold).Sub(now))))
 		}
 	}
-	s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn, "deliveries failed and are tried again; their keys wait", attrs...)
+	level, text := slog.LevelWarn, "deliveries failed and are tried again; their keys wait"
+	if l.blocks {
+		level, text = slog.LevelError, "changes can never be written and there are no dead letters: they block their keys and the checkpoint; mend the cause, or configure dead_letters"
+	}
+	s.run.p.log.LogAttrs(s.run.hard, level, text, attrs...)
+	l.blocks, l.saidThat = false, l.blocks || l.saidThat
 	l.n, l.err, l.oldest, l.next, l.told = 0, nil, time.Time{}, now.Add(retryLogEvery), true
 }
 
@@ -58,14 +68,32 @@ func (l *retryLog) recover(s *scheduler, now time.Time) {
 	if l.since.IsZero() || len(s.parked) > 0 {
 		return
 	}
+	for lane := range s.lanes.all() {
+		if lane.attempt > 0 { // it is being tried again
+			return
+		}
+	}
 	if l.told {
 		s.run.p.log.LogAttrs(s.run.hard, slog.LevelInfo, "the sink works again", slog.String("sink", s.route.Name), slog.Duration("down", down(l.since)))
 	}
-	l.n, l.err, l.oldest, l.since, l.told = 0, nil, time.Time{}, time.Time{}, false
+	l.blocks, l.saidThat = false, false
+	l.n, l.err, l.oldest, l.since, l.told, l.last = 0, nil, time.Time{}, time.Time{}, false, nil
 }
 
 // down is for how long something did not work.
 func down(since time.Time) time.Duration { return time.Since(since).Round(time.Millisecond) }
+
+// blocks reports whether an item that failed with err blocks its key: it can never be written, and there
+// are neither dead letters nor a source that takes it back.
+func (s *scheduler) blocks(it *item, err error) bool {
+	if s.run.p.o.DeadLetters != nil || s.givesBack(it) {
+		return false
+	}
+	if it.fail != nil {
+		err = it.fail.err
+	}
+	return err != nil && !mayWork(err)
+}
 
 // hours is d in hours, to a tenth, and not below 0.
 func hours(d time.Duration) float64 {

@@ -28,6 +28,7 @@ type consumeOptions struct {
 	idle        time.Duration
 	idleTimeout time.Duration
 	verbose     bool
+	logs        logFlags
 	format      format
 }
 
@@ -79,6 +80,7 @@ a restart helps.`,
 	f.DurationVar(&o.idle, "exit-when-idle", 0, "end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
 	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log all that happens to standard error")
+	o.logs.add(c)
 	addFormat(c, &o.format)
 	return c
 }
@@ -101,7 +103,7 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 	case o.idleTimeout < 0 || o.idleTimeout > 0 && o.idle == 0:
 		return usageError("--idle-timeout is a time, as 5m, beside --exit-when-idle")
 	}
-	log := &syncWriter{w: s.err}
+	log := o.logs.writer(&syncWriter{w: s.err})
 	stop := newStopper(ctx, o.stopTimeout)
 	defer stop.close()
 	defer func() {
@@ -152,11 +154,7 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 
 // logger logs what happens to shards, and all with --verbose.
 func (o *consumeOptions) logger(w io.Writer) *slog.Logger {
-	level := slog.LevelInfo
-	if o.verbose {
-		level = slog.LevelDebug
-	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	return newLogger(w, slog.LevelInfo, o.verbose)
 }
 
 // readCalls is how many GetRecords calls are made at once.

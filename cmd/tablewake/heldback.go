@@ -42,6 +42,19 @@ func heldBackShards(held []pipeline.HeldBack, st worker.Status) []state.HeldBack
 	return all
 }
 
+// failingSinks are the sinks that fail.
+func failingSinks(all []pipeline.SinkState) []state.SinkTrouble {
+	var failing []state.SinkTrouble
+	for _, s := range all {
+		if !s.Failing.IsZero() {
+			failing = append(failing, state.SinkTrouble{
+				Sink: s.Name, Pending: s.Pending, Oldest: known(s.Oldest), Failing: s.Failing.UTC(), Error: s.Error, Blocked: s.Blocked,
+			})
+		}
+	}
+	return failing
+}
+
 const (
 	noteEvery   = 10 * time.Second // how often a consumer looks at what is held back
 	noteAfter   = 30 * time.Second // how long a reason lasts before it is noted
@@ -59,10 +72,10 @@ type heldBackNote struct {
 }
 
 // look brings the note up to date with what is held back now.
-func (n *heldBackNote) look(ctx context.Context, now time.Time, held []state.HeldBackShard) error {
+func (n *heldBackNote) look(ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.SinkTrouble) error {
 	long := slices.DeleteFunc(slices.Clone(held), func(h state.HeldBackShard) bool { return now.Sub(h.Since) < noteAfter })
-	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteSize)]}
-	if note.Total == n.noted.Total && slices.EqualFunc(note.Worst, n.noted.Worst, sameHold) && (note.Total == 0 || now.Sub(n.noted.At) < noteRefresh) {
+	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteSize)], Sinks: failing}
+	if note.Total == n.noted.Total && slices.EqualFunc(note.Worst, n.noted.Worst, sameHold) && len(failing)+len(n.noted.Sinks) == 0 && (note.Total == 0 || now.Sub(n.noted.At) < noteRefresh) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
@@ -86,9 +99,9 @@ func (c *consuming) noteHeldBack(ctx context.Context) {
 	}
 	note := heldBackNote{store: c.heldBack, consumer: c.source.Worker()}
 	said := ""
-	look := func(ctx context.Context, held []pipeline.HeldBack) {
+	look := func(ctx context.Context, held []pipeline.HeldBack, sinks []pipeline.SinkState) {
 		text := ""
-		if err := note.look(ctx, time.Now(), heldBackShards(held, c.source.Status())); err != nil {
+		if err := note.look(ctx, time.Now(), heldBackShards(held, c.source.Status()), failingSinks(sinks)...); err != nil {
 			text = err.Error()
 		}
 		if text != said && text != "" {
@@ -101,9 +114,9 @@ func (c *consuming) noteHeldBack(ctx context.Context) {
 	for {
 		select {
 		case <-tick.C:
-			look(ctx, c.pipeline.HeldBack())
+			look(ctx, c.pipeline.HeldBack(), c.pipeline.Sinks())
 		case <-ctx.Done():
-			look(context.WithoutCancel(ctx), nil)
+			look(context.WithoutCancel(ctx), nil, nil)
 			return
 		}
 	}

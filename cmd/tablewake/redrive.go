@@ -29,6 +29,7 @@ type redriveOptions struct {
 	discard bool
 	notify  bool
 	verbose bool
+	logs    logFlags
 	format  format
 }
 
@@ -77,6 +78,7 @@ sink, and what waited behind them comes with the next redrive.`,
 	f.BoolVar(&o.discard, "discard", false, "remove the letters, and deliver none; needs --sink, --key or --class")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
+	o.logs.add(c)
 	addFormat(c, &o.format)
 	return c
 }
@@ -141,7 +143,7 @@ func (in *input) redrive(ctx context.Context, cfg *config.Config, opened sinks.S
 // deliver redrives, and reports.
 func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s streams) error {
 	bar := newCount(s.err, "redriving")
-	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose)), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
+	opts := []sinks.Option{sinks.WithLogger(logger(o.logs.writer(bar), o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
 	}
@@ -163,8 +165,10 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 	}
 	report, err := redrive.Run(ctx, ro)
 	bar.end()
-	if err := o.print(s, report); err != nil {
-		return err
+	if err == nil || !report.Empty() { // what could not be read is not none
+		if err := o.print(s, report); err != nil {
+			return err
+		}
 	}
 	switch {
 	case ctx.Err() != nil:

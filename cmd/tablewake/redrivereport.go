@@ -33,7 +33,7 @@ func (o *redriveOptions) print(s streams, r redrive.Report) error {
 
 // write prints the report for people. Columns that are zero everywhere are left out.
 func (o *redriveOptions) write(w io.Writer, r redrive.Report) {
-	if len(r.Sinks) == 0 && r.Decoded+r.Undecodable+r.Discarded == 0 {
+	if r.Empty() {
 		fmt.Fprintln(w, "there are no such dead letters")
 		return
 	}

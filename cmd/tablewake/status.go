@@ -47,7 +47,10 @@ fifth of the DescribeStream quota, which consumers leave; --no-stream does witho
 
 Where Lambda carries the changes (the file has no leases), the gaps are all that it shows.
 
-It ends with exit code 6 when somebody has to look: a shard is stopped at a gap, or read
+Sinks that fail, as consumers note it, are shown with how much waits for them, and dead letters and quarantined
+keys are counted, up to 10,000 or for five seconds; what cannot be known is "unknown".
+
+It ends with exit code 6 when somebody has to look: a sink fails, changes lie in dead letters, a shard is stopped at a gap, or read
 by nobody; a consumer shows no sign of life; unread records are lost within --loss-within.`,
 		Example: `  tablewake status -c tablewake.yaml --live
   tablewake status -c tablewake.yaml --live -o json | jq '.problems'
@@ -90,6 +93,7 @@ func (o *statusOptions) run(ctx context.Context, s streams) (err error) {
 	if look.Lost, err = lostStores(ctx, cfg, f, look.Leases); err != nil {
 		fmt.Fprintf(s.err, "what sinks wrote was not looked at: %v\n", err)
 	}
+	look.Letters = o.lettersOf(ctx, cfg, f)
 	r := look.Report()
 	if o.format == formatJSON {
 		err = writeJSON(s.out, r)

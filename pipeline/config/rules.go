@@ -44,11 +44,25 @@ func (c *checker) rules(cfg *Config, root *value) {
 		}
 		c.stateFilters(cfg.Filters, "above the state "+noun+" "+enumerate(names, "and"), stateful)
 	}
+	c.letterRules(cfg, root)
 	c.eventRules(cfg, root)
 	c.serverRules(cfg, root)
 	c.readerRules(cfg, root)
 	c.kinesisRules(cfg, root)
 	c.sensitiveRules(cfg, root)
+}
+
+// letterRules warns of a consumer without dead letters, where a sink can refuse a change for good.
+func (c *checker) letterRules(cfg *Config, root *value) {
+	if cfg.Leases == nil || cfg.DeadLetters != nil {
+		return
+	}
+	for i, s := range cfg.Sinks {
+		if s.Archive == nil {
+			c.warn(root.get("sinks").all()[i], "add dead_letters: {queue: NAME} or another place for them", "a change that this sink can never write blocks its item and the checkpoint: the file has no dead_letters")
+			return
+		}
+	}
 }
 
 // eventRules checks that notify asks for events that a detector raises, and that

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 )
 

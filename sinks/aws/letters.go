@@ -28,7 +28,7 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 			return nil, err
 		}
 		return open(b, "dead letters in the queue "+d.Queue, func() (*sqs.Store, error) {
-			return sqs.New(ctx, sqs.Options{Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large})
+			return sqs.New(ctx, sqs.Options{Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large, Logger: b.logger})
 		})
 	case d.Dir != "":
 		return open(b, "dead letters "+d.Dir, func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })

@@ -90,3 +90,6 @@ func (r *run) tell() {
 		r.Progress(now)
 	}
 }
+
+// Empty reports whether nothing was found.
+func (r *Report) Empty() bool { return len(r.Sinks) == 0 && r.Decoded+r.Undecodable+r.Discarded == 0 }

@@ -1,14 +1,58 @@
 package state
 
-import "time"
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
 
 // HeldBack is why shards of one consumer are held back, as the consumer noted it last. It is for
 // `tablewake status`, and nothing depends on it: it is safe to lose a note.
 type HeldBack struct {
 	Consumer string // its id, which is new after a restart
 	At       time.Time
-	Total    int             // number of reasons, with those that are not in Worst
-	Worst    []HeldBackShard // the longest first
+	Total    int             // reasons that there are
+	Worst    []HeldBackShard // of them, the longest first
+	Sinks    []SinkTrouble   // sinks that fail
+}
+
+// SinkTrouble is a sink that fails, as its consumer noted it.
+type SinkTrouble struct {
+	Sink    string     `json:"sink"`
+	Pending int64      `json:"pending"`          // changes that are neither written nor given up
+	Oldest  *time.Time `json:"oldest,omitempty"` // creation of the oldest of those that failed and wait; absent where it is not known
+	Failing time.Time  `json:"failing_since"`
+	Error   string     `json:"error"`             // of the last failure, without values
+	Blocked int        `json:"blocked,omitempty"` // keys behind a change that can never be written, as there are no dead letters
+}
+
+// Empty reports whether there is nothing to note.
+func (h *HeldBack) Empty() bool { return len(h.Worst) == 0 && len(h.Sinks) == 0 }
+
+// Body is what is noted, as text: the reasons alone where no sink fails, as older programs read it.
+func (h *HeldBack) Body() (string, error) {
+	var body any = h.Worst
+	if len(h.Sinks) > 0 {
+		body = noted{h.Worst, h.Sinks}
+	}
+	b, err := json.Marshal(body)
+	return string(b), err
+}
+
+// SetBody takes over what Body made.
+func (h *HeldBack) SetBody(body string) error {
+	if !strings.HasPrefix(body, "{") {
+		return json.Unmarshal([]byte(body), &h.Worst)
+	}
+	var n noted
+	err := json.Unmarshal([]byte(body), &n)
+	h.Worst, h.Sinks = n.Worst, n.Sinks
+	return err
+}
+
+type noted struct {
+	Worst []HeldBackShard `json:"worst"`
+	Sinks []SinkTrouble   `json:"sinks"`
 }
 
 // HeldBackShard is a reason why a shard is not read on, or why its checkpoint does not move.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -68,6 +69,12 @@ func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool
 	// Once is enough: whoever comes later finds something being read, and is told.
 	if alone, err = s.alone(ctx, r); err != nil {
 		return false, err
+	}
+	if !alone {
+		r.tellOnce(func() {
+			s.Logger.LogAttrs(ctx, slog.LevelWarn, "letters of the queue are being read elsewhere, by a redrive that runs or was killed: it waits for them",
+				slog.String("queue", s.place.Name), slog.Duration("waits_for", s.Settle), slog.Duration("there_again_within", s.Visibility))
+		})
 	}
 	switch {
 	case alone:

@@ -25,6 +25,7 @@ type reader struct {
 	foreign []handle // messages that are no letters of the pipeline
 	n       int      // messages received, removed or not
 	alone   bool     // nobody else was reading
+	told    bool     // that it waits for others
 	closed  bool
 }
 
@@ -174,6 +175,16 @@ func (r *reader) isAlone() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.alone
+}
+
+// tellOnce says once that it waits.
+func (r *reader) tellOnce(tell func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.told {
+		r.told = true
+		tell()
+	}
 }
 
 func (r *reader) setAlone() {

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,6 +45,7 @@ type Options struct {
 	MaxBytes   int           // of a message, and of those of a call. Default: what the queue is set to take
 	Visibility time.Duration // how long a process that died keeps letters from others. Default: 10m; at most 12h
 	Poll       time.Duration // how long a Read waits for one letter more; in seconds, 20 at most. Default: 1s
+	Logger     *slog.Logger  // told when Read has to wait. Default: discards
 	Settle     time.Duration // how long the queue's own count of what is being read may be behind. Default: 1m
 }
 
@@ -85,6 +87,9 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	o.Visibility = cmp.Or(o.Visibility, 10*time.Minute)
 	o.Poll = cmp.Or(o.Poll, time.Second)
 	o.Settle = cmp.Or(o.Settle, time.Minute)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(remembered)}
 	if s.url = s.place.URL; s.url == "" {
 		in := &sqs.GetQueueUrlInput{QueueName: &s.place.Name}

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,15 +19,15 @@ func (s *State) heldBackPartition() string {
 // takes it away. The table's TTL takes away what dead consumers left.
 func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	ref := s.db.ref(s.heldBackPartition(), fit(nil, string(pipeline.AppendEscaped(nil, h.Consumer)), maxSortKey))
-	if len(h.Worst) == 0 {
+	if h.Empty() {
 		return s.db.Write(ctx, Action{Delete: &types.Delete{TableName: aws.String(ref.Table), Key: ref.Key}})
 	}
-	worst, err := json.Marshal(h.Worst)
+	worst, err := h.Body()
 	if err != nil {
 		return err
 	}
 	return s.db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(ref.Table), Item: with(ref.Key, Item{
-		"consumer": S(h.Consumer), "at": nanoseconds(h.At), "total": N(strconv.Itoa(h.Total)), "worst": S(string(worst)),
+		"consumer": S(h.Consumer), "at": nanoseconds(h.At), "total": N(strconv.Itoa(h.Total)), "worst": S(worst),
 		attrExpires: N(strconv.FormatInt(h.At.Add(state.HeldBackLasts).Unix(), 10)),
 	})}})
 }
@@ -45,7 +44,7 @@ func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
 			h.Total, err = strconv.Atoi(Digits(item, "total"))
 		}
 		if err == nil {
-			err = json.Unmarshal([]byte(Text(item, "worst")), &h.Worst)
+			err = h.SetBody(Text(item, "worst"))
 		}
 		if err != nil {
 			return nil, s.db.Damaged("what holds the consumer "+h.Consumer+" back", err)

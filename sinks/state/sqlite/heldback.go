@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"time"
 
 	"github.com/tablewake/tablewake/sinks/state"
@@ -31,7 +30,7 @@ const (
 // SetHeldBack replaces what the consumer noted before; with nothing in it, it takes it away.
 // What has expired goes with it.
 func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
-	worst, err := json.Marshal(h.Worst)
+	worst, err := h.Body()
 	if err != nil {
 		return err
 	}
@@ -44,10 +43,10 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 			if err := w.Exec(ctx, expireNotes, time.Now().Add(-state.HeldBackLasts).UnixNano()); err != nil {
 				return err
 			}
-			if len(h.Worst) == 0 {
+			if h.Empty() {
 				return w.Exec(ctx, dropHeldBack, s.pipeline, h.Consumer)
 			}
-			return w.Exec(ctx, writeHeldBack, s.pipeline, h.Consumer, h.At.UnixNano(), h.Total, string(worst))
+			return w.Exec(ctx, writeHeldBack, s.pipeline, h.Consumer, h.At.UnixNano(), h.Total, worst)
 		})
 	})
 }
@@ -75,5 +74,5 @@ func heldBack(rows *sql.Rows) (h state.HeldBack, err error) {
 		return h, err
 	}
 	h.At = time.Unix(0, at).UTC()
-	return h, json.Unmarshal([]byte(worst), &h.Worst)
+	return h, h.SetBody(worst)
 }

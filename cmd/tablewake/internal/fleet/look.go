@@ -18,6 +18,7 @@ type Look struct {
 	Streams  []Stream
 	Gaps     []state.Gap
 	HeldBack []state.HeldBack // what consumers noted; those that are silent do not count
+	Letters  *Letters         // nil: nobody looked
 	Lost     []Lost           // what sinks wrote that does not belong together with the state
 
 	Unconfigured string // the file, where it configures no consumer: gaps alone are seen
@@ -25,6 +26,15 @@ type Look struct {
 
 	Retention time.Duration // how long the stream keeps a record. Default: 24h
 	Urgent    time.Duration // records that are lost within it are a problem. Default: 4h
+}
+
+// Letters are the dead letters of a pipeline, and the keys that are quarantined behind them.
+type Letters struct {
+	None    bool           `json:"none,omitempty"`    // the file names no dead letters
+	Sinks   map[string]int `json:"sinks"`             // letters by sink, "": of records that could not be decoded
+	Keys    map[string]int `json:"quarantined"`       // keys by sink
+	More    bool           `json:"more,omitempty"`    // there are more than were counted
+	Unknown string         `json:"unknown,omitempty"` // why they could not be counted, or not all of them
 }
 
 // Lost is a sink whose output and state do not belong together.
@@ -54,6 +64,9 @@ type Report struct {
 	Gaps      []Gap      `json:"gaps"`
 	HeldBack  []HeldBack `json:"held_back"` // the longest first
 
+	Sinks   []Sink   `json:"sinks"`        // that fail, as consumers noted it
+	Letters *Letters `json:"dead_letters"` // null: nobody looked
+
 	HeldBackMore int `json:"held_back_more,omitempty"` // reasons that consumers did not note, as there are too many
 }
 
@@ -77,6 +90,8 @@ const (
 	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
 	NoConsumers  ProblemKind = "no_consumers"   // nobody reads
 	BrokenLease  ProblemKind = "broken_lease"   // somebody damaged a row of the leases
+	FailingSink  ProblemKind = "failing_sink"   // a sink fails
+	DeadLetters  ProblemKind = "dead_letters"   // changes lie in dead letters
 	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
 	Breach       ProblemKind = "lineage_breach" // a lease stands above one of its descendants
 )

@@ -16,7 +16,7 @@ import (
 func (l Look) Report() Report {
 	l.Retention = cmp.Or(l.Retention, 24*time.Hour)
 	l.Urgent = cmp.Or(l.Urgent, 4*time.Hour)
-	r := Report{Pipeline: l.Pipeline, At: l.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}}
+	r := Report{Pipeline: l.Pipeline, At: l.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}}
 	switch {
 	case l.Unconfigured != "":
 		r.Note = "no consumer is configured: " + l.Unconfigured + " says nothing of leases; what Lambda invokes shows in its own metrics and log"
@@ -31,6 +31,7 @@ func (l Look) Report() Report {
 		r.consumer(&l, m)
 	}
 	r.heldBack(&l)
+	r.sinks(&l)
 	for _, s := range l.Streams {
 		r.listing(s)
 	}
@@ -61,7 +62,7 @@ func (l Look) Report() Report {
 
 // rank orders problems: what costs records first.
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LostStore, LossNear, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
+	return slices.Index([]ProblemKind{Breach, LostStore, LossNear, FailingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
 }
 
 func (r *Report) problem(kind ProblemKind, subject, hint, format string, args ...any) {

@@ -20,6 +20,7 @@ func (r Report) Write(w io.Writer, all bool) error {
 		r.writeStream(out, stream, all)
 	}
 	r.writeHeldBack(out)
+	r.writeSinks(out)
 	r.writeGaps(out)
 	out.line("")
 	switch {

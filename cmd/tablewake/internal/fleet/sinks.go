@@ -1,0 +1,108 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Sink is a sink that fails, as a consumer noted it.
+type Sink struct {
+	state.SinkTrouble
+	Seconds  float64 `json:"failing_seconds"`
+	Consumer string  `json:"consumer"`
+}
+
+// sinks takes over what consumers that live have noted of sinks that fail, and what is known of
+// dead letters.
+func (r *Report) sinks(l *Look) {
+	for _, h := range l.HeldBack {
+		if !slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == h.Consumer && c.Alive }) {
+			continue
+		}
+		for _, s := range h.Sinks {
+			one := Sink{s, max(l.At.Sub(s.Failing), 0).Seconds(), h.Consumer}
+			r.Sinks = append(r.Sinks, one)
+			hint := "the log of the consumer has a line each ten seconds; mend the cause, and it goes on"
+			text := fmt.Sprintf("sink %s fails for %s with %s changes pending: %s", s.Sink, Age(seconds(one.Seconds)), count(s.Pending), s.Error)
+			if s.Blocked > 0 {
+				hint = "mend the cause, or configure dead_letters and start again"
+				text += fmt.Sprintf("; %s keys wait behind a change that can never be written, as there are no dead letters", count(int64(s.Blocked)))
+			}
+			r.problem(FailingSink, s.Sink, hint, "%s", text)
+		}
+	}
+	slices.SortStableFunc(r.Sinks, func(a, b Sink) int { return cmp.Or(a.Failing.Compare(b.Failing), cmp.Compare(a.Sink, b.Sink)) })
+	r.Letters = l.Letters
+	if l.Letters == nil {
+		return
+	}
+	if n := total(l.Letters.Sinks); n > 0 {
+		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+" --list` says which and why; mend the cause, then the same without --list",
+			"%s changes lie in dead letters", l.Letters.text(n))
+	} else if n := total(l.Letters.Keys); n > 0 {
+		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+"` delivers what waits, and lets the keys go", "%s keys are quarantined", count(int64(n)))
+	}
+}
+
+func (l *Letters) text(n int) string {
+	if l.More {
+		return "more than " + count(int64(n))
+	}
+	return count(int64(n))
+}
+
+func total(by map[string]int) (n int) {
+	for _, m := range by {
+		n += m
+	}
+	return n
+}
+
+func (r Report) writeSinks(out *printer) {
+	if len(r.Sinks) > 0 {
+		out.line("")
+		rows := [][]string{{"FAILING SINK", "FOR", "PENDING", "OLDEST", "CONSUMER", "ERROR"}}
+		for _, s := range r.Sinks {
+			oldest := "unknown"
+			if s.Oldest != nil {
+				oldest = Age(max(r.At.Sub(*s.Oldest), 0))
+			}
+			rows = append(rows, []string{s.Sink, Age(seconds(s.Seconds)), count(s.Pending), oldest, s.Consumer, s.Error})
+		}
+		out.table(rows)
+	}
+	l := r.Letters
+	switch {
+	case l == nil:
+		return
+	case l.None:
+		out.line("")
+		out.line("dead letters: none are configured: a change that can never be written blocks its key")
+		return
+	case l.Unknown != "":
+		out.line("")
+		out.line("dead letters: unknown: %s", l.Unknown)
+	case len(l.Sinks) > 0:
+		out.line("")
+		out.line("dead letters: %s", bySink(l.Sinks, l.More))
+	}
+	if len(l.Keys) > 0 {
+		out.line("quarantined keys: %s", bySink(l.Keys, false))
+	}
+}
+
+func bySink(n map[string]int, more bool) string {
+	var parts []string
+	for _, sink := range slices.Sorted(maps.Keys(n)) {
+		parts = append(parts, count(int64(n[sink]))+" of "+cmp.Or(sink, "every sink"))
+	}
+	if more {
+		parts = append(parts, "and more")
+	}
+	return strings.Join(parts, ", ")
+}

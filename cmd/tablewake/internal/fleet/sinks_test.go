@@ -1,0 +1,50 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Nothing is well while a sink fails or changes lie in dead letters, and what is not known is not "none".
+func TestReport_SinksAndLetters(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	oldest := at.Add(-time.Hour)
+	members := leases.Snapshot{Members: []leases.Member{{Worker: "w1"}}}
+	note := func(s state.SinkTrouble) []state.HeldBack {
+		return []state.HeldBack{{Consumer: "w1", Sinks: []state.SinkTrouble{s}}}
+	}
+	for name, test := range map[string]struct {
+		look    Look
+		healthy bool
+		says    []string
+	}{
+		"well":        {Look{Letters: &Letters{}}, true, []string{"all is well"}},
+		"a sink":      {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders fails for 30", "240", "refused: no", "1h"}},
+		"not known":   {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 1, Failing: at})}, false, []string{"unknown"}},
+		"blocked":     {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys wait", "no dead letters"}},
+		"letters":     {Look{Letters: &Letters{Sinks: map[string]int{"orders": 7, "": 2}, Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 9 changes", "7 of orders", "2 of every sink", "quarantined keys: 1 of orders", "redrive", "--list"}},
+		"many":        {Look{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, More: true}}, false, []string{"more than 10,000"}},
+		"quarantined": {Look{Letters: &Letters{Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 1 keys are quarantined"}},
+		"a queue":     {Look{Letters: &Letters{Unknown: "it is a queue"}}, true, []string{"dead letters: unknown: it is a queue"}},
+		"none":        {Look{Letters: &Letters{None: true}}, true, []string{"dead letters: none are configured"}},
+	} {
+		test.look.Pipeline, test.look.At, test.look.Leases = "shop", at, members
+		r := test.look.Report()
+		var text strings.Builder
+		if err := r.Write(&text, false); err != nil {
+			t.Fatal(err)
+		}
+		if r.Healthy != test.healthy {
+			t.Errorf("%s: healthy is %v", name, r.Healthy)
+		}
+		for _, want := range test.says {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("%s: %q is not in %s", name, want, text.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
+)
+
+const (
+	countedLetters = 10_000          // the most that status counts
+	countingFor    = 5 * time.Second // and for how long
+)
+
+var errCounted = errors.New("enough are counted")
+
+// lettersOf counts the dead letters and the quarantined keys of a pipeline, as far as that costs
+// little and changes nothing: who reads a queue hides its messages from others.
+func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *openFleet) *fleet.Letters {
+	l := &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}}
+	if cfg.DeadLetters == nil {
+		l.None = true
+		return l
+	}
+	ctx, cancel := context.WithTimeout(ctx, countingFor)
+	defer cancel()
+	n := 0
+	add := func(d pipeline.DeadLetter) error {
+		if n++; n > countedLetters {
+			return errCounted
+		}
+		l.Sinks[d.Sink]++
+		return nil
+	}
+	var err error
+	if o.live {
+		err = liveLetters(ctx, cfg, f, l, add)
+	} else {
+		err = errors.Join(eachLetter(ctx, local.Dir(o.local), slog.New(slog.DiscardHandler), add), localMarks(ctx, o.local, cfg.Name, l))
+	}
+	switch {
+	case errors.Is(err, errCounted), n > 0 && ctx.Err() != nil:
+		l.More = true
+	case err != nil:
+		l.Unknown = err.Error()
+	}
+	return l
+}
+
+func liveLetters(ctx context.Context, cfg *config.Config, f *openFleet, l *fleet.Letters, add func(pipeline.DeadLetter) error) error {
+	if f.stores == nil {
+		return errors.New("leases are in a file: `tablewake redrive --list` shows the letters")
+	}
+	if kept, err := f.stores.State(ctx, cfg); err != nil {
+		return err
+	} else if kept != nil {
+		for m, err := range kept.Marks(ctx, "") {
+			if err != nil {
+				return err
+			}
+			l.Keys[m.Sink]++
+		}
+	}
+	if cfg.DeadLetters.Queue != "" {
+		return errors.New("to count those of a queue hides them from a redrive: `tablewake redrive --list` shows them")
+	}
+	kept, err := f.stores.DeadLetters(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	letters, ok := kept.(deadletter.Store)
+	if !ok {
+		return errors.New("they cannot be read")
+	}
+	for d, err := range letters.Read(ctx) {
+		if err == nil && (d.Pipeline == "" || d.Pipeline == cfg.Name) {
+			err = add(d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func localMarks(ctx context.Context, dir, name string, l *fleet.Letters) (err error) {
+	path := local.Dir(dir).Views()
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	db, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var kept state.Quarantine = db.State(name)
+	for m, err := range kept.Marks(ctx, "") {
+		if err != nil {
+			return err
+		}
+		l.Keys[m.Sink]++
+	}
+	return nil
+}

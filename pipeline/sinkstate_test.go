@@ -1,0 +1,71 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A sink says since when it fails, with what, and how much waits; a change that can never be written and
+// has no dead letters to go to says at once that it blocks.
+func TestSinks(t *testing.T) {
+	for name, test := range map[string]struct {
+		err     error
+		letters DeadLetters
+		blocked int
+		says    string
+	}{
+		"down":                  {Transient(Class("busy").New("too much to do")), nil, 0, "are tried again"},
+		"down, with letters":    {Transient(Class("busy").New("too much to do")), &graveyard{}, 0, "are tried again"},
+		"blocked":               {Class("mapping").New("no number"), nil, 1, "there are no dead letters: they block"},
+		"refused, with letters": {errors.New("no number"), &graveyard{}, -1, "given up to dead letters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log strings.Builder
+				s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
+					for i := range ds {
+						if ds[i].Change.Key == "a" {
+							return test.err
+						}
+					}
+					return nil
+				}}
+				p, err := New(Options{
+					Name: "shop", DeadLetters: test.letters, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+					Routes: []Route{{Name: "orders", Sink: s, Batch: Batch{Count: 1}}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.Sinks() != nil {
+					t.Error("without a run there are states")
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- p.Run(ctx, endless(pageOf(map[string]int{}, "p", 1, "a", "a", "b")), nil) }()
+				time.Sleep(5 * time.Minute)
+				synctest.Wait()
+				got := p.Sinks()[0]
+				if test.blocked < 0 {
+					if !got.Failing.IsZero() || got.Pending != 0 {
+						t.Errorf("%+v", got)
+					}
+				} else if got.Pending != 2 || time.Since(got.Failing) != 5*time.Minute || !got.Oldest.Equal(time.Unix(1_700_000_001, 0)) ||
+					got.Error != LogText(test.err) || got.Blocked != test.blocked {
+					t.Errorf("%+v", got)
+				}
+				first, _, _ := strings.Cut(log.String(), "\n")
+				if !strings.Contains(first, test.says) {
+					t.Errorf("the first line is %s", first)
+				}
+				stop()
+				<-ended
+			})
+		})
+	}
+}
