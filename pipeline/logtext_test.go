@@ -32,9 +32,10 @@ func TestLogText_OfTheNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	secure.StartTLS()
 	defer secure.Close()
-	secure.Config.ErrorLog = nil
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	cut := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

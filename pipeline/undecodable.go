@@ -40,7 +40,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		r.doneMoving()
 		return
 	}
-	if r.putLetters(in.part.ctx, letters, func() {}) && r.holdUndecodable(in.part.ctx, records) {
+	if r.putLetters(in.part.ctx, letters, func() { r.flushBefore(in) }) && r.holdUndecodable(in.part.ctx, records) {
 		r.p.tel.undecodable(r.hard, len(records))
 		r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
 		r.p.mu.Lock()
@@ -49,6 +49,22 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		r.unlock()
 	}
 	r.doneMoving()
+}
+
+// flushBefore has what stands before a page whose letters cannot be kept now written, where the source
+// answers for each record: it does not wait for a page that may come too late for its answer.
+func (r *run) flushBefore(in *inflight) {
+	if in.tracker == nil {
+		return
+	}
+	r.p.mu.Lock()
+	defer r.unlock()
+	if !r.ending {
+		r.ending = true
+		for _, s := range r.scheds {
+			s.end()
+		}
+	}
 }
 
 // holdUndecodable holds the keys of records that could not be decoded, as far as

@@ -2,6 +2,7 @@ package sqs_test
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -156,13 +157,19 @@ func TestRead_TwoAtOnce(t *testing.T) {
 func TestRead_TheOtherDies(t *testing.T) {
 	queue := newQueue(t, nil)
 	dead := client(t, nil)
-	s := open(t, queue, nil, func(o *sqs.Options) { o.Settle = time.Minute })
+	var log strings.Builder
+	s := open(t, queue, nil, func(o *sqs.Options) {
+		o.Settle, o.Logger = time.Minute, slog.New(slog.NewTextHandler(&log, nil))
+	})
 	put(t, s, 1, 2, 3)
 	if _, err := dead.ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &queue, MaxNumberOfMessages: 2, VisibilityTimeout: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, s); got != "1 2 3" {
 		t.Errorf("letters %s", got)
+	}
+	if n := strings.Count(log.String(), "being read elsewhere"); n != 1 {
+		t.Errorf("while it waits it says so %d times: %s", n, log.String())
 	}
 }
 
