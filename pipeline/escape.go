@@ -3,6 +3,8 @@ package pipeline
 import (
 	"fmt"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // AppendEscaped appends text percent-encoded: all bytes but A-Z a-z 0-9 _ . -
@@ -63,4 +65,43 @@ func Unescape(s string) (string, error) {
 // hexDigit is the value of an upper-case hex digit, or -1.
 func hexDigit(c byte) int {
 	return strings.IndexByte(upperHex, c)
+}
+
+// AppendPrintable appends text with an escape in place of each rune that a terminal obeys, or that has
+// people read another text than is there: controls (C0 but for tab and newline, DEL, C1), marks of
+// direction, and separators and tags that nobody sees. The escape is that of JSON (\u001b), so that JSON stays what it is. A byte that is
+// no UTF-8 becomes U+FFFD.
+func AppendPrintable(dst []byte, text []byte) []byte {
+	for i := 0; i < len(text); {
+		if b := text[i]; b < utf8.RuneSelf {
+			i++
+			if b < ' ' && b != '\n' && b != '\t' || b == 0x7f {
+				dst = fmt.Appendf(dst, `\u%04x`, b)
+			} else {
+				dst = append(dst, b)
+			}
+			continue
+		}
+		r, n := utf8.DecodeRune(text[i:])
+		i += n
+		switch {
+		case !obeyed(r):
+			dst = utf8.AppendRune(dst, r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			dst = fmt.Appendf(dst, `\u%04x\u%04x`, hi, lo)
+		default:
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+		}
+	}
+	return dst
+}
+
+// obeyed tells of a rune beyond ASCII that it is not for people to see.
+func obeyed(r rune) bool {
+	switch {
+	case r < 0xa0, r == 0x61c, r == 0x200e, r == 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
 }

@@ -42,6 +42,10 @@ type streams struct {
 // run runs one command line and returns its exit code. The first interrupt stops
 // the work softly; the second ends the process at once.
 func run(args []string, s streams) int {
+	out, errs := &printable{w: s.out}, &printable{w: s.err}
+	defer out.end()
+	defer errs.end()
+	s.out, s.err = out, errs
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)

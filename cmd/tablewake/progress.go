@@ -31,6 +31,9 @@ func newCount(w io.Writer, what string) *progress {
 
 func startProgress(w io.Writer, what string, total int64, unit progressbar.Option) *progress {
 	p := &progress{w: w, every: 5 * time.Second, last: time.Now()}
+	if shown, ok := w.(*printable); ok {
+		w = shown.w // the bar itself is made of what a terminal obeys
+	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if total <= 0 {
 			total = -1
