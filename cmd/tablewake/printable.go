@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -20,7 +21,7 @@ type printable struct {
 func (p *printable) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := append(p.cut, b...)
+	text := slices.Concat(p.cut, b)
 	whole := len(text)
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
