@@ -51,3 +51,23 @@ func (r *recordReader) rejectLine(i int) {
 	r.rescue(i, e)
 	r.page.Errors = append(r.page.Errors, e)
 }
+
+// DecodeBroken is the error of a record whose grammar is broken, for who finds out by
+// other means where it ends: what came whole before the break is believed, its key and
+// its version. It takes b over. Err says what the decoder has found, if that is anything.
+func (d *Decoder) DecodeBroken(b []byte, index int) *RecordError {
+	r := d.reader(b)
+	defer d.release(r)
+	e := &RecordError{Index: index, Raw: b}
+	i := r.space(byteOrderMark(b))
+	if i == len(b) {
+		return e
+	}
+	if next := r.one(i, true); next >= 0 {
+		r.fail(next, errTrailing)
+		r.forget()
+	}
+	e.Path, e.Err = r.locateFrom(i, r.at, inRecord), r.framingError()
+	r.rescue(i, e)
+	return e
+}

@@ -5,18 +5,24 @@ import (
 	"strings"
 )
 
-// FileError is a file that could not be read to its end. What stands before
-// Offset was delivered.
+// FileError is a place of a file that is not as it should be, and what of the file was
+// not read for it. All else was delivered.
 type FileError struct {
 	File   string
 	Offset int64 // where its grammar broke, bytes from the start, decompressed
 	Line   int64 // the same as a line, 1-based
+	Unread int64 // bytes from Offset on that were not read; 0: none, or nobody can tell
+	More   int   // other places of the file with the same error
 	Err    error
 }
 
 // Error reads "events.json:12 (byte 4711): cause".
 func (e *FileError) Error() string {
-	return fmt.Sprintf("%s:%d (byte %d): %v", e.File, e.Line, e.Offset, e.Err)
+	text := fmt.Sprintf("%s:%d (byte %d): %v", e.File, e.Line, e.Offset, e.Err)
+	if e.More > 0 {
+		text += fmt.Sprintf(" (and at %d more places of the file)", e.More)
+	}
+	return text
 }
 
 // Unwrap is the cause.
@@ -56,9 +62,9 @@ func (e *BrokenError) Unwrap() []error {
 // PlaceError says where in the inputs a record stands that could not be decoded.
 type PlaceError struct {
 	File   string
-	Line   int64 // on which the record begins, 1-based
+	Line   int64 // of Offset, 1-based
 	Offset int64 // of the record, or of the byte at which its grammar broke; from the start of the file, decompressed
-	Record int64 // its number in the file, 1-based; 0 in JSON lines, where Line says it
+	Record int64 // its number in its array or event, 1-based; 0: it is a document by itself
 	Err    error
 }
 

@@ -25,7 +25,8 @@ func TestSource_BrokenLines(t *testing.T) {
 			path := filepath.Join(write(t, map[string]string{"s.jsonl": content}), "s.jsonl")
 			for _, block := range []int{1, 1000, 0} {
 				g := readAll(t, open(t, Options{Paths: []string{path}, BlockBytes: block}))
-				if diff := cmp.Diff(want, g.sequences); diff != "" || g.err != nil || len(g.errs) != 1 {
+				cut := broken[0] == '[' && at == 39 // an array that nothing closes
+				if diff := cmp.Diff(want, g.sequences); diff != "" || (g.err != nil) != (cut && broken != "[1]") || len(g.errs) != 1 {
 					t.Errorf("%s at %d by %d: %v, records (-want +got):\n%s", broken, at, block, g.err, diff)
 					continue
 				}
@@ -39,14 +40,18 @@ func TestSource_BrokenLines(t *testing.T) {
 	}
 }
 
-// What stands behind a record on its line costs itself alone too.
+// What stands behind a record on its line costs itself alone too; a comma costs nothing.
 func TestSource_GarbageBehindARecord(t *testing.T) {
 	for _, behind := range []string{",", " x", "}", "]"} {
 		rs := recordsJSON(0, 3)
 		rs[0] += behind
+		want := []string{"1", "!", "2", "3"}
+		if behind == "," {
+			want = []string{"1", "2", "3"}
+		}
 		path := filepath.Join(write(t, map[string]string{"s.jsonl": lines(rs)}), "s.jsonl")
 		g := readAll(t, open(t, Options{Paths: []string{path}}))
-		if diff := cmp.Diff([]string{"1", "!", "2", "3"}, g.sequences); diff != "" || g.err != nil {
+		if diff := cmp.Diff(want, g.sequences); diff != "" || (g.err != nil) != (behind == ",") {
 			t.Errorf("%q: %v, records (-want +got):\n%s", behind, g.err, diff)
 		}
 	}
@@ -72,46 +77,65 @@ func TestSource_WrongRecords(t *testing.T) {
 	}
 }
 
-// Where an array or event breaks, what stands before is delivered, the place is named, and the other files are read.
+// A record that breaks within an array or event costs itself alone. Where the end of a file is missing, that is told
+// too, and the other files are read.
 func TestSource_BrokenFiles(t *testing.T) {
 	rs := recordsJSON(0, 20)
 	hurt := slices.Clone(rs)
 	hurt[10] = strings.Replace(hurt[10], `"eventName":`, `"eventName"`, 1)
+	oneHurt := slices.Replace(numbers(0, 20), 10, 11, "!")
+	cut := append(numbers(0, 12), "!")
 	tests := []struct {
 		name, content string
 		want          []string
-		line          int64
-		offset        int // -1: the end
+		record        int // offset at which a record is said to break, or -1
+		offset        int // at which the file is said to break; -1: the end; -2: it is not; -3: anywhere
+		err           string
 	}{
-		{"an array", array(hurt), numbers(0, 10), 1, strings.Index(array(hurt), `"eventName""`) + 11},
-		{"a record a line in an array", "[\n" + strings.Join(hurt, ",\n") + "]", numbers(0, 10), 12, -2},
-		{"an event", event(hurt), numbers(0, 10), 1, -2},
-		{"a cut array", array(rs)[:len(array(rs[:12]))+50], numbers(0, 12), 1, -1},
-		{"an array without its end", strings.TrimSuffix(array(rs), "]"), numbers(0, 20), 1, -1},
-		{"a cut event", event(rs)[:len(event(rs[:12]))+50], numbers(0, 12), 1, -1},
-		{"a cut pretty event", strings.TrimRight(pretty(t, event(rs)), "} \n]"), numbers(0, 19), -2, -1},
-		{"garbage behind an array", array(rs) + "x", numbers(0, 20), 1, len(array(rs))},
-		{"a cut gzip file", gzipped(t, lines(rs))[:200], nil, 0, -2},
-		{"a cut zstd file", zstandard(t, lines(rs))[:200], nil, 0, -2},
+		{"an array", array(hurt), oneHurt, strings.Index(array(hurt), `"eventName""`) + 11, -2, ""},
+		{"a record a line in an array", "[\n" + strings.Join(hurt, ",\n") + "]", oneHurt, -1, -2, ""},
+		{"an event", event(hurt), oneHurt, -1, -2, ""},
+		{"a cut array", array(rs)[:len(array(rs[:12]))+50], cut, len(array(rs[:12])) + 50, -1, "cut short"},
+		{"an array without its end", strings.TrimSuffix(array(rs), "]"), numbers(0, 20), -1, -1, "cut short"},
+		{"a cut event", event(rs)[:len(event(rs[:12]))+50], cut, -1, -1, "cut short"},
+		{"a cut pretty event", strings.TrimRight(pretty(t, event(rs)), "} \n]"), append(numbers(0, 19), "!"), -1, -1, "cut short"},
+		{"garbage behind an array", array(rs) + "x", append(numbers(0, 20), "!"), len(array(rs)), -2, ""},
+		{"commas behind records", strings.Join(rs, ",\n"), numbers(0, 20), -1, len(rs[0]), "18 more places"},
+		{"a comma behind the last record", strings.Replace(array(rs), "}]", "},]", 1), numbers(0, 20), -1, len(array(rs)), "a comma too many"},
+		{"no comma", strings.Replace(array(rs), "},{", "} {", 1), numbers(0, 20), -1, len(array(rs[:1])), "a comma"},
+		{"a cut gzip file", gzipped(t, lines(rs))[:200], nil, -1, -3, "gzip data is cut short"},
+		{"a cut zstd file", zstandard(t, lines(rs))[:200], nil, -1, -3, "zstd data is cut short"},
+		{"a gzip file cut in its header", gzipped(t, lines(rs))[:2], nil, -1, 0, "gzip data is cut short"},
+		{"a zstd file cut in its header", zstandard(t, lines(rs))[:3], nil, -1, 0, "zstd data is cut short"},
+		{"a damaged gzip file", gzipped(t, lines(rs))[:50] + "?" + gzipped(t, lines(rs))[51:], nil, -1, -3, "gzip data is damaged"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := write(t, map[string]string{"1": lines(recordsJSON(100, 2)), "2": tt.content, "3": event(recordsJSON(200, 2))})
 			g := readAll(t, open(t, Options{Paths: []string{dir}, BlockBytes: 1000}))
 			want := slices.Concat(numbers(100, 2), tt.want, numbers(200, 2))
-			if diff := cmp.Diff(want, g.sequences); diff != "" {
+			if diff := cmp.Diff(want, g.sequences); diff != "" && tt.want != nil {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
+			file := filepath.Join(dir, "2")
+			for _, e := range g.errs {
+				if place, ok := errors.AsType[*PlaceError](e.Err); !ok || place.File != file || tt.record >= 0 && place.Offset != int64(tt.record) {
+					t.Errorf("a record is said to break at %+v, want byte %d", place, tt.record)
+				}
+			}
 			broken, ok := errors.AsType[*BrokenError](g.err)
-			if !ok || len(broken.Files) != 1 || broken.Files[0].File != filepath.Join(dir, "2") {
+			if tt.offset == -2 && g.err == nil {
+				return
+			}
+			if !ok || len(broken.Files) != 1 || broken.Files[0].File != file || !strings.Contains(g.err.Error(), tt.err) {
 				t.Fatalf("it ends with %v, want an error that names the second file", g.err)
 			}
 			f := broken.Files[0]
 			if tt.offset == -1 {
 				tt.offset = len(tt.content)
 			}
-			if tt.offset >= 0 && f.Offset != int64(tt.offset) || tt.line > 0 && f.Line != tt.line {
-				t.Errorf("broken at line %d, byte %d; want %d, %d", f.Line, f.Offset, tt.line, tt.offset)
+			if tt.offset >= 0 && f.Offset != int64(tt.offset) || f.Line > 1 && f.Line != int64(1+strings.Count(tt.content[:f.Offset], "\n")) {
+				t.Errorf("broken at line %d, byte %d; want byte %d", f.Line, f.Offset, tt.offset)
 			}
 		})
 	}
@@ -129,7 +153,8 @@ func TestSource_BrokenEventOfMany(t *testing.T) {
 		path := filepath.Join(write(t, map[string]string{"events": lines(events)}), "events")
 		for _, block := range []int{1, 1000, 0} {
 			g := readAll(t, open(t, Options{Paths: []string{path}, BlockBytes: block}))
-			if diff := cmp.Diff(want, g.sequences); diff != "" || g.err != nil || len(g.errs) != 1 {
+			cut := at == 2 // nothing closes the last one
+			if diff := cmp.Diff(want, g.sequences); diff != "" || (g.err != nil) != cut || len(g.errs) != 1 {
 				t.Errorf("broken at %d, by %d: %v, records (-want +got):\n%s", at, block, g.err, diff)
 				continue
 			}

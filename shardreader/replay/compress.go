@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
@@ -25,16 +26,42 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 			err = io.ErrUnexpectedEOF // it ends within its header
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, unpackError("gzip", err)
 		}
-		return z, func() {}, nil
+		return unpacked{"gzip", z}, func() {}, nil
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}),
 		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}): // a skippable frame
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, unpackError("zstd", err)
 		}
-		return z, z.Close, nil
+		return unpacked{"zstd", z}, z.Close, nil
+	case len(head) > 1 && len(head) < 4 && bytes.HasPrefix([]byte{0x28, 0xb5, 0x2f, 0xfd}, head):
+		return nil, nil, unpackError("zstd", io.ErrUnexpectedEOF)
 	}
 	return b, func() {}, nil
+}
+
+// unpacked says of a compressed file what is wrong with it.
+type unpacked struct {
+	format string
+	r      io.Reader
+}
+
+func (u unpacked) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = unpackError(u.format, err)
+	}
+	return n, err
+}
+
+func unpackError(format string, err error) error {
+	switch {
+	case errors.Is(err, errGivenUp):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the %s data is cut short: copy the file again, and replay it", format)
+	}
+	return fmt.Errorf("the %s data is damaged: %w: copy the file again, and replay it", format, err)
 }

@@ -8,14 +8,23 @@ import (
 	"io"
 )
 
-// documents cuts arrays, events and records that stand one behind the other into
-// records, without decoding them. It holds one record at a time, so an array or
-// event may be of any size.
+// documents cuts a stream of JSON documents into records, without decoding them: arrays,
+// events and records, one behind the other, however they are laid out. It has one
+// record in memory at a time, so an array or event may be of any size.
+//
+// Text whose grammar is broken is a record with the reason, up to where reading goes
+// on; see broken. What costs no record is in faults.
 type documents struct {
 	w      *window
 	scan   scanner
 	within nest
 	expect expectation
+	number int64              // of the last record in its array or event
+	open   map[int64]struct{} // offsets of brackets that nothing closes
+	faults []*fault
+
+	start int // index of the value being scanned
+	at    int // index at which the last scan failed
 }
 
 // expectation is what the innermost array wants next.
@@ -25,78 +34,139 @@ const (
 	comma   expectation = iota // or the array's end
 	first                      // a value, or the array's end
 	another                    // a value
+	either                     // any of these: reading goes on behind broken text
 )
 
-// record is one record as it stands in the file.
+// record is one record as it is in the file.
 type record struct {
 	raw    []byte
 	offset int64
 	line   int64
+	number int64  // in its array or event, 1-based; 0: it is a document by itself
+	broken *fault // raw is no JSON; nil: it is
 }
 
-// syntaxError is where the grammar broke.
-type syntaxError struct {
+// fault is a place where the grammar is broken.
+type fault struct {
 	offset, line int64
 	err          error
+	unread       int64 // bytes from there on that are not read
+	more         int   // other places in the file with the same error
 }
 
-func (e *syntaxError) Error() string { return e.err.Error() }
-func (e *syntaxError) Unwrap() error { return e.err }
+func (f *fault) Error() string { return f.err.Error() }
+func (f *fault) Unwrap() error { return f.err }
 
-var errCut = errors.New("the input ends in the middle of a document: it was cut short")
+var (
+	errCut     = errors.New("the input ends in the middle of a document: it was cut short")
+	errComma   = errors.New("broken JSON: a comma too many")
+	errNoComma = errors.New("broken JSON: a comma, or the end of the array before it, is missing")
+	errNoEnd   = errors.New("broken JSON: the end of an array or event is missing before this")
+	errRecords = errors.New("broken JSON: an event with two members named Records")
+	errLineEnd = errors.New("broken JSON: a line ends within a string")
+	errControl = errors.New("broken JSON: a control character within a string")
+	errDeep    = errors.New("JSON nested too deep")
+	errOpen    = errors.New("broken JSON: nothing closes this bracket")
+)
 
-// next is the next record; io.EOF at the end, a *syntaxError where the next
-// record cannot be found.
+// next is the next record; io.EOF after the last.
 func (d *documents) next() (record, error) {
 	for {
-		c, err := d.peek()
-		if err != nil {
-			return record{}, err
+		c, ok := d.peek()
+		if !ok {
+			return record{}, d.end()
 		}
-		switch {
-		case d.within == inDocuments && c == '[':
-			d.w.take(1)
-			d.within, d.expect = inArray, first
-		case c == '{' && (d.within == inDocuments || d.within == inArray && d.expect != comma):
-			if r, found, err := d.object(); err != nil || found {
-				return r, err
-			}
-		case d.within != inDocuments && c == ']' && d.expect != another:
-			d.w.take(1)
-			if err := d.leave(); err != nil {
-				return record{}, err
-			}
-		case d.within != inDocuments && d.expect == comma:
-			if c != ',' {
-				return record{}, d.bad(0)
-			}
-			d.w.take(1)
-			d.expect = another
-		default:
-			end, err := d.value(0)
-			if err != nil {
-				return record{}, err
-			}
-			return d.take(end), nil
+		r, found, err := d.step(c)
+		if err != nil {
+			r, found, err = d.broken(err)
+		}
+		if found || err != nil {
+			return r, err
 		}
 	}
 }
 
-// peek passes over white space; io.EOF at the end of the last document.
-func (d *documents) peek() (byte, error) {
-	c, ok := d.w.space()
+// step reads a bracket, a comma or a record.
+func (d *documents) step(c byte) (r record, found bool, err error) {
+	nested := d.within != inDocuments
 	switch {
-	case !ok && d.within == inDocuments && d.w.err == nil:
-		return 0, io.EOF
-	case !ok:
-		return 0, d.cut()
+	case c == ',':
+		if !nested || d.expect == first || d.expect == another {
+			d.tell(errComma)
+		}
+		d.w.take(1)
+		d.expect = another
+		return record{}, false, nil
+	case c == ']' && nested:
+		if d.expect == another {
+			d.tell(errComma)
+		}
+		d.w.take(1)
+		return record{}, false, d.leave()
+	case c == '[' && (!nested || d.expect == comma || d.holds()):
+		if nested {
+			d.tell(errNoEnd)
+		}
+		d.w.take(1)
+		d.within, d.expect, d.number = inArray, first, 0
+		return record{}, false, nil
+	case c == '{':
+		if nested && d.expect == comma {
+			d.tell(errNoComma)
+			d.adopt()
+		}
+		return d.object()
+	case nested && d.expect == comma:
+		return record{}, false, d.bad(0)
 	}
-	return c, nil
+	end, err := d.value(0)
+	if err != nil {
+		return record{}, false, err
+	}
+	return d.take(end), true, nil
+}
+
+// peek passes over white space, and over byte order marks between documents.
+func (d *documents) peek() (byte, bool) {
+	for {
+		c, ok := d.w.space()
+		if c != mark[0] {
+			return c, ok
+		}
+		if d.w.fillTo(len(mark)); !bytes.HasPrefix(d.w.buf, mark) {
+			return c, ok
+		}
+		if d.within != inDocuments { // files, one behind the other, of which one was cut
+			d.tell(errNoEnd)
+			d.within = inDocuments
+		}
+		indent := d.w.indent
+		d.w.take(len(mark))
+		d.w.indent = indent
+	}
+}
+
+var mark = []byte("\ufeff")
+
+// end is the error at the end of the input. What is open there is told, once.
+func (d *documents) end() error {
+	if errors.Is(d.w.err, errGivenUp) {
+		return d.w.err
+	}
+	if d.w.err != nil || d.within != inDocuments {
+		d.tell(d.w.why())
+		d.w.err, d.within = nil, inDocuments
+	}
+	return io.EOF
 }
 
 // object reads the object at hand: a record, found, or an event, entered.
 func (d *documents) object() (r record, found bool, err error) {
-	end, event, err := d.outline()
+	if _, open := d.open[d.w.offset]; open {
+		d.at = 0
+		return record{}, false, errOpen
+	}
+	end, event, err := d.outline(0)
 	switch {
 	case err != nil:
 		return record{}, false, err
@@ -106,18 +176,19 @@ func (d *documents) object() (r record, found bool, err error) {
 		if d.within == inArray {
 			d.within = inArrayOfEvent
 		} else {
-			d.within = inEvent
+			d.within, d.number = inEvent, 0
 		}
 		return record{}, false, nil
 	}
 	return d.take(end), true, nil
 }
 
-// outline scans the object at hand without consuming it. Of an event, an object with an
+// outline scans the object at i without consuming it. Of an event, an object with an
 // array of Records, it returns the index behind that array's bracket; of any
 // other its end.
-func (d *documents) outline() (end int, event bool, err error) {
-	i := 1
+func (d *documents) outline(i int) (end int, event bool, err error) {
+	d.start = i
+	i++
 	for n := 0; ; n++ {
 		if i, err = d.space(i); err != nil {
 			return 0, false, err
@@ -152,70 +223,123 @@ func (d *documents) outline() (end int, event bool, err error) {
 // leave goes on behind the end of an array: of records, or of an event's Records,
 // where the rest of the event is passed over.
 func (d *documents) leave() error {
+	d.expect = comma
 	if d.within == inArray {
 		d.within = inDocuments
 		return nil
 	}
+	outer := inDocuments
+	if d.within == inArrayOfEvent {
+		outer = inArray
+	}
 	for {
-		c, err := d.peek()
-		if err != nil {
-			return err
+		c, ok := d.peek()
+		if !ok || d.within == inDocuments {
+			return nil // which the end tells
 		}
 		if c == '}' {
 			d.w.take(1)
-			break
+			d.within = outer
+			return nil
 		}
 		if c != ',' {
-			return d.bad(0)
+			d.tell(errNoEnd)
+			d.within = outer
+			return nil
 		}
-		i, err := d.space(1)
-		if err != nil {
-			return err
+		end, records, err := d.member()
+		switch {
+		case records:
+			d.w.take(end)
+			d.expect = first
+			return nil
+		case err == nil:
+			d.w.take(end)
+			continue
+		case d.at == len(d.w.buf):
+			d.w.take(d.at) // which the end tells too
+			return nil
 		}
-		name, at, err := d.name(i)
-		if err != nil {
-			return err
-		}
-		if string(name) == "Records" {
-			return &syntaxError{d.w.offset + int64(i), d.w.lineAt(i), errors.New("an event with two members named Records")}
-		}
-		if i, err = d.value(at); err != nil {
-			return err
-		}
-		d.w.take(i)
+		d.within, d.expect = outer, either
+		return err
 	}
-	d.expect = comma
-	if d.within == inArrayOfEvent {
-		d.within = inArray
-	} else {
-		d.within = inDocuments
+}
+
+// member scans a member that stands behind an event's records, with the comma before it.
+// Of Records once more it returns the index behind its bracket, and true.
+func (d *documents) member() (end int, records bool, err error) {
+	d.start = 0
+	i, err := d.space(1)
+	if err != nil {
+		return 0, false, err
 	}
-	return nil
+	name, at, err := d.name(i)
+	if err != nil {
+		return 0, false, err
+	}
+	if string(name) == "Records" {
+		d.tell(errRecords)
+		if d.w.buf[at] == '[' {
+			return at + 1, true, nil
+		}
+	}
+	end, err = d.value(at)
+	return end, false, err
 }
 
 // take consumes a record that ends at end.
 func (d *documents) take(end int) record {
-	r := record{offset: d.w.offset, line: d.w.line}
+	r := d.begin()
 	r.raw = d.w.take(end)
+	return r
+}
+
+// begin is the record that begins at hand.
+func (d *documents) begin() record {
+	r := record{offset: d.w.offset, line: d.w.line}
+	if d.within != inDocuments {
+		d.number++
+		r.number = d.number
+	}
 	d.expect = comma
 	return r
 }
 
+// tell notes a place that costs no record; of many with one error the first.
+func (d *documents) tell(err error) {
+	for _, f := range d.faults {
+		if errors.Is(f.err, err) {
+			f.more++
+			return
+		}
+	}
+	d.faults = append(d.faults, &fault{offset: d.w.offset, line: d.w.line, err: err})
+}
+
 // value scans the value at i, reading on as needed.
 func (d *documents) value(i int) (int, error) {
+	if i == 0 {
+		d.start = 0
+	}
 	for {
 		end, st := d.scan.value(d.w.buf, i)
 		// Only what follows a number at the end of the bytes tells whether it is whole.
 		if st == done && (end < len(d.w.buf) || d.w.eof) {
 			return end, nil
 		}
+		if st != bad && d.w.grow(d.start) {
+			continue
+		}
+		for _, at := range d.scan.stack {
+			if d.open == nil {
+				d.open = make(map[int64]struct{})
+			}
+			d.open[d.w.offset+int64(at)] = struct{}{}
+		}
 		if st == bad {
 			return 0, d.bad(end)
 		}
-		if d.w.eof {
-			return 0, d.cut()
-		}
-		d.w.fill()
+		return 0, d.cut()
 	}
 }
 
@@ -238,10 +362,9 @@ func (d *documents) name(i int) (name []byte, at int, err error) {
 			}
 			return name, at, nil
 		}
-		if d.w.eof {
+		if !d.w.grow(d.start) {
 			return nil, 0, d.cut()
 		}
-		d.w.fill()
 	}
 }
 
@@ -251,22 +374,27 @@ func (d *documents) space(i int) (int, error) {
 		if i = skipSpace(d.w.buf, i); i < len(d.w.buf) {
 			return i, nil
 		}
-		if d.w.eof {
+		if !d.w.grow(d.start) {
 			return 0, d.cut()
 		}
-		d.w.fill()
 	}
 }
 
 func (d *documents) bad(i int) error {
-	return &syntaxError{d.w.offset + int64(i), d.w.lineAt(i), fmt.Errorf("broken JSON: unexpected %q", d.w.buf[i])}
+	d.at = i
+	switch c := d.w.buf[i]; {
+	case c == '\n' || c == '\r':
+		return errLineEnd
+	case c < ' ':
+		return errControl
+	case len(d.scan.stack) == maxDepth:
+		return errDeep
+	default:
+		return fmt.Errorf("broken JSON: unexpected %q", c)
+	}
 }
 
 func (d *documents) cut() error {
-	err := errCut
-	if d.w.err != nil {
-		err = d.w.err
-	}
-	i := len(d.w.buf)
-	return &syntaxError{d.w.offset + int64(i), d.w.lineAt(i), err}
+	d.at = len(d.w.buf)
+	return d.w.why()
 }

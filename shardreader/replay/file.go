@@ -10,34 +10,46 @@ import (
 // file reads one input block by block.
 type file struct {
 	input
-	w       *window
-	docs    documents
-	block   int
-	records int64 // found so far, where the file is not JSON lines
-	close   func()
+	w     *window
+	docs  documents
+	block int
+	close func()
 }
 
 // block is a run of whole records, copied out of a file and not yet decoded.
 type block struct {
 	file   string
-	lines  bool // bytes are lines as they stand in the file; else they are an array made of its records
+	lines  bool // bytes are lines as they are in the file; else they are an array made of its records
 	bytes  []byte
 	offset int64   // of the first byte in the file, where lines
 	line   int64   // of the first byte, where lines
-	record int64   // number of the first record in the file, 1-based, where not lines
 	starts []start // of each record, where not lines
 	behind place
 }
 
-// start is where a record of a block stands.
+// start is where a record of a block begins.
 type start struct {
 	inBlock int
 	inFile  int64
 	line    int64
+	number  int64
+	raw     []byte // where broken: the array has a 0 in its place
+	broken  *fault
+}
+
+// add adds a record to those of an array.
+func (b *block) add(r record) {
+	b.bytes = append(b.bytes, "[,"[min(len(b.starts), 1)])
+	s := start{inBlock: len(b.bytes), inFile: r.offset, line: r.line, number: r.number}
+	if r.broken != nil {
+		s.raw, s.broken, r.raw = bytes.Clone(r.raw), r.broken, []byte("0")
+	}
+	b.bytes = append(b.bytes, r.raw...)
+	b.starts = append(b.starts, s)
 }
 
 // openFile prepares r, the bytes of in as they are on disk, to be read from p on.
-func openFile(in input, r io.Reader, closeRaw func(), blockBytes int, p place) (*file, error) {
+func openFile(in input, r io.Reader, closeRaw func(), blockBytes, most int, p place) (*file, error) {
 	plain, closeUnpacker, err := decompressed(r)
 	if err != nil {
 		closeRaw()
@@ -48,13 +60,15 @@ func openFile(in input, r io.Reader, closeRaw func(), blockBytes int, p place) (
 		memory = int(min(int64(blockBytes), in.size+1)) // it grows where that was packed
 	}
 	f := &file{
-		input:   in,
-		block:   blockBytes,
-		records: p.Record,
-		w:       &window{r: plain, block: memory, offset: p.Offset, line: p.Line},
-		close:   func() { closeUnpacker(); closeRaw() },
+		input: in,
+		block: blockBytes,
+		w:     &window{r: plain, block: memory, most: most, offset: p.Offset, line: p.Line},
+		close: func() { closeUnpacker(); closeRaw() },
 	}
-	f.docs = documents{w: f.w, within: p.Within}
+	f.docs = documents{w: f.w, within: p.Within, number: p.Record}
+	if p.Offset > 0 {
+		f.docs.expect, f.w.indent = either, -1
+	}
 	_, err = io.CopyN(io.Discard, plain, p.Offset)
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the file is shorter now")
@@ -66,47 +80,31 @@ func openFile(in input, r io.Reader, closeRaw func(), blockBytes int, p place) (
 	return f, nil
 }
 
-// next is the next block; io.EOF at the end. A block may come together with a
-// *syntaxError, which ends the file.
+// next is the next block; io.EOF at the end. A *fault ends the file, of which nothing is read.
 func (f *file) next() (*block, error) {
 	if f.docs.within == inNothing {
 		if err := f.recognize(); err != nil {
 			return nil, err
 		}
 	}
-	if f.docs.within == inLines {
-		return f.nextLines()
+	if f.docs.within == inDocuments {
+		f.w.fillTo(f.block)
+		if n := f.w.lines(f.block); n > 0 {
+			return f.takeLines(n), nil
+		}
 	}
 	return f.nextRecords()
 }
 
-// nextLines takes whole lines, about a block of them, at least one.
-func (f *file) nextLines() (*block, error) {
-	f.w.fillTo(f.block)
-	end := bytes.LastIndexByte(f.w.buf[:min(f.block, len(f.w.buf))], '\n') + 1
-	for from := min(f.block, len(f.w.buf)); end == 0; f.w.fill() {
-		if i := bytes.IndexByte(f.w.buf[from:], '\n'); i >= 0 {
-			end = from + i + 1
-		} else if from = len(f.w.buf); f.w.eof {
-			break
-		}
-	}
-	if end == 0 && f.w.err != nil {
-		return nil, &syntaxError{f.w.offset, f.w.line, f.w.err}
-	}
-	if end == 0 {
-		end = len(f.w.buf) // the last line needs no line feed
-	}
-	if end == 0 {
-		return nil, io.EOF
-	}
+// takeLines takes n bytes of lines.
+func (f *file) takeLines(n int) *block {
 	b := &block{file: f.path, lines: true, offset: f.w.offset, line: f.w.line}
-	b.bytes = f.w.take(end)
+	b.bytes = f.w.take(n)
 	if len(b.bytes) < f.block/2 {
 		b.bytes = bytes.Clone(b.bytes) // the page would pin a whole block
 	}
 	b.behind = f.place()
-	return b, nil
+	return b
 }
 
 // nextRecords takes records out of documents, about a block of them.
@@ -115,26 +113,20 @@ func (f *file) nextRecords() (*block, error) {
 	if f.w.eof {
 		size = min(size, len(f.w.buf)+1)
 	}
-	b := &block{file: f.path, record: f.records + 1, bytes: make([]byte, 0, size)}
-	var err error
-	for len(b.bytes) < f.block && err == nil {
-		var r record
-		if r, err = f.docs.next(); err == nil {
-			b.bytes = append(b.bytes, "[,"[min(len(b.starts), 1)])
-			b.starts = append(b.starts, start{len(b.bytes), r.offset, r.line})
-			b.bytes = append(b.bytes, r.raw...)
+	b := &block{file: f.path, bytes: make([]byte, 0, size)}
+	for len(b.bytes) < f.block {
+		r, err := f.docs.next()
+		if errors.Is(err, io.EOF) && len(b.starts) > 0 {
+			break // it comes again
 		}
-	}
-	if len(b.starts) == 0 {
-		return nil, err
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil // comes again
+		if err != nil {
+			return nil, err
+		}
+		b.add(r)
 	}
 	b.bytes = append(b.bytes, ']')
-	f.records += int64(len(b.starts))
 	b.behind = f.place()
-	return b, err
+	return b, nil
 }
 
 // place is where reading goes on.
@@ -143,7 +135,7 @@ func (f *file) place() place {
 		File:   f.path,
 		Offset: f.w.offset,
 		Line:   f.w.line,
-		Record: f.records,
+		Record: f.docs.number,
 		Within: f.docs.within,
 	}
 }

@@ -23,18 +23,44 @@ func (s *Source) page(b *block) *pipeline.Page {
 	}
 }
 
-// decodeLines decodes lines, a broken line being one bad record.
+// decodeLines decodes lines. Those with a line whose grammar is broken are read once more,
+// as a file that is no lines: one record is lost, and not what follows it on its line.
 func (b *block) decodeLines(decoder *pipeline.Decoder) *pipeline.Page {
 	p := decoder.DecodeLines(b.bytes)
+	line, at := b.line, int64(0)
 	for _, e := range p.Errors {
-		place := &PlaceError{File: b.file, Line: b.line + int64(bytes.Count(b.bytes[:e.Offset], newline)), Offset: b.offset + e.Offset, Err: e.Err}
-		if framing, ok := errors.AsType[*pipeline.FramingError](e.Err); ok {
-			place.Offset, place.Err = b.offset+framing.Offset, framing.Err
+		if _, broken := errors.AsType[*pipeline.FramingError](e.Err); broken {
+			return b.documents().decodeRecords(decoder)
 		}
-		e.Offset, e.Err = b.offset+e.Offset, place
+		line += int64(bytes.Count(b.bytes[at:e.Offset], newline))
+		at = e.Offset
+		e.Offset += b.offset
+		e.Err = &PlaceError{File: b.file, Line: line, Offset: e.Offset, Err: e.Err}
 	}
 	return p
 }
+
+// documents are the records of lines.
+func (b *block) documents() *block {
+	d := documents{within: inDocuments, w: &window{
+		buf: b.bytes, most: maxRecord, offset: b.offset, line: b.line, eof: true, cut: errLineCut,
+	}}
+	out := &block{file: b.file}
+	for {
+		told := len(d.faults)
+		r, err := d.next()
+		for _, f := range d.faults[told:] {
+			out.add(record{offset: f.offset, line: f.line, broken: f})
+		}
+		if err != nil {
+			out.bytes = append(out.bytes, ']')
+			return out
+		}
+		out.add(r)
+	}
+}
+
+var errLineCut = errors.New("the line ends in the middle of a document")
 
 // decodeRecords decodes the records of an array. Their ends are known, so what
 // the decoder takes for broken grammar costs one record, not the rest.
@@ -60,8 +86,12 @@ func (b *block) decodeRecords(decoder *pipeline.Decoder) *pipeline.Page {
 	}
 	for _, e := range p.Errors {
 		at := b.starts[e.Index]
-		e.Offset = at.inFile
-		e.Err = &PlaceError{File: b.file, Line: at.line, Offset: at.inFile, Record: b.record + int64(e.Index), Err: e.Err}
+		place := &PlaceError{File: b.file, Line: at.line, Offset: at.inFile, Record: at.number, Err: e.Err}
+		if at.broken != nil {
+			*e = *decoder.DecodeBroken(at.raw, e.Index)
+			place.Line, place.Offset, place.Err = at.broken.line, at.broken.offset, at.broken.err
+		}
+		e.Offset, e.Err = at.inFile, place
 	}
 	return p
 }

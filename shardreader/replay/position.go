@@ -12,7 +12,7 @@ type place struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"` // bytes from the start of the file, decompressed
 	Line   int64  `json:"line"`   // in which Offset stands, 1-based
-	Record int64  `json:"record"` // records before it, of a file that is not JSON lines
+	Record int64  `json:"record"` // records before it in the array or event that is open there
 	Within nest   `json:"within"` // what is open at Offset
 }
 
@@ -21,7 +21,6 @@ type nest string
 
 const (
 	inNothing      nest = ""            // at the start of the file: what it is has yet to be seen
-	inLines        nest = "lines"       // a record a line
 	inDocuments    nest = "documents"   // between documents
 	inArray        nest = "array"       // an array of records
 	inEvent        nest = "event"       // the Records of an event
@@ -42,7 +41,9 @@ func parsePosition(s pipeline.Position) (place, error) {
 		return place{}, fmt.Errorf("not a position of a replay: %q: %w", s, err)
 	}
 	switch p.Within {
-	case inNothing, inLines, inDocuments, inArray, inEvent, inArrayOfEvent:
+	case "lines": // as it was called between the lines of a file
+		p.Within = inDocuments
+	case inNothing, inDocuments, inArray, inEvent, inArrayOfEvent:
 	default:
 		return place{}, fmt.Errorf("not a position of a replay: %q: unknown %q", s, p.Within)
 	}

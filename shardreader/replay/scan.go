@@ -12,8 +12,11 @@ const (
 // scanner finds the end of JSON values, checking their grammar. It leaves to the
 // decoder what is within the grammar: UTF-8, duplicate names, what the record means.
 type scanner struct {
-	stack []byte // '{' and '[' that are open
+	stack []int // indexes of the '{' and '[' that are open; after a scan that failed, still
 }
+
+// maxDepth bounds the nesting of JSON, as the decoder does.
+const maxDepth = 1000
 
 // value scans the JSON value that starts at b[i]. The index it returns is the one
 // behind the value (done), or that of the byte at which the grammar broke (bad).
@@ -30,6 +33,7 @@ func (s *scanner) value(b []byte, i int) (int, status) {
 		case c == '"':
 			i, st = scanString(b, i)
 		case c == '{' || c == '[':
+			open := i
 			i = skipSpace(b, i+1)
 			if i >= len(b) {
 				return i, more
@@ -38,7 +42,10 @@ func (s *scanner) value(b []byte, i int) (int, status) {
 				i++
 				break
 			}
-			s.stack = append(s.stack, c)
+			if len(s.stack) == maxDepth {
+				return open, bad
+			}
+			s.stack = append(s.stack, open)
 			if c == '{' {
 				if i, st = scanName(b, i); st != done {
 					return i, st
@@ -67,7 +74,7 @@ func (s *scanner) value(b []byte, i int) (int, status) {
 			if i = skipSpace(b, i); i >= len(b) {
 				return i, more
 			}
-			open := s.stack[len(s.stack)-1]
+			open := b[s.stack[len(s.stack)-1]]
 			if b[i] == open+2 {
 				s.stack = s.stack[:len(s.stack)-1]
 				i++

@@ -31,6 +31,7 @@ type Source struct {
 	decoder *pipeline.Decoder
 	inputs  []input // not yet opened
 	from    place   // in the first of inputs
+	most    int     // bound of a record, in bytes
 	file    *file   // open, or nil
 	broken  []*FileError
 
@@ -68,6 +69,7 @@ func Open(o Options) (*Source, error) {
 		decoder: pipeline.NewDecoder(o.Decoder),
 		inputs:  inputs,
 		from:    place{Line: 1},
+		most:    maxRecord,
 		files:   len(inputs),
 		stdin:   &awaited{r: o.Stdin},
 	}
@@ -134,7 +136,7 @@ func (s *Source) open() {
 	s.opened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &counted{raw, &s.read}, closeRaw, s.o.BlockBytes, from)
+		s.file, err = openFile(in, &counted{raw, &s.read}, closeRaw, s.o.BlockBytes, s.most, from)
 	}
 	if err != nil {
 		s.broken = append(s.broken, &FileError{File: in.path, Offset: from.Offset, Line: from.Line, Err: err})
@@ -155,12 +157,16 @@ func (s *Source) openRaw(in input) (io.Reader, func(), error) {
 // endFile takes leave of the file at hand.
 func (s *Source) endFile(err error) {
 	f := s.file
-	if broken, ok := errors.AsType[*syntaxError](err); ok {
+	faults := f.docs.faults
+	if refused, ok := errors.AsType[*fault](err); ok {
 		if errors.Is(err, errForeign) && !f.named {
 			s.o.Skipped(f.path, err)
 		} else {
-			s.broken = append(s.broken, &FileError{File: f.path, Offset: broken.offset, Line: broken.line, Err: broken.err})
+			faults = append(faults, refused)
 		}
+	}
+	for _, e := range faults {
+		s.broken = append(s.broken, &FileError{File: f.path, Offset: e.offset, Line: e.line, Unread: e.unread, More: e.more, Err: e.err})
 	}
 	f.close()
 	s.file = nil

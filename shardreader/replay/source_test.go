@@ -54,7 +54,10 @@ func pretty(t testing.TB, s string) string {
 	return b.String()
 }
 
-func gzipped(t testing.TB, s string) string {
+// fataler is a *testing.T, *testing.B or *rapid.T.
+type fataler interface{ Fatal(...any) }
+
+func gzipped(t fataler, s string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	if _, err := io.WriteString(z, s); err != nil {
@@ -66,7 +69,7 @@ func gzipped(t testing.TB, s string) string {
 	return b.String()
 }
 
-func zstandard(t testing.TB, s string) string {
+func zstandard(t fataler, s string) string {
 	z, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)

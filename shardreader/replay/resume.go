@@ -1,0 +1,186 @@
+package replay
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// broken consumes the text at hand, whose grammar is broken, up to where reading goes on:
+//   - the next whole record or event, on the same line or on a later one;
+//   - the next line that is indented as the first line of the text is, and opens something:
+//     where a record takes a line, every line stands for itself.
+//
+// A string ends with its line, so one that was cut hides no record. The text is a record
+// that says why it is none; found is false where it is over the bound, which is a fault.
+func (d *documents) broken(why error) (r record, found bool, err error) {
+	if errors.Is(why, errGivenUp) {
+		return record{}, false, why
+	}
+	indent, failed := d.w.indent, d.at
+	r = d.begin()
+	d.expect = either
+	end, whole := d.resume(indent)
+	if errors.Is(d.w.err, errGivenUp) {
+		return record{}, false, d.w.err
+	}
+	text := d.w.take(end)
+	if whole {
+		d.adopt()
+	} else if d.w.indent >= 0 {
+		d.w.indent = indent
+	}
+	for at := range d.open {
+		if at < d.w.offset {
+			delete(d.open, at)
+		}
+	}
+	if len(d.w.buf) == 0 && d.w.eof && errors.Is(why, d.w.err) {
+		return record{}, false, nil // which the end tells
+	}
+	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
+	if int64(len(text)) < r.broken.unread || len(text) > d.w.most/8 {
+		r.broken.err = fmt.Errorf("%w; up to line %d nothing is read: mend it, and replay the file again", why, d.w.line)
+		d.faults = append(d.faults, r.broken)
+		return record{}, false, nil
+	}
+	if r.raw = bytes.TrimRight(text, " \t\r\n"); d.within != inDocuments {
+		r.raw = bytes.TrimRight(bytes.TrimSuffix(r.raw, []byte(",")), " \t\r\n")
+	}
+	before := r.raw[:min(failed, len(r.raw))]
+	r.broken.offset += int64(len(before))
+	r.broken.line += int64(bytes.Count(before, newline))
+	r.broken.err = fmt.Errorf("%w; %d bytes up to line %d are not read: mend them, and replay them", why, len(r.raw), r.line+int64(bytes.Count(r.raw, newline)))
+	return r, true, nil
+}
+
+// resume finds where reading goes on behind broken text, as broken says, whole where a record
+// or an event is there. Of text over the bound it consumes what it has passed.
+func (d *documents) resume(indent int) (end int, whole bool) {
+	for i := 1; ; {
+		if i > d.w.most {
+			d.w.take(i)
+			i = 0
+		}
+		if i >= len(d.w.buf) {
+			if d.w.fillTo(i + 1); i >= len(d.w.buf) {
+				return len(d.w.buf), false
+			}
+		}
+		switch d.w.buf[i] {
+		case '{':
+			next, whole := d.begins(i)
+			if whole {
+				return i, true
+			}
+			i = next
+		case '\n':
+			from := i + 1
+			for i = from; ; i++ {
+				if i >= len(d.w.buf) {
+					if d.w.fillTo(i + 1); i >= len(d.w.buf) {
+						return i, false
+					}
+				}
+				if c := d.w.buf[i]; c == '\n' {
+					from = i + 1
+				} else if c != ' ' && c != '\t' && c != '\r' {
+					break
+				}
+			}
+			if i-from == indent && bytes.IndexByte([]byte("\"}],:"), d.w.buf[i]) < 0 {
+				if d.w.buf[i] == '{' {
+					_, whole = d.begins(i)
+				}
+				return i, whole
+			}
+		default:
+			i++
+		}
+	}
+}
+
+// begins tells whether a whole record, or an event, begins with the brace at i; else it
+// returns where the search goes on. What was found open before is not scanned again.
+func (d *documents) begins(i int) (next int, whole bool) {
+	if _, open := d.open[d.w.offset+int64(i)]; open {
+		return i + 1, false
+	}
+	end, event, err := d.outline(i)
+	switch {
+	case err != nil:
+		return i + 1, false
+	case event || isRecord(d.w.buf[i:end]):
+		return i, true
+	}
+	return end, false
+}
+
+// holds tells whether a whole record is the first in the array at hand, which is where a
+// record is due: the end of the array before it is missing.
+func (d *documents) holds() bool {
+	d.start = 0
+	i, err := d.space(1)
+	if err != nil || d.w.buf[i] != '{' {
+		return false
+	}
+	_, whole := d.begins(i)
+	return whole
+}
+
+// adopt takes from what follows the record at hand what the record is within: the text before
+// it is broken, and may have hidden brackets.
+func (d *documents) adopt() {
+	d.expect = another
+	end, event, err := d.outline(0)
+	if event && d.within == inArrayOfEvent {
+		d.within = inArray
+	} else if event && d.within == inEvent {
+		d.within = inDocuments
+	}
+	if event || err != nil {
+		return
+	}
+	i, err := d.space(end)
+	nested := err == nil && (d.w.buf[i] == ',' || d.w.buf[i] == ']')
+	switch {
+	case !nested:
+		d.within = inDocuments
+	case d.within == inDocuments:
+		d.within, d.number = inArray, 0
+	}
+}
+
+// isRecord tells whether b, an object whose grammar is sound, is a record of a stream. No
+// part of a record is taken for one: there every value has its type tag.
+func isRecord(b []byte) bool {
+	is := false
+	eachMember(b, func(name, value []byte) {
+		switch string(name) {
+		case "dynamodb":
+			eachMember(value, func(name, _ []byte) {
+				is = is || string(name) == "SequenceNumber" || string(name) == "Keys"
+			})
+		case "kinesis":
+			eachMember(value, func(name, _ []byte) { is = is || string(name) == "data" })
+		}
+	})
+	return is
+}
+
+// eachMember calls yield for the members of b, if it is an object; its grammar is sound.
+func eachMember(b []byte, yield func(name, value []byte)) {
+	if b[0] != '{' {
+		return
+	}
+	var s scanner
+	for i := skipSpace(b, 1); b[i] != '}'; {
+		value, _ := scanName(b, i)
+		name, _ := scanString(b, i)
+		end, _ := s.value(b, value)
+		yield(b[i+1:name-1], b[value:end])
+		if i = skipSpace(b, end); b[i] == ',' {
+			i = skipSpace(b, i+1)
+		}
+	}
+}
