@@ -1,5 +1,10 @@
 package pipeline
 
+import (
+	"bytes"
+	"slices"
+)
+
 // failField notes what is wrong with a record as a whole: err with the path of
 // the field that is missing, or contradicts others.
 func (r *recordReader) failField(path string, err error) bool {
@@ -18,7 +23,7 @@ func (r *recordReader) complete(c *Change) bool {
 		}
 		c.Time = t
 	}
-	return r.origins(c) && r.checkFields(c) && r.checkImages(c) && r.key(c)
+	return r.origins(c) && r.checkFields(c) && r.checkImages(c) && r.key(c) && r.checkKeys(c)
 }
 
 func (r *recordReader) operation(c *Change) {
@@ -98,6 +103,35 @@ func (r *recordReader) checkImages(c *Change) bool {
 		return r.failField("dynamodb.OldImage", errNoImage)
 	case !c.New.Exists() && hasNew && c.ViewType.HasNew():
 		return r.failField("dynamodb.NewImage", errNoImage)
+	}
+	return true
+}
+
+// checkKeys refuses an image that is of another item than the record says.
+func (r *recordReader) checkKeys(c *Change) bool {
+	return r.agrees(c, &c.New, &r.keysIn[0], "dynamodb.NewImage") && r.agrees(c, &c.Old, &r.keysIn[1], "dynamodb.OldImage")
+}
+
+// agrees compares the key attributes of an image, which stand where they did in the record
+// before, as a rule: there at says.
+func (r *recordReader) agrees(c *Change, m *Image, at *[2]int, path string) bool {
+	if !m.Exists() {
+		return true
+	}
+	keys, as := c.Keys.json(), c.Keys.attrs()
+	doc, in := m.json(), m.attrs()
+	for k := range min(len(as), len(at)) {
+		i := at[k]
+		if i >= len(in) || !in[i].named(doc, as[k], keys) {
+			i = slices.IndexFunc(in, func(a attr) bool { return a.named(doc, as[k], keys) })
+			if i < 0 {
+				continue
+			}
+			at[k] = i
+		}
+		if v, w := valueOf(keys, as, k), valueOf(doc, in, i); v.kind != w.kind || !bytes.Equal(v.raw, w.raw) && !v.Equal(w) {
+			return r.failField(string(appendMember([]byte(path), in[i].text(doc))), errOtherItem)
+		}
 	}
 	return true
 }

@@ -125,7 +125,7 @@ func (r *recordReader) completeKinesis(c *Change) bool {
 	if c.Table == "" && r.o.TableInKey {
 		return r.failField("kinesis.data.tableName", errMissing)
 	}
-	if !r.checkImages(c) || !r.key(c) {
+	if !r.checkImages(c) || !r.key(c) || !r.checkKeys(c) {
 		r.path = "kinesis.data." + r.path
 		return false
 	}

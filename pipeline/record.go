@@ -19,6 +19,7 @@ var (
 	errSize         = errs.New("want a number of bytes")
 	errNoImage      = errs.New("is missing, though the operation and the view type have it")
 	errNoSuch       = errs.New("contradicts the operation, which has no such image")
+	errOtherItem    = errs.New("contradicts dynamodb.Keys: the image is of another item")
 	errNoARN        = errs.New("the record names no stream, and its version needs one: give the stream's ARN with --stream-arn")
 	errNoTable      = errs.New("the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
 )
@@ -46,12 +47,13 @@ type recordReader struct {
 	start   int    // of the first record
 
 	// Of the record before.
-	before          *Change // nil: none
-	region          string  // as it was written: a Change has that of its stream where it is null
-	outer, inner    outline // of its object, and of that under dynamodb
-	other           outline // of any other object: empty
-	sameBy, sameEnd int     // up to sameEnd the page equals what is sameBy bytes before
-	current         int     // of the record being read, or behind the last one
+	before          *Change   // nil: none
+	region          string    // as it was written: a Change has that of its stream where it is null
+	outer, inner    outline   // of its object, and of that under dynamodb
+	other           outline   // of any other object: empty
+	sameBy, sameEnd int       // up to sameEnd the page equals what is sameBy bytes before
+	current         int       // of the record being read, or behind the last one
+	keysIn          [2][2]int // indexes of the key attributes in the new and the old image
 }
 
 // fields reads the record's object into c. Fields that are null count as absent.

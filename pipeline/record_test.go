@@ -290,6 +290,9 @@ func TestUnsoundRecords(t *testing.T) {
 		{"three keys", with(modify, `"Keys":{`, `"Keys":{"x":{"S":"y"},`), "dynamodb.Keys.SK", "more than two"},
 		{"key of a kind that none is", with(modify, `"PK":{"S":"USER#1"}`, `"PK":{"BOOL":true}`), "dynamodb.Keys.PK", "an S, an N or a B"},
 		{"empty key", with(modify, `"PK":{"S":"USER#1"}`, `"PK":{"S":""}`), "dynamodb.Keys.PK", "is empty"},
+		{"new image of another item", with(insert, `"NewImage":{"PK":{"S":"USER#1"}`, `"NewImage":{"PK":{"S":"USER#2"}`), "dynamodb.NewImage.PK", "another item"},
+		{"old image of another item", with(modify, `"OldImage":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"}`, `"OldImage":{"SK":{"S":"profile"},"PK":{"S":"USER#1"}`), "dynamodb.OldImage.SK", "another item"},
+		{"image whose key is of another kind", with(ttlDelete, `"OldImage":{"PK":{"S":"USER#1"}`, `"OldImage":{"PK":{"B":"USER"}`), "dynamodb.OldImage.PK", "another item"},
 		{"field twice", with(modify, `"eventVersion"`, `"eventName"`), "eventName", "twice"},
 		{"image twice", with(modify, `"OldImage"`, `"NewImage"`), "dynamodb.NewImage", "twice"},
 		{"image no object", with(insert, `"NewImage":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"},"Email":{"S":"a@example.com"}}`, `"NewImage":[]`), "dynamodb.NewImage", "object of attributes"},
@@ -359,5 +362,27 @@ func TestEmptyMapsOfDynamoDBLocal(t *testing.T) {
 	parsed, err := pipeline.ParseImage([]byte(want))
 	if err != nil || !parsed.Equal(m) {
 		t.Errorf("the empty maps are not equal: %v", err)
+	}
+}
+
+// The key attributes of an image are those of the record, however they are written and wherever
+// they stand; one that an image leaves out contradicts nothing.
+func TestImagesAgreeWithTheirKeys(t *testing.T) {
+	keys := `"Keys":{"PK":{"S":"a/b"},"SK":{"N":"10"}}`
+	for _, image := range []string{
+		`{"PK":{"S":"a/b"},"SK":{"N":"10"}}`,
+		`{"SK":{"N":"1E1"},"x":{"S":"y"},"PK":{"S":"a\/b"}}`,
+		`{"\u0050K":{"S":"a\u002fb"},"SK":{"N":"10.0"}}`,
+		`{"x":{"S":"y"},"SK":{"N":"10"}}`,
+		`{}`,
+	} {
+		record := `{"eventName":"INSERT","eventSourceARN":"` + streamARN + `","dynamodb":{` + keys + `,"NewImage":` + image + `,"SequenceNumber":"1"}}`
+		other := with(record, `"N":"10"}}`, `"N":"11"}}`)
+		// Behind another record, whose image has its keys in other places.
+		page := pipeline.NewDecoder(pipeline.DecoderOptions{}).DecodeLines([]byte(insert + "\n" + record + "\n" + modify + "\n" + record + "\n" + other + "\n" + record))
+		contradicts := strings.Contains(image, "SK")
+		if want := map[bool]int{true: 1}[contradicts]; len(page.Errors) != want || len(page.Changes) != 6-want {
+			t.Errorf("%s: %d changes, %v", image, len(page.Changes), page.Errors)
+		}
 	}
 }

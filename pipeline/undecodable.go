@@ -2,9 +2,17 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 )
+
+// placed is an error of a source that knows more of a record's place than its page does:
+// the file and the line.
+type placed interface {
+	error
+	Place() string
+}
 
 // buryUndecodable makes the letters of a page's undecodable records durable. The
 // page is handed over after that, and with it all that comes behind it in the
@@ -24,6 +32,9 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 	first := records[0]
 	attrs := []slog.Attr{slog.String("partition", in.part.name), slog.Int("records", len(records)),
 		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", first.attribute())}
+	if at, ok := errors.AsType[placed](first.Err); ok {
+		attrs = append(attrs, slog.String("place", at.Place()))
+	}
 	if r.p.o.DeadLetters == nil && in.tracker != nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: they are given back, with what comes behind them; configure dead letters", attrs...)

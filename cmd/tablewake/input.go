@@ -40,8 +40,8 @@ func (in *input) load() (*config.Config, error) {
 }
 
 // source is how saved records become changes. Those that do not name their stream
-// are of --stream-arn, else of the stream that the configuration names, else at
-// epoch 0: below those of any stream.
+// are of --stream-arn, else of the stream that the configuration names. Where there is neither
+// none may name its stream: a change without one counts as older than any with one.
 func (in *input) source(cfg *config.Config, s streams, paths []string) replay.Options {
 	return replay.Options{Paths: paths, Stdin: s.in, Decoder: in.decoder(cfg), Skipped: func(path string, why error) {
 		fmt.Fprintf(s.err, "left out %s: %v\n", path, why)
@@ -81,6 +81,7 @@ type reporting struct {
 	ended     bool       // the input was read to its end
 	broken    *replay.BrokenError
 	epochZero bool   // some records do not name their stream
+	named     bool   // some do
 	foreign   string // a table of records that the configuration does not name
 }
 
@@ -101,6 +102,9 @@ func (r *reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 			if page != nil {
 				r.report(page)
 			}
+			if err == nil && r.mixed() {
+				page, err = &pipeline.Page{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
+			}
 			return page, err
 		}
 		p = &q
@@ -110,10 +114,17 @@ func (r *reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	return p, err
 }
 
+// mixed tells whether only some of the records name their stream, of all inputs.
+func (r *reporting) mixed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.epochZero && r.named
+}
+
 // warn says what is odd about the input as a whole.
 func (r *reporting) warn(w io.Writer) {
 	if r.epochZero {
-		fmt.Fprintln(w, "warning: some records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
+		fmt.Fprintln(w, "warning: the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
 	}
 	if r.foreign != "" {
 		fmt.Fprintf(w, "warning: some records are of the table %s, which the source of the configuration does not name\n", r.foreign)
@@ -126,6 +137,7 @@ func (r *reporting) report(p *pipeline.Page) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		r.epochZero = r.epochZero || c.Version.Epoch() == 0
+		r.named = r.named || c.Version.Epoch() != 0
 		if c.Table != "" && !slices.ContainsFunc(r.tables, func(t config.Table) bool { return t.Name == c.Table }) {
 			r.foreign = c.Table
 		}

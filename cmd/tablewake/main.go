@@ -12,6 +12,8 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/shardreader/replay"
 )
 
 func main() {
@@ -68,6 +70,9 @@ func run(args []string, s streams) int {
 	}
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code
+	}
+	if _, ok := errors.AsType[*replay.StreamError](err); ok {
+		return exitUsage // --stream-arn is missing
 	}
 	return exitFailure
 }

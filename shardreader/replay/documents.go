@@ -23,6 +23,8 @@ type documents struct {
 	open   map[int64]struct{} // offsets of brackets that nothing closes
 	faults []*fault
 
+	last, lastLine int64 // behind the last token
+
 	start int // index of the value being scanned
 	at    int // index at which the last scan failed
 }
@@ -128,6 +130,7 @@ func (d *documents) step(c byte) (r record, found bool, err error) {
 
 // peek passes over white space, and over byte order marks between documents.
 func (d *documents) peek() (byte, bool) {
+	d.last, d.lastLine = d.w.offset, d.w.line
 	for {
 		c, ok := d.w.space()
 		if c != mark[0] {
@@ -154,7 +157,7 @@ func (d *documents) end() error {
 		return d.w.err
 	}
 	if d.w.err != nil || d.within != inDocuments {
-		d.tell(d.w.why())
+		d.faults = append(d.faults, &fault{offset: d.last, line: d.lastLine, err: d.w.why()})
 		d.w.err, d.within = nil, inDocuments
 	}
 	return io.EOF

@@ -21,9 +21,10 @@ type block struct {
 	file   string
 	lines  bool // bytes are lines as they are in the file; else they are an array made of its records
 	bytes  []byte
-	offset int64   // of the first byte in the file, where lines
-	line   int64   // of the first byte, where lines
-	starts []start // of each record, where not lines
+	offset int64          // of the first byte in the file, where lines
+	line   int64          // of the first byte, where lines
+	starts []start        // of each record, where not lines
+	broken map[int]record // what is no record; the array has a 0 in its place
 	behind place
 }
 
@@ -33,19 +34,22 @@ type start struct {
 	inFile  int64
 	line    int64
 	number  int64
-	raw     []byte // where broken: the array has a 0 in its place
-	broken  *fault
 }
 
 // add adds a record to those of an array.
 func (b *block) add(r record) {
 	b.bytes = append(b.bytes, "[,"[min(len(b.starts), 1)])
-	s := start{inBlock: len(b.bytes), inFile: r.offset, line: r.line, number: r.number}
-	if r.broken != nil {
-		s.raw, s.broken, r.raw = bytes.Clone(r.raw), r.broken, []byte("0")
+	b.starts = append(b.starts, start{len(b.bytes), r.offset, r.line, r.number})
+	if r.broken == nil {
+		b.bytes = append(b.bytes, r.raw...)
+		return
 	}
-	b.bytes = append(b.bytes, r.raw...)
-	b.starts = append(b.starts, s)
+	if b.broken == nil {
+		b.broken = make(map[int]record)
+	}
+	r.raw = bytes.Clone(r.raw)
+	b.broken[len(b.starts)-1] = r
+	b.bytes = append(b.bytes, '0')
 }
 
 // openFile prepares r, the bytes of in as they are on disk, to be read from p on.
@@ -89,17 +93,17 @@ func (f *file) next() (*block, error) {
 	}
 	if f.docs.within == inDocuments {
 		f.w.fillTo(f.block)
-		if n := f.w.lines(f.block); n > 0 {
-			return f.takeLines(n), nil
+		if n, ends := f.w.lines(f.block); n > 0 {
+			return f.takeLines(n, ends), nil
 		}
 	}
 	return f.nextRecords()
 }
 
-// takeLines takes n bytes of lines.
-func (f *file) takeLines(n int) *block {
+// takeLines takes n bytes of lines, with so many line ends.
+func (f *file) takeLines(n, ends int) *block {
 	b := &block{file: f.path, lines: true, offset: f.w.offset, line: f.w.line}
-	b.bytes = f.w.take(n)
+	b.bytes = f.w.takeLines(n, ends)
 	if len(b.bytes) < f.block/2 {
 		b.bytes = bytes.Clone(b.bytes) // the page would pin a whole block
 	}

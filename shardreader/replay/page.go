@@ -15,22 +15,34 @@ func (s *Source) page(b *block) *pipeline.Page {
 		Position:  b.behind.position(),
 		Bytes:     len(b.bytes),
 		Decode: func() (*pipeline.Page, error) {
-			if b.lines {
-				return b.decodeLines(decoder), nil
+			b, p := b.decode(decoder)
+			if err := s.streams.check(p, b.place); err != nil {
+				return &pipeline.Page{}, err
 			}
-			return b.decodeRecords(decoder), nil
+			return p, nil
 		},
 	}
 }
 
-// decodeLines decodes lines. Those with a line whose grammar is broken are read once more,
-// as a file that is no lines: one record is lost, and not what follows it on its line.
+// decode decodes the block, or one that is made of the same records.
+func (b *block) decode(decoder *pipeline.Decoder) (*block, *pipeline.Page) {
+	if b.lines {
+		if p := b.decodeLines(decoder); p != nil {
+			return b, p
+		}
+		b = b.documents()
+	}
+	return b, b.decodeRecords(decoder)
+}
+
+// decodeLines decodes lines; nil where a line's grammar is broken. They are read once more then,
+// as documents: so one record is lost, and not what follows it on its line.
 func (b *block) decodeLines(decoder *pipeline.Decoder) *pipeline.Page {
 	p := decoder.DecodeLines(b.bytes)
 	line, at := b.line, int64(0)
 	for _, e := range p.Errors {
-		if _, broken := errors.AsType[*pipeline.FramingError](e.Err); broken {
-			return b.documents().decodeRecords(decoder)
+		if _, broken := errors.AsType[*pipeline.FramingError](e.Err); broken || e.Path == "Records" { // an event in an array
+			return nil
 		}
 		line += int64(bytes.Count(b.bytes[at:e.Offset], newline))
 		at = e.Offset
@@ -87,9 +99,9 @@ func (b *block) decodeRecords(decoder *pipeline.Decoder) *pipeline.Page {
 	for _, e := range p.Errors {
 		at := b.starts[e.Index]
 		place := &PlaceError{File: b.file, Line: at.line, Offset: at.inFile, Record: at.number, Err: e.Err}
-		if at.broken != nil {
-			*e = *decoder.DecodeBroken(at.raw, e.Index)
-			place.Line, place.Offset, place.Err = at.broken.line, at.broken.offset, at.broken.err
+		if r, broken := b.broken[e.Index]; broken {
+			*e = *decoder.DecodeBroken(r.raw, e.Index)
+			place.Line, place.Offset, place.Err = r.broken.line, r.broken.offset, r.broken.err
 		}
 		e.Offset, e.Err = at.inFile, place
 	}

@@ -24,6 +24,9 @@ func (d *documents) broken(why error) (r record, found bool, err error) {
 	if errors.Is(d.w.err, errGivenUp) {
 		return record{}, false, d.w.err
 	}
+	if end == len(d.w.buf) { // the end of the file, which is told by its last byte
+		end = len(bytes.TrimRight(d.w.buf, " \t\r\n"))
+	}
 	text := d.w.take(end)
 	if whole {
 		d.adopt()
@@ -35,7 +38,7 @@ func (d *documents) broken(why error) (r record, found bool, err error) {
 			delete(d.open, at)
 		}
 	}
-	if len(d.w.buf) == 0 && d.w.eof && errors.Is(why, d.w.err) {
+	if d.w.err != nil && errors.Is(why, d.w.err) {
 		return record{}, false, nil // which the end tells
 	}
 	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}

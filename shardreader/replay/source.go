@@ -34,6 +34,7 @@ type Source struct {
 	most    int     // bound of a record, in bytes
 	file    *file   // open, or nil
 	broken  []*FileError
+	streams streams
 
 	total   int64
 	read    atomic.Int64

@@ -373,7 +373,7 @@ func TestSource_BoundedMemory(t *testing.T) {
 
 // One record larger than a block is a block by itself.
 func TestSource_LargeRecords(t *testing.T) {
-	big := strings.Replace(recordJSON(0), "item", strings.Repeat("x", 300_000), 1)
+	big := strings.Replace(recordJSON(0), "item", strings.Repeat("x", 300_000), 2)
 	rs := []string{recordJSON(1), big, recordJSON(2)}
 	for name, content := range map[string]string{"lines": lines(rs), "array": array(rs), "event": event(rs)} {
 		path := filepath.Join(write(t, map[string]string{"f": content}), "f")

@@ -85,10 +85,15 @@ func size(n int) string {
 
 // take consumes n bytes and hands them out.
 func (w *window) take(n int) []byte {
+	return w.takeLines(n, bytes.Count(w.buf[:n], newline))
+}
+
+// takeLines is take of bytes with so many line ends.
+func (w *window) takeLines(n, ends int) []byte {
 	b := w.buf[:n:n]
 	w.buf = w.buf[n:]
 	w.offset += int64(n)
-	w.line += int64(bytes.Count(b, newline))
+	w.line += int64(ends)
 	if n > 0 {
 		w.indent = -1
 		if b[n-1] == '\n' {
@@ -130,28 +135,28 @@ func (w *window) lineAt(i int) int64 {
 // each begins and ends as an object does, and is followed by a line that begins a document.
 // No document goes on over such a line end: after a value, sound JSON goes on with a
 // comma or a closing bracket. The last line of a file is none of them.
-func (w *window) lines(limit int) int {
-	b := w.buf
-	end := 0
-	for end < limit {
+func (w *window) lines(limit int) (end, ends int) {
+	b := w.buf[:min(limit, len(w.buf))]
+	for ; ; ends++ {
 		n := bytes.IndexByte(b[end:], '\n')
-		if n < 0 || end+n >= limit {
-			break
+		if n < 0 {
+			return end, ends
 		}
 		line, next := b[end:end+n], end+n+1
-		if len(line) == 0 || line[0] != '{' || line[n-1] != '}' {
+		if n == 0 || line[0] != '{' || line[n-1] != '}' {
 			line = bytes.Trim(line, " \t\r")
 			if len(line) > 0 && (line[0] != '{' || line[len(line)-1] != '}') {
-				break
+				return end, ends
 			}
 		}
-		follows := skipSpace(b, next)
-		if follows == len(b) || b[follows] != '{' && b[follows] != '[' {
-			break
+		if next == len(b) || b[next] != '{' {
+			follows := skipSpace(w.buf, next)
+			if follows == len(w.buf) || w.buf[follows] != '{' && w.buf[follows] != '[' {
+				return end, ends
+			}
 		}
 		end = next
 	}
-	return end
 }
 
 var newline = []byte{'\n'}
