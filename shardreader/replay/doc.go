@@ -1,15 +1,15 @@
 // Package replay reads saved stream records: a finite [pipeline.Source] over
 // files, folders and standard input.
 //
-// It takes JSON lines (one record or one Lambda event a line), arrays of records,
-// Lambda events, the output of `aws dynamodbstreams get-records`, and any of them
-// one behind the other; pretty-printed or not; plain, gzip or zstd, told apart by
-// content. Memory stays bounded at any size: a file is cut into blocks of whole
-// records, which the pipeline's workers decode.
+// It takes records, arrays of records, Lambda events and the output of
+// `aws dynamodbstreams get-records`, in any sequence, as a stream of JSON documents is read:
+// compact, indented, one a line or several; plain, gzip or zstd, told apart by content.
+// Memory stays bounded at any size: a file is cut into blocks of whole records, which the
+// pipeline's workers decode.
 //
 // A record that cannot be decoded is a [pipeline.RecordError] that names file and
-// line, and costs nothing but itself. Where the grammar of a file breaks so that
-// the next record cannot be found, that file is broken from there on: what stands
-// before is delivered, the other files are read, and the source ends with a
-// [*BrokenError] instead of io.EOF.
+// line, and costs nothing but itself. So is text whose grammar is broken: reading goes on
+// at the next whole record. What costs no record, or was not read at all (a missing end,
+// a record over 64 MiB, a cut archive), is in the [*BrokenError] that the source
+// ends with instead of io.EOF, when all else is delivered.
 package replay

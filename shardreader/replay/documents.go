@@ -22,6 +22,7 @@ type documents struct {
 	number int64              // of the last record in its array or event
 	open   map[int64]struct{} // offsets of brackets that nothing closes
 	faults []*fault
+	torn   bool // brackets are missing: within is a guess
 
 	last, lastLine int64 // behind the last token
 
@@ -108,14 +109,16 @@ func (d *documents) step(c byte) (r record, found bool, err error) {
 	case c == '[' && (!nested || d.expect == comma || d.holds()):
 		if nested {
 			d.tell(errNoEnd)
+			d.torn = true
 		}
 		d.w.take(1)
 		d.within, d.expect, d.number = inArray, first, 0
 		return record{}, false, nil
 	case c == '{':
 		if nested && d.expect == comma {
-			d.tell(errNoComma)
-			d.adopt()
+			if d.adopt() {
+				d.tell(errNoComma)
+			}
 		}
 		return d.object()
 	case nested && d.expect == comma:
@@ -141,7 +144,7 @@ func (d *documents) peek() (byte, bool) {
 		}
 		if d.within != inDocuments { // files, one behind the other, of which one was cut
 			d.tell(errNoEnd)
-			d.within = inDocuments
+			d.within, d.torn = inDocuments, true
 		}
 		indent := d.w.indent
 		d.w.take(len(mark))
@@ -157,7 +160,11 @@ func (d *documents) end() error {
 		return d.w.err
 	}
 	if d.w.err != nil || d.within != inDocuments {
-		d.faults = append(d.faults, &fault{offset: d.last, line: d.lastLine, err: d.w.why()})
+		f := &fault{offset: d.w.offset, line: d.w.line, err: d.w.why()}
+		if d.expect == either { // where the text that is broken ends
+			f.offset, f.line = d.last, d.lastLine
+		}
+		d.faults = append(d.faults, f)
 		d.w.err, d.within = nil, inDocuments
 	}
 	return io.EOF
@@ -247,7 +254,7 @@ func (d *documents) leave() error {
 		}
 		if c != ',' {
 			d.tell(errNoEnd)
-			d.within = outer
+			d.within, d.torn = outer, true
 			return nil
 		}
 		end, records, err := d.member()
@@ -263,7 +270,7 @@ func (d *documents) leave() error {
 			d.w.take(d.at) // which the end tells too
 			return nil
 		}
-		d.within, d.expect = outer, either
+		d.within, d.expect, d.torn = outer, either, true
 		return err
 	}
 }

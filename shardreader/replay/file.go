@@ -53,12 +53,13 @@ func (b *block) add(r record) {
 }
 
 // openFile prepares r, the bytes of in as they are on disk, to be read from p on.
-func openFile(in input, r io.Reader, closeRaw func(), blockBytes, most int, p place) (*file, error) {
+func openFile(in input, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, most int, p place) (*file, error) {
 	plain, closeUnpacker, err := decompressed(r)
 	if err != nil {
 		closeRaw()
 		return nil, err
 	}
+	plain = interruptible(plain)
 	memory := blockBytes
 	if in.size > 0 {
 		memory = int(min(int64(blockBytes), in.size+1)) // it grows where that was packed

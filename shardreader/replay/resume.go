@@ -7,7 +7,7 @@ import (
 )
 
 // broken consumes the text at hand, whose grammar is broken, up to where reading goes on:
-//   - the next whole record or event, on the same line or on a later one;
+//   - the next whole record or event; a line of its own that breaks is lost whole, however;
 //   - the next line that is indented as the first line of the text is, and opens something:
 //     where a record takes a line, every line stands for itself.
 //
@@ -60,6 +60,7 @@ func (d *documents) broken(why error) (r record, found bool, err error) {
 // resume finds where reading goes on behind broken text, as broken says, whole where a record
 // or an event is there. Of text over the bound it consumes what it has passed.
 func (d *documents) resume(indent int) (end int, whole bool) {
+	first := true // line
 	for i := 1; ; {
 		if i > d.w.most {
 			d.w.take(i)
@@ -72,12 +73,17 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 		}
 		switch d.w.buf[i] {
 		case '{':
+			if first && indent >= 0 && d.within == inDocuments && !d.torn {
+				i++
+				break
+			}
 			next, whole := d.begins(i)
 			if whole {
 				return i, true
 			}
 			i = next
 		case '\n':
+			first = false
 			from := i + 1
 			for i = from; ; i++ {
 				if i >= len(d.w.buf) {
@@ -132,9 +138,11 @@ func (d *documents) holds() bool {
 }
 
 // adopt takes from what follows the record at hand what the record is within: the text before
-// it is broken, and may have hidden brackets.
-func (d *documents) adopt() {
+// it is broken, and may have hidden brackets. A record that is broken too tells nothing.
+func (d *documents) adopt() (sound bool) {
 	d.expect = another
+	was := d.within
+	defer func() { d.torn = d.torn || d.within != was }()
 	end, event, err := d.outline(0)
 	if event && d.within == inArrayOfEvent {
 		d.within = inArray
@@ -142,7 +150,7 @@ func (d *documents) adopt() {
 		d.within = inDocuments
 	}
 	if event || err != nil {
-		return
+		return err == nil
 	}
 	i, err := d.space(end)
 	nested := err == nil && (d.w.buf[i] == ',' || d.w.buf[i] == ']')
@@ -152,6 +160,7 @@ func (d *documents) adopt() {
 	case d.within == inDocuments:
 		d.within, d.number = inArray, 0
 	}
+	return true
 }
 
 // isRecord tells whether b, an object whose grammar is sound, is a record of a stream. No

@@ -137,9 +137,9 @@ func (s *Source) open() {
 	s.opened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &counted{raw, &s.read}, closeRaw, s.o.BlockBytes, s.most, from)
+		s.file, err = openFile(in, &counted{raw, &s.read}, closeRaw, s.interruptible, s.o.BlockBytes, s.most, from)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errGivenUp) {
 		s.broken = append(s.broken, &FileError{File: in.path, Offset: from.Offset, Line: from.Line, Err: err})
 	}
 }
@@ -199,6 +199,17 @@ type Progress struct {
 // Progress may be called at any time.
 func (s *Source) Progress() Progress {
 	return Progress{Bytes: s.read.Load(), TotalBytes: s.total, Files: int(s.opened.Load()), TotalFiles: s.files}
+}
+
+// interruptible makes reads end with the Read that they are made for: few bytes on
+// disk may be very many once they are unpacked.
+func (s *Source) interruptible(r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		if s.reading.Err() != nil {
+			return 0, errGivenUp
+		}
+		return r.Read(p)
+	})
 }
 
 type readerFunc func([]byte) (int, error)

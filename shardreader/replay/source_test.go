@@ -383,3 +383,59 @@ func TestSource_LargeRecords(t *testing.T) {
 		}
 	}
 }
+
+// A long line that comes in small pieces is not scanned again for each of them: this test
+// takes minutes where it is.
+func TestSource_LongLineInSmallPieces(t *testing.T) {
+	long := strings.Replace(recordJSON(0), "item", strings.Repeat("x", 4<<20), 2)
+	for name, content := range map[string]string{
+		"line": long + "\n" + recordJSON(1), "array": array([]string{long, recordJSON(1)}), "member": `{"x":` + array([]string{long}) + `,"Records":[` + long + "," + recordJSON(1) + "]}",
+		"cut": long[:len(long)-10] + "\n" + recordJSON(1), "brackets": `{"x":` + strings.Repeat(`{"a":[`, 1<<20) + "\n" + recordJSON(1),
+	} {
+		g := readAll(t, open(t, Options{Paths: []string{"-"}, Stdin: &small{strings.NewReader(content)}, BlockBytes: 1000}))
+		if n := len(g.sequences); n == 0 || g.sequences[n-1] != "2" {
+			t.Errorf("%s: %v, %d records", name, g.err, n)
+		}
+	}
+}
+
+// small reads a hundred bytes at a time.
+type small struct{ r io.Reader }
+
+func (s *small) Read(p []byte) (int, error) { return s.r.Read(p[:min(len(p), 100)]) }
+
+// Reading a file ends with its context, however much its few bytes are once they are unpacked.
+func TestSource_GivenUpOnALongFile(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	for range 64 {
+		if _, err := z.Write(bytes.Repeat([]byte{'x'}, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(write(t, map[string]string{"f": packed.String()}), "f")
+	s := open(t, Options{Paths: []string{path}})
+	stop := errors.New("the user stopped it")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stop)
+	if p, err := s.Read(ctx); !errors.Is(err, stop) || p != nil {
+		t.Errorf("Read gives %v, %v; want the cause of the cancellation", p, err)
+	}
+	s = open(t, Options{Paths: []string{path}})
+	reads := 0
+	ctx, cancel = context.WithCancelCause(t.Context())
+	s.reading = ctx
+	r := s.interruptible(readerFunc(func(p []byte) (int, error) {
+		if reads++; reads == 3 {
+			cancel(stop)
+		}
+		return len(p), nil
+	}))
+	w := &window{r: r, block: 100, most: maxRecord}
+	if w.fillTo(1 << 30); !errors.Is(w.err, errGivenUp) || reads != 3 {
+		t.Errorf("%v after %d reads", w.err, reads)
+	}
+}

@@ -31,7 +31,7 @@ func TestPlanByItem(t *testing.T) {
 		{"remove", moved("a", "x", "", ""), "claim no row (item removed" + none},
 		{"remove by TTL", sinktest.Record{EventName: "REMOVE", Old: named("a", "x", ""), TTL: true}, "claim no row (item removed" + none},
 		{"unknown removal", sinktest.Record{EventName: "EVOLVE", Old: named("a", "x", "")}, "claim no row (item removed" + none},
-		{"leave by condition", sinktest.Record{EventName: "MODIFY", Old: named("a", "x", ""), New: user}, "claim no row (the condition is not met" + none},
+		{"leave by condition", sinktest.Record{EventName: "MODIFY", Old: named("o", "x", ""), New: user}, "claim no row (the condition is not met" + none},
 		{"never in", sinktest.Record{EventName: "MODIFY", Old: user, New: user}, "claim no row (the condition is not met" + none},
 		{"sparse", sinktest.Record{EventName: "INSERT", New: order()}, "claim no row (a value of its key is missing" + none},
 	} {
