@@ -146,9 +146,12 @@ func (w standing) check(t *testing.T) (wrong []string) {
 			s.mu.Lock()
 			for name, at := range s.owed {
 				part, _, _ := strings.Cut(name, "/")
-				free := src.byName[part].paused.IsZero() && !src.called.IsZero()
+				since := src.byName[part].paused // zero: it is not paused
+				if since.IsZero() && src.called.IsZero() {
+					since = src.asked
+				}
 				switch {
-				case s.habit.waitsForEver() && (free || s.habit.packs): // nothing is held back for it
+				case s.habit.waitsForEver() && (s.habit.packs || since.IsZero() || now.Sub(since) <= hold): // nothing is held back for it, or not for long
 				case ill && w.fails() && part == "p0":
 				case now.Sub(at) > patience[i]:
 					errorf("after %v: sink %d has not got %s after %v", now.Sub(begun), i, name, now.Sub(at))
