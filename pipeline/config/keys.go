@@ -7,7 +7,7 @@ func grammar() *rule {
 		key{name: "version", rule: &rule{shape: integerShape, least: 1, most: 1}, required: true, doc: "Version of the file's format."},
 		key{name: "name", rule: name(), required: true, doc: "Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."},
 		key{name: "source", rule: source(), required: true, doc: "The table whose changes are carried."},
-		key{name: "attributes", rule: mapOf(nil, words("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS")), doc: "Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded."},
+		key{name: "attributes", rule: mapOf(nil, words("S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS")), doc: "Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded. An N is a double in a search index that is made, unless its mapping says otherwise."},
 		key{name: "connections", tuning: true, rule: mapOf(name(), connection()), doc: "Servers that sinks write to; secrets by ${ENV} or by reference."},
 		key{name: "leases", tuning: true, rule: leases(), doc: "Where consumers agree on who reads which shard, and keep how far they came."},
 		key{name: "state", tuning: true, rule: object(

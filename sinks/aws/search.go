@@ -31,7 +31,8 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	}
 	o.Indexes = &opensearch.Indexes{
 		Begun: begun, Pipeline: cfg.Name, Sink: s.Name, Name: s.Search.Index, Mapping: s.Search.Mapping, Fields: sinks.Fields(s.Search),
-		OnDemand: s.Search.OnDemand, Max: s.Search.MaxIndexes,
+		Attributes: cfg.Attributes,
+		OnDemand:   s.Search.OnDemand, Max: s.Search.MaxIndexes,
 	}
 	return open(b, "search "+s.Name, func() (*opensearch.Store, error) {
 		store, err := opensearch.New(o)

@@ -10,20 +10,35 @@ import (
 // Apply writes mutations as search.Store says, in one bulk request or in several
 // that follow one another. Of several mutations of a document the newest is sent. A
 // request that the server does not take whole is cut in halves until the document
-// that it does not take stands alone.
+// that it does not take stands alone. A document that does not fit the index's fields is sent
+// once more, alone: concurrent requests may have made a field at once, each of its own type.
 func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	b := &bulk{store: s, ms: ms, rs: make([]search.Result, len(ms)), index: make([]string, len(ms))}
-	left := b.newest()
+	if err := b.rounds(ctx, b.newest()); err != nil {
+		return nil, err
+	}
+	unfit := b.unfit
+	b.last = true
+	for _, i := range unfit {
+		if err := b.rounds(ctx, []int{i}); err != nil {
+			return nil, err
+		}
+	}
+	b.share()
+	return b.rs, nil
+}
+
+// rounds sends the mutations left until nothing may be sent again at once.
+func (b *bulk) rounds(ctx context.Context, left []int) error {
 	for round := 0; len(left) > 0 && round < maxRounds; round++ {
-		if s.mode == Exact {
-			if err := s.ensureScript(ctx); err != nil {
-				return nil, err
+		if b.store.mode == Exact {
+			if err := b.store.ensureScript(ctx); err != nil {
+				return err
 			}
 		}
 		left = b.write(ctx, b.resolve(ctx, left))
 	}
-	b.share()
-	return b.rs, nil
+	return nil
 }
 
 // maxRounds is how often a document is sent that another writer got ahead of each
@@ -38,6 +53,8 @@ type bulk struct {
 	rs    []search.Result
 	index []string // where each mutation is written; set of those that are sent
 	by    []int    // which mutation writes for each: the newest of its document
+	unfit []int    // those that do not fit the index's fields, at the first try
+	last  bool     // they are tried for the last time
 
 	stop error // the server can't go on: what was not sent yet is not
 }

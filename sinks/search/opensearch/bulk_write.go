@@ -163,7 +163,8 @@ func (b *bulk) fail(r *request, err error) {
 }
 
 // items sets the results of r by the server's answer, and returns those that may be
-// sent again at once: those that lost a race, and those whose index or script is gone.
+// sent again at once: those that lost a race, and those whose index or script is gone. It
+// notes those that do not fit the index's fields.
 func (b *bulk) items(ctx context.Context, r *request, body []byte) (again []int) {
 	var left []int // by the script: what is there is newer, or the same
 	ok := parseItems(body, len(r.at), func(n int, it *item) {
@@ -190,6 +191,9 @@ func (b *bulk) items(ctx context.Context, r *request, body []byte) (again []int)
 			}
 			b.rs[i].Err = pipeline.Transient(b.rs[i].Err) // it is made again
 		default:
+			if !b.last && it.unfit() {
+				b.unfit = append(b.unfit, i)
+			}
 			return
 		}
 		again = append(again, i)

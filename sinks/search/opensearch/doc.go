@@ -29,7 +29,9 @@
 // An application names an index by the alias; the store writes behind it. An index is
 // made of the configuration ([Indexes]), on start or with its first document, and
 // never altered: what is there is compared with what the configuration asks for, and a
-// difference is an error. The store keeps one record of each sink, in the hidden index
+// difference is an error. Numbers of which the configuration says nothing are doubles there,
+// since concurrent requests would make longs and floats of them, each by its own first value;
+// a document that the server says does not fit is sent once more, alone. The store keeps one record of each sink, in the hidden index
 // tablewake.
 //
 // Tombstones stay until [Store.Purge] removes those that were written long enough ago;

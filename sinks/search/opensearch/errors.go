@@ -167,6 +167,11 @@ func (f *failure) class() class {
 	return refused
 }
 
+// unfit tells that a document does not fit the fields of its index, as they were when it came.
+func (f *failure) unfit() bool {
+	return f.class() == refused && (string(f.kind) == "mapper_parsing_exception" || string(f.kind) == "illegal_argument_exception")
+}
+
 // err is f as an error, marked as the pipeline is to take it.
 func (f *failure) err(op, index string) error {
 	class := f.class()

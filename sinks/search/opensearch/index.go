@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,10 +28,15 @@ type Indexes struct {
 
 	// Mapping is JSON of what an index is made of: {"settings": ..., "mappings": ...}, or
 	// what stands in mappings alone. An index that is there already is compared with it, and
-	// never altered. Default: the server's settings, and fields as they come
+	// never altered. Default: the server's settings, and fields as they come.
+	// Where it leaves it open, numbers are doubles (see [Indexes.Attributes]): an index that is
+	// made has a rule for that, and one that is there already need not.
 	Mapping json.RawMessage
 	// Fields are those of the sink: what they write as scaled_float must be mapped so.
 	Fields search.Fields
+	// Attributes are the declared types of attributes. A number that Mapping does not map is a
+	// double from the start, also where its first value is written as text. Default: none
+	Attributes map[string]pipeline.Kind
 
 	// Begun says that the pipeline's state knows what the sink wrote: a record of the sink that is
 	// missing on the server is lost, and nothing is made. Default: it begins now
@@ -62,11 +68,11 @@ func newIndexes(o Indexes) (*indexes, error) {
 	case o.Max < 0:
 		return nil, errors.New("Indexes.Max is negative")
 	}
-	b, err := newBlueprint(o.Mapping, o.Fields)
+	b, err := newBlueprint(o.Mapping, o.Fields, o.Attributes)
 	if err != nil {
 		return nil, fmt.Errorf("the mapping: %w", err)
 	}
-	o.Mapping = slices.Clone(o.Mapping)
+	o.Mapping, o.Attributes = slices.Clone(o.Mapping), maps.Clone(o.Attributes)
 	return &indexes{Indexes: o, blueprint: b, turn: make(chan struct{}, 1), known: make(map[string]bool)}, nil
 }
 

@@ -28,11 +28,12 @@ type blueprint struct {
 	settings map[string]any
 	mappings map[string]any
 	leaves   map[string]string // all of it, by path
+	defaults defaults          // of an index that is made: never compared
 }
 
 // newBlueprint reads what the file of a mapping says: {"settings": ..., "mappings": ...},
 // or what stands in mappings alone.
-func newBlueprint(mapping json.RawMessage, fields search.Fields) (*blueprint, error) {
+func newBlueprint(mapping json.RawMessage, fields search.Fields, declared map[string]pipeline.Kind) (*blueprint, error) {
 	b := &blueprint{settings: map[string]any{}, mappings: map[string]any{}}
 	if len(mapping) > 0 {
 		if err := b.read(mapping); err != nil {
@@ -67,7 +68,8 @@ func newBlueprint(mapping json.RawMessage, fields search.Fields) (*blueprint, er
 	b.leaves = make(map[string]string)
 	flattenSettings(b.leaves, "", b.settings)
 	flattenMapping(b.leaves, "mappings", b.mappings)
-	return b, nil
+	b.defaults, err = newDefaults(b.mappings, fields, declared)
+	return b, err
 }
 
 func (b *blueprint) read(mapping json.RawMessage) error {
@@ -102,7 +104,7 @@ func (b *blueprint) read(mapping json.RawMessage) error {
 
 // body asks the server for an index behind an alias.
 func (b *blueprint) body(by owner) ([]byte, error) {
-	mappings := maps.Clone(b.mappings)
+	mappings := b.defaults.into(b.mappings)
 	meta, err := object(mappings, "_meta")
 	if err != nil {
 		return nil, err

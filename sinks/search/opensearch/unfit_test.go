@@ -1,0 +1,174 @@
+package opensearch_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/search/opensearch"
+)
+
+// race has 8 writers put whole and decimal numbers into the same fields of an index at once,
+// and returns what failed for good.
+func race(t *testing.T, index string, o opensearch.Options) (failed map[string]error) {
+	t.Helper()
+	failed = make(map[string]error)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for w := range 8 {
+		s := open(t, o)
+		var ms []search.Mutation
+		for i := range 20 {
+			miles := []string{"3", "2.5"}[w%2]
+			ms = append(ms, mutation(index, fmt.Sprintf("%d-%d", w, i), 1, fmt.Sprintf(`"Miles":%s,"Trip":{"Legs":[%s]},"F%d":%s`, miles, miles, i, miles)))
+		}
+		all.Go(func() {
+			<-start
+			bad, _ := insist(t, s, ms)
+			mu.Lock()
+			defer mu.Unlock()
+			for id, err := range bad {
+				failed[id] = err
+			}
+		})
+	}
+	close(start)
+	all.Wait()
+	return failed
+}
+
+// Fact 38: whole numbers of one bulk and decimals of another race in dynamic mapping: the
+// loser's documents are healthy, and go through at the next try.
+func TestFact38_RaceOfTypes(t *testing.T) {
+	t.Parallel()
+	for range 4 {
+		if failed := race(t, index(t, roomy, ""), opensearch.Options{Mode: opensearch.Fast}); len(failed) > 0 {
+			t.Fatalf("%d healthy documents failed for good, as %v", len(failed), first(failed))
+		}
+	}
+}
+
+func first(errs map[string]error) error {
+	for _, err := range errs {
+		return err
+	}
+	return nil
+}
+
+// Fact 38: in an index that a sink made every number is a double, whichever comes first, and
+// whether it is declared or not.
+func TestFact38_OneMapping(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.options("", small)
+	o.Indexes.Attributes = map[string]pipeline.Kind{"Declared": pipeline.KindN, "Name": pipeline.KindS}
+	s := w.begin(o)
+	apply(t, s, mutation(w.pipeline, "long", 1, `"Declared":"1.2345678901234567890"`))
+	o.Indexes.OnDemand = true // each writer opens it
+	if failed := race(t, w.pipeline, o); len(failed) > 0 {
+		t.Fatalf("%d healthy documents failed for good, as %v", len(failed), first(failed))
+	}
+	apply(t, s, mutation(w.pipeline, "declared", 1, `"Declared":3,"Large":123456789012345678901234567890`))
+	at := ask(t, roomy, http.MethodGet, "/"+w.pipeline+"/_mapping/field/Miles,Trip.Legs,F*,Declared,Large,Name", "")
+	fields := at[w.pipeline+".tw1"].(map[string]any)["mappings"].(map[string]any)
+	if len(fields) != 24 {
+		t.Errorf("there are %d fields, want 24: %v", len(fields), fields)
+	}
+	for name, field := range fields {
+		if kind := fmt.Sprint(field); !strings.Contains(kind, "type:double") {
+			t.Errorf("%s is %s", name, kind)
+		}
+	}
+	w.begin(o)
+	apply(t, s, mutation(w.pipeline, "text", 1, `"Miles":"2.5"`))
+}
+
+// What an index is made of by default is never compared: declarations change, and an index
+// from before has none.
+func TestDefaultsAreNotCompared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.begin(w.options("", small))
+	o := w.options("", small)
+	o.Indexes.Attributes = map[string]pipeline.Kind{"Price": pipeline.KindN}
+	w.begin(o)
+	o.Indexes.Attributes = nil
+	w.begin(o)
+}
+
+// The mapping of the file decides over defaults.
+func TestDefaultsLeaveTheMappingAlone(t *testing.T) {
+	t.Parallel()
+	declared := map[string]pipeline.Kind{"N": pipeline.KindN, "A": pipeline.KindN, "X": pipeline.KindN, "T": pipeline.KindN, "H": pipeline.KindN, "a.b": pipeline.KindN}
+	fields := search.Fields{Exclude: []string{"X"}, Hash: []string{"H"}, Rename: map[string]string{"A": "B"}, Numbers: map[string]search.Number{"T": search.NumberString}}
+	for mapping, want := range map[string]string{
+		`{}`: `B:double N:double`,
+		`{"properties":{"N":{"type":"long"},"B.c":{"type":"long"}}}`: `B:object N:long`,
+		`{"dynamic":"strict"}`: ``,
+		`{"dynamic":false}`:    ``,
+		`{"dynamic_templates":[{"w":{"match_mapping_type":"long","mapping":{"type":"integer"}}}]}`: `n:integer d:double`,
+	} {
+		w := newWorld(t)
+		o := w.options("", mapping)
+		o.Indexes.Fields, o.Indexes.Attributes = fields, declared
+		s := w.begin(o)
+		if strings.Contains(want, "n:") {
+			apply(t, s, mutation(w.pipeline, "a", 1, `"d":2.5`))
+		}
+		made := ask(t, roomy, http.MethodGet, "/"+w.pipeline+".tw1", "")[w.pipeline+".tw1"].(map[string]any)["mappings"].(map[string]any)["properties"].(map[string]any)
+		delete(made, "_tw")
+		if len(made) != len(strings.Fields(want)) {
+			t.Errorf("%s: there are %v, want %s", mapping, made, want)
+		}
+		for _, field := range strings.Fields(want) {
+			name, kind, _ := strings.Cut(field, ":")
+			field, _ := made[name].(map[string]any)
+			if is, _ := field["type"].(string); is != kind && (kind != "object" || field["properties"] == nil) {
+				t.Errorf("%s: %s is %v, want %s", mapping, name, field, kind)
+			}
+		}
+	}
+}
+
+const unfit = `{"items":[{"index":{"status":400,"error":{"type":"illegal_argument_exception","reason":"mapper [Miles] cannot be changed from type [long] to [float]"}}},{"index":{"status":201}}]}`
+
+// A document that does not fit is sent once more, alone, and then no more.
+func TestUnfitIsTriedOnceMoreAlone(t *testing.T) {
+	for again, want := range map[string]string{
+		taken: "",
+		`{"items":[{"index":{"status":400,"error":{"type":"illegal_argument_exception","reason":"mapper [Miles] cannot be changed from type [long] to [float]"}}}]}`: `field "Miles"`,
+		`{"items":[{"index":{"status":429,"error":{"type":"rejected_execution_exception","reason":"full"}}}]}`:                                                       "retry",
+	} {
+		var lines []int
+		s := open(t, opensearch.Options{URL: "http://127.0.0.1:1", Mode: opensearch.Fast, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			b, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			if lines = append(lines, strings.Count(string(b), "\n")); len(lines) == 1 {
+				return answer(200, unfit), nil
+			}
+			return answer(200, again), nil
+		})})
+		rs, err := s.Apply(t.Context(), []search.Mutation{mutation("x", "a", 1, `"Miles":2.5`), mutation("x", "b", 1)})
+		if err != nil || rs[1].Err != nil {
+			t.Fatal(err, rs)
+		}
+		if fmt.Sprint(lines) != "[4 2]" {
+			t.Errorf("requests of %v lines, want 4 and 2", lines)
+		}
+		_, transient := pipeline.Retryable(rs[0].Err)
+		switch got := rs[0].Err; {
+		case want == "" && got != nil, want == "retry" != transient:
+			t.Errorf("%s: %v", again, got)
+		case want != "" && want != "retry" && (got == nil || !strings.Contains(got.Error(), want)):
+			t.Errorf("%s: %v, want an error of %s", again, got, want)
+		}
+	}
+}
