@@ -12,3 +12,13 @@ func (p Path) Names() ([]string, bool) {
 	}
 	return names, true
 }
+
+// PathText is the path through names, as [ParsePath] reads it: a name that is no identifier
+// is quoted in brackets.
+func PathText(names []string) string {
+	var path []byte
+	for _, name := range names {
+		path = appendMember(path, name)
+	}
+	return string(path)
+}

@@ -191,8 +191,12 @@ func (b *bulk) items(ctx context.Context, r *request, body []byte) (again []int)
 			}
 			b.rs[i].Err = pipeline.Transient(b.rs[i].Err) // it is made again
 		default:
-			if !b.last && it.unfit() {
+			switch e, ok := errors.AsType[*Error](b.rs[i].Err); {
+			case !it.unfit():
+			case !b.last:
 				b.unfit = append(b.unfit, i)
+			case ok:
+				b.store.explain(e, &it.failure, b.ms[i].Doc)
 			}
 			return
 		}

@@ -1,7 +1,6 @@
 package opensearch
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -131,9 +130,6 @@ func (f *failure) class() class {
 		}
 		return false
 	}
-	says := func(part string) bool {
-		return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.why, []byte(part))
-	}
 	switch {
 	case is("cluster_block_exception", "index_closed_exception"): // a closed index is opened again
 		return blocked
@@ -153,11 +149,11 @@ func (f *failure) class() class {
 		return unwell // not an OpenSearch server's: it says why
 	case f.status == http.StatusNotFound:
 		return gone
-	case is("illegal_argument_exception") && says("cannot execute"):
+	case is("illegal_argument_exception") && f.says("cannot execute"):
 		return noScripting
-	case (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized) && (says("Signature expired") || says("not yet current")):
+	case (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized) && (f.says("Signature expired") || f.says("not yet current")):
 		return skewed
-	case (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized) && says("expired"):
+	case (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized) && f.says("expired"):
 		return expired
 	case f.status == http.StatusForbidden, f.status == http.StatusUnauthorized:
 		return denied
