@@ -31,8 +31,10 @@ change, and, where records are named, adds up what they would take: every change
 the code that the pipeline runs, and priced by DynamoDB's rules for the size of an item. It
 writes nothing.
 
-It is what a change costs when it is written by itself and tried once. Batches of aggregates
-take less, since a group's row is written once for all of a batch; indexes of a table, and
+It is what a change costs when it is written by itself and tried once. A write is charged for the
+larger of the row that is there and the row that comes; what is there is told from the old image,
+so that records without one cost more than is said. Batches of aggregates take less, since a
+group's row is written once for all of a batch; large group rows, indexes of a table, and
 tries that were in vain, take more.`,
 		Example: `  tablewake cost -c tablewake.yaml
   tablewake cost -c tablewake.yaml stream.jsonl
@@ -140,13 +142,13 @@ func costRule(s config.Sink) string {
 	switch {
 	case s.View != nil && s.View.RowsMayGuardThemselves():
 		if s.View.InPlace {
-			return "1 write unit for each KB of the row where it enters, stays or leaves, 2 writes where it moves (with tombstones: apart it is 4, 1, 4 and 8, and a plain reader finds live rows only)"
+			return "1 write unit for each KB of the larger of the old and the new row where it enters, stays or leaves, 2 writes where it moves (with tombstones: apart it is 4, 1, 4 and 8, and a plain reader finds live rows only)"
 		}
-		return "1 write unit for each KB of the row where it stays; 4 where it enters, 4 where it leaves, 8 where it moves: 2 for each KB of a row, 2 for its tombstone (with tombstones: in_place it is 1, 1, 1 and 2, and readers leave tombstones out)"
+		return "1 write unit for each KB of the row where it stays; 4 where it enters, 4 where it leaves, 8 where it moves: 2 for each KB of a row, 2 for its tombstone; a KB is that of the larger of the old and the new row (with tombstones: in_place it is 1, 1, 1 and 2, and readers leave tombstones out)"
 	case s.View != nil:
-		return "guarded by item: 2 write units for each KB of the row and of its claim, 4 for guard and seat, 3 read units; 6 write units more where the item leaves another row"
+		return "guarded by item: 2 write units for each KB of the row and of its claim, the larger of the old and the new, 4 for guard and seat, 3 read units; where the item leaves another row, as much for that one, but for the guard"
 	case s.Aggregate != nil:
-		rule := "2 write units for each KB of what the item counts for, 2 for each group row that changes, 1 read unit"
+		rule := "2 write units for each KB of what the item counts for, or of what it counted for if that is larger, 2 for each group row that changes, 1 read unit"
 		for _, v := range s.Aggregate.Values {
 			if v.Of == "min" || v.Of == "max" || v.Of == "distinct" {
 				return rule + "; 2 write units and 1 to 2 read units more for each min, max and distinct"

@@ -5,23 +5,32 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// FirstWrite is what a planned change of an aggregate writes of an item that nothing is
-// known of yet: what it costs, for one, can be told from it. False where it writes
-// nothing then, or where ops are no aggregate's. A change that replaces what the item
-// counted for writes the rows that this was in besides, unless they are the same.
-func FirstWrite(c *pipeline.Change, ops []pipeline.Op) (GroupWrite, bool) {
+// PlannedWrite is what a planned change of an aggregate writes of an item that counted for what
+// the change's old image says, and for nothing where that says nothing: what it costs, for
+// one, can be told from it. before is what the item counted for. False where it writes nothing
+// then, or where ops are no aggregate's.
+func PlannedWrite(c *pipeline.Change, ops []pipeline.Op) (w GroupWrite, before state.Contribution, ok bool) {
 	if len(ops) == 0 {
-		return GroupWrite{}, false
+		return w, before, false
 	}
 	op, ok := ops[0].(*GroupOp)
 	if !ok {
-		return GroupWrite{}, false
+		return w, before, false
+	}
+	if c.Old.Exists() {
+		shares, _, err := op.aggregate.shares(c, c.Old)
+		for i := range shares {
+			before.Shares = append(before.Shares, shares[i].Share)
+		}
+		if err != nil {
+			before.Shares = nil // it could not be counted
+		}
 	}
 	l := lane{key: c.Key, ds: []int{0}}
-	l.advance([]pipeline.Delivery{{Change: c, Ops: ops}}, state.Contribution{})
+	l.advance([]pipeline.Delivery{{Change: c, Ops: ops}}, before)
 	p := poster{tally: op.aggregate.tally()}
 	if !l.writes() || p.post(&l) != nil { // Plan made the shares
-		return GroupWrite{}, false
+		return w, before, false
 	}
-	return GroupWrite{Items: []ContributionWrite{l.write()}, Groups: p.changes()}, true
+	return GroupWrite{Items: []ContributionWrite{l.write()}, Groups: p.changes()}, before, true
 }

@@ -17,6 +17,7 @@ type ClaimOp struct {
 	Claim  Claim
 	Guard  Guard
 
+	sink   *Sink        // that planned it; nil: none did
 	shown  string       // the row's key as people are shown it, where a mask decides
 	source pipeline.Key // the item's key as they are shown it
 	none   string       // why the item asks for no row: ReasonWhen, ReasonSparse, ReasonRemoved or void
@@ -98,7 +99,7 @@ func (o *ClaimOp) vacated(flaw error) *ClaimOp {
 // once that is durable.
 func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 	c := d.Change
-	op := &ClaimOp{Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)}, Guard: g, source: s.mask.Key(c)}
+	op := &ClaimOp{sink: s, Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)}, Guard: g, source: s.mask.Key(c)}
 	if err := s.claim(d, op); err != nil {
 		if !c.New.Exists() {
 			return err

@@ -80,7 +80,7 @@ type roomyOp struct {
 func (s *Sink) op(d *pipeline.Delivery, step Step, k *rowKey) *roomyOp {
 	pk, sk, text := k.values(d)
 	op := pipeline.Alloc[roomyOp](d)
-	op.Step, op.Target, op.row, op.shown = step, &s.target, text, k.shown
+	op.Step, op.Target, op.row, op.shown, op.sink = step, &s.target, text, k.shown, s
 	m := &op.Mutation
 	m.PK, m.SK, m.Version, m.Source = pk, sk, d.Change.Version, d.Change.Key
 	m.Fresh = step == Enter || step == MoveTo

@@ -48,6 +48,7 @@ type Op struct {
 	Mutation Mutation
 	row      string // the row key as one comparable text
 	shown    string // the row key as people are shown it, where a mask decides
+	sink     *Sink  // that planned it; nil: none did
 	flaw     error  // of the new image: once the write is durable the change fails with it; nil: none
 }
 

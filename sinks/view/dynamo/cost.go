@@ -19,22 +19,21 @@ type Cost struct {
 	Why        string  // what is written and read, in words
 }
 
-// CostOf is what the planned ops of a change cost when they are written by themselves,
-// and nothing is known of the item and of its row yet; false where they write no rows. A
-// view pays this for each change. Where tombstones are apart, a row of more than 1 KB takes two
-// write units for each KB more to be deleted. A row that is guarded by item costs three writes more in
-// the same transaction where the item leaves another row; an aggregate the rows that the
-// item counted in before, unless they are the same, and less where a batch has several
-// items of a group, whose row is written once. CostOf calls nothing.
+// CostOf is what the planned ops of a change cost when they are written by themselves;
+// false where they write no rows. A view pays this for each change. A write is charged for the
+// larger of what is there and of what comes: what is there is what the change's old image
+// says, and nothing where it has none. Of groups nobody knows what stands in their rows: they
+// count as with this item alone, and less where a batch has several items of a group, whose
+// row is written once. CostOf calls nothing.
 func CostOf(c *pipeline.Change, ops []pipeline.Op) (Cost, bool) {
 	if len(ops) == 0 {
 		return Cost{}, false
 	}
 	switch op := ops[0].(type) {
 	case *view.Op:
-		return costOfRows(ops), true
+		return costOfRows(c, ops), true
 	case *view.ClaimOp:
-		return costOfClaim(op), true
+		return costOfClaim(c, op), true
 	case *view.GroupOp:
 		return costOfGroups(born(op.Target()), c, ops), true
 	}
@@ -43,9 +42,9 @@ func CostOf(c *pipeline.Change, ops []pipeline.Op) (Cost, bool) {
 
 // costOfRows is that of rows that guard themselves, with what the other kind of tombstones
 // would take.
-func costOfRows(ops []pipeline.Op) Cost {
+func costOfRows(c *pipeline.Change, ops []pipeline.Op) Cost {
 	inPlace, bytes := 0.0, 0
-	var rows []rowWrite
+	var rows, before []rowWrite
 	var t view.Target
 	for _, o := range ops {
 		op, ok := o.(*view.Op)
@@ -53,43 +52,49 @@ func costOfRows(ops []pipeline.Op) Cost {
 			continue
 		}
 		t = born(*op.Target)
-		n := sizeOfItem(item(t, &op.Mutation, op.Mutation.Version.String(), someTime))
+		n, had := sizeOfItem(item(t, &op.Mutation, op.Mutation.Version.String(), someTime)), 0
+		if was, ok := op.Before(c); ok {
+			had = sizeOfItem(item(t, &was, was.Version.String(), someTime))
+			before = append(before, rowWrite{m: &was})
+		}
+		inPlace += writeUnits(max(n, had))
 		if op.Mutation.Tombstone && !t.InPlace {
 			n = 0 // it is no row
 		}
 		bytes += n
-		inPlace += writeUnits(n)
 		rows = append(rows, rowWrite{m: &op.Mutation})
 	}
-	apart, what := costApart(t, rows)
+	apart, what := costApart(t, rows, before)
 	if t.InPlace {
 		return Cost{WriteUnits: inPlace, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", several(len(ops), "conditional put"), bytes, units(apart))}
 	}
 	return Cost{WriteUnits: apart, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", what, bytes, units(inPlace))}
 }
 
-// costApart is that of rows whose tombstones are apart, and what is written. What the row
-// weighed that is deleted nothing tells: it counts as the new one, and as 1 KB where there is none.
-func costApart(t view.Target, rows []rowWrite) (cost float64, what string) {
+// costApart is that of rows whose tombstones are apart, over what stood there before, and what
+// is written.
+func costApart(t view.Target, rows, before []rowWrite) (cost float64, what string) {
 	w := newWriter(nowhere(), t)
+	there := make(sizes)
+	for i := range before {
+		if w.plan(&before[i]) == nil { // else no item could hold it
+			there.put(t.Table, before[i].actions[:1])
+		}
+	}
 	var actions []dynamo.Action
-	size := 0
 	for i := range rows {
 		m := rows[i].m
 		if err := w.plan(&rows[i]); err != nil {
 			return 0, "nothing is written: " + err.Error()
 		}
-		if put := rows[i].actions[0].Put; put != nil {
-			size = sizeOfItem(put.Item)
-			if !m.Fresh {
-				return writeUnits(size), "1 conditional put"
-			}
+		if row := rows[i].actions[:1]; row[0].Put != nil && !m.Fresh {
+			return there.transactionUnits(t.Table, row) / 2, "1 conditional put"
 		}
 		actions = append(actions, rows[i].actions[:]...)
 	}
-	cost = transactionUnits(actions)
+	cost = there.transactionUnits(t.Table, actions)
 	if len(rows) > 1 {
-		return cost + 2*(writeUnits(size)-1), "a transaction of both rows, a check and a tombstone"
+		return cost, "a transaction of both rows, a check and a tombstone"
 	}
 	if rows[0].m.Tombstone {
 		return cost, "a transaction that deletes the row and puts its tombstone"
@@ -111,39 +116,77 @@ const someBirth = "birthbirthbirths"
 // someTime stands for when a tombstone expires: all times of these centuries are of one size.
 const someTime = 1_767_323_045
 
-// costOfClaim is that of a row that is guarded by item.
-func costOfClaim(op *view.ClaimOp) Cost {
+// costOfClaim is that of a row that is guarded by item, and that no other item claims.
+func costOfClaim(c *pipeline.Change, op *view.ClaimOp) Cost {
 	if op.Idle() {
 		return Cost{ReadUnits: 1, Why: "the guard is read; nothing is written unless the item had a row"}
 	}
+	t := born(*op.Target)
+	there := make(sizes)
+	cost := Cost{ReadUnits: 1}
 	w := view.ItemWrite{Source: op.Claim.Source, Guard: state.Guard{Version: op.Claim.Version, Row: op.Row}}
-	if op.Row != "" {
-		w.Seats = []view.SeatWrite{{Row: op.Row, Revision: op.Claim.Version.String(), Claim: op.Claim, Holder: op.Claim}}
+	row, claim, had := op.Before(c)
+	if had {
+		was := view.ItemWrite{Source: claim.Source, Guard: state.Guard{Version: claim.Version, Row: row},
+			Seats: []view.SeatWrite{{Row: row, Revision: claim.Version.String(), Claim: claim, Holder: claim}}}
+		actions, err := actionsOf(t, &was)
+		if had = err == nil; had { // else the store refused it
+			there.put(t.Table, actions)
+			seat, claimed := actions[1].Put.Item, actions[2].Put.Item // behind the guard
+			cost.ReadUnits += 1 + readUnits(sizeOfItem(seat)+sizeOfItem(claimed))
+		}
 	}
-	db := nowhere()
-	m := newMerger(db, born(*op.Target))
-	m.add(&w)
-	actions, _, err := m.actions()
+	if had && row != op.Row {
+		w.Seats = append(w.Seats, view.SeatWrite{Row: row})
+	}
+	if op.Row != "" {
+		w.Seats = append(w.Seats, view.SeatWrite{Row: op.Row, Revision: op.Claim.Version.String(), Claim: op.Claim, Holder: op.Claim})
+		if !had || row != op.Row {
+			cost.ReadUnits += 2
+		}
+	}
+	actions, err := actionsOf(t, &w)
 	if err != nil {
 		return Cost{Why: "nothing is written: " + err.Error()}
 	}
-	cost := Cost{WriteUnits: transactionUnits(actions), ReadUnits: 1}
-	cost.Why = "a transaction of the guard alone, read before; 6 write units more where the item had a row"
-	if op.Row != "" {
-		cost.ReadUnits += 2
+	cost.WriteUnits = there.transactionUnits(t.Table, actions)
+	switch {
+	case op.Row == "" && !had:
+		cost.Why = "a transaction of the guard alone, read before"
+	case op.Row == "":
+		cost.Why = "a transaction of the guard, and of the row, its seat and the claim, which go, read before"
+	case had && row != op.Row:
+		cost.Why = "a transaction of the guard, and of both rows, their seats and the claims, read before"
+	default:
 		cost.Why = "a transaction of the guard, the row, its seat and the claim, read before"
 	}
 	return cost
 }
 
+// actionsOf is the transaction of one write of an item.
+func actionsOf(t view.Target, w *view.ItemWrite) ([]dynamo.Action, error) {
+	m := newMerger(nowhere(), t)
+	m.add(w)
+	actions, _, err := m.actions()
+	return actions, err
+}
+
 // costOfGroups is that of an item that counts in groups.
 func costOfGroups(t view.Target, c *pipeline.Change, ops []pipeline.Op) Cost {
-	w, ok := view.FirstWrite(c, ops)
+	w, before, ok := view.PlannedWrite(c, ops)
 	if !ok {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item counted before"}
 	}
 	cost := Cost{ReadUnits: 1}
 	s := counting{Store: &Store{DB: nowhere()}, target: t, of: targetOf(t), write: &w}
+	there := make(sizes)
+	if len(before.Shares) > 0 {
+		before.Version = c.Version // all are of one size
+		if a, err := s.contribution(s.of, &view.ContributionWrite{Source: c.Key, Now: before}); err == nil {
+			there.put(t.Table, []dynamo.Action{a})
+			cost.ReadUnits = readUnits(sizeOfItem(a.Put.Item))
+		}
+	}
 	var actions []dynamo.Action
 	for i := range w.Items {
 		a, err := s.contribution(s.of, &w.Items[i])
@@ -170,7 +213,7 @@ func costOfGroups(t view.Target, c *pipeline.Change, ops []pipeline.Op) Cost {
 			}
 		}
 	}
-	cost.WriteUnits = transactionUnits(actions) + 2*float64(members)
+	cost.WriteUnits = there.transactionUnits(t.Table, actions) + 2*float64(members)
 	cost.Why = "a transaction of the contribution, read before, and " + several(len(w.Groups), "group row")
 	if members > 0 {
 		cost.Why += " and " + several(members, "member") + " of what is a min, a max or a distinct"
@@ -212,18 +255,52 @@ func nowhere() *dynamo.DB {
 
 type noClient struct{ dynamo.Client }
 
-// transactionUnits is what a transaction of puts and deletes takes.
-func transactionUnits(actions []dynamo.Action) float64 {
+// sizes are those of items that are there, by table and key.
+type sizes map[string]int
+
+// id is the table and the key of an item.
+func id(t view.Table, table *string, item dynamo.Item) string {
+	pk, sk := "pk", "sk" // of the state table
+	if *table == t.Name {
+		pk, sk = t.PK, t.SK
+	}
+	text := *table
+	for _, name := range []string{pk, sk} {
+		if v, err := sdkvalue.Value(item[name]); err == nil {
+			text = string(v.AppendJSON(append([]byte(text), 0)))
+		}
+	}
+	return text
+}
+
+// put notes what puts leave there.
+func (s sizes) put(t view.Table, actions []dynamo.Action) {
+	for i := range actions {
+		if put := actions[i].Put; put != nil {
+			s[id(t, put.TableName, put.Item)] = sizeOfItem(put.Item)
+		}
+	}
+}
+
+// transactionUnits is what a transaction of puts, deletes and checks takes over what is
+// there: each counts as the larger of what is there and of what comes.
+func (s sizes) transactionUnits(t view.Table, actions []dynamo.Action) float64 {
 	n := 0.0
 	for i := range actions {
 		size := 0
-		if put := actions[i].Put; put != nil {
-			size = sizeOfItem(put.Item)
+		switch a := &actions[i]; {
+		case a.Put != nil:
+			size = max(sizeOfItem(a.Put.Item), s[id(t, a.Put.TableName, a.Put.Item)])
+		case a.Delete != nil:
+			size = s[id(t, a.Delete.TableName, a.Delete.Key)]
 		}
 		n += 2 * writeUnits(size)
 	}
 	return n
 }
+
+// readUnits is what a consistent read takes of an item of so many bytes.
+func readUnits(size int) float64 { return float64(max(1, (size+4095)/4096)) }
 
 // writeUnits is what a standard write takes of an item of so many bytes.
 func writeUnits(size int) float64 { return float64(max(1, (size+1023)/1024)) }

@@ -3,9 +3,11 @@ package dynamo_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -262,8 +264,8 @@ func TestCostOf_Rows(t *testing.T) {
 					{"an item outside", 0, 0},
 					{"enters", kind.enter + twice, kind.enter + twice},
 					{"stays", kind.stay + once, kind.stay + once},
-					{"moves", kind.move + map[bool]float64{true: once, false: 2 * twice}[kind.inPlace], kind.move + 2*twice},
-					{"leaves", kind.leave, kind.leave + twice}, // what the row weighed that goes is not known
+					{"moves", kind.move + 2*twice, kind.move + 2*twice},
+					{"leaves", kind.leave + twice, kind.leave + twice},
 				} {
 					d := pipeline.Delivery{Change: stream.Changes[i]}
 					if err := v.Plan(&d); err != nil {
@@ -282,6 +284,109 @@ func TestCostOf_Rows(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Over random streams, in which rows and what items count for grow, shrink, come, go and
+// move, what every change is said to cost is what DynamoDB says that it consumed.
+func TestCostOf_RandomStreams(t *testing.T) {
+	rows := func(o view.Options) func(s *dynamo.Store) (pipeline.Sink, error) {
+		return func(s *dynamo.Store) (pipeline.Sink, error) {
+			o.Name, o.Pipeline, o.Table, o.Store, o.Birth = "v", "shop", "views", s, "birthbirthbirths"
+			o.Attributes = []view.Attribute{attribute(t, "a", "{a?}"), attribute(t, "n", "{n?}")}
+			return view.New(o)
+		}
+	}
+	group := attribute(t, "PK", "G#{g}")
+	for name, open1 := range map[string]func(s *dynamo.Store) (pipeline.Sink, error){
+		"apart":    rows(view.Options{PK: group, SK: attribute(t, "SK", "{@key}")}),
+		"in place": rows(view.Options{PK: group, SK: attribute(t, "SK", "{@key}"), InPlace: true}),
+		"claims":   rows(view.Options{PK: group, SK: attribute(t, "SK", "R")}),
+		"groups": func(s *dynamo.Store) (pipeline.Sink, error) {
+			return view.NewAggregate(view.AggregateOptions{Name: "v", Pipeline: "shop", Table: "views", Birth: "birthbirthbirths", PK: group, SK: attribute(t, "SK", "ALL"), Store: s,
+				Values: []view.Value{{Name: "n", Of: "count"}, {Name: "s", Of: "sum", Path: "n"}}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &metered{Client: dynamotest.Open(t).Client("", nil)}
+			s, err := open(t.Context(), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Create(t.Context(), view.Table{Name: "views", PK: "PK", SK: "SK"}, dynamo.KeyTypes{}); err != nil {
+				t.Fatal(err)
+			}
+			sink, err := open1(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seed := uint64(time.Now().UnixNano())
+			said, taken, what := 0.0, 0.0, ""
+			for i, c := range randomStream(t, rand.New(rand.NewPCG(seed, 0)), name == "groups") {
+				d := pipeline.Delivery{Change: c}
+				if err := sink.(pipeline.Planner).Plan(&d); err != nil {
+					t.Fatal(err)
+				}
+				cost, _ := dynamo.CostOf(c, d.Ops)
+				m.reset()
+				if err := sink.Write(t.Context(), []pipeline.Delivery{d}); err != nil {
+					t.Fatal(err)
+				}
+				if i < 3 {
+					continue // the first touches the target, and the first of each group come to stay
+				}
+				if what == "" && (cost.WriteUnits != m.writes || cost.ReadUnits != m.reads) {
+					what = fmt.Sprintf("change %d, %v is said to cost %+v and consumes %v write and %v read units", i, d.Ops, cost, m.writes, m.reads)
+				}
+				said, taken = said+cost.WriteUnits, taken+m.writes
+			}
+			if what != "" {
+				t.Errorf("seed %d: %.900s; of all %v and %v write units", seed, what, said, taken)
+			}
+		})
+	}
+}
+
+// randomStream are the changes of an item in groups of its own, or in two in which others stay.
+func randomStream(t testing.TB, r *rand.Rand, shared bool) []*pipeline.Change {
+	t.Helper()
+	var rs []sinktest.Record
+	add := func(id string, before, after sinktest.Item) {
+		event := "MODIFY"
+		switch {
+		case before == nil:
+			event = "INSERT"
+		case after == nil:
+			event = "REMOVE"
+		}
+		rs = append(rs, sinktest.Record{EventName: event, Keys: sinktest.Item{"id": {"S": id}}, Old: before, New: after})
+	}
+	for i := range 3 {
+		g := "stays" + fmt.Sprint(i)
+		if shared {
+			g = fmt.Sprint(i % 2)
+		}
+		add("first"+fmt.Sprint(i), nil, sinktest.Item{"id": {"S": "first" + fmt.Sprint(i)}, "g": {"S": g}, "n": {"N": "1"}})
+	}
+	var before sinktest.Item
+	for range 60 {
+		var after sinktest.Item
+		if before == nil || r.IntN(6) > 0 {
+			after = sinktest.Item{"id": {"S": "1"}, "n": {"N": fmt.Sprint(r.IntN(1000))}}
+			if r.IntN(4) > 0 {
+				after["a"] = sinktest.Attr{"S": strings.Repeat("x", r.IntN(1+5000*r.IntN(3)))}
+			}
+			if r.IntN(5) > 0 {
+				after["g"] = sinktest.Attr{"S": fmt.Sprint(r.IntN(2))}
+			}
+		}
+		add("1", before, after)
+		before = after
+	}
+	s, err := sinktest.Build(rs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Changes
 }
 
 // An item is as large as DynamoDB says: one byte more, and a write of it takes one more unit.

@@ -1,0 +1,61 @@
+package view
+
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Before is the row that stands at the op's key before the change, as the change's old image says;
+// false where it says that none does, or nothing. What it costs to replace can be told from it.
+func (o *Op) Before(c *pipeline.Change) (Mutation, bool) {
+	if o.sink == nil || o.Step == Enter || o.Step == MoveTo {
+		return Mutation{}, false
+	}
+	row, attributes, ok := o.sink.rowBefore(c)
+	if !ok || row != o.row {
+		return Mutation{}, false
+	}
+	m := o.Mutation
+	m.Tombstone, m.Void, m.Fresh, m.Attributes = false, false, false, attributes
+	return m, true
+}
+
+// Before is the row that the item asked for before the change, as its old image says, and
+// what it claimed there; false where that says that it asked for none, or nothing.
+func (o *ClaimOp) Before(c *pipeline.Change) (state.Row, Claim, bool) {
+	if o.sink == nil {
+		return "", Claim{}, false
+	}
+	var room keyRoom
+	was, err := o.sink.place(c, c.Old, &room)
+	if err != nil || was.reason != "" || !c.Old.Exists() {
+		return "", Claim{}, false
+	}
+	var d pipeline.Delivery
+	pk, sk, _ := was.key.values(&d)
+	row, err := state.MakeRow(pk, sk)
+	if err != nil {
+		return "", Claim{}, false
+	}
+	claim := o.Claim
+	claim.Source, claim.Version, claim.Time = c.Key, c.Version, timeOf(c)
+	claim.Attributes, err = o.sink.columns(nil, &template.Scope{Change: c, Item: c.Old})
+	return row, claim, err == nil
+}
+
+// rowBefore is the key of the row of the old image as an op has it, and what is in it.
+func (s *Sink) rowBefore(c *pipeline.Change) (row string, attributes []Column, ok bool) {
+	if !c.Old.Exists() {
+		return "", nil, false
+	}
+	var room keyRoom
+	was, err := s.place(c, c.Old, &room)
+	if err != nil || was.reason != "" {
+		return "", nil, false
+	}
+	var d pipeline.Delivery
+	_, _, row = was.key.values(&d)
+	attributes, err = s.columns(nil, &template.Scope{Change: c, Item: c.Old})
+	return row, attributes, err == nil
+}
