@@ -30,7 +30,9 @@ func newWhy(s streams) *cobra.Command {
 		Long: `why reads one item and everything that the sinks hold of it: rows, documents, guards,
 tombstones, what it counts for in aggregates, dead letters, quarantine. It shows them side by
 side, with the version of each, and says which are not as the item says that they should be.
-What should be there is planned by the code that the pipeline runs. Nothing is written.
+What should be there is planned by the code that the pipeline runs. Nothing is written. What
+other items have a share in, the row of a group, is shown and not compared, and where the item
+was before is searched only if something tells: the answer says what it leaves out.
 
 With --live the item is read from the source table. With --local it is the last state of it in
 the records that are named, those that were replayed; without any the places are found, and

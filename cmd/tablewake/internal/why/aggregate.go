@@ -61,8 +61,12 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 			return err
 		}
 		g := Place{Kind: "group", Where: rows[row], Version: found[0].Version, Verdict: Missing, Found: "nothing"}
-		if st := found[0]; st.There && !st.Tombstone && st.View == l.spec.Name && st.Pipeline == l.Config.Name {
-			g.Verdict, g.Found = Same, "a row"
+		switch st := found[0]; {
+		case !st.There || st.Tombstone:
+		case st.View != l.spec.Name || st.Pipeline != l.Config.Name:
+			g.Verdict, g.Found = Differs, "a row of another sink"
+		default:
+			g.Verdict, g.Found = Info, "a row; its values are not compared, since other items may count in it too"
 		}
 		l.out.Places = append(l.out.Places, g)
 	}

@@ -69,6 +69,9 @@ func (l *look) plans() []pipeline.Op {
 	case len(l.plan.Ops) == 0:
 		l.out.Says = "the item has no place in it (" + cmp.Or(l.plan.Reason, "no_effect") + ")"
 	default:
+		if len(l.gone) == 0 { // the places change with the item, and no guard knows of them
+			l.out.Says = "other places, where it was before, are not searched: what is stale there is not found"
+		}
 		return l.plan.Ops
 	}
 	l.shown = l.shownGone

@@ -49,7 +49,7 @@ func (a Answer) Differing() int {
 type Sink struct {
 	Name   string
 	Kind   string      // view, aggregate, search, archive, notify or custom
-	Says   string      // why the sink has nothing to look at; "": it has
+	Says   string      // why the sink has nothing to look at, or what was not looked at; "": all was
 	Held   *state.Mark // the item's key is quarantined there; nil: it is not
 	Places []Place
 }
