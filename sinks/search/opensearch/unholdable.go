@@ -85,7 +85,7 @@ func fieldsOf(v any, names []string, yield func(names []string, v any) bool) boo
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			inner := append(names[:len(names):len(names)], name)
+			inner := slices.Concat(names, []string{name})
 			if !yield(inner, v[name]) || !fieldsOf(v[name], inner, yield) {
 				return false
 			}
