@@ -161,8 +161,12 @@ func (d *redelivery) write(ctx context.Context) {
 	clear(d.keys)
 }
 
-// end notes what became of change i.
+// end notes what became of change i. One that fails permanently and that a newer version has overtaken means
+// nothing to the sink any more.
 func (d *redelivery) end(i int, one Delivery, err error) {
+	if _, again := Retryable(err); err != nil && !again && !IsFatal(err) && (one.Outcome == Superseded || one.Outcome == Coalesced) {
+		one.Outcome, err = Superseded, nil
+	}
 	if err != nil {
 		d.failed[d.cs[i].Key] = true
 		d.out[i] = Redelivery{Err: err, Behind: errors.Is(err, errHeldBack)}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ type redriveOptions struct {
 	input
 	target
 	sink    string
+	to      string // a sink that letters are moved to
 	key     string
 	classes []string
 	list    bool
@@ -49,7 +51,11 @@ masked. --dry-run counts what would be delivered.
 
 Notifications are held back unless --notify is given. --discard removes letters
 without delivering them, for what can never be delivered: their changes are lost to that
-sink, and what waited behind them comes with the next redrive.`,
+sink, and what waited behind them comes with the next redrive.
+
+A letter is planned by the settings that the file has now. One whose item has a newer version in
+the sink goes, and is counted as superseded. Letters of a sink that the file has no more stay
+until they are moved to another one with --to, which makes them its own, or are discarded.`,
 		Example: `  # What is there, one of it, and what would be delivered
   tablewake redrive -c tablewake.yaml --local out --list
   tablewake redrive -c tablewake.yaml --local out --show 0f343b0931126a20f133d67c2b018a3b
@@ -60,6 +66,10 @@ sink, and what waited behind them comes with the next redrive.`,
   tablewake redrive -c tablewake.yaml --local out --sink products
   tablewake redrive -c tablewake.yaml --local out --key 'ORDER%231,META'
 
+  # The sink products is called catalog now, or its letters are of no more use
+  tablewake redrive -c tablewake.yaml --local out --sink products --to catalog
+  tablewake redrive -c tablewake.yaml --local out --sink products --discard
+
   # Give up for good on a change that no sink can take
   tablewake redrive -c tablewake.yaml --local out --sink on_completed --key 'ORDER%231,META' --class write --discard`,
 		Args: noArguments,
@@ -69,6 +79,7 @@ sink, and what waited behind them comes with the next redrive.`,
 	f := c.Flags()
 	o.target.add(c, "the folder that a replay wrote")
 	f.StringVar(&o.sink, "sink", "", "letters of this sink only")
+	f.StringVar(&o.to, "to", "", "move the letters of --sink, which the file has no more, to this sink")
 	f.StringVar(&o.key, "key", "", "letters of this item only, its key as --list shows it")
 	f.StringSliceVar(&o.classes, "class", nil, "letters of these classes only: "+classes)
 	f.BoolVar(&o.list, "list", false, "show the letters, and deliver none")
@@ -127,10 +138,20 @@ func (o *redriveOptions) check(cfg *config.Config) error {
 		return usageError("--unmasked is of --list and --show")
 	case o.discard && o.sink == "" && o.key == "" && len(o.classes) == 0:
 		return usageError("--discard removes letters for good: say which, with --sink, --key or --class")
-	case o.sink != "" && !slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == o.sink }) && !o.discard && !o.list:
-		return usageError("--sink %q: %s has no such sink", o.sink, cfg.File)
+	case o.to != "" && (o.list || o.show != "" || o.discard):
+		return usageError("--to moves letters: --list, --show and --discard are other things to do")
+	case o.to != "" && (o.sink == "" || hasSink(cfg, o.sink)):
+		return usageError("--to moves the letters of a sink that %s has no more: name it with --sink", cfg.File)
+	case o.to != "" && !hasSink(cfg, o.to):
+		return usageError("--to %q: %s has no such sink", o.to, cfg.File)
+	case o.to == "" && o.sink != "" && !hasSink(cfg, o.sink) && !o.discard && !o.list:
+		return usageError("--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
 	}
 	return o.target.check()
+}
+
+func hasSink(cfg *config.Config, name string) bool {
+	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
 }
 
 // redrive is how letters go back to the sinks of a pipeline: all of them.
@@ -138,6 +159,21 @@ func (in *input) redrive(ctx context.Context, cfg *config.Config, opened sinks.S
 	o, err := letters.Options(ctx, cfg, opened, kept, p)
 	o.Decoder = in.decoder(cfg)
 	return o, err
+}
+
+// sayGone says how many letters of a sink that the file has no more are about to go.
+func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro redrive.Options, s streams) error {
+	ro.DryRun = true
+	report, err := redrive.Run(ctx, ro)
+	if err != nil {
+		return err
+	}
+	does := "to be discarded"
+	if o.to != "" {
+		does = "to be moved to " + o.to
+	}
+	fmt.Fprintf(s.err, "%s letters of the sink %s, which %s has no more, are %s\n", thousands(int64(report.Sinks[o.sink].Letters)), o.sink, cfg.File, does)
+	return nil
 }
 
 // deliver redrives, and reports.
@@ -155,7 +191,12 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 	if err != nil {
 		return err
 	}
-	ro.Sink, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, pipeline.Key(o.key), o.classes, o.dryRun, o.discard
+	ro.Sink, ro.To, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, o.to, pipeline.Key(o.key), o.classes, o.dryRun, o.discard
+	if o.sink != "" && !hasSink(cfg, o.sink) {
+		if err := o.sayGone(ctx, cfg, ro, s); err != nil {
+			return err
+		}
+	}
 	ro.Progress = func(r redrive.Report) {
 		total := 0
 		for _, sink := range r.Sinks {

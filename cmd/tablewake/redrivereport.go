@@ -43,6 +43,7 @@ func (o *redriveOptions) write(w io.Writer, r redrive.Report) {
 	}{
 		{"letters", func(s redrive.SinkReport) int { return s.Letters }},
 		{"delivered", func(s redrive.SinkReport) int { return s.Delivered }},
+		{"superseded", func(s redrive.SinkReport) int { return s.Superseded }},
 		{"discarded", func(s redrive.SinkReport) int { return s.Discarded }},
 		{"failed", func(s redrive.SinkReport) int { return s.Failed }},
 		{"waiting", func(s redrive.SinkReport) int { return s.Waiting }},
@@ -75,10 +76,16 @@ func (o *redriveOptions) write(w io.Writer, r redrive.Report) {
 		}
 		_ = tw.Flush()
 	}
+	overtaken := 0
+	for _, sink := range r.Sinks {
+		overtaken += sink.Superseded
+	}
 	for _, line := range []struct {
 		n    int
 		what string
 	}{
+		{r.Moved, "moved from " + o.sink + " to " + o.to},
+		{overtaken, "superseded: the sink has a newer version of their items"},
 		{r.Decoded, "could not be decoded before and can now"},
 		{r.Undecodable, "still cannot be decoded"},
 		{r.Discarded, "that could not be decoded discarded"},

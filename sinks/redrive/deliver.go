@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	errNoSink     = errs.New("the pipeline has no such sink: give the sink its name again, or discard its letters")
+	errNoSink     = errs.New("the pipeline has no such sink: give the sink its name again, or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard them (--sink NAME --discard)")
 	errSuppressed = errs.New("what it would send is held back in this redrive")
 )
 
@@ -142,6 +142,7 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 	var cs []*pipeline.Change
 	var at []int // in the window
 	var done []string
+	overtaken := 0
 	stays := func(k int, why error) Failure {
 		ref := w.refs[at[k]]
 		return Failure{Sink: sink, Key: r.Mask.Key(cs[k]), ID: ref.id, Class: ref.class, Error: why.Error()}
@@ -182,7 +183,9 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 				r.fails(w.refs[i], stays(k, errSuppressed))
 				moved = true
 			case res.Err == nil:
-				end(i, delivered)
+				if end(i, delivered); res.Outcome == pipeline.Superseded {
+					overtaken++
+				}
 			case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
 				err = res.Err
 			case res.Behind: // its turn comes, or it waits
@@ -194,17 +197,17 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 				moved = true
 			}
 		}
-		if rerr := r.remove(ctx, sink, done); rerr != nil || err != nil {
+		if rerr := r.remove(ctx, sink, done, overtaken); rerr != nil || err != nil {
 			return false, 0, errors.Join(err, rerr)
 		}
 		return moved || len(done) > 0, wait, nil
 	}
-	return moved || len(done) > 0, 0, r.remove(ctx, sink, done)
+	return moved || len(done) > 0, 0, r.remove(ctx, sink, done, 0)
 }
 
 // remove takes away letters that are done with. What a sink has is removed also when
-// the redrive is being stopped.
-func (r *run) remove(ctx context.Context, sink string, ids []string) error {
+// the redrive is being stopped. overtaken is how many of them a newer version has overtaken.
+func (r *run) remove(ctx context.Context, sink string, ids []string, overtaken int) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -215,7 +218,8 @@ func (r *run) remove(ctx context.Context, sink string, ids []string) error {
 		if r.Discard {
 			s.Discarded += len(ids)
 		} else {
-			s.Delivered += len(ids)
+			s.Delivered += len(ids) - overtaken
+			s.Superseded += overtaken
 		}
 	})
 	return nil

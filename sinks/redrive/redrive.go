@@ -52,6 +52,10 @@ type Options struct {
 	DryRun  bool // count, and deliver nothing
 	Discard bool // remove the letters and deliver none: what they say is lost
 
+	// To is the sink whose letters those of Sink become before they are delivered. Sink
+	// must be one that the pipeline has no more, and To one that it has. Default: letters stay their sink's.
+	To string
+
 	Mask *pipeline.Mask // hides what is sensitive in Report.Failures. Default: nothing is
 
 	Attempts int              // tries of a letter whose sink fails for now. Default: 5
@@ -98,14 +102,19 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	for _, info := range o.Pipeline.Routes() {
 		r.routes[info.Name] = info
 	}
-	if _, ok := r.routes[o.Sink]; o.Sink != "" && !ok && !o.Discard { // letters of a sink that is gone can only be discarded
-		return Report{}, errs.Errorf("redrive: the pipeline has no sink %q", o.Sink)
+	if err := r.checkSinks(); err != nil {
+		return Report{}, fmt.Errorf("redrive: %w", err)
 	}
 	defer func() {
 		if failed := release(ctx, o.Letters); failed != nil {
 			err = errors.Join(err, fmt.Errorf("redrive: %w", failed))
 		}
 	}()
+	if o.To != "" && !o.DryRun {
+		if err := r.move(ctx); err != nil {
+			return r.report, fmt.Errorf("redrive: %w", err)
+		}
+	}
 	for again := true; again; {
 		if again, err = r.pass(ctx); err != nil {
 			return r.report, fmt.Errorf("redrive: %w", err)

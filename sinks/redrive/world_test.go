@@ -178,6 +178,7 @@ type sink struct {
 	guarded    bool
 	keepsOrder bool
 	fail       func(c *pipeline.Change) error // nil: works
+	overtaken  func(c *pipeline.Change) bool  // by a newer version; nil: none is
 
 	mu  sync.Mutex
 	got []string
@@ -202,6 +203,9 @@ func (s *sink) Write(_ context.Context, ds []pipeline.Delivery) error {
 		if bad[c.Key] && !s.guarded {
 			failed.Add(i, pipeline.Transient(errors.New("behind one that failed")))
 			continue
+		}
+		if s.overtaken != nil && s.overtaken(c) {
+			ds[i].Outcome = pipeline.Superseded
 		}
 		if s.fail != nil {
 			if err := s.fail(c); err != nil {
@@ -268,7 +272,7 @@ func (w *world) redrive(t testing.TB, change ...func(*redrive.Options)) redrive.
 		t.Fatal(err)
 	}
 	for name, s := range report.Sinks {
-		if !o.DryRun && s.Letters != s.Delivered+s.Discarded+s.Failed+s.Waiting {
+		if !o.DryRun && s.Letters != s.Delivered+s.Superseded+s.Discarded+s.Failed+s.Waiting {
 			t.Errorf("the report of %s does not add up: %+v", name, s)
 		}
 	}

@@ -242,11 +242,12 @@ func (b *batch[O]) settle(l int, became phase, err error) {
 func (b *batch[O]) finish(ds []pipeline.Delivery, failures *pipeline.BatchError) {
 	for i := 0; i < len(b.ops); {
 		d, op := b.ops[i].delivery, b.ops[i].op
-		best := failed
+		best, whole := failed, true
 		for ; i < len(b.ops) && b.ops[i].delivery == d; i++ {
 			e := &b.ops[i]
 			if e.phase == failed {
 				failures.Add(d, e.err)
+				whole = false
 			} else {
 				failures.Add(d, e.op.refused())
 			}
@@ -262,7 +263,9 @@ func (b *batch[O]) finish(ds []pipeline.Delivery, failures *pipeline.BatchError)
 		case idle:
 			ds[d].Outcome, ds[d].Reason = pipeline.NoEffect, op.reason()
 		default:
-			ds[d].Outcome = pipeline.Superseded
+			if whole {
+				ds[d].Outcome = pipeline.Superseded
+			}
 		}
 	}
 }

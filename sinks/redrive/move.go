@@ -1,0 +1,99 @@
+package redrive
+
+import (
+	"context"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+)
+
+// checkSinks is an error if the sinks of Options do not fit the pipeline. Letters of a sink that is gone can
+// only be moved or discarded.
+func (r *run) checkSinks() error {
+	_, known := r.routes[r.Sink]
+	_, there := r.routes[r.To]
+	switch {
+	case r.To == "" && (r.Sink == "" || known || r.Discard):
+		return nil
+	case r.To == "":
+		return errs.Errorf("the pipeline has no sink %q", r.Sink)
+	case r.Discard:
+		return errs.New("To moves letters, and Discard removes them: choose one")
+	case r.Sink == "" || known:
+		return errs.Errorf("To moves letters of a sink that is gone: Sink is %q", r.Sink)
+	case !there:
+		return errs.Errorf("the pipeline has no sink %q to move letters to", r.To)
+	}
+	return nil
+}
+
+// move makes the letters of Sink letters of To, and goes on with those. A letter is put, and its key's mark
+// counts it, before the one that it was is removed: a move that dies is started again.
+func (r *run) move(ctx context.Context) error {
+	marks, err := r.marks(ctx)
+	if err != nil {
+		return err
+	}
+	var letters []pipeline.DeadLetter
+	var bytes int64
+	flush := func() error {
+		err := r.rename(ctx, letters)
+		letters, bytes = letters[:0], 0
+		return err
+	}
+	stay := map[pipeline.Key]bool{}
+	for l, err := range r.Letters.Read(ctx) {
+		switch {
+		case err != nil:
+			return err
+		case l.Sink != r.Sink || !r.ours(&l):
+			continue
+		case !r.asked(l.Class):
+			stay[pipeline.Key(strings.Clone(string(l.Key)))] = true
+			continue
+		}
+		if letters, bytes = append(letters, l), bytes+int64(len(l.Raw)); len(letters) == batch || bytes >= r.Bytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	for k, m := range marks[r.Sink] { // nothing writes to the sink any more
+		if stay[k] {
+			continue
+		}
+		if _, err := r.Quarantine.Clear(ctx, m); err != nil {
+			return err
+		}
+	}
+	r.Sink = r.To
+	return nil
+}
+
+// rename makes letters those of To.
+func (r *run) rename(ctx context.Context, letters []pipeline.DeadLetter) error {
+	if len(letters) == 0 {
+		return nil
+	}
+	ids := make([]string, len(letters))
+	for i := range letters {
+		ids[i] = deadletter.ID(&letters[i])
+		letters[i].Sink = r.To
+	}
+	if err := r.Letters.Put(ctx, letters); err != nil {
+		return err
+	}
+	if r.Quarantine != nil && !r.routes[r.To].Guarded {
+		for i := range letters {
+			if err := r.Quarantine.Hold(ctx, r.To, []pipeline.Key{letters[i].Key}); err != nil {
+				return err
+			}
+		}
+	}
+	r.report.Moved += len(letters)
+	return r.Letters.Remove(ctx, ids)
+}

@@ -1,0 +1,150 @@
+package redrive_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/redrive"
+)
+
+// A letter whose item has a newer version in the sink goes, also where no output can be made of it.
+func TestRun_Superseded(t *testing.T) {
+	w := newWorld(t)
+	w.safe.fail = func(*pipeline.Change) error { return errBad }
+	w.run(t, record("a", 1, text), record("b", 2, text), record("c", 3, text))
+	w.safe.overtaken = func(c *pipeline.Change) bool { return c.Key != "c" }
+	w.safe.fail = func(c *pipeline.Change) error {
+		switch c.Key {
+		case "a":
+			return errBad
+		case "b":
+			return pipeline.Transient(errBad)
+		}
+		return nil
+	}
+	report := w.redrive(t)
+	if s := report.Sinks["safe"]; s.Superseded != 1 || s.Delivered != 1 || s.Failed != 1 || w.box.list() != "safe:b2:write" {
+		t.Errorf("report %+v; left %s", report, w.box.list())
+	}
+	w.safe.fail = nil
+	if report = w.redrive(t); report.Sinks["safe"].Superseded != 1 || report.Left() != 0 || len(w.box.letters) > 0 {
+		t.Errorf("report %+v; left %s", report, w.box.list())
+	}
+}
+
+// renamed is w's letters and marks, and a pipeline whose sinks have other names.
+func renamed(t *testing.T, w *world) *world {
+	t.Helper()
+	next := newWorld(t, func(o *pipeline.Options) {
+		o.Routes[0].Name, o.Routes[1].Name, o.DeadLetters, o.Quarantine = "other", "guarded", w.box, w.marks
+	})
+	next.box, next.marks = w.box, w.marks
+	return next
+}
+
+func TestRun_MovesLettersOfASinkThatIsGone(t *testing.T) {
+	for _, to := range []string{"other", "guarded"} {
+		t.Run(to, func(t *testing.T) {
+			old := newWorld(t)
+			old.free.fail = refuse(1)
+			old.run(t, record("a", 1, text), record("b", 2, text), record("a", 3, text))
+			w := renamed(t, old)
+			if s := w.redrive(t).Sinks["free"]; s.Failed != 2 || len(w.box.letters) != 2 {
+				t.Fatalf("of a sink that is gone: %+v", s)
+			}
+			move := func(o *redrive.Options) { o.Sink, o.To = "free", to }
+			report := w.redrive(t, move, func(o *redrive.Options) { o.DryRun = true })
+			if report.Sinks["free"].Letters != 2 || w.box.list() != "free:a1:write free:a3:quarantined" {
+				t.Fatalf("a dry run says %+v, and leaves %s", report, w.box.list())
+			}
+			report = w.redrive(t, move)
+			got := w.free
+			if to == "guarded" {
+				got = w.safe
+			}
+			if got := got.take(); got != "a1 a3" || report.Moved != 2 || report.Sinks[to].Delivered != 2 || len(w.box.letters) > 0 || w.marks.list() != "" {
+				t.Errorf("the sink got %s; report %+v; left %s, marks %s", got, report, w.box.list(), w.marks.list())
+			}
+		})
+	}
+}
+
+// What fails again after it was moved is a letter of the new sink, and keeps its key's later ones back.
+func TestRun_MovedLettersThatFail(t *testing.T) {
+	old := newWorld(t)
+	old.free.fail = refuse(1)
+	old.run(t, record("a", 1, text), record("a", 2, text), record("b", 3, text))
+	w := renamed(t, old)
+	w.free.fail = refuse(1)
+	report := w.redrive(t, func(o *redrive.Options) { o.Sink, o.To = "free", "other" })
+	if got := w.box.list(); sorted(got) != sorted("other:a1:write other:a2:quarantined") || w.marks.list() != "other:a" || report.Left() != 2 {
+		t.Errorf("left %s, marks %s; report %+v", got, w.marks.list(), report)
+	}
+	w.run(t, record("a", 4, text))
+	w.free.fail = nil
+	w.redrive(t)
+	if got := w.free.take(); got != "a1 a2 a4" || w.marks.list() != "" {
+		t.Errorf("the sink got %s; marks %s", got, w.marks.list())
+	}
+}
+
+// Letters of a class that was not asked for stay, and so does their key's mark.
+func TestRun_MovesAClass(t *testing.T) {
+	old := newWorld(t)
+	old.free.fail = refuse(1)
+	old.run(t, record("a", 1, text), record("a", 2, text))
+	w := renamed(t, old)
+	w.redrive(t, func(o *redrive.Options) { o.Sink, o.To, o.Classes = "free", "guarded", []string{"write"} })
+	if w.box.list() != "free:a2:quarantined" || w.marks.list() != "free:a" {
+		t.Errorf("left %s, marks %s", w.box.list(), w.marks.list())
+	}
+	w.redrive(t, func(o *redrive.Options) { o.Sink, o.Discard = "free", true })
+	if w.box.list() != "" || w.marks.list() != "" {
+		t.Errorf("after the discard: left %s, marks %s", w.box.list(), w.marks.list())
+	}
+}
+
+// dying is a box whose first Remove fails.
+type dying struct {
+	*box
+	died bool
+}
+
+func (b *dying) Remove(ctx context.Context, ids []string) error {
+	if !b.died {
+		b.died = true
+		return errors.New("the process dies")
+	}
+	return b.box.Remove(ctx, ids)
+}
+
+func TestRun_MoveIsStartedAgain(t *testing.T) {
+	old := newWorld(t)
+	old.free.fail = refuse(1)
+	old.run(t, record("a", 1, text), record("a", 2, text))
+	w := renamed(t, old)
+	o := redrive.Options{Pipeline: w, Letters: &dying{box: w.box}, Quarantine: w.marks, Name: "shop", Sink: "free", To: "other"}
+	if _, err := redrive.Run(t.Context(), o); err == nil || len(w.box.letters) != 4 {
+		t.Fatalf("error %v; letters %s", err, w.box.list())
+	}
+	if _, err := redrive.Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.free.take(); got != "a1 a2" || len(w.box.letters) > 0 || w.marks.list() != "" {
+		t.Errorf("the sink got %s; left %s, marks %s", got, w.box.list(), w.marks.list())
+	}
+}
+
+func TestRun_RefusesToMove(t *testing.T) {
+	w := newWorld(t)
+	for _, o := range []redrive.Options{
+		{To: "free"}, {Sink: "safe", To: "free"}, {Sink: "gone", To: "no"}, {Sink: "gone", To: "free", Discard: true}, {Sink: "gone"},
+	} {
+		o.Pipeline, o.Letters = w, w.box
+		if _, err := redrive.Run(t.Context(), o); err == nil {
+			t.Errorf("from %q to %q is not refused", o.Sink, o.To)
+		}
+	}
+}
