@@ -1,11 +1,16 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -55,8 +60,9 @@ func setting(of map[string]string, name string) string {
 // opened is an output that is put on record once everything is assembled.
 type opened struct {
 	foundOutput
-	print state.Fingerprint
-	store state.Fingerprints
+	print   state.Fingerprint
+	store   state.Fingerprints
+	changed *ChangedError // settings that the file has now, and that an output which holds nothing takes
 }
 
 // open opens the store of a sink, compares the settings that its output in it was written under
@@ -85,7 +91,10 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
 	default:
 		if changed := was.Changed(o.print); len(changed) > 0 {
-			return store, birth, &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings, adoptable: a.births != nil}
+			o.changed = &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings, adoptable: a.births != nil}
+			if taken, err := a.takesSettings(ctx, s, store, changed); err != nil || !taken {
+				return store, birth, cmp.Or[error](err, o.changed)
+			}
 		}
 	}
 	if a.births != nil {
@@ -98,17 +107,44 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	return store, o.birth, nil
 }
 
+// takesSettings reports whether a sink's output may be written under other settings than it was so far: it
+// holds nothing that could mix with what comes. What cannot be told, as of events that were sent, may not.
+func (a *assembly) takesSettings(ctx context.Context, s config.Sink, store any, changed []string) (bool, error) {
+	if slices.ContainsFunc(changed, comparesVersions) {
+		return false, nil
+	}
+	if o, ok := store.(Outputs); ok {
+		look, err := o.Output(Place(a.cfg, s)).Look(ctx, false)
+		return err == nil && look.HoldsNothing(), err
+	}
+	objects, ok := store.(archive.Lister)
+	if !ok {
+		return false, nil
+	}
+	for _, err := range objects.List(ctx, s.Archive.Prefix) {
+		if _, again := pipeline.Retryable(err); err != nil && again {
+			return false, err
+		}
+		return false, nil // it has an object, or may not be listed
+	}
+	return true, nil
+}
+
 // record puts the fingerprints and births of new outputs on record, before anything is written.
 func (a *assembly) record(ctx context.Context) error {
 	for i := range a.opened {
 		o := &a.opened[i]
-		if !o.hasPrint || a.births != nil && o.foundOutput.print.Birth != o.print.Birth {
+		if !o.hasPrint || o.changed != nil || a.births != nil && o.foundOutput.print.Birth != o.print.Birth {
 			if err := o.store.SetFingerprint(ctx, o.print); err != nil {
 				return err
 			}
 		}
 		if err := a.births.markBegun(ctx, &o.foundOutput); err != nil {
 			return err
+		}
+		if o.changed != nil && a.options.Logger != nil {
+			a.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out",
+				slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
 		}
 	}
 	return nil

@@ -93,9 +93,13 @@ type Output interface {
 
 // Look is the result of [Output].Look.
 type Look struct {
-	Seen  map[string]int // how many rows, documents or objects, by the birth that they bear; "": those that bear none
-	Whole bool           // all of the output was looked at
+	Seen       map[string]int // how many rows, documents or objects, by the birth that they bear; "": those that bear none
+	Tombstones int            // how many of them are tombstones, as far as the store distinguishes them
+	Whole      bool           // all of the output was looked at
 }
+
+// HoldsNothing reports whether the output has no row, document or object: tombstones at most.
+func (l Look) HoldsNothing() bool { return l.Whole && l.Total() == l.Tombstones }
 
 // Add counts n more rows, documents or objects that bear a birth.
 func (l *Look) Add(birth string, n int) {

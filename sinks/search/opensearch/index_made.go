@@ -122,7 +122,7 @@ func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
 	path := "/" + url.PathEscape(strings.Join(names, ","))
 	for _, ask := range []struct{ path, body string }{
 		{"/_refresh", ""},
-		{"/_search", `{"size":0,"aggs":{"births":{"terms":{"field":"_tw.birth","missing":"","size":100}}}}`},
+		{"/_search", `{"size":0,"aggs":{"births":{"terms":{"field":"_tw.birth","missing":"","size":100}},"gone":{"filter":{"term":{"_tw.deleted":true}}}}}`},
 	} {
 		a, err := o.client.do(ctx, http.MethodPost, path+ask.path, []byte(ask.body))
 		if err == nil && !a.ok() {
@@ -142,6 +142,9 @@ func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
 						N   int `json:"doc_count"`
 					}
 				}
+				Gone struct {
+					N int `json:"doc_count"`
+				}
 			}
 		}
 		if err := json.Unmarshal(a.body, &found); err != nil {
@@ -150,6 +153,7 @@ func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
 		for _, b := range found.Aggregations.Births.Buckets {
 			l.Add(b.Key, b.N)
 		}
+		l.Tombstones = found.Aggregations.Gone.N
 	}
 	return l, nil
 }

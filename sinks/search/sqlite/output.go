@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-const countBirths = `SELECT i.name, d.birth, count(*) FROM "_tws_indexes" i JOIN "_tws_documents" d ON d."index" = i.id
+const countBirths = `SELECT i.name, d.birth, count(*), count(*) - count(d.source) FROM "_tws_indexes" i JOIN "_tws_documents" d ON d."index" = i.id
 WHERE i.pipeline = ? AND i.sink = ? GROUP BY i.id, d.birth`
 
 // Output is what a sink has in the indexes of its name.
@@ -33,12 +33,13 @@ func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
 	prefix, _, whole := strings.Cut(o.Name, "{")
 	for rows.Next() {
 		var name, birth string
-		var n int
-		if err := rows.Scan(&name, &birth, &n); err != nil {
+		var n, tombstones int
+		if err := rows.Scan(&name, &birth, &n, &tombstones); err != nil {
 			return l, o.store.db.Failed("read", err)
 		}
 		if name == o.Name || whole && strings.HasPrefix(name, prefix) {
 			l.Add(birth, n)
+			l.Tombstones += tombstones
 		}
 	}
 	return l, o.store.db.Failed("read", rows.Err())

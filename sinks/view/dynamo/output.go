@@ -43,6 +43,9 @@ func (o output) Look(ctx context.Context, whole bool) (l state.Look, err error) 
 	count := func(item dynamo.Item) bool {
 		m, _ := markOf(item)
 		l.Add(m.birth, 1)
+		if _, gone := item[expiresAttribute]; gone {
+			l.Tombstones++
+		}
 		return l.Total() < enough
 	}
 	l.Whole, err = o.look(ctx, nil, lookPages, count)
@@ -65,8 +68,8 @@ func (o output) look(ctx context.Context, limit *int32, pages int, do func(dynam
 		Limit:                     limit,
 		ConsistentRead:            aws.Bool(true),
 		FilterExpression:          aws.String("#tw.#by = :by AND #tw.#view = :view"),
-		ProjectionExpression:      aws.String("#tw.#birth, #tw.#by"),
-		ExpressionAttributeNames:  map[string]string{"#tw": markAttribute, "#by": markPipeline, "#view": markView, "#birth": markBirth},
+		ProjectionExpression:      aws.String("#tw.#birth, #tw.#by, #expires"),
+		ExpressionAttributeNames:  map[string]string{"#tw": markAttribute, "#by": markPipeline, "#view": markView, "#birth": markBirth, "#expires": expiresAttribute},
 		ExpressionAttributeValues: dynamo.Item{":by": str(o.Pipeline), ":view": str(o.Sink)},
 	}
 	return o.store.views.ScanSome(ctx, in, pages, do)

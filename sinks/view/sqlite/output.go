@@ -31,18 +31,19 @@ func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
 	if err != nil {
 		return l, o.store.Failed("read", err)
 	}
-	rows, err := o.store.Reader().QueryContext(ctx, "SELECT birth, count(*) FROM "+quote(prefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
+	rows, err := o.store.Reader().QueryContext(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(prefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
 	if err != nil {
 		return l, o.store.Failed("read", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var birth string
-		var n int
-		if err := rows.Scan(&birth, &n); err != nil {
+		var n, tombstones int
+		if err := rows.Scan(&birth, &n, &tombstones); err != nil {
 			return l, o.store.Failed("read", err)
 		}
 		l.Add(birth, n)
+		l.Tombstones += tombstones
 	}
 	return l, o.store.Failed("read", rows.Err())
 }
