@@ -30,13 +30,14 @@ func newQuery(s streams) *cobra.Command {
 		Short: "Look into what a replay wrote into a folder",
 		Long: `query shows what stands in a --local folder: rows of views, documents of search
 indexes, archived changes (each version of an item once), events, dead letters. Without
-a kind it lists what there is. Deleted rows and documents are not shown.`,
+a kind it lists what there is. Of dead letters it shows real ones too. Deleted rows and documents are not shown.`,
 		Example: `  tablewake query --local out
   tablewake query view shop-views --local out --pk-prefix STATUS#paid
   tablewake query search products lamp --local out
   tablewake query archive shop-archive --local out -o json
   tablewake query events --local out
-  tablewake query dead --local out`,
+  tablewake query dead --local out
+  tablewake query dead -c tablewake.yaml --live`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError("%q is nothing to query: view, search, archive, events or dead", args[0])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,60 +15,167 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
 func (o *queryOptions) dead(s streams) *cobra.Command {
-	var unmasked, keys bool
+	var d deadOptions
 	c := &cobra.Command{
 		Use:   "dead",
 		Short: "What could not be decoded or delivered, and why",
-		Long: `dead shows the letters of a folder; with -o json with their records. A letter holds the
-whole record. What was sensitive in the configuration that wrote the folder is shown
+		Long: `dead shows the letters of a folder, or with --live those of the bucket or queue that the
+configuration names; with -o json with their records. A letter holds the whole record. What was sensitive in the configuration that wrote the folder, or is so in the one that -c names, is shown
 masked, and a record that does not decode is left out then: --unmasked shows all as it is.
 
 With --quarantined it shows the keys instead whose later changes go to dead letters too,
 each with what was the first to fail: that is to be mended before tablewake redrive.`,
 		Example: `  tablewake query dead --local out
   tablewake query dead --local out --quarantined
+  tablewake query dead -c tablewake.yaml --live
   tablewake query dead --local out --unmasked -o json | jq -c .record | tablewake replay -c tablewake.yaml --local again -`,
-		Args: exactly(0, 0, "--local DIR"),
+		Args: exactly(0, 0, "(--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			log := logger(s.err, false)
+			if d.live {
+				return d.inLive(c.Context(), o, s)
+			}
+			if d.config != "" {
+				return usageError("-c is of --live: a folder knows what wrote it")
+			}
 			return o.in(s, func(dir local.Dir, out *results) error {
-				var mask *pipeline.Mask
-				if !unmasked {
+				box := folderBox(dir, logger(s.err, false))
+				if !d.unmasked {
 					var err error
-					if mask, err = folderMask(o.local); err != nil {
+					if box.mask, err = folderMask(o.local); err != nil {
 						return err
 					}
 				}
-				if keys {
-					return quarantined(c.Context(), dir, mask, log, out)
-				}
-				return eachLetter(c.Context(), dir, log, func(l pipeline.DeadLetter) error {
-					id := deadletter.ID(&l)
-					l = maskLetter(mask, l)
-					one := letterOf(l)
-					one.ID = id // the masked letter's own is another
-					return out.add(one, func() string {
-						sink := l.Sink
-						if sink == "" {
-							sink = "(every sink)"
-						}
-						return fmt.Sprintf("%s  %s  %s: %s", sink, l.Key, l.Class, l.Error)
-					})
-				})
+				return d.show(c.Context(), box, out)
 			})
 		},
 	}
-	c.Flags().BoolVar(&unmasked, "unmasked", false, "show sensitive attributes as they are")
-	c.Flags().BoolVar(&keys, "quarantined", false, "show the quarantined keys, not the letters")
+	f := c.Flags()
+	f.BoolVar(&d.unmasked, "unmasked", false, "show sensitive attributes as they are")
+	f.BoolVar(&d.keys, "quarantined", false, "show the quarantined keys, not the letters")
+	f.BoolVar(&d.live, "live", false, "the letters of the bucket, queue or folder that the configuration names, with the AWS credentials of this shell")
+	addConfig(c, &d.config)
 	return c
+}
+
+// deadOptions are the flags of `query dead`.
+type deadOptions struct {
+	config         string
+	live           bool
+	unmasked, keys bool
+}
+
+// letterBox is where letters and the marks of quarantined keys are.
+type letterBox struct {
+	letters func(ctx context.Context, do func(pipeline.DeadLetter) error) error
+	marks   func(ctx context.Context, pipelines []string, do func(state.Mark) error) error
+	mask    *pipeline.Mask
+}
+
+// folderBox is that of a --local folder. Lines that are no letters are logged.
+func folderBox(dir local.Dir, log *slog.Logger) letterBox {
+	return letterBox{
+		letters: func(ctx context.Context, do func(pipeline.DeadLetter) error) error {
+			return eachLetter(ctx, dir, log, do)
+		},
+		marks: func(ctx context.Context, pipelines []string, do func(state.Mark) error) error {
+			if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			return withViews(ctx, dir, func(db *sqlite.Store) error {
+				for _, name := range pipelines {
+					if err := eachMark(ctx, db.State(name), do); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// inLive shows the letters of the stores that the configuration names.
+func (d *deadOptions) inLive(ctx context.Context, o *queryOptions, s streams) (err error) {
+	if o.local != "" || o.limit < 0 {
+		return usageError("--local and --live cannot stand together, and --limit is a number of results, or 0 for all")
+	}
+	cfg, err := loadConfig(d.config)
+	if err != nil {
+		return err
+	}
+	opened, err := (&target{live: true, lookOnly: true}).openWritten(ctx, cfg, s.err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	kept, err := letters.Open(ctx, cfg, opened)
+	if err != nil {
+		return err
+	}
+	if l, ok := kept.(deadletter.Releaser); ok {
+		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()
+	}
+	box := letterBox{
+		letters: func(ctx context.Context, do func(pipeline.DeadLetter) error) error {
+			for l, err := range kept.Read(ctx) {
+				if err == nil && (l.Pipeline == "" || l.Pipeline == cfg.Name) {
+					err = do(l)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		marks: func(ctx context.Context, _ []string, do func(state.Mark) error) error {
+			remembered, err := opened.State(ctx, cfg)
+			if err != nil || remembered == nil {
+				return err
+			}
+			return eachMark(ctx, remembered, do)
+		},
+	}
+	if !d.unmasked {
+		if box.mask, err = sinks.Mask(cfg); err != nil {
+			return err
+		}
+	}
+	out := &results{w: bufio.NewWriter(s.out), format: o.format, limit: o.limit}
+	err = d.show(ctx, box, out)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return errors.Join(err, out.w.Flush()) // what was found before an error is shown
+}
+
+// show shows letters, or the keys that are quarantined behind them.
+func (d *deadOptions) show(ctx context.Context, box letterBox, out *results) error {
+	if d.keys {
+		return quarantined(ctx, box, out)
+	}
+	return box.letters(ctx, func(l pipeline.DeadLetter) error {
+		id := deadletter.ID(&l)
+		l = maskLetter(box.mask, l)
+		one := letterOf(l)
+		one.ID = id // the masked letter's own is another
+		return out.add(one, func() string {
+			sink := l.Sink
+			if sink == "" {
+				sink = "(every sink)"
+			}
+			return fmt.Sprintf("%s  %s  %s: %s", sink, l.Key, l.Class, l.Error)
+		})
+	})
 }
 
 // letter is a dead letter as `query dead -o json` prints it.
@@ -147,8 +255,8 @@ func (k heldKey) text() string {
 	return fmt.Sprintf("%s  %s  %s letters since %s  %s", k.Sink, k.Key, thousands(int64(k.Letters)), k.Since.Format(time.RFC3339), why)
 }
 
-func quarantined(ctx context.Context, dir local.Dir, mask *pipeline.Mask, log *slog.Logger, out *results) error {
-	keys, err := heldKeys(ctx, dir, mask, log)
+func quarantined(ctx context.Context, box letterBox, out *results) error {
+	keys, err := heldKeys(ctx, box)
 	if err != nil {
 		return err
 	}
@@ -160,23 +268,32 @@ func quarantined(ctx context.Context, dir local.Dir, mask *pipeline.Mask, log *s
 	return nil
 }
 
+func eachMark(ctx context.Context, of state.Quarantine, do func(state.Mark) error) error {
+	for m, err := range of.Marks(ctx, "") {
+		if err == nil {
+			err = do(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // heldKeys are the quarantined keys by sink and key, with what the letters say of
 // them. The letters tell the pipelines, too.
-func heldKeys(ctx context.Context, dir local.Dir, mask *pipeline.Mask, log *slog.Logger) ([]heldKey, error) {
-	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+func heldKeys(ctx context.Context, box letterBox) ([]heldKey, error) {
 	type of struct {
 		sink string // "": every sink
 		key  pipeline.Key
 	}
 	letters := map[of]heldKey{}
 	pipelines := map[string]bool{}
-	err := eachLetter(ctx, dir, log, func(l pipeline.DeadLetter) error {
+	err := box.letters(ctx, func(l pipeline.DeadLetter) error {
 		pipelines[l.Pipeline] = true
 		at := of{l.Sink, l.Key}
 		k, found := letters[at]
-		l = maskLetter(mask, l)
+		l = maskLetter(box.mask, l)
 		if k.Letters++; !found || l.Version.Compare(k.version) < 0 {
 			k.Key, k.Class, k.Error, k.version = l.Key, l.Class, l.Error, l.Version
 		}
@@ -187,23 +304,16 @@ func heldKeys(ctx context.Context, dir local.Dir, mask *pipeline.Mask, log *slog
 		return nil, err
 	}
 	var keys []heldKey
-	err = withViews(ctx, dir, func(db *sqlite.Store) error {
-		for _, name := range slices.Sorted(maps.Keys(pipelines)) {
-			for m, err := range db.State(name).Marks(ctx, "") {
-				if err != nil {
-					return err
-				}
-				k, every := letters[of{m.Sink, m.Key}], letters[of{"", m.Key}]
-				if every.Letters > 0 && (k.Letters == 0 || every.version.Compare(k.version) < 0) {
-					k.Key, k.Class, k.Error = every.Key, every.Class, every.Error
-				}
-				if k.Letters += every.Letters; k.Letters == 0 {
-					k.Key = pipeline.Key(mask.Text(string(m.Key)))
-				}
-				k.Sink, k.Since = m.Sink, m.Since
-				keys = append(keys, k)
-			}
+	err = box.marks(ctx, slices.Sorted(maps.Keys(pipelines)), func(m state.Mark) error {
+		k, every := letters[of{m.Sink, m.Key}], letters[of{"", m.Key}]
+		if every.Letters > 0 && (k.Letters == 0 || every.version.Compare(k.version) < 0) {
+			k.Key, k.Class, k.Error = every.Key, every.Class, every.Error
 		}
+		if k.Letters += every.Letters; k.Letters == 0 {
+			k.Key = pipeline.Key(box.mask.Text(string(m.Key)))
+		}
+		k.Sink, k.Since = m.Sink, m.Since
+		keys = append(keys, k)
 		return nil
 	})
 	return keys, err
@@ -211,7 +321,7 @@ func heldKeys(ctx context.Context, dir local.Dir, mask *pipeline.Mask, log *slog
 
 func countQuarantined(log *slog.Logger) count {
 	return func(ctx context.Context, dir local.Dir, add adds) error {
-		keys, err := heldKeys(ctx, dir, nil, log)
+		keys, err := heldKeys(ctx, folderBox(dir, log))
 		if err != nil || len(keys) == 0 {
 			return err
 		}
