@@ -57,3 +57,96 @@ func TestRedrive_SinkThatHoldsNothing(t *testing.T) {
 		})
 	}
 }
+
+// An archive takes other settings until it has an object; a setting that tells old from new is never taken
+// in the middle.
+func TestReplay_SettingsOfAnArchive(t *testing.T) {
+	dir := t.TempDir()
+	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
+	if err := os.WriteFile(stream, []byte(orderRecord("a", "1")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	replay := func(code int, status, tombstones string) (said string) {
+		t.Helper()
+		text := `version: 1
+name: shop
+source: {table: shop}
+sinks:
+  log: {archive: {prefix: changes/, when: 'new.Status == "` + status + `"'}}
+  none: {view: {table: rows, when: 'item.Status == "none"', tombstones: ` + tombstones + `, key: {PK: '{Status}', SK: '{@key}'}}}
+`
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, said = command(t, code, "replay", "-c", file, "--local", out, stream)
+		return said
+	}
+	replay(exitOK, "open", "apart")
+	if said := replay(exitOK, "paid", "apart"); !strings.Contains(said, "sink=log") {
+		t.Errorf("of an archive that holds nothing it says %s", said)
+	}
+	if said := replay(exitFailure, "open", "apart"); !strings.Contains(said, "sinks.log: what it holds") {
+		t.Errorf("of an archive that has an object it says %s", said)
+	}
+	if said := replay(exitFailure, "paid", "in_place"); !strings.Contains(said, "sinks.none: what it holds") {
+		t.Errorf("of other tombstones it says %s", said)
+	}
+}
+
+// A letter that the store refuses again stays: no newer version has overtaken it.
+func TestRedrive_RefusedLetterStays(t *testing.T) {
+	dir := t.TempDir()
+	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
+	for name, text := range map[string]string{stream: orderRecord("a", "1") + orderRecord("b", "2"), file: `version: 1
+name: shop
+source: {table: shop}
+sinks:
+  first: {view: {table: rows, key: {PK: 'S#{Status}', SK: FIRST}, on_collision: dead_letter}}
+`} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, exitDeadLetters, "replay", "-c", file, "--local", out, stream)
+	for range 2 {
+		if text, _ := command(t, exitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "stays: ") || strings.Contains(text, "superseded") {
+			t.Errorf("redrive says %s", text)
+		}
+	}
+}
+
+// A letter that still fails goes once a newer version of its item is in the sink.
+func TestRedrive_OvertakenLetterGoes(t *testing.T) {
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "out")
+	if err := os.WriteFile(file, []byte(`version: 1
+name: shop
+source: {table: shop}
+sinks:
+  orders: {view: {table: rows, when: 'item.N > 0', key: {PK: ORDER, SK: '{@key}'}}}
+  mails: {view: {table: rows, when: 'item.N > 0', key: {PK: 'N#{N}', SK: MAIL}, on_collision: last}}
+  sum: {aggregate: {table: rows, when: 'item.N > 0', group: {PK: SUM, SK: '-'}, values: {n: count}, on_ttl_delete: retract}}
+  docs: {search: {index: docs, when: 'item.N > 0'}}
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	streams := make([]string, 2)
+	for i, n := range []string{`"S":"x"`, `"N":"5"`} {
+		streams[i] = filepath.Join(dir, string(rune('a'+i))+".jsonl")
+		record := strings.NewReplacer(`"Status":{"S":"paid"}`, `"N":{`+n+`}`, "INSERT", "MODIFY", `"NewImage"`, `"OldImage":{"PK":{"S":"a"},"N":{"N":"1"}},"NewImage"`).Replace(orderRecord("a", string(rune('1'+i))))
+		if err := os.WriteFile(streams[i], []byte(record), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, exitDeadLetters, "replay", "-c", file, "--local", out, streams[0])
+	if text, _ := command(t, exitDeadLetters, "redrive", "-c", file, "--local", out); strings.Contains(text, "superseded") {
+		t.Errorf("before the newer version redrive says %s", text)
+	}
+	command(t, exitOK, "replay", "-c", file, "--local", out, streams[1])
+	if text, _ := command(t, exitOK, "redrive", "-c", file, "--local", out); !strings.Contains(text, "4 superseded: the sink has a newer version of their items") {
+		t.Errorf("redrive says %s", text)
+	}
+	if text, _ := command(t, exitOK, "query", "dead", "--local", out); text != "" {
+		t.Errorf("there stay %s", text)
+	}
+}
