@@ -164,8 +164,8 @@ func (d *redelivery) write(ctx context.Context) {
 // end notes what became of change i. One that fails permanently and that a newer version has overtaken means
 // nothing to the sink any more.
 func (d *redelivery) end(i int, one Delivery, err error) {
-	if _, again := Retryable(err); err != nil && !again && !IsFatal(err) && (one.Outcome == Superseded || one.Outcome == Coalesced) {
-		one.Outcome, err = Superseded, nil
+	if _, again := Retryable(err); err != nil && !again && !IsFatal(err) && one.Outcome == Superseded {
+		err = nil
 	}
 	if err != nil {
 		d.failed[d.cs[i].Key] = true
