@@ -154,4 +154,3 @@ func hold(t *testing.T, file, sink string, key pipeline.Key) {
 		t.Fatal(err)
 	}
 }
-
