@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"unicode/utf8"
+
+	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 )
 
 // The name that an application reads, and that the configuration says, is an alias.
@@ -46,10 +48,10 @@ type alias struct {
 
 // hides tells whether tombstones do not show through the alias.
 func (a alias) hides() bool {
-	want, err := decodeJSON([]byte(live))
+	want, err := indexmap.Decode([]byte(live))
 	if err != nil {
 		return false
 	}
-	is, err := decodeJSON(a.Filter)
+	is, err := indexmap.Decode(a.Filter)
 	return err == nil && canonicalJSON(is) == canonicalJSON(want)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
 )
@@ -277,7 +278,7 @@ func (st *standing) leaves() (map[string]string, error) {
 	flattenSettings(is, "", st.Settings)
 	mappings := make(map[string]any, len(st.Mappings))
 	for part, raw := range st.Mappings {
-		v, err := decodeJSON(raw)
+		v, err := indexmap.Decode(raw)
 		if err != nil {
 			return nil, err
 		}

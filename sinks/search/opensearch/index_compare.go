@@ -46,17 +46,6 @@ func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 	}
 }
 
-// leavesOf is what a field's mapping says, by path.
-func leavesOf(field map[string]any) map[string]string {
-	leaves := make(map[string]string)
-	flattenMapping(leaves, "", field)
-	trimmed := make(map[string]string, len(leaves))
-	for path, v := range leaves {
-		trimmed[strings.TrimPrefix(path, ".")] = v
-	}
-	return trimmed
-}
-
 // changedFile tells what an index was asked to be and is no longer, or the other way
 // round; "" where nothing changed.
 func changedFile(was, is map[string]string) string {

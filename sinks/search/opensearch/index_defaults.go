@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
@@ -30,7 +31,7 @@ func newDefaults(mappings map[string]any, fields search.Fields, declared map[str
 	if rules, _ := mappings["dynamic_templates"].([]any); len(rules) > 0 {
 		return d, nil
 	}
-	properties, err := object(mappings, "properties")
+	properties, err := indexmap.Object(mappings, "properties")
 	if err != nil {
 		return d, err
 	}
@@ -75,7 +76,7 @@ func number(attribute string, fields search.Fields) bool {
 
 // names tells whether path is that of a top-level attribute.
 func names(attribute, path string) bool {
-	at, err := namesOf(path)
+	at, err := indexmap.Names(path)
 	return err == nil && len(at) == 1 && at[0] == attribute
 }
 

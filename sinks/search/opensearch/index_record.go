@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -143,7 +144,7 @@ func (s *Store) ensureState(ctx context.Context) error {
 
 // keepsRecords is nil where the index is what stateIndex is made of.
 func (st *standing) keepsRecords() error {
-	want, err := decodeJSON([]byte(stateMapping))
+	want, err := indexmap.Decode([]byte(stateMapping))
 	if err != nil {
 		return err
 	}

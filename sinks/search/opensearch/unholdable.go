@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 )
 
 // explain adds to the error of a document that the index can't hold which attribute
 // it is, and the key to set, where the name or the depth of an attribute is why: OpenSearch reads
 // a dot in a name as a path.
 func (s *Store) explain(err *Error, f *failure, doc []byte) {
-	v, unread := decodeJSON(doc)
+	v, unread := indexmap.Decode(doc)
 	top, ok := v.(map[string]any)
 	if unread != nil || !ok {
 		return
@@ -52,7 +53,7 @@ func (s *Store) attribute(names []string) string {
 	if s.indexes != nil {
 		renamed := s.indexes.Fields.Rename
 		for _, from := range slices.Sorted(maps.Keys(renamed)) {
-			if at, err := written(from, renamed); err == nil && slices.Equal(at, names) {
+			if at, err := indexmap.Written(from, renamed); err == nil && slices.Equal(at, names) {
 				return from
 			}
 		}
