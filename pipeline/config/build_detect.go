@@ -61,6 +61,8 @@ func (c *checker) attributeDetector(v *value) pipeline.Detector {
 		return pipeline.CrossedAbove(at, as[pipeline.Decimal](above))
 	case from == nil && to == nil:
 		c.fail(v, "for any change of it write changed: ["+quoted(v.get("attribute").source)+"]", "attribute wants one of from, to, below or above")
+	case to == nil:
+		c.fail(from, "add to: VALUE, or to: '*' for whatever it becomes", "a transition says what the value becomes")
 	default:
 		return pipeline.Transition(at, from.text(), to.text())
 	}

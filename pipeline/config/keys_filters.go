@@ -41,7 +41,7 @@ func detector() *rule {
 	r := object(
 		key{name: "attribute", rule: path(), doc: "A value that moves: from, to, or across a threshold."},
 		key{name: "from", rule: scalar(), def: "'*'", doc: "Value before; '*' for any."},
-		key{name: "to", rule: scalar(), def: "'*'", doc: "Value after; '*' for any."},
+		key{name: "to", rule: scalar(), def: "'*'", doc: "Value after; '*' for any. Wanted beside from."},
 		key{name: "below", rule: number(), doc: "The number crossed this downwards."},
 		key{name: "above", rule: number(), doc: "The number crossed this upwards."},
 		key{name: "changed", rule: list(pattern()), doc: "Something at one of the paths changed."},

@@ -11,13 +11,14 @@ import (
 // embedded stores has one of its own, and real servers have not.
 func TestLocalOnly(t *testing.T) {
 	for _, c := range []struct{ state, sink, want string }{
-		{"", "view: {table: v, key: {PK: '{@key}'}}",
+		{"", "view: {table: rows, key: {PK: '{@key}'}}",
 			"x.yaml:5:13: sinks.s.view: the tombstones of its rows are in the state table, and the file names none; add state: {table: NAME}, or write tombstones: in_place, for readers that leave tombstones out"},
-		{"", "view: {table: v, key: {PK: '{PK|esc}', SK: '{SK|esc}'}, tombstones: apart}",
-			"x.yaml:5:75: sinks.s.view.tombstones: the tombstones of its rows are in the state table, and the file names none; add state: {table: NAME}, or write tombstones: in_place, for readers that leave tombstones out"},
-		{"state: {table: s}\n", "view: {table: v, key: {PK: '{@key}'}}", ""},
-		{"", "view: {table: v, key: {PK: '{@key}'}, tombstones: in_place}", ""},
-		{"", "search: {index: i}", ""},
+		{"", "view: {table: rows, key: {PK: '{PK|esc}', SK: '{SK|esc}'}, tombstones: apart}",
+			"x.yaml:5:78: sinks.s.view.tombstones: the tombstones of its rows are in the state table, and the file names none; add state: {table: NAME}, or write tombstones: in_place, for readers that leave tombstones out"},
+		{"state: {table: state}\n", "view: {table: rows, key: {PK: '{@key}'}}", ""},
+		{"", "view: {table: rows, key: {PK: '{@key}'}, tombstones: in_place}", ""},
+		{"", "view: {table: rows, key: {PK: '{Email}'}, tombstones: in_place}",
+			"x.yaml:5:61: sinks.s.view.tombstones: its rows are guarded by item, or may be, in the state table, and the file names none; add state: {table: NAME}, or put {@key} into the row's key and write tombstones: in_place, for readers that leave tombstones out"},
 	} {
 		file := "version: 1\nname: shop\nsource: {table: shop}\nsinks:\n  s: {" + strings.TrimSpace(c.sink) + "}\n" + c.state
 		cfg, err := config.Parse("x.yaml", []byte(file), getenv)

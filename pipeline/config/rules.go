@@ -22,6 +22,7 @@ func (c *checker) rules(cfg *Config, root *value) {
 		}
 		kind := v.entries[0]
 		c.waitRules(kind)
+		c.liveRules(cfg, i, kind)
 		switch {
 		case s.View != nil:
 			c.viewRules(cfg, i, kind)
@@ -31,6 +32,8 @@ func (c *checker) rules(cfg *Config, root *value) {
 			c.searchRules(cfg, i, kind)
 		case s.Archive != nil:
 			c.archiveRules(s.Archive, kind)
+			c.objectNameRules(s.Archive, kind)
+			c.tagRules(kind)
 		}
 	}
 	if len(stateful) > 0 {
@@ -102,9 +105,15 @@ func (c *checker) eventRules(cfg *Config, root *value) {
 	}
 }
 
+// maxHashDepth bounds the names of a hashed path beside sensitive: each doubles the patterns that it
+// comes to.
+const maxHashDepth = 8
+
 // searchRules checks the index and the fields of a search sink.
 func (c *checker) searchRules(cfg *Config, i int, v *value) {
 	c.indexRules(cfg, i, v)
+	c.mappingRules(cfg.Sinks[i].Search, v)
+	c.routingRules(cfg.Sinks[i].Search.Routing, v.get("routing"))
 	fields := v.get("fields")
 	include, exclude := fields.get("include"), fields.get("exclude")
 	included := make(map[string]bool)
@@ -125,6 +134,9 @@ func (c *checker) searchRules(cfg *Config, i int, v *value) {
 		if place == "_tw" {
 			c.fail(e, "remove it", "_tw is where a document keeps its version")
 		}
+		if len(cfg.Sensitive) > 0 && len(namesOf(e.source)) > maxHashDepth {
+			c.fail(e, "hash an attribute around it", "the path has %d names, and %d are the most beside sensitive", len(namesOf(e.source)), maxHashDepth)
+		}
 	}
 	for _, e := range exclude.all() {
 		if place := strings.Join(c.names(e, e.source), "\x00"); place != "" && included[place] {
@@ -142,6 +154,9 @@ func (c *checker) searchRules(cfg *Config, i int, v *value) {
 		}
 		names[len(names)-1] = e.text()
 		place := strings.Join(names, "\x00")
+		if e.text() == "" && e.data != nil {
+			c.fail(e, "write the field's name, or remove it", "a field has a name")
+		}
 		if other, taken := renamed[place]; taken {
 			c.fail(e, "give each its own name", "%s has this name already", other)
 		}

@@ -10,6 +10,9 @@ import (
 // maxTags is how many tags an object of S3 may have.
 const maxTags = 10
 
+// maxColumnName is the longest name of a column, as Athena has it.
+const maxColumnName = 255
+
 // fixedColumns are the names of the columns that every Parquet object has.
 var fixedColumns = []string{
 	"key", "version", "op", "kind", "time", "sequence", "event_id", "event_name", "stream_arn", "table", "region", "view_type",
@@ -28,8 +31,8 @@ func (c *checker) archiveRules(a *Archive, v *value) {
 		switch {
 		case slices.Contains(fixedColumns, e.name):
 			c.fail(e, "take another name", "every Parquet object has a column %q", e.name)
-		case e.name == "" || strings.Trim(e.name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
-			c.fail(e, "write lowercase letters, digits and _", "%s is no name of a column that query engines take as it is", quoted(e.name))
+		case e.name == "" || len(e.name) > maxColumnName || strings.Trim(e.name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+			c.fail(e, "write 1 to 255 lowercase letters, digits and _", "%s is no name of a column that query engines take as it is", quoted(e.name))
 		}
 	}
 	if e := v.get("roll").get("age"); e != nil && e.data != nil && e.duration() == 0 {

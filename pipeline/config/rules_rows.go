@@ -49,6 +49,8 @@ func (c *checker) rowRules(cfg *Config, i int, v *value, others []*value) {
 	if key != nil && len(key.all()) > 2 {
 		c.fail(key, "keep the partition key and the sort key", "a row's key has one or two attributes, not %d", len(key.all()))
 	}
+	c.attributeNameRules(key, others)
+	c.tableNameRules(cfg, i, v)
 	for _, e := range append(key.all(), others...) {
 		switch {
 		case e.name == rowMark:

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"strings"
-
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
@@ -74,8 +72,8 @@ func (c *checker) hmacKeyRules(cfg *Config, root *value) {
 	if !used {
 		c.warn(key, "remove it", "nothing uses it: the file has no sensitive, no id: hmac and no fields.hash")
 	}
-	if !strings.Contains(key.node.Value, "${") {
-		c.warn(key, "write hmac_key: '${TABLEWAKE_HMAC_KEY}'", "a secret stands in the file")
+	if !key.env {
+		c.fail(key, "write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one", "a secret stands in the file")
 	}
 }
 

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -20,7 +22,16 @@ func (c *checker) serverRules(cfg *Config, root *value) {
 			c.fail(v.get("table"), "give state a table of its own", "it is a source table: what is written there would come back as changes")
 		}
 	}
+	if cfg.State != nil {
+		c.liveTable(root.get("state").get("table"))
+	}
+	if cfg.Leases != nil {
+		c.liveTable(root.get("leases").get("table"))
+	}
 	d := root.get("dead_letters")
+	if e := d.get("queue"); strings.HasSuffix(e.text(), ".fifo") {
+		c.live(e, "name a standard queue", "a FIFO queue would drop a letter that comes again within five minutes")
+	}
 	if d.get("prefix") != nil && (d.get("queue") != nil || d.get("dir") != nil) {
 		c.fail(d.get("prefix"), "remove it", "a prefix is of a bucket's objects")
 	}
@@ -67,6 +78,8 @@ func (c *checker) connectionRules(cfg *Config, root *value) {
 			switch {
 			case conn.Auth == "basic" && e == nil && v.get("auth").text() != "":
 				c.fail(v, "add "+k+": '${NAME}'", "auth: basic wants a user and a password")
+			case conn.Auth == "basic" && e != nil && e.data != nil && e.text() == "":
+				c.fail(e, "set it", "auth: basic wants a user and a password, and this is empty")
 			case conn.Auth != "basic" && e != nil:
 				c.fail(e, "write auth: basic, or remove it", "%q is of auth: basic", k)
 			}
@@ -76,10 +89,16 @@ func (c *checker) connectionRules(cfg *Config, root *value) {
 				c.fail(e, "write auth: sigv4, or remove it", "%q is of auth: sigv4", k)
 			}
 		}
-		if conn.Auth == "basic" && at != nil && at.Scheme == "http" {
-			c.warn(v.get("opensearch"), "write https://", "the password is sent in the clear")
+		if conn.Auth == "basic" && at != nil && at.Scheme == "http" && !loopback(at.Hostname()) {
+			c.fail(v.get("opensearch"), "write https://", "the password would cross the network in the clear")
 		}
 	}
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // server is the URL that v holds; nil where it is none.
@@ -94,6 +113,9 @@ func (c *checker) server(v *value) *url.URL {
 		return nil
 	case u.User != nil:
 		c.fail(v, "write auth: basic, user and password beside it", "a password in a URL ends up in logs")
+		return nil
+	case u.RawQuery != "" || u.Fragment != "":
+		c.fail(v, "write https://HOST alone", "it holds a query or a fragment")
 		return nil
 	}
 	return u

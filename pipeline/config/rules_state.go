@@ -114,8 +114,9 @@ func (c *checker) reachRules(cfg *Config, i int, v *value) {
 	apart := view.RowsMayGuardThemselves() && !view.InPlace
 	switch {
 	case cfg.State == nil && apart:
-		c.localOnly = append(c.localOnly, Problem{c.file, at.node.Line, at.node.Column, at.field,
-			"the tombstones of its rows are in the state table, and the file names none", "add state: {table: NAME}, or " + inPlace})
+		c.live(at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
+	case cfg.State == nil && !(view.InPlace && view.RowsGuardThemselves()):
+		c.live(at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
 	case cfg.State == nil || placeOf(view.ARN) == "" || placeOf(cfg.State.ARN) == "" || placeOf(view.ARN) == placeOf(cfg.State.ARN):
 	case apart:
 		c.fail(at, "give both tables one account and one Region, or "+inPlace,

@@ -40,7 +40,7 @@ func (c *checker) scalar(v *value, key *yaml.Node) {
 	if len(bad) > 0 {
 		return
 	}
-	v.source = join(parts)
+	v.source, v.env = join(parts), hasEnv(parts)
 	if !c.kindFits(v, hasEnv(parts)) {
 		return
 	}

@@ -128,7 +128,7 @@ func TestOtherSettings(t *testing.T) {
 		{"keep: {any", "drop: {any", "a.filters c.filters l.filters n.filters s.filters v.filters"},
 		{"keep: {any", "keep: {all", "a.filters c.filters l.filters n.filters s.filters v.filters"},
 		{"ttl_attribute: exp", "ttl_attribute: expires", "n.notify.filters"},
-		{"'${TABLEWAKE_HMAC_KEY}'", "0123456789abcdefg", "c.hmac_key l.hmac_key n.hmac_key s.hmac_key"},
+		{"'${TABLEWAKE_HMAC_KEY}'", "'${TABLEWAKE_HMAC_KEY}g'", "c.hmac_key l.hmac_key n.hmac_key s.hmac_key"},
 		{"[Email, 'Address.**']", "[Email, 'Address.**', Secret]", "c.sensitive l.sensitive n.sensitive"},
 		{"[Email, 'Address.**']", "[Email, 'Address.**', Tags.x]", "c.sensitive l.sensitive n.sensitive s.sensitive"},
 		{"[Email, 'Address.**']", "[Email, Address.City]", "c.sensitive l.sensitive n.sensitive s.sensitive"},

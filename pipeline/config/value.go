@@ -16,6 +16,7 @@ type value struct {
 	rule    *rule
 	data    any      // of a scalar: string, int64, bool, time.Duration, *template.Template, ...
 	source  string   // of a scalar: its text, expanded
+	env     bool     // of a scalar: the environment gave some of it
 	entries []*value // of an object or map: in the order of the file; of a list: its elements
 }
 

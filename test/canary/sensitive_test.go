@@ -35,7 +35,7 @@ const protected = `
 version: 1
 name: shop
 source: {table: shop}
-hmac_key: a-secret-of-the-test-0123456789
+hmac_key: '${SECRET:-a-secret-of-the-test-0123456789}'
 sensitive: [Email, 'Address.**', 'Lines[*].serial', Tags, 'Notes.*']
 detect:
   told: {changed: ['**', Email, 'Address.*', 'Lines[*].serial', 'Notes.*']}

@@ -14,6 +14,9 @@ import (
 // No table of state may begin so: a view table may have any name.
 const prefix = "_tw_"
 
+// engine begins the names that SQLite has for itself.
+const engine = "sqlite_"
+
 // catalog is, behind the prefix, the table of view tables.
 const catalog = "tables"
 
@@ -116,9 +119,9 @@ func keyNames(t view.Table) string {
 
 func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	if name := strings.ToLower(t.Name); name == "" || t.PK == "" || name == catalog ||
-		strings.HasPrefix(name, prefix) || strings.HasPrefix(name, sqlite.Prefix) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
-		return pipeline.Fatal(errs.Errorf("sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s and %s are taken",
-			t.Name, keyNames(t), catalog, prefix, sqlite.Prefix))
+		strings.HasPrefix(name, prefix) || strings.HasPrefix(name, sqlite.Prefix) || strings.HasPrefix(name, engine) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
+		return pipeline.Fatal(errs.Errorf("sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s, %s and %s are taken",
+			t.Name, keyNames(t), catalog, prefix, sqlite.Prefix, engine))
 	}
 	return w.Transact(ctx, func() error {
 		have := table{}
