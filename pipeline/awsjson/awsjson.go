@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
 // Doer is an HTTP client, as the SDK's packages have it.
@@ -22,9 +24,12 @@ type Doer interface {
 //
 // Answers with other statuses pass unchanged: whoever reads error codes decides what an answer without a
 // code means.
-func Verify(client Doer) Doer { return verifier{client} }
+func Verify(client Doer) Doer { return verifier{client, bounded.Answer} }
 
-type verifier struct{ client Doer }
+type verifier struct {
+	client Doer
+	most   int64 // bytes that are read of an answer
+}
 
 // required is a member that each answer to a call has, whatever it found.
 var required = map[string]string{
@@ -44,10 +49,10 @@ func (b verifier) Do(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	var body bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n < 64<<20 {
+	if n := resp.ContentLength; n > 0 && n < b.most {
 		body.Grow(int(n) + bytes.MinRead)
 	}
-	_, err = body.ReadFrom(resp.Body)
+	_, err = body.ReadFrom(bounded.Reader(resp.Body, b.most))
 	_ = resp.Body.Close() // the body was read
 	if err != nil {
 		return nil, &Error{resp.StatusCode, fmt.Errorf("reading it: %w", err)}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
 // openRun opens an object: of a log, or of one change.
@@ -98,7 +100,7 @@ func openItem(ctx context.Context, s Store, name string, tableInKey bool) (run, 
 	if err != nil {
 		return nil, err
 	}
-	line, err := io.ReadAll(body)
+	line, err := bounded.ReadAll(body, bounded.Object)
 	if err := errors.Join(err, body.Close()); err != nil {
 		return nil, fmt.Errorf("archive: %s: %w", name, err)
 	}

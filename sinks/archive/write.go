@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
@@ -190,7 +190,7 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *pipeline.Change) e
 	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(r)
+	body, err := bounded.ReadAll(r, bounded.Object)
 	if err := errors.Join(err, r.Close()); err != nil {
 		return pipeline.Transient(fmt.Errorf("archive: read %s: %w", name, err))
 	}

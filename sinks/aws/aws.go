@@ -27,6 +27,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -78,6 +79,7 @@ func Stores(sdk aws.Config, opts ...Option) *Bundle {
 	if sdk.HTTPClient == nil {
 		sdk.HTTPClient = http.NewBuildableClient().WithTimeout(patience)
 	}
+	sdk.HTTPClient = bounded.Client(sdk.HTTPClient, bounded.Answer)
 	b := &Bundle{
 		sdk:      sdk,
 		dynamodb: dynamodb.NewFromConfig(sdk, func(o *dynamodb.Options) { o.RetryMaxAttempts = attempts }),

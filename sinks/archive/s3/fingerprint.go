@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/internal/awserr"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -26,7 +26,7 @@ func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.F
 	var p state.Fingerprint
 	if err == nil {
 		var b []byte
-		b, err = io.ReadAll(r)
+		b, err = bounded.ReadAll(r, bounded.Object)
 		if err = errors.Join(err, r.Close()); err == nil {
 			err = json.Unmarshal(b, &p)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
@@ -77,7 +77,7 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, the
 		return l, false, s.failed(ctx, "GetObject", err)
 	}
 	defer out.Body.Close()
-	b, err := io.ReadAll(out.Body)
+	b, err := bounded.ReadAll(out.Body, bounded.Object)
 	if err != nil {
 		return l, false, s.failed(ctx, "GetObject", err)
 	}

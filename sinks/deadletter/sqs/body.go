@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"io"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
@@ -48,5 +48,5 @@ func decode(body string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(zip)
+	return bounded.ReadAll(zip, bounded.Object)
 }

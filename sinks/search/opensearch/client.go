@@ -15,6 +15,7 @@ import (
 	"github.com/opensearch-project/opensearch-go/v2/signer/awsv2"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
 // client sends requests. It never repeats one: who asked decides.
@@ -23,10 +24,11 @@ type client struct {
 	transport   *http.Transport         // nil where it was given
 	credentials aws.CredentialsProvider // nil without SigV4
 	timeout     time.Duration
+	most        int64 // bytes that are read of an answer
 }
 
 func newClient(o Options) (*client, error) {
-	c := &client{timeout: o.Timeout}
+	c := &client{timeout: o.Timeout, most: bounded.Answer}
 	carrier := o.Transport
 	if carrier == nil {
 		var err error
@@ -140,7 +142,10 @@ func (c *client) send(ctx context.Context, method, path, kind string, body *payl
 	}
 	defer resp.Body.Close()
 	into := bytes.NewBuffer(got)
-	if _, err := into.ReadFrom(resp.Body); err != nil {
+	if _, err := into.ReadFrom(bounded.Reader(resp.Body, c.most)); err != nil {
+		if large, ok := errors.AsType[*bounded.Error](err); ok {
+			return answer{}, pipeline.Transient(fmt.Errorf("opensearch: the answer: %w", large))
+		}
 		return answer{}, pipeline.Transient(errCut)
 	}
 	a := answer{status: resp.StatusCode, header: resp.Header, body: into.Bytes()}
