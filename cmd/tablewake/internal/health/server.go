@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,11 +24,13 @@ type SourceFunc func(ctx context.Context) (Facts, error)
 // Facts calls f.
 func (f SourceFunc) Facts(ctx context.Context) (Facts, error) { return f(ctx) }
 
-// Server answers GET /livez, /readyz and /status: 200 or 503, and a [Verdict] as JSON.
+// Server answers GET /livez, /readyz and /status: 200 or 503, and a [Verdict] as JSON. /status answers
+// 403 to a Host that is not this machine's: a web page could reach it under a name of its own.
 type Server struct {
 	judge  *Judge
 	source Source
 	status func() any
+	host   string // that it was told to listen on
 	http   *http.Server
 	listen net.Listener
 	stop   context.CancelFunc
@@ -42,7 +46,11 @@ func Start(addr string, judge *Judge, source Source, status func() any) (*Server
 		stop()
 		return nil, fmt.Errorf("health endpoint: %w (give it another address, or off)", err)
 	}
-	s := &Server{judge: judge, source: source, status: status, listen: l, stop: stop}
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = "" // of an address that was listened on all the same
+	}
+	s := &Server{judge: judge, source: source, status: status, host: host, listen: l, stop: stop}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", s.answer(func(v Verdict) bool { return v.Live }))
 	mux.HandleFunc("GET /readyz", s.answer(func(v Verdict) bool { return v.Ready }))
@@ -97,7 +105,11 @@ func (s *Server) answer(ok func(Verdict) bool) http.HandlerFunc {
 	}
 }
 
-func (s *Server) all(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) all(w http.ResponseWriter, r *http.Request) {
+	if !s.own(r) {
+		http.Error(w, "the Host of this request is not the consumer's: ask 127.0.0.1, or the address that it listens on", http.StatusForbidden)
+		return
+	}
 	v := s.judge.Verdict(time.Now())
 	out := struct {
 		Verdict
@@ -107,6 +119,28 @@ func (s *Server) all(w http.ResponseWriter, _ *http.Request) {
 		out.Consumer = s.status()
 	}
 	write(w, v.Live && v.Ready, out)
+}
+
+// own reports whether a request names this machine: as localhost, by the address that it reached, or as
+// --health does.
+func (s *Server) own(r *http.Request) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	if strings.EqualFold(host, "localhost") || s.host != "" && strings.EqualFold(host, s.host) {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	if ip.Unmap().IsLoopback() {
+		return true
+	}
+	at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && at.AddrPort().Addr().Unmap().WithZone("") == ip.Unmap().WithZone("")
 }
 
 func write(w http.ResponseWriter, ok bool, v any) {

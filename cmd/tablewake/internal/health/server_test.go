@@ -3,6 +3,7 @@ package health_test
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -74,4 +75,84 @@ func get(t *testing.T, s *health.Server, path string) (int, map[string]any) {
 		t.Fatal(err)
 	}
 	return r.StatusCode, v
+}
+
+// A page of the web that gives this machine's address a name of its own reads no status. Probes say
+// whatever Host they like.
+func TestHost(t *testing.T) {
+	s, err := health.Start("0.0.0.0:0", health.NewJudge(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, port, err := net.SplitHostPort(s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	ask := func(at, path, host string) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+net.JoinHostPort(at, port)+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	const loopback, own = "127.0.0.1", "127.0.0.2" // as that of a pod, which is another one in each
+	for host, want := range map[string]bool{
+		"localhost": true, "LocalHost:8080": true, "127.0.0.1:8080": true, "127.0.0.2": true, "[::1]:8080": true, "0.0.0.0": true,
+		"evil.example": false, "evil.example:8080": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "10.1.2.3": false, "[fe80::1]": false, "": true,
+	} {
+		if host == "" {
+			host = net.JoinHostPort(own, port)
+		}
+		if code := ask(own, "/status", host); (code == http.StatusForbidden) == want {
+			t.Errorf("/status of %s: %d", host, code)
+		}
+		for _, probe := range []string{"/livez", "/readyz"} {
+			if code := ask(loopback, probe, host); code == http.StatusForbidden {
+				t.Errorf("%s of %s: %d", probe, host, code)
+			}
+		}
+	}
+}
+
+// The address that a request reached is its own, also where it is none of the loopback.
+func TestHostOfAnotherAddress(t *testing.T) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addresses {
+		n, ok := a.(*net.IPNet)
+		if !ok || n.IP.IsLoopback() || n.IP.To4() == nil {
+			continue
+		}
+		s, err := health.Start("0.0.0.0:0", health.NewJudge(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		_, port, err := net.SplitHostPort(s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.Get("http://" + net.JoinHostPort(n.IP.String(), port) + "/status")
+		if err != nil {
+			t.Skip(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusForbidden {
+			t.Errorf("/status of %s: %d", n.IP, resp.StatusCode)
+		}
+		http.DefaultClient.CloseIdleConnections()
+		return
+	}
+	t.Skip("this machine has no other address")
 }
