@@ -11,6 +11,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // RecordFile records a stream into a file, which appears, whole, when the
@@ -31,7 +33,7 @@ func RecordFile(ctx context.Context, path string, o RecordOptions) (Recording, e
 	if err != nil {
 		return recording, errors.Join(err, w.Close(), f.Close())
 	}
-	if err := errors.Join(w.Close(), disk.Flush(), f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(w.Close(), disk.Flush(), private.Replace(f, path), f.Sync(), f.Close()); err != nil {
 		return recording, fmt.Errorf("record into %s: %w", path, err)
 	}
 	if err := os.Rename(f.Name(), path); err != nil {

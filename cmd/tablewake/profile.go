@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/pprof"
+
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // profile is what --profile asks for: what a command's time and memory went into.
@@ -26,10 +28,10 @@ func (p *profile) start() (err error) {
 	if p.dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(p.dir, 0o777); err != nil {
+	if err := private.MkdirAll(p.dir); err != nil {
 		return fmt.Errorf("--profile: %w", err)
 	}
-	if p.cpu, err = os.Create(filepath.Join(p.dir, cpuProfile)); err != nil {
+	if p.cpu, err = private.Create(filepath.Join(p.dir, cpuProfile)); err != nil {
 		return fmt.Errorf("--profile: %w", err)
 	}
 	if err := pprof.StartCPUProfile(p.cpu); err != nil {
@@ -49,7 +51,7 @@ func (p *profile) stop(w io.Writer) error {
 	pprof.StopCPUProfile()
 	err := p.cpu.Close()
 	p.cpu = nil
-	heap, create := os.Create(filepath.Join(p.dir, heapProfile))
+	heap, create := private.Create(filepath.Join(p.dir, heapProfile))
 	if create == nil {
 		create = errors.Join(pprof.Lookup("heap").WriteTo(heap, 0), heap.Close())
 	}

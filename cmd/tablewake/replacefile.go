@@ -4,17 +4,22 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // replaceFile makes b all that the file name in dir holds, in one step: neither a
 // crash nor a power failure leaves a part of it.
 func replaceFile(dir, name string, b []byte) error {
 	next := filepath.Join(dir, "."+name)
-	f, err := os.Create(next)
+	f, err := private.Create(next)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
+	if err == nil {
+		err = private.Replace(f, filepath.Join(dir, name))
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // ErrInUse means that another process, or another part of this one, has the lock.
@@ -91,11 +93,11 @@ func try(path string, mode Mode) (*Lock, error) {
 // removed as soon as it is made.
 func open(path string) (f *os.File, err error) {
 	for range 10 {
-		f, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		f, err = private.OpenFile(path, os.O_CREATE|os.O_RDWR)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return f, err
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := private.MkdirAll(filepath.Dir(path)); err != nil {
 			return nil, err
 		}
 	}

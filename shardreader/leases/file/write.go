@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // The pace of writing: after a write that took d the next one begins idle * d later, at most maxIdle.
@@ -115,11 +116,14 @@ func pause(ctx context.Context, d time.Duration) bool {
 func replace(path string, content []byte) error {
 	dir, name := filepath.Split(path)
 	next := filepath.Join(dir, "."+name+".new")
-	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	f, err := private.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
+	if err == nil {
+		err = private.Replace(f, path)
+	}
 	if err == nil {
 		err = f.Sync()
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/fingerprint"
@@ -138,7 +139,7 @@ func (s *Store) makeFolders() error {
 	s.mu.Lock()
 	clear(s.durable)
 	s.mu.Unlock()
-	return os.MkdirAll(filepath.Join(s.dir, temporary), 0o755)
+	return private.MkdirAll(filepath.Join(s.dir, temporary))
 }
 
 // makeFolder makes a folder below the root and returns when its name is on disk.
@@ -156,7 +157,7 @@ func (s *Store) makeFolder(path string) error {
 	if err := s.makeFolder(parent); err != nil {
 		return err
 	}
-	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := private.Mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if err := linefile.SyncDir(parent); err != nil {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -52,7 +53,7 @@ func (f Files) SetFingerprint(_ context.Context, p state.Fingerprint) error {
 	if err != nil {
 		return fmt.Errorf("fingerprint of sink %s: %w", p.Sink, err)
 	}
-	err = os.MkdirAll(f.dir, 0o755)
+	err = private.MkdirAll(f.dir)
 	if err == nil {
 		err = linefile.Replace(f.path(p.Pipeline, p.Sink), append(b, '\n'))
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // file is one file of a [Log], open for appending. Whoever uses it has the log's lock.
@@ -20,9 +22,9 @@ type file struct {
 
 // openFile opens the file at path, and makes it where it is missing.
 func openFile(path string) (*file, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := private.OpenFile(path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		if f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		if f, err = private.OpenFile(path, os.O_RDWR|os.O_CREATE); err != nil {
 			return nil, err
 		}
 		folder := filepath.Dir(path)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/filelock"
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // Position is where a line is: the path of its file, and its number there, from 1.
@@ -216,7 +217,7 @@ func (l *Log) Close() error {
 // after a last line was cut off, another line may get its number and be broken too.
 func (l *Log) setAside(at Position, line []byte) bool {
 	copied := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
-	f, err := os.OpenFile(copied, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := private.OpenFile(copied, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 	if err == nil {
 		_, err = f.Write(append(slices.Clone(line), '\n'))
 		err = errors.Join(err, f.Sync(), f.Close(), SyncDir(filepath.Dir(copied)))

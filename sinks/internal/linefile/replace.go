@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/tablewake/tablewake/pipeline/private"
 )
 
 // Replace writes a file atomically and durably: after a crash the file holds all of b, or what
@@ -16,7 +18,7 @@ func Replace(path string, b []byte) error {
 	defer os.Remove(next.Name()) // after a rename there is none
 	_, err = next.Write(b)
 	if err == nil {
-		err = next.Chmod(0o644)
+		err = private.Replace(next, path)
 	}
 	if err == nil {
 		err = next.Sync()

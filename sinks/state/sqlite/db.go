@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
+	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 )
 
@@ -76,10 +78,13 @@ func (db *DB) checkReadable(ctx context.Context, abs string) error {
 }
 
 func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, error) {
-	if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
+	err := private.MkdirAll(filepath.Dir(abs))
+	if err == nil {
+		err = makeFile(abs)
 	}
-	var err error
+	if err != nil {
+		return nil, disk.Failed(fmt.Errorf("sqlite: %w", err))
+	}
 	// FULL: with WAL, NORMAL would lose the last commits in a power failure, which
 	// have been acknowledged by then.
 	db.writer, err = sql.Open("sqlite", dsn(abs, o, "journal_mode(wal)", "synchronous(full)",
@@ -103,6 +108,19 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	}
 	db.witness = &witness{path: o.Witness}
 	return w, db.witness.renewToken(ctx, w)
+}
+
+// makeFile makes an empty file where there is none. The engine gives the files beside it the same mode.
+// One that is there is not opened: closing it would release the engine's locks on it.
+func makeFile(path string) error {
+	f, err := private.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // dsn names the file and the settings of every connection to it.
