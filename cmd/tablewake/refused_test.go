@@ -216,7 +216,7 @@ func refusedByValidate(t *testing.T, file, mapping string) error {
 // assembled opens the stores without a server.
 func assembled(t *testing.T, cfg *config.Config, by refuser) error {
 	t.Helper()
-	var in sinks.Stores = sinks.PlanOnly()
+	in := sinks.PlanOnly()
 	switch by {
 	case embedded:
 		folder, err := local.Open(t.TempDir())
