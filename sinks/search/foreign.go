@@ -25,6 +25,9 @@ func (e *ForeignIndexError) Error() string { return e.text("the index " + e.Inde
 // Redacted leaves out the index, whose name may be made of values of the item.
 func (e *ForeignIndexError) Redacted() string { return e.text("an index") }
 
+// Describe is its class.
+func (e *ForeignIndexError) Describe() (class, field string) { return "foreign_index", "" }
+
 func (e *ForeignIndexError) text(index string) string {
 	of := fmt.Sprintf("sink %q of pipeline %q: %s", e.By.Sink, e.By.Pipeline, index)
 	if e.Owner == (Owner{}) {

@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"sinks/internal/awstest":          {"github.com/aws/aws-sdk-go-v2/aws", "test/server"},
 	"sinks/internal/awserr":           {"pipeline", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go"},
 	"sinks/internal/disk":             {"pipeline"},
-	"sinks/internal/fingerprint":      {"sinks/state"},
+	"sinks/internal/fingerprint":      {"pipeline/private", "sinks/state"},
 	"sinks/internal/queue":            {},
 	"sinks/internal/linefile":         {"pipeline/private", "pipeline/filelock"},
 	"sinks/view/sqlite":               {"pipeline", "sinks/view", "sinks/state", "sinks/state/sqlite"},

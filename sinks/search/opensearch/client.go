@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -144,7 +145,7 @@ func (c *client) send(ctx context.Context, method, path, kind string, body *payl
 	into := bytes.NewBuffer(got)
 	if _, err := into.ReadFrom(bounded.Reader(resp.Body, c.most)); err != nil {
 		if large, ok := errors.AsType[*bounded.Error](err); ok {
-			return answer{}, pipeline.Transient(fmt.Errorf("opensearch: the answer: %w", large))
+			return answer{}, pipeline.Transient(errs.Errorf("opensearch: the answer: %w", large))
 		}
 		return answer{}, pipeline.Transient(errCut)
 	}

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -163,7 +162,7 @@ func decide(ms []search.Mutation, of []int, there map[string]stored, rs []search
 	return last, nil
 }
 
-var errTooMany = errors.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
+var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
 
 // write replaces a document, and notes what changes of what it is found by.
 func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored) error {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -117,7 +116,7 @@ func appendEntry(dst []byte, e entry) []byte {
 	return binary.BigEndian.AppendUint64(dst, e.digest)
 }
 
-var errEntries = errors.New("what it is found by cannot be read")
+var errEntries = errs.New("what it is found by cannot be read")
 
 // parseEntries reads what appendEntry wrote.
 func parseEntries(b []byte) (es []entry, err error) {
