@@ -53,14 +53,14 @@ func (e *Error) Redacted() string {
 
 // Describe is the class of its kind, and of the cause where it has none.
 func (e *Error) Describe() (class, field string) {
-	switch e.Kind {
-	case ErrExpiredIterator:
+	switch {
+	case errors.Is(e.Kind, ErrExpiredIterator):
 		return "expired", ""
-	case ErrTrimmed:
+	case errors.Is(e.Kind, ErrTrimmed):
 		return "trimmed", ""
-	case ErrNotFound:
+	case errors.Is(e.Kind, ErrNotFound):
 		return "missing", ""
-	case ErrDenied:
+	case errors.Is(e.Kind, ErrDenied):
 		return "denied", ""
 	}
 	if e.Err == nil {

@@ -36,7 +36,7 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 			return nil, nil, unpackError("zstd", err)
 		}
 		return unpacked{"zstd", z}, z.Close, nil
-	case len(head) > 1 && len(head) < 4 && bytes.HasPrefix([]byte{0x28, 0xb5, 0x2f, 0xfd}, head):
+	case len(head) > 1 && len(head) < 4 && bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}[:len(head)]):
 		return nil, nil, unpackError("zstd", io.ErrUnexpectedEOF)
 	}
 	return b, func() {}, nil

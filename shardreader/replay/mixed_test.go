@@ -109,7 +109,7 @@ func (m *mixed) elements(prefix string, indented bool, one func()) {
 
 // array writes an array of records.
 func (m *mixed) array(prefix string, indented bool) {
-	end := "]"
+	var end string
 	if indented {
 		m.write("[\n" + prefix + "  ")
 		end = "\n" + prefix + "]"

@@ -126,11 +126,6 @@ func (w *window) space() (byte, bool) {
 	}
 }
 
-// lineAt is the number of the line of buf[i].
-func (w *window) lineAt(i int) int64 {
-	return w.line + int64(bytes.Count(w.buf[:min(i, len(w.buf))], newline))
-}
-
 // lines is the size of the whole lines at the start of the window, up to limit, of which
 // each begins and ends as an object does, and is followed by a line that begins a document.
 // No document goes on over such a line end: after a value, sound JSON goes on with a

@@ -18,7 +18,8 @@ func (b *Bundle) elsewhere(table string) bool { return SameRegion("", table, b.s
 // SameRegion is the error of a table that calls by its name would miss: the file gives its ARN, which is of
 // another Region than the clients of sdk. setting is what names it in the file.
 func SameRegion(setting, table string, sdk aws.Config) error {
-	if a, err := arn.Parse(table); err != nil || a.Region == "" || a.Region == sdk.Region {
+	a, _ := arn.Parse(table) // a name has no Region
+	if a.Region == "" || a.Region == sdk.Region {
 		return nil
 	}
 	return fmt.Errorf("%s is %s, in another Region than this process (%s): run it in the table's Region (AWS_REGION), or name a table of this one", setting, table, sdk.Region)

@@ -48,7 +48,6 @@ func (m *mutant) within(now time.Duration, e worker.Event) []worker.Action {
 type ownShards struct {
 	Machine
 	idle, since time.Duration
-	read        int
 }
 
 // Step implements Machine.

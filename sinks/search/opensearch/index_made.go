@@ -161,7 +161,7 @@ func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
 // Emptied is false: documents guard themselves, and the state remembers none.
 func (output) Emptied(context.Context, string) (bool, error) { return false, nil }
 
-// Renew forgets which indexes were made.
+// Renew forgets which indexes were made, and under what settings.
 func (o output) Renew(ctx context.Context) error {
 	if err := o.ensureState(ctx); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (o output) Renew(ctx context.Context) error {
 		if !found {
 			r.Born = o.clock()
 		}
-		r.Made = nil
+		r.Made, r.Fingerprint = nil, nil
 		return true, nil
 	})
 }
