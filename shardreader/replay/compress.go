@@ -29,18 +29,20 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 			return nil, nil, unpackError("gzip", err)
 		}
 		return unpacked{"gzip", z}, func() {}, nil
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}),
+	case bytes.HasPrefix(head, zstdMagic),
 		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}): // a skippable frame
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return nil, nil, unpackError("zstd", err)
 		}
 		return unpacked{"zstd", z}, z.Close, nil
-	case len(head) > 1 && len(head) < 4 && bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}[:len(head)]):
+	case len(head) > 1 && len(head) < 4 && bytes.Equal(head, zstdMagic[:len(head)]):
 		return nil, nil, unpackError("zstd", io.ErrUnexpectedEOF)
 	}
 	return b, func() {}, nil
 }
+
+var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // unpacked says of a compressed file what is wrong with it.
 type unpacked struct {

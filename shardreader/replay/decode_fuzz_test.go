@@ -26,7 +26,7 @@ func FuzzSplitAsDecodedWhole(f *testing.F) {
 		f.Add([]byte(s), 100)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, blockBytes int) {
-		options := pipeline.DecoderOptions{EpochZero: true}
+		options := pipeline.DecoderOptions{StreamARN: arn}
 		whole, framing := pipeline.NewDecoder(options).Decode(bytes.Clone(b))
 		g := readAll(t, open(t, Options{Paths: []string{"-"}, Stdin: bytes.NewReader(b), BlockBytes: 1 + blockBytes&0xfff, Decoder: options}))
 		if errors.Is(g.err, errForeign) || nestsEvents(b) {

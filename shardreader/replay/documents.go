@@ -160,11 +160,7 @@ func (d *documents) end() error {
 		return d.w.err
 	}
 	if d.w.err != nil || d.within != inDocuments {
-		f := &fault{offset: d.w.offset, line: d.w.line, err: d.w.why()}
-		if d.expect == either { // where the text that is broken ends
-			f.offset, f.line = d.last, d.lastLine
-		}
-		d.faults = append(d.faults, f)
+		d.faults = append(d.faults, &fault{offset: d.last, line: d.lastLine, err: d.w.why()})
 		d.w.err, d.within = nil, inDocuments
 	}
 	return io.EOF
@@ -340,17 +336,34 @@ func (d *documents) value(i int) (int, error) {
 		if st != bad && d.w.grow(d.start) {
 			continue
 		}
-		for _, at := range d.scan.stack {
-			if d.open == nil {
-				d.open = make(map[int64]struct{})
-			}
-			d.open[d.w.offset+int64(at)] = struct{}{}
-		}
+		d.noteOpen()
 		if st == bad {
 			return 0, d.bad(end)
 		}
 		return 0, d.cut()
 	}
+}
+
+// noteOpen notes the brackets that the scan that failed has left open: from them on it
+// fails again. An event is read without its end.
+func (d *documents) noteOpen() {
+	for n, at := range d.scan.stack {
+		if n+1 < len(d.scan.stack) && opensRecords(d.w.buf[:d.scan.stack[n+1]+1]) {
+			continue
+		}
+		if d.open == nil {
+			d.open = make(map[int64]struct{})
+		}
+		d.open[d.w.offset+int64(at)] = struct{}{}
+	}
+}
+
+// opensRecords tells whether b ends with the bracket of an event's Records.
+func opensRecords(b []byte) bool {
+	const space = " \t\r\n"
+	b, array := bytes.CutSuffix(b, []byte{'['})
+	b, named := bytes.CutSuffix(bytes.TrimRight(b, space), []byte{':'})
+	return array && named && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
 }
 
 // name reads the member name at i and tells where its value starts.

@@ -109,10 +109,9 @@ func (m *mixed) elements(prefix string, indented bool, one func()) {
 
 // array writes an array of records.
 func (m *mixed) array(prefix string, indented bool) {
-	var end string
+	end := "\n" + prefix + "]"
 	if indented {
 		m.write("[\n" + prefix + "  ")
-		end = "\n" + prefix + "]"
 	} else {
 		m.write(m.pick("open", "[", "[", "[ ", "[\n"))
 		end = m.pick("close", "]", "\n]")
@@ -401,6 +400,8 @@ func TestMixedShapes_LinesOverTheBound(t *testing.T) {
 				m.write("\n")
 			}
 			long := strings.Replace(recordJSON(m.next), "item", strings.Repeat(m.pick("of", "x", `\"{`, "{ ", `é`), 6*most), 2)
+			m.next++
+			name := fmt.Sprint(m.next)
 			switch m.pick("long", "record", "cut", "word", "in an array") {
 			case "record":
 			case "cut":
@@ -413,7 +414,7 @@ func TestMixedShapes_LinesOverTheBound(t *testing.T) {
 				m.write(",\n")
 				from := m.text.Len()
 				m.write(long)
-				m.broken = append(m.broken, element{"!", from, m.text.Len()})
+				m.broken = append(m.broken, element{name, from, m.text.Len()})
 				m.write(",\n")
 				m.record("", false)
 				m.write("]\n")
@@ -421,7 +422,7 @@ func TestMixedShapes_LinesOverTheBound(t *testing.T) {
 			}
 			from := m.text.Len()
 			m.write(long)
-			m.broken = append(m.broken, element{"!", from, m.text.Len()})
+			m.broken = append(m.broken, element{name, from, m.text.Len()})
 			m.write("\n")
 		}
 		m.record("", false)
@@ -429,6 +430,15 @@ func TestMixedShapes_LinesOverTheBound(t *testing.T) {
 		if markerless(text) {
 			return
 		}
-		m.check(t, text, readMixed(t, text, most))
+		g := readMixed(t, text, most)
+		m.broken = slices.DeleteFunc(m.broken, func(e element) bool { // what is in memory already may be read
+			i := slices.Index(g.sequences, e.name)
+			if e.name == "!" || i < 0 {
+				return false
+			}
+			g.sequences = slices.Delete(g.sequences, i, i+1)
+			return true
+		})
+		m.check(t, text, g)
 	})
 }

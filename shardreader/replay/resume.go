@@ -60,7 +60,8 @@ func (d *documents) broken(why error) (r record, found bool, err error) {
 // resume finds where reading goes on behind broken text, as broken says, whole where a record
 // or an event is there. Of text over the bound it consumes what it has passed.
 func (d *documents) resume(indent int) (end int, whole bool) {
-	first := true // line
+	// A line that stands by itself is lost whole; one that closes something does not.
+	alone := indent >= 0 && d.within == inDocuments && !d.torn && bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
 	for i := 1; ; {
 		if i > d.w.most {
 			d.w.take(i)
@@ -73,7 +74,7 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 		}
 		switch d.w.buf[i] {
 		case '{':
-			if first && indent >= 0 && d.within == inDocuments && !d.torn {
+			if alone {
 				i++
 				break
 			}
@@ -83,7 +84,7 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 			}
 			i = next
 		case '\n':
-			first = false
+			alone = false
 			from := i + 1
 			for i = from; ; i++ {
 				if i >= len(d.w.buf) {

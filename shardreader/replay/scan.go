@@ -1,5 +1,10 @@
 package replay
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // status is how a scan came out.
 type status uint8
 
@@ -117,6 +122,17 @@ func scanName(b []byte, i int) (int, status) {
 
 func scanString(b []byte, i int) (int, status) {
 	for i++; i < len(b); i++ {
+		for i+8 <= len(b) {
+			stop := stops(binary.LittleEndian.Uint64(b[i:]))
+			if stop != 0 {
+				i += bits.TrailingZeros64(stop) / 8
+				break
+			}
+			i += 8
+		}
+		if i == len(b) {
+			break
+		}
 		switch c := b[i]; {
 		case c == '"':
 			return i + 1, done
@@ -145,6 +161,14 @@ func scanString(b []byte, i int) (int, status) {
 		}
 	}
 	return i, more
+}
+
+// stops has the highest bit of a byte set where that is the first of w that is a quote, a
+// backslash or a control character; behind it, bits may be set of others.
+func stops(w uint64) uint64 {
+	const ones = 0x0101010101010101
+	quote, slash := w^ones*'"', w^ones*'\\'
+	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & (ones << 7)
 }
 
 func scanNumber(b []byte, i int) (int, status) {
