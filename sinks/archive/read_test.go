@@ -121,6 +121,9 @@ func TestReadErrors(t *testing.T) {
 		if last == nil || !strings.HasPrefix(last.Error(), "archive: ") {
 			t.Errorf("%s: error %v", name, last)
 		}
+		if name == "cut" && (!strings.Contains(last.Error(), "cut short") || !strings.Contains(last.Error(), store.names()[0])) {
+			t.Errorf("%v, want \"cut short\" and the object's name", last)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -61,6 +61,9 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 	if errors.Is(err, io.EOF) && len(line) == 0 {
 		return Entry{}, io.EOF
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("the object is cut short: restore it, or remove it")
+	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
 	}
