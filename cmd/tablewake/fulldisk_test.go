@@ -52,6 +52,7 @@ func TestFullDisk(t *testing.T) {
 		fillDisks(t, tmpfs(t), sizes)
 		return
 	}
+	asReleased(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFullDisk$", "-test.v")
 	cmd.Env = append(os.Environ(), inNamespace+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
@@ -72,7 +73,20 @@ func TestFullDisk(t *testing.T) {
 }
 
 // A limit of the size of files is a full disk, too.
-func TestFullDisk_FileSize(t *testing.T) { fillDisks(t, fileSize(t), 5) }
+func TestFullDisk_FileSize(t *testing.T) {
+	asReleased(t)
+	fillDisks(t, fileSize(t), 5)
+}
+
+// asReleased has the commands of a test run without the race detector, which makes hundreds of them slow.
+func asReleased(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "tablewake"), ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
 
 const cannotMount = "nothing can be mounted"
 

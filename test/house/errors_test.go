@@ -17,7 +17,7 @@ import (
 var speaking = []string{"pipeline", "pipeline/expr", "pipeline/template", "sinks", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/deadletter", "sinks/state", "sinks/redrive", "sinks/internal", "handlers"}
 
 // silent are packages below those whose errors are of tests, of the start, or of commands.
-var silent = regexp.MustCompile(`test$|/testdata|^sinks/archive/athena|^sinks/search/bleve|^sinks/internal/(awstest|linefile|fingerprint|queue|awserr)`)
+var silent = regexp.MustCompile(`test$|/testdata|^sinks/archive/athena|^sinks/internal/(awstest|linefile|fingerprint|queue|awserr)`)
 
 // setup are functions that check options and open stores: what they refuse ends the start with its whole text.
 var setup = regexp.MustCompile(`^(New.*|new[A-Z].*|Open|check|checkTags|checkColumns|checkName|CheckIndex|validate|withDefaults|compileFields|serverURL|rename|connection|goSink|detectors|DecodeInto|NewMask|Unescape|Parse[A-Z].*)$`)
