@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -100,6 +101,9 @@ func TestConsume_StartWaits(t *testing.T) {
 
 // A terminal that goes stops a consumer softly, as SIGTERM does.
 func TestConsume_HangUp(t *testing.T) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // the tests themselves may run under nohup
+	defer signal.Stop(hup)
 	_, file := onStream(t)
 	r := start(t, "consume", "-c", file, "--local", filepath.Join(t.TempDir(), "out"), "--health", "off")
 	r.says("took a lease|created|consumer [^ ]+-")
