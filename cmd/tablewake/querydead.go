@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -188,12 +189,12 @@ type letter struct {
 	Sequence string          `json:"sequence,omitempty"`
 	Time     time.Time       `json:"time"`
 	Record   json.RawMessage `json:"record,omitempty"`
-	Bytes    []byte          `json:"record_base64,omitempty"` // of a record that is no JSON
+	Bytes    []byte          `json:"record_base64,omitempty"` // of a record that is no JSON, or no UTF-8
 }
 
 func letterOf(l pipeline.DeadLetter) letter {
 	out := letter{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
-	if json.Valid(l.Raw) {
+	if json.Valid(l.Raw) && utf8.Valid(l.Raw) {
 		out.Record = l.Raw
 	} else {
 		out.Bytes = l.Raw

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // bad is an unsound line at its place among the sound.
@@ -103,7 +105,7 @@ func reported(t *testing.T, stderr, path string, bads []bad) {
 	}
 }
 
-// buried expects each bad line in dead letters, byte for byte.
+// buried expects each bad line in dead letters, as it came: only what a terminal would obey is escaped.
 func buried(t *testing.T, out string, bads []bad) {
 	t.Helper()
 	kept := make(map[string]int)
@@ -132,7 +134,7 @@ func compact(line []byte) string {
 	if json.Compact(&b, line) != nil {
 		return string(bytes.TrimSpace(line))
 	}
-	return b.String()
+	return string(pipeline.AppendPrintable(nil, b.Bytes()))
 }
 
 // Input whose brackets break delivers what stood before, says where it broke, and

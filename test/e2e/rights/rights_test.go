@@ -46,6 +46,7 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 		w.run(t, file, "consume", "--live", "--exit-when-idle", "2s", "--health", "off")
 		run := w.taken(t)
 
+		w.run(t, file, "redrive", "--live", "--sink", "own") // what it reads of other sinks it gives back
 		w.run(t, file, "redrive", "--live")
 		redriven := w.taken(t)
 
