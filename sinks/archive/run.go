@@ -62,7 +62,7 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 		return Entry{}, io.EOF
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("the object is cut short: restore it, or remove it")
+		err = errs.New("the object is cut short: restore it, or remove it")
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
