@@ -10,6 +10,7 @@ func (r *run) handOver(part *partition) {
 		part.waiting[0] = nil
 		part.waiting = part.waiting[1:]
 		r.unplaced--
+		part.broken = part.broken || in.givenBack
 		if part.broken || part.revoked {
 			r.unpin(in)
 			r.finished(in)

@@ -69,12 +69,13 @@ type inflight struct {
 	tracker *Tracker // nil: nobody asks which records are finished
 
 	// Pipeline.mu guards what follows.
-	ready   bool    // prepared, and the letters of what could not be decoded are durable
-	mark    uint64  // in the partition's watermark
-	left    int     // deliveries not finished
-	pins    int     // deliveries that hold its bytes, and its rooms
-	filling int     // of pins: those that wait for a batch to fill, while they are counted
-	rooms   []*room // by the route; nil where nothing is planned
+	ready     bool    // prepared, and the letters of what could not be decoded are durable
+	givenBack bool    // its letters cannot be kept: it goes back, and so does what comes behind it
+	mark      uint64  // in the partition's watermark
+	left      int     // deliveries not finished
+	pins      int     // deliveries that hold its bytes, and its rooms
+	filling   int     // of pins: those that wait for a batch to fill, while they are counted
+	rooms     []*room // by the route; nil where nothing is planned
 }
 
 var errStopTimeout = errs.New("StopTimeout passed")

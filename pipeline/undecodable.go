@@ -39,7 +39,7 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: they are given back, with what comes behind them; configure dead letters", attrs...)
 		r.p.mu.Lock()
-		in.ready, in.part.broken = true, true
+		in.ready, in.givenBack = true, true
 		r.handOver(in.part)
 		r.unlock()
 		r.doneMoving()
