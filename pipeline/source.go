@@ -52,7 +52,8 @@ func (f SourceFunc) Read(ctx context.Context) (*Page, error) { return f(ctx) }
 // other. Where little room is left, the pipeline pauses a partition that holds more than its
 // share of the bounds, or much of what failed, and resumes it when there is room. Shares are
 // of the partitions that hold something. Pause returns at once, may be called while Read
-// blocks, and is never called concurrently; a page that was under way may still come.
+// blocks, and is never called concurrently. Once it has returned, Read should bring no page of
+// the partition, also none that was read ahead: it would use the room of other partitions.
 type Pauser interface {
 	Pause(partition string, paused bool)
 }

@@ -9,21 +9,38 @@ import (
 // queue holds the pages that were delivered and not taken, in order. Those of a partition
 // leave it without a look at the others: there may be thousands. Use newQueue.
 type queue struct {
-	pages list.List                  // of *pipeline.Page
-	of    map[string][]*list.Element // by partition
-	bytes int64                      // of pages
+	pages  list.List                  // of *pipeline.Page
+	of     map[string][]*list.Element // by partition
+	bytes  int64                      // of pages
+	paused map[string]bool            // partitions whose pages stay here until they are resumed
 }
 
-func newQueue() queue { return queue{of: make(map[string][]*list.Element)} }
+func newQueue() queue {
+	return queue{of: make(map[string][]*list.Element), paused: make(map[string]bool)}
+}
+
+// pause keeps the pages of a partition in the queue, or gives them out again. The pages that
+// were read ahead would otherwise use the room that the pipeline has left for other partitions.
+func (q *queue) pause(partition string, paused bool) {
+	if paused {
+		q.paused[partition] = true
+	} else {
+		delete(q.paused, partition)
+	}
+}
 
 func (q *queue) push(page *pipeline.Page) {
 	q.of[page.Partition] = append(q.of[page.Partition], q.pages.PushBack(page))
 	q.bytes += int64(page.Bytes)
 }
 
-// pop takes the oldest page; nil where there is none.
+// pop takes the oldest page of a partition that is not paused; nil where there is none. Few
+// partitions are paused, and few pages of each are here.
 func (q *queue) pop() *pipeline.Page {
 	oldest := q.pages.Front()
+	for oldest != nil && q.paused[oldest.Value.(*pipeline.Page).Partition] {
+		oldest = oldest.Next()
+	}
 	if oldest == nil {
 		return nil
 	}

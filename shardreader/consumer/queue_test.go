@@ -34,25 +34,30 @@ func TestQueue_IsASliceOfPages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := newQueue()
 		var want []*pipeline.Page
+		paused := map[string]bool{}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			partition := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "partition")
-			switch rapid.IntRange(0, 3).Draw(t, "do") {
+			switch rapid.IntRange(0, 4).Draw(t, "do") {
 			case 0, 1:
 				page := &pipeline.Page{Partition: partition, Bytes: rapid.IntRange(0, 9).Draw(t, "bytes")}
 				q.push(page)
 				want = append(want, page)
 			case 2:
 				got := q.pop()
-				if len(want) == 0 {
+				first := slices.IndexFunc(want, func(p *pipeline.Page) bool { return !paused[p.Partition] })
+				if first < 0 {
 					if got != nil {
-						t.Fatal("an empty queue gives a page")
+						t.Fatal("a queue without pages to give out gives one")
 					}
 					continue
 				}
-				if got != want[0] {
-					t.Fatalf("it gives another page than the oldest, of %s", want[0].Partition)
+				if got != want[first] {
+					t.Fatalf("it gives another page than the oldest that is not paused, of %s", want[first].Partition)
 				}
-				want = want[1:]
+				want = slices.Delete(want, first, first+1)
+			case 4:
+				paused[partition] = rapid.Bool().Draw(t, "paused")
+				q.pause(partition, paused[partition])
 			case 3:
 				q.drop(partition)
 				want = slices.DeleteFunc(want, func(p *pipeline.Page) bool { return p.Partition == partition })

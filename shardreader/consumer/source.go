@@ -100,8 +100,15 @@ func (c *Consumer) Commit(_ context.Context, partition string, p pipeline.Positi
 	return nil
 }
 
-// Pause implements [pipeline.Pauser].
+// Pause implements [pipeline.Pauser]. Read returns no page of a paused partition, and the worker
+// reads none.
 func (c *Consumer) Pause(partition string, paused bool) {
+	c.mu.Lock()
+	c.queue.pause(partition, paused)
+	c.mu.Unlock()
+	if !paused {
+		signal(c.pages)
+	}
 	c.send(worker.Paused{Partition: partition, Paused: paused})
 }
 
