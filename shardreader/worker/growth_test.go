@@ -152,3 +152,35 @@ func TestWorker_PagesThatWaitForTheirLeasesAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// What was read ahead of a shard that is paused does not keep the others from being read, however
+// long it is paused.
+func TestWorker_PausedShardLeavesThePrefetchToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.Enable("shop", streamtest.StreamOptions{Shards: 2})
+		for _, id := range st.Shards() {
+			st.Put(id, put(20)...)
+		}
+		a := wo.start("a", worker.Options{Prefetch: 1})
+		untaken := map[string]int{} // pages, by the partition
+		a.keep = func(action worker.Action) bool {
+			d, ok := action.(worker.Deliver)
+			if ok {
+				untaken[d.Page.Partition]++
+			}
+			return ok
+		}
+		wo.run(10 * time.Second)
+		if len(untaken) != 1 {
+			t.Fatalf("pages of %d shards were read ahead, want those of one", len(untaken))
+		}
+		for slow := range untaken {
+			a.send(worker.Paused{Partition: slow, Paused: true})
+		}
+		wo.run(10 * time.Second)
+		if len(untaken) != 2 {
+			t.Error("the other shard is not read while this one is paused")
+		}
+	})
+}

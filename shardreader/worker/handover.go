@@ -80,7 +80,7 @@ func (w *Worker) takeBack(p *part) {
 		return
 	}
 	for _, n := range p.sizes {
-		w.untaken -= n
+		w.addUntaken(p, -n)
 	}
 	kept := len(p.marks) - len(p.sizes)
 	for _, m := range p.marks[kept:] {

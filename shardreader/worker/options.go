@@ -30,7 +30,7 @@ type Options struct {
 	MaxIdle       time.Duration // longest pause between two polls of an idle shard. Default: 5s
 	CallsPerMonth int64         // budget of GetRecords calls of the whole fleet, in 30 days. Default (0): none
 	MaxCalls      int           // GetRecords calls at once. Default: 64
-	Prefetch      int64         // bytes of pages that were read and not taken by the pipeline. Default: 64 MiB
+	Prefetch      int64         // bytes of pages that were read and not taken by the pipeline; a paused shard's few pages do not count. Default: 64 MiB
 	DescribeRate  float64       // DescribeStream calls a second, of the whole fleet. Default: 8, of the service's 10
 
 	Rand *rand.Rand // of jitter. Default: seeded by the runtime

@@ -163,7 +163,7 @@ func (w *Worker) deliver(p *part, page *pipeline.Page, end bool) {
 	if records > 0 {
 		w.lastRecord = w.now
 	}
-	w.untaken += int64(page.Bytes)
+	w.addUntaken(p, int64(page.Bytes))
 	w.do(Deliver{page})
 }
 

@@ -31,6 +31,7 @@ type part struct {
 	answered time.Duration            // when a whole answer last came; before the first, when it was opened
 	notFound int                      // of which say that there is no such shard
 	paused   bool
+	untaken  int64             // bytes delivered, or about to be, and not taken
 	halted   string            // why it is read no further; "" while it is
 	stop     string            // what the lease is to bear of that,
 	stopAt   leases.Checkpoint // at this checkpoint
@@ -113,10 +114,7 @@ func (w *Worker) open(r *row) {
 
 // close ends a partition, for whatever reason.
 func (w *Worker) close(p *part) {
-	w.hold(p, 0)
-	for _, n := range p.sizes {
-		w.untaken -= n
-	}
+	w.addUntaken(p, -p.untaken)
 	p.sizes, p.marks, p.pending = nil, nil, 0
 	p.row.part = nil
 	p.row.fresh = false
@@ -126,8 +124,27 @@ func (w *Worker) close(p *part) {
 
 // hold counts a page that is not delivered yet among those that were not taken; 0 ends that.
 func (w *Worker) hold(p *part, bytes int64) {
-	w.untaken += bytes - p.held
+	w.addUntaken(p, bytes-p.held)
 	p.held = bytes
+}
+
+// addUntaken counts bytes of a partition that the pipeline has not taken.
+func (w *Worker) addUntaken(p *part, bytes int64) {
+	p.untaken += bytes
+	w.untaken += bytes
+	if p.paused {
+		w.pausedUntaken += bytes
+	}
+}
+
+// pause reads no more of a partition, or goes on. The pages that were read ahead wait; they must
+// not use the room of the partitions that go on.
+func (w *Worker) pause(p *part, paused bool) {
+	untaken := p.untaken
+	w.addUntaken(p, -untaken)
+	p.paused = paused
+	w.addUntaken(p, untaken)
+	w.want(p)
 }
 
 // current tells whether a partition is still read by this worker.
@@ -153,7 +170,7 @@ func (w *Worker) taken(e Taken) {
 	if p == nil || len(p.sizes) == 0 {
 		return
 	}
-	w.untaken -= p.sizes[0]
+	w.addUntaken(p, -p.sizes[0])
 	if p.sizes = p.sizes[1:]; len(p.sizes) == 0 {
 		p.sizes = nil // most shards have nothing on its way most of the time
 	}

@@ -51,7 +51,7 @@ func (w *Worker) dispatch() {
 			w.ready = w.ready[1:]
 			continue
 		}
-		busy := w.untaken + w.reserved
+		busy := w.untaken - w.pausedUntaken + w.reserved
 		if busy > 0 && busy+p.expect > w.o.Prefetch {
 			return // the next page that is taken, or call that is answered, makes room
 		}

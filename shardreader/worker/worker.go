@@ -54,13 +54,14 @@ type Worker struct {
 	made     time.Duration   // when the last of them was, or was given up: it may be there all the same
 
 	// Partitions.
-	parts    map[string]*part // by partition
-	opened   int
-	ready    []*part // waiting for a call, the first first
-	reading  int     // calls under way
-	reserved int64   // bytes that pages under way are expected to bring
-	untaken  int64   // bytes delivered, or about to be, and not taken
-	budget   budget
+	parts         map[string]*part // by partition
+	opened        int
+	ready         []*part // waiting for a call, the first first
+	reading       int     // calls under way
+	reserved      int64   // bytes that pages under way are expected to bring
+	untaken       int64   // bytes delivered, or about to be, and not taken
+	pausedUntaken int64   // of untaken: those of paused partitions
+	budget        budget
 
 	// The end, where Options.Idle asks for it.
 	end        *endCheck     // a look for it; nil while there is none
@@ -186,8 +187,7 @@ func (w *Worker) handle(e Event) {
 		return
 	case Paused:
 		if p := w.parts[e.Partition]; p != nil {
-			p.paused = e.Paused
-			w.want(p)
+			w.pause(p, e.Paused)
 		}
 		return
 	case Listed:

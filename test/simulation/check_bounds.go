@@ -10,12 +10,14 @@ func (p *process) checkPaused(shard string) {
 }
 
 // checkAhead: what is read and not taken stays within its bound, but for the pages
-// that were on their way when it was reached.
+// that were on their way when it was reached, and those of partitions that were paused.
 func (w *world) checkAhead(q *pipe) {
 	bytes, largest := 0, 0
 	for _, page := range q.queue {
-		bytes += page.Bytes
 		largest = max(largest, page.Bytes)
+		if !q.parts[page.Partition].wasPaused {
+			bytes += page.Bytes
+		}
 	}
 	if bound := int(w.plan.Shape.Prefetch) + maxCalls*largest; bytes > bound {
 		w.broken("what is read ahead is bounded", "%s has %d bytes of pages that nobody took, of %d", q.p.id, bytes, w.plan.Shape.Prefetch)

@@ -33,6 +33,7 @@ type partition struct {
 	mark      pipeline.Watermark
 	open      int // deliveries that are not finished
 	paused    bool
+	wasPaused bool // since it last had no page in the queue
 	told      bool // the worker knows that it is paused
 	revoked   bool
 	draining  bool
@@ -171,6 +172,9 @@ func (q *pipe) take(page *pipeline.Page) {
 	w := q.p.w
 	part := q.parts[page.Partition]
 	q.p.receive(worker.Taken{Partition: part.name})
+	if !part.paused && !slices.ContainsFunc(q.queue, func(p *pipeline.Page) bool { return p.Partition == part.name }) {
+		part.wasPaused = false
+	}
 	recs := w.recordsOf(page)
 	var writes []*write
 	var to []int
@@ -222,6 +226,7 @@ func (q *pipe) pause(part *partition) {
 	}
 	part.paused = !part.paused
 	if part.paused {
+		part.wasPaused = true
 		q.p.w.tally.Paused++
 	}
 	paused := part.paused
