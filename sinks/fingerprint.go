@@ -15,7 +15,7 @@ import (
 )
 
 // generation is that of what Assemble's sinks write.
-const generation = 1
+const generation = 2
 
 // ChangedError says that a sink's output was written under other settings than
 // the file has now: old and new would stand side by side.
@@ -87,8 +87,11 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	case err != nil:
 		return store, birth, err
 	case !o.hasPrint:
-	case was.Generation != generation:
+	case was.Generation > generation:
 		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, generation)
+	case was.Generation < generation:
+		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
+			"and fill it from the archive: `tablewake replay`", was.Generation, generation)
 	default:
 		if changed := was.Changed(o.print); len(changed) > 0 {
 			o.changed = &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings, adoptable: a.births != nil}

@@ -10,6 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 const printed = `version: 1
@@ -101,6 +102,37 @@ func TestAssemble_Fingerprints(t *testing.T) {
 		}
 		if err := assembleIn(t, dir, printed); err != nil {
 			t.Errorf("%s: the old file is refused after a new one: %v", test.new, err)
+		}
+	}
+}
+
+// What a program of another generation wrote is refused, with the way on: its rows and claims are
+// laid out in another way.
+func TestAssemble_Generations(t *testing.T) {
+	for generation, want := range map[int]string{1: "`tablewake replay`", 99: "use the newer program"} {
+		dir := t.TempDir()
+		fill(t, dir, printed)
+		cfg, err := config.Parse("tablewake.yaml", []byte(printed), func(string) (string, bool) { return "", false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		stores := open(t, dir)
+		orders := cfg.Sinks[slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == "orders" })]
+		store, err := stores.View(t.Context(), cfg, orders)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prints := store.(state.Fingerprints)
+		print, ok, err := prints.Fingerprint(t.Context(), cfg.Name, "orders")
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		print.Generation = generation
+		if err := errors.Join(prints.SetFingerprint(t.Context(), print), stores.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := assembleIn(t, dir, printed); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "orders") {
+			t.Errorf("generation %d: %v, want it to say %s", generation, err, want)
 		}
 	}
 }

@@ -18,10 +18,11 @@ import (
 
 // Attributes of claims in the state table.
 const (
-	claimSource     = "item"
-	claimVersion    = "version"
-	claimTime       = "time"       // N, Unix nanoseconds
-	claimAttributes = "attributes" // L, of names and values in turns: they keep their order, and are hardly larger than in the row
+	claimSource  = "item"
+	claimVersion = "version"
+	claimTime    = "time"  // N, Unix nanoseconds
+	claimNames   = "names" // L of S: the names of the row's attributes, in their order
+	claimValue   = "v"     // and the attribute's number: its value. It is nested no deeper than in the row, which may use all levels that DynamoDB takes.
 )
 
 // maxUnsteady is how often the claims of a row are read again because they changed
@@ -91,18 +92,19 @@ func (s *Store) queryClaims(ctx context.Context, t view.Target, ref dynamo.Ref, 
 
 // claimItem is a claim as the state table has it.
 func claimItem(key dynamo.Item, c *view.Claim) dynamo.Item {
-	attributes := make([]types.AttributeValue, 0, 2*len(c.Attributes))
-	for _, a := range c.Attributes {
-		attributes = append(attributes, str(a.Name), sdkvalue.Of(a.Value))
-	}
-	it := make(dynamo.Item, len(key)+4)
+	it := make(dynamo.Item, len(key)+4+len(c.Attributes))
 	for name, v := range key {
 		it[name] = v
+	}
+	names := make([]types.AttributeValue, len(c.Attributes))
+	for i, a := range c.Attributes {
+		names[i] = str(a.Name)
+		it[claimValue+strconv.Itoa(i)] = sdkvalue.Of(a.Value)
 	}
 	it[claimSource] = str(string(c.Source))
 	it[claimVersion] = str(c.Version.String())
 	it[claimTime] = num(strconv.FormatInt(c.Time.UnixNano(), 10))
-	it[claimAttributes] = &types.AttributeValueMemberL{Value: attributes}
+	it[claimNames] = &types.AttributeValueMemberL{Value: names}
 	return it
 }
 
@@ -116,16 +118,20 @@ func claimOf(item dynamo.Item) (view.Claim, error) {
 	if c.Version, err = pipeline.ParseVersion(dynamo.Text(item, claimVersion)); err != nil {
 		return c, err
 	}
-	l, ok := item[claimAttributes].(*types.AttributeValueMemberL)
-	if !ok || len(l.Value)%2 != 0 {
+	names, ok := item[claimNames].(*types.AttributeValueMemberL)
+	if !ok {
 		return c, errs.New("it has no attributes")
 	}
-	for i := 0; i < len(l.Value); i += 2 {
-		v, err := sdkvalue.Value(l.Value[i+1])
+	for i, name := range names.Value {
+		av, ok := item[claimValue+strconv.Itoa(i)]
+		if !ok {
+			return c, errs.New("an attribute has no value")
+		}
+		v, err := sdkvalue.Value(av)
 		if err != nil {
 			return c, err
 		}
-		c.Attributes = append(c.Attributes, view.Column{Name: textOf(l.Value[i]), Value: v})
+		c.Attributes = append(c.Attributes, view.Column{Name: textOf(name), Value: v})
 	}
 	return c, nil
 }

@@ -172,6 +172,8 @@ func claimsComeBack(t *testing.T, s *items) {
 	a.Attributes = []view.Column{
 		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.25"}`)}, {Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
 	}
+	// DynamoDB takes items nested to 32 levels, of which 31 are in an attribute.
+	b.Attributes = []view.Column{{Name: "deep", Value: value(t, strings.Repeat(`{"L":[`, 31)+`{"S":"x"}`+strings.Repeat(`]}`, 31))}}
 	c.Attributes = nil
 	s.settle("...",
 		step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)),
