@@ -12,7 +12,9 @@ import (
 )
 
 var (
-	errNoSink     = errs.New("the pipeline has no such sink: give the sink its name again, or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard them (--sink NAME --discard)")
+	errNoSink = errs.New("the pipeline has no such sink: give the sink its name again, or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard them (--sink NAME --discard)")
+	errNeeded = errs.New("the sink has a newer version of the item. The letter stays as long as one of the item before it does: " +
+		"what that one writes, this one may have to remove")
 	errSuppressed = errs.New("what it would send is held back in this redrive")
 )
 
@@ -182,6 +184,10 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 			case res.Err == nil && res.Outcome == pipeline.Suppressed:
 				r.fails(w.refs[i], stays(k, errSuppressed))
 				moved = true
+			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].staysBefore(w.refs[i]):
+				r.fails(w.refs[i], stays(k, errNeeded))
+				moved = true
+			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].pendingBefore(w.refs[i]): // its turn comes behind that one
 			case res.Err == nil:
 				if end(i, delivered); res.Outcome == pipeline.Superseded {
 					overtaken++

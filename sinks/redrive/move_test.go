@@ -34,6 +34,38 @@ func TestRun_Superseded(t *testing.T) {
 	}
 }
 
+// A letter that a newer version has overtaken stays while a letter of its item before it does: it may
+// have to remove what that one writes once the settings are mended.
+func TestRun_SupersededBehindALetterThatStays(t *testing.T) {
+	for name, why := range map[string]error{"for good": errBad, "for now": pipeline.Transient(errBad)} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.safe.fail = func(*pipeline.Change) error { return errBad }
+			w.run(t, record("a", 1, text), record("a", 2, text), record("b", 3, text))
+			w.safe.overtaken = func(c *pipeline.Change) bool { return nth(c) > 1 }
+			w.safe.fail = func(c *pipeline.Change) error {
+				if nth(c) == 1 {
+					return why
+				}
+				return nil
+			}
+			report := w.redrive(t)
+			if s := report.Sinks["safe"]; s.Superseded != 1 || w.box.list() != "safe:a1:write safe:a2:write" {
+				t.Errorf("report %+v; left %s", s, w.box.list())
+			}
+			report = w.redrive(t, func(o *redrive.Options) { o.Classes = []string{"nothing"} })
+			if w.box.list() != "safe:a1:write safe:a2:write" {
+				t.Errorf("report %+v; left %s", report, w.box.list())
+			}
+			w.safe.fail = nil
+			report = w.redrive(t)
+			if s := report.Sinks["safe"]; s.Superseded != 1 || s.Delivered != 1 || report.Left() != 0 || w.box.list() != "" {
+				t.Errorf("report %+v; left %s", s, w.box.list())
+			}
+		})
+	}
+}
+
 // renamed is w's letters and marks, and a pipeline whose sinks have other names.
 func renamed(t *testing.T, w *world) *world {
 	t.Helper()

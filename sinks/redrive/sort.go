@@ -64,6 +64,27 @@ type lot struct {
 	down   bool   // the sink failed for now, and for too long
 }
 
+// staysBefore tells whether a letter before one stays. What that letter writes some day, the later
+// one may have to remove: only its old image says where.
+func (l *lot) staysBefore(one *ref) bool {
+	return slices.ContainsFunc(l.before(one), func(r ref) bool { return r.keepsBack() })
+}
+
+// pendingBefore tells whether a letter before one is to be delivered in this redrive.
+func (l *lot) pendingBefore(one *ref) bool {
+	return slices.ContainsFunc(l.before(one), func(r ref) bool { return r.state == pending })
+}
+
+// before is the letters before one.
+func (l *lot) before(one *ref) []ref {
+	for i := range l.refs {
+		if &l.refs[i] == one {
+			return l.refs[:i]
+		}
+	}
+	return nil
+}
+
 // sort reads what letters there are, by sink and key.
 func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.Mark) (map[string][]*lot, error) {
 	lots := map[string]map[pipeline.Key]*lot{}

@@ -66,6 +66,8 @@ func flawed(t *testing.T, s Suite) {
 		whole, broken := st.stream, st.flawedWorker()
 		st.must(broken.all(st, whole.Changes, 1))
 		st.wantUnspoilt()
+		st.must(broken.redrive(st.ctx))
+		st.want("a redrive before the settings were mended")
 		st.stream = whole
 		mended := st.worker(nil)
 		mended.dead = broken.letters()
@@ -109,6 +111,9 @@ func (f fact) flaws() []Record {
 				records = append(records, f.record(letter, "", "paid"), spoil)
 				if then != "as it is" {
 					records = append(records, after)
+				}
+				if then == "a#b" {
+					records = append(records, f.record(letter, then, then), f.record(letter, then, ""))
 				}
 				letter++
 			}

@@ -15,6 +15,7 @@ type worker struct {
 	events  func(c *pipeline.Change) []pipeline.Event
 	refused func(err error) bool // nil: no error is the sink's to give
 	dead    []letter             // what failed for good, in order
+	again   bool                 // it delivers letters
 	carrier *carrier             // nil before the first batch
 }
 
@@ -98,6 +99,7 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 				d := ds[i]
 				d.Outcome, d.Reason = pipeline.Written, ""
 				again = append(again, d)
+			case w.again && w.overtaken(&ds[i]):
 			case errors.Is(failure, errPermanent):
 				w.dead = append(w.dead, letter{change: ds[i].Change})
 			case w.refused != nil && w.refused(failure):
@@ -142,13 +144,21 @@ func (w *worker) flush(ctx context.Context) error {
 // redrive delivers again what failed for good, one by one and in order.
 func (w *worker) redrive(ctx context.Context) error {
 	dead := w.dead
-	w.dead = nil
+	w.dead, w.again = nil, true
+	defer func() { w.again = false }()
 	for _, l := range dead {
 		if err := w.deliver(ctx, []*pipeline.Change{l.change}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// overtaken tells whether a letter goes although it failed again: the sink has a newer version of
+// its item, and no letter of the item before it stays.
+func (w *worker) overtaken(d *pipeline.Delivery) bool {
+	return d.Outcome == pipeline.Superseded &&
+		!slices.ContainsFunc(w.dead, func(l letter) bool { return l.change.Key == d.Change.Key })
 }
 
 // drained tells whether nothing is left to redrive but what the sink refuses.
