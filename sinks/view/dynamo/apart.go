@@ -19,6 +19,8 @@ import (
 //     checks that, and the transaction that puts the tombstone deletes the row.
 //   - So a row that stays is one put over a lower version, without its tombstone. The put is
 //     conditional on the row: without it, it would bring back a row that another writer removed.
+//   - A table that was restored to an earlier time has rows that are older than their tombstones. So a
+//     change that removes a row and comes again deletes the row also where the tombstone is as new.
 //   - Two transactions on one row and its tombstone conflict, whichever of the two they write or
 //     check. One is refused, is tried again, and sees what the other wrote.
 
@@ -71,7 +73,7 @@ func (w *writer) writeTogether(ctx context.Context, rows []rowWrite) {
 		}
 		err := w.Transact(ctx, actions)
 		if unmet, refused := errors.AsType[*dynamo.ConditionError](err); refused {
-			rows = w.setRefused(rows, unmet)
+			rows = w.setRefused(ctx, rows, unmet)
 			continue
 		}
 		if _, again := pipeline.Retryable(err); err != nil && !again && !pipeline.IsFatal(err) && len(rows) > 1 {
@@ -87,15 +89,17 @@ func (w *writer) writeTogether(ctx context.Context, rows []rowWrite) {
 	}
 }
 
-// setRefused sets the results of the rows whose conditions are not met, and returns the rest.
-func (w *writer) setRefused(rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
-	hit := make([]bool, len(rows))
+// setRefused sets the results of the rows whose conditions are not met, and returns the rest. It
+// deletes a row that is left beside its tombstone.
+func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
+	hit, rowRefused := make([]bool, len(rows)), make([]bool, len(rows))
 	for _, u := range unmet.Unmet {
 		row := &rows[u.Action/len(rows[0].actions)]
 		version := row.m.Version.String()
 		var r view.Result
 		if u.Action%len(row.actions) == 0 {
 			r = w.refused(u.Item, row.m)
+			rowRefused[u.Action/len(rows[0].actions)] = true
 		} else if have := dynamo.Text(u.Item, tombstoneVersion); have < version || have == version && isVoid(u.Item) && !row.m.Void {
 			r.Err = errChanged
 		} else {
@@ -109,11 +113,23 @@ func (w *writer) setRefused(rows []rowWrite, unmet *dynamo.ConditionError) []row
 	}
 	var rest []rowWrite
 	for i := range rows {
-		if !hit[i] {
-			rest = append(rest, rows[i])
+		switch row := &rows[i]; {
+		case !hit[i]:
+			rest = append(rest, *row)
+		case row.m.Tombstone && !rowRefused[i] && row.r.Err == nil:
+			w.deleteOlder(ctx, row)
 		}
 	}
 	return rest
+}
+
+// deleteOlder deletes a row that is older than the change that removes it. Where no row is there,
+// it changes nothing.
+func (w *writer) deleteOlder(ctx context.Context, row *rowWrite) {
+	err := w.Write(ctx, row.actions[0])
+	if _, refused := errors.AsType[*dynamo.ConditionError](err); !refused { // else a newer row came
+		row.r.Err = err
+	}
 }
 
 // putOver puts a row over a lower version of it. It reports false if there is no row.

@@ -2,9 +2,15 @@ package dynamo_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
@@ -46,5 +52,53 @@ func apply(t testing.TB, s *dynamo.Store, target view.Target, ms ...view.Mutatio
 		if r != (view.Result{}) {
 			t.Fatalf("mutation %d: %+v", i, r)
 		}
+	}
+}
+
+// A table that was restored to an earlier time has rows that are older than their tombstones in the
+// state. A replay of the changes that removed them removes them once more: of an item that is gone,
+// and of one that moved.
+func TestApply_RemovesRowsOfARestoredTable(t *testing.T) {
+	client := dynamotest.Open(t).Client("", nil)
+	s, err := open(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "orders", Pipeline: "shop", Birth: "b"}
+	if err := s.Create(t.Context(), target.Table, dynamo.KeyTypes{}); err != nil {
+		t.Fatal(err)
+	}
+	gone := func(sk string, sequence int) view.Mutation {
+		m := put(sk, sequence)
+		m.Tombstone = true
+		return m
+	}
+	apply(t, s, target, put("gone", 1), put("from", 2), put("stays", 3))
+	backup, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("views")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := []view.Mutation{gone("gone", 5), gone("from", 6), put("to", 6)}
+	apply(t, s, target, late...)
+	apply(t, s, target, put("stays", 7))
+	for _, item := range backup.Items {
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("views"), Item: item}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(t, s, target, put("stays", 7))
+	apply(t, s, target, late[0])
+	apply(t, s, target, late[1:]...)
+	var rows []string
+	for r, err := range s.Rows(t.Context(), target.Table, view.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sk, _ := r.SK.Text()
+		rows = append(rows, sk+" "+strings.TrimLeft(strings.TrimPrefix(r.Version.String(), "1767323045"), "0"))
+	}
+	slices.Sort(rows)
+	if got := strings.Join(rows, ", "); got != "stays 7, to 6" {
+		t.Errorf("rows: %s", got)
 	}
 }
