@@ -3,48 +3,59 @@ package shardreader
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // FindStream finds the stream that name means: a stream ARN as it is, else the
-// newest stream of the table with that name or ARN. A table has several when its
-// stream was switched off and on; the old ones stay readable for 24 hours.
+// newest stream of the table with that name or ARN.
 func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
+	refs, err := FindStreams(ctx, api, name)
+	if err != nil {
+		return StreamRef{}, err
+	}
+	return refs[len(refs)-1], nil
+}
+
+// FindStreams finds all streams that name means, the newest last; at least one. A table has
+// several when its stream was switched off and on; the old ones stay readable for 24 hours.
+func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error) {
 	if strings.HasPrefix(name, "arn:") {
 		_, resource, _ := strings.Cut(name, ":table/")
 		table, label, isStream := strings.Cut(resource, "/stream/")
 		switch {
 		case isStream:
-			return StreamRef{ARN: name, Table: table, Label: label}, nil
+			return []StreamRef{{ARN: name, Table: table, Label: label}}, nil
 		case resource == "" || strings.Contains(resource, "/"):
-			return StreamRef{}, fmt.Errorf("%s is neither the ARN of a table nor of a stream", name)
+			return nil, fmt.Errorf("%s is neither the ARN of a table nor of a stream", name)
 		}
 		name = resource
 	}
-	var newest StreamRef
+	var refs []StreamRef
 	for after := ""; ; {
 		page, err := api.ListStreams(ctx, name, after)
 		if err != nil {
-			return StreamRef{}, err
+			return nil, err
 		}
 		for _, s := range page.Streams {
-			if s.Table == name && s.Label >= newest.Label {
-				newest = s
+			if s.Table == name {
+				refs = append(refs, s)
 			}
 		}
 		if after = page.After; after == "" {
 			break
 		}
 	}
-	if newest.ARN == "" {
-		return StreamRef{}, &Error{
+	if len(refs) == 0 {
+		return nil, &Error{
 			Op:      "ListStreams",
 			Subject: "of table " + name,
 			Kind:    ErrNotFound,
 			Hint:    "check name, Region and account, and that the table has a stream: aws dynamodb update-table --table-name " + name + " --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES",
 		}
 	}
-	return newest, nil
+	slices.SortStableFunc(refs, func(a, b StreamRef) int { return strings.Compare(a.Label, b.Label) })
+	return refs, nil
 }
 
 // ListShards is a stream's description with all of its shards, read page by page.

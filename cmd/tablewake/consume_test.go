@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -152,7 +153,7 @@ func TestLeases_ResetMakesALease(t *testing.T) {
 	}
 	wants(t, ends(t, exitOK, append(reset, "--to", "trim_horizon")...), shard+":\n  before: no lease")
 	wants(t, ends(t, exitOK, append([]string{"leases", "list"}, at...)...), shard+"  -      1        TRIM_HORIZON")
-	wants(t, ends(t, exitFailure, append([]string{"leases", "reset", "shardId-9", "--to", "trim_horizon"}, at...)...), "shard shardId-9 has no lease, and the stream does not list it")
+	wants(t, ends(t, exitFailure, append([]string{"leases", "reset", "shardId-9", "--to", "trim_horizon"}, at...)...), "shard shardId-9 has no lease, and no stream lists it")
 }
 
 // Several tables in one process: each with leases and items of its own.
@@ -226,6 +227,36 @@ func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stream that was switched off and on more than once leaves streams between that are not begun. Each
+// stands in status, and is begun by hand, in turn.
+func TestConsume_StreamsBetween(t *testing.T) {
+	api, file := onStream(t)
+	dir := filepath.Join(t.TempDir(), "out")
+	at := []string{"-c", file, "--local", dir}
+	consume := append([]string{"consume", "--health", "off", "--exit-when-idle", "50ms"}, at...)
+	put(t, api.Table("shop"), 1, "paid")
+	ends(t, exitOK, consume...)
+	for n := 2; n <= 4; n++ {
+		api.Table("shop").Stream().Disable()
+		api.AddStream("shop")
+		put(t, api.Table("shop"), n, "paid")
+	}
+	for range 3 {
+		stopped := regexp.MustCompile(`shard (shardId-\S+) is read no further \(its stream follows`).FindStringSubmatch(ends(t, exitUnwell, consume...))
+		if stopped == nil {
+			t.Fatal("it names no shard")
+		}
+		said := ends(t, exitUnwell, append([]string{"status"}, at...)...)
+		wants(t, said, "leases reset -c "+file+" --local "+dir+" "+stopped[1]+" --to trim_horizon")
+		if strings.Contains(said, "is read by nobody") {
+			t.Errorf("a shard that waits for an older stream is no problem: %s", said)
+		}
+		ends(t, exitOK, append([]string{"leases", "reset", stopped[1], "--to", "trim_horizon"}, at...)...)
+	}
+	ends(t, exitOK, consume...)
+	wants(t, ends(t, exitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%232", "ORDER%233", "ORDER%234")
 }
 
 // What cannot be read is waited for, for as long as --idle-timeout says; then it is named.

@@ -229,11 +229,15 @@ func (o *leasesOptions) begin(ctx context.Context, f *openFleet, cfg *config.Con
 	if err != nil {
 		return fleet.Edit{}, err
 	}
+	var refs []shardreader.StreamRef
 	for _, t := range cfg.Source.Tables {
-		ref, err := shardreader.FindStream(ctx, api, cmp.Or(t.StreamARN, t.Name))
+		of, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
 			return fleet.Edit{}, err
 		}
+		refs = append(refs, of...)
+	}
+	for _, ref := range slices.Backward(refs) { // a shard is of a new stream, as a rule
 		d, err := shardreader.ListShards(ctx, api, ref.ARN)
 		if err != nil {
 			return fleet.Edit{}, err
@@ -262,7 +266,7 @@ func (o *leasesOptions) begin(ctx context.Context, f *openFleet, cfg *config.Con
 		}
 		return e, err
 	}
-	return fleet.Edit{}, fmt.Errorf("shard %s has no lease, and the stream does not list it", shard)
+	return fleet.Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }
 
 // contention is how often a lease may be changed by its owner while we change it.

@@ -210,17 +210,20 @@ func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, err
 	return seen, nil, err
 }
 
-// listStreams lists the newest stream of each source table, and those whose leases are
-// not done. A stream that cannot be listed says why.
+// listStreams lists the newest stream of each source table, those before it that were not begun, and
+// those whose leases are not done. A stream that cannot be listed says why.
 func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, seen leases.Snapshot) []fleet.Stream {
 	var arns []string
 	var failed []fleet.Stream
 	for _, t := range cfg.Source.Tables {
-		ref, err := shardreader.FindStream(ctx, api, nameOf(t))
+		refs, err := shardreader.FindStreams(ctx, api, nameOf(t))
 		if err != nil {
 			failed = append(failed, fleet.Stream{ARN: "of table " + t.Name, Err: err})
-		} else if !slices.Contains(arns, ref.ARN) {
-			arns = append(arns, ref.ARN)
+		}
+		for _, ref := range refs[unbegun(refs, seen):] {
+			if !slices.Contains(arns, ref.ARN) {
+				arns = append(arns, ref.ARN)
+			}
 		}
 	}
 	for _, l := range seen.Leases {
@@ -228,10 +231,22 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 			arns = append(arns, l.Stream)
 		}
 	}
+	slices.Sort(arns) // those of a table by their age
 	listed := make([]fleet.Stream, 0, len(arns))
 	for _, arn := range arns {
 		d, err := shardreader.ListShards(ctx, api, arn)
 		listed = append(listed, fleet.Stream{ARN: arn, Status: d.Status, Shards: d.Shards, Err: err})
 	}
 	return append(listed, failed...)
+}
+
+// unbegun is the first of a table's streams that comes behind all that have leases; the newest, where
+// none has, or where that one has.
+func unbegun(refs []shardreader.StreamRef, seen leases.Snapshot) int {
+	for i := len(refs) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream == refs[i].ARN }) {
+			return min(i+1, len(refs)-1)
+		}
+	}
+	return max(len(refs)-1, 0)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -206,6 +207,9 @@ func (l *Look) state(t tree, n *node) (State, string) {
 	if n.lease == nil && l.between(n.stream) {
 		return Stopped, worker.StoppedBetween
 	}
+	if before := l.unreadBefore(t, n.stream); n.lease == nil && before != "" {
+		return Waiting, "for the end of the stream " + before
+	}
 	if n.lease == nil {
 		return Unclaimed, "there is no lease of it"
 	}
@@ -226,6 +230,21 @@ func (l *Look) state(t tree, n *node) (State, string) {
 func (l *Look) between(stream string) bool {
 	return slices.ContainsFunc(l.Gaps, func(g state.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
 		!slices.ContainsFunc(l.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
+}
+
+// unreadBefore is an older listed stream of the same table that is not read to its end; "" where
+// there is none.
+func (l *Look) unreadBefore(t tree, stream string) string {
+	table, _, _ := strings.Cut(stream, "/stream/")
+	for _, s := range l.Streams {
+		if older, _, _ := strings.Cut(s.ARN, "/stream/"); older != table || s.ARN >= stream {
+			continue
+		}
+		if slices.ContainsFunc(s.Shards, func(shard shardreader.Shard) bool { return !t.done(t[shard.ID]) }) {
+			return s.ARN
+		}
+	}
+	return ""
 }
 
 func (l *Look) member(worker string) (leases.Member, bool) {
