@@ -122,7 +122,11 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 		err = m.check(ctx, &f)
 	}
 	if err == nil && f.hasPrint {
-		return m.changed(cfg, s, f), nil
+		a := m.changed(cfg, s, f)
+		if a.Problem != "" && f.out != nil {
+			a.Look, err = f.out.Look(ctx, false)
+		}
+		return a, err
 	}
 	lost, ok := errors.AsType[*state.LostError](err)
 	if !ok {
@@ -155,6 +159,8 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f, next: f.birth, settings: true,
 	}
 	switch {
+	case f.movedFrom != "" && !(s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")):
+		a.Refused = "what it wrote is in another place, " + f.movedFrom + ", and would stay there. Take the setting back, or give the sink another name, and fill that"
 	case slices.ContainsFunc(names, comparesVersions):
 		a.Refused = "another way to tell old from new cannot begin in the middle. Take the setting back, or give the sink another name and another place, and fill that"
 	case s.Archive != nil || s.Notify != nil:
@@ -225,6 +231,13 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 	if a.settings {
 		p := a.found.print
 		p.Settings = cfg.Sinks[i].Settings
+		if a.found.movedFrom != "" {
+			now := a.next
+			now.Target, now.Store = a.Target, a.StoreIdentity
+			if _, err := m.births.RecordBirth(ctx, now); err != nil {
+				return err
+			}
+		}
 		return store.(state.Fingerprints).SetFingerprint(ctx, p) // it has one
 	}
 	now := a.next

@@ -104,6 +104,8 @@ type foundOutput struct {
 	store    string       // identity of the target
 	print    state.Fingerprint
 	hasPrint bool
+
+	movedFrom string // where birth is of: another target, which the file named when the output was written; "": it is of target
 }
 
 // find inspects the output of a sink.
@@ -113,6 +115,11 @@ func (m *birthRecords) find(ctx context.Context, cfg *config.Config, s config.Si
 	if prints, ok := store.(state.Fingerprints); ok {
 		if f.print, f.hasPrint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
 			return f, err
+		}
+	}
+	for _, b := range m.known {
+		if !f.known && f.print.Birth != "" && b.Sink == f.sink && b.ID == f.print.Birth {
+			f.birth, f.known, f.movedFrom = b, true, b.Target
 		}
 	}
 	if o, ok := store.(Outputs); ok {
@@ -130,6 +137,8 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		return nil
 	case f.known && b.State != m.identity:
 		return lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged", quoted(b.State), quoted(m.identity))
+	case f.movedFrom != "": // the settings say so
+		return nil
 	case f.known && f.store != b.Store:
 		return lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.target, quoted(b.Store), quoted(f.store))
 	case f.known && !f.hasPrint:

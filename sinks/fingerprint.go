@@ -95,8 +95,11 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	default:
 		if changed := was.Changed(o.print); len(changed) > 0 {
 			o.changed = &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings, adoptable: a.births != nil}
-			if taken, err := a.takesSettings(ctx, s, store, changed); err != nil || !taken {
+			if taken, err := a.takesSettings(ctx, s, store, o.foundOutput, changed); err != nil || !taken {
 				return store, birth, cmp.Or[error](err, o.changed)
+			}
+			if o.movedFrom != "" { // it begins anew, elsewhere
+				o.birth, o.known, o.hasPrint, o.foundOutput.print, o.movedFrom = state.Birth{}, false, false, state.Fingerprint{}, ""
 			}
 		}
 	}
@@ -112,12 +115,16 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 
 // takesSettings reports whether a sink's output may be written under other settings than it was so far: it
 // holds nothing that could mix with what comes. What cannot be told, as of events that were sent, may not.
-func (a *assembly) takesSettings(ctx context.Context, s config.Sink, store any, changed []string) (bool, error) {
+func (a *assembly) takesSettings(ctx context.Context, s config.Sink, store any, f foundOutput, changed []string) (bool, error) {
 	if slices.ContainsFunc(changed, comparesVersions) {
 		return false, nil
 	}
 	if o, ok := store.(Outputs); ok {
-		look, err := o.Output(Place(a.cfg, s)).Look(ctx, false)
+		at := Place(a.cfg, s)
+		if f.movedFrom != "" {
+			_, at.Name, _ = strings.Cut(f.movedFrom, " ")
+		}
+		look, err := o.Output(at).Look(ctx, false)
 		return err == nil && look.HoldsNothing(), err
 	}
 	objects, ok := store.(archive.Lister)

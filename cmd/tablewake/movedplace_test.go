@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// movable is a file with a view's table, what its rows' key begins with, and the template of indexes.
+func movable(table, prefix, index string) string {
+	return fmt.Sprintf(`version: 1
+name: shop
+source: {table: shop}
+sinks:
+  orders: {view: {table: %s, key: {PK: '%s', SK: '{@key}'}}}
+  docs: {search: {index: '%s', create: on_demand}}
+dead_letters: {dir: dead}
+`, table, prefix, index)
+}
+
+// A sink whose place the file names otherwise now was moved; its state was not lost. One that holds
+// nothing begins anew at the new place, and a mended template of indexes is accepted at once. Another
+// table is another output.
+func TestAdopt_MovedPlace(t *testing.T) {
+	const flawed = "{Status|date:2006}"
+	for name, test := range map[string]struct {
+		was, is string // the file, when the sinks wrote and now
+		wrote   int    // how a replay under the former ends
+		takes   int    // how one under the latter ends
+		adopts  int    // how adopt ends after that, and
+		says    string
+	}{
+		"a template of indexes is mended": {
+			movable("rows", "S#{Status}", "docs-{Status|index_name}-"+flawed), movable("rows", "S#{Status}", "docs-{Status|index_name}"),
+			exitDeadLetters, exitOK, exitOK, "nothing to adopt",
+		},
+		"a template of indexes is another": {
+			movable("rows", "S#{Status}", "docs-{Status|index_name}"), movable("rows", "S#{Status}", "docs-all-{Status|index_name}"),
+			exitOK, exitFailure, exitOK, "accepted: docs",
+		},
+		"a sink that holds nothing": {
+			movable("rows", flawed, "docs"), movable("others", "S#{Status}", "docs"),
+			exitDeadLetters, exitOK, exitOK, "nothing to adopt",
+		},
+		"another table": {
+			movable("rows", "S#{Status}", "docs"), movable("others", "S#{Status}", "docs"),
+			exitOK, exitFailure, exitFailure, "what it wrote is in another place, table rows",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
+			write := func(name, text string) {
+				t.Helper()
+				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			replay := []string{"replay", "-c", file, "--local", out, stream}
+			adopt := []string{"adopt", "-c", file, "--local", out, "--yes"}
+			write(stream, orderRecord("a", "1"))
+			write(file, test.was)
+			command(t, test.wrote, replay...)
+			write(file, test.is)
+			_, said := command(t, test.takes, replay...)
+			if strings.Contains(said, "the state was lost") || test.takes == exitFailure && !strings.Contains(said, "was written under other settings") {
+				t.Errorf("a replay says %s", said)
+			}
+			text, said := command(t, test.adopts, adopt...)
+			if !strings.Contains(text+said, test.says) {
+				t.Errorf("adopt says %s%s", text, said)
+			}
+			if test.adopts != exitOK {
+				return
+			}
+			command(t, exitOK, replay...)
+			if text, said := command(t, exitOK, adopt...); !strings.Contains(text, "nothing to adopt") {
+				t.Errorf("adopt says in the end %s%s", text, said)
+			}
+		})
+	}
+}
