@@ -142,7 +142,7 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	case f.known && f.store != b.Store:
 		return lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.target, quoted(b.Store), quoted(f.store))
 	case f.known && !f.hasPrint:
-		return lost("%s held what the sink wrote since %s, and holds nothing of it: it was deleted or emptied", f.target, b.Made.Format(time.RFC3339))
+		return lost("%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", f.target, b.Made.Format(time.RFC3339))
 	case f.known && f.print.Birth != b.ID:
 		return lost("%s bears the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target, quoted(f.print.Birth), quoted(b.ID))
 	case f.known && f.out == nil:
