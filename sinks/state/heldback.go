@@ -2,7 +2,6 @@ package state
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 )
 
@@ -29,30 +28,23 @@ type SinkTrouble struct {
 // Empty reports whether there is nothing to note.
 func (h *HeldBack) Empty() bool { return len(h.Worst) == 0 && len(h.Sinks) == 0 }
 
-// Body is what is noted, as text: the reasons alone where no sink fails, as older programs read it.
+// Body returns the reasons and the sinks as JSON, which a table stores.
 func (h *HeldBack) Body() (string, error) {
-	var body any = h.Worst
-	if len(h.Sinks) > 0 {
-		body = noted{h.Worst, h.Sinks}
-	}
-	b, err := json.Marshal(body)
+	b, err := json.Marshal(heldBackBody{h.Worst, h.Sinks})
 	return string(b), err
 }
 
-// SetBody takes over what Body made.
+// SetBody reads what Body returned.
 func (h *HeldBack) SetBody(body string) error {
-	if !strings.HasPrefix(body, "{") {
-		return json.Unmarshal([]byte(body), &h.Worst)
-	}
-	var n noted
-	err := json.Unmarshal([]byte(body), &n)
-	h.Worst, h.Sinks = n.Worst, n.Sinks
+	var b heldBackBody
+	err := json.Unmarshal([]byte(body), &b)
+	h.Worst, h.Sinks = b.Worst, b.Sinks
 	return err
 }
 
-type noted struct {
+type heldBackBody struct {
 	Worst []HeldBackShard `json:"worst"`
-	Sinks []SinkTrouble   `json:"sinks"`
+	Sinks []SinkTrouble   `json:"sinks,omitempty"`
 }
 
 // HeldBackShard is a reason why a shard is not read on, or why its checkpoint does not move.
