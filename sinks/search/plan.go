@@ -72,7 +72,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		s.move(d, from, to, routing, doc)
 	}
 	if flaw == nil && from.unknown {
-		flaw = &beforeError{before}
+		flaw = errs.Errorf("the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", before)
 	}
 	if flaw == nil {
 		return nil
@@ -125,26 +125,6 @@ func (s *Sink) mutation(d *pipeline.Delivery, index, routing string, why Why) *M
 	d.Ops = append(d.Ops, m)
 	return m
 }
-
-// beforeError fails a change that was written, but whose old image does not tell where its
-// document would be.
-type beforeError struct{ err error }
-
-var _ pipeline.Redacted = (*beforeError)(nil)
-
-const beforeText = "the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: "
-
-func (e *beforeError) Error() string { return beforeText + e.err.Error() }
-
-// Redacted is what a log may have of it.
-func (e *beforeError) Redacted() string { return beforeText + pipeline.SafeText(e.err) }
-
-// Describe is that of the image's error.
-func (e *beforeError) Describe() (class, field string) {
-	return pipeline.ErrorClass(e.err), pipeline.ErrorField(e.err)
-}
-
-func (e *beforeError) Unwrap() error { return e.err }
 
 // place is where item has its document. With an error it has none, and the place is the
 // one that a document of it would have, as far as its index can be named.

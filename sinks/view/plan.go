@@ -76,7 +76,7 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 			d.Ops[0].(*Op).Mutation.Void = true
 		}
 	case was.unknown:
-		flaw = &beforeError{before}
+		flaw = errs.Errorf("the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: %w", before)
 	}
 	if flaw == nil {
 		return nil
@@ -88,26 +88,6 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 	d.Ops[0].(*Op).flaw = flaw
 	return nil
 }
-
-// beforeError fails a change that was written, but whose old image does not tell where its row
-// would be.
-type beforeError struct{ err error }
-
-var _ pipeline.Redacted = (*beforeError)(nil)
-
-const beforeText = "the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: "
-
-func (e *beforeError) Error() string { return beforeText + e.err.Error() }
-
-// Redacted is what a log may have of it.
-func (e *beforeError) Redacted() string { return beforeText + pipeline.SafeText(e.err) }
-
-// Describe is that of the image's error.
-func (e *beforeError) Describe() (class, field string) {
-	return pipeline.ErrorClass(e.err), pipeline.ErrorField(e.err)
-}
-
-func (e *beforeError) Unwrap() error { return e.err }
 
 // stays tells whether an item that has a row keeps it, as what its key is made of is
 // as it was: so it is with most changes, and the key need not be made again. False
