@@ -128,11 +128,17 @@ func (l *Lock) held() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	there, err := os.Stat(l.path)
+	return Current(l.path, ours)
+}
+
+// Current reports whether the file or folder at path is still the opened one: it is not if that
+// one was removed or replaced.
+func Current(path string, opened fs.FileInfo) (bool, error) {
+	there, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && os.SameFile(ours, there), err
+	return err == nil && os.SameFile(opened, there), err
 }
 
 // Release lets others take the lock. The file stays.

@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"sinks/view/viewtest":             {"pipeline", "pipeline/template", "sinks/sinktest", "sinks/view", "sinks/state", "pgregory.net/rapid"},
 	"sinks/internal/awstest":          {"github.com/aws/aws-sdk-go-v2/aws", "test/server"},
 	"sinks/internal/awserr":           {"pipeline", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go"},
-	"sinks/internal/disk":             {"pipeline"},
+	"sinks/internal/disk":             {"pipeline", "pipeline/filelock"},
 	"sinks/internal/fingerprint":      {"pipeline/private", "sinks/state"},
 	"sinks/internal/queue":            {},
 	"sinks/internal/linefile":         {"pipeline/private", "pipeline/filelock"},

@@ -1,15 +1,15 @@
 package disk
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/filelock"
 )
 
-// Opened is a file or folder that somebody keeps open to write it. Removed or replaced, it
-// would still take what is written, and nobody would ever find that.
+// Opened is a file or folder that is kept open to be written. Once it is removed or replaced, writes
+// still succeed, and what they write is lost.
 type Opened struct {
 	path string
 	info fs.FileInfo
@@ -21,13 +21,10 @@ func Opening(path string) (Opened, error) {
 	return Opened{path, info}, err
 }
 
-// There is a fatal error where that file is not at the path any more.
+// There returns a fatal error if that file is not at the path any more.
 func (o Opened) There() error {
-	now, err := os.Stat(o.path)
-	switch {
-	case err == nil && os.SameFile(o.info, now):
-		return nil
-	case err == nil || errors.Is(err, fs.ErrNotExist):
+	current, err := filelock.Current(o.path, o.info)
+	if err == nil && !current {
 		return pipeline.Fatal(errs.Errorf("%s was removed or replaced while it was open: put it back, or start again to begin a new one", o.path))
 	}
 	return Failed(err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tablewake/tablewake/pipeline/filelock"
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
@@ -41,15 +42,11 @@ func openFile(path string) (*file, error) {
 // current reports whether the file at the path is still this one, and is not shorter than what
 // was seen of it.
 func (l *file) current() (bool, error) {
-	there, err := os.Stat(l.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
+	ours, err := l.f.Stat()
+	if err != nil || ours.Size() < l.end {
 		return false, err
 	}
-	ours, err := l.f.Stat()
-	return err == nil && os.SameFile(ours, there) && there.Size() >= l.end, err
+	return filelock.Current(l.path, ours)
 }
 
 // catchUp passes the lines that were appended since the last call to see, and makes them
