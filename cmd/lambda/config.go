@@ -32,15 +32,15 @@ type environment func(name string) (value string, set bool)
 // loadConfig reads the configuration from where the environment says it is.
 func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.Config, error) {
 	params := &parameters{ctx: ctx, sdk: sdk}
-	place, err := placeOf(env, layerFile)
+	location, err := configLocation(env, layerFile)
 	if err != nil {
 		return nil, err
 	}
-	text, read, err := fetch(ctx, sdk, env, params, place)
+	text, read, err := fetch(ctx, sdk, env, params, location)
 	if err != nil {
 		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
-	cfg, err := config.ParseFrom(place, text, params.environment(env), read)
+	cfg, err := config.ParseFrom(location, text, params.environment(env), read)
 	if params.err != nil { // the file is not to blame for what it then lacks
 		return nil, params.err
 	}
@@ -50,10 +50,10 @@ func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.C
 	return cfg, nil
 }
 
-// placeOf is where the configuration is.
-func placeOf(env environment, layer string) (string, error) {
-	if place, _ := env(configVariable); place != "" {
-		return place, nil
+// configLocation returns the file, the object or the parameter that holds the configuration.
+func configLocation(env environment, layer string) (string, error) {
+	if location, _ := env(configVariable); location != "" {
+		return location, nil
 	}
 	root, _ := env("LAMBDA_TASK_ROOT")
 	inPackage := filepath.Join(root, "tablewake.yaml")
@@ -66,14 +66,14 @@ func placeOf(env environment, layer string) (string, error) {
 		inPackage, layer, configVariable)
 }
 
-// fetch reads the file at a place. read answers the files that it speaks of: of a bucket
+// fetch reads the file at a location. read returns the files that it names: of a bucket
 // those beside it, else those of the package.
-func fetch(ctx context.Context, sdk aws.Config, env environment, params *parameters, place string) (text []byte, read func(string) ([]byte, error), err error) {
+func fetch(ctx context.Context, sdk aws.Config, env environment, params *parameters, location string) (text []byte, read func(string) ([]byte, error), err error) {
 	root, _ := env("LAMBDA_TASK_ROOT")
-	if url, ok := strings.CutPrefix(place, "s3://"); ok {
+	if url, ok := strings.CutPrefix(location, "s3://"); ok {
 		bucket, key, _ := strings.Cut(url, "/")
 		if bucket == "" || key == "" {
-			return nil, nil, fmt.Errorf("%s=%s names no object: write s3://BUCKET/KEY", configVariable, place)
+			return nil, nil, fmt.Errorf("%s=%s names no object: write s3://BUCKET/KEY", configVariable, location)
 		}
 		client := bucketClient(sdk)
 		text, err = object(ctx, client, bucket, key)
@@ -81,12 +81,12 @@ func fetch(ctx context.Context, sdk aws.Config, env environment, params *paramet
 			return object(ctx, client, bucket, path.Join(path.Dir(key), file))
 		}, err
 	}
-	if name, ok := strings.CutPrefix(place, parameterPrefix); ok {
+	if name, ok := strings.CutPrefix(location, parameterPrefix); ok {
 		value, err := params.get(name)
 		return []byte(value), inFolder(root), err
 	}
-	text, err = inFolder("")(place)
-	return text, inFolder(filepath.Dir(place)), err
+	text, err = inFolder("")(location)
+	return text, inFolder(filepath.Dir(location)), err
 }
 
 // object reads an object.

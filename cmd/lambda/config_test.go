@@ -118,7 +118,7 @@ func TestConfigurationFromEverywhere(t *testing.T) {
 
 func TestALayerBringsTheConfiguration(t *testing.T) {
 	layer := filepath.Join(folder(t, map[string]string{"tablewake.yaml": file}), "tablewake.yaml")
-	place, err := placeOf(env(map[string]string{"LAMBDA_TASK_ROOT": t.TempDir()}), layer)
+	place, err := configLocation(env(map[string]string{"LAMBDA_TASK_ROOT": t.TempDir()}), layer)
 	if err != nil || place != layer {
 		t.Errorf("got %q, %v, want %s", place, err, layer)
 	}

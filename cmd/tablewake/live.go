@@ -74,7 +74,7 @@ func accountOf(ctx context.Context, sdk awssdk.Config) string {
 func announceStores(cfg *config.Config, w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range cfg.Sinks {
-		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, placeOf(cfg, s))
+		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, destination(cfg, s))
 	}
 	if cfg.State != nil {
 		fmt.Fprintf(tw, "  state\ttable %s\n", cfg.State.Table)
@@ -85,8 +85,8 @@ func announceStores(cfg *config.Config, w io.Writer) {
 	_ = tw.Flush()
 }
 
-// placeOf is where a sink writes, in words.
-func placeOf(cfg *config.Config, s config.Sink) string {
+// destination returns in words where a sink writes.
+func destination(cfg *config.Config, s config.Sink) string {
 	switch {
 	case s.View != nil:
 		return "table " + s.View.Table

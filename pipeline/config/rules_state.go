@@ -106,6 +106,10 @@ func (c *checker) viewRules(cfg *Config, i int, v *value) {
 // them: a transaction is of one account and one Region.
 func (c *checker) reachRules(cfg *Config, i int, v *value) {
 	view := cfg.Sinks[i].View
+	rows, state := regionAndAccount(view.ARN), ""
+	if cfg.State != nil {
+		state = regionAndAccount(cfg.State.ARN)
+	}
 	at := v
 	if e := v.get("tombstones"); e != nil {
 		at = e
@@ -117,18 +121,18 @@ func (c *checker) reachRules(cfg *Config, i int, v *value) {
 		c.live(at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
 	case cfg.State == nil && !(view.InPlace && view.RowsGuardThemselves()):
 		c.live(at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
-	case cfg.State == nil || placeOf(view.ARN) == "" || placeOf(cfg.State.ARN) == "" || placeOf(view.ARN) == placeOf(cfg.State.ARN):
+	case rows == "" || state == "" || rows == state:
 	case apart:
 		c.fail(at, "give both tables one account and one Region, or "+inPlace,
-			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", placeOf(cfg.State.ARN), placeOf(view.ARN))
+			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", state, rows)
 	case !view.RowsGuardThemselves():
 		c.fail(v.get("table"), "give both tables one account and one Region, or put {@key} into the row's key",
-			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", placeOf(cfg.State.ARN), placeOf(view.ARN))
+			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", state, rows)
 	}
 }
 
-// placeOf is the Region and the account of an ARN, as eu-central-1:123456789012; "" of none.
-func placeOf(arn string) string {
+// regionAndAccount returns those of an ARN, as eu-central-1:123456789012; "" if it is not an ARN.
+func regionAndAccount(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) < 6 {
 		return ""
