@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/tablewake/tablewake/pipeline/awsjson"
 )
@@ -18,10 +19,6 @@ type answering struct {
 func (a answering) Do(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(a.body), ContentLength: -1}, nil
 }
-
-type broken struct{}
-
-func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestBelieve(t *testing.T) {
 	for _, tt := range []struct {
@@ -71,7 +68,7 @@ func TestBelieve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsjson.Verify(answering{200, broken{}}).Do(req); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := awsjson.Verify(answering{200, iotest.ErrReader(io.ErrUnexpectedEOF)}).Do(req); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a body that breaks off: %v", err)
 	}
 }

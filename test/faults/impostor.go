@@ -10,7 +10,9 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync/atomic"
+	"testing/iotest"
 )
 
 // Answer is one that is not the server's own: of a proxy, a gateway or a load balancer that broke.
@@ -40,6 +42,15 @@ func Answers() []Answer {
 		all = append(all, Answer{Name: s + ", empty", Status: status}, Answer{Name: s + ", a page", Status: status, Type: "text/html", Body: page})
 	}
 	return append(all, Answer{Name: "400, {}", Status: 400, Type: "application/json", Body: "{}"})
+}
+
+// Do gives the answer to a client of JSON that has it in place of [http.Client].
+func (a Answer) Do(r *http.Request) (*http.Response, error) {
+	body, status := io.Reader(strings.NewReader(a.Body)), a.Status
+	if a.Cut {
+		body, status = io.MultiReader(strings.NewReader(`{"Att`), iotest.ErrReader(io.ErrUnexpectedEOF)), http.StatusOK
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {a.Type}}, Body: io.NopCloser(body), ContentLength: -1, Request: r}, nil
 }
 
 // Impostor stands before a server and gives some answers in its place.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/tablewake/tablewake/sinks/internal/awstest"
 	"github.com/tablewake/tablewake/test/faults"
@@ -28,7 +29,7 @@ func TestPublish_AnswersThatAreNotTheServices(t *testing.T) {
 						return nil, err
 					}
 					whole, err := io.ReadAll(resp.Body)
-					resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(string(whole[:len(whole)/2])), broken{}))
+					resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(string(whole[:len(whole)/2])), iotest.ErrReader(io.ErrUnexpectedEOF)))
 					return resp, errors.Join(err, r.Context().Err())
 				}
 				return awstest.Answer(r, given.Status, given.Type, given.Body), nil
@@ -52,7 +53,3 @@ func TestPublish_AnswersThatAreNotTheServices(t *testing.T) {
 		})
 	}
 }
-
-type broken struct{}
-
-func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"syscall"
+	"testing/iotest"
 )
 
 // Refuse answers with an error of the API instead of sending the call: a status and a
@@ -98,14 +99,10 @@ func Cut(n int) Fault {
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.MultiReader(io.LimitReader(resp.Body, int64(n)), failing{}), resp.Body}
+		}{io.MultiReader(io.LimitReader(resp.Body, int64(n)), iotest.ErrReader(io.ErrUnexpectedEOF)), resp.Body}
 		return resp, nil
 	}
 }
-
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // Through is a call that suffers outer, with inner in the place of the server: what is
 // refused, and cut off besides.
