@@ -32,37 +32,56 @@ func TestAdopt_MendedSettings(t *testing.T) {
 		{"docs", "index: docs, when: 'item.N == 1'", "index: docs, when: 'item.Total > -1 && item.N == 1'"},
 	} {
 		t.Run(test.sink+" "+test.flawed, func(t *testing.T) {
-			dir := t.TempDir()
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
-			file, flawed, stream := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "flawed.yaml"), filepath.Join(dir, "stream.jsonl")
-			text := strings.Replace(mended, test.good, test.flawed, 1)
-			if text == mended {
-				t.Fatalf("%q is not in the file", test.good)
-			}
-			for name, text := range map[string]string{file: mended, flawed: text, stream: spoilt(rand.New(rand.NewPCG(seed, 0)))} {
-				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			clean, out := filepath.Join(dir, "clean"), filepath.Join(dir, "out")
-			command(t, exitOK, "replay", "-c", file, "--local", clean, stream)
-			command(t, exitDeadLetters, "replay", "-c", flawed, "--local", out, stream)
-			if _, said := command(t, exitFailure, "redrive", "-c", file, "--local", out); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
+			f := replayFlawed(t, test.good, test.flawed, strings.NewReplacer())
+			if _, said := command(t, exitFailure, "redrive", "-c", f.file, "--local", f.out); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
 				t.Fatalf("under other settings redrive says %s", said)
 			}
-			if text, _ := command(t, exitOK, "adopt", "-c", file, "--local", out, "--yes"); !strings.Contains(text, "accepted: "+test.sink) {
+			if text, _ := command(t, exitOK, "adopt", "-c", f.file, "--local", f.out, "--yes"); !strings.Contains(text, "accepted: "+test.sink) {
 				t.Fatalf("adopt says %s", text)
 			}
-			command(t, exitOK, "redrive", "-c", file, "--local", out)
-			for _, query := range [][]string{{"view", "rows"}, {"view", "in-place"}, {"search", "docs", "-n", "100"}} {
-				want, _ := command(t, exitOK, append([]string{"query", "-o", "json", "--local", clean}, query...)...)
-				got, _ := command(t, exitOK, append([]string{"query", "-o", "json", "--local", out}, query...)...)
-				if births.ReplaceAllString(got, "") != births.ReplaceAllString(want, "") {
-					t.Errorf("%s holds\n%s\nand after a clean pass\n%s", query, got, want)
-				}
-			}
+			command(t, exitOK, "redrive", "-c", f.file, "--local", f.out)
+			f.compare(t)
 		})
+	}
+}
+
+// flawedRun is a folder whose configuration is mended, with what two replays of its stream left.
+type flawedRun struct {
+	file, flawed, stream string
+	clean, out           string // under mended and under flawed settings
+}
+
+// replayFlawed replays a random stream, with edit, under mended settings and under flawed ones.
+func replayFlawed(t *testing.T, good, flawed string, edit *strings.Replacer) flawedRun {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	text := strings.Replace(mended, good, flawed, 1)
+	if text == mended {
+		t.Fatalf("%q is not in the file", good)
+	}
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	f := flawedRun{in("shop.yaml"), in("flawed.yaml"), in("stream.jsonl"), in("clean"), in("out")}
+	for name, text := range map[string]string{f.file: mended, f.flawed: text, f.stream: edit.Replace(spoilt(rand.New(rand.NewPCG(seed, 0))))} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, exitOK, "replay", "-c", f.file, "--local", f.clean, f.stream)
+	command(t, exitDeadLetters, "replay", "-c", f.flawed, "--local", f.out, f.stream)
+	return f
+}
+
+// compare checks that both replays left the same.
+func (f flawedRun) compare(t *testing.T) {
+	t.Helper()
+	for _, query := range [][]string{{"view", "rows"}, {"view", "in-place"}, {"search", "docs", "-n", "100"}} {
+		want, _ := command(t, exitOK, append([]string{"query", "-o", "json", "--local", f.clean}, query...)...)
+		got, _ := command(t, exitOK, append([]string{"query", "-o", "json", "--local", f.out}, query...)...)
+		if births.ReplaceAllString(got, "") != births.ReplaceAllString(want, "") {
+			t.Errorf("%s holds\n%s\nand after a clean pass\n%s", query, got, want)
+		}
 	}
 }
 
