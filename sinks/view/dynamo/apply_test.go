@@ -25,14 +25,7 @@ var orders = view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, V
 func withViews(t testing.TB, faults *dynamotest.Faults) (*dynamo.Store, *dynamodb.Client) {
 	t.Helper()
 	c := dynamotest.Open(t).Client("", faults)
-	s, err := open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Create(t.Context(), orders.Table, dynamo.KeyTypes{}); err != nil {
-		t.Fatal(err)
-	}
-	return s, c
+	return withTable(t, statedynamo.Options{Client: c}, orders.Table), c
 }
 
 // refused expects a permanent error of a mutation, that says each of words.
@@ -118,20 +111,7 @@ func TestWhatNoItemCanHold(t *testing.T) {
 func TestTombstonesExpire(t *testing.T) {
 	c := dynamotest.Open(t).Client("", nil)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	db, err := statedynamo.New(statedynamo.Options{Client: c, Table: "state", Retention: 24 * time.Hour, Now: func() time.Time { return now }})
-	if err == nil {
-		err = db.CreateState(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := dynamo.New(db)
-	if err == nil {
-		err = s.Create(t.Context(), orders.Table, dynamo.KeyTypes{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := withTable(t, statedynamo.Options{Client: c, Retention: 24 * time.Hour, Now: func() time.Time { return now }}, orders.Table)
 	for table, attribute := range map[string]string{"views": "_tw_expires", "state": "expires"} {
 		ttl, err := c.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
 		if err != nil || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != attribute {
@@ -156,7 +136,7 @@ func TestTombstonesExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := statedynamo.Item{"PK": statedynamo.S("p"), "SK": statedynamo.S(sk)}
-		apart := db.TombstoneRef(statedynamo.Target{Pipeline: target.Pipeline, Table: target.Name, View: target.View}, row).Key
+		apart := s.TombstoneRef(statedynamo.Target{Pipeline: target.Pipeline, Table: target.Name, View: target.View}, row).Key
 		apply(t, s, target, gone)
 		got, none := statedynamo.Digits(raw("views", key), "_tw_expires"), raw("state", apart)
 		if !target.InPlace {
@@ -194,20 +174,7 @@ func TestPassingFaults(t *testing.T) {
 func TestOutageEndsTheCall(t *testing.T) {
 	faults := new(dynamotest.Faults)
 	c := dynamotest.Open(t).Client("", faults)
-	db, err := statedynamo.New(statedynamo.Options{Client: c, Table: "state", Attempts: 1})
-	if err == nil {
-		err = db.CreateState(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := dynamo.New(db)
-	if err == nil {
-		err = s.Create(t.Context(), orders.Table, dynamo.KeyTypes{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := withTable(t, statedynamo.Options{Client: c, Attempts: 1}, orders.Table)
 	apply(t, s, orders, put("first", 1))
 	before := faults.Calls("PutItem")
 	faults.Randomly(1, 1, dynamotest.Reset())

@@ -32,6 +32,13 @@ type metered struct {
 	reads, writes float64
 }
 
+// meteredTable opens a store over a new metered client, with the table of orders.
+func meteredTable(t *testing.T) (*metered, *dynamo.Store) {
+	t.Helper()
+	m := &metered{Client: dynamotest.Open(t).Client("", nil)}
+	return m, withTable(t, statedynamo.Options{Client: m}, orders.Table)
+}
+
 func (m *metered) reset() { m.reads, m.writes = 0, 0 }
 
 func (m *metered) count(into *float64, units float64) {
@@ -170,14 +177,7 @@ func TestCostOf(t *testing.T) {
 		{"an item that counts nowhere", groups(view.Value{Name: "n", Of: "count"}), sinktest.Item{"a": letters(3)}, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := &metered{Client: dynamotest.Open(t).Client("", nil)}
-			s, err := open(t.Context(), m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Create(t.Context(), view.Table{Name: "views", PK: "PK", SK: "SK"}, dynamo.KeyTypes{}); err != nil {
-				t.Fatal(err)
-			}
+			m, s := meteredTable(t)
 			sink, err := c.sink(s)
 			if err != nil {
 				t.Fatal(err)
@@ -219,14 +219,7 @@ func TestCostOf_Rows(t *testing.T) {
 	}{{false, 4, 1, 8, 4}, {true, 1, 1, 2, 1}} {
 		for _, kb := range []float64{1, 3} {
 			t.Run(fmt.Sprintf("in place %v, %v KB", kind.inPlace, kb), func(t *testing.T) {
-				m := &metered{Client: dynamotest.Open(t).Client("", nil)}
-				s, err := open(t.Context(), m)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Create(t.Context(), view.Table{Name: "views", PK: "PK", SK: "SK"}, dynamo.KeyTypes{}); err != nil {
-					t.Fatal(err)
-				}
+				m, s := meteredTable(t)
 				v, err := view.New(view.Options{
 					Name: "v", Pipeline: "shop", Table: "views", Store: s, InPlace: kind.inPlace,
 					PK: attribute(t, "PK", "G#{g}"), SK: attribute(t, "SK", "{@key}"), Attributes: []view.Attribute{attribute(t, "a", "{a}")},
@@ -307,14 +300,7 @@ func TestCostOf_RandomStreams(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &metered{Client: dynamotest.Open(t).Client("", nil)}
-			s, err := open(t.Context(), m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Create(t.Context(), view.Table{Name: "views", PK: "PK", SK: "SK"}, dynamo.KeyTypes{}); err != nil {
-				t.Fatal(err)
-			}
+			m, s := meteredTable(t)
 			sink, err := open1(s)
 			if err != nil {
 				t.Fatal(err)
@@ -391,15 +377,8 @@ func randomStream(t testing.TB, r *rand.Rand, shared bool) []*pipeline.Change {
 
 // An item is as large as DynamoDB says: one byte more, and a write of it takes one more unit.
 func TestSizes(t *testing.T) {
-	m := &metered{Client: dynamotest.Open(t).Client("", nil)}
-	s, err := open(t.Context(), m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table := view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "v", Pipeline: "shop", InPlace: true, Birth: "birthbirthbirths"}
-	if err := s.Create(t.Context(), table.Table, dynamo.KeyTypes{}); err != nil {
-		t.Fatal(err)
-	}
+	m, s := meteredTable(t)
+	table := view.Target{Table: orders.Table, View: "v", Pipeline: "shop", InPlace: true, Birth: "birthbirthbirths"}
 	apply(t, s, table, put("first", 1))
 	for i, v := range []string{
 		`{"S":"é😀"}`, `{"B":"AAEC"}`, `{"BOOL":true}`, `{"NULL":true}`, `{"SS":["a","bcd"]}`, `{"BS":["AAEC"]}`, `{"NS":["12","3"]}`,

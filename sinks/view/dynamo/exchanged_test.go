@@ -2,7 +2,6 @@ package dynamo_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -21,22 +20,9 @@ import (
 func TestApply_ExchangedTable(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	now := time.Unix(1_800_000_000, 0)
-	db, err := statedynamo.New(statedynamo.Options{Client: client, Table: "state", Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.CreateState(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s, err := dynamo.New(db)
-	if err != nil {
-		t.Fatal(err)
-	}
 	table := view.Table{Name: "views", PK: "PK"}
-	if err := s.Create(t.Context(), table, dynamo.KeyTypes{}); err != nil {
-		t.Fatal(err)
-	}
-	birth, err := db.State("shop").RecordBirth(t.Context(), state.NewBirth("orders", "table views", now))
+	s := withTable(t, statedynamo.Options{Client: client, Now: func() time.Time { return now }}, table)
+	birth, err := s.State("shop").RecordBirth(t.Context(), state.NewBirth("orders", "table views", now))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +33,7 @@ func TestApply_ExchangedTable(t *testing.T) {
 	n := 0
 	put := func() error {
 		n++
-		v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.Apply(t.Context(), target, []view.Mutation{{PK: pipeline.StringValue("a"), Source: "a", Version: v}})
+		_, err := s.Apply(t.Context(), target, []view.Mutation{{PK: pipeline.StringValue("a"), Source: "a", Version: version(t, n)}})
 		return err
 	}
 	for range 2 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/sinktest"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
@@ -71,7 +72,7 @@ func TestHotGroup(t *testing.T) {
 			t.Run(fmt.Sprint(name, shards), func(t *testing.T) {
 				faults := new(dynamotest.Faults)
 				server := dynamotest.Open(t)
-				first, err := open(t.Context(), server.Client("", nil))
+				first, err := open(t.Context(), statedynamo.Options{Client: server.Client("", nil)})
 				if err == nil {
 					err = first.Create(t.Context(), sums.Table, dynamo.KeyTypes{})
 				}
@@ -80,7 +81,7 @@ func TestHotGroup(t *testing.T) {
 				}
 				var processes []*dynamo.Store
 				for range workers {
-					s, err := open(t.Context(), server.Client("", faults))
+					s, err := open(t.Context(), statedynamo.Options{Client: server.Client("", faults)})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -58,24 +58,12 @@ type emails struct {
 func openEmails(t *testing.T, faults *dynamotest.Faults) *emails {
 	t.Helper()
 	server := dynamotest.Open(t)
-	s, err := open(t.Context(), server.Client("", faults))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &emails{s, t, server.Client("", nil), view.Target{Table: view.Table{Name: "views", PK: "PK"}, View: "emails", Pipeline: "shop"}}
-	if err := s.Create(t.Context(), e.target.Table, dynamo.KeyTypes{}); err != nil {
-		t.Fatal(err)
-	}
-	return e
+	table := view.Table{Name: "views", PK: "PK"}
+	s := withTable(t, statedynamo.Options{Client: server.Client("", faults)}, table)
+	return &emails{s, t, server.Client("", nil), view.Target{Table: table, View: "emails", Pipeline: "shop"}}
 }
 
-func (e *emails) version(n int) pipeline.Version {
-	v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", n))
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	return v
-}
+func (e *emails) version(n int) pipeline.Version { return version(e.t, n) }
 
 func (e *emails) row(name string) state.Row {
 	r, err := state.MakeRow(pipeline.StringValue(name), pipeline.Value{})
@@ -244,7 +232,7 @@ func TestSeats_Unsteady(t *testing.T) {
 	e := openEmails(t, &faults)
 	a, b := e.claim("a", "A"), e.claim("b", "B")
 	e.settle(e.comes("a", "x", "", "r1", a, a))
-	other, err := open(t.Context(), e.client)
+	other, err := open(t.Context(), statedynamo.Options{Client: e.client})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,9 +25,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open opens a store on a client, and makes the state table.
-func open(ctx context.Context, c statedynamo.Client) (*dynamo.Store, error) {
-	db, err := statedynamo.New(statedynamo.Options{Client: c, Table: "state"})
+// open opens a store and makes its state table.
+func open(ctx context.Context, o statedynamo.Options) (*dynamo.Store, error) {
+	o.Table = "state"
+	db, err := statedynamo.New(o)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +36,19 @@ func open(ctx context.Context, c statedynamo.Client) (*dynamo.Store, error) {
 		return nil, err
 	}
 	return dynamo.New(db)
+}
+
+// withTable opens a store, and makes its state table and a table of rows.
+func withTable(t testing.TB, o statedynamo.Options, table view.Table) *dynamo.Store {
+	t.Helper()
+	s, err := open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(t.Context(), table, dynamo.KeyTypes{}); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // anyTable is a store for the suites, which name tables as no DynamoDB table may be
@@ -49,7 +63,7 @@ type anyTable struct {
 func opener[T any](t *testing.T) func(context.Context, string) (T, error) {
 	server := dynamotest.Open(t)
 	return func(ctx context.Context, dir string) (s T, err error) {
-		store, err := open(ctx, server.Client(dir, nil))
+		store, err := open(ctx, statedynamo.Options{Client: server.Client(dir, nil)})
 		if err != nil {
 			return s, err
 		}

@@ -13,34 +13,23 @@ import (
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view"
-	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
 // A whole look finds the only row of a sink behind whatever else is in the table, where a short one gives up.
 func TestOutput_LookAtALargeTable(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
-	s, err := open(t.Context(), client)
-	if err != nil {
-		t.Fatal(err)
-	}
 	table := view.Table{Name: "views", PK: "PK"}
-	if err := s.Create(t.Context(), table, dynamo.KeyTypes{}); err != nil {
-		t.Fatal(err)
-	}
+	s := withTable(t, statedynamo.Options{Client: client}, table)
 	large := statedynamo.S(strings.Repeat("x", 390<<10))
 	for i := range 60 { // 23 MB
 		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("views"), Item: statedynamo.Item{"PK": statedynamo.S(fmt.Sprint("other", i)), "x": large}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	v, err := pipeline.ParseVersion("1767323045" + strings.Repeat("0", 40))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for i := range 40 { // a key is somewhere in the table: seek one that is at its end
 		pipe := fmt.Sprint("shop", i)
 		target := view.Target{Table: table, View: "orders", Pipeline: pipe, Birth: "b", InPlace: true}
-		row := view.Mutation{PK: pipeline.StringValue(pipe), Source: "a", Version: v}
+		row := view.Mutation{PK: pipeline.StringValue(pipe), Source: "a", Version: version(t, 1)}
 		if rs, err := s.Apply(t.Context(), target, []view.Mutation{row}); err != nil || rs[0].Err != nil {
 			t.Fatal(rs, err)
 		}
