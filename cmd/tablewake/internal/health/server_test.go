@@ -77,18 +77,25 @@ func get(t *testing.T, s *health.Server, path string) (int, map[string]any) {
 	return r.StatusCode, v
 }
 
-// A page of the web that gives this machine's address a name of its own reads no status. Probes say
-// whatever Host they like.
-func TestHost(t *testing.T) {
+// startEverywhere starts a server at all addresses of the machine until the test ends.
+func startEverywhere(t *testing.T) (port string) {
+	t.Helper()
 	s, err := health.Start("0.0.0.0:0", health.NewJudge(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	_, port, err := net.SplitHostPort(s.Addr())
+	t.Cleanup(func() { _ = s.Close() })
+	_, port, err = net.SplitHostPort(s.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return port
+}
+
+// A page of the web that gives this machine's address a name of its own reads no status. Probes say
+// whatever Host they like.
+func TestHost(t *testing.T) {
+	port := startEverywhere(t)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	ask := func(at, path, host string) int {
 		t.Helper()
@@ -134,15 +141,7 @@ func TestHostOfAnotherAddress(t *testing.T) {
 		if !ok || n.IP.IsLoopback() || n.IP.To4() == nil {
 			continue
 		}
-		s, err := health.Start("0.0.0.0:0", health.NewJudge(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
-		_, port, err := net.SplitHostPort(s.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
+		port := startEverywhere(t)
 		resp, err := http.Get("http://" + net.JoinHostPort(n.IP.String(), port) + "/status")
 		if err != nil {
 			t.Skip(err)
