@@ -120,6 +120,18 @@ var classes = [...]string{
 	noScript: "missing", noScripting: "denied", blocked: "blocked", denied: "denied", expired: "denied", skewed: "clock",
 }
 
+// hints are what an operator does about them.
+var hints = [...]string{
+	tooLarge:    "raise http.max_content_length of the server, or leave fields out",
+	noIndex:     "create the index, or let create do it",
+	noScript:    "somebody deleted the stored script; it is installed again",
+	noScripting: "the server runs no stored scripts in updates: allow them (script.allowed_types, script.allowed_contexts), or use mode: fast, whose order within one second is that of one worker",
+	blocked:     "the index takes no writes: free disk space if it ran out, then remove index.blocks.* from its settings",
+	denied:      "check auth, the credentials, and the access policy or role of the server",
+	expired:     "the credentials have expired: renew the credentials",
+	skewed:      "the clock of this machine is not the server's: set it",
+}
+
 // class tells what f means.
 func (f *failure) class() class {
 	is := func(kinds ...string) bool {
@@ -171,41 +183,25 @@ func (f *failure) unfit() bool {
 // err is f as an error, marked as the pipeline is to take it.
 func (f *failure) err(op, index string) error {
 	class := f.class()
-	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind), class: classes[class]}
+	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind), class: classes[class], Hint: hints[class]}
 	switch class {
 	case busy:
 		if string(f.kind) == "circuit_breaking_exception" || string(f.cause) == "circuit_breaking_exception" {
 			e.Hint = "the server protects its memory, or its script compiler from others' scripts"
 		}
 		return pipeline.Transient(e)
-	case unwell, outrun:
+	case unwell, outrun, noScript, blocked:
 		return pipeline.Transient(e)
-	case noScript:
-		e.Hint = "somebody deleted the stored script; it is installed again"
-		return pipeline.Transient(e)
-	case blocked:
-		e.Hint = "the index takes no writes: free disk space if it ran out, then remove index.blocks.* from its settings"
-		return pipeline.Transient(e)
-	case expired:
-		e.Hint = "the credentials have expired: renew the credentials"
-		return pipeline.Denied(e)
-	case skewed:
-		e.Hint = "the clock of this machine is not the server's: set it"
-		return pipeline.Denied(e)
 	case denied:
-		e.Hint = "check auth, the credentials, and the access policy or role of the server"
 		if right := f.right(); right != "" {
 			e.Hint = "allow " + right + ": " + e.Hint
 		}
 		return pipeline.Denied(e)
-	case noIndex:
-		e.Hint = "create the index, or let create do it"
-		return pipeline.Fatal(e)
-	case noScripting:
-		e.Hint = "the server runs no stored scripts in updates: allow them (script.allowed_types, script.allowed_contexts), or use mode: fast, whose order within one second is that of one worker"
+	case expired, skewed:
+		return pipeline.Denied(e)
+	case noIndex, noScripting:
 		return pipeline.Fatal(e)
 	case tooLarge:
-		e.Hint = "raise http.max_content_length of the server, or leave fields out"
 		return e
 	}
 	e.Field = f.field()
