@@ -21,7 +21,7 @@ type HeldBack struct {
 // heldBack fills in what consumers that are alive have noted, the longest first.
 func (r *Report) heldBack(l *Look) {
 	for _, h := range l.HeldBack {
-		if !slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == h.Consumer && c.Alive }) {
+		if !r.alive(h.Consumer) {
 			continue
 		}
 		for _, s := range h.Worst {
@@ -30,6 +30,11 @@ func (r *Report) heldBack(l *Look) {
 		r.HeldBackMore += max(h.Total-len(h.Worst), 0)
 	}
 	slices.SortStableFunc(r.HeldBack, func(a, b HeldBack) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Shard, b.Shard)) })
+}
+
+// alive reports whether the consumer of that id is.
+func (r *Report) alive(id string) bool {
+	return slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == id && c.Alive })
 }
 
 func (r Report) writeHeldBack(out *printer) {

@@ -21,7 +21,7 @@ type Sink struct {
 // dead letters.
 func (r *Report) sinks(l *Look) {
 	for _, h := range l.HeldBack {
-		if !slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == h.Consumer && c.Alive }) {
+		if !r.alive(h.Consumer) {
 			continue
 		}
 		for _, s := range h.Sinks {
