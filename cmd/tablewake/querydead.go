@@ -128,15 +128,7 @@ func (d *deadOptions) inLive(ctx context.Context, o *queryOptions, s streams) (e
 	}
 	box := letterBox{
 		letters: func(ctx context.Context, do func(pipeline.DeadLetter) error) error {
-			for l, err := range kept.Read(ctx) {
-				if err == nil && (l.Pipeline == "" || l.Pipeline == cfg.Name) {
-					err = do(l)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
+			return letters.Each(ctx, cfg, kept, do)
 		},
 		marks: func(ctx context.Context, _ []string, do func(state.Mark) error) error {
 			remembered, err := opened.State(ctx, cfg)

@@ -8,10 +8,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
@@ -74,23 +74,11 @@ func liveLetters(ctx context.Context, cfg *config.Config, f *openFleet, l *fleet
 	if cfg.DeadLetters.Queue != "" {
 		return errors.New("to count those of a queue hides them from a redrive: `tablewake redrive --list` shows them")
 	}
-	kept, err := f.stores.DeadLetters(ctx, cfg)
+	kept, err := letters.Open(ctx, cfg, f.stores)
 	if err != nil {
 		return err
 	}
-	letters, ok := kept.(deadletter.Store)
-	if !ok {
-		return errors.New("they cannot be read")
-	}
-	for d, err := range letters.Read(ctx) {
-		if err == nil && (d.Pipeline == "" || d.Pipeline == cfg.Name) {
-			err = add(d)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return letters.Each(ctx, cfg, kept, add)
 }
 
 func localMarks(ctx context.Context, dir, name string, l *fleet.Letters) (err error) {

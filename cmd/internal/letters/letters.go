@@ -30,6 +30,19 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores) (deadlet
 	return letters, nil
 }
 
+// Each passes the letters of cfg's pipeline to do, until do returns an error.
+func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do func(pipeline.DeadLetter) error) error {
+	for l, err := range letters.Read(ctx) {
+		if err == nil && (l.Pipeline == "" || l.Pipeline == cfg.Name) {
+			err = do(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Options are how letters of cfg's pipeline go back to its sinks: all of them.
 func Options(ctx context.Context, cfg *config.Config, stores sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
 	o := redrive.Options{Pipeline: p, Letters: letters, Decoder: sinks.Decoder(cfg), Name: cfg.Name}
