@@ -6,46 +6,25 @@ import (
 	"errors"
 
 	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
 // Output is what a sink has in a view table.
-func (s *Store) Output(p state.Place) state.Output { return output{s, p} }
+func (s *Store) Output(p state.Place) state.Output { return output{sqlite.Output{DB: s.DB, Place: p}} }
 
-type output struct {
-	store *Store
-	state.Place
-}
-
-// Identity is "": the table is in one file with what is remembered of it, whose identity is that of
-// the state.
-func (output) Identity(context.Context) (string, error) { return "", nil }
+type output struct{ sqlite.Output }
 
 // Look counts rows and tombstones of the sink.
 func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
-	l := state.Look{Whole: true}
 	var known int
-	err := o.store.Reader().QueryRowContext(ctx, `SELECT 1 FROM "_tw_tables" WHERE name = ?`, o.Name).Scan(&known)
+	err := o.Reader().QueryRowContext(ctx, `SELECT 1 FROM "_tw_tables" WHERE name = ?`, o.Name).Scan(&known)
 	if errors.Is(err, sql.ErrNoRows) {
-		return l, nil
+		return state.Look{Whole: true}, nil
 	}
 	if err != nil {
-		return l, o.store.Failed("read", err)
+		return state.Look{}, o.Failed("read", err)
 	}
-	rows, err := o.store.Reader().QueryContext(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(prefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
-	if err != nil {
-		return l, o.store.Failed("read", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var birth string
-		var n, tombstones int
-		if err := rows.Scan(&birth, &n, &tombstones); err != nil {
-			return l, o.store.Failed("read", err)
-		}
-		l.Add(birth, n)
-		l.Tombstones += tombstones
-	}
-	return l, o.store.Failed("read", rows.Err())
+	return o.Count(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(prefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
 }
 
 // Emptied asks whether the state remembers a row or a group of the sink where the table has none.
@@ -56,9 +35,6 @@ func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err er
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (
 	EXISTS (SELECT 1 FROM "_tws_guards" AS g WHERE g.target = t.id AND g.written IS NULL) OR
 	EXISTS (SELECT 1 FROM "_tws_contributions" AS c WHERE c.target = t.id AND c.written IS NULL)))`
-	err = o.store.Reader().QueryRowContext(ctx, q, o.Pipeline, o.Name, o.Sink, birth).Scan(&emptied)
-	return emptied, o.store.Failed("read", err)
+	err = o.Reader().QueryRowContext(ctx, q, o.Pipeline, o.Name, o.Sink, birth).Scan(&emptied)
+	return emptied, o.Failed("read", err)
 }
-
-// Renew does nothing: the file remembers nothing of rows that are gone.
-func (output) Renew(context.Context) error { return nil }
