@@ -148,12 +148,10 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 // changed is the adoption of settings that are not those which the output was written under; without a
 // Problem where they are the same.
 func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput) Adoption {
-	is := state.Fingerprint{Pipeline: cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}
-	names := f.print.Changed(is)
-	if len(names) == 0 {
+	e := compareSettings(f.print, fingerprintOf(cfg, s))
+	if e == nil {
 		return Adoption{}
 	}
-	e := &ChangedError{Sink: s.Name, Settings: names, Was: f.print.Settings, Is: is.Settings}
 	a := Adoption{
 		Sink: s.Name, Target: f.target, Problem: e.what(), Known: f.known, Recorded: f.birth,
 		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f, next: f.birth, settings: true,
@@ -161,7 +159,7 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 	switch {
 	case f.movedFrom != "" && !(s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")):
 		a.Refused = "what it wrote is in another place, " + f.movedFrom + ", and would stay there. Take the setting back, or give the sink another name, and fill that"
-	case slices.ContainsFunc(names, comparesVersions):
+	case slices.ContainsFunc(e.Settings, comparesVersions):
 		a.Refused = "another way to tell old from new cannot begin in the middle. Take the setting back, or give the sink another name and another place, and fill that"
 	case s.Archive != nil || s.Notify != nil:
 		a.Accepting = "what was written stays as it is, and what comes from now on is written under the new settings"
@@ -223,14 +221,14 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 	if a.Refused != "" {
 		return errs.Errorf("%s", pipeline.Safe(a.Refused))
 	}
-	i := slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == a.Sink })
-	store, err := openStore(ctx, cfg, cfg.Sinks[i], stores)
+	s := cfg.Sinks[slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == a.Sink })]
+	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
 		return err
 	}
 	if a.settings {
 		p := a.found.print
-		p.Settings = cfg.Sinks[i].Settings
+		p.Settings = s.Settings
 		if a.found.movedFrom != "" {
 			now := a.next
 			now.Target, now.Store = a.Target, a.StoreIdentity
@@ -250,7 +248,7 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 	if prints, ok := store.(state.Fingerprints); ok && (a.found.hasPrint || now.Begun) {
 		p := a.found.print
 		if a.renews || !a.found.hasPrint {
-			p = state.Fingerprint{Pipeline: cfg.Name, Sink: a.Sink, Generation: generation, Settings: cfg.Sinks[i].Settings}
+			p = fingerprintOf(cfg, s)
 		}
 		p.Birth = now.ID
 		if err := prints.SetFingerprint(ctx, p); err != nil {

@@ -50,6 +50,20 @@ func (e *ChangedError) what() string {
 	return b.String()
 }
 
+// fingerprintOf is the fingerprint of a sink's settings in the file.
+func fingerprintOf(cfg *config.Config, s config.Sink) state.Fingerprint {
+	return state.Fingerprint{Pipeline: cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}
+}
+
+// compareSettings returns the settings that differ; nil if none does.
+func compareSettings(was, is state.Fingerprint) *ChangedError {
+	changed := was.Changed(is)
+	if len(changed) == 0 {
+		return nil
+	}
+	return &ChangedError{Sink: is.Sink, Settings: changed, Was: was.Settings, Is: is.Settings}
+}
+
 func setting(of map[string]string, name string) string {
 	if text, ok := of[name]; ok {
 		return "'" + text + "'"
@@ -76,7 +90,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	if !ok {
 		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it holds nothing
 	}
-	o := opened{store: prints, print: state.Fingerprint{Pipeline: a.cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}}
+	o := opened{store: prints, print: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
 		o.foundOutput.print, o.hasPrint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
 	} else {
@@ -93,9 +107,9 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
 			"and fill it from the archive: `tablewake replay`", was.Generation, generation)
 	default:
-		if changed := was.Changed(o.print); len(changed) > 0 {
-			o.changed = &ChangedError{Sink: s.Name, Settings: changed, Was: was.Settings, Is: o.print.Settings, adoptable: a.births != nil}
-			if taken, err := a.takesSettings(ctx, s, store, o.foundOutput, changed); err != nil || !taken {
+		if o.changed = compareSettings(was, o.print); o.changed != nil {
+			o.changed.adoptable = a.births != nil
+			if taken, err := a.takesSettings(ctx, s, store, o.foundOutput, o.changed.Settings); err != nil || !taken {
 				return store, birth, cmp.Or[error](err, o.changed)
 			}
 			if o.movedFrom != "" { // it begins anew, elsewhere
