@@ -1,7 +1,6 @@
 package local_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
-	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -32,12 +30,7 @@ detect:
 // fill writes a record to the sinks of a file: one that holds nothing takes other settings.
 func fill(t *testing.T, dir, file string) {
 	t.Helper()
-	cfg, err := config.Parse("tablewake.yaml", []byte(file), func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
-	stores := open(t, dir)
-	p, err := sinks.Assemble(t.Context(), cfg, stores)
+	p, stores, err := assembled(t, dir, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,20 +39,6 @@ func fill(t *testing.T, dir, file string) {
 	if err := stores.Close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func assembleIn(t *testing.T, dir, file string) error {
-	t.Helper()
-	cfg, err := config.Parse("tablewake.yaml", []byte(file), func(string) (string, bool) { return "", false })
-	if err != nil {
-		t.Fatal(err)
-	}
-	stores, err := local.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = sinks.Assemble(context.WithoutCancel(t.Context()), cfg, stores)
-	return errors.Join(err, stores.Close())
 }
 
 // A sink whose output was written under other settings is refused by the
@@ -82,14 +61,14 @@ func TestAssemble_Fingerprints(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		fill(t, dir, printed)
-		if err := assembleIn(t, dir, printed); err != nil {
+		if err := assemble(t, dir, printed); err != nil {
 			t.Fatalf("the same file: %v", err)
 		}
 		file := strings.Replace(printed, test.old, test.new, 1)
 		if file == printed {
 			t.Fatalf("%q is not in the file", test.old)
 		}
-		err := assembleIn(t, dir, file)
+		err := assemble(t, dir, file)
 		changed, refused := errors.AsType[*sinks.ChangedError](err)
 		switch {
 		case test.setting == "" && err != nil:
@@ -100,7 +79,7 @@ func TestAssemble_Fingerprints(t *testing.T) {
 		case !strings.Contains(err.Error(), "tablewake.yaml:"):
 			t.Errorf("%s: the error does not say where: %v", test.new, err)
 		}
-		if err := assembleIn(t, dir, printed); err != nil {
+		if err := assemble(t, dir, printed); err != nil {
 			t.Errorf("%s: the old file is refused after a new one: %v", test.new, err)
 		}
 	}
@@ -131,7 +110,8 @@ func TestAssemble_Generations(t *testing.T) {
 		if err := errors.Join(prints.SetFingerprint(t.Context(), print), stores.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if err := assembleIn(t, dir, printed); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "orders") {
+		_, stores, err = assembled(t, dir, printed)
+		if err := errors.Join(err, stores.Close()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "orders") {
 			t.Errorf("generation %d: %v, want it to say %s", generation, err, want)
 		}
 	}

@@ -8,23 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/search"
 )
-
-// assemble assembles a pipeline over a folder, and closes it.
-func assemble(t *testing.T, dir, file string) error {
-	t.Helper()
-	cfg, err := config.Parse("tablewake.yaml", []byte(file), os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stores := open(t, dir)
-	_, err = sinks.Assemble(t.Context(), cfg, stores)
-	return errors.Join(err, stores.Close())
-}
 
 // Two sinks, or two pipelines, with one index name do not write into each other's documents.
 func TestIndexOfAnotherSink(t *testing.T) {

@@ -15,9 +15,7 @@ import (
 
 	"github.com/tablewake/tablewake/handlers"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
-	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 )
@@ -106,12 +104,7 @@ func kinesisContents(t *testing.T, deliver func(*pipeline.Pipeline)) map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Parse("tablewake.yaml", []byte(ofKinesis), os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stores := open(t, dir)
-	p, err := sinks.Assemble(t.Context(), cfg, stores)
+	p, stores, err := assembled(t, dir, ofKinesis)
 	if err != nil {
 		t.Fatal(err)
 	}

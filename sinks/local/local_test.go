@@ -1,12 +1,16 @@
 package local_test
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
@@ -21,6 +25,25 @@ func open(t testing.TB, dir string) *local.Stores {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// assembled assembles the pipeline of a file over a folder.
+func assembled(t testing.TB, dir, file string) (*pipeline.Pipeline, *local.Stores, error) {
+	t.Helper()
+	cfg, err := config.Parse("tablewake.yaml", []byte(file), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stores := open(t, dir)
+	p, err := sinks.Assemble(t.Context(), cfg, stores)
+	return p, stores, err
+}
+
+// assemble assembles the pipeline of a file over a folder, and closes it.
+func assemble(t testing.TB, dir, file string) error {
+	t.Helper()
+	_, stores, err := assembled(t, dir, file)
+	return errors.Join(err, stores.Close())
 }
 
 // Sinks of one kind share a store; a closed bundle opens nothing.

@@ -14,9 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
-	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/local"
 	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -79,12 +77,7 @@ func lines() string {
 
 func run(t *testing.T, dir string) pipeline.Ledger {
 	t.Helper()
-	cfg, err := config.Parse("tablewake.yaml", []byte(everySink), os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stores := open(t, dir)
-	p, err := sinks.Assemble(t.Context(), cfg, stores)
+	p, stores, err := assembled(t, dir, everySink)
 	if err != nil {
 		t.Fatal(err)
 	}
