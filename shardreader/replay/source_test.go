@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -117,8 +118,14 @@ func open(t testing.TB, o Options) *Source {
 	return s
 }
 
+// reading is a test, or one try of a property, that reads.
+type reading interface {
+	rapid.TB
+	Context() context.Context
+}
+
 // readAll reads a source to its end.
-func readAll(t testing.TB, s *Source) got {
+func readAll(t reading, s *Source) got {
 	t.Helper()
 	var g got
 	for {

@@ -1,0 +1,168 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// The methods of this file scan the window from an index on, reading on as needed. They consume nothing.
+
+// outline scans the object at i without consuming it. Of an event, an object with an
+// array of Records, it returns the index behind that array's bracket; of any
+// other its end.
+func (d *documents) outline(i int) (end int, event bool, err error) {
+	d.start = i
+	i++
+	for n := 0; ; n++ {
+		if i, err = d.space(i); err != nil {
+			return 0, false, err
+		}
+		if n == 0 && d.w.buf[i] == '}' {
+			return i + 1, false, nil
+		}
+		name, at, err := d.name(i)
+		if err != nil {
+			return 0, false, err
+		}
+		if string(name) == "Records" && d.w.buf[at] == '[' {
+			return at + 1, true, nil
+		}
+		if i, err = d.value(at); err != nil {
+			return 0, false, err
+		}
+		if i, err = d.space(i); err != nil {
+			return 0, false, err
+		}
+		switch d.w.buf[i] {
+		case '}':
+			return i + 1, false, nil
+		case ',':
+			i++
+		default:
+			return 0, false, d.bad(i)
+		}
+	}
+}
+
+// member scans a member that stands behind an event's records, with the comma before it.
+// Of Records once more it returns the index behind its bracket, and true.
+func (d *documents) member() (end int, records bool, err error) {
+	d.start = 0
+	i, err := d.space(1)
+	if err != nil {
+		return 0, false, err
+	}
+	name, at, err := d.name(i)
+	if err != nil {
+		return 0, false, err
+	}
+	if string(name) == "Records" {
+		d.tell(errRecords)
+		if d.w.buf[at] == '[' {
+			return at + 1, true, nil
+		}
+	}
+	end, err = d.value(at)
+	return end, false, err
+}
+
+// value scans the value at i, reading on as needed.
+func (d *documents) value(i int) (int, error) {
+	if i == 0 {
+		d.start = 0
+	}
+	for {
+		end, st := d.scan.value(d.w.buf, i)
+		// Only what follows a number at the end of the bytes tells whether it is whole.
+		if st == done && (end < len(d.w.buf) || d.w.eof) {
+			return end, nil
+		}
+		if st != bad && d.w.grow(d.start) {
+			continue
+		}
+		d.noteOpen()
+		if st == bad {
+			return 0, d.bad(end)
+		}
+		return 0, d.cut()
+	}
+}
+
+// noteOpen notes the brackets that the scan that failed has left open: from them on it
+// fails again. An event is read without its end.
+func (d *documents) noteOpen() {
+	for n, at := range d.scan.stack {
+		if n+1 < len(d.scan.stack) && opensRecords(d.w.buf[:d.scan.stack[n+1]+1]) {
+			continue
+		}
+		if d.open == nil {
+			d.open = make(map[int64]struct{})
+		}
+		d.open[d.w.offset+int64(at)] = struct{}{}
+	}
+}
+
+// opensRecords tells whether b ends with the bracket of an event's Records.
+func opensRecords(b []byte) bool {
+	const space = " \t\r\n"
+	b, array := bytes.CutSuffix(b, []byte{'['})
+	b, named := bytes.CutSuffix(bytes.TrimRight(b, space), []byte{':'})
+	return array && named && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
+}
+
+// name reads the member name at i and tells where its value starts.
+func (d *documents) name(i int) (name []byte, at int, err error) {
+	for {
+		at, st := scanName(d.w.buf, i)
+		if st == bad {
+			return nil, 0, d.bad(at)
+		}
+		if st == done && at < len(d.w.buf) {
+			end, _ := scanString(d.w.buf, i)
+			name = d.w.buf[i+1 : end-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				var text string
+				if err := json.Unmarshal(d.w.buf[i:end], &text); err != nil {
+					return nil, 0, d.bad(i)
+				}
+				name = []byte(text)
+			}
+			return name, at, nil
+		}
+		if !d.w.grow(d.start) {
+			return nil, 0, d.cut()
+		}
+	}
+}
+
+// space skips white space from i on, reading on as needed.
+func (d *documents) space(i int) (int, error) {
+	for {
+		if i = skipSpace(d.w.buf, i); i < len(d.w.buf) {
+			return i, nil
+		}
+		if !d.w.grow(d.start) {
+			return 0, d.cut()
+		}
+	}
+}
+
+func (d *documents) bad(i int) error {
+	d.at = i
+	switch c := d.w.buf[i]; {
+	case c == '\n' || c == '\r':
+		return errLineEnd
+	case c < ' ':
+		return errControl
+	case len(d.scan.stack) == maxDepth:
+		return errDeep
+	default:
+		return fmt.Errorf("broken JSON: unexpected %q", c)
+	}
+}
+
+func (d *documents) cut() error {
+	d.at = len(d.w.buf)
+	return d.w.why()
+}
