@@ -1,0 +1,202 @@
+package worker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tablewake/tablewake/shardreader"
+)
+
+// unread decides whether the tables are read to their ends: by the streams and the shards that are listed, open or closed,
+// the lease of each shard, whoever owns it, how far its reader came, and what is pending. It returns what is unread, "" where
+// nothing is, and the shards that are read no further, with why.
+func (w *Worker) unread(c *endCheck) (why string, stopped map[string]string) {
+	why, stopped = w.unreadLeases(c)
+	held := w.heldShards()
+	for _, s := range w.sources {
+		if why == "" {
+			why = w.unreadStreams(c, s, held, stopped)
+		}
+	}
+	return why, stopped
+}
+
+// unreadLeases looks at the leases that are there. Without a look for the end under way anything counts that was asked for at
+// some time.
+func (w *Worker) unreadLeases(c *endCheck) (why string, stopped map[string]string) {
+	stopped = make(map[string]string)
+	switch {
+	case !w.contact() || w.suspended:
+		return "this consumer is out of contact", stopped
+	case w.foreign:
+		return "another application has leases, and may be at work", stopped
+	}
+	for shard := range w.broken {
+		stopped[shard] = StoppedBroken
+	}
+	for _, r := range w.rows.all() {
+		if r.Ended() || !w.followed(r) {
+			continue
+		}
+		switch {
+		case w.stands(r):
+			stopped[r.Shard] = r.Stopped
+		case r.Stream == "":
+			return "nobody knows yet of which stream shard " + r.Shard + " is", stopped
+		case !w.parentsDone(r): // it is judged by those
+		default:
+			if why := w.unreadBy(c, r); why != "" {
+				return why, stopped
+			}
+		}
+	}
+	return "", stopped
+}
+
+// followed tells whether a lease is of any source.
+func (w *Worker) followed(r *row) bool {
+	return slices.ContainsFunc(w.sources, func(s *source) bool { return w.belongs(r, s) })
+}
+
+// stands tells whether a shard is read no further, and the table says so.
+func (w *Worker) stands(r *row) bool {
+	switch r.Stopped {
+	case "", PassedGap:
+		return false
+	case StoppedAtGap, StoppedGone:
+		return w.o.OnGap == Stop
+	}
+	return true
+}
+
+// unreadBy is what is unread of a shard that somebody should read.
+func (w *Worker) unreadBy(c *endCheck, r *row) string {
+	p, m := r.part, w.peers[r.Owner]
+	switch {
+	case w.mine(r) && p == nil:
+		return "shard " + r.Shard + " is about to be read"
+	case w.mine(r):
+		switch since, ok := p.atEnd(w.now); {
+		case p.pending > 0:
+			return fmt.Sprintf("%d records of shard %s are not written yet", p.pending, r.Shard)
+		case !ok || c != nil && since < c.asked:
+			return "shard " + r.Shard + " may have more records"
+		}
+		return ""
+	case r.Owner == "":
+		return "nobody reads shard " + r.Shard
+	case m == nil || !w.alive(r.Owner):
+		return "shard " + r.Shard + " belongs to " + r.Owner + ", which shows no sign of life: another consumer takes it"
+	case m.Leaving:
+		return "shard " + r.Shard + " belongs to " + r.Owner + ", which leaves"
+	case m.AtEnd == 0:
+		return r.Owner + " is not at the end of its shards, or has not checkpointed them; shard " + r.Shard + " is one"
+	case c == nil:
+		return ""
+	case r.still > c.sent:
+		w.end = nil // what its reader said may be from before: all is asked for again
+		return "shard " + r.Shard + " was moved or checkpointed a moment ago"
+	case m.AtEnd <= c.beats[r.Owner]:
+		return r.Owner + " has not looked again at shard " + r.Shard
+	}
+	return ""
+}
+
+// heldShards are the shards without a lease that are not begun, as whoever lists the streams says.
+func (w *Worker) heldShards() map[string]string {
+	held := make(map[string]string)
+	for shard, u := range w.unbegun {
+		held[shard] = u.why
+	}
+	for id, p := range w.peers {
+		for shard, why := range p.Stopped {
+			if w.rows.of(shard) == nil && w.alive(id) {
+				held[shard] = why
+			}
+		}
+	}
+	return held
+}
+
+// unreadStreams looks at what is listed of a source, from the first stream that was begun.
+func (w *Worker) unreadStreams(c *endCheck, s *source, held, stopped map[string]string) string {
+	for i, st := range s.streams[w.firstRead(s):] {
+		last := w.firstRead(s)+i == len(s.streams)-1
+		l := c.streams[st.arn]
+		if l == nil {
+			if !st.gone {
+				return "stream " + st.arn + " was not listed yet"
+			}
+			l = newListing(shardreader.Disabled, nil)
+		}
+		why, standing := w.unreadListed(st, l, held, stopped)
+		switch {
+		case why != "":
+			return why
+		case standing:
+			return "" // what comes after it waits for somebody to reset it
+		case last, w.planOf(st.arn, l, false, Start{}).drained, st.gone && w.readOut(st):
+			continue
+		}
+		return "stream " + st.arn + " is not read to its end, and another one follows it"
+	}
+	return ""
+}
+
+// unreadListed looks at what is listed of a stream. standing tells that some of it is read no further.
+func (w *Worker) unreadListed(st *stream, l *listing, held, stopped map[string]string) (why string, standing bool) {
+	// stays notes a shard that is not begun, where somebody said so.
+	stays := func(shard string) bool {
+		why, ok := held[shard]
+		if ok {
+			stopped[shard], standing = why, true
+		}
+		return ok
+	}
+	if emptied := len(l.shards) == 0 && l.status == shardreader.Disabled; !w.begunStreams[st.arn] && !emptied {
+		for _, s := range l.shards {
+			stays(s.ID)
+		}
+		if standing {
+			return "", true
+		}
+		return "stream " + st.arn + " is not begun yet", false
+	}
+	for _, r := range w.rows.all() { // also of shards that are listed no more
+		standing = standing || r.Stream == st.arn && !r.Ended() && w.stands(r)
+	}
+	p := w.planOf(st.arn, l, false, Start{})
+	for _, lease := range slices.Concat(p.create, p.unknown) {
+		if !stays(lease.Shard) {
+			return "shard " + lease.Shard + " has no lease yet", standing
+		}
+	}
+	for _, s := range p.below {
+		if !stays(s.ID) {
+			return "shard " + s.ID + " has no lease yet", standing
+		}
+	}
+	for _, s := range l.shards {
+		r := w.rows.of(s.ID)
+		switch {
+		case w.broken[s.ID]:
+			standing = true
+		case r == nil:
+		case r.Ended():
+			if !s.Open() && l.status == shardreader.Enabled && len(r.Children) == 0 && len(l.children[s.ID]) == 0 {
+				return "shard " + s.ID + " ended, and its children are not listed yet", standing
+			}
+		case !w.stands(r) && w.parentsDone(r) && (!s.Open() || len(l.children[s.ID]) > 0):
+			return "shard " + s.ID + " is closed, and not read to its end", standing
+		}
+	}
+	return "", standing
+}
+
+// firstRead is the first stream of a source that is read: the oldest that was begun, else the newest.
+func (w *Worker) firstRead(s *source) int {
+	if i := slices.IndexFunc(s.streams, func(st *stream) bool { return w.begunStreams[st.arn] || w.hasLeases(st.arn) }); i >= 0 {
+		return i
+	}
+	return len(s.streams) - 1
+}
