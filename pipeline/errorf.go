@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Class makes errors of which a log may show more than the type: it is the first word of the
-// line, says what is wrong, and is counted and searched for. Planners and stores make all of their
+// Class makes errors of which a log shows more than the type. It is the first word of the line and
+// names what is wrong; operators count it and search for it. Planners and stores make all of their
 // errors by one.
 type Class string
 
@@ -21,10 +21,10 @@ type Field string
 // New is an error with a fixed text, which a log shows.
 func (c Class) New(text string) error { return &classError{class: string(c), text: text, shown: text} }
 
-// Errorf is [fmt.Errorf], and the error knows what of its text a log may show: the format, and of
-// args [Safe], [Field], Go's integers, durations, what the pipeline itself names ([Operation], [ViewType], [Kind], [Outcome]), and of
-// errors what [LogText] shows. Everything else is an ellipsis there. An error that is wrapped (%w) and has a class
-// keeps it.
+// Errorf is [fmt.Errorf] with a redacted text for logs. That text holds the format, and of args [Safe],
+// [Field], Go's integers, durations, the pipeline's own names ([Operation], [ViewType], [Kind], [Outcome]), and
+// of errors what [LogText] shows. Everything else is an ellipsis. An error that is wrapped (%w) and has a
+// class keeps it.
 func (c Class) Errorf(format string, args ...any) error {
 	whole := fmt.Errorf(format, args...) //nolint:err113 // it is fmt.Errorf
 	e := &classError{class: string(c), text: whole.Error()}
@@ -57,7 +57,7 @@ func (c Class) Errorf(format string, args ...any) error {
 	return e
 }
 
-// shownArg is what a log may show of an argument.
+// shownArg returns what a log shows of an argument.
 func shownArg(arg any) any {
 	switch a := arg.(type) {
 	case nil, Safe, Field, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, time.Duration, Operation, ViewType, Kind, Outcome:
@@ -69,9 +69,10 @@ func shownArg(arg any) any {
 	return ellipsis{}
 }
 
-// ellipsis is shown in place of what may be an item's, whatever the verb.
+// ellipsis is shown in place of what may belong to an item.
 type ellipsis struct{}
 
+// Format writes the ellipsis, whatever the verb.
 func (ellipsis) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte("…")) }
 
 // classError is an error of a Class.
@@ -86,7 +87,14 @@ var (
 	_ Described = (*classError)(nil)
 )
 
-func (e *classError) Error() string                   { return e.text }
-func (e *classError) Redacted() string                { return e.shown }
+// Error returns the whole text.
+func (e *classError) Error() string { return e.text }
+
+// Redacted returns the text for logs.
+func (e *classError) Redacted() string { return e.shown }
+
+// Describe returns the class, and the first [Field] of the arguments or of the causes.
 func (e *classError) Describe() (class, field string) { return e.class, e.field }
-func (e *classError) Unwrap() []error                 { return e.causes }
+
+// Unwrap returns the errors that were wrapped.
+func (e *classError) Unwrap() []error { return e.causes }

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// observed is the handler within a span of its invocation. All is exported before the reply:
-// behind it the process stands still, perhaps for ever.
+// observed wraps a handler in a span of its invocation. It exports everything before the reply: Lambda
+// freezes the process after it, perhaps for ever.
 func observed(h lambda.Handler, tel *telemetry.Telemetry, log *slog.Logger) lambda.Handler {
 	return flushing{otellambda.WrapHandler(marking{h},
 		otellambda.WithTracerProvider(tel.Tracer),
@@ -24,14 +24,15 @@ func observed(h lambda.Handler, tel *telemetry.Telemetry, log *slog.Logger) lamb
 		otellambda.WithEventToCarrier(xray)), tel, log}
 }
 
-// xray is the trace that Lambda says the invocation is of; events of streams have none.
+// xray carries the trace of the invocation, as Lambda names it; events of streams have none.
 func xray([]byte) propagation.TextMapCarrier {
 	return propagation.MapCarrier{"X-Amzn-Trace-Id": os.Getenv("_X_AMZN_TRACE_ID")}
 }
 
-// marking says of an invocation's span that it failed.
+// marking marks the span of an invocation that failed.
 type marking struct{ lambda.Handler }
 
+// Invoke runs the handler.
 func (m marking) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	answer, err := m.Handler.Invoke(ctx, payload)
 	if err != nil {
@@ -40,19 +41,21 @@ func (m marking) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return answer, err
 }
 
+// flushing exports spans and metrics after each invocation.
 type flushing struct {
 	lambda.Handler
 	tel *telemetry.Telemetry
 	log *slog.Logger
 }
 
+// Invoke runs the handler.
 func (f flushing) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	defer f.flush(ctx)
 	return f.Handler.Invoke(ctx, payload)
 }
 
-// flush takes half of the time that the invocation has left at most: a collector that hangs
-// must not cost it the reply.
+// flush takes at most half of the time that the invocation has left, so that a collector that hangs does
+// not cost the reply.
 func (f flushing) flush(ctx context.Context) {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc

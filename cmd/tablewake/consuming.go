@@ -57,7 +57,7 @@ func (c *consuming) run(ctx context.Context, s streams) error {
 	return c.verdict(sum, err)
 }
 
-// read runs the pipeline until it is to stop, and then stops it.
+// read runs the pipeline until a stop begins or reading ends, and then stops it.
 func (c *consuming) read(ctx context.Context) error {
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
@@ -76,20 +76,21 @@ func (c *consuming) read(ctx context.Context) error {
 		}
 	})
 	err := c.pipeline.Run(context.WithoutCancel(ctx), stopsWithSource{c.source, c.readFailed}, c.source)
-	c.stop.begin() // whatever ended the run: from here on the stop has its time, and no more
+	c.stop.begin() // also if the run ended by itself: the stop timeout begins here
 	err = errors.Join(err, c.source.Close(c.stop.hard))
 	end()
 	beside.Wait()
 	return err
 }
 
-// stopsWithSource tells when reading ends with an error. Nobody asks for a stop then, and
-// what is left to do, at sinks and leases that may not answer, must not take for ever.
+// stopsWithSource calls failed when reading ends with an error. Without it no stop would begin, and the
+// rest of the run, with sinks and leases that may not answer, would have no timeout.
 type stopsWithSource struct {
 	*consumer.Consumer
 	failed func()
 }
 
+// Read returns the consumer's next page.
 func (s stopsWithSource) Read(ctx context.Context) (*pipeline.Page, error) {
 	page, err := s.Consumer.Read(ctx)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -36,6 +36,7 @@ type exitError struct {
 	err  error
 }
 
+// Error is that of the cause, "" if there is none.
 func (e *exitError) Error() string {
 	if e.err == nil {
 		return ""
@@ -43,6 +44,7 @@ func (e *exitError) Error() string {
 	return e.err.Error()
 }
 
+// Unwrap returns the cause.
 func (e *exitError) Unwrap() error { return e.err }
 
 // noArguments is cobra's check of a command that takes flags only, with a usage error.

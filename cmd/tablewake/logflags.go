@@ -32,16 +32,17 @@ func (l *logFlags) add(c *cobra.Command) {
 	}
 }
 
-// writer is w as the flags say: with json each line that is written to it becomes a document of the
-// log, so that a log has nothing else.
+// writer wraps w as the flags say. With json each line that is written to it becomes a document of
+// the log, which then holds documents only.
 func (l *logFlags) writer(w io.Writer) io.Writer { return &logWriter{w: w, flags: l} }
 
-// logWriter is where a log and lines beside it go.
+// logWriter takes a log and the lines that are printed beside it.
 type logWriter struct {
 	w     io.Writer
 	flags *logFlags
 }
 
+// Write writes lines as they are, or each as a document with json.
 func (l *logWriter) Write(p []byte) (int, error) {
 	if l.flags.format != formatJSON {
 		return l.w.Write(p)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// format is how a command writes its result: text for people, json for programs.
+// format is the form of a command's result: text for people, json for programs.
 type format string
 
 const (
@@ -27,9 +27,13 @@ func addFormat(c *cobra.Command, f *format) {
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// String returns the value of the flag.
 func (f *format) String() string { return string(*f) }
-func (f *format) Type() string   { return "format" }
 
+// Type returns the flag's type, as help shows it.
+func (f *format) Type() string { return "format" }
+
+// Set takes a value of the flag.
 func (f *format) Set(s string) error {
 	if !slices.Contains(formats, s) {
 		return usageError("%q is no output format: %s", s, strings.Join(formats, " or "))

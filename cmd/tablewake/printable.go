@@ -9,15 +9,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// printable is where every command writes: what is written is shown, and obeyed by no terminal. Items
-// are others' text.
+// printable is the output of every command. It escapes what a terminal would obey: items may hold any text.
 type printable struct {
 	mu   sync.Mutex
 	w    io.Writer
-	cut  []byte // the begin of a rune whose end comes with the next Write
+	cut  []byte // the beginning of a rune whose rest comes with the next Write
 	room []byte
 }
 
+// Write writes b in printable form.
 func (p *printable) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +39,7 @@ func (p *printable) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end writes what is left of a rune that never ended.
+// end writes the beginning of a rune whose rest never came.
 func (p *printable) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
