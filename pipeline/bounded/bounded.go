@@ -1,4 +1,4 @@
-// Package bounded reads what a server sends, and no more of it than fits into memory.
+// Package bounded reads answers of servers up to a size that fits into memory.
 package bounded
 
 import (
@@ -7,20 +7,20 @@ import (
 	"net/http"
 )
 
-// Answer is how much is read of a service's answer. The largest that DynamoDB gives, 16 MB of items, has
-// less than this when each byte of it is escaped.
+// Answer bounds a service's answer, in bytes. DynamoDB's largest answer, 16 MB of items, is smaller than
+// this with each of its bytes escaped.
 const Answer = 128 << 20
 
-// Object is how much is read of an object or a message that holds one change: a dead letter, an event's
-// data, a line of an archive.
+// Object bounds an object or a message that holds one change, in bytes: a dead letter, an event's data, a
+// line of an archive.
 const Object = 64 << 20
 
-// Error is an answer that is larger than what is read of one. It shows nothing of the answer.
+// Error means that an answer is larger than its bound. It shows nothing of the answer.
 type Error struct{ Most int64 }
 
-// Error says how much was read.
+// Error names the bound and what to check.
 func (e *Error) Error() string {
-	return fmt.Sprintf("it is larger than %d bytes, which are all that is read of an answer: is it the server's?", e.Most)
+	return fmt.Sprintf("it is larger than %d bytes, the most that is read of an answer: check that the endpoint is the service's", e.Most)
 }
 
 // Redacted is Error.
@@ -29,7 +29,7 @@ func (e *Error) Redacted() string { return e.Error() }
 // RetryableError has the AWS SDK try again.
 func (e *Error) RetryableError() bool { return true }
 
-// Reader reads most bytes of r. Where r has more, it ends with an [Error].
+// Reader reads up to most bytes of r. If r has more, it ends with an [Error].
 func Reader(r io.Reader, most int64) io.Reader { return &reader{r, most, most} }
 
 type reader struct {
@@ -37,7 +37,7 @@ type reader struct {
 	left, most int64
 }
 
-// Read reads what is left, and one byte beyond to know that there is more.
+// Read reads up to the bound, and one byte beyond it to find out whether there is more.
 func (b *reader) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
@@ -51,15 +51,15 @@ func (b *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll reads all of r, which has most bytes or less.
+// ReadAll reads all of r, up to most bytes.
 func ReadAll(r io.Reader, most int64) ([]byte, error) { return io.ReadAll(Reader(r, most)) }
 
-// Doer is an HTTP client, as the AWS SDK's packages have it.
+// Doer is an HTTP client, in the form of the AWS SDK.
 type Doer interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
-// Client returns a client of whose answers most bytes can be read.
+// Client wraps a client: up to most bytes of each of its answers can be read.
 func Client(client Doer, most int64) Doer { return doer{client, most} }
 
 type doer struct {
@@ -67,7 +67,7 @@ type doer struct {
 	most   int64
 }
 
-// Do sends a request.
+// Do sends a request and bounds its answer.
 func (d doer) Do(req *http.Request) (*http.Response, error) {
 	resp, err := d.client.Do(req)
 	if err == nil {
