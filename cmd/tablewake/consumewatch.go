@@ -58,7 +58,7 @@ func (c *consuming) watch(ctx context.Context) {
 			c.stop.begin()
 		case c.o.idleTimeout > 0 && now.Sub(since) >= c.o.idleTimeout:
 			c.mu.Lock()
-			c.unread = cmp.Or(st.Unread, "nobody knows yet whether there is more")
+			c.unread = cmp.Or(st.Unread, "it is not known yet whether there is more")
 			if pending > 0 {
 				c.unread = fmt.Sprintf("%s records are pending, most of them in the sink %s", thousands(pending), slowest(ledger))
 			}

@@ -8,42 +8,42 @@ import (
 )
 
 const (
-	// calmPages are the empty pages in a row by which a shard is at its end: the service answers with
-	// some before records that are there.
+	// calmPages is the number of empty pages in a row after which a shard counts as read to its end: the
+	// service returns some empty pages before records.
 	calmPages = 5
 
-	// keptBeats are the heartbeats whose times are remembered: longer than calmPages take.
+	// keptBeats is the number of heartbeats whose times are remembered: more than calmPages take.
 	keptBeats = 600
 
-	relistAfter = 30 * time.Second // a look for the end that waits for others lists the streams again
+	relistAfter = 30 * time.Second // an endCheck that waits for other consumers lists the streams again
 	endRetry    = 2 * time.Second  // after a listing that failed
 )
 
-// endCheck is a look for the end of all that is read. Whatever it rests on was asked for after it began:
-// what the streams list, the lease table, and the empty pages of each shard, whoever reads it.
+// endCheck checks whether everything is read. It uses only answers to requests that were sent after it began:
+// the listed streams, the lease table, and the empty pages of each shard, whichever consumer reads it.
 type endCheck struct {
 	asked   time.Duration
-	sent    time.Duration    // of the look at the table that beats are of
-	beats   map[string]int64 // of the others, as they were then
+	sent    time.Duration    // when the read of the lease table was sent that beats is from
+	beats   map[string]int64 // heartbeats of the other consumers then
 	listing bool             // the streams are being listed
 	listed  time.Duration    // when they last were; 0: not yet
 	streams map[string]*listing
 }
 
-// beatAt is a heartbeat that is known to be in the table, and since when.
+// beatAt is a heartbeat that is in the table, and the time since when it is.
 type beatAt struct {
 	beat int64
 	at   time.Duration
 }
 
-// calmed notes an empty page of a call that was sent at a time.
+// calmed notes an empty page, whose request was sent at that time.
 func (p *part) calmed(sent time.Duration) {
 	copy(p.calm[:], p.calm[1:])
 	p.calm[calmPages-1] = sent
 }
 
-// atEnd is when the first of the calls was sent by which the shard is read to its end, of which all is
-// checkpointed; false where there is, or may be, more to do. Of a shard that stopped it is now.
+// atEnd returns when the first of the empty pages was requested that show the shard's end, if all of the
+// shard is checkpointed; now for a stopped shard. It returns false if there is, or may be, more to do.
 func (p *part) atEnd(now time.Duration) (time.Duration, bool) {
 	r := p.row
 	switch {
@@ -57,7 +57,7 @@ func (p *part) atEnd(now time.Duration) (time.Duration, bool) {
 	return p.calm[0], true
 }
 
-// hurried tells whether the end waits for empty pages of a shard. They are few, and asked for beside the budget.
+// hurried reports whether the end waits for empty pages of a shard. Those are few, and requested beside the budget.
 func (w *Worker) hurried(p *part) bool {
 	if w.o.Idle == 0 || w.leaving || w.now-max(w.lastRecord, w.firstSeen) < w.o.Idle || p.gap != nil && p.halted != "" {
 		return false
@@ -65,9 +65,9 @@ func (w *Worker) hurried(p *part) bool {
 	return p.calm[0] == 0 || !p.anything && p.empties <= eagerPages || w.end != nil && p.calm[0] < w.end.asked
 }
 
-// endBeat is the heartbeat before which all that was written to this worker's shards is checkpointed; 0 where it cannot say so.
+// endBeat returns the heartbeat before which everything in this consumer's shards is checkpointed; 0 if that is not known.
 func (w *Worker) endBeat() int64 {
-	// A take whose answer was lost shows in the next look.
+	// The next read of the table shows a lease that was taken with a lost answer.
 	since := w.sent
 	if !w.seenOnce || w.taking > 0 || len(w.creating) > 0 {
 		return 0
@@ -92,7 +92,7 @@ func (w *Worker) endBeat() int64 {
 	return 0
 }
 
-// checkEnd looks for the end, where Options.Idle asks for it: after each look at the table.
+// checkEnd checks for the end after each read of the lease table, if Options.Idle is set.
 func (w *Worker) checkEnd() {
 	if w.o.Idle == 0 || w.leaving {
 		return
@@ -135,7 +135,7 @@ func (w *Worker) checkEnd() {
 	}
 }
 
-// flush has written what waits for more of a shard that is read to its end.
+// flush drains the shards that are read to their ends: their incomplete batches are written.
 func (w *Worker) flush() {
 	for _, r := range w.rows.all() {
 		if p := r.part; p != nil && !p.drained() && !p.flushed && (p.calm[0] > 0 || p.halted != "") {
@@ -145,7 +145,7 @@ func (w *Worker) flush() {
 	}
 }
 
-// beginEnd begins a look for the end: now counts what is asked for from here on.
+// beginEnd begins an endCheck: only requests from now on count.
 func (w *Worker) beginEnd() {
 	w.end = &endCheck{asked: max(1, w.now)}
 	for _, r := range w.rows.all() {
@@ -157,7 +157,7 @@ func (w *Worker) beginEnd() {
 	w.listEnd(w.end)
 }
 
-// listEnd lists the streams, then looks at the table.
+// listEnd lists the streams, then reads the lease table.
 func (w *Worker) listEnd(c *endCheck) {
 	if c.listing {
 		return

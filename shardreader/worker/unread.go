@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// unread decides whether the tables are read to their ends: by the streams and the shards that are listed, open or closed,
-// the lease of each shard, whoever owns it, how far its reader came, and what is pending. It returns what is unread, "" where
-// nothing is, and the shards that are read no further, with why.
+// unread decides whether the tables are read to their ends. It compares the listed streams and shards with the
+// leases of all consumers, the positions of their readers and the pending records. It returns what is unread,
+// "" if nothing is, and the stopped shards with the reasons.
 func (w *Worker) unread(c *endCheck) (why string, stopped map[string]string) {
 	why, stopped = w.unreadLeases(c)
 	held := w.heldShards()
@@ -21,15 +21,14 @@ func (w *Worker) unread(c *endCheck) (why string, stopped map[string]string) {
 	return why, stopped
 }
 
-// unreadLeases looks at the leases that are there. Without a look for the end under way anything counts that was asked for at
-// some time.
+// unreadLeases checks the leases. Without an endCheck, answers of any age count.
 func (w *Worker) unreadLeases(c *endCheck) (why string, stopped map[string]string) {
 	stopped = make(map[string]string)
 	switch {
 	case !w.contact() || w.suspended:
-		return "this consumer is out of contact", stopped
+		return "this consumer has no recent heartbeat", stopped
 	case w.foreign:
-		return "another application has leases, and may be at work", stopped
+		return "another application has leases, and may be running", stopped
 	}
 	for shard := range w.broken {
 		stopped[shard] = StoppedBroken
@@ -42,8 +41,8 @@ func (w *Worker) unreadLeases(c *endCheck) (why string, stopped map[string]strin
 		case w.stands(r):
 			stopped[r.Shard] = r.Stopped
 		case r.Stream == "":
-			return "nobody knows yet of which stream shard " + r.Shard + " is", stopped
-		case !w.parentsDone(r): // it is judged by those
+			return "the stream of shard " + r.Shard + " is not known yet", stopped
+		case !w.parentsDone(r): // its parents decide
 		default:
 			if why := w.unreadBy(c, r); why != "" {
 				return why, stopped
@@ -53,12 +52,12 @@ func (w *Worker) unreadLeases(c *endCheck) (why string, stopped map[string]strin
 	return "", stopped
 }
 
-// followed tells whether a lease is of any source.
+// followed reports whether a lease belongs to one of the sources.
 func (w *Worker) followed(r *row) bool {
 	return slices.ContainsFunc(w.sources, func(s *source) bool { return w.belongs(r, s) })
 }
 
-// stands tells whether a shard is read no further, and the table says so.
+// stands reports whether a shard is stopped, and the lease table says so.
 func (w *Worker) stands(r *row) bool {
 	switch r.Stopped {
 	case "", PassedGap:
@@ -69,12 +68,12 @@ func (w *Worker) stands(r *row) bool {
 	return true
 }
 
-// unreadBy is what is unread of a shard that somebody should read.
+// unreadBy returns what is unread of a shard that a consumer should read.
 func (w *Worker) unreadBy(c *endCheck, r *row) string {
 	p, m := r.part, w.peers[r.Owner]
 	switch {
 	case w.mine(r) && p == nil:
-		return "shard " + r.Shard + " is about to be read"
+		return "shard " + r.Shard + " is not being read yet"
 	case w.mine(r):
 		switch since, ok := p.atEnd(w.now); {
 		case p.pending > 0:
@@ -84,25 +83,25 @@ func (w *Worker) unreadBy(c *endCheck, r *row) string {
 		}
 		return ""
 	case r.Owner == "":
-		return "nobody reads shard " + r.Shard
+		return "no consumer reads shard " + r.Shard
 	case m == nil || !w.alive(r.Owner):
-		return "shard " + r.Shard + " belongs to " + r.Owner + ", which shows no sign of life: another consumer takes it"
+		return "shard " + r.Shard + " belongs to " + r.Owner + ", whose heartbeats stopped: another consumer takes it"
 	case m.Leaving:
-		return "shard " + r.Shard + " belongs to " + r.Owner + ", which leaves"
+		return "shard " + r.Shard + " belongs to " + r.Owner + ", which is stopping"
 	case m.AtEnd == 0:
-		return r.Owner + " is not at the end of its shards, or has not checkpointed them; shard " + r.Shard + " is one"
+		return r.Owner + " has not read and checkpointed all of its shards to their ends; it owns shard " + r.Shard
 	case c == nil:
 		return ""
 	case r.still > c.sent:
-		w.end = nil // what its reader said may be from before: all is asked for again
+		w.end = nil // its reader's note may be older than the move: everything is requested again
 		return "shard " + r.Shard + " was moved or checkpointed a moment ago"
 	case m.AtEnd <= c.beats[r.Owner]:
-		return r.Owner + " has not looked again at shard " + r.Shard
+		return r.Owner + " has not checked again shard " + r.Shard
 	}
 	return ""
 }
 
-// heldShards are the shards without a lease that are not begun, as whoever lists the streams says.
+// heldShards are the shards without a lease that are not begun, with the reasons of the consumer that lists the streams.
 func (w *Worker) heldShards() map[string]string {
 	held := make(map[string]string)
 	for shard, u := range w.unbegun {
@@ -118,14 +117,14 @@ func (w *Worker) heldShards() map[string]string {
 	return held
 }
 
-// unreadStreams looks at what is listed of a source, from the first stream that was begun.
+// unreadStreams checks the listed streams of a source, from the first that was begun.
 func (w *Worker) unreadStreams(c *endCheck, s *source, held, stopped map[string]string) string {
 	for i, st := range s.streams[w.firstRead(s):] {
 		last := w.firstRead(s)+i == len(s.streams)-1
 		l := c.streams[st.arn]
 		if l == nil {
 			if !st.gone {
-				return "stream " + st.arn + " was not listed yet"
+				return "stream " + st.arn + " is not listed yet"
 			}
 			l = newListing(shardreader.Disabled, nil)
 		}
@@ -134,18 +133,18 @@ func (w *Worker) unreadStreams(c *endCheck, s *source, held, stopped map[string]
 		case why != "":
 			return why
 		case standing:
-			return "" // what comes after it waits for somebody to reset it
+			return "" // the streams after it wait until an operator resets it
 		case last, w.planOf(st.arn, l, false, Start{}).drained, st.gone && w.readOut(st):
 			continue
 		}
-		return "stream " + st.arn + " is not read to its end, and another one follows it"
+		return "stream " + st.arn + " is not read to its end, and a newer one follows it"
 	}
 	return ""
 }
 
-// unreadListed looks at what is listed of a stream. standing tells that some of it is read no further.
+// unreadListed checks the listed shards of a stream. standing reports that some are stopped.
 func (w *Worker) unreadListed(st *stream, l *listing, held, stopped map[string]string) (why string, standing bool) {
-	// stays notes a shard that is not begun, where somebody said so.
+	// stays notes a shard that is not begun, if a consumer gave a reason.
 	stays := func(shard string) bool {
 		why, ok := held[shard]
 		if ok {
@@ -162,7 +161,7 @@ func (w *Worker) unreadListed(st *stream, l *listing, held, stopped map[string]s
 		}
 		return "stream " + st.arn + " is not begun yet", false
 	}
-	for _, r := range w.rows.all() { // also of shards that are listed no more
+	for _, r := range w.rows.all() { // includes shards that are no longer listed
 		standing = standing || r.Stream == st.arn && !r.Ended() && w.stands(r)
 	}
 	p := w.planOf(st.arn, l, false, Start{})
@@ -187,13 +186,13 @@ func (w *Worker) unreadListed(st *stream, l *listing, held, stopped map[string]s
 				return "shard " + s.ID + " ended, and its children are not listed yet", standing
 			}
 		case !w.stands(r) && w.parentsDone(r) && (!s.Open() || len(l.children[s.ID]) > 0):
-			return "shard " + s.ID + " is closed, and not read to its end", standing
+			return "shard " + s.ID + " is closed, but not read to its end", standing
 		}
 	}
 	return "", standing
 }
 
-// firstRead is the first stream of a source that is read: the oldest that was begun, else the newest.
+// firstRead returns the first stream of a source that is read: the oldest that was begun, else the newest.
 func (w *Worker) firstRead(s *source) int {
 	if i := slices.IndexFunc(s.streams, func(st *stream) bool { return w.begunStreams[st.arn] || w.hasLeases(st.arn) }); i >= 0 {
 		return i
