@@ -10,15 +10,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Sink is a sink that fails, as a consumer noted it.
+// Sink is a failing sink, as a consumer noted it.
 type Sink struct {
 	state.SinkTrouble
 	Seconds  float64 `json:"failing_seconds"`
 	Consumer string  `json:"consumer"`
 }
 
-// sinks takes over what consumers that live have noted of sinks that fail, and what is known of
-// dead letters.
+// sinks copies the failing sinks from the notes of live consumers, and the counts of dead letters.
 func (r *Report) sinks(l *Look) {
 	for _, h := range l.HeldBack {
 		if !r.alive(h.Consumer) {
@@ -27,11 +26,11 @@ func (r *Report) sinks(l *Look) {
 		for _, s := range h.Sinks {
 			one := Sink{s, max(l.At.Sub(s.Failing), 0).Seconds(), h.Consumer}
 			r.Sinks = append(r.Sinks, one)
-			hint := "the log of the consumer has a line each ten seconds; mend the cause, and it goes on"
-			text := fmt.Sprintf("sink %s fails for %s with %s changes pending: %s", s.Sink, Age(seconds(one.Seconds)), count(s.Pending), s.Error)
+			hint := "the consumer's log has a line every ten seconds; mend the cause, and the sink continues"
+			text := fmt.Sprintf("sink %s has failed for %s, with %s changes pending: %s", s.Sink, Age(seconds(one.Seconds)), count(s.Pending), s.Error)
 			if s.Blocked > 0 {
 				hint = "mend the cause, or configure dead_letters and start again"
-				text += fmt.Sprintf("; %s keys wait behind a change that can never be written, as there are no dead letters", count(int64(s.Blocked)))
+				text += fmt.Sprintf("; %s keys are blocked by a change that can never be written: no dead letters are configured", count(int64(s.Blocked)))
 			}
 			r.problem(FailingSink, s.Sink, hint, "%s", text)
 		}
@@ -42,10 +41,10 @@ func (r *Report) sinks(l *Look) {
 		return
 	}
 	if n := total(l.Letters.Sinks); n > 0 {
-		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+" --list` says which and why; mend the cause, then the same without --list",
-			"%s changes lie in dead letters", l.Letters.text(n))
+		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
+			"%s changes are in dead letters", l.Letters.text(n))
 	} else if n := total(l.Letters.Keys); n > 0 {
-		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+"` delivers what waits, and lets the keys go", "%s keys are quarantined", count(int64(n)))
+		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+"` delivers the waiting changes and releases the keys", "%s keys are quarantined", count(int64(n)))
 	}
 }
 

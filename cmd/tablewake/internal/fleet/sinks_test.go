@@ -23,9 +23,9 @@ func TestReport_SinksAndLetters(t *testing.T) {
 		says    []string
 	}{
 		"well":        {Look{Letters: &Letters{}}, true, []string{"all is well"}},
-		"a sink":      {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders fails for 30", "240", "refused: no", "1h"}},
+		"a sink":      {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders has failed for 30", "240", "refused: no", "1h"}},
 		"not known":   {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 1, Failing: at})}, false, []string{"unknown"}},
-		"blocked":     {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys wait", "no dead letters"}},
+		"blocked":     {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys are blocked", "no dead letters"}},
 		"letters":     {Look{Letters: &Letters{Sinks: map[string]int{"orders": 7, "": 2}, Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 9 changes", "7 of orders", "2 of every sink", "quarantined keys: 1 of orders", "redrive", "--list"}},
 		"many":        {Look{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, More: true}}, false, []string{"more than 10,000"}},
 		"quarantined": {Look{Letters: &Letters{Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 1 keys are quarantined"}},
