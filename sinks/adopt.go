@@ -14,21 +14,21 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Adoption is a sink whose output and state do not belong together, or whose output was written under other
-// settings than the file has, and what can be done about it.
+// Adoption is a sink whose output does not belong to its state or was written under other settings, with
+// what can be done about it.
 type Adoption struct {
 	Sink    string
 	Target  string
 	Problem string // what was expected, and what is there
 
 	Known         bool        // the state has a birth of the output
-	Recorded      state.Birth // where Known
+	Recorded      state.Birth // if Known
 	StateIdentity string      // identity of the state that is there
-	StoreIdentity string      // identity of the target that is there; "" where the target has none, or is missing
-	OutputBirth   string      // birth in the record of the sink's settings beside the output; "" where there is none
-	Look          state.Look  // what was seen of the output
-	Refused       string      // why it cannot be accepted, and the way on; "" where it can
-	Accepting     string      // what it means to accept it
+	StoreIdentity string      // identity of the target that is there; "" if it has none, or is missing
+	OutputBirth   string      // birth in the record of the sink's settings beside the output; "" if there is none
+	Look          state.Look  // counts of the output
+	Refused       string      // why it cannot be accepted, and what to do; "" if it can
+	Accepting     string      // the result of accepting it
 
 	next     state.Birth
 	renews   bool
@@ -37,16 +37,16 @@ type Adoption struct {
 }
 
 // Adopt inspects the outputs of the named sinks, or of all if names is empty, and returns those that a
-// pipeline over stores would refuse; nil if there are none. stores must open what is there as it is, and make
-// nothing. readBefore is as in [ReadBefore]. An error says what could not be read, or that the whole state was
-// lost and sinks were named.
+// pipeline over stores would refuse; nil if there are none. stores must open existing outputs and create
+// none. readBefore is as in [ReadBefore]. An error names what could not be read; it is also returned if the
+// whole state was lost and sinks were named.
 func Adopt(ctx context.Context, cfg *config.Config, stores Stores, readBefore string, names ...string) ([]Adoption, error) {
 	m, err := openBirths(ctx, cfg, stores, readBefore)
 	if err != nil {
 		return nil, err
 	}
 	if m.lostReason != "" && len(names) > 0 {
-		return nil, errs.Errorf("%s: all of the state was lost: adopt all sinks together, without naming one", m.lostReason)
+		return nil, errs.Errorf("%s: the whole state was lost: adopt all sinks together, without naming one", m.lostReason)
 	}
 	var all []Adoption
 	for _, s := range cfg.Sinks {
@@ -64,8 +64,8 @@ func Adopt(ctx context.Context, cfg *config.Config, stores Stores, readBefore st
 	return all, nil
 }
 
-// Accept records what is there in the state, as each Adoption says, in their order. It ends at the first that
-// is Refused or that changed since [Adopt]; those before it are accepted. No consumer may run meanwhile.
+// Accept records each output in the state, in order. It returns an error at the first Adoption that is Refused
+// or that changed since [Adopt]; those before it are accepted. No consumer may run meanwhile.
 func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adoption) error {
 	m, err := openBirths(ctx, cfg, stores, "")
 	if err != nil {
@@ -82,7 +82,7 @@ func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adopti
 func openBirths(ctx context.Context, cfg *config.Config, stores Stores, readBefore string) (*birthRecords, error) {
 	kept, err := stores.State(ctx, cfg)
 	if err == nil && kept == nil {
-		err = errs.New("the file says nothing of state: nothing is recorded of sinks' outputs, and there is nothing to adopt")
+		err = errs.New("the file names no state: the outputs of sinks are not recorded, and there is nothing to adopt")
 	}
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func openBirths(ctx context.Context, cfg *config.Config, stores Stores, readBefo
 	return readBirths(ctx, kept, readBefore)
 }
 
-// openStore is the store of a sink, as stores open it.
+// openStore opens the store of a sink.
 func openStore(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (any, error) {
 	switch {
 	case s.View != nil:
@@ -145,8 +145,8 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 	return a, nil
 }
 
-// changed is the adoption of settings that are not those which the output was written under; without a
-// Problem where they are the same.
+// changed returns the Adoption of an output that was written under other settings; it has no Problem if the
+// settings are the same.
 func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput) Adoption {
 	e := compareSettings(f.print, fingerprintOf(cfg, s))
 	if e == nil {
@@ -160,24 +160,24 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 	case f.movedFrom != "" && !(s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")):
 		a.Refused = "what it wrote is in another place, " + f.movedFrom + ", and would stay there. Take the setting back, or give the sink another name, and fill that"
 	case slices.ContainsFunc(e.Settings, comparesVersions):
-		a.Refused = "another way to tell old from new cannot begin in the middle. Take the setting back, or give the sink another name and another place, and fill that"
+		a.Refused = "the setting decides which of two changes is newer, and cannot change while there is output. Take the setting back, or give the sink another name and another place, and fill it"
 	case s.Archive != nil || s.Notify != nil:
-		a.Accepting = "what was written stays as it is, and what comes from now on is written under the new settings"
+		a.Accepting = "what was written stays as it is; new changes are written under the new settings"
 	default:
-		a.Accepting = "what is there stays as it is until its items change. Where the change only mends what failed, redrive the dead letters, and the sink holds what a clean pass leaves. " +
-			"An item that the old settings put elsewhere may stay there too: fill another sink instead where the change moves what did not fail"
+		a.Accepting = "rows and documents stay as they are until their items change. If the new settings only mend what failed, redrive the dead letters: the sink then holds what a clean pass leaves. " +
+			"If they move what did not fail, fill another sink instead: an item may stay at its former place, too"
 	}
 	return a
 }
 
-// comparesVersions tells whether a setting says how an older change is told from a newer one.
+// comparesVersions reports whether a setting decides which of two changes is newer.
 func comparesVersions(setting string) bool {
 	return setting == "view.tombstones" || setting == "source.kinesis" || strings.HasSuffix(setting, ".mode")
 }
 
-// decide sets Accepting or Refused, and the next birth. partly: a part of the output is known to be gone.
+// decide sets Accepting or Refused, and the next birth. partly means that a part of the output is gone.
 func (a *Adoption) decide(dependsOnState, partly bool) {
-	born := slices.Sorted(maps.Keys(a.Look.Seen)) // the births that are there
+	born := slices.Sorted(maps.Keys(a.Look.Seen)) // the births in the output
 	if a.found.out == nil && a.OutputBirth != "" || len(born) == 0 && a.OutputBirth != "" && !a.isGone() {
 		born = []string{a.OutputBirth}
 	}
@@ -186,33 +186,33 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 	case len(born) == 0:
 		a.renews = true
 		a.next = state.NewBirth(a.Sink, a.Target, time.Now())
-		a.Accepting = "nothing that the sink wrote is there: it begins anew, under another birth, and holds what comes from then on. Fill it by tablewake replay over the whole history"
+		a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and holds later changes only. To fill it, run tablewake replay over the whole history"
 	case len(born) > 1 || born[0] == "":
-		a.Refused = "what is there bears " + birthsText(born) + ": it is not of one state. " + startOver
+		a.Refused = "the output has " + birthsText(born) + ": it does not belong to one state. " + startOver
 	case a.Known && born[0] == a.Recorded.ID && partly:
 		a.renews = true
-		a.Accepting = "what is missing stays missing, and may be made again; the rest is what the state knows"
+		a.Accepting = "the missing part stays missing, and can be created again; the rest belongs to the state"
 	case a.Known && born[0] == a.Recorded.ID && dependsOnState:
-		a.Accepting = "what is there is of the recorded birth: it was restored or copied, or its state was. That is right if both are of one moment, as they were when the pipeline last wrote; where one is older, what it counts stays wrong"
+		a.Accepting = "the output has the recorded birth: it was restored or copied, or its state was. Accept it if both date from one moment, as when the pipeline last wrote. If one is older, its counts stay wrong"
 	case a.Known && born[0] == a.Recorded.ID:
-		a.Accepting = "what is there is of the recorded birth: it was restored or copied, or its state was. Changes since then are missing until they come again: replay them where it is older"
+		a.Accepting = "the output has the recorded birth: it was restored or copied, or its state was. If it is older, the changes since then are missing: replay them"
 	case dependsOnState:
-		a.Refused = "what the state remembered of its items, which the output bears the birth " + born[0] + " of, is gone: changes would count twice, or bring back what was removed. " + startOver
+		a.Refused = "the output has the birth " + born[0] + ", and the state of that birth is gone: changes would count twice, or restore what was removed. " + startOver
 	default:
 		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // when it began is unknown
 		a.next.ID = born[0]
-		a.Accepting = "what is there bears the birth " + born[0] + ", and guards itself: the state takes it on as it is"
+		a.Accepting = "the output has the birth " + born[0] + ", and guards itself: the state records it as it is"
 	}
 }
 
-const startOver = "Delete what is there, run this command again, and fill the sink by tablewake replay over the whole history; or give it another name and another place, and fill that"
+const startOver = "Delete the output, run this command again, and fill the sink by tablewake replay over the whole history. Or give the sink another name and another place, and fill it there"
 
 // isGone reports whether the store has inspected all of the output and found nothing.
 func (a *Adoption) isGone() bool { return a.found.out != nil && a.Look.Whole && a.Look.Total() == 0 }
 
 func birthsText(born []string) string {
 	if len(born) == 1 {
-		return "no birth, as an older tablewake wrote it,"
+		return "no birth"
 	}
 	return fmt.Sprintf("%d births", len(born))
 }
@@ -264,7 +264,7 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 		done = is == now
 	}
 	if err == nil && !done {
-		err = errs.New("the state changed meanwhile: run the command again, while no consumer runs")
+		err = errs.New("the state has changed: stop all consumers, and run the command again")
 	}
 	return err
 }

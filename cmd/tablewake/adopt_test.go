@@ -37,7 +37,7 @@ func TestAdopt_LostState(t *testing.T) {
 		t.Error("the state table was made")
 	}
 	refused, _ := command(t, exitFailure, "adopt", "-c", file, "--live", "--create", "--yes")
-	if !strings.Contains(refused, "paid (table "+name+"-rows)") || !strings.Contains(refused, "refused") || !strings.Contains(refused, "Delete what is there") {
+	if !strings.Contains(refused, "paid (table "+name+"-rows)") || !strings.Contains(refused, "refused") || !strings.Contains(refused, "Delete the output") {
 		t.Errorf("of an aggregate whose state is gone adopt says %s", refused)
 	}
 	if _, said := command(t, exitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "tablewake adopt --sink paid") {
