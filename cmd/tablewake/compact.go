@@ -35,7 +35,7 @@ func newCompact(s streams) *cobra.Command {
 		Long: `compact rolls the small objects of an archive's log into large ones, folder by
 folder, in S3 or in a folder of this machine. A large object is written and read back before
 the small ones are removed. Interrupted in between, changes stand there twice, and are read
-once; the same command goes on.
+once; the same command continues.
 
 Objects of other storage classes and objects of one change are left alone. Tags
 are kept: objects of different tags stay apart. Run it while nobody reads the archive; whoever
@@ -79,7 +79,7 @@ func (o *compactOptions) run(ctx context.Context, s streams, place string) (err 
 		err = printErr
 	}
 	if err != nil && ctx.Err() != nil {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command goes on: %w", err)}
+		return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command continues: %w", err)}
 	}
 	return err
 }

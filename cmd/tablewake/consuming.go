@@ -204,7 +204,7 @@ func (c *consuming) verdict(sum summary, err error) error {
 	case failed && err != nil: // however long the stop took: the same command would not go on
 		return err
 	case unread != "":
-		return &exitError{exitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status -c %s %s` shows who reads what; the same command goes on", c.o.idleTimeout, unread, c.cfg.File, c.o.flags()), err)}
+		return &exitError{exitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status -c %s %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.cfg.File, c.o.flags()), err)}
 	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
 		return &exitError{exitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err)}
 	case err != nil:

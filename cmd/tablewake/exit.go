@@ -25,8 +25,8 @@ const exitCodes = `Exit codes:
   3  the configuration is wrong, or a file of its tests
   4  finished, and some of the input could not be decoded or delivered: it is named,
      and what was a record is kept in dead letters
-  5  interrupted before the end, or stopped before all was written; the same command goes on
-  6  status: somebody has to look, and is told where; consume: a shard is read no further, as at a gap
+  5  interrupted before the end, or stopped before all was written; the same command continues
+  6  status: something needs attention, and PROBLEM lines name it; consume: a shard is stopped, as at a gap
   10 consume: --idle-timeout passed, and not all that the stream has was read and written
 `
 

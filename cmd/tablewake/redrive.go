@@ -213,7 +213,7 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 	}
 	switch {
 	case ctx.Err() != nil:
-		return &exitError{exitInterrupted, errors.New("interrupted before the end; the same command goes on")}
+		return &exitError{exitInterrupted, errors.New("interrupted before the end; the same command continues")}
 	case err != nil:
 		return err
 	case !o.dryRun && report.Left() > 0:

@@ -196,7 +196,7 @@ func (o *replayOptions) print(s streams, cfg *config.Config, sum summary) error 
 func (o *replayOptions) verdict(sum summary, broken *replay.BrokenError, err error) error {
 	switch {
 	case sum.Interrupted:
-		return &exitError{exitInterrupted, errors.Join(errors.New("interrupted before the end; the same command goes on"), err)}
+		return &exitError{exitInterrupted, errors.Join(errors.New("interrupted before the end; the same command continues"), err)}
 	case err != nil:
 		return err
 	case !sum.Balanced:

@@ -50,8 +50,8 @@ Where Lambda carries the changes (the file has no leases), the gaps are all that
 Sinks that fail, as consumers note it, are shown with how much waits for them, and dead letters and quarantined
 keys are counted, up to 10,000 or for five seconds; what cannot be known is "unknown".
 
-It ends with exit code 6 when somebody has to look: a sink fails, changes lie in dead letters, a shard is stopped at a gap, or read
-by nobody; a consumer shows no sign of life; unread records are lost within --loss-within.`,
+It ends with exit code 6 if something needs attention: a sink fails, changes are in dead letters, a shard is stopped at a gap, or read
+by no consumer; a consumer sends no heartbeats; unread records are lost within --loss-within.`,
 		Example: `  tablewake status -c tablewake.yaml --live
   tablewake status -c tablewake.yaml --live -o json | jq '.problems'
   tablewake status -c tablewake.yaml --live --no-stream --loss-within 12h || page-somebody`,

@@ -70,7 +70,7 @@ type Report struct {
 	HeldBackMore int `json:"held_back_more,omitempty"` // reasons that consumers did not note, as there are too many
 }
 
-// Problem is something that somebody has to look at.
+// Problem is something that needs attention.
 type Problem struct {
 	Kind    ProblemKind `json:"kind"`
 	Subject string      `json:"subject"` // a shard, a consumer or a sink
@@ -91,7 +91,7 @@ const (
 	NoConsumers  ProblemKind = "no_consumers"   // nobody reads
 	BrokenLease  ProblemKind = "broken_lease"   // somebody damaged a row of the leases
 	FailingSink  ProblemKind = "failing_sink"   // a sink fails
-	DeadLetters  ProblemKind = "dead_letters"   // changes lie in dead letters
+	DeadLetters  ProblemKind = "dead_letters"   // changes are in dead letters
 	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
 	Breach       ProblemKind = "lineage_breach" // a lease stands above one of its descendants
 )
