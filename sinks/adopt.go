@@ -21,14 +21,14 @@ type Adoption struct {
 	Target  string
 	Problem string // what was expected, and what is there
 
-	Known         bool        // the state has a birth of the output
-	Recorded      state.Birth // if Known
-	StateIdentity string      // identity of the state that is there
-	StoreIdentity string      // identity of the target that is there; "" if it has none, or is missing
-	OutputBirth   string      // birth in the record of the sink's settings beside the output; "" if there is none
-	Look          state.Look  // counts of the output
-	Refused       string      // why it cannot be accepted, and what to do; "" if it can
-	Accepting     string      // the result of accepting it
+	Known         bool             // the state has a birth of the output
+	Recorded      state.Birth      // if Known
+	StateIdentity string           // identity of the state that is there
+	StoreIdentity string           // identity of the target that is there; "" if it has none, or is missing
+	OutputBirth   string           // birth in the record of the sink's settings beside the output; "" if there is none
+	Inspection    state.Inspection // counts of the output
+	Refused       string           // why it cannot be accepted, and what to do; "" if it can
+	Accepting     string           // the result of accepting it
 
 	next     state.Birth
 	renews   bool
@@ -124,7 +124,7 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 	if err == nil && f.hasPrint {
 		a := m.changed(cfg, s, f)
 		if a.Problem != "" && f.out != nil {
-			a.Look, err = f.out.Look(ctx, false)
+			a.Inspection, err = f.out.Inspect(ctx, false)
 		}
 		return a, err
 	}
@@ -137,7 +137,7 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f,
 	}
 	if f.out != nil {
-		if a.Look, err = f.out.Look(ctx, !f.known); err != nil {
+		if a.Inspection, err = f.out.Inspect(ctx, !f.known); err != nil {
 			return a, err
 		}
 	}
@@ -177,7 +177,7 @@ func comparesVersions(setting string) bool {
 
 // decide sets Accepting or Refused, and the next birth. partly means that a part of the output is gone.
 func (a *Adoption) decide(dependsOnState, partly bool) {
-	born := slices.Sorted(maps.Keys(a.Look.Seen)) // the births in the output
+	born := slices.Sorted(maps.Keys(a.Inspection.Seen)) // the births in the output
 	if a.found.out == nil && a.OutputBirth != "" || len(born) == 0 && a.OutputBirth != "" && !a.isGone() {
 		born = []string{a.OutputBirth}
 	}
@@ -208,7 +208,9 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 const startOver = "Delete the output, run this command again, and fill the sink by tablewake replay over the whole history. Or give the sink another name and another place, and fill it there"
 
 // isGone reports whether the store has inspected all of the output and found nothing.
-func (a *Adoption) isGone() bool { return a.found.out != nil && a.Look.Whole && a.Look.Total() == 0 }
+func (a *Adoption) isGone() bool {
+	return a.found.out != nil && a.Inspection.Whole && a.Inspection.Total() == 0
+}
 
 func birthsText(born []string) string {
 	if len(born) == 1 {
@@ -241,7 +243,7 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 	now := a.next
 	now.State, now.Store, now.Begun = m.identity, a.StoreIdentity, !a.renews || a.next.ID == a.Recorded.ID
 	if a.renews && a.found.out != nil {
-		if err := a.found.out.Renew(ctx); err != nil {
+		if err := a.found.out.Forget(ctx); err != nil {
 			return err
 		}
 	}

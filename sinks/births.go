@@ -14,7 +14,7 @@ import (
 // Outputs is implemented by stores that can inspect the output of each sink that writes to them.
 type Outputs interface {
 	// Output makes no call itself.
-	Output(p state.Place) state.Output
+	Output(p state.OutputRef) state.Output
 }
 
 // Target is where a sink writes, as [state.Birth] records it: "table shop-views", "index products",
@@ -33,9 +33,9 @@ func Target(s config.Sink) string {
 	return "events"
 }
 
-// Place is where a sink's output is, for [Outputs]. Name is "" for archives and notify sinks.
-func Place(cfg *config.Config, s config.Sink) state.Place {
-	p := state.Place{Pipeline: cfg.Name, Sink: s.Name}
+// OutputRef names the output of a sink, for [Outputs]. Its Name is "" for archives and notify sinks.
+func OutputRef(cfg *config.Config, s config.Sink) state.OutputRef {
+	p := state.OutputRef{Pipeline: cfg.Name, Sink: s.Name}
 	switch {
 	case s.View != nil:
 		p.Name = s.View.Table
@@ -123,7 +123,7 @@ func (m *birthRecords) find(ctx context.Context, cfg *config.Config, s config.Si
 		}
 	}
 	if o, ok := store.(Outputs); ok {
-		f.out = o.Output(Place(cfg, s))
+		f.out = o.Output(OutputRef(cfg, s))
 		f.store, err = f.out.Identity(ctx)
 	}
 	return f, err
@@ -160,7 +160,7 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		return nil
 	}
 	// A state that knows of other sinks was not lost: this one is new.
-	look, err := f.out.Look(ctx, len(m.known) == 0)
+	look, err := f.out.Inspect(ctx, len(m.known) == 0)
 	if err != nil || look.Total() == 0 {
 		return err
 	}

@@ -134,11 +134,11 @@ func (a *assembly) takesSettings(ctx context.Context, s config.Sink, store any, 
 		return false, nil
 	}
 	if o, ok := store.(Outputs); ok {
-		at := Place(a.cfg, s)
+		at := OutputRef(a.cfg, s)
 		if f.movedFrom != "" {
 			_, at.Name, _ = strings.Cut(f.movedFrom, " ")
 		}
-		look, err := o.Output(at).Look(ctx, false)
+		look, err := o.Output(at).Inspect(ctx, false)
 		return err == nil && look.HoldsNothing(), err
 	}
 	objects, ok := store.(archive.Lister)

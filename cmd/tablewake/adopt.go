@@ -171,7 +171,7 @@ func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 			line("recorded", "nothing")
 		}
 		line("there", fmt.Sprintf("state %s; target %s", named(a.StateIdentity), named(a.StoreIdentity)))
-		line("seen", seenText(a.OutputBirth, a.Look))
+		line("seen", seenText(a.OutputBirth, a.Inspection))
 		line("accepting", a.Accepting)
 		line("refused", a.Refused)
 	}
@@ -180,7 +180,7 @@ func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 func named(identity string) string { return cmp.Or(identity, "(none)") }
 
 // seenText is what a look saw, in words.
-func seenText(bears string, look state.Look) string {
+func seenText(bears string, look state.Inspection) string {
 	var parts []string
 	for _, birth := range slices.Sorted(maps.Keys(look.Seen)) {
 		parts = append(parts, fmt.Sprintf("%s of the birth %s", thousands(int64(look.Seen[birth])), named(birth)))
@@ -227,7 +227,7 @@ func adoptionsJSON(all []sinks.Adoption, accepted bool) adoptedJSON {
 	for _, a := range all {
 		one := adoptionJSON{
 			Sink: a.Sink, Target: a.Target, Problem: a.Problem, State: a.StateIdentity, Store: a.StoreIdentity, Bears: a.OutputBirth,
-			Seen: a.Look.Seen, SeenAll: a.Look.Whole, Accepting: a.Accepting, Refused: a.Refused,
+			Seen: a.Inspection.Seen, SeenAll: a.Inspection.Whole, Accepting: a.Accepting, Refused: a.Refused,
 		}
 		if a.Known {
 			one.Recorded = &birthJSON{a.Recorded.ID, a.Recorded.Made, a.Recorded.State, a.Recorded.Store}

@@ -88,7 +88,7 @@ func (b *Bundle) leftOutput(ctx context.Context, cfg *config.Config, s config.Si
 		if err != nil {
 			return "", err
 		}
-		look, err := store.Output(sinks.Place(cfg, s)).Look(ctx, true)
+		look, err := store.Output(sinks.OutputRef(cfg, s)).Inspect(ctx, true)
 		if err == nil && look.Total() > 0 {
 			return fmt.Sprintf("rows (%d were seen)", look.Total()), nil
 		}

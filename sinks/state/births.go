@@ -70,8 +70,8 @@ func FindBirth(ctx context.Context, bs Births, sink, target string) (Birth, bool
 	return Birth{}, false, nil
 }
 
-// Place is where a sink's output is: the name of its table, or the template of its indexes.
-type Place struct{ Pipeline, Sink, Name string }
+// OutputRef names a sink's output: Name is its table, or the template of its indexes.
+type OutputRef struct{ Pipeline, Sink, Name string }
 
 // Output inspects a sink's output at a target. Its calls block.
 type Output interface {
@@ -79,30 +79,31 @@ type Output interface {
 	// has another identity. "": the target is missing, or has none.
 	Identity(ctx context.Context) (string, error)
 
-	// Look counts what the sink has there, by birth. Unless whole is set it may stop early, as in a large table.
-	Look(ctx context.Context, whole bool) (Look, error)
+	// Inspect counts the sink's rows, documents or objects by birth. Unless whole is set it may stop early, as in a
+	// large table.
+	Inspect(ctx context.Context, whole bool) (Inspection, error)
 
-	// Emptied tells whether the sink has nothing there though the state remembers rows under that
-	// birth, as far as that costs little. False where the state remembers none.
+	// Emptied reports whether the output is empty although the state remembers rows under that birth. It
+	// returns false if the state remembers none, or if a check would be expensive.
 	Emptied(ctx context.Context, birth string) (bool, error)
 
-	// Renew forgets what the store itself remembers of a former output, so that the output
-	// begins anew. The former output is gone.
-	Renew(ctx context.Context) error
+	// Forget drops what the store itself remembers of a former output that is gone, before a new one
+	// begins.
+	Forget(ctx context.Context) error
 }
 
-// Look is the result of [Output].Look.
-type Look struct {
+// Inspection is the result of [Output].Inspect.
+type Inspection struct {
 	Seen       map[string]int // how many rows, documents or objects, by the birth that they bear; "": those that bear none
 	Tombstones int            // how many of them are tombstones, as far as the store distinguishes them
-	Whole      bool           // all of the output was looked at
+	Whole      bool           // all of the output was inspected
 }
 
 // HoldsNothing reports whether the output has no row, document or object: tombstones at most.
-func (l Look) HoldsNothing() bool { return l.Whole && l.Total() == l.Tombstones }
+func (l Inspection) HoldsNothing() bool { return l.Whole && l.Total() == l.Tombstones }
 
 // Add counts n more rows, documents or objects that bear a birth.
-func (l *Look) Add(birth string, n int) {
+func (l *Inspection) Add(birth string, n int) {
 	if n == 0 {
 		return
 	}
@@ -113,7 +114,7 @@ func (l *Look) Add(birth string, n int) {
 }
 
 // Total is how many were seen.
-func (l Look) Total() (n int) {
+func (l Inspection) Total() (n int) {
 	for _, m := range l.Seen {
 		n += m
 	}

@@ -90,7 +90,7 @@ func (s *Store) wasMade(ctx context.Context, name string) (bool, error) {
 }
 
 // Output is what the sink of the store's Indexes has on the server.
-func (s *Store) Output(state.Place) state.Output { return output{s} }
+func (s *Store) Output(state.OutputRef) state.Output { return output{s} }
 
 type output struct{ *Store }
 
@@ -108,9 +108,9 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	return "", o.lost(&r, found || !o.indexes.Begun, there)
 }
 
-// Look counts documents and tombstones, all of them.
-func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
-	l := state.Look{Whole: true}
+// Inspect counts documents and tombstones, all of them.
+func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
+	l := state.Inspection{Whole: true}
 	mine, err := o.mine(ctx)
 	if err != nil || len(mine) == 0 {
 		return l, err
@@ -161,8 +161,8 @@ func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
 // Emptied is false: documents guard themselves, and the state remembers none.
 func (output) Emptied(context.Context, string) (bool, error) { return false, nil }
 
-// Renew forgets which indexes were made, and under what settings.
-func (o output) Renew(ctx context.Context) error {
+// Forget drops what is known of the indexes that were made, and of their settings.
+func (o output) Forget(ctx context.Context) error {
 	if err := o.ensureState(ctx); err != nil {
 		return err
 	}

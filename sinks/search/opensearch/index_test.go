@@ -67,7 +67,7 @@ func (w *world) refused(o opensearch.Options) string {
 // renew has the sink begin anew: what it made is known to be gone.
 func (w *world) renew(s *opensearch.Store) {
 	w.Helper()
-	if err := s.Output(state.Place{}).Renew(w.Context()); err != nil {
+	if err := s.Output(state.OutputRef{}).Forget(w.Context()); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -21,24 +21,24 @@ func TestBirths(t *testing.T) {
 }
 
 // An output is the documents of its sink alone, in the index of that name or in all whose names the template may make.
-func TestOutput_Look(t *testing.T) {
+func TestOutput_Inspect(t *testing.T) {
 	s := open(t, t.TempDir())
 	for i, index := range []string{"docs", "docs-eu", "docs-us", "doc"} {
 		m := mutation("a", 1, `{}`)
 		m.Index, m.Birth, m.Tombstone = index, "b", i == 1
 		apply(t, s, m)
 	}
-	for name, want := range map[string]state.Look{
+	for name, want := range map[string]state.Inspection{
 		"docs":         {Seen: map[string]int{"b": 1}, Whole: true},
 		"docs-{@op}":   {Seen: map[string]int{"b": 2}, Tombstones: 1, Whole: true},
 		"{@op}":        {Seen: map[string]int{"b": 4}, Tombstones: 1, Whole: true},
 		"other":        {Whole: true},
 		"docs-eu{@op}": {Seen: map[string]int{"b": 1}, Tombstones: 1, Whole: true},
 	} {
-		if l, err := s.Output(state.Place{Pipeline: owner.Pipeline, Sink: owner.Sink, Name: name}).Look(t.Context(), true); err != nil || !reflect.DeepEqual(l, want) {
+		if l, err := s.Output(state.OutputRef{Pipeline: owner.Pipeline, Sink: owner.Sink, Name: name}).Inspect(t.Context(), true); err != nil || !reflect.DeepEqual(l, want) {
 			t.Errorf("of %s: %+v (%v), want %+v", name, l, err, want)
 		}
-		if l, err := s.Output(state.Place{Pipeline: owner.Pipeline, Sink: "other", Name: name}).Look(t.Context(), true); err != nil || l.Total() > 0 {
+		if l, err := s.Output(state.OutputRef{Pipeline: owner.Pipeline, Sink: "other", Name: name}).Inspect(t.Context(), true); err != nil || l.Total() > 0 {
 			t.Errorf("of another sink: %+v (%v)", l, err)
 		}
 	}

@@ -13,12 +13,14 @@ const countBirths = `SELECT d.birth, count(*), count(*) - count(d.source) FROM "
 WHERE i.pipeline = ?1 AND i.sink = ?2 AND (i.name = ?3 OR ?5 AND substr(i.name, 1, length(?4)) = ?4) GROUP BY d.birth`
 
 // Output is what a sink has in the indexes of its name.
-func (s *Store) Output(p state.Place) state.Output { return output{sqlite.Output{DB: s.db, Place: p}} }
+func (s *Store) Output(p state.OutputRef) state.Output {
+	return output{sqlite.Output{DB: s.db, OutputRef: p}}
+}
 
 type output struct{ sqlite.Output }
 
-// Look counts documents and tombstones of the sink.
-func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
+// Inspect counts documents and tombstones of the sink.
+func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	prefix, _, varies := strings.Cut(o.Name, "{")
 	return o.Count(ctx, countBirths, o.Pipeline, o.Sink, o.Name, prefix, varies)
 }

@@ -10,19 +10,19 @@ import (
 // Output is what all outputs in a file have in common, for those who implement [state.Output].
 type Output struct {
 	*DB
-	state.Place
+	state.OutputRef
 }
 
 // Identity is "": an output is in one file with what is remembered of it, whose identity is that
 // of the state.
 func (Output) Identity(context.Context) (string, error) { return "", nil }
 
-// Renew does nothing: the file remembers nothing of rows and documents that are gone.
-func (Output) Renew(context.Context) error { return nil }
+// Forget does nothing: the file holds nothing of deleted rows and documents.
+func (Output) Forget(context.Context) error { return nil }
 
 // Count adds up the rows of a query: a birth, how many bear it, and how many of those are tombstones.
-func (o Output) Count(ctx context.Context, query string, args ...any) (state.Look, error) {
-	l := state.Look{Whole: true}
+func (o Output) Count(ctx context.Context, query string, args ...any) (state.Inspection, error) {
+	l := state.Inspection{Whole: true}
 	add := func(rows *sql.Rows) (_ struct{}, err error) {
 		var birth string
 		var n, tombstones int

@@ -26,7 +26,7 @@ func TestApply_ExchangedTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Output(state.Place{Pipeline: "shop", Sink: "orders", Name: "views"}).Identity(t.Context()); err != nil {
+	if _, err := s.Output(state.OutputRef{Pipeline: "shop", Sink: "orders", Name: "views"}).Identity(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	target := view.Target{Table: table, View: "orders", Pipeline: "shop", Birth: birth.ID, InPlace: true}

@@ -17,11 +17,11 @@ import (
 )
 
 // Output is what a sink has in a view table.
-func (s *Store) Output(p state.Place) state.Output { return output{s, p} }
+func (s *Store) Output(p state.OutputRef) state.Output { return output{s, p} }
 
 type output struct {
 	store *Store
-	state.Place
+	state.OutputRef
 }
 
 // Identity is that of the table; "" where there is none.
@@ -33,12 +33,12 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// lookPages is how much of a table a look reads: pages of 1 MB, 2,048 read units.
-const lookPages = 16
+// inspectPages bounds what Inspect reads of a table: pages of 1 MB, 2,048 read units.
+const inspectPages = 16
 
-// Look counts rows and tombstones of the sink, by a scan of the table's beginning. Where none are there, a
-// whole look goes on to the first of them.
-func (o output) Look(ctx context.Context, whole bool) (l state.Look, err error) {
+// Inspect counts rows and tombstones of the sink, by a scan of the table's beginning. If it finds none, a
+// whole inspection continues to the first of them.
+func (o output) Inspect(ctx context.Context, whole bool) (l state.Inspection, err error) {
 	enough := math.MaxInt
 	count := func(item dynamo.Item) bool {
 		m, _ := markOf(item)
@@ -48,21 +48,21 @@ func (o output) Look(ctx context.Context, whole bool) (l state.Look, err error) 
 		}
 		return l.Total() < enough
 	}
-	l.Whole, err = o.look(ctx, nil, lookPages, count)
+	l.Whole, err = o.scanRows(ctx, nil, inspectPages, count)
 	if err == nil && whole && !l.Whole && l.Total() == 0 {
 		enough = 1
-		l.Whole, err = o.look(ctx, nil, math.MaxInt, count)
+		l.Whole, err = o.scanRows(ctx, nil, math.MaxInt, count)
 	}
 	if errors.Is(err, dynamo.ErrNoTable) {
-		return state.Look{Whole: true}, nil
+		return state.Inspection{Whole: true}, nil
 	}
 	return l, err
 }
 
-// look hands what the sink has at the table's beginning to do until that answers false, and tells
-// whether that was all of the table. It reads so many pages at most; limit is of a page's items, nil: as many
-// as DynamoDB takes.
-func (o output) look(ctx context.Context, limit *int32, pages int, do func(dynamo.Item) bool) (whole bool, err error) {
+// scanRows passes the rows of the sink at the table's beginning to do until do returns false. It reports
+// whether that was the whole table. It reads up to pages pages of up to limit items; nil: as many as DynamoDB
+// reads at once.
+func (o output) scanRows(ctx context.Context, limit *int32, pages int, do func(dynamo.Item) bool) (whole bool, err error) {
 	in := &dynamodb.ScanInput{
 		TableName:                 &o.Name,
 		Limit:                     limit,
@@ -75,12 +75,12 @@ func (o output) look(ctx context.Context, limit *int32, pages int, do func(dynam
 	return o.store.views.ScanSome(ctx, in, pages, do)
 }
 
-// Emptied asks for the table's beginning, and where nothing of the sink is in all of it, what the state
-// remembers of the items that came to have rows there.
+// Emptied reads the table's beginning. If that is the whole table and has no row of the sink, it asks what the
+// state remembers of the items.
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	for range 2 { // a row that is written or left meanwhile is not lost
 		none := true
-		whole, err := o.look(ctx, aws.Int32(100), lookPages, func(dynamo.Item) bool { none = false; return false })
+		whole, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool { none = false; return false })
 		if err != nil || !none || !whole {
 			return false, err
 		}
@@ -133,5 +133,5 @@ func counted(ws []view.GroupWrite) iter.Seq[pipeline.Key] {
 	}
 }
 
-// Renew does nothing: a table remembers nothing of its rows that are gone.
-func (output) Renew(context.Context) error { return nil }
+// Forget does nothing: a table holds nothing of deleted rows.
+func (output) Forget(context.Context) error { return nil }

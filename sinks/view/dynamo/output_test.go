@@ -33,15 +33,15 @@ func TestOutput_LookAtALargeTable(t *testing.T) {
 		if rs, err := s.Apply(t.Context(), target, []view.Mutation{row}); err != nil || rs[0].Err != nil {
 			t.Fatal(rs, err)
 		}
-		out := s.Output(state.Place{Pipeline: pipe, Sink: "orders", Name: "views"})
-		short, err := out.Look(t.Context(), false)
+		out := s.Output(state.OutputRef{Pipeline: pipe, Sink: "orders", Name: "views"})
+		short, err := out.Inspect(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if short.Total() > 0 {
 			continue
 		}
-		if whole, err := out.Look(t.Context(), true); err != nil || short.Whole || whole.Seen["b"] != 1 {
+		if whole, err := out.Inspect(t.Context(), true); err != nil || short.Whole || whole.Seen["b"] != 1 {
 			t.Errorf("a short look sees %+v, a whole one %+v (%v)", short, whole, err)
 		}
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/pipeline"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
@@ -60,14 +61,8 @@ func apply(t testing.TB, s *dynamo.Store, target view.Target, ms ...view.Mutatio
 // and of one that moved.
 func TestApply_RemovesRowsOfARestoredTable(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
-	s, err := open(t.Context(), client)
-	if err != nil {
-		t.Fatal(err)
-	}
 	target := view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "orders", Pipeline: "shop", Birth: "b"}
-	if err := s.Create(t.Context(), target.Table, dynamo.KeyTypes{}); err != nil {
-		t.Fatal(err)
-	}
+	s := withTable(t, statedynamo.Options{Client: client}, target.Table)
 	gone := func(sk string, sequence int) view.Mutation {
 		m := put(sk, sequence)
 		m.Tombstone = true

@@ -10,26 +10,28 @@ import (
 )
 
 // Output is what a sink has in a view table.
-func (s *Store) Output(p state.Place) state.Output { return output{sqlite.Output{DB: s.DB, Place: p}} }
+func (s *Store) Output(p state.OutputRef) state.Output {
+	return output{sqlite.Output{DB: s.DB, OutputRef: p}}
+}
 
 type output struct{ sqlite.Output }
 
-// Look counts rows and tombstones of the sink.
-func (o output) Look(ctx context.Context, _ bool) (state.Look, error) {
+// Inspect counts rows and tombstones of the sink.
+func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	var known int
 	err := o.Reader().QueryRowContext(ctx, `SELECT 1 FROM "_tw_tables" WHERE name = ?`, o.Name).Scan(&known)
 	if errors.Is(err, sql.ErrNoRows) {
-		return state.Look{Whole: true}, nil
+		return state.Inspection{Whole: true}, nil
 	}
 	if err != nil {
-		return state.Look{}, o.Failed("read", err)
+		return state.Inspection{}, o.Failed("read", err)
 	}
 	return o.Count(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(prefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
 }
 
 // Emptied asks whether the state remembers a row or a group of the sink where the table has none.
 func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err error) {
-	if l, err := o.Look(ctx, true); err != nil || l.Total() > 0 {
+	if l, err := o.Inspect(ctx, true); err != nil || l.Total() > 0 {
 		return false, err
 	}
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (
