@@ -46,43 +46,50 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, 
 	return func(yield func(Item, error) bool) {
 		s := *in
 		s.ConsistentRead = aws.Bool(true)
-		for more := true; more; more = len(s.ExclusiveStartKey) > 0 {
-			out, err := call(ctx, db, "Scan", *s.TableName, func(o func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-				return db.client.Scan(ctx, &s, o)
-			})
+		for page, err := range db.scan(ctx, s) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, item := range out.Items {
+			for _, item := range page.Items {
 				if !yield(item, nil) {
 					return
 				}
 			}
-			s.ExclusiveStartKey = out.LastEvaluatedKey
 		}
 	}
 }
 
-// ScanSome hands the items of the first pages of a scan to do until that answers false, and tells whether
-// that was all.
-func (db *DB) ScanSome(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool) (whole bool, err error) {
-	s := *in
-	for range pages {
-		out, err := call(ctx, db, "Scan", *s.TableName, func(o func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-			return db.client.Scan(ctx, &s, o)
-		})
+// ScanPages passes the items of the first pages of a scan to do until do returns false. It reports
+// whether these were all items.
+func (db *DB) ScanPages(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool) (whole bool, err error) {
+	for page, err := range db.scan(ctx, *in) {
 		if err != nil {
 			return false, err
 		}
-		for _, item := range out.Items {
+		for _, item := range page.Items {
 			if !do(item) {
 				return false, nil
 			}
 		}
-		if s.ExclusiveStartKey = out.LastEvaluatedKey; len(s.ExclusiveStartKey) == 0 {
-			return true, nil
+		if pages--; pages <= 0 {
+			return len(page.LastEvaluatedKey) == 0, nil
 		}
 	}
-	return false, nil
+	return true, nil
+}
+
+// scan yields the pages of a scan.
+func (db *DB) scan(ctx context.Context, in dynamodb.ScanInput) iter.Seq2[*dynamodb.ScanOutput, error] {
+	return func(yield func(*dynamodb.ScanOutput, error) bool) {
+		for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
+			out, err := call(ctx, db, "Scan", *in.TableName, func(o func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+				return db.client.Scan(ctx, &in, o)
+			})
+			if !yield(out, err) || err != nil {
+				return
+			}
+			in.ExclusiveStartKey = out.LastEvaluatedKey
+		}
+	}
 }

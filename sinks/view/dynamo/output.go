@@ -72,7 +72,7 @@ func (o output) scanRows(ctx context.Context, limit *int32, pages int, do func(d
 		ExpressionAttributeNames:  map[string]string{"#tw": markAttribute, "#by": markPipeline, "#view": markView, "#birth": markBirth, "#expires": expiresAttribute},
 		ExpressionAttributeValues: dynamo.Item{":by": str(o.Pipeline), ":view": str(o.Sink)},
 	}
-	return o.store.views.ScanSome(ctx, in, pages, do)
+	return o.store.views.ScanPages(ctx, in, pages, do)
 }
 
 // Emptied reads the table's beginning. If that is the whole table and has no row of the sink, it asks what the
