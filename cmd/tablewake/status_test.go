@@ -47,7 +47,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	db, err := statedynamo.New(statedynamo.Options{Client: client, Table: *table})
+	db, err := statedynamo.New(statedynamo.Options{Client: client, Table: *table, Pipeline: "shop"})
 	if err != nil {
 		t.Fatal(err)
 	}

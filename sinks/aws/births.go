@@ -80,7 +80,7 @@ func (b *Bundle) leftOutput(ctx context.Context, cfg *config.Config, s config.Si
 		rows := db
 		if s.View != nil && s.View.ARN != "" {
 			var err error
-			if rows, err = statedynamo.New(statedynamo.Options{Client: b.clientOf(rowTable{name: s.View.Table, arn: s.View.ARN}), Table: "none"}); err != nil {
+			if rows, err = statedynamo.New(statedynamo.Options{Client: b.clientOf(rowTable{name: s.View.Table, arn: s.View.ARN}), Table: "none", Pipeline: cfg.Name}); err != nil {
 				return "", err
 			}
 		}

@@ -72,7 +72,7 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 	if err != nil {
 		return nil, err
 	}
-	return open(b, fmt.Sprint("rows ", table, k), func() (*dynamo.Store, error) { // sinks of a table look at it once
+	return open(b, fmt.Sprint("rows of ", cfg.Name, " ", table, k), func() (*dynamo.Store, error) { // sinks of a table look at it once
 		store, err := dynamo.New(db)
 		if err != nil || b.lookOnly {
 			return store, err
@@ -94,7 +94,7 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 // ownRows opens a table whose rows guard themselves, with their tombstones in place: it may
 // be in another account or Region than the state table, and there may be none.
 func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
-	o := statedynamo.Options{Client: b.clientOf(t), Table: "none"} // never asked
+	o := statedynamo.Options{Client: b.clientOf(t), Table: "none", Pipeline: cfg.Name} // never asked
 	var db *statedynamo.DB
 	var err error
 	if cfg.State != nil {
@@ -114,7 +114,7 @@ func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (v
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprint("rows in place ", t.arn, table, k)
+	name := fmt.Sprint("rows in place of ", cfg.Name, " ", t.arn, table, k)
 	if db == nil {
 		return open(b, name, func() (*dynamo.Rows, error) {
 			store, err := dynamo.NewRows(rows)
@@ -206,11 +206,11 @@ func typed(ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTy
 
 // db opens the state table.
 func (b *Bundle) db(ctx context.Context, cfg *config.Config) (*statedynamo.DB, error) {
-	return open(b, "state "+cfg.State.Table, func() (*statedynamo.DB, error) {
+	return open(b, fmt.Sprintf("state %s of %s", cfg.State.Table, cfg.Name), func() (*statedynamo.DB, error) {
 		if err := SameRegion("state.table", cfg.State.ARN, b.sdk); err != nil {
 			return nil, err
 		}
-		db, err := statedynamo.New(statedynamo.Options{Client: b.dynamodb, Table: cfg.State.Table, Retention: cfg.State.GuardRetention})
+		db, err := statedynamo.New(statedynamo.Options{Client: b.dynamodb, Table: cfg.State.Table, Pipeline: cfg.Name, Retention: cfg.State.GuardRetention})
 		if err != nil {
 			return nil, err
 		}

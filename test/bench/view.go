@@ -46,7 +46,7 @@ func (c *viewContest) fresh(ctx context.Context) error {
 	for _, table := range []string{"bench-view", "bench-state"} {
 		_, _ = c.client.Client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table}) // it may not be there
 	}
-	db, err := statedynamo.New(statedynamo.Options{Client: c.client, Table: "bench-state"})
+	db, err := statedynamo.New(statedynamo.Options{Client: c.client, Table: "bench-state", Pipeline: "bench"})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ const attrPipeline = "pipeline"
 // of the same state table has it: two pipelines over one lease table are no members of each
 // other's fleets, and each would take the other's shards and skip what the other has read.
 func (t *Table) Claim(ctx context.Context) error {
-	row := Item{attrPK: text("leases#" + escaped(t.o.Table)), attrSK: text("-"), attrPipeline: text(t.o.Pipeline)}
+	row := Item{attrPK: text(sharedLeases + escaped(t.o.Table)), attrSK: text("-"), attrPipeline: text(t.o.Pipeline)}
 	err := t.within(ctx, func(ctx context.Context) error {
 		_, err := t.o.Client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: &t.o.State, Item: row,
@@ -36,7 +36,7 @@ func (t *Table) Claim(ctx context.Context) error {
 	r := reader{row: unmet.Item}
 	return pipeline.Fatal(&Error{
 		Op: "Claim", Table: t.o.Table, Detail: "these are the leases of the pipeline " + r.text(attrPipeline) + ", and this one is " + t.o.Pipeline,
-		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item leases#" + escaped(t.o.Table) + " of the state table " + t.o.State,
+		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases + escaped(t.o.Table) + " of the state table " + t.o.State,
 		Err:  err,
 	})
 }

@@ -23,7 +23,7 @@ func TestCreateTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := world{client: server.Client(t.Name(), nil)}
 			table := w.another(t, dynamo.Options{})
-			db, err := statedynamo.New(statedynamo.Options{Client: w.client, Table: "state"})
+			db, err := statedynamo.New(statedynamo.Options{Client: w.client, Table: "state", Pipeline: "p"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,11 +36,12 @@
 // What KCL has no place for is in the state table, whose key is pk and sk and whose TTL
 // attribute is expires. Names are percent-encoded.
 //
-//	member   workers#PIPELINE   WORKER   name, beat, leaving, leases, load, calls, pending, behind, stopped, at_end
-//	quota    quotas             QUOTA    count
-//	claim    leases#TABLE       -        pipeline: whose lease table it is
+//	member   PIPELINE#workers   WORKER   name, beat, leaving, leases, load, calls, pending, behind, stopped, at_end
+//	quota    #quotas            QUOTA    count
+//	claim    #leases#TABLE      -        pipeline: whose lease table it is
 //
-// A quota is shared by all pipelines of a state table.
+// A quota is shared by all pipelines of a state table, as the account shares what it counts; the claim is what
+// keeps a second pipeline from a lease table. All other rows belong to one pipeline.
 //
 // # Two owners
 //

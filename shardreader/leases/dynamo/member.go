@@ -132,7 +132,7 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	if quota == "" {
 		return 0, false, pipeline.Permanent(errors.New("leases/dynamo: a quota without a name"))
 	}
-	key := Item{attrPK: text("quotas"), attrSK: text(escaped(quota))}
+	key := Item{attrPK: text(sharedQuotas), attrSK: text(escaped(quota))}
 	e := new(expression)
 	name := e.name(attrCount)
 	condition := name + " = " + e.value(number(seen))
@@ -170,7 +170,13 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	return r.integer(attrCount), false, nil
 }
 
-func (t *Table) fleet() string { return "workers#" + escaped(t.o.Pipeline) }
+// Partition keys of what several pipelines share. No pipeline's rows begin so: all others begin with its name.
+const (
+	sharedQuotas = "#quotas"
+	sharedLeases = "#leases#" // and the lease table
+)
+
+func (t *Table) fleet() string { return escaped(t.o.Pipeline) + "#workers" }
 
 // member is the key of a worker's row.
 func (t *Table) member(worker string) (Item, error) {

@@ -55,7 +55,7 @@ func TestQuarantineWithMarksInDynamoDB(t *testing.T) {
 	at := prefixed(t, newBucket(t))
 	server := dynamotest.Open(t)
 	sinktest.RunQuarantine(t, 2, func(folder string) (sinktest.Memory, error) {
-		db, err := dynamo.New(dynamo.Options{Client: server.Client(folder, nil), Table: "state"})
+		db, err := dynamo.New(dynamo.Options{Client: server.Client(folder, nil), Table: "state", Pipeline: "test"})
 		if err != nil {
 			return sinktest.Memory{}, err
 		}

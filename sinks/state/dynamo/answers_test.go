@@ -42,7 +42,7 @@ func TestAnswersThatAreNotTheServices(t *testing.T) {
 				continue // it is what the service says of a write
 			}
 			t.Run(op+" "+a.Name, func(t *testing.T) {
-				db, err := dynamo.New(dynamo.Options{Table: "state", Attempts: 1, Client: dynamodb.New(dynamodb.Options{
+				db, err := dynamo.New(dynamo.Options{Table: "state", Pipeline: "p", Attempts: 1, Client: dynamodb.New(dynamodb.Options{
 					Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), HTTPClient: a,
 				})})
 				if err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 func (s *State) birthPartition() string {
-	return string(pipeline.AppendEscaped([]byte("births#"), s.pipeline))
+	return string(of(nil, s.pipeline, "births"))
 }
 
 func (s *State) birthRef(sink, target string) Ref {

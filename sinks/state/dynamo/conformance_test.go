@@ -14,7 +14,7 @@ func TestConformance(t *testing.T) {
 	server := dynamotest.Open(t)
 	statetest.Run(t, statetest.Suite{
 		Open: func(ctx context.Context, dir string) (statetest.Store, error) {
-			db, err := dynamo.New(dynamo.Options{Client: server.Client(dir, nil), Table: "state"})
+			db, err := dynamo.New(dynamo.Options{Client: server.Client(dir, nil), Table: "state", Pipeline: "p"})
 			if err != nil {
 				return nil, err
 			}

@@ -22,7 +22,7 @@ func TestCreate(t *testing.T) {
 	client := server.Client("", nil)
 	var all sync.WaitGroup
 	for range 4 {
-		db, err := dynamo.New(dynamo.Options{Client: server.Client("", nil), Table: table})
+		db, err := dynamo.New(dynamo.Options{Client: server.Client("", nil), Table: table, Pipeline: "p"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,7 @@ type Item = map[string]types.AttributeValue
 type Options struct {
 	Client      Client           // Required.
 	Table       string           // name of the state table. Required.
+	Pipeline    string           // whose memory and what [DB.Purge] forgets. Required.
 	Retention   time.Duration    // how long a guard without a row and a contribution without a share live. Default: [state.DefaultRetention]
 	Concurrency int              // requests that one call has in flight at most. Default: 16
 	Attempts    int              // how often a request is sent before its error is reported: throttled, cut, or in conflict. Default: 4
@@ -36,6 +37,7 @@ type Options struct {
 type DB struct {
 	client      Client
 	table       string
+	pipeline    string
 	retention   time.Duration
 	concurrency int
 	attempts    int
@@ -54,6 +56,8 @@ func New(o Options) (*DB, error) {
 		return nil, errors.New("dynamodb: Client is missing")
 	case o.Table == "":
 		return nil, errors.New("dynamodb: Table, the name of the state table, is empty (state.table in the configuration)")
+	case o.Pipeline == "":
+		return nil, errors.New("dynamodb: Pipeline, whose state it is, is empty")
 	case o.Retention < 0:
 		return nil, fmt.Errorf("dynamodb: Retention is %s: it can't be negative", o.Retention)
 	case o.Concurrency < 0 || o.Attempts < 0:
@@ -62,6 +66,7 @@ func New(o Options) (*DB, error) {
 	db := &DB{
 		client:      o.Client,
 		table:       o.Table,
+		pipeline:    o.Pipeline,
 		retention:   cmp.Or(o.Retention, state.DefaultRetention),
 		concurrency: cmp.Or(o.Concurrency, 16),
 		attempts:    cmp.Or(o.Attempts, 4),

@@ -22,19 +22,23 @@
 // them, and sorts before all that they are made of.
 //
 //	what            pk                                             sk                besides
-//	guard           guard#PIPELINE#VIEW#TABLE#BIRTH#ITEM           -                 version, row, void, written, expires
-//	tombstone       tombstone#PIPELINE#VIEW#TABLE#BIRTH#ROW        -                 version, item, void, written, expires
-//	contribution    contribution#PIPELINE#VIEW#TABLE#BIRTH#ITEM    -                 version, shares, void, written, expires
-//	seat of a row   seat#PIPELINE#VIEW#TABLE#BIRTH#ROW             -                 revision, holder, ...
-//	claim on a row  seat#PIPELINE#VIEW#TABLE#BIRTH#ROW             claim#ITEM        version, time, attributes
-//	member          member#PIPELINE#VIEW#TABLE#BIRTH#ROW#VALUE     sort key by value
-//	target          targets#PIPELINE                               VIEW#BIRTH#TABLE  there once anything was written to it
-//	mark            marks#PIPELINE                                 SINK#ITEM         letters, since, key
-//	gap             gaps#PIPELINE                                  a digest          stream, shard, after, before, from, to, found, whole, unknown
-//	birth           births#PIPELINE                                SINK#TARGET       sink, target, birth, state, store, born, begun
-//	fingerprint     fingerprints                                   PIPELINE#SINK     generation, birth, settings
-//	held back       heldback#PIPELINE                              CONSUMER          consumer, at, total, worst, expires
-//	memory          memory                                         -                 born
+//	guard           PIPELINE#guard#VIEW#TABLE#BIRTH#ITEM           -                 version, row, void, written, expires
+//	tombstone       PIPELINE#tombstone#VIEW#TABLE#BIRTH#ROW        -                 version, item, void, written, expires
+//	contribution    PIPELINE#contribution#VIEW#TABLE#BIRTH#ITEM    -                 version, shares, void, written, expires
+//	seat of a row   PIPELINE#seat#VIEW#TABLE#BIRTH#ROW             -                 revision, holder, ...
+//	claim on a row  PIPELINE#seat#VIEW#TABLE#BIRTH#ROW             claim#ITEM        version, time, attributes
+//	member          PIPELINE#member#VIEW#TABLE#BIRTH#ROW#VALUE     sort key by value
+//	target          PIPELINE#targets                               VIEW#BIRTH#TABLE  there once anything was written to it
+//	mark            PIPELINE#marks                                 SINK#ITEM         letters, since, key
+//	gap             PIPELINE#gaps                                  a digest          stream, shard, after, before, from, to, found, whole, unknown
+//	birth           PIPELINE#births                                SINK#TARGET       sink, target, birth, state, store, born, begun
+//	fingerprint     PIPELINE#fingerprints                          SINK              generation, birth, settings
+//	held back       PIPELINE#heldback                              CONSUMER          consumer, at, total, worst, expires
+//	memory          PIPELINE#memory                                -                 born, format
+//
+// Every partition key begins with the pipeline's name and #: a policy keeps a pipeline to its own rows by
+// dynamodb:LeadingKeys, PIPELINE#*. The rows of consumers, which package shardreader/leases/dynamo writes, do
+// so too, but for two, which begin with #.
 //
 // Guards, tombstones, contributions, seats and members, which grow with the source table, have a
 // partition each or one for each row, so that no partition is hot that the rows' are not.
@@ -53,6 +57,5 @@
 // DynamoDB deletes them once they are older than the retention; a note of what is held back after
 // a day. As soon as there is a row or
 // a share again, the item is written without it: what has one never expires. [DB.Purge]
-// does the same by hand, for tables without TTL: of all pipelines that share the table, so that the
-// one with the longest retention says what may go.
+// does the same by hand for one pipeline, for tables without TTL.
 package dynamo

@@ -40,8 +40,9 @@ func withoutValues(t *testing.T, err error) {
 func offline(t *testing.T, faults *dynamotest.Faults) *dynamo.DB {
 	t.Helper()
 	db, err := dynamo.New(dynamo.Options{
-		Table:   table,
-		Backoff: pipeline.Backoff{Base: time.Nanosecond, Max: time.Nanosecond},
+		Table:    table,
+		Pipeline: "p",
+		Backoff:  pipeline.Backoff{Base: time.Nanosecond, Max: time.Nanosecond},
 		Client: dynamodb.New(dynamodb.Options{
 			Region: "us-east-1", HTTPClient: faults.Client(noServer{}),
 			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

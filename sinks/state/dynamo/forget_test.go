@@ -2,13 +2,16 @@ package dynamo_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
@@ -16,7 +19,7 @@ import (
 // at is a state table as seen by a process whose clock stands still.
 func at(t *testing.T, client dynamo.Client, now time.Time) *dynamo.DB {
 	t.Helper()
-	db, err := dynamo.New(dynamo.Options{Client: client, Table: table, Retention: 48 * time.Hour, Now: func() time.Time { return now }})
+	db, err := dynamo.New(dynamo.Options{Client: client, Table: table, Pipeline: "p", Retention: 48 * time.Hour, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +42,32 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// Each pipeline remembers for itself, and another format of its rows is refused with what to do.
+func TestMemory_Format(t *testing.T) {
+	client := dynamotest.Open(t).Client("", nil)
+	db := at(t, client, time.Now())
+	if err := db.CreateState(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for format, want := range map[string]string{"1": "tablewake replay", "3": "newer tablewake"} {
+		item := key("p#memory")
+		item["born"], item["format"] = dynamo.N("1"), dynamo.N(format)
+		if err := db.Write(t.Context(), dynamo.Action{Put: &types.Put{TableName: aws.String(table), Item: item}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Memory(t.Context()); err == nil || !pipeline.IsFatal(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the format %s: %v, want %q in it", format, err, want)
+		}
+	}
+	other, err := dynamo.New(dynamo.Options{Client: client, Table: table, Pipeline: "pq"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Memory(t.Context()); err != nil {
+		t.Error("another pipeline of the table:", err)
+	}
+}
+
 // stamped puts an item that may go, or one that may not.
 func stamped(t *testing.T, db *dynamo.DB, name string, goes bool) {
 	t.Helper()
@@ -51,7 +80,7 @@ func stamped(t *testing.T, db *dynamo.DB, name string, goes bool) {
 	}
 }
 
-// What may go carries when, in seconds; what is purged is what was written before a time.
+// What may go carries when, in seconds; what is purged is what was written before a time, of the pipeline alone.
 func TestPurge(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	start := time.Now()
@@ -61,17 +90,19 @@ func TestPurge(t *testing.T) {
 	}
 	const n = 120 // more than one round
 	for i := range n {
-		stamped(t, early, fmt.Sprint("early", i), true)
+		stamped(t, early, fmt.Sprint("p#early", i), true)
 	}
-	stamped(t, early, "kept", false)
-	stamped(t, late, "late", true)
-	if got := dynamo.Digits(items(t, early, "late")[0], "expires"); got != strconv.FormatInt(start.Add(49*time.Hour).Unix(), 10) {
+	stamped(t, early, "p#kept", false)
+	stamped(t, late, "p#late", true)
+	stamped(t, early, "p", true)
+	stamped(t, early, "pq#guard", true) // another pipeline's
+	if got := dynamo.Digits(items(t, early, "p#late")[0], "expires"); got != strconv.FormatInt(start.Add(49*time.Hour).Unix(), 10) {
 		t.Errorf("what is written now expires at %s", got)
 	}
 	if purged, err := late.Purge(t.Context(), start.Add(time.Minute)); err != nil || purged != n {
 		t.Errorf("%d are purged, of %d (%v)", purged, n, err)
 	}
-	if got := items(t, late, "early0", "kept", "late"); got[0] != nil || got[1] == nil || got[2] == nil {
+	if got := items(t, late, "p#early0", "p#kept", "p#late", "p", "pq#guard"); got[0] != nil || slices.ContainsFunc(got[1:], func(i dynamo.Item) bool { return i == nil }) {
 		t.Errorf("there are %v", got)
 	}
 }
@@ -85,20 +116,20 @@ func TestPurge_Unchanged(t *testing.T) {
 	if err := early.CreateState(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	stamped(t, early, "back", true)
-	stamped(t, early, "again", true)
-	slow, err := dynamo.New(dynamo.Options{Client: client, Table: table, Concurrency: 1})
+	stamped(t, early, "p#back", true)
+	stamped(t, early, "p#again", true)
+	slow, err := dynamo.New(dynamo.Options{Client: client, Table: table, Pipeline: "p", Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	faults.Next("DeleteItem", dynamotest.Meanwhile(func() {
-		stamped(t, early, "back", false)
-		stamped(t, late, "again", true)
+		stamped(t, early, "p#back", false)
+		stamped(t, late, "p#again", true)
 	}))
 	if purged, err := slow.Purge(t.Context(), start.Add(time.Minute)); err != nil || purged != 0 {
 		t.Errorf("%d are purged, %v", purged, err)
 	}
-	if got := items(t, slow, "back", "again"); got[0] == nil || got[1] == nil {
+	if got := items(t, slow, "p#back", "p#again"); got[0] == nil || got[1] == nil {
 		t.Errorf("there are %v", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func (s *State) gapPartition() string {
-	return string(pipeline.AppendEscaped([]byte("gaps#"), s.pipeline))
+	return string(of(nil, s.pipeline, "gaps"))
 }
 
 // AddGap notes a gap, and replaces what was noted of it before.

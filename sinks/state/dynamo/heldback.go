@@ -12,7 +12,7 @@ import (
 )
 
 func (s *State) heldBackPartition() string {
-	return string(pipeline.AppendEscaped([]byte("heldback#"), s.pipeline))
+	return string(of(nil, s.pipeline, "heldback"))
 }
 
 // SetHeldBack replaces what the consumer noted before, in one write; with nothing in it, it

@@ -31,10 +31,16 @@ type Target struct {
 	Pipeline, Table, View, Birth string
 }
 
+// of appends how the partition keys of a kind of item of a pipeline begin. A role is limited to the
+// rows of its pipeline by that: # ends the name, which holds none.
+func of(dst []byte, pipe, kind string) []byte {
+	return append(append(pipeline.AppendEscaped(dst, pipe), '#'), kind...)
+}
+
 // prefix is how the partition keys of a kind of item of t begin.
 func (t Target) prefix(kind string) []byte {
-	b := append(make([]byte, 0, 192), kind...)
-	for _, part := range []string{t.Pipeline, t.View, t.Table, t.Birth} {
+	b := of(make([]byte, 0, 192), t.Pipeline, kind)
+	for _, part := range []string{t.View, t.Table, t.Birth} {
 		b = pipeline.AppendEscaped(append(b, '#'), part)
 	}
 	return append(b, '#')

@@ -64,6 +64,9 @@ func TestKeys_Injective(t *testing.T) {
 		a, b := drawn.Draw(t, "a"), drawn.Draw(t, "b")
 		pa, sa := where(a)
 		pb, sb := where(b)
+		if prefix := string(pipeline.AppendEscaped(nil, a.target.Pipeline)) + "#"; !strings.HasPrefix(pa, prefix) {
+			t.Fatalf("%s does not begin with %s", pa, prefix)
+		}
 		if len(pa) > 2048 || len(sa) > 1024 {
 			t.Fatalf("%d and %d bytes", len(pa), len(sa))
 		}

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open is a state table in a new world.
 func open(t *testing.T, faults *dynamotest.Faults) *dynamo.DB {
 	t.Helper()
-	db, err := dynamo.New(dynamo.Options{Client: dynamotest.Open(t).Client("", faults), Table: "state"})
+	db, err := dynamo.New(dynamo.Options{Client: dynamotest.Open(t).Client("", faults), Table: "state", Pipeline: "p"})
 	if err != nil {
 		t.Fatal(err)
 	}

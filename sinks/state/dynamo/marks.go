@@ -25,7 +25,7 @@ const (
 // markPartition holds all marks of a pipeline: there are few, and whether a sink has
 // any is one read.
 func (s *State) markPartition() string {
-	return string(pipeline.AppendEscaped([]byte("marks#"), s.pipeline))
+	return string(of(nil, s.pipeline, "marks"))
 }
 
 // markSink is how the sort keys of a sink's marks begin.

@@ -1,8 +1,10 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strconv"
 	"time"
@@ -10,23 +12,36 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 var _ state.Rememberer = (*DB)(nil)
 
-const attrBorn = "born" // Unix nanoseconds
+const (
+	attrBorn   = "born"   // Unix nanoseconds
+	attrFormat = "format" // of the pipeline's rows
+)
 
-// Memory is since when the table remembers: since it was made, or, where somebody else
-// made it, since it was first asked. It forgets, by its TTL or by [DB.Purge].
+// format is the layout of a pipeline's rows, in the row of its memory. In the first one, which had no number,
+// partition keys began with the kind of the row: such rows are not found, and what was written under them is
+// refused as output whose state was lost.
+const format = 2
+
+// Memory is since when the table remembers for the pipeline: since it was made, or, where somebody else
+// made it, since it was first asked. It forgets, by its TTL or by [DB.Purge]. The error is fatal where the
+// pipeline's rows have another format.
 func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
-	ref := db.ref("memory", single)
+	ref := db.ref(string(of(nil, db.pipeline, "memory")), single)
 	for {
 		items, err := db.Get(ctx, []Ref{ref})
 		if err != nil {
 			return state.Memory{}, err
 		}
 		if items[0] != nil {
+			if err := db.checkFormat(items[0]); err != nil {
+				return state.Memory{}, err
+			}
 			born, err := timeAt(items[0], attrBorn)
 			if err != nil {
 				return state.Memory{}, db.Damaged("since when it remembers", err)
@@ -34,13 +49,29 @@ func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
 			return state.Memory{Born: born, Forgets: true}, nil
 		}
 		err = db.Write(ctx, Action{Put: &types.Put{
-			TableName: aws.String(db.table), Item: with(ref.Key, Item{attrBorn: nanoseconds(db.now())}),
+			TableName: aws.String(db.table), Item: with(ref.Key, Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(format))}),
 			ConditionExpression: aws.String("attribute_not_exists(" + attrPK + ")"),
 		}})
 		if _, taken := errors.AsType[*ConditionError](err); err != nil && !taken {
 			return state.Memory{}, err
 		}
 	}
+}
+
+// checkFormat is a fatal error where the row of a memory says that the pipeline's rows have another format.
+func (db *DB) checkFormat(memory Item) error {
+	found := Digits(memory, attrFormat)
+	if found == strconv.Itoa(format) {
+		return nil
+	}
+	hint := "name another state table and other tables, and fill them with `tablewake replay --live --create --rebuild` over the whole history"
+	if n, err := strconv.Atoi(found); err == nil && n > format {
+		hint = "use a newer tablewake"
+	}
+	return pipeline.Fatal(&Error{
+		Op: "read", Table: db.table, Action: -1, Hint: hint,
+		Detail: fmt.Sprintf("the rows of the pipeline %s have the format %s, and this program writes %d", db.pipeline, cmp.Or(found, "1"), format),
+	})
 }
 
 // Expiry is when what is written now, and may go, is forgotten: after the retention.

@@ -17,15 +17,15 @@ import (
 var _ state.Purger = (*DB)(nil)
 
 // Purge forgets the tombstones, the guards without a row and the contributions without a
-// share that were written before a time, each on condition that it is unchanged. It reads the whole
-// table: where the table's TTL is enabled, DynamoDB does the same for nothing. The items
-// are those of all pipelines that share the table: the longest retention among them counts.
+// share of the pipeline that were written before a time, each on condition that it is unchanged. It reads
+// the whole table, which takes the right to Scan it, and no condition on keys limits that: where the table's
+// TTL is enabled, DynamoDB does the same for nothing.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	in := &dynamodb.ScanInput{
 		TableName:                 aws.String(db.table),
 		ProjectionExpression:      aws.String("pk, sk, written"),
-		FilterExpression:          aws.String("attribute_exists(expires) AND written < :before"),
-		ExpressionAttributeValues: Item{":before": N(strconv.FormatInt(before.UnixNano(), 10))},
+		FilterExpression:          aws.String("begins_with(pk, :own) AND attribute_exists(expires) AND written < :before"),
+		ExpressionAttributeValues: Item{":own": S(string(of(nil, db.pipeline, ""))), ":before": N(strconv.FormatInt(before.UnixNano(), 10))},
 	}
 	purged := 0
 	var batch []Item

@@ -18,7 +18,7 @@ func TestQuarantineAcrossRestarts(t *testing.T) {
 		if err != nil {
 			return sinktest.Memory{}, err
 		}
-		db, err := dynamo.New(dynamo.Options{Client: server.Client(folder, nil), Table: table})
+		db, err := dynamo.New(dynamo.Options{Client: server.Client(folder, nil), Table: table, Pipeline: "test"})
 		if err != nil {
 			return sinktest.Memory{}, err
 		}

@@ -33,7 +33,7 @@ func TestWaits(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var faults dynamotest.Faults
-			db, err := dynamo.New(dynamo.Options{Table: table, Client: dynamodb.New(dynamodb.Options{
+			db, err := dynamo.New(dynamo.Options{Table: table, Pipeline: "p", Client: dynamodb.New(dynamodb.Options{
 				Region: "us-east-1", HTTPClient: faults.Client(noServer{}),
 				Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 					return aws.Credentials{AccessKeyID: "key", SecretAccessKey: "secret"}, nil

@@ -12,7 +12,7 @@ import (
 
 // targetRef is the note that something was written to a target.
 func (db *DB) targetRef(t Target) Ref {
-	pk := pipeline.AppendEscaped([]byte("targets#"), t.Pipeline)
+	pk := of(nil, t.Pipeline, "targets")
 	sk := append(pipeline.AppendEscaped(nil, t.View), '#')
 	sk = append(pipeline.AppendEscaped(sk, t.Birth), '#')
 	return db.ref(string(pk), fit(sk, string(pipeline.AppendEscaped(nil, t.Table)), maxSortKey))

@@ -246,7 +246,7 @@ const someEpoch = "EPOCHEPOCH"
 
 // nowhere is a DB to name items by. It is never called.
 func nowhere() *dynamo.DB {
-	db, err := dynamo.New(dynamo.Options{Client: noClient{}, Table: "tablewake-state"})
+	db, err := dynamo.New(dynamo.Options{Client: noClient{}, Table: "tablewake-state", Pipeline: "p"})
 	if err != nil {
 		panic(err) // the options are right
 	}

@@ -32,7 +32,7 @@ func TestConformance_Faults(t *testing.T) {
 		Checks: 1, TypedKeys: true, Only: []string{"SharedLast", "MovesByNumber"}, Plain: plain,
 		Open: func(ctx context.Context, dir string) (viewtest.Store, error) {
 			db, err := statedynamo.New(statedynamo.Options{
-				Client: server.Client(dir, &faults), Table: "state", Attempts: 12,
+				Client: server.Client(dir, &faults), Table: "state", Pipeline: "test", Attempts: 12,
 				Backoff: pipeline.Backoff{Base: time.Microsecond, Max: time.Millisecond},
 			})
 			if err != nil {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open opens a store and makes its state table.
 func open(ctx context.Context, o statedynamo.Options) (*dynamo.Store, error) {
-	o.Table = "state"
+	o.Table, o.Pipeline = "state", "test"
 	db, err := statedynamo.New(o)
 	if err != nil {
 		return nil, err

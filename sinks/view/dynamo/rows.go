@@ -30,7 +30,7 @@ var _ view.Reader = (*Reader)(nil)
 // NewReader reads with a client: it needs the rights to Query and, for reads that name
 // no partition key, to Scan. The error is that of a client which is nil.
 func NewReader(c dynamo.Client) (*Reader, error) {
-	db, err := dynamo.New(dynamo.Options{Client: c, Table: "none"}) // which is never asked
+	db, err := dynamo.New(dynamo.Options{Client: c, Table: "none", Pipeline: "none"}) // which is never asked
 	if err != nil {
 		return nil, err
 	}

@@ -188,7 +188,7 @@ func (s *servers) restore(table string, items []map[string]types.AttributeValue)
 func (s *servers) age(table string) {
 	s.t.Helper()
 	for _, item := range s.scan(table) {
-		if item["pk"].(*types.AttributeValueMemberS).Value == "memory" {
+		if pk := item["pk"].(*types.AttributeValueMemberS).Value; strings.HasSuffix(pk, "#memory") {
 			item["born"] = &types.AttributeValueMemberN{Value: "1"}
 			if _, err := s.tables.PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
 				s.t.Fatal(err)
@@ -197,11 +197,11 @@ func (s *servers) age(table string) {
 	}
 }
 
-// deleteItems deletes the items of the state table whose partition key begins so.
-func (s *servers) deleteItems(table, prefix string) {
+// deleteItems deletes the items of the state table that are of a kind.
+func (s *servers) deleteItems(table, kind string) {
 	s.t.Helper()
 	for _, item := range s.scan(table) {
-		if pk := item["pk"].(*types.AttributeValueMemberS).Value; strings.HasPrefix(pk, prefix) {
+		if pk := item["pk"].(*types.AttributeValueMemberS).Value; strings.Contains(pk+"#", "#"+kind+"#") {
 			key := map[string]types.AttributeValue{"pk": item["pk"], "sk": item["sk"]}
 			if _, err := s.tables.DeleteItem(s.t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key}); err != nil {
 				s.t.Fatal(err)
