@@ -63,8 +63,10 @@ func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte 
 }
 
 func appendAddress(dst []byte, index string, m *search.Mutation) []byte {
-	dst = appendText(append(dst, `"_index":`...), index)
-	dst = appendText(append(dst, `,"_id":`...), m.ID)
+	if index != "" { // "": the path names it
+		dst = append(appendText(append(dst, `"_index":`...), index), ',')
+	}
+	dst = appendText(append(dst, `"_id":`...), m.ID)
 	if m.Routing != "" {
 		dst = appendText(append(dst, `,"routing":`...), m.Routing)
 	}

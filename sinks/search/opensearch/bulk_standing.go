@@ -21,15 +21,20 @@ func (b *bulk) tell(ctx context.Context, at []int) {
 	if len(at) == 0 {
 		return
 	}
+	one := common(at, b.standsIn)
 	body := append(b.store.buffers.get(), `{"docs":[`...)
 	for n, i := range at {
 		if n > 0 {
 			body = append(body, ',')
 		}
-		body = append(appendAddress(append(body, '{'), b.standsIn(i), &b.ms[i]), '}')
+		index := ""
+		if one == "" {
+			index = b.standsIn(i)
+		}
+		body = append(appendAddress(append(body, '{'), index, &b.ms[i]), '}')
 	}
 	p := &payload{bytes: append(body, "]}"...)}
-	a, err := b.store.client.send(ctx, http.MethodPost, versionsPath, "application/json", p, b.store.buffers.get())
+	a, err := b.store.client.send(ctx, http.MethodPost, within(one, versionsPath), "application/json", p, b.store.buffers.get())
 	if err == nil && !a.ok() {
 		err = a.failure(opRead, "")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -30,8 +31,9 @@ func (b *bulk) write(ctx context.Context, at []int) (again []int) {
 
 // request is a bulk request, or a part of one.
 type request struct {
-	at    []int // its mutations
-	ends  []int // of each of them in body
+	at    []int  // its mutations
+	index string // of all of them: it is in the path, where a policy sees it, and in no line. "": lines name theirs
+	ends  []int  // of each of them in body
 	body  []byte
 	start int        // of the first in body
 	sent  []*payload // of the whole
@@ -41,13 +43,17 @@ type request struct {
 // one at least.
 func (b *bulk) encode(at []int) *request {
 	most := b.store.limits.now()
-	r := &request{body: b.store.buffers.get()}
+	r := &request{body: b.store.buffers.get(), index: common(at, func(i int) string { return b.index[i] })}
 	for _, i := range at[:min(len(at), b.store.limits.count)] {
 		end := len(r.body)
+		index := ""
+		if r.index == "" {
+			index = b.index[i]
+		}
 		if b.store.mode == Fast {
-			r.body = b.store.appendFast(r.body, b.index[i], &b.ms[i])
+			r.body = b.store.appendFast(r.body, index, &b.ms[i])
 		} else {
-			r.body = b.store.appendExact(r.body, b.index[i], &b.ms[i])
+			r.body = b.store.appendExact(r.body, index, &b.ms[i])
 		}
 		if len(r.body) > most && len(r.ends) > 0 {
 			r.body = r.body[:end]
@@ -75,8 +81,30 @@ func (r *request) bytes() []byte { return r.body[r.start:r.ends[len(r.ends)-1]] 
 // halves are r in two, of which r keeps the account of what was sent.
 func (r *request) halves() (first, second *request) {
 	n := len(r.at) / 2
-	return &request{at: r.at[:n], ends: r.ends[:n], body: r.body, start: r.start},
-		&request{at: r.at[n:], ends: r.ends[n:], body: r.body, start: r.ends[n-1]}
+	return &request{at: r.at[:n], index: r.index, ends: r.ends[:n], body: r.body, start: r.start},
+		&request{at: r.at[n:], index: r.index, ends: r.ends[n:], body: r.body, start: r.ends[n-1]}
+}
+
+// common is the index of all mutations at; "" where there are several.
+func common(at []int, index func(i int) string) string {
+	if len(at) == 0 {
+		return ""
+	}
+	one := index(at[0])
+	for _, i := range at[1:] {
+		if index(i) != one {
+			return ""
+		}
+	}
+	return one
+}
+
+// within is a path of an index; of the server where the index is "".
+func within(index, path string) string {
+	if index == "" {
+		return path
+	}
+	return "/" + url.PathEscape(index) + path
 }
 
 // bulkPath asks for what is needed of the answer alone.
@@ -91,7 +119,7 @@ func (b *bulk) send(ctx context.Context, r *request) (again []int) {
 	p := &payload{bytes: r.bytes()}
 	r.sent = append(r.sent, p)
 	got := s.buffers.get()
-	a, err := s.client.send(ctx, http.MethodPost, s.bulkPath, "application/x-ndjson", p, got)
+	a, err := s.client.send(ctx, http.MethodPost, within(r.index, s.bulkPath), "application/x-ndjson", p, got)
 	defer func() { s.buffers.put(a.body) }()
 	switch {
 	case err != nil:

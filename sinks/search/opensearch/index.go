@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -194,7 +195,7 @@ type standing struct {
 // look is the index behind the alias name; nil where there is none. It is an error where
 // the name is taken by what is not the sink's.
 func (s *Store) look(ctx context.Context, name string) (*standing, error) {
-	found, err := s.list(ctx, name+","+physical(name))
+	found, err := s.list(ctx, name, physical(name))
 	if err != nil {
 		return nil, err
 	}
@@ -220,8 +221,8 @@ func (s *Store) foreign(err error) error {
 }
 
 // list reads indexes by a pattern or by names. Where there are none it is empty.
-func (s *Store) list(ctx context.Context, pattern string) (map[string]standing, error) {
-	path := "/" + url.PathEscape(pattern) + "?flat_settings=true&ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
+func (s *Store) list(ctx context.Context, patterns ...string) (map[string]standing, error) {
+	path := "/" + inPath(patterns) + "?flat_settings=true&ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
 	a, err := s.client.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
@@ -230,13 +231,25 @@ func (s *Store) list(ctx context.Context, pattern string) (map[string]standing, 
 		return nil, nil
 	}
 	if !a.ok() {
-		return nil, a.failure("look for an index", pattern)
+		return nil, a.failure("look for an index", strings.Join(patterns, ","))
 	}
 	var found map[string]standing
 	if err := json.Unmarshal(a.body, &found); err != nil {
 		return nil, pipeline.Transient(errs.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
 	}
 	return found, nil
+}
+
+// inPath is names as a path has them. The comma stays as it is: a policy names the path by it.
+func inPath(names []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(url.PathEscape(name))
+	}
+	return b.String()
 }
 
 // owner is who made the index; the zero owner where no sink did.

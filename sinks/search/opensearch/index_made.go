@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -119,7 +118,7 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	for name := range mine {
 		names = append(names, physical(name))
 	}
-	path := "/" + url.PathEscape(strings.Join(names, ","))
+	path := "/" + inPath(names)
 	for _, ask := range []struct{ path, body string }{
 		{"/_refresh", ""},
 		{"/_search", `{"size":0,"aggs":{"births":{"terms":{"field":"_tw.birth","missing":"","size":100}},"gone":{"filter":{"term":{"_tw.deleted":true}}}}}`},

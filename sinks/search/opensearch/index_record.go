@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -58,10 +57,10 @@ func (r *record) UnmarshalJSON(b []byte) error {
 
 // recordPath is where a sink's record is.
 func recordPath(pipelineName, sink string) string {
-	id := pipeline.AppendEscaped(nil, pipelineName)
-	id = pipeline.AppendEscaped(append(id, ','), sink)
-	return "/" + stateIndex + "/_doc/" + url.PathEscape(string(id))
+	return "/" + stateIndex + "/_doc/" + inPath([]string{escaped(pipelineName), escaped(sink)})
 }
+
+func escaped(name string) string { return string(pipeline.AppendEscaped(nil, name)) }
 
 // maxAmends is how often a record is read again because another process changed it.
 const maxAmends = 20

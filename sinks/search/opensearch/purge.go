@@ -98,16 +98,14 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (int, 
 // forget deletes tombstones that are still as they were read.
 func (s *Store) forget(ctx context.Context, name string, hits []hit) (int, error) {
 	var body []byte
-	index := physical(name)
 	for _, h := range hits {
-		body = appendText(append(body, `{"delete":{"_index":`...), index)
-		body = appendText(append(body, `,"_id":`...), h.ID)
+		body = appendText(append(body, `{"delete":{"_id":`...), h.ID)
 		if h.Routing != "" {
 			body = appendText(append(body, `,"routing":`...), h.Routing)
 		}
 		body = fmt.Appendf(body, ",\"if_seq_no\":%d,\"if_primary_term\":%d}}\n", h.Seq, h.Term)
 	}
-	a, err := s.client.send(ctx, http.MethodPost, "/_bulk", "application/x-ndjson", &payload{bytes: body}, nil)
+	a, err := s.client.send(ctx, http.MethodPost, within(physical(name), "/_bulk"), "application/x-ndjson", &payload{bytes: body}, nil)
 	if err != nil {
 		return 0, err
 	}
