@@ -14,16 +14,24 @@ var (
 	groupActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
 	addedActions = []string{"dynamodb:UpdateItem"} // of groups of counts and sums alone: the others are read and replaced
 
-	// stateActions are of births, fingerprints, guards, contributions, quarantine and gaps.
-	stateActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
+	// stateActions are of births, fingerprints, guards, contributions, quarantine, gaps and consumers: all name
+	// the partition keys of rows, which a condition compares. The others are of the whole table.
+	stateActions      = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
+	stateTableActions = []string{"dynamodb:DescribeTable"}
+	statePurgeActions = []string{"dynamodb:Scan"}
 
-	leaseActions  = []string{"dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan", "dynamodb:UpdateItem"}
-	rosterActions = []string{"dynamodb:GetItem"} // of who consumes, in the state table, beside those of the state
+	leaseActions = []string{"dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan", "dynamodb:UpdateItem"}
+
+	// sharedActions are of the rows that the pipelines of a state table share: the count of DescribeStream calls,
+	// and whose a lease table is.
+	sharedActions = []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 
 	streamActions  = []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 	kinesisActions = []string{"kinesis:DescribeStream", "kinesis:DescribeStreamSummary", "kinesis:GetRecords", "kinesis:GetShardIterator", "kinesis:ListShards"}
 
-	searchActions = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
+	indexActions   = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
+	recordActions  = []string{"es:ESHttpGet", "es:ESHttpPut"} // of the sink's record, and of the script
+	severalActions = []string{"es:ESHttpPost"}                // of requests that name several indexes in their bodies
 
 	archiveActions = []string{"s3:GetObject", "s3:PutObject"}
 	partsActions   = []string{"s3:AbortMultipartUpload"}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
@@ -29,8 +30,13 @@ type Options struct {
 	// Redrive adds what it takes to bring dead letters back. Default: where the file says redrive: auto
 	Redrive bool
 
-	// Partition, Region and Account stand in ARNs. Default: aws, REGION, ACCOUNT
-	Partition, Region, Account string
+	// Purge adds what it takes to forget rows of a state table without TTL: a Scan, which reads the rows of
+	// all pipelines.
+	Purge bool
+
+	// Partition, Region and Account stand in ARNs, Suffix in the names of services. Default: aws, REGION,
+	// ACCOUNT, and amazonaws.com, in the partition aws-cn amazonaws.com.cn
+	Partition, Region, Account, Suffix string
 
 	// Names are what stands in ARNs instead of a table's, a bucket's or a queue's
 	// name, as a reference to a resource of a template; Pipeline, instead of the
@@ -42,6 +48,12 @@ type Options struct {
 // Of is what a configuration needs, in the order of the file.
 func Of(cfg *config.Config, o Options) []Statement {
 	o.Partition, o.Region, o.Account = cmp.Or(o.Partition, "aws"), cmp.Or(o.Region, "REGION"), cmp.Or(o.Account, "ACCOUNT")
+	if o.Suffix == "" {
+		o.Suffix = "amazonaws.com"
+		if o.Partition == "aws-cn" {
+			o.Suffix += ".cn"
+		}
+	}
 	o.Redrive = o.Redrive || cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive
 	w := writer{o: o, cfg: cfg}
 	if o.Runner == Creator {
@@ -68,6 +80,9 @@ func (w *writer) allow(sid, why string, actions []string, resources ...string) {
 	slices.Sort(resources)
 	w.ss = append(w.ss, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
 }
+
+// on adds conditions to the last statement.
+func (w *writer) on(conditions ...Condition) { w.ss[len(w.ss)-1].Conditions = conditions }
 
 func (w *writer) name(name string) string { return cmp.Or(w.o.Names[name], name) }
 
@@ -105,8 +120,8 @@ func (w *writer) source() {
 	if w.o.Runner == Function || !named {
 		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
 	}
-	if l := w.cfg.Leases; w.o.Runner == Consumer && l != nil && l.Table != "" {
-		w.allow("Leases", "consumers share the shards", leaseActions, w.table(l.Table))
+	if w.consumes() {
+		w.allow("Leases", "consumers share the shards", leaseActions, w.table(w.cfg.Leases.Table))
 	}
 }
 
@@ -137,36 +152,6 @@ func (w *writer) sink(s config.Sink) {
 	}
 }
 
-func (w *writer) search(s config.Sink) {
-	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
-	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {
-		return
-	}
-	c := w.cfg.Connections[i]
-	if c.AssumeRole != "" {
-		w.allow(sid("search", s.Name), "the connection's role writes documents", []string{"sts:AssumeRole"}, c.AssumeRole)
-		return
-	}
-	w.allow(sid("search", s.Name), "documents, and the index with its script", searchActions, w.arn("es", "domain/"+domain(c.OpenSearch)+"/*"))
-}
-
-// domain is the name of an Amazon OpenSearch domain by its endpoint,
-// search-NAME-26 letters.REGION.es.amazonaws.com; DOMAIN where it tells none.
-func domain(endpoint string) string {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return "DOMAIN"
-	}
-	host, rest, _ := strings.Cut(u.Hostname(), ".")
-	for _, kind := range []string{"search-", "vpc-"} {
-		name, ok := strings.CutPrefix(host, kind)
-		if cut := strings.LastIndexByte(name, '-'); ok && cut > 0 && strings.Contains(rest, ".es.") {
-			return name[:cut]
-		}
-	}
-	return "DOMAIN"
-}
-
 func (w *writer) archive(s config.Sink) {
 	a := s.Archive
 	if a.Bucket == "" {
@@ -183,7 +168,7 @@ func (w *writer) archive(s config.Sink) {
 	w.allow(sid("archive", s.Name), "objects, and the record of the settings beside them", own, w.bucket(a.Bucket, "/"+folder+"*"))
 	w.allow(sid("archive", s.Name, "missing"), "an object that is missing is told from one that is forbidden", []string{"s3:ListBucket"}, w.bucket(a.Bucket, ""))
 	if a.KMSKey != "" {
-		w.allow(sid("archive", s.Name, "key"), "objects are encrypted with the key that the file names", keyActions, w.key(a.KMSKey))
+		w.key(sid("archive", s.Name, "key"), a.KMSKey)
 	}
 }
 
@@ -198,14 +183,23 @@ func folderOf(a *config.Archive) string {
 	return folder
 }
 
-func (w *writer) key(key string) string {
-	switch {
-	case strings.HasPrefix(key, "arn:"):
-		return key
-	case strings.HasPrefix(key, "alias/"):
-		return w.arn("kms", "key/*") // a policy cannot name an alias: give the key's ARN to narrow it
+// key is used by S3 alone, and by no other service or program. A resource cannot name an alias: the
+// condition does.
+func (w *writer) key(sid, key string) {
+	region, arn := w.o.Region, w.arn("kms", "key/"+key)
+	if parts := strings.SplitN(key, ":", 5); len(parts) == 5 {
+		region, arn = parts[3], key
 	}
-	return w.arn("kms", "key/"+key)
+	account, name, alias := strings.Cut(arn, "alias/")
+	if alias {
+		arn = strings.TrimSuffix(account, "key/") + "key/*"
+	}
+	w.allow(sid, "objects are encrypted with the key that the file names", keyActions, arn)
+	via := Condition{"StringEquals", "kms:ViaService", []string{"s3." + region + "." + w.o.Suffix}}
+	w.on(via)
+	if alias {
+		w.on(via, Condition{"ForAnyValue:StringEquals", "kms:ResourceAliases", []string{"alias/" + name}})
+	}
 }
 
 func (w *writer) notify(s config.Sink) {
@@ -270,16 +264,33 @@ func (w *writer) state() {
 	if w.cfg.State == nil {
 		return
 	}
-	w.allow("State", "what sinks remember of items, and the record of their settings", w.stateActions(), w.table(w.cfg.State.Table))
+	table := w.table(w.cfg.State.Table)
+	w.allow("State", "what sinks remember of items, and the record of their settings: the rows of this pipeline", w.stateActions(), table)
+	w.on(leadingKeys(w.rows() + "#*")...)
+	if w.consumes() {
+		w.allow("StateShared", "the count of DescribeStream calls, and whose the lease table is: rows that pipelines share", sharedActions, table)
+		w.on(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table), "#quotas")...)
+	}
+	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
+	if w.o.Purge {
+		w.allow("StatePurge", "what may be forgotten is looked for in the whole table: no condition on keys limits a Scan", statePurgeActions, table)
+	}
+}
+
+// rows is how the partition keys of the pipeline's rows in the state table begin, up to the #.
+func (w *writer) rows() string {
+	return cmp.Or(w.o.Pipeline, string(pipeline.AppendEscaped(nil, w.cfg.Name)))
+}
+
+// consumes reports whether consumers share the shards by a table.
+func (w *writer) consumes() bool {
+	return w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table != ""
 }
 
 func (w *writer) stateActions() []string {
 	own := stateActions
 	if slices.ContainsFunc(w.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && !s.View.InPlace && s.View.RowsMayGuardThemselves() }) {
 		own = actions(own, tombstoneCheck)
-	}
-	if w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table != "" {
-		own = actions(own, rosterActions)
 	}
 	return own
 }

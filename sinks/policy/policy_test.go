@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/policy"
+	"github.com/tablewake/tablewake/test/iam"
 )
 
 func parse(t *testing.T, text string) *config.Config {
@@ -24,7 +25,11 @@ func parse(t *testing.T, text string) *config.Config {
 func lines(ss []policy.Statement) string {
 	var b strings.Builder
 	for _, s := range ss {
-		fmt.Fprintf(&b, "%s: %s on %s\n", s.Sid, strings.Join(s.Actions, " "), strings.Join(s.Resources, " "))
+		fmt.Fprintf(&b, "%s: %s on %s", s.Sid, strings.Join(s.Actions, " "), strings.Join(s.Resources, " "))
+		for _, c := range s.Conditions {
+			fmt.Fprintf(&b, ", %s %s %s", c.Operator, c.Key, strings.Join(c.Values, " "))
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
@@ -41,18 +46,25 @@ sinks:
   a: {search: {connection: os, index: a}}
   b: {search: {connection: other, index: b}}
   c: {search: {connection: plain, index: c}}
+  d: {search: {connection: os, index: 'd-{Type}', mode: fast, create: on_demand}}
   old_ones: {archive: {bucket: shop-archive, prefix: changes/x, kms_key: 'alias/archive'}}
 dead_letters: {queue: 'https://sqs.eu-central-1.amazonaws.com/123456789012/dead', redrive: auto}
 `
 	got := lines(policy.Of(parse(t, file), policy.Options{Names: map[string]string{"shop": "${Table}", "dead": "${Queue.QueueName}"}}))
 	want := `SourceStream: dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator on arn:aws:dynamodb:REGION:ACCOUNT:table/${Table}/stream/*
 SourceStreams: dynamodb:ListStreams on *
-SearchA: es:ESHttpGet es:ESHttpPost es:ESHttpPut on arn:aws:es:REGION:ACCOUNT:domain/shop-docs/*
+SearchA: es:ESHttpGet es:ESHttpPost es:ESHttpPut on arn:aws:es:REGION:ACCOUNT:domain/shop-docs/a,a.tw1 arn:aws:es:REGION:ACCOUNT:domain/shop-docs/a.tw1 arn:aws:es:REGION:ACCOUNT:domain/shop-docs/a.tw1/* arn:aws:es:REGION:ACCOUNT:domain/shop-docs/a/*
+SearchARecord: es:ESHttpGet es:ESHttpPut on arn:aws:es:REGION:ACCOUNT:domain/shop-docs/tablewake arn:aws:es:REGION:ACCOUNT:domain/shop-docs/tablewake/_doc/shop,a
+SearchAScript: es:ESHttpGet es:ESHttpPut on arn:aws:es:REGION:ACCOUNT:domain/shop-docs/_scripts/tablewake-*
 SearchB: sts:AssumeRole on arn:aws:iam::123456789012:role/search
+SearchD: es:ESHttpGet es:ESHttpPost es:ESHttpPut on arn:aws:es:REGION:ACCOUNT:domain/shop-docs/d-*
+SearchDSeveral: es:ESHttpPost on arn:aws:es:REGION:ACCOUNT:domain/shop-docs/_bulk arn:aws:es:REGION:ACCOUNT:domain/shop-docs/_mget
+SearchDRecord: es:ESHttpGet es:ESHttpPut on arn:aws:es:REGION:ACCOUNT:domain/shop-docs/tablewake arn:aws:es:REGION:ACCOUNT:domain/shop-docs/tablewake/_doc/shop,d
 ArchiveOldOnes: s3:AbortMultipartUpload s3:GetObject s3:PutObject on arn:aws:s3:::shop-archive/changes/*
 ArchiveOldOnesMissing: s3:ListBucket on arn:aws:s3:::shop-archive
-ArchiveOldOnesKey: kms:Decrypt kms:GenerateDataKey on arn:aws:kms:REGION:ACCOUNT:key/*
-State: dynamodb:BatchGetItem dynamodb:DeleteItem dynamodb:DescribeTable dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem on arn:aws:dynamodb:REGION:ACCOUNT:table/tablewake-state
+ArchiveOldOnesKey: kms:Decrypt kms:GenerateDataKey on arn:aws:kms:REGION:ACCOUNT:key/*, StringEquals kms:ViaService s3.REGION.amazonaws.com, ForAnyValue:StringEquals kms:ResourceAliases alias/archive
+State: dynamodb:BatchGetItem dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem on arn:aws:dynamodb:REGION:ACCOUNT:table/tablewake-state, ForAllValues:StringLike dynamodb:LeadingKeys shop#*, Null dynamodb:LeadingKeys false
+StateTable: dynamodb:DescribeTable on arn:aws:dynamodb:REGION:ACCOUNT:table/tablewake-state
 DeadLetters: sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage sqs:SendMessage on arn:aws:sqs:REGION:ACCOUNT:${Queue.QueueName}
 DeadLettersLarge: s3:DeleteObject s3:GetObject s3:PutObject on arn:aws:s3:::shop-archive/changes/.~fingerprints/dead/shop/*
 DeadLettersLargeBucket: s3:ListBucket on arn:aws:s3:::shop-archive
@@ -69,6 +81,82 @@ CreateBuckets: s3:CreateBucket s3:ListBucket s3:PutLifecycleConfiguration on arn
 	}
 }
 
+// What a key is used for is named by the service, and a key that the file names by its alias, by that.
+func TestKeys(t *testing.T) {
+	for key, want := range map[string]string{
+		"1234":          "arn:aws-cn:kms:cn-north-1:123456789012:key/1234, StringEquals kms:ViaService s3.cn-north-1.amazonaws.com.cn",
+		"alias/archive": "arn:aws-cn:kms:cn-north-1:123456789012:key/*, StringEquals kms:ViaService s3.cn-north-1.amazonaws.com.cn, ForAnyValue:StringEquals kms:ResourceAliases alias/archive",
+		"arn:aws-cn:kms:cn-northwest-1:210987654321:key/1234":        "arn:aws-cn:kms:cn-northwest-1:210987654321:key/1234, StringEquals kms:ViaService s3.cn-northwest-1.amazonaws.com.cn",
+		"arn:aws-cn:kms:cn-northwest-1:210987654321:alias/archive/x": "arn:aws-cn:kms:cn-northwest-1:210987654321:key/*, StringEquals kms:ViaService s3.cn-northwest-1.amazonaws.com.cn, ForAnyValue:StringEquals kms:ResourceAliases alias/archive/x",
+	} {
+		cfg := parse(t, "source: {table: shop}\nsinks: {all: {archive: {bucket: archive, prefix: x/, kms_key: '"+key+"'}}}\n")
+		got := lines(policy.Of(cfg, policy.Options{Partition: "aws-cn", Region: "cn-north-1", Account: "123456789012"}))
+		if !strings.Contains(got, "ArchiveAllKey: kms:Decrypt kms:GenerateDataKey on "+want+"\n") {
+			t.Errorf("%s: %s\nwant %s", key, got, want)
+		}
+	}
+}
+
+// No prefix of a pipeline's rows, of its records and of its letters is one of another pipeline's, whose name
+// begins with its own.
+func TestNothingOfAnotherPipelineIsAllowed(t *testing.T) {
+	file := func(name string) *config.Config {
+		cfg := parse(t, `source: {table: shop}
+leases: {table: leases}
+state: {table: state}
+connections:
+  os: {opensearch: 'https://search-docs-abcdefghijklmnopqrstuvwxyz.eu-central-1.es.amazonaws.com', auth: sigv4}
+sinks:
+  docs: {search: {connection: os, index: a}}
+dead_letters: {bucket: dead}
+`)
+		cfg.Name = name
+		return cfg
+	}
+	ask := func(pipe, action, resource string, keys ...string) bool {
+		r := iam.Request{Action: action, Resource: resource, Context: map[string][]string{}}
+		if len(keys) > 0 {
+			r.Context["dynamodb:LeadingKeys"] = keys
+		}
+		return iam.Allows(policy.Of(file(pipe), policy.Options{Runner: policy.Consumer, Redrive: true}), r)
+	}
+	const table, domain = "arn:aws:dynamodb:REGION:ACCOUNT:table/state", "arn:aws:es:REGION:ACCOUNT:domain/docs"
+	for _, action := range []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"} {
+		for _, key := range []string{"ab#guard#docs", "ab#memory", "a", "ab", "b#marks", "guard#a", "memory", "#leases#other"} {
+			if ask("a", action, table, key) || ask("a", action, table, "a#marks", key) {
+				t.Errorf("the pipeline a may %s rows under %s", action, key)
+			}
+		}
+		if ask("a", action, table) {
+			t.Errorf("the pipeline a may %s where no keys are told", action)
+		}
+		if !ask("a", action, table, "a#guard#docs", "a#memory") || !ask("a*", action, table, "a%2A#memory") {
+			t.Errorf("a pipeline may not %s its own rows", action)
+		}
+	}
+	if ask("a*", "dynamodb:Query", table, "ab#memory") {
+		t.Error("a name with a star reaches the rows of others")
+	}
+	if ask("a", "dynamodb:Scan", table) || ask("a", "dynamodb:GetItem", table, "a#memory") || !ask("a", "dynamodb:DescribeTable", table) {
+		t.Error("the whole table is read, or cannot be looked for")
+	}
+	for path, want := range map[string]bool{"/a/_bulk": true, "/a,a.tw1": true, "/a.tw1/_mget": true, "/ab/_bulk": false, "/ab.tw1": false, "/_bulk": false, "/_all": false, "/_cluster/settings": false, "/tablewake/_doc/ab,docs": false, "/tablewake/_doc/a,docs": true, "/tablewake/_search": false} {
+		if got := ask("a", "es:ESHttpGet", domain+path) || ask("a", "es:ESHttpPost", domain+path); got != want {
+			t.Errorf("%s is allowed: %t", path, got)
+		}
+	}
+	if ask("a", "s3:GetObject", "arn:aws:s3:::dead/ab/x") || !ask("a", "s3:GetObject", "arn:aws:s3:::dead/a/x") {
+		t.Error("letters of another pipeline are read, or its own are not")
+	}
+}
+
+func TestPurge(t *testing.T) {
+	ss := policy.Of(parse(t, "source: {table: shop}\nstate: {table: state}\nsinks: {all: {archive: {prefix: x/}}}\n"), policy.Options{Purge: true})
+	if got, want := lines(ss), "StatePurge: dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/state\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant at its end %s", got, want)
+	}
+}
+
 func TestDocument(t *testing.T) {
 	b, err := json.Marshal(policy.Document(policy.Of(parse(t, "source: {stream: 'arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678'}\nsinks: {all: {archive: {prefix: x/}}}\n"), policy.Options{Runner: policy.Consumer})))
 	if err != nil {
@@ -77,5 +165,10 @@ func TestDocument(t *testing.T) {
 	want := `{"Version":"2012-10-17","Statement":[{"Sid":"SourceStream","Effect":"Allow","Action":["dynamodb:DescribeStream","dynamodb:GetRecords","dynamodb:GetShardIterator"],"Resource":["arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"]}]}`
 	if string(b) != want {
 		t.Errorf("%s\nwant\n%s", b, want)
+	}
+	b, err = json.Marshal(policy.Document([]policy.Statement{{Sid: "A", Actions: []string{"a:A"}, Resources: []string{"*"}, Conditions: []policy.Condition{{Operator: "Null", Key: "k", Values: []string{"false"}}}}}))
+	want = `{"Version":"2012-10-17","Statement":[{"Sid":"A","Effect":"Allow","Action":["a:A"],"Resource":["*"],"Condition":{"Null":{"k":["false"]}}}]}`
+	if err != nil || string(b) != want {
+		t.Errorf("%s, %v\nwant\n%s", b, err, want)
 	}
 }

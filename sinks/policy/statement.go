@@ -6,12 +6,28 @@ import (
 	"unicode"
 )
 
-// Statement is one statement of a policy: it allows the actions on the resources.
+// Statement is one statement of a policy: it allows the actions on the resources, where all conditions
+// are met.
 type Statement struct {
-	Sid       string // letters and digits
-	Why       string // in words
-	Actions   []string
-	Resources []string // ARNs
+	Sid        string // letters and digits
+	Why        string // in words
+	Actions    []string
+	Resources  []string // ARNs
+	Conditions []Condition
+}
+
+// Condition is one operator of a statement's Condition: it compares a key of the request with values.
+type Condition struct {
+	Operator string // as ForAllValues:StringLike
+	Key      string // as dynamodb:LeadingKeys
+	Values   []string
+}
+
+// leadingKeys limit requests to rows whose partition keys are like these; Null refuses a request that names
+// none, of which ForAllValues alone would be true.
+func leadingKeys(like ...string) []Condition {
+	const key = "dynamodb:LeadingKeys"
+	return []Condition{{"ForAllValues:StringLike", key, like}, {"Null", key, []string{"false"}}}
 }
 
 // document is a policy as JSON.
@@ -21,17 +37,28 @@ type document struct {
 }
 
 type jsonStatement struct {
-	Sid      string
-	Effect   string
-	Action   []string
-	Resource []string
+	Sid       string
+	Effect    string
+	Action    []string
+	Resource  []string
+	Condition map[string]map[string][]string `json:",omitempty"`
 }
 
 // Document is a policy of these statements, to be encoded as JSON.
 func Document(ss []Statement) any {
 	d := document{Version: "2012-10-17"}
 	for _, s := range ss {
-		d.Statement = append(d.Statement, jsonStatement{Sid: s.Sid, Effect: "Allow", Action: s.Actions, Resource: s.Resources})
+		js := jsonStatement{Sid: s.Sid, Effect: "Allow", Action: s.Actions, Resource: s.Resources}
+		for _, c := range s.Conditions {
+			if js.Condition == nil {
+				js.Condition = make(map[string]map[string][]string)
+			}
+			if js.Condition[c.Operator] == nil {
+				js.Condition[c.Operator] = make(map[string][]string)
+			}
+			js.Condition[c.Operator][c.Key] = c.Values
+		}
+		d.Statement = append(d.Statement, js)
 	}
 	return d
 }

@@ -1,8 +1,11 @@
 package deploy
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,8 +33,36 @@ func configuration(t *testing.T, folder string) *config.Config {
 	return cfg
 }
 
-// right is an action on a resource.
-type right struct{ action, resource string }
+// right is an action on a resource, under conditions.
+type right struct{ action, resource, conditions string }
+
+// conditionsOf are the conditions of a statement as one text.
+func conditionsOf(cs []policy.Condition) string {
+	slices.SortFunc(cs, func(a, b policy.Condition) int {
+		return cmp.Or(strings.Compare(a.Operator, b.Operator), strings.Compare(a.Key, b.Key))
+	})
+	var b strings.Builder
+	for _, c := range cs {
+		fmt.Fprintf(&b, "%s %s %s; ", c.Operator, c.Key, slices.Sorted(slices.Values(c.Values)))
+	}
+	return b.String()
+}
+
+// conditionsIn are the conditions of a statement of a template as one text.
+func conditionsIn(statement map[string]any, names *strings.Replacer) string {
+	var cs []policy.Condition
+	operators, _ := statement["Condition"].(map[string]any)
+	for operator, keys := range operators {
+		for key, values := range keys.(map[string]any) {
+			c := policy.Condition{Operator: operator, Key: key}
+			for _, v := range texts(values) {
+				c.Values = append(c.Values, names.Replace(v))
+			}
+			cs = append(cs, c)
+		}
+	}
+	return conditionsOf(cs)
+}
 
 // called are the rights that a configuration needs, its tables and its bucket as they are called
 // in a template, but for what of the policy's statements is left out.
@@ -46,7 +77,7 @@ func called(t *testing.T, folder string, r policy.Runner, names map[string]strin
 		}
 		for _, action := range s.Actions {
 			for _, resource := range s.Resources {
-				rights[right{action, resource}] = true
+				rights[right{action, resource, conditionsOf(s.Conditions)}] = true
 			}
 		}
 	}
@@ -62,7 +93,7 @@ func allowed(statements any, arns *strings.Replacer) map[right]bool {
 		for _, action := range texts(s["Action"]) {
 			for _, resource := range texts(s["Resource"]) {
 				if !strings.HasPrefix(action, "kms:") {
-					rights[right{action, arns.Replace(resource)}] = true
+					rights[right{action, arns.Replace(resource), conditionsIn(s, arns)}] = true
 				}
 			}
 		}
@@ -75,12 +106,12 @@ func same(t *testing.T, called, allowed map[right]bool) {
 	t.Helper()
 	for r := range called {
 		if !allowed[r] {
-			t.Errorf("%s on %s is called, and not allowed", r.action, r.resource)
+			t.Errorf("%s on %s is called, and not allowed (%s)", r.action, r.resource, r.conditions)
 		}
 	}
 	for r := range allowed {
 		if !called[r] {
-			t.Errorf("%s on %s is allowed, and not called", r.action, r.resource)
+			t.Errorf("%s on %s is allowed, and not called (%s)", r.action, r.resource, r.conditions)
 		}
 	}
 	if len(called) == 0 {
@@ -93,7 +124,7 @@ func TestTheTasksRoleIsThePolicyOfTheConfiguration(t *testing.T) {
 	same(t, called(t, "deploy/example", policy.Consumer, map[string]string{
 		"shop": "${SourceTable}", "shop-leases": "${Leases}", "tablewake-state": "${State}", "shop-views": "${ViewsTable}", "shop-archive": "${Bucket}",
 	}, nil), allowed(readStack(t, service).find(t, "TaskRole.Policies.0.PolicyDocument.Statement"), strings.NewReplacer(
-		"${Leases.Arn}", table+"${Leases}", "${State.Arn}", table+"${State}", "/dead/${Pipeline}/", "/dead/PIPELINE/")))
+		"${Leases.Arn}", table+"${Leases}", "${State.Arn}", table+"${State}", "/dead/${Pipeline}/", "/dead/PIPELINE/", "${Pipeline}#*", "PIPELINE#*")))
 }
 
 // SAM itself lets a function read the stream that is its event.

@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 	"sinks/deadletter/dir":            {"pipeline", "sinks/deadletter"},
 	"sinks/deadletter/s3":             {"pipeline", "pipeline/bounded", "sinks/deadletter", "github.com/aws/aws-sdk-go-v2/service/s3"},
 	"sinks/deadletter/sqs":            {"pipeline", "pipeline/bounded", "sinks/deadletter", "github.com/aws/aws-sdk-go-v2/service/sqs"},
-	"sinks/policy":                    {"pipeline/config", "sinks/archive"},
+	"sinks/policy":                    {"pipeline", "pipeline/config", "sinks/archive"},
 	"sinks/pushdown":                  {"pipeline", "pipeline/config", "pipeline/expr"},
 	"sinks/redrive":                   {"pipeline", "sinks/deadletter", "sinks/state"},
 	"sinks/state":                     {"pipeline"},

@@ -67,7 +67,7 @@ func (m *metered) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, 
 }
 
 func (m *metered) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	db, err := statedynamo.New(statedynamo.Options{Client: m, Table: "state"})
+	db, err := statedynamo.New(statedynamo.Options{Client: m, Table: "state", Pipeline: "p"})
 	if err != nil {
 		return nil, err
 	}

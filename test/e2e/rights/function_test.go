@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,9 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 			w.run(t, file, "consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off")
 			records := w.written(t, file)
 			made := w.taken(t)
+			plain := policy.Of(cfg, policy.Options{Runner: policy.Function})
+			redriver := policy.Of(cfg, policy.Options{Runner: policy.Function, Redrive: true})
+			w.permit(plain)
 
 			f := w.function(t, file, "")
 			for _, part := range [][][]byte{records[:3], records[3:9], records[9:]} { // or what follows on one another would be one write
@@ -59,9 +63,11 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 				}
 			}
 
+			object := call{action: "s3:GetObject", resource: "arn:aws:s3:::" + w.name + "-failed/" + given.Key}
+			w.permit(append(slices.Clone(plain), policy.Statement{Actions: []string{object.action}, Resources: []string{object.resource}}))
 			w.answers(t, f, message(t, w.notification(t, given)), succeeded)
 			fetched := w.taken(t)
-			object := call{"s3:GetObject", "arn:aws:s3:::" + w.name + "-failed/" + given.Key}
+			w.permit(plain)
 			if !fetched[object] {
 				t.Errorf("%v is not called", object)
 			}
@@ -75,11 +81,10 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 			w.refuse("")
 			maps.Copy(run, w.taken(t))
 
+			w.permit(redriver)
 			w.answers(t, w.function(t, file, "redrive: auto, "), []byte(`{"tablewake":"redrive"}`), "{}")
 			redriven := w.taken(t)
 
-			plain := policy.Of(cfg, policy.Options{Runner: policy.Function})
-			redriver := policy.Of(cfg, policy.Options{Runner: policy.Function, Redrive: true})
 			allowed(t, "running", run, plain)
 			allowed(t, "redriving", redriven, redriver)
 			called(t, "running", run, plain, mapped)

@@ -2,26 +2,64 @@ package rights
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/tablewake/tablewake/sinks/policy"
+	"github.com/tablewake/tablewake/test/iam"
 )
 
-// call is an IAM action on the ARN of what it was done to.
-type call struct{ action, resource string }
+// call is an IAM action on the ARN of what it was done to, with the partition keys of the rows that it names.
+type call struct {
+	action, resource string
+	keys             string // sorted, once each, with a line break between them
+}
 
-// recorder notes what passes through the proxies before the servers.
+// request is what IAM judges of a call.
+func (c call) request() iam.Request {
+	r := iam.Request{Action: c.action, Resource: c.resource}
+	if c.keys != "" {
+		r.Context = map[string][]string{"dynamodb:LeadingKeys": strings.Split(c.keys, "\n")}
+	}
+	return r
+}
+
+// recorder notes what passes through the proxies before the servers, and refuses what a policy does not allow.
 type recorder struct {
-	mu    sync.Mutex
-	calls map[call]bool
-	odd   []string // what no action is known for
-	down  string   // the service that refuses each request, "" for none
+	partition func(table string) string // name of a table's partition key; "" where there is no table
+
+	mu     sync.Mutex
+	calls  map[call]bool
+	odd    []string           // what no action is known for
+	down   string             // the service that refuses each request, "" for none
+	judged bool               // by policy
+	policy []policy.Statement // all that is allowed
+}
+
+// permit has requests judged by the statements from now on.
+func (r *recorder) permit(ss []policy.Statement) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.judged, r.policy = true, ss
+}
+
+// permitAll has requests judged no longer.
+func (r *recorder) permitAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.judged = false
 }
 
 // refuse has a service refuse each request from now on, "" none.
@@ -37,10 +75,16 @@ func (r *recorder) refuses(q *http.Request) bool {
 	return r.down != "" && r.down == signedFor(q)
 }
 
-func (r *recorder) note(action, resource string) {
+// admits notes calls, and reports whether all of them are allowed.
+func (r *recorder) admits(cs ...call) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.calls[call{action, resource}] = true
+	all := true
+	for _, c := range cs {
+		r.calls[c] = true
+		all = all && (!r.judged || iam.Allows(r.policy, c.request()))
+	}
+	return all
 }
 
 // taken is what was noted since it was last asked.
@@ -71,7 +115,9 @@ func (r *recorder) before(t *testing.T, endpoint string) string {
 		ModifyResponse: func(a *http.Response) error {
 			if q := a.Request; a.StatusCode == http.StatusNotFound && isS3(q) && (q.Method == http.MethodGet || q.Method == http.MethodHead) {
 				bucket, _, _ := strings.Cut(q.URL.Path[1:], "/")
-				r.note("s3:ListBucket", "arn:aws:s3:::"+bucket) // without it the answer is 403
+				if !r.admits(call{action: "s3:ListBucket", resource: "arn:aws:s3:::" + bucket}) {
+					a.StatusCode, a.Status = http.StatusForbidden, "" // of what is missing too
+				}
 			}
 			return nil
 		},
@@ -83,10 +129,15 @@ func (r *recorder) before(t *testing.T, endpoint string) string {
 			return
 		}
 		q.Body = io.NopCloser(bytes.NewReader(body))
-		if !r.see(q, body) {
+		calls, known := r.see(q, body)
+		if !known {
 			r.mu.Lock()
 			r.odd = append(r.odd, q.Method+" "+q.URL.String()+" "+q.Header.Get("X-Amz-Target"))
 			r.mu.Unlock()
+		}
+		if !r.admits(calls...) {
+			deny(w, signedFor(q))
+			return
 		}
 		if r.refuses(q) {
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -109,101 +160,155 @@ func signedFor(q *http.Request) string {
 
 func isS3(q *http.Request) bool { return signedFor(q) == "s3" }
 
-// see notes a request; it is false where no action is known for it.
-func (r *recorder) see(q *http.Request, body []byte) bool {
+// deny answers as a service does where IAM denies a request.
+func deny(w http.ResponseWriter, service string) {
+	const text = "is not authorized to perform the action because no identity-based policy allows it"
+	status, kind, body := http.StatusBadRequest, "application/x-amz-json-1.0", `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"`+text+`"}`
+	switch service {
+	case "s3":
+		status, kind, body = http.StatusForbidden, "application/xml", "<Error><Code>AccessDenied</Code><Message>"+text+"</Message></Error>"
+	case "sns":
+		status, kind, body = http.StatusForbidden, "text/xml", "<ErrorResponse><Error><Code>AuthorizationError</Code><Message>"+text+"</Message></Error></ErrorResponse>"
+	case "es":
+		status, kind, body = http.StatusForbidden, "application/json", `{"Message":"`+text+`"}`
+	}
+	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(status)
+	io.WriteString(w, body)
+}
+
+// see is what a request calls; it is false where no action is known for it.
+func (r *recorder) see(q *http.Request, body []byte) ([]call, bool) {
 	switch service := signedFor(q); service {
 	case "dynamodb", "sqs", "events":
 		_, op, _ := strings.Cut(q.Header.Get("X-Amz-Target"), ".")
-		return r.seeJSON(service, op, body)
+		calls := r.seeJSON(service, op, body)
+		return calls, op != "" && len(calls) > 0
 	case "s3":
-		return r.seeS3(q, body)
+		calls := seeS3(q, body)
+		return calls, len(calls) > 0
 	case "sns":
 		form, err := url.ParseQuery(string(body))
 		op := strings.TrimSuffix(form.Get("Action"), "Batch")
-		r.note("sns:"+op, form.Get("TopicArn"))
-		return err == nil && op != ""
+		return []call{{action: "sns:" + op, resource: form.Get("TopicArn")}}, err == nil && op != ""
 	case "sts":
-		return strings.Contains(string(body), "GetCallerIdentity") // which needs no right
+		return nil, strings.Contains(string(body), "GetCallerIdentity") // which needs no right
 	case "es":
 		method := q.Method[:1] + strings.ToLower(q.Method[1:])
-		r.note("es:ESHttp"+method, "arn:aws:es:REGION:ACCOUNT:domain/DOMAIN"+q.URL.Path)
-		return true
+		return []call{{action: "es:ESHttp" + method, resource: "arn:aws:es:REGION:ACCOUNT:domain/DOMAIN" + q.URL.Path}}, true
 	}
-	return false
+	return nil, false
+}
+
+// row is the attributes of an item or of a key, each as {"S": "text"}.
+type row map[string]map[string]any
+
+// rows names rows of a table: the parts of a request of DynamoDB.
+type rows struct {
+	TableName string
+	Key, Item row
+
+	KeyConditionExpression    string
+	ExpressionAttributeNames  map[string]string
+	ExpressionAttributeValues row
 }
 
 // request is what names the resource in the body of a call.
 type request struct {
-	TableName, StreamArn, QueueURL, QueueName, Name, EventBusName string
-	RequestItems                                                  map[string]any
-	Entries                                                       []struct{ EventBusName string }
-	TransactItems                                                 []map[string]struct{ TableName string }
+	rows
+	StreamArn, QueueURL, QueueName, Name, EventBusName string
+	RequestItems                                       map[string]struct{ Keys []row }
+	Entries                                            []struct{ EventBusName string }
+	TransactItems                                      []map[string]rows
 }
 
-func (r *recorder) seeJSON(service, op string, body []byte) bool {
+// equals is the partition key's part of a query's condition.
+var equals = regexp.MustCompile(`^\s*(#?\w+)\s*=\s*(:\w+)`)
+
+// on is an action on the rows that are named.
+func (r *recorder) on(action, table string, all ...rows) call {
+	name := r.partition(table)
+	keys := map[string]bool{}
+	add := func(v map[string]any) {
+		for _, text := range v {
+			keys[fmt.Sprint(text)] = true
+		}
+	}
+	for _, one := range all {
+		add(one.Key[name])
+		add(one.Item[name])
+		if m := equals.FindStringSubmatch(one.KeyConditionExpression); m != nil && cmp.Or(one.ExpressionAttributeNames[m[1]], m[1]) == name {
+			add(one.ExpressionAttributeValues[m[2]])
+		}
+	}
+	return call{action, "arn:aws:dynamodb:REGION:ACCOUNT:table/" + table, strings.Join(slices.Sorted(maps.Keys(keys)), "\n")}
+}
+
+func (r *recorder) seeJSON(service, op string, body []byte) (calls []call) {
 	var in request
 	_ = json.Unmarshal(body, &in) // Entries of other services are otherwise
-	table := func(name string) string { return "arn:aws:dynamodb:REGION:ACCOUNT:table/" + name }
+	note := func(action, resource string) { calls = append(calls, call{action: action, resource: resource}) }
 	switch {
 	case service == "sqs":
 		name := in.QueueName + in.QueueURL[strings.LastIndexByte(in.QueueURL, '/')+1:]
-		r.note("sqs:"+strings.TrimSuffix(op, "Batch"), "arn:aws:sqs:REGION:ACCOUNT:"+name)
+		note("sqs:"+strings.TrimSuffix(op, "Batch"), "arn:aws:sqs:REGION:ACCOUNT:"+name)
 	case service == "events":
 		name := in.Name
 		if len(in.Entries) > 0 {
 			name = in.Entries[0].EventBusName
 		}
-		r.note("events:"+op, "arn:aws:events:REGION:ACCOUNT:event-bus/"+name)
+		note("events:"+op, "arn:aws:events:REGION:ACCOUNT:event-bus/"+name)
 	case op == "TransactWriteItems":
 		for _, part := range in.TransactItems {
 			for kind, of := range part {
 				action := map[string]string{"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}[kind]
-				r.note("dynamodb:"+action, table(of.TableName))
+				calls = append(calls, r.on("dynamodb:"+action, of.TableName, of))
 			}
 		}
 	case op == "BatchGetItem":
-		for name := range in.RequestItems {
-			r.note("dynamodb:BatchGetItem", table(name))
+		for name, of := range in.RequestItems {
+			var all []rows
+			for _, key := range of.Keys {
+				all = append(all, rows{Key: key})
+			}
+			calls = append(calls, r.on("dynamodb:BatchGetItem", name, all...))
 		}
 	case op == "ListStreams":
-		r.note("dynamodb:ListStreams", "*")
+		note("dynamodb:ListStreams", "*")
 	case op == "GetRecords": // its iterator names the stream
-		r.note("dynamodb:GetRecords", "")
+		note("dynamodb:GetRecords", "")
 	case in.StreamArn != "":
 		_, rest, _ := strings.Cut(in.StreamArn, ":table/")
-		r.note("dynamodb:"+op, table(rest))
+		note("dynamodb:"+op, "arn:aws:dynamodb:REGION:ACCOUNT:table/"+rest)
 	case in.TableName != "":
-		r.note("dynamodb:"+op, table(in.TableName))
-	default:
-		return false
+		calls = append(calls, r.on("dynamodb:"+op, in.TableName, in.rows))
 	}
-	return op != ""
+	return calls
 }
 
-func (r *recorder) seeS3(q *http.Request, body []byte) bool {
+func seeS3(q *http.Request, body []byte) (calls []call) {
 	bucket, key, _ := strings.Cut(q.URL.Path[1:], "/")
 	arn, query := "arn:aws:s3:::"+bucket, q.URL.Query()
+	note := func(action, resource string) { calls = append(calls, call{action: action, resource: resource}) }
 	switch {
 	case key == "" && q.Method == http.MethodPost && query.Has("delete"):
 		for _, part := range strings.Split(string(body), "<Key>")[1:] {
 			name, _, _ := strings.Cut(part, "<")
-			r.note("s3:DeleteObject", arn+"/"+name)
+			note("s3:DeleteObject", arn+"/"+name)
 		}
 	case key == "" && q.Method == http.MethodPut && query.Has("lifecycle"):
-		r.note("s3:PutLifecycleConfiguration", arn)
+		note("s3:PutLifecycleConfiguration", arn)
 	case key == "" && q.Method == http.MethodPut:
-		r.note("s3:CreateBucket", arn)
+		note("s3:CreateBucket", arn)
 	case key == "":
-		r.note("s3:ListBucket", arn)
+		note("s3:ListBucket", arn)
 	case q.Method == http.MethodPut || q.Method == http.MethodPost:
-		r.note("s3:PutObject", arn+"/"+key)
+		note("s3:PutObject", arn+"/"+key)
 		if q.Header.Get("X-Amz-Tagging") != "" {
-			r.note("s3:PutObjectTagging", arn+"/"+key)
+			note("s3:PutObjectTagging", arn+"/"+key)
 		}
 	case q.Method == http.MethodGet || q.Method == http.MethodHead:
-		r.note("s3:GetObject", arn+"/"+key)
-	default:
-		return false
+		note("s3:GetObject", arn+"/"+key)
 	}
-	return true
+	return calls
 }

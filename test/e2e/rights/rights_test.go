@@ -4,12 +4,14 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tablewake/tablewake/sinks/policy"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
+	"github.com/tablewake/tablewake/test/iam"
 )
 
 // rare are actions, of a statement or of all, that no run here needs.
@@ -17,10 +19,16 @@ var rare = map[string]string{
 	"s3:AbortMultipartUpload":             "an object in parts, of more than 64 MB, whose upload fails",
 	"Leases dynamodb:DeleteItem":          "a shard that is done, when its children are read",
 	"Leases dynamodb:GetItem":             "an answer that got lost is read back",
+	"SearchDocumentsScript es:ESHttpPut":  "the server has no script yet, or another one",
+	"StateShared dynamodb:GetItem":        "the same",
 	"AggregateSums dynamodb:BatchGetItem": "the same",
 	"AggregateSums dynamodb:PutItem":      "a group whose last share another writer took meanwhile, or a sum beyond 38 digits",
 	"DeadLettersLarge s3:DeleteObject":    "a large letter that can be delivered",
 }
+
+// unheld is what a consumer needs where a sink is down for longer than dead_letters.max_hold, which none here is: of
+// queue.yaml no change is given up for another reason that holds the item's later changes back.
+var unheld = map[string]map[string]string{"queue.yaml": {"State dynamodb:UpdateItem": "a mark of the quarantine"}}
 
 func TestPoliciesAreWhatIsCalled(t *testing.T) {
 	w := newWorld(t)
@@ -31,9 +39,14 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 	}
 	for _, file := range []string{"everything.yaml", "queue.yaml"} {
 		cfg := w.config(t, file)
+		consumer := policy.Of(cfg, policy.Options{Runner: policy.Consumer})
+		redriver := policy.Of(cfg, policy.Options{Runner: policy.Consumer, Redrive: true})
+		creator := policy.Of(cfg, policy.Options{Runner: policy.Creator})
 		orders(1, "new")
+		w.permit(slices.Concat(consumer, creator))
 		w.run(t, file, "consume", "--live", "--create", "--exit-when-idle", "2s", "--health", "off")
 		created := w.taken(t)
+		w.permit(consumer)
 
 		orders(7, "paid")
 		w.write(t, "d", map[string]any{"Status": "paid", "Email": "a@example.com", "Total": 3})                                 // a has the row
@@ -46,22 +59,92 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 		w.run(t, file, "consume", "--live", "--exit-when-idle", "2s", "--health", "off")
 		run := w.taken(t)
 
+		w.permit(redriver)
 		w.run(t, file, "redrive", "--live", "--sink", "own") // what it reads of other sinks it gives back
 		w.run(t, file, "redrive", "--live")
 		redriven := w.taken(t)
 
-		consumer := policy.Of(cfg, policy.Options{Runner: policy.Consumer})
-		redriver := policy.Of(cfg, policy.Options{Runner: policy.Consumer, Redrive: true})
-		creator := policy.Of(cfg, policy.Options{Runner: policy.Creator})
 		allowed(t, file+", creating", created, slices.Concat(consumer, creator))
 		allowed(t, file+", running", run, consumer)
 		allowed(t, file+", redriving", redriven, redriver)
 		called(t, file+", creating", created, creator, nil)
 		maps.Copy(run, created) // the first run makes leases, fingerprints and indexes
-		called(t, file+", running", run, consumer, nil)
+		called(t, file+", running", run, consumer, unheld[file])
 		maps.Copy(redriven, run)
-		called(t, file+", redriving", redriven, redriver, nil)
+		called(t, file+", redriving", redriven, redriver, unheld[file])
 	}
+}
+
+// What a policy lacks is refused, and the program says so; what it writes is its own pipeline's alone.
+func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
+	const file = "queue.yaml"
+	w := newWorld(t)
+	cfg := w.config(t, file)
+	all := slices.Concat(policy.Of(cfg, policy.Options{Runner: policy.Consumer}), policy.Of(cfg, policy.Options{Runner: policy.Creator}))
+	w.write(t, "a", map[string]any{"Status": "new", "Email": "a@example.com", "Total": 1})
+	consume := []string{"consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off"}
+	w.permit(all)
+	w.run(t, file, consume...)
+	for _, s := range all {
+		if s.Sid != "State" && s.Sid != "StateShared" && s.Sid != "StateTable" && s.Sid != "Leases" && s.Sid != "DeadLetters" {
+			continue
+		}
+		w.permit(slices.DeleteFunc(slices.Clone(all), func(o policy.Statement) bool {
+			return o.Sid == s.Sid || s.Sid == "StateTable" && o.Sid == "CreateTables"
+		}))
+		if out, err := w.try(t, file, consume...); err == nil || !strings.Contains(out, "denied") && !strings.Contains(out, "AccessDenied") {
+			t.Errorf("without the statement %s: %v\n%s", s.Sid, err, out)
+		}
+	}
+
+	// The rights of a pipeline whose name is the beginning of this one's, over the same tables.
+	shorter := *cfg
+	shorter.Name = cfg.Name[:len(cfg.Name)-1]
+	w.permit(slices.Concat(policy.Of(&shorter, policy.Options{Runner: policy.Consumer}), policy.Of(&shorter, policy.Options{Runner: policy.Creator})))
+	if out, err := w.try(t, file, consume...); err == nil || !strings.Contains(out, "denied") && !strings.Contains(out, "AccessDenied") {
+		t.Errorf("with the rights of the pipeline %s: %v\n%s", shorter.Name, err, out)
+	}
+
+	w.permitAll()
+	own := 0
+	for _, pk := range w.keys(t, cfg.State.Table) {
+		switch {
+		case strings.HasPrefix(pk, cfg.Name+"#"):
+			own++
+		case pk != "#quotas" && pk != "#leases#"+cfg.Leases.Table:
+			t.Errorf("the pipeline %s wrote a row under %s", cfg.Name, pk)
+		}
+	}
+	if own == 0 {
+		t.Error("the pipeline wrote no row")
+	}
+}
+
+// What is purged of a state table takes a Scan, which only a statement of its own allows.
+func TestPurgeTakesAScan(t *testing.T) {
+	const file = "queue.yaml"
+	w := newWorld(t)
+	cfg := w.config(t, file)
+	w.write(t, "a", map[string]any{"Status": "new", "Email": "a@example.com", "Total": 1})
+	w.run(t, file, "consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off")
+	w.write(t, "a", nil)
+	w.run(t, file, "consume", "--live", "--exit-when-idle", "1s", "--health", "off")
+	w.taken(t)
+	db, err := statedynamo.New(statedynamo.Options{Client: w.judged(t), Table: cfg.State.Table, Pipeline: cfg.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.permit(policy.Of(cfg, policy.Options{Runner: policy.Consumer}))
+	if n, err := db.Purge(t.Context(), time.Now().Add(time.Hour)); err == nil {
+		t.Errorf("%d rows are purged without the right to Scan", n)
+	}
+	purger := policy.Of(cfg, policy.Options{Runner: policy.Consumer, Purge: true})
+	w.permit(purger)
+	if n, err := db.Purge(t.Context(), time.Now().Add(time.Hour)); err != nil || n == 0 {
+		t.Errorf("%d rows are purged, %v", n, err)
+	}
+	i := slices.IndexFunc(purger, func(s policy.Statement) bool { return s.Sid == "StatePurge" })
+	called(t, "purging", w.taken(t), purger[i:i+1], nil)
 }
 
 // noise is a text that no compression makes smaller than the half.
@@ -78,8 +161,8 @@ func noise(t *testing.T, size int) string {
 func allowed(t *testing.T, when string, calls map[call]bool, ss []policy.Statement) {
 	t.Helper()
 	for c := range calls {
-		if !slices.ContainsFunc(ss, func(s policy.Statement) bool { return allows(s, c) }) {
-			t.Errorf("%s: %s on %s is called, and no statement allows it", when, c.action, c.resource)
+		if !slices.ContainsFunc(ss, func(s policy.Statement) bool { return iam.Applies(s, c.request()) }) {
+			t.Errorf("%s: %s on %s (%q) is called, and no statement allows it", when, c.action, c.resource, c.keys)
 		}
 	}
 }
@@ -91,23 +174,12 @@ func called(t *testing.T, when string, calls map[call]bool, ss []policy.Statemen
 		for _, action := range s.Actions {
 			used := false
 			for c := range calls {
-				used = used || c.action == action && allows(s, c)
+				used = used || c.action == action && iam.Applies(s, c.request())
 			}
-			if !used && others[action] == "" && rare[action] == "" && rare[s.Sid+" "+action] == "" {
+			own := s.Sid + " " + action
+			if !used && others[action]+others[own]+rare[action]+rare[own] == "" {
 				t.Errorf("%s: statement %s allows %s on %v, which is never called", when, s.Sid, action, s.Resources)
 			}
 		}
 	}
-}
-
-// allows tells whether a statement allows a call.
-func allows(s policy.Statement, c call) bool {
-	return slices.Contains(s.Actions, c.action) && slices.ContainsFunc(s.Resources, func(r string) bool {
-		if c.resource == "" {
-			return true
-		}
-		head, wild := strings.CutSuffix(r, "*")
-		ok, _ := path.Match(r, c.resource)
-		return ok || wild && strings.HasPrefix(c.resource, head)
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,11 +47,14 @@ type world struct {
 	dynamodb *dynamodb.Client
 	streams  *dynamodbstreams.Client
 	s3       *s3.Client
+
+	partitions sync.Map // table -> name of its partition key
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{recorder: recorder{calls: map[call]bool{}}, name: "rights-" + strings.ToLower(rand.Text()[:10])}
+	w.partition = w.partitionKey
 	moto := server.Moto().Endpoint(t)
 	to := func(endpoint string) aws.Config {
 		return aws.Config{Region: server.Region, BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, "")}
@@ -75,6 +79,21 @@ func newWorld(t *testing.T) *world {
 		"AWS_ENDPOINT_URL_SNS=" + w.before(t, moto), "AWS_ENDPOINT_URL_EVENTBRIDGE=" + w.before(t, moto), "AWS_ENDPOINT_URL_STS=" + w.before(t, moto),
 		"W=" + w.name, "TOPIC=" + w.topic, "OS_URL=" + w.before(t, server.OpenSearch().Endpoint(t))}
 	return w
+}
+
+// partitionKey is the name of a table's partition key; "" where there is no table.
+func (w *world) partitionKey(table string) string {
+	if name, known := w.partitions.Load(table); known {
+		return name.(string)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	d, err := w.dynamodb.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		return ""
+	}
+	w.partitions.Store(table, *d.Table.KeySchema[0].AttributeName)
+	return *d.Table.KeySchema[0].AttributeName
 }
 
 func (w *world) createQueues(t *testing.T, client *sqs.Client) {
@@ -116,6 +135,26 @@ func (w *world) createSource(t *testing.T) {
 	})
 }
 
+// judged is a client of DynamoDB whose requests the policy judges.
+func (w *world) judged(t *testing.T) *dynamodb.Client {
+	t.Helper()
+	endpoint := w.before(t, server.DynamoDB().Endpoint(t))
+	return dynamodb.NewFromConfig(aws.Config{Region: server.Region, BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, "")})
+}
+
+// keys are the partition keys of a state table's rows.
+func (w *world) keys(t *testing.T, table string) (keys []string) {
+	t.Helper()
+	out, err := w.dynamodb.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range out.Items {
+		keys = append(keys, item["pk"].(*types.AttributeValueMemberS).Value)
+	}
+	return keys
+}
+
 // write puts an item of the source, or deletes it where it has no attributes.
 func (w *world) write(t *testing.T, key string, attributes map[string]any) {
 	t.Helper()
@@ -142,14 +181,25 @@ func (w *world) write(t *testing.T, key string, attributes map[string]any) {
 // run runs the program with a file of testdata. That letters are left is no failure.
 func (w *world) run(t *testing.T, file string, args ...string) {
 	t.Helper()
+	out, err := w.try(t, file, args...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	t.Logf("%s\n%s", strings.Join(args, " "), out)
+}
+
+// try is run where a failure is the result.
+func (w *world) try(t *testing.T, file string, args ...string) (string, error) {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), tablewake, append(args, "-c", filepath.Join("testdata", file))...)
 	cmd.Env = append(os.Environ(), w.env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exitDeadLetters {
-		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, out.String())
+	err := cmd.Run()
+	if err != nil && cmd.ProcessState.ExitCode() == exitDeadLetters {
+		err = nil
 	}
-	t.Logf("%s\n%s", strings.Join(args, " "), out.String())
+	return out.String(), err
 }
 
 // config is a file of testdata, with the world's names.

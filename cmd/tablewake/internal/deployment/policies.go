@@ -24,16 +24,22 @@ func statements(ss []policy.Statement, indent string, sub bool) string {
 	var b strings.Builder
 	for _, s := range ss {
 		fmt.Fprintf(&b, "%s- Sid: %s # %s\n%s  Effect: Allow\n%s  Action: [%s]\n", indent, s.Sid, s.Why, indent, indent, yamlList(s.Actions, false))
-		fmt.Fprintf(&b, "%s  Resource: %s\n", indent, resources(s.Resources, sub))
+		fmt.Fprintf(&b, "%s  Resource: %s\n", indent, oneOrList(s.Resources, sub))
+		if len(s.Conditions) > 0 {
+			fmt.Fprintf(&b, "%s  Condition:\n", indent)
+		}
+		for _, c := range s.Conditions {
+			fmt.Fprintf(&b, "%s    %s: {%s: %s}\n", indent, yamlText(c.Operator), yamlText(c.Key), oneOrList(c.Values, sub))
+		}
 	}
 	return b.String()
 }
 
-func resources(arns []string, sub bool) string {
-	if len(arns) == 1 {
-		return yamlScalar(arns[0], sub)
+func oneOrList(texts []string, sub bool) string {
+	if len(texts) == 1 {
+		return yamlScalar(texts[0], sub)
 	}
-	return "[" + yamlList(arns, sub) + "]"
+	return "[" + yamlList(texts, sub) + "]"
 }
 
 func yamlList(texts []string, sub bool) string {
@@ -47,6 +53,9 @@ func yamlList(texts []string, sub bool) string {
 // yamlScalar is a text as YAML takes it.
 func yamlScalar(s string, sub bool) string {
 	quoted := yamlText(s)
+	if s == "true" || s == "false" { // the texts, and no booleans
+		return quoted
+	}
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/.-_") == "" && !strings.HasSuffix(s, ":") {
 		quoted = s
 	}

@@ -97,7 +97,7 @@ func deployable(cfg *config.Config, o Options) (sam, error) {
 		o.Code = "tablewake-lambda.zip"
 	}
 	d := sam{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
-	rights := policy.Options{Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Names: o.Names, Pipeline: o.Pipeline}
+	rights := policy.Options{Partition: "${AWS::Partition}", Region: "${AWS::Region}", Account: "${AWS::AccountId}", Suffix: "${AWS::URLSuffix}", Names: o.Names, Pipeline: o.Pipeline}
 	d.Roles = []role{
 		{ID: "Role", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Of(manual(cfg), rights)},
 		{ID: "RedriveRole", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Of(cfg, rights)},

@@ -152,6 +152,11 @@ data "aws_iam_policy_document" "pipeline" {
     sid       = "ArchiveRemovedKey"
     actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
     resources = ["arn:${data.aws_partition.current.partition}:kms:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:key/0f1e2d3c-1111-2222-3333-444455556666"]
+    condition {
+      test     = "StringEquals"
+      variable = "kms:ViaService"
+      values   = ["s3.${data.aws_region.current.name}.${data.aws_partition.current.dns_suffix}"]
+    }
   }
   # events to the queue
   statement {

@@ -92,11 +92,23 @@ data "aws_iam_policy_document" "pipeline" {
     actions   = ["dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan", "dynamodb:UpdateItem"]
     resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/shop-views"]
   }
-  # documents, and the index with its script
+  # documents, and the index behind its alias
   statement {
     sid       = "SearchProducts"
     actions   = ["es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"]
-    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/*"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products,products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products.tw1/*", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/products/*"]
+  }
+  # the record of the sink's settings and birth
+  statement {
+    sid       = "SearchProductsRecord"
+    actions   = ["es:ESHttpGet", "es:ESHttpPut"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake", "arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/tablewake/_doc/shop,products"]
+  }
+  # the script that compares versions, which all sinks share
+  statement {
+    sid       = "SearchProductsScript"
+    actions   = ["es:ESHttpGet", "es:ESHttpPut"]
+    resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:domain/DOMAIN/_scripts/tablewake-*"]
   }
   # objects, and the record of the settings beside them
   statement {
@@ -134,10 +146,26 @@ data "aws_iam_policy_document" "pipeline" {
     actions   = ["s3:PutObject"]
     resources = ["arn:${data.aws_partition.current.partition}:s3:::shop-archive/archive/.~fingerprints/*"]
   }
-  # what sinks remember of items, and the record of their settings
+  # what sinks remember of items, and the record of their settings: the rows of this pipeline
   statement {
     sid       = "State"
-    actions   = ["dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"]
+    actions   = ["dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"]
+    resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
+    condition {
+      test     = "ForAllValues:StringLike"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["shop#*"]
+    }
+    condition {
+      test     = "Null"
+      variable = "dynamodb:LeadingKeys"
+      values   = ["false"]
+    }
+  }
+  # the table is looked for at the start
+  statement {
+    sid       = "StateTable"
+    actions   = ["dynamodb:DescribeTable"]
     resources = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.name}:${data.aws_caller_identity.current.account_id}:table/tablewake-state"]
   }
   # what cannot be delivered

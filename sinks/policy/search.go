@@ -1,0 +1,58 @@
+package policy
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// search writes documents. A policy sees the path of a request alone, and most paths name the index.
+func (w *writer) search(s config.Sink) {
+	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
+	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {
+		return
+	}
+	c := w.cfg.Connections[i]
+	if c.AssumeRole != "" {
+		w.allow(sid("search", s.Name), "the connection's role writes documents", []string{"sts:AssumeRole"}, c.AssumeRole)
+		return
+	}
+	at := func(path string) string { return w.arn("es", "domain/"+domain(c.OpenSearch)+path) }
+	name, one := s.Search.Index.Prefix()
+	paths := []string{at("/" + name + "*")}
+	if physical := name + ".tw1"; one && len(physical) <= maxIndexName { // a hash ends what stands for a longer one
+		paths = []string{at("/" + name + "/*"), at("/" + name + "," + physical), at("/" + physical), at("/" + physical + "/*")}
+	}
+	w.allow(sid("search", s.Name), "documents, and the index behind its alias", indexActions, paths...)
+	if !one {
+		w.allow(sid("search", s.Name, "several"), "documents of several indexes: the request's body names them, which no policy sees", severalActions, at("/_bulk"), at("/_mget"))
+	}
+	record := "/tablewake/_doc/" + w.rows() + "," + string(pipeline.AppendEscaped(nil, s.Name))
+	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", recordActions, at("/tablewake"), at(record))
+	if !s.Search.Fast {
+		w.allow(sid("search", s.Name, "script"), "the script that compares versions, which all sinks share", recordActions, at("/_scripts/tablewake-*"))
+	}
+}
+
+// maxIndexName is the length of an index name in bytes that OpenSearch takes.
+const maxIndexName = 255
+
+// domain is the name of an Amazon OpenSearch domain by its endpoint,
+// search-NAME-26 letters.REGION.es.amazonaws.com; DOMAIN where it tells none.
+func domain(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "DOMAIN"
+	}
+	host, rest, _ := strings.Cut(u.Hostname(), ".")
+	for _, kind := range []string{"search-", "vpc-"} {
+		name, ok := strings.CutPrefix(host, kind)
+		if cut := strings.LastIndexByte(name, '-'); ok && cut > 0 && strings.Contains(rest, ".es.") {
+			return name[:cut]
+		}
+	}
+	return "DOMAIN"
+}
