@@ -80,7 +80,7 @@ func announceStores(cfg *config.Config, w io.Writer) {
 		fmt.Fprintf(tw, "  state\ttable %s\n", cfg.State.Table)
 	}
 	if d := cfg.DeadLetters; d != nil {
-		fmt.Fprintf(tw, "  dead letters\t%s\n", either(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, either(d.Queue != "", "queue "+d.Queue, "folder "+d.Dir)))
+		fmt.Fprintf(tw, "  dead letters\t%s\n", either(d.Queue != "", "queue "+d.Queue, either(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, "folder "+d.Dir)))
 	}
 	_ = tw.Flush()
 }

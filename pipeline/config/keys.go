@@ -80,7 +80,7 @@ func connection() *rule {
 
 func deadLetters() *rule {
 	return object(
-		key{name: "bucket", rule: bucket(), doc: "S3 bucket."},
+		key{name: "bucket", rule: bucket(), doc: "S3 bucket; beside queue, of letters that are too large for a message."},
 		key{name: "prefix", rule: text(), doc: "Prefix of the objects in the bucket."},
 		key{name: "queue", rule: text(), doc: "URL of an SQS queue."},
 		key{name: "dir", rule: text(), doc: "Local directory."},
@@ -88,7 +88,7 @@ func deadLetters() *rule {
 		key{name: "quarantine", rule: words("key", "none"), def: "key", doc: "What is held back behind a letter."},
 		key{name: "redrive", rule: words("manual", "auto"), def: "manual", doc: "Who brings letters back."},
 		key{name: "undecodable", rule: words("dead_letter", "block"), def: "dead_letter", doc: "What becomes of a record that cannot be decoded."},
-	).atMostOne("bucket", "queue", "dir")
+	).atMostOne("bucket", "dir").atMostOne("queue", "dir")
 }
 
 func bucket() *rule {

@@ -32,9 +32,10 @@ func (c *checker) serverRules(cfg *Config, root *value) {
 	if e := d.get("queue"); strings.HasSuffix(e.text(), ".fifo") {
 		c.live(e, "name a standard queue", "a FIFO queue would drop a letter that comes again within five minutes")
 	}
-	if d.get("prefix") != nil && (d.get("queue") != nil || d.get("dir") != nil) {
+	if d.get("prefix") != nil && d.get("bucket") == nil && (d.get("queue") != nil || d.get("dir") != nil) {
 		c.fail(d.get("prefix"), "remove it", "a prefix is of a bucket's objects")
 	}
+	c.ownBucketOfLetters(cfg, d)
 	if cfg.DeadLetters != nil && cfg.DeadLetters.Dir != "" && cfg.Leases != nil && cfg.Leases.Table != "" {
 		c.warn(d.get("dir"), "give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
 			"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
@@ -45,6 +46,25 @@ func (c *checker) serverRules(cfg *Config, root *value) {
 			c.fail(e, "write a duration such as 12h", "a change must be tried for some time before it is given up")
 		case hold >= retention:
 			c.fail(e, "write less, so that time is left for what waits behind it: 12h is the default", "a stream keeps records for 24 h: what is held that long is lost before it is given up")
+		}
+	}
+}
+
+// ownBucketOfLetters warns of dead letters in the bucket of an archive: who may read the archive, whose sensitive
+// attributes may be masked, reads them whole, and no rule expires the ones and keeps the others.
+func (c *checker) ownBucketOfLetters(cfg *Config, d *value) {
+	if cfg.DeadLetters == nil || cfg.DeadLetters.Dir != "" {
+		return
+	}
+	const do = "give dead letters a bucket of their own (dead_letters.bucket), with a lifecycle rule that expires them after guard_retention, 30 days by default"
+	for _, s := range cfg.Sinks {
+		switch {
+		case s.Archive == nil || s.Archive.Bucket == "":
+		case cfg.DeadLetters.Bucket == s.Archive.Bucket:
+			c.warn(d.get("bucket"), do, "sinks.%s.archive.bucket is the same bucket: dead letters hold changes whole and unmasked, and expire, which an archive does not", s.Name)
+		case cfg.DeadLetters.Bucket == "" && cfg.DeadLetters.Queue != "":
+			c.warn(d.get("queue"), do, "dead letters that are too large for a message go to sinks.%s.archive.bucket: they hold changes whole and unmasked, and expire, which an archive does not", s.Name)
+			return // the first archive alone
 		}
 	}
 }

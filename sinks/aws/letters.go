@@ -1,8 +1,11 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -12,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/deadletter/s3"
 	"github.com/tablewake/tablewake/sinks/deadletter/sqs"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // DeadLetters opens where the file keeps what cannot be delivered; nil where it names
@@ -20,8 +24,6 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	switch d := cfg.DeadLetters; {
 	case d == nil:
 		return nil, nil
-	case d.Bucket != "":
-		return b.letters(ctx, cfg.Name, d.Bucket, d.Prefix)
 	case d.Queue != "":
 		large, err := b.largeLetters(ctx, cfg)
 		if err != nil {
@@ -30,34 +32,53 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 		return open(b, "dead letters in the queue "+d.Queue, func() (*sqs.Store, error) {
 			return sqs.New(ctx, sqs.Options{Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large, Logger: b.logger})
 		})
+	case d.Bucket != "":
+		return b.letters(ctx, cfg, d.Bucket, d.Prefix)
 	case d.Dir != "":
 		return open(b, "dead letters "+d.Dir, func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
 	}
 	return nil, nil
 }
 
-// letters opens dead letters in a bucket, and makes the bucket where that is asked for.
-func (b *Bundle) letters(ctx context.Context, pipe, bucket, prefix string) (*s3.Store, error) {
+// letters opens dead letters in a bucket, and makes the bucket where that is asked for: one of letters alone
+// expires them when a store may have forgotten what they would be compared with.
+func (b *Bundle) letters(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
+	archived := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Archive != nil && s.Archive.Bucket == bucket })
 	return open(b, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix), func() (*s3.Store, error) {
 		if b.create {
 			maker, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
 			if err == nil {
-				err = maker.Create(ctx)
+				if archived {
+					err = maker.Create(ctx)
+				} else {
+					err = maker.CreateExpiring(ctx, retentionOf(cfg))
+				}
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
-		return s3.New(ctx, s3.Options{Client: b.s3, Bucket: bucket, Prefix: prefix, Pipeline: pipe})
+		return s3.New(ctx, s3.Options{Client: b.s3, Bucket: bucket, Prefix: prefix, Pipeline: cfg.Name})
 	})
 }
 
-// largeLetters is where the letters go that are too large for a message: the bucket of
-// the first archive, beside what is kept there of it; nil where there is none.
+// retentionOf is how long a state remembers: older letters are refused for their age.
+func retentionOf(cfg *config.Config) time.Duration {
+	if cfg.State == nil {
+		return state.DefaultRetention
+	}
+	return cmp.Or(cfg.State.GuardRetention, state.DefaultRetention)
+}
+
+// largeLetters is where the letters go that are too large for a message: the bucket that the file
+// names for them, else that of the first archive, beside what is kept there of it; nil where there is neither.
 func (b *Bundle) largeLetters(ctx context.Context, cfg *config.Config) (deadletter.Store, error) {
+	if d := cfg.DeadLetters; d.Bucket != "" {
+		return b.letters(ctx, cfg, d.Bucket, d.Prefix)
+	}
 	for _, s := range cfg.Sinks {
 		if s.Archive != nil && s.Archive.Bucket != "" {
-			return b.letters(ctx, cfg.Name, s.Archive.Bucket, folder(s.Archive)+archive.Fingerprints+"/dead")
+			return b.letters(ctx, cfg, s.Archive.Bucket, folder(s.Archive)+archive.Fingerprints+"/dead")
 		}
 	}
 	return nil, nil

@@ -32,7 +32,8 @@ func TestDeadLetters(t *testing.T) {
 		{Pipeline: "shop", Sink: "small", Class: "write", Error: "refused", Raw: []byte(`{"n":1}`), Time: time.Unix(1, 0).UTC()},
 		{Pipeline: "shop", Sink: "large", Class: "write", Error: "refused", Raw: noise, Time: time.Unix(2, 0).UTC()},
 	}
-	for place, objects := range map[string]int32{"bucket: " + name + "-letters, prefix: dead/": 2, "queue: '" + *queue.QueueUrl + "'": 1} {
+	queued := "queue: '" + *queue.QueueUrl + "'"
+	for place, objects := range map[string]int32{"bucket: " + name + "-letters, prefix: dead/": 2, queued: 1, queued + ", bucket: " + name + "-large": 1} {
 		file := parse(t, fmt.Sprintf("sinks:\n  log: {archive: {bucket: %s-archive, prefix: changes/}}\ndead_letters: {%s}\n", name, place))
 		stores := aws.Stores(cfg, aws.Create())
 		kept, err := stores.DeadLetters(t.Context(), file)
@@ -43,8 +44,11 @@ func TestDeadLetters(t *testing.T) {
 			t.Fatalf("%s: %v", place, err)
 		}
 		bucket := name + "-archive"
-		if objects == 2 {
+		switch {
+		case objects == 2:
 			bucket = name + "-letters"
+		case place != queued:
+			bucket = name + "-large"
 		}
 		listed, err := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }).ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: &bucket})
 		if err != nil || *listed.KeyCount != objects {
@@ -66,6 +70,37 @@ func TestDeadLetters(t *testing.T) {
 		}
 		for l := range store.Read(t.Context()) {
 			t.Errorf("%s: the letter of %s is left", place, l.Sink)
+		}
+		if err := stores.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A bucket that is made for dead letters alone expires them when the state has forgotten; one that an archive
+// shares keeps what is in it.
+func TestDeadLetters_Expire(t *testing.T) {
+	cfg := sdk(server.Moto().Endpoint(t))
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
+	name := fmt.Sprintf("expire%d", rand.Uint64())
+	for bucket, want := range map[string]int32{name + "-letters": 45, name + "-archive": 0} {
+		file := parse(t, fmt.Sprintf("state: {table: state, guard_retention: 45d}\nsinks:\n  log: {archive: {bucket: %s-archive, prefix: changes/}}\ndead_letters: {bucket: %s}\n", name, bucket))
+		stores := aws.Stores(cfg, aws.Create())
+		if _, err := stores.DeadLetters(t.Context(), file); err != nil {
+			t.Fatal(err)
+		}
+		l, err := client.GetBucketLifecycleConfiguration(t.Context(), &s3.GetBucketLifecycleConfigurationInput{Bucket: &bucket})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var days int32
+		for _, r := range l.Rules {
+			if r.Expiration != nil {
+				days = *r.Expiration.Days
+			}
+		}
+		if days != want {
+			t.Errorf("%s: objects expire after %d days, want %d", bucket, days, want)
 		}
 		if err := stores.Close(); err != nil {
 			t.Error(err)

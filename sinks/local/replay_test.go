@@ -38,7 +38,7 @@ sinks:
   history: {archive: {bucket: shop-archive, partition: 'dt={@time|date:2006-01-02}'}}
   deleted: {archive: {layout: per_item, kinds: [user_delete, ttl_delete], key: '{Type}/{PK}/{@version}.json'}}
   told: {notify: {events: [paid]}}
-dead_letters: {bucket: shop-archive, prefix: dead/}
+dead_letters: {bucket: shop-dead}
 `
 
 // lines are twelve orders that are paid, every third then removed, four products,

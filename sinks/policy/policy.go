@@ -299,15 +299,6 @@ func (w *writer) deadLetters() {
 	d := w.cfg.DeadLetters
 	switch {
 	case d == nil:
-	case d.Bucket != "":
-		own := letterActions
-		why := "what cannot be delivered"
-		if w.o.Redrive {
-			own, why = actions(letterActions, redriveActions), "what cannot be delivered, and brings it back"
-		}
-		folder := slashed(d.Prefix) + w.pipeline() + "/"
-		w.allow("DeadLetters", why, own, w.bucket(d.Bucket, "/"+folder+"*"))
-		w.allow("DeadLettersBucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(d.Bucket, ""))
 	case d.Queue != "":
 		own := letterQueueActions
 		if w.o.Redrive {
@@ -315,23 +306,38 @@ func (w *writer) deadLetters() {
 		}
 		w.allow("DeadLetters", "what cannot be delivered", w.queued(own, d.Queue), w.queue(d.Queue))
 		w.largeLetters()
+	case d.Bucket != "":
+		why := "what cannot be delivered"
+		if w.o.Redrive {
+			why += ", and brings it back"
+		}
+		w.letters("DeadLetters", why, d.Bucket, slashed(d.Prefix))
 	}
 }
 
-// largeLetters lie in the bucket of the first archive where a message cannot hold them.
+// letters lie in the folder of the pipeline.
+func (w *writer) letters(sid, why, bucket, prefix string) {
+	own := letterActions
+	if w.o.Redrive {
+		own = actions(letterActions, redriveActions)
+	}
+	w.allow(sid, why, own, w.bucket(bucket, "/"+prefix+w.pipeline()+"/*"))
+	w.allow(sid+"Bucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
+}
+
+// largeLetters lie in the bucket that the file names, else in that of the first archive, where a message
+// cannot hold them.
 func (w *writer) largeLetters() {
-	for _, s := range w.cfg.Sinks {
-		if s.Archive == nil || s.Archive.Bucket == "" {
-			continue
-		}
-		own := letterActions
-		if w.o.Redrive {
-			own = actions(own, redriveActions)
-		}
-		folder := folderOf(s.Archive) + archive.Fingerprints + "/dead/" + w.pipeline() + "/"
-		w.allow("DeadLettersLarge", "what cannot be delivered and is too large for a message", own, w.bucket(s.Archive.Bucket, "/"+folder+"*"))
-		w.allow("DeadLettersLargeBucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(s.Archive.Bucket, ""))
+	const sid, why = "DeadLettersLarge", "what cannot be delivered and is too large for a message"
+	if d := w.cfg.DeadLetters; d.Bucket != "" {
+		w.letters(sid, why, d.Bucket, slashed(d.Prefix))
 		return
+	}
+	for _, s := range w.cfg.Sinks {
+		if s.Archive != nil && s.Archive.Bucket != "" {
+			w.letters(sid, why, s.Archive.Bucket, folderOf(s.Archive)+archive.Fingerprints+"/dead/")
+			return
+		}
 	}
 }
 

@@ -150,6 +150,19 @@ dead_letters: {bucket: dead}
 	}
 }
 
+// Letters that are too large for a message lie in the bucket that the file names for them, and in no archive.
+func TestLargeLetters(t *testing.T) {
+	cfg := parse(t, "source: {table: shop}\nsinks: {all: {archive: {bucket: archive, prefix: x/}}}\ndead_letters: {queue: dead, bucket: large}\n")
+	got := lines(policy.Of(cfg, policy.Options{}))
+	want := `DeadLetters: sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage on arn:aws:sqs:REGION:ACCOUNT:dead
+DeadLettersLarge: s3:PutObject on arn:aws:s3:::large/shop/*
+DeadLettersLargeBucket: s3:ListBucket on arn:aws:s3:::large
+`
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant at its end\n%s", got, want)
+	}
+}
+
 func TestPurge(t *testing.T) {
 	ss := policy.Of(parse(t, "source: {table: shop}\nstate: {table: state}\nsinks: {all: {archive: {prefix: x/}}}\n"), policy.Options{Purge: true})
 	if got, want := lines(ss), "StatePurge: dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/state\n"; !strings.HasSuffix(got, want) {

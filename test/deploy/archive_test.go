@@ -36,7 +36,7 @@ func TestTheReleasedArchiveIsAFunction(t *testing.T) {
 	w.create(t, w.views, "PK", "SK")
 	w.create(t, w.state, "pk", "sk")
 	f := server.StartFunctionFor(t, server.FunctionOptions{
-		Bootstrap: filepath.Join(dir, "bootstrap"), Env: append(w.env, "TABLE="+w.table, "VIEWS="+w.views, "STATE="+w.state, "BUCKET="+w.table),
+		Bootstrap: filepath.Join(dir, "bootstrap"), Env: append(w.env, "TABLE="+w.table, "VIEWS="+w.views, "STATE="+w.state, "LETTERS="+w.table+"-dead"),
 	})
 	reply, err := f.Invoke(t.Context(), fmt.Appendf(nil, event, w.table))
 	if err != nil || strings.TrimSpace(string(reply)) != `{"batchItemFailures":[]}` {

@@ -122,9 +122,9 @@ func same(t *testing.T, called, allowed map[right]bool) {
 func TestTheTasksRoleIsThePolicyOfTheConfiguration(t *testing.T) {
 	table := "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/"
 	same(t, called(t, "deploy/example", policy.Consumer, map[string]string{
-		"shop": "${SourceTable}", "shop-leases": "${Leases}", "tablewake-state": "${State}", "shop-views": "${ViewsTable}", "shop-archive": "${Bucket}",
+		"shop": "${SourceTable}", "shop-leases": "${Leases}", "tablewake-state": "${State}", "shop-views": "${ViewsTable}", "shop-archive": "${Bucket}", "shop-dead": "${Letters}",
 	}, nil), allowed(readStack(t, service).find(t, "TaskRole.Policies.0.PolicyDocument.Statement"), strings.NewReplacer(
-		"${Leases.Arn}", table+"${Leases}", "${State.Arn}", table+"${State}", "/dead/${Pipeline}/", "/dead/PIPELINE/", "${Pipeline}#*", "PIPELINE#*")))
+		"${Leases.Arn}", table+"${Leases}", "${State.Arn}", table+"${State}", "${Letters.Arn}", "arn:${AWS::Partition}:s3:::${Letters}", "/${Pipeline}/*", "/PIPELINE/*", "${Pipeline}#*", "PIPELINE#*")))
 }
 
 // SAM itself lets a function read the stream that is its event.
@@ -133,7 +133,7 @@ func TestTheStartersRoleIsThePolicyOfTheConfiguration(t *testing.T) {
 	for _, p := range readStack(t, starter).find(t, "Tablewake.Policies").([]any) {
 		statements = append(statements, p.(map[string]any)["Statement"].([]any)...)
 	}
-	same(t, called(t, "deploy/minimal", policy.Function, map[string]string{"shop-views": "${Views}", "tablewake-state": "${State}", "shop-archive": "${Bucket}"}, func(s policy.Statement) bool {
+	same(t, called(t, "deploy/minimal", policy.Function, map[string]string{"shop-views": "${Views}", "tablewake-state": "${State}", "shop-dead": "${Letters}"}, func(s policy.Statement) bool {
 		return strings.HasPrefix(s.Sid, "SourceStream")
 	}), allowed(statements, strings.NewReplacer()))
 }

@@ -38,12 +38,14 @@ func newShop(t *testing.T) *shop {
 			"AWS_ENDPOINT_URL_DYNAMODB=" + dynamo, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + dynamo, "AWS_ENDPOINT_URL_S3=" + store,
 			"AWS_ENDPOINT_URL_STS=" + dynamo, "AWS_EC2_METADATA_DISABLED=true",
 			"TABLEWAKE_NAME=" + name, "TABLEWAKE_TABLE=" + name, "TABLEWAKE_LEASES=" + name + "-leases", "TABLEWAKE_STATE=" + name + "-state",
-			"TABLEWAKE_VIEWS=" + name + "-views", "TABLEWAKE_BUCKET=" + name,
+			"TABLEWAKE_VIEWS=" + name + "-views", "TABLEWAKE_BUCKET=" + name, "TABLEWAKE_DEAD_LETTERS=" + name + "-dead",
 		},
 	}
 	bucket := s3.New(s3.Options{Region: server.Region, BaseEndpoint: &store, Credentials: keys, UsePathStyle: true})
-	if _, err := bucket.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &name}); err != nil {
-		t.Fatal(err)
+	for _, own := range []string{name, name + "-dead"} {
+		if _, err := bucket.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &own}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	in := tableOf(w.table, "PK", "SK")
 	in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages}

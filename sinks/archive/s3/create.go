@@ -3,6 +3,7 @@ package s3
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -11,12 +12,23 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
 
-// abandoned is after how many days a bucket drops the parts that a killed process left.
+// abandoned is after how many days a bucket drops the parts that a killed process left, and older versions
+// of what expires.
 const abandoned = 7
 
 // Create makes the bucket where there is none, private as S3 makes it, and has it drop
 // uploads that were never finished. A bucket that is there stays as it is.
-func (s *Store) Create(ctx context.Context) error {
+func (s *Store) Create(ctx context.Context) error { return s.create(ctx, 0) }
+
+// CreateExpiring is Create of a bucket whose objects expire after a time, in whole days, and their older
+// versions a week later.
+func (s *Store) CreateExpiring(ctx context.Context, after time.Duration) error {
+	const day = 24 * time.Hour
+	return s.create(ctx, int32(max((after+day-1)/day, 1)))
+}
+
+// create makes the bucket; its objects expire after so many days, 0: never.
+func (s *Store) create(ctx context.Context, days int32) error {
 	_, err := s.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.o.Bucket}, patient)
 	if err == nil {
 		return nil
@@ -32,17 +44,26 @@ func (s *Store) Create(ctx context.Context) error {
 	if code := awserr.Code(err); err != nil && code != "BucketAlreadyOwnedByYou" {
 		return fmt.Errorf("archive: make the bucket %s: %w", s.o.Bucket, s.failed(ctx, "CreateBucket", err))
 	}
+	rules := []types.LifecycleRule{{
+		ID:                             aws.String("tablewake-unfinished-uploads"),
+		Status:                         types.ExpirationStatusEnabled,
+		Filter:                         &types.LifecycleRuleFilter{Prefix: aws.String("")},
+		AbortIncompleteMultipartUpload: &types.AbortIncompleteMultipartUpload{DaysAfterInitiation: aws.Int32(abandoned)},
+	}}
+	if days > 0 {
+		rules = append(rules, types.LifecycleRule{
+			ID:                          aws.String("tablewake-expired"),
+			Status:                      types.ExpirationStatusEnabled,
+			Filter:                      &types.LifecycleRuleFilter{Prefix: aws.String("")},
+			Expiration:                  &types.LifecycleExpiration{Days: aws.Int32(days)},
+			NoncurrentVersionExpiration: &types.NoncurrentVersionExpiration{NoncurrentDays: aws.Int32(abandoned)},
+		})
+	}
 	_, err = s.client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{
-		Bucket: &s.o.Bucket,
-		LifecycleConfiguration: &types.BucketLifecycleConfiguration{Rules: []types.LifecycleRule{{
-			ID:                             aws.String("tablewake-unfinished-uploads"),
-			Status:                         types.ExpirationStatusEnabled,
-			Filter:                         &types.LifecycleRuleFilter{Prefix: aws.String("")},
-			AbortIncompleteMultipartUpload: &types.AbortIncompleteMultipartUpload{DaysAfterInitiation: aws.Int32(abandoned)},
-		}}},
+		Bucket: &s.o.Bucket, LifecycleConfiguration: &types.BucketLifecycleConfiguration{Rules: rules},
 	}, patient)
 	if code := awserr.Code(err); err != nil && code != "NotImplemented" && code != "MethodNotAllowed" { // some servers expire by themselves, or never
-		return fmt.Errorf("archive: have the bucket %s drop unfinished uploads: %w", s.o.Bucket, s.failed(ctx, "PutBucketLifecycleConfiguration", err))
+		return fmt.Errorf("archive: set the lifecycle of the bucket %s: %w", s.o.Bucket, s.failed(ctx, "PutBucketLifecycleConfiguration", err))
 	}
 	return nil
 }

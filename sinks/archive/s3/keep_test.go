@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -158,6 +159,16 @@ func TestCreate(t *testing.T) {
 			if name == "moto" {
 				rules, err := client.GetBucketLifecycleConfiguration(t.Context(), &awss3.GetBucketLifecycleConfigurationInput{Bucket: &bucket})
 				if err != nil || len(rules.Rules) != 1 || rules.Rules[0].AbortIncompleteMultipartUpload == nil {
+					t.Errorf("lifecycle %+v (%v)", rules, err)
+				}
+			}
+			expiring := bucket + "-expiring"
+			if err := open(t, s3.Options{Client: client, Bucket: expiring}).CreateExpiring(t.Context(), 30*24*time.Hour-time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if name == "moto" {
+				rules, err := client.GetBucketLifecycleConfiguration(t.Context(), &awss3.GetBucketLifecycleConfigurationInput{Bucket: &expiring})
+				if err != nil || len(rules.Rules) != 2 || *rules.Rules[1].Expiration.Days != 30 || rules.Rules[1].NoncurrentVersionExpiration == nil {
 					t.Errorf("lifecycle %+v (%v)", rules, err)
 				}
 			}

@@ -112,7 +112,7 @@ func (w *World) ShopText(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := strings.NewReplacer("name: shop", "name: "+w.Pipeline, "shop-views", w.Table, "tablewake-state", w.State, "index: products", "index: "+w.Index, "shop-archive", w.Bucket)
+	own := strings.NewReplacer("name: shop", "name: "+w.Pipeline, "shop-views", w.Table, "tablewake-state", w.State, "index: products", "index: "+w.Index, "shop-archive", w.Bucket, "shop-dead", w.Bucket+"-dead")
 	return own.Replace(string(b))
 }
 

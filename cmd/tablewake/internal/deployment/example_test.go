@@ -26,6 +26,7 @@ var example = []struct{ variable, name, ref, arn string }{
 	{"TABLEWAKE_STATE", "example-state", "!Ref State", "${State}"},
 	{"TABLEWAKE_VIEWS", "example-views", "!Ref Views", "${Views}"},
 	{"TABLEWAKE_BUCKET", "example-data", "!Ref Data", "${Data}"},
+	{"TABLEWAKE_DEAD_LETTERS", "example-dead", "!Ref Letters", "${Letters}"},
 	{"TABLEWAKE_REDRIVE", "auto", "auto", ""},
 }
 

@@ -172,13 +172,13 @@ data "aws_iam_policy_document" "pipeline" {
   statement {
     sid       = "DeadLetters"
     actions   = ["s3:PutObject"]
-    resources = ["arn:${data.aws_partition.current.partition}:s3:::shop-archive/dead/shop/*"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::shop-dead/shop/*"]
   }
   # the bucket is looked for at the start, and letters are listed
   statement {
     sid       = "DeadLettersBucket"
     actions   = ["s3:ListBucket"]
-    resources = ["arn:${data.aws_partition.current.partition}:s3:::shop-archive"]
+    resources = ["arn:${data.aws_partition.current.partition}:s3:::shop-dead"]
   }
 
   # Lambda writes what it gives up with the function's role.
