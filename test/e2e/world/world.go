@@ -56,13 +56,14 @@ type World struct {
 	http *http.Client // for OpenSearch
 }
 
-// New makes the bucket and the queue; tables and indexes are the pipeline's to make.
+// New makes the buckets and the queue; tables and indexes are the pipeline's to make.
 func New(t *testing.T, to Endpoints) *World {
 	t.Helper()
 	w := &World{Names: NewNames(), Dead: t.TempDir(), To: to, SDK: sdk(t, to), http: client(t)}
-	_, err := s3.NewFromConfig(w.SDK).CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &w.Bucket})
-	if err != nil {
-		t.Fatal(err)
+	for _, bucket := range []string{w.Bucket, w.Bucket + "-dead"} {
+		if _, err := s3.NewFromConfig(w.SDK).CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := sqs.NewFromConfig(w.SDK).CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &w.Queue}); err != nil {
 		t.Fatal(err)
