@@ -1,13 +1,13 @@
 package faults
 
+import "time"
+
 // Fault is one thing that goes wrong between a sink and its server.
 type Fault struct {
 	Name string
 
-	toxic      string
-	stream     string // downstream: on the way of answers
-	attributes map[string]int64
-	refuse     bool
+	requests, answers way // nil: sound
+	refuse            bool
 }
 
 // String is the fault's name.
@@ -22,48 +22,32 @@ func All() []Fault {
 
 // Latency delays each piece of an answer by 10 to 30 ms.
 func Latency() Fault {
-	return Fault{Name: "latency", toxic: "latency", stream: "downstream", attributes: map[string]int64{"latency": 20, "jitter": 10}}
+	return Fault{Name: "latency", answers: delayed(10*time.Millisecond, 30*time.Millisecond)}
 }
 
 // ResetRequests resets a connection with its first request, which the server never sees.
-func ResetRequests() Fault {
-	return Fault{Name: "reset of requests", toxic: "reset_peer", stream: "upstream", attributes: map[string]int64{"timeout": 0}}
-}
+func ResetRequests() Fault { return Fault{Name: "reset of requests", requests: reset} }
 
 // ResetAnswers resets a connection with its first answer: the server did what it was asked to.
-func ResetAnswers() Fault {
-	return Fault{Name: "reset of answers", toxic: "reset_peer", stream: "downstream", attributes: map[string]int64{"timeout": 0}}
-}
+func ResetAnswers() Fault { return Fault{Name: "reset of answers", answers: reset} }
 
 // Silence swallows answers and closes the connection after 100 ms.
-func Silence() Fault {
-	return Fault{Name: "timeout", toxic: "timeout", stream: "downstream", attributes: map[string]int64{"timeout": 100}}
-}
+func Silence() Fault { return Fault{Name: "timeout", answers: silent(100 * time.Millisecond)} }
 
 // Hang swallows answers for as long as it lasts, and keeps connections open. It is none of All.
-func Hang() Fault {
-	return Fault{Name: "hang", toxic: "timeout", stream: "downstream", attributes: map[string]int64{"timeout": 0}}
-}
+func Hang() Fault { return Fault{Name: "hang", answers: silent(0)} }
 
 // SlowClose keeps a connection half open for 100 ms after the server has closed it.
-func SlowClose() Fault {
-	return Fault{Name: "slow close", toxic: "slow_close", stream: "downstream", attributes: map[string]int64{"delay": 100}}
-}
+func SlowClose() Fault { return Fault{Name: "slow close", answers: closedLate(100 * time.Millisecond)} }
 
 // Trickle lets 256 KB of requests through in a second.
-func Trickle() Fault {
-	return Fault{Name: "bandwidth", toxic: "bandwidth", stream: "upstream", attributes: map[string]int64{"rate": 256}}
-}
+func Trickle() Fault { return Fault{Name: "bandwidth", requests: narrow(256_000)} }
 
 // CutAnswers closes a connection after 2 KB of answers, in the middle of one.
-func CutAnswers() Fault {
-	return Fault{Name: "cut answers", toxic: "limit_data", stream: "downstream", attributes: map[string]int64{"bytes": 2000}}
-}
+func CutAnswers() Fault { return Fault{Name: "cut answers", answers: limited(2000)} }
 
 // CutRequests closes a connection after 2 KB of requests, in the middle of one.
-func CutRequests() Fault {
-	return Fault{Name: "cut requests", toxic: "limit_data", stream: "upstream", attributes: map[string]int64{"bytes": 2000}}
-}
+func CutRequests() Fault { return Fault{Name: "cut requests", requests: limited(2000)} }
 
 // Refusal refuses connections, as while a server restarts.
 func Refusal() Fault { return Fault{Name: "refusal", refuse: true} }

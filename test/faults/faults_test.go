@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // echo answers a request with its body and counts those that it has read to their end.
 func echo(t *testing.T) (url string, whole func() int) {

@@ -6,18 +6,13 @@
 package faults
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
+	"net"
 	"net/url"
 	"sync"
 	"syscall"
 	"time"
-
-	toxiproxy "github.com/Shopify/toxiproxy/v2"
-	"github.com/rs/zerolog"
-	"go.uber.org/goleak"
 
 	"github.com/tablewake/tablewake/test/server"
 )
@@ -27,7 +22,7 @@ type Proxy struct {
 	listen, upstream string // HOST:PORT
 
 	mu      sync.Mutex
-	running *toxiproxy.Proxy // nil: connections are refused
+	running *listener // nil: connections are refused
 	ends    *time.Timer
 	closed  bool
 }
@@ -59,15 +54,6 @@ func Before(t TB, endpoint string) *Proxy {
 	return p
 }
 
-// Leaks are the goroutines that the proxy's library leaves behind a connection that broke
-// while it was written to: for a test's TestMain, to look for others.
-func Leaks() []goleak.Option {
-	return []goleak.Option{
-		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
-		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
-	}
-}
-
 // Endpoint is the URL to give to a sink in the server's place.
 func (p *Proxy) Endpoint() string { return "http://" + p.listen }
 
@@ -94,32 +80,22 @@ func (p *Proxy) change(f *Fault, limit time.Duration) error {
 }
 
 // start is called with the lock, or before anyone knows of the proxy. Faults come and go
-// with the whole proxy: connections of one moment then all are of one kind, and what
-// must be set when a connection opens, as a reset must, is.
+// with the listener: connections of one moment then all are of one kind.
 func (p *Proxy) start(f *Fault) error {
-	if f != nil && f.refuse {
+	if f == nil {
+		f = &Fault{}
+	}
+	if f.refuse {
 		return nil
 	}
-	silent := zerolog.Nop()
-	s := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), silent)
-	running := toxiproxy.NewProxy(s, "", p.listen, p.upstream)
-	if f != nil {
-		spec, err := json.Marshal(map[string]any{"type": f.toxic, "stream": f.stream, "attributes": f.attributes})
-		if err != nil {
-			return err
-		}
-		if _, err := running.Toxics.AddToxicJson(bytes.NewReader(spec)); err != nil {
-			return err
-		}
-	}
-	err := running.Start()
-	for end := time.Now().Add(time.Second); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); err = running.Start() {
+	l, err := net.Listen("tcp", p.listen)
+	for end := time.Now().Add(time.Second); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); l, err = net.Listen("tcp", p.listen) {
 		time.Sleep(time.Millisecond) // somebody looks whether the port is free
 	}
 	if err != nil {
 		return err
 	}
-	p.running = running
+	p.running = listen(l, p.upstream, *f)
 	return nil
 }
 
@@ -130,7 +106,7 @@ func (p *Proxy) stop() {
 		p.ends = nil
 	}
 	if p.running != nil {
-		p.running.Stop()
+		p.running.stop()
 		p.running = nil
 	}
 }

@@ -120,10 +120,12 @@ type listed struct {
 	Standard   bool
 	Imports    []string
 	Deps       []string
+
+	TestImports, XTestImports []string
 }
 
 func TestImports(t *testing.T) {
-	pkgs := list(t)
+	pkgs := list(t, "ImportPath,Standard,Imports,Deps", "-deps")
 	standard := map[string]bool{}
 	for _, p := range pkgs {
 		standard[p.ImportPath] = p.Standard
@@ -174,10 +176,10 @@ func within(dir, imp string) bool {
 	return internal && strings.HasPrefix(dir+"/", tree+"/")
 }
 
-// list is `go list -deps` over the module, without tests.
-func list(t *testing.T) []listed {
+// list is `go list` over the module, with these fields and flags.
+func list(t *testing.T, fields string, flags ...string) []listed {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"list", "-json=" + fields}, flags, []string{"./..."})...)
 	cmd.Dir = root(t)
 	out, err := cmd.Output()
 	if err != nil {

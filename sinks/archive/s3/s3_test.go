@@ -16,11 +16,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/archivetest"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
-	"github.com/tablewake/tablewake/test/faults"
 	"github.com/tablewake/tablewake/test/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, faults.Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // servers are both that tests run on: one checks what it is sent, the other keeps classes and tags.
 func servers(t *testing.T) map[string]string {

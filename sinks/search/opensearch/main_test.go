@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"github.com/tablewake/tablewake/test/faults"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, faults.Leaks()...) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

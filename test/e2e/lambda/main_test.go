@@ -8,7 +8,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tablewake/tablewake/test/e2e/program"
-	"github.com/tablewake/tablewake/test/faults"
 )
 
 // The programs under test, built once: the functions as they are deployed.
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 func leavingNothing(m *testing.M) int {
 	code := m.Run()
 	if code == 0 {
-		if err := goleak.Find(faults.Leaks()...); err != nil {
+		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -1,0 +1,135 @@
+package faults
+
+import (
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+)
+
+// link is one connection of a client, and the proxy's own to the server.
+type link struct {
+	client, server net.Conn
+	ended          chan struct{} // closed with the connections
+	once           sync.Once
+}
+
+// way carries one direction of a link from src to dst. The link ends when it returns, and it returns when the
+// link ends.
+type way func(l *link, dst, src net.Conn)
+
+func newLink(client, server net.Conn) *link {
+	return &link{client: client, server: server, ended: make(chan struct{})}
+}
+
+// run carries both directions until one of them ends.
+func (l *link) run(f Fault) {
+	var both sync.WaitGroup
+	both.Go(func() {
+		defer l.end()
+		carry(f.requests)(l, l.server, l.client)
+	})
+	both.Go(func() {
+		defer l.end()
+		carry(f.answers)(l, l.client, l.server)
+	})
+	both.Wait()
+}
+
+// end closes both connections. It may be called more than once.
+func (l *link) end() {
+	l.once.Do(func() {
+		close(l.ended)
+		_, _ = l.client.Close(), l.server.Close()
+	})
+}
+
+// wait waits that long, and no longer than the link lasts, which it reports.
+func (l *link) wait(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-l.ended:
+		return false
+	}
+}
+
+func carry(w way) way {
+	if w == nil {
+		return sound
+	}
+	return w
+}
+
+func sound(_ *link, dst, src net.Conn) { _, _ = io.Copy(dst, src) }
+
+// delayed lets each piece wait between least and most.
+func delayed(least, most time.Duration) way {
+	return func(l *link, dst, src net.Conn) {
+		inPieces(dst, src, 32<<10, func(int) bool { return l.wait(least + rand.N(most-least+1)) })
+	}
+}
+
+// narrow lets that many bytes through in a second.
+func narrow(rate int) way {
+	return func(l *link, dst, src net.Conn) {
+		inPieces(dst, src, 4<<10, func(n int) bool { return l.wait(time.Duration(n) * time.Second / time.Duration(rate)) })
+	}
+}
+
+// inPieces carries pieces of at most that size, each once before reports that it may go.
+func inPieces(dst, src net.Conn, size int, before func(n int) bool) {
+	for b := make([]byte, size); ; {
+		n, err := src.Read(b)
+		if n > 0 {
+			if !before(n) {
+				return
+			}
+			if _, err := dst.Write(b[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// reset resets both connections with the first piece, which does not arrive.
+func reset(l *link, _, src net.Conn) {
+	if n, _ := src.Read(make([]byte, 1)); n == 0 {
+		return
+	}
+	for _, c := range []net.Conn{l.client, l.server} {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+	}
+}
+
+// silent swallows all and keeps the link for that long, 0: until it is broken, whatever src closes.
+func silent(d time.Duration) way {
+	return func(l *link, _, src net.Conn) {
+		if d > 0 {
+			defer time.AfterFunc(d, l.end).Stop()
+		}
+		_, _ = io.Copy(io.Discard, src)
+		<-l.ended
+	}
+}
+
+// closedLate closes that long after src has.
+func closedLate(d time.Duration) way {
+	return func(l *link, dst, src net.Conn) {
+		_, _ = io.Copy(dst, src)
+		l.wait(d)
+	}
+}
+
+// limited closes after that many bytes.
+func limited(n int64) way {
+	return func(_ *link, dst, src net.Conn) { _, _ = io.CopyN(dst, src, n) }
+}
