@@ -46,7 +46,7 @@ func (c Class) Errorf(format string, args ...any) error {
 		if cause == nil {
 			continue
 		}
-		if class, field, _ := describe(cause); class != unknownClass {
+		if class, field, _ := describe(cause); class != UnknownClass {
 			e.class = class
 			if e.field == "" {
 				e.field = field

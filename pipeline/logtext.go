@@ -79,8 +79,8 @@ func (p *Pipeline) failed(f Failure, err error, attrs ...slog.Attr) []slog.Attr 
 	return attrs
 }
 
-// unknownClass is that of errors of which nothing but the type is known.
-const unknownClass = "unknown"
+// UnknownClass is the class of errors of which nothing but the type is known.
+const UnknownClass = "unknown"
 
 // describe takes an error apart. text holds nothing of an item.
 func describe(err error) (class, field, text string) {
@@ -91,14 +91,14 @@ func describe(err error) (class, field, text string) {
 		text = r.Redacted()
 		if class == "" {
 			if class, _, _ = systemText(r); class == "" {
-				class = unknownClass
+				class = UnknownClass
 			}
 		}
 		return class, field, text
 	}
 	known, text, ok := systemText(err)
 	if !ok {
-		known, text = unknownClass, fmt.Sprintf("%T", innermost(err))
+		known, text = UnknownClass, fmt.Sprintf("%T", innermost(err))
 	}
 	if class == "" {
 		class = known

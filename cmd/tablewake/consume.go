@@ -28,7 +28,6 @@ type consumeOptions struct {
 	idle        time.Duration
 	idleTimeout time.Duration
 	verbose     bool
-	logs        logFlags
 	format      format
 }
 
@@ -80,7 +79,6 @@ a restart helps.`,
 	f.DurationVar(&o.idle, "exit-when-idle", 0, "end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
 	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log all that happens to standard error")
-	o.logs.add(c)
 	addFormat(c, &o.format)
 	return c
 }
@@ -103,7 +101,7 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 	case o.idleTimeout < 0 || o.idleTimeout > 0 && o.idle == 0:
 		return usageError("--idle-timeout is a time, as 5m, beside --exit-when-idle")
 	}
-	log := o.logs.writer(&syncWriter{w: s.err})
+	log := s.err
 	stop := newStopper(ctx, o.stopTimeout)
 	defer stop.close()
 	defer func() {

@@ -53,7 +53,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	}
 	defer func() { _ = table.Close() }()
 	var said bytes.Buffer
-	log := &syncWriter{w: &said}
+	log := &printable{w: &said}
 	source, err := consumer.New(consumer.Options{API: api, Table: denied{table}, Gaps: table, Worker: o.workerOptions(cfg), Logger: o.logger(log)})
 	if err != nil {
 		t.Fatal(err)

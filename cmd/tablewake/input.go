@@ -124,10 +124,10 @@ func (r *reporting) mixed() bool {
 // warn says what is odd about the input as a whole.
 func (r *reporting) warn(w io.Writer) {
 	if r.epochZero {
-		fmt.Fprintln(w, "warning: the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
+		fmt.Fprintln(w, warning+"the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
 	}
 	if r.foreign != "" {
-		fmt.Fprintf(w, "warning: some records are of the table %s, which the source of the configuration does not name\n", r.foreign)
+		fmt.Fprintf(w, warning+"some records are of the table %s, which the source of the configuration does not name\n", r.foreign)
 	}
 }
 

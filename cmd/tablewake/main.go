@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -47,13 +46,16 @@ func run(args []string, s streams) int {
 	out, errs := &printable{w: s.out}, &printable{w: s.err}
 	defer out.end()
 	defer errs.end()
-	s.out, s.err = out, errs
+	var logs logFlags
+	log := &logWriter{w: errs, flags: &logs}
+	defer log.end()
+	s.out, s.err = out, log
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 
 	var prof profile
-	root := newRoot(s, &prof)
+	root := newRoot(s, &prof, &logs)
 	root.SetArgs(args)
 	root.SetIn(s.in)
 	root.SetOut(s.out)
@@ -65,9 +67,16 @@ func run(args []string, s streams) int {
 	if err == nil {
 		return exitOK
 	}
-	if text := err.Error(); text != "" {
-		fmt.Fprintln(s.err, "tablewake:", text)
+	code := exitCode(err)
+	if code == exitUsage {
+		logs.find(args)
 	}
+	log.failed(err, code)
+	return code
+}
+
+// exitCode is what a command ends the process with that failed with err.
+func exitCode(err error) int {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code
 	}
@@ -77,7 +86,7 @@ func run(args []string, s streams) int {
 	return exitFailure
 }
 
-func newRoot(s streams, prof *profile) *cobra.Command {
+func newRoot(s streams, prof *profile, logs *logFlags) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tablewake",
 		Short: "Carry every change of a DynamoDB table to views, a search index and an archive",
@@ -102,7 +111,10 @@ it: materialized views, a search index, an archive, notifications.`,
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 
-		PersistentPreRunE: func(*cobra.Command, []string) error { return prof.start() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			logs.set = c.Flags().Changed("log-level")
+			return prof.start()
+		},
 
 		Version:       release(),
 		SilenceUsage:  true,
@@ -112,6 +124,7 @@ it: materialized views, a search index, an archive, notifications.`,
 		return usageError("%w; see `%s --help`", err, c.CommandPath())
 	})
 	root.PersistentFlags().StringVar(&prof.dir, "profile", "", "write cpu.pprof and heap.pprof of this run into this `folder`")
+	logs.add(root)
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitCodes)
 	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newTest(s), newRecord(s),
 		newQuery(s), newWhy(s), newRedrive(s), newCost(s), newAthena(s), newCompact(s), newPurge(s), newAdopt(s), newTemplate(s),

@@ -31,6 +31,9 @@ func newCount(w io.Writer, what string) *progress {
 
 func startProgress(w io.Writer, what string, total int64, unit progressbar.Option) *progress {
 	p := &progress{w: w, every: 5 * time.Second, last: time.Now()}
+	if to := standardError(w); to != nil && to.flags.format != formatJSON {
+		w = to.w
+	}
 	if shown, ok := w.(*printable); ok {
 		w = shown.w // the bar itself is made of what a terminal obeys
 	}

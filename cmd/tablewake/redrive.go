@@ -31,7 +31,6 @@ type redriveOptions struct {
 	discard bool
 	notify  bool
 	verbose bool
-	logs    logFlags
 	format  format
 }
 
@@ -89,7 +88,6 @@ until they are moved to another one with --to, which makes them its own, or are 
 	f.BoolVar(&o.discard, "discard", false, "remove the letters, and deliver none; needs --sink, --key or --class")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
-	o.logs.add(c)
 	addFormat(c, &o.format)
 	return c
 }
@@ -179,7 +177,7 @@ func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro red
 // deliver redrives, and reports.
 func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s streams) error {
 	bar := newCount(s.err, "redriving")
-	opts := []sinks.Option{sinks.WithLogger(logger(o.logs.writer(bar), o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
+	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
 	}

@@ -26,7 +26,6 @@ type replayOptions struct {
 	rebuild bool
 	notify  bool
 	verbose bool
-	logs    logFlags
 	format  format
 }
 
@@ -72,7 +71,6 @@ compared by version: a replay never puts back what a newer change has written.`,
 	f.BoolVar(&o.rebuild, "rebuild", false, "replay the whole history into empty views and aggregates: nothing is refused for its age")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
-	o.logs.add(c)
 	addFormat(c, &o.format)
 	return c
 }
@@ -111,7 +109,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
 	bar := newProgress(s.err, "replaying", src.Progress().TotalBytes)
-	opts := []sinks.Option{sinks.Finite(), sinks.WithLogger(logger(o.logs.writer(bar), o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
+	opts := []sinks.Option{sinks.Finite(), sinks.WithLogger(logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}
@@ -123,7 +121,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 		_, changed := errors.AsType[*sinks.ChangedError](err)
 		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
-	auto, err := o.startAutoRedrive(ctx, cfg, stores, p, o.logs.writer(bar), o.verbose)
+	auto, err := o.startAutoRedrive(ctx, cfg, stores, p, bar, o.verbose)
 	if err != nil {
 		return err
 	}

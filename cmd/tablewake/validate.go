@@ -67,7 +67,7 @@ func validate(s streams, file string, f format) error {
 		return nil
 	}
 	for _, w := range v.Warnings {
-		fmt.Fprintln(s.err, "warning:", w)
+		fmt.Fprintf(s.err, "%s%v\n", warning, w)
 	}
 	if bad {
 		return err
