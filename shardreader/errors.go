@@ -12,14 +12,14 @@ import (
 var (
 	// ErrExpiredIterator: the iterator is older than 15 minutes. Take a new one
 	// behind the last sequence number that was read.
-	ErrExpiredIterator = errors.New("the shard iterator has expired")
+	ErrExpiredIterator = errs.New("the shard iterator has expired")
 	// ErrTrimmed: the position is older than 24 hours, and the records between it
 	// and the oldest one left are lost.
-	ErrTrimmed = errors.New("the position is older than what the stream keeps")
+	ErrTrimmed = errs.New("the position is older than what the stream keeps")
 	// ErrNotFound: there is no such table, stream or shard (any more).
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = errs.New("not found")
 	// ErrDenied: the credentials are missing, wrong, expired or not allowed to do this.
-	ErrDenied = errors.New("access denied")
+	ErrDenied = errs.New("access denied")
 )
 
 // Error is a failed call of the Streams API. When it is transient,
@@ -89,11 +89,11 @@ func (e *Error) text(cause string) string {
 
 // Unwrap gives errors.Is and errors.As both the kind and the cause.
 func (e *Error) Unwrap() []error {
-	var errs []error
+	var both []error
 	for _, err := range []error{e.Kind, e.Err} {
 		if err != nil {
-			errs = append(errs, err)
+			both = append(both, err)
 		}
 	}
-	return errs
+	return both
 }

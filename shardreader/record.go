@@ -74,11 +74,11 @@ type Gap struct {
 func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error) {
 	switch {
 	case o.API == nil:
-		return Recording{}, errors.New("record: API is missing")
+		return Recording{}, errs.New("record: API is missing")
 	case o.Source == "":
-		return Recording{}, errors.New("record: Source is empty: name a table or a stream ARN")
+		return Recording{}, errs.New("record: Source is empty: name a table or a stream ARN")
 	case o.Idle < 0 || o.EmptyPages < 0 || o.Poll < 0 || o.Calls < 0 || o.Attempts < 0:
-		return Recording{}, errors.New("record: Idle, EmptyPages, Poll, Calls and Attempts must not be negative")
+		return Recording{}, errs.New("record: Idle, EmptyPages, Poll, Calls and Attempts must not be negative")
 	}
 	o.EmptyPages = cmp.Or(o.EmptyPages, 20)
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)

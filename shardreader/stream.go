@@ -2,9 +2,10 @@ package shardreader
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // FindStream finds the stream that name means: a stream ARN as it is, else the
@@ -27,7 +28,7 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 		case isStream:
 			return []StreamRef{{ARN: name, Table: table, Label: label}}, nil
 		case resource == "" || strings.Contains(resource, "/"):
-			return nil, fmt.Errorf("%s is neither the ARN of a table nor of a stream", name)
+			return nil, errs.Errorf("%s is neither the ARN of a table nor of a stream", pipeline.Safe(name))
 		}
 		name = resource
 	}
@@ -65,7 +66,7 @@ func ListShards(ctx context.Context, api API, streamARN string) (StreamDescripti
 		var page StreamDescription
 		page, err = api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN, After: after})
 		if err == nil && page.After == after {
-			err = fmt.Errorf("DescribeStream %s: the page behind shard %s names that shard again", streamARN, after)
+			err = errs.Errorf("DescribeStream %s: the page behind shard %s names that shard again", pipeline.Safe(streamARN), pipeline.Safe(after))
 		}
 		all.Shards = append(all.Shards, page.Shards...)
 		after = page.After

@@ -10,7 +10,7 @@ import (
 )
 
 // errClosed is the cause with which calls end when the consumer is closed.
-var errClosed = errors.New("the consumer is closed")
+var errClosed = errs.New("the consumer is closed")
 
 const (
 	// deaf is how long Close waits for calls that do not heed their contexts.
@@ -38,7 +38,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 	err := c.wait(ctx)
 	c.cancel(errClosed)
 	if !c.ended() {
-		err = errors.Join(err, fmt.Errorf("calls do not end that were told to %v ago", deaf))
+		err = errors.Join(err, errs.Errorf("calls do not end that were told to %v ago", deaf))
 	}
 	if err != nil {
 		c.result = fmt.Errorf("consumer: %w", err)

@@ -1,7 +1,6 @@
 package leases
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -138,7 +137,7 @@ func ParseCheckpoint(s string) (Checkpoint, error) {
 		}
 	}
 	if s == "" || strings.Trim(s, "0123456789") != "" {
-		return Checkpoint{}, errors.New("a checkpoint is a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
+		return Checkpoint{}, errs.New("a checkpoint is a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
 	}
 	return After(s), nil
 }

@@ -4,8 +4,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
+
+// What a table refuses is in the log with its text.
+func TestErrorsInALog(t *testing.T) {
+	table := leases.NewMemory(leases.Snapshot{})
+	_, checkpoint := leases.ParseCheckpoint("-1")
+	for want, err := range map[string]error{
+		"leases: a lease without a shard":          table.Create(t.Context(), leases.Lease{}),
+		"leases: a member without a worker":        table.Beat(t.Context(), leases.Member{}),
+		"leases: a stream without a name is begun": table.Begin(t.Context(), ""),
+		"leases: a checkpoint is a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END": checkpoint,
+		"conflict: the lease of shard s is owned by w":                                               &leases.Conflict{Now: leases.Lease{Shard: "s", Owner: "w"}},
+	} {
+		if got := pipeline.LogText(err); got != want {
+			t.Errorf("%v is in the log as %q, want %q", err, got, want)
+		}
+	}
+}
 
 func TestParseCheckpoint(t *testing.T) {
 	for _, c := range []leases.Checkpoint{

@@ -2,7 +2,6 @@ package leases
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -85,7 +84,7 @@ func (s *Snapshot) Sort() {
 // Create implements [Table].
 func (m *Memory) Create(ctx context.Context, l Lease) error {
 	if l.Shard == "" {
-		return pipeline.Permanent(errors.New("leases: a lease without a shard"))
+		return pipeline.Permanent(errs.New("leases: a lease without a shard"))
 	}
 	return m.do(ctx, func() error {
 		if now, ok := m.leases[l.Shard]; ok {
@@ -125,7 +124,7 @@ func (m *Memory) Delete(ctx context.Context, old Lease) error {
 // Beat implements [Table].
 func (m *Memory) Beat(ctx context.Context, b Member) error {
 	if b.Worker == "" {
-		return pipeline.Permanent(errors.New("leases: a member without a worker"))
+		return pipeline.Permanent(errs.New("leases: a member without a worker"))
 	}
 	return m.do(ctx, func() error {
 		m.members[b.Worker] = b.stored()
@@ -144,7 +143,7 @@ func (m *Memory) Leave(ctx context.Context, worker string) error {
 // Begin implements [Table].
 func (m *Memory) Begin(ctx context.Context, stream string) error {
 	if stream == "" {
-		return pipeline.Permanent(errors.New("leases: a stream without a name is begun"))
+		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
 	return m.do(ctx, func() error {
 		m.begun[stream] = true

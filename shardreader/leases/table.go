@@ -79,6 +79,12 @@ func (c *Conflict) Error() string {
 	return "the lease of shard " + c.Now.Shard + " is owned by " + c.Now.Owner
 }
 
+// Redacted is Error: it shows no values.
+func (c *Conflict) Redacted() string { return c.Error() }
+
+// Describe is the class of writes that others were before.
+func (c *Conflict) Describe() (class, field string) { return "conflict", "" }
+
 // Did tells whether the row is as next made it: the same Swap, or Create, was sent
 // before, and its answer was lost.
 func (c *Conflict) Did(next Lease) bool {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // A broken line of JSON lines costs itself alone, wherever it stands, and is named by file and line.
@@ -222,5 +224,33 @@ func TestSource_ForeignFiles(t *testing.T) {
 		if g := readAll(t, open(t, Options{Paths: []string{path}})); g.err != nil || len(g.sequences) > 0 {
 			t.Errorf("%q: %v, %v", content, g.sequences, g.err)
 		}
+	}
+}
+
+// What is wrong with the input is in the log, and no value of it.
+func TestBrokenInputInALog(t *testing.T) {
+	for content, want := range map[string]string{
+		`[{"eventID":"secret"`:                             "input: the input ends in the middle of a document: it was cut short",
+		"[" + recordJSON(1) + ",," + recordJSON(2) + "]":   "input: broken JSON: a comma too many",
+		"[" + recordJSON(1) + "s" + recordJSON(2) + "]":    "input: broken JSON: unexpected 's'",
+		`{"Records":[` + recordJSON(1) + `],"Records":[]}`: "input: broken JSON: an event with two members named Records",
+	} {
+		path := filepath.Join(write(t, map[string]string{"secret.json": content}), "secret.json")
+		g := readAll(t, open(t, Options{Paths: []string{path}}))
+		err := g.err
+		if err == nil && len(g.errs) > 0 {
+			err = g.errs[0].Err
+		}
+		if err == nil {
+			t.Errorf("%s is read", content)
+			continue
+		}
+		if got := pipeline.LogText(err); got != want {
+			t.Errorf("%s is in the log as %q, want %q", content, got, want)
+		}
+	}
+	mixed := &StreamError{Unnamed: "secret.json:1", Named: "secret.json:2"}
+	if got := pipeline.LogText(mixed); !strings.HasPrefix(got, "input: ") || strings.Contains(got, "secret") || !strings.Contains(got, "--stream-arn") {
+		t.Errorf("records of which some name their stream are in the log as %q", got)
 	}
 }

@@ -4,11 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // decompressed looks at the first bytes of r, not at its name, and unpacks gzip
@@ -63,7 +64,7 @@ func unpackError(format string, err error) error {
 	case errors.Is(err, errGivenUp):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the %s data is cut short: copy the file again, and replay it", format)
+		return errs.Errorf("the %s data is cut short: copy the file again, and replay it", pipeline.Safe(format))
 	}
-	return fmt.Errorf("the %s data is damaged: %w: copy the file again, and replay it", format, err)
+	return errs.Errorf("the %s data is damaged: %w: copy the file again, and replay it", pipeline.Safe(format), err)
 }

@@ -59,15 +59,15 @@ func (f *fault) Error() string { return f.err.Error() }
 func (f *fault) Unwrap() error { return f.err }
 
 var (
-	errCut     = errors.New("the input ends in the middle of a document: it was cut short")
-	errComma   = errors.New("broken JSON: a comma too many")
-	errNoComma = errors.New("broken JSON: a comma, or the end of the array before it, is missing")
-	errNoEnd   = errors.New("broken JSON: the end of an array or event is missing before this")
-	errRecords = errors.New("broken JSON: an event with two members named Records")
-	errLineEnd = errors.New("broken JSON: a line ends within a string")
-	errControl = errors.New("broken JSON: a control character within a string")
-	errDeep    = errors.New("JSON nested too deep")
-	errOpen    = errors.New("broken JSON: nothing closes this bracket")
+	errCut     = errs.New("the input ends in the middle of a document: it was cut short")
+	errComma   = errs.New("broken JSON: a comma too many")
+	errNoComma = errs.New("broken JSON: a comma, or the end of the array before it, is missing")
+	errNoEnd   = errs.New("broken JSON: the end of an array or event is missing before this")
+	errRecords = errs.New("broken JSON: an event with two members named Records")
+	errLineEnd = errs.New("broken JSON: a line ends within a string")
+	errControl = errs.New("broken JSON: a control character within a string")
+	errDeep    = errs.New("JSON nested too deep")
+	errOpen    = errs.New("broken JSON: nothing closes this bracket")
 )
 
 // next is the next record; io.EOF after the last.

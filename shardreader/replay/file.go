@@ -76,7 +76,7 @@ func openFile(in input, r io.Reader, closeRaw func(), interruptible func(io.Read
 	}
 	_, err = io.CopyN(io.Discard, plain, p.Offset)
 	if errors.Is(err, io.EOF) {
-		err = errors.New("the file is shorter now")
+		err = errs.New("the file is shorter now")
 	}
 	if err != nil {
 		f.close()

@@ -2,8 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -61,7 +59,7 @@ func listInputs(paths []string) ([]input, error) {
 			return nil, err
 		}
 		if len(ins) == before {
-			return nil, fmt.Errorf("folder %s holds no files to replay", p)
+			return nil, errs.Errorf("folder %s holds no files to replay", p)
 		}
 	}
 	return ins, nil
@@ -79,7 +77,7 @@ type awaited struct {
 }
 
 // errGivenUp is what read returns when ctx is done before bytes came.
-var errGivenUp = errors.New("reading was given up")
+var errGivenUp = errs.New("reading was given up")
 
 func (a *awaited) read(ctx context.Context, p []byte) (int, error) {
 	for len(a.rest) == 0 {

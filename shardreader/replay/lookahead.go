@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 )
 
 // The methods of this file scan the window from an index on, reading on as needed. They consume nothing.
@@ -158,7 +157,7 @@ func (d *documents) bad(i int) error {
 	case len(d.scan.stack) == maxDepth:
 		return errDeep
 	default:
-		return fmt.Errorf("broken JSON: unexpected %q", c)
+		return errs.Errorf("broken JSON: unexpected %q", c)
 	}
 }
 

@@ -72,7 +72,7 @@ func (b *block) documents() *block {
 	}
 }
 
-var errLineCut = errors.New("the line ends in the middle of a document")
+var errLineCut = errs.New("the line ends in the middle of a document")
 
 // decodeRecords decodes the records of an array. Their ends are known, so what
 // the decoder takes for broken grammar costs one record, not the rest.

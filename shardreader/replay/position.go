@@ -2,7 +2,6 @@ package replay
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -38,17 +37,17 @@ func (p place) position() pipeline.Position {
 func parsePosition(s pipeline.Position) (place, error) {
 	var p place
 	if err := json.Unmarshal([]byte(s), &p); err != nil {
-		return place{}, fmt.Errorf("not a position of a replay: %q: %w", s, err)
+		return place{}, errs.Errorf("not a position of a replay: %q: %w", s, err)
 	}
 	switch p.Within {
 	case "lines": // as it was called between the lines of a file
 		p.Within = inDocuments
 	case inNothing, inDocuments, inArray, inEvent, inArrayOfEvent:
 	default:
-		return place{}, fmt.Errorf("not a position of a replay: %q: unknown %q", s, p.Within)
+		return place{}, errs.Errorf("not a position of a replay: %q: unknown %q", s, p.Within)
 	}
 	if p.Offset < 0 || p.Line < 1 || p.Record < 0 {
-		return place{}, fmt.Errorf("not a position of a replay: %q: numbers below their range", s)
+		return place{}, errs.Errorf("not a position of a replay: %q: numbers below their range", s)
 	}
 	return p, nil
 }

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 )
 
@@ -16,7 +15,7 @@ const (
 var markers = []string{`"dynamodb"`, `"kinesis"`, `"eventID"`, `"eventName"`, `"Records"`}
 
 // errForeign is about a file that holds no stream records at all.
-var errForeign = errors.New("it holds no stream records")
+var errForeign = errs.New("it holds no stream records")
 
 // recognize looks at the start of the file, and refuses one that holds something else. An
 // empty file is io.EOF.

@@ -99,7 +99,7 @@ func (s *Source) goTo(p pipeline.Position) error {
 		}
 		s.read.Add(in.size)
 	}
-	return fmt.Errorf("the position to go on from is in %s, which is not among the files", from.File)
+	return errs.Errorf("the position to go on from is in %s, which is not among the files", from.File)
 }
 
 // Read returns the next block of records, undecoded, and io.EOF behind the last.

@@ -20,6 +20,14 @@ func (e *StreamError) Error() string {
 	return fmt.Sprintf("%s: the record does not name its stream, and that at %s does: nobody can tell which is newer; name the stream with --stream-arn", e.Unnamed, e.Named)
 }
 
+// Redacted is Error without the places: names of an archive's objects hold values.
+func (e *StreamError) Redacted() string {
+	return "a record does not name its stream, and another one does: nobody can tell which is newer; name the stream with --stream-arn"
+}
+
+// Describe is the class of what is wrong with the input.
+func (e *StreamError) Describe() (class, field string) { return string(errs), "" }
+
 // streams is what records say of their streams. Pages are decoded by several goroutines.
 type streams struct {
 	mu             sync.Mutex

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // maxRecord bounds one record, line or envelope. The largest record of a stream
@@ -73,7 +75,7 @@ func (w *window) why() error {
 	case w.eof:
 		return cmp.Or(w.cut, errCut)
 	}
-	return fmt.Errorf("more than %s without the end of a record", size(w.most))
+	return errs.Errorf("more than %s without the end of a record", pipeline.Safe(size(w.most)))
 }
 
 func size(n int) string {

@@ -64,6 +64,9 @@ func TestFact32_BrokenAnswersAreAskedForAgain(t *testing.T) {
 				if got.Ended || got.NextIterator != "" {
 					t.Errorf("a broken answer gives %+v", got)
 				}
+				if said := pipeline.LogText(err); strings.HasPrefix(said, pipeline.UnknownClass) && !errors.Is(err, streamtest.ErrReset) || strings.Contains(said, "hello") {
+					t.Errorf("the log has %q", said)
+				}
 				if len(rt.requests) != 3 {
 					t.Errorf("%d tries, want the SDK's 3", len(rt.requests))
 				}
@@ -182,6 +185,9 @@ func TestBrokenAnswersOfTheOtherOperations(t *testing.T) {
 			_, err = s.ListStreams(t.Context(), "shop", "")
 			if _, again := pipeline.Retryable(err); !again {
 				t.Errorf("ListStreams of %q: %v, want a transient error", body, err)
+			}
+			if said := pipeline.LogText(err); body == "{}" && said != "stream: ListStreams of table shop: the answer holds no list of streams" {
+				t.Errorf("ListStreams of %q: the log has %q", body, said)
 			}
 			_, err = s.GetShardIterator(t.Context(), shardreader.ShardPosition{Shard: "s", Type: shardreader.Latest})
 			if _, again := pipeline.Retryable(err); !again {

@@ -3,7 +3,6 @@ package sdk
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -64,13 +63,13 @@ func readBody(resp *smithyhttp.Response) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case n > maxAnswer:
-		return nil, fmt.Errorf("more than %d MiB", maxAnswer>>20)
+		return nil, errs.Errorf("more than %d MiB", maxAnswer>>20)
 	}
 	// The checksum is of the bytes as sent: it says nothing once they are unzipped.
 	if sum := resp.Header.Get("X-Amz-Crc32"); sum != "" && !resp.Uncompressed {
 		want, err := strconv.ParseUint(sum, 10, 32)
 		if err == nil && uint32(want) != crc32.ChecksumIEEE(b.Bytes()) {
-			return nil, errors.New("its checksum differs from the one in X-Amz-Crc32")
+			return nil, errs.New("its checksum differs from the one in X-Amz-Crc32")
 		}
 	}
 	return b.Bytes(), nil

@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -39,7 +38,7 @@ func (s *Streams) ListStreams(ctx context.Context, table, after string) (shardre
 		ExclusiveStartStreamArn: optional(after),
 	}, keepRequestBody)
 	if err == nil && out.Streams == nil {
-		err = &brokenAnswer{errors.New("the answer holds no list of streams")}
+		err = &brokenAnswer{errs.New("the answer holds no list of streams")}
 	}
 	if err != nil {
 		return shardreader.StreamPage{}, failed(ctx, "ListStreams", subject, err)
@@ -66,7 +65,7 @@ func (s *Streams) DescribeStream(ctx context.Context, q shardreader.DescribeQuer
 	}
 	out, err := s.client.DescribeStream(ctx, in, keepRequestBody)
 	if err == nil && out.StreamDescription == nil {
-		err = &brokenAnswer{errors.New("the answer holds no stream description")}
+		err = &brokenAnswer{errs.New("the answer holds no stream description")}
 	}
 	if err != nil {
 		return shardreader.StreamDescription{}, failed(ctx, "DescribeStream", q.StreamARN, err)
@@ -102,7 +101,7 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 		SequenceNumber:    optional(at.Sequence),
 	}, keepRequestBody)
 	if err == nil && aws.ToString(out.ShardIterator) == "" {
-		err = &brokenAnswer{errors.New("the answer holds no iterator")}
+		err = &brokenAnswer{errs.New("the answer holds no iterator")}
 	}
 	if err != nil {
 		return "", failed(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)

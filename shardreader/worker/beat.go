@@ -72,4 +72,4 @@ var _ pipeline.Redacted = cause("")
 
 func (c cause) Error() string                   { return string(c) }
 func (c cause) Redacted() string                { return string(c) }
-func (c cause) Describe() (class, field string) { return "lease", "" }
+func (c cause) Describe() (class, field string) { return "leases", "" }

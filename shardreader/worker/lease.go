@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"log/slog"
 	"time"
 
@@ -198,8 +197,8 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 }
 
 var (
-	errNotWanted = errors.New("the lease is not wanted any more")
-	errBeingMade = pipeline.Transient(errors.New("the lease is being made"))
+	errNotWanted = errs.New("the lease is not wanted any more")
+	errBeingMade = pipeline.Transient(errs.New("the lease is being made"))
 )
 
 // parentsDone tells whether every parent of a shard was read to its end: its lease

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -152,7 +151,7 @@ func (w *Worker) runList(stream string, l *lister) {
 	page = func(after string) {
 		w.describe(shardreader.DescribeQuery{StreamARN: stream, After: after}, wanted, func(d shardreader.StreamDescription, err error) {
 			if err == nil && d.After != "" && seen[d.After] {
-				err = errors.New("DescribeStream names the same page of shards twice")
+				err = errs.New("DescribeStream names the same page of shards twice")
 			}
 			if server, again := pipeline.Retryable(err); err != nil && again && tries < listTries {
 				tries++

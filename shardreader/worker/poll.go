@@ -119,7 +119,7 @@ func (w *Worker) position(p *part) {
 	}), at})
 }
 
-var errNoIterator = errors.New("the answer holds no iterator")
+var errNoIterator = errs.New("the answer holds no iterator")
 
 // read asks for the next page.
 func (w *Worker) read(p *part) {

@@ -79,7 +79,7 @@ func (w *Worker) listStreams(s *source, done func(error)) {
 	page = func(after string) {
 		w.do(ListStreams{on(w, func(e Listed) {
 			if e.Err == nil && e.Page.After != "" && e.Page.After == after {
-				e.Err = errors.New("ListStreams names the same page twice")
+				e.Err = errs.New("ListStreams names the same page twice")
 			}
 			if server, again := pipeline.Retryable(e.Err); e.Err != nil && again && tries < listTries {
 				tries++

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// speaking are the packages whose errors reach a line of the log: planners, stores, and what is around them.
-var speaking = []string{"pipeline", "pipeline/expr", "pipeline/template", "sinks", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/deadletter", "sinks/state", "sinks/redrive", "sinks/internal", "handlers"}
+// speaking are the packages whose errors reach a line of the log: planners, stores, readers, and what is around them.
+var speaking = []string{"pipeline", "pipeline/expr", "pipeline/template", "sinks", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/deadletter", "sinks/state", "sinks/redrive", "sinks/internal", "handlers", "shardreader"}
 
 // silent are packages below those whose errors are of tests, of the start, or of commands.
 var silent = regexp.MustCompile(`test$|/testdata|^sinks/archive/athena|^sinks/internal/(awstest|linefile|fingerprint|queue|awserr)`)
@@ -23,7 +23,7 @@ var silent = regexp.MustCompile(`test$|/testdata|^sinks/archive/athena|^sinks/in
 var setup = regexp.MustCompile(`^(New.*|new[A-Z].*|Open|check|checkTags|checkColumns|checkName|CheckIndex|validate|withDefaults|compileFields|serverURL|rename|connection|goSink|detectors|DecodeInto|NewMask|Unescape|Parse[A-Z].*)$`)
 
 // An error that is made by errors.New or fmt.Errorf, and wraps none, is *errors.errorString in a log. What
-// planners and stores make has a class: pipeline.Class makes it, or a type that is a pipeline.Described.
+// planners, stores and readers make has a class: pipeline.Class makes it, or a type that is a pipeline.Described.
 func TestErrors_HaveAClass(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, dir := range speaking {
@@ -47,6 +47,29 @@ func TestErrors_HaveAClass(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// A type of the readers' errors says of itself what a log may, or leads to an error that does.
+func TestErrors_TypesOfReaders(t *testing.T) {
+	types, methods := map[string]string{}, map[string]bool{}
+	each(t, filepath.Join("..", ".."), "shardreader", func(path string, fset *token.FileSet, f *ast.File) {
+		for _, decl := range f.Decls {
+			d, ok := decl.(*ast.FuncDecl)
+			if !ok || d.Recv == nil {
+				continue
+			}
+			of := filepath.Dir(path) + "." + receiver(d)
+			methods[of+"."+d.Name.Name] = true
+			if d.Name.Name == "Error" && d.Type.Params.NumFields() == 0 {
+				types[of] = fset.Position(d.Pos()).String()
+			}
+		}
+	})
+	for of, at := range types {
+		if !methods[of+".Unwrap"] && (!methods[of+".Redacted"] || !methods[of+".Describe"]) {
+			t.Errorf("%s: a log has nothing of %s: give it Redacted and Describe, or Unwrap", at, of)
+		}
 	}
 }
 

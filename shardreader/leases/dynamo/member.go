@@ -117,7 +117,7 @@ func (t *Table) Leave(ctx context.Context, worker string) error {
 // Begin implements [leases.Table]. The row has no TTL: it is kept for as long as the pipeline is.
 func (t *Table) Begin(ctx context.Context, stream string) error {
 	if stream == "" {
-		return pipeline.Permanent(errors.New("leases/dynamo: a stream without a name is begun"))
+		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
 	row := Item{attrPK: text(t.fleet()), attrSK: text(begunPrefix + escaped(stream))}
 	err := t.within(ctx, func(ctx context.Context) error {
@@ -130,7 +130,7 @@ func (t *Table) Begin(ctx context.Context, stream string) error {
 // Reserve implements [leases.Table].
 func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
 	if quota == "" {
-		return 0, false, pipeline.Permanent(errors.New("leases/dynamo: a quota without a name"))
+		return 0, false, pipeline.Permanent(errs.New("leases: a quota without a name"))
 	}
 	key := Item{attrPK: text(sharedQuotas), attrSK: text(escaped(quota))}
 	e := new(expression)
@@ -182,7 +182,7 @@ func (t *Table) fleet() string { return escaped(t.o.Pipeline) + "#workers" }
 func (t *Table) member(worker string) (Item, error) {
 	sk := escaped(worker)
 	if sk == "" || len(sk) > 1024 {
-		return nil, pipeline.Permanent(errors.New("leases/dynamo: a worker's name is 1 to 1,024 bytes"))
+		return nil, pipeline.Permanent(errs.New("leases: a worker's name is 1 to 1,024 bytes"))
 	}
 	return Item{attrPK: text(t.fleet()), attrSK: text(sk)}, nil
 }

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -164,7 +164,7 @@ func (r *reader) wrong(name, must string) {
 		if key != nil {
 			what = "the row " + key.Value
 		}
-		r.err = fmt.Errorf("%s: %s is not %s", what, name, must)
+		r.err = errs.Errorf("%s: %s is not %s", pipeline.Safe(what), pipeline.Safe(name), pipeline.Safe(must))
 	}
 }
 

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -19,7 +18,7 @@ func identifier(arn string) (string, error) {
 			return account + ":" + region + "$" + account + "$" + table + "$" + strings.ReplaceAll(label, ":", "_") + ":1", nil
 		}
 	}
-	return "", pipeline.Permanent(errors.New("leases/dynamo: the leases of this table name their streams, and " + arn + " is no ARN of a table's stream"))
+	return "", pipeline.Permanent(errs.Errorf("leases: the leases of this table name their streams, and %s is no ARN of a table's stream", pipeline.Safe(arn)))
 }
 
 // arnOf undoes identifier; "" where id is none.

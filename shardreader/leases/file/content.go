@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
@@ -101,7 +102,7 @@ func load(path string) (contents, error) {
 	}
 	c, err := parse(b)
 	if err != nil {
-		return contents{}, fmt.Errorf("%s is no file of leases: %w: restore it from a copy, or move it away to begin anew at source.start", path, err)
+		return contents{}, errs.Errorf("%s is no file of leases: %w: restore it from a copy, or move it away to begin anew at source.start", pipeline.Safe(path), err)
 	}
 	return c, nil
 }
@@ -114,10 +115,10 @@ func parse(b []byte) (contents, error) {
 		return contents{}, err
 	}
 	if dec.More() {
-		return contents{}, fmt.Errorf("there is more behind byte %d", dec.InputOffset())
+		return contents{}, errs.Errorf("there is more behind byte %d", dec.InputOffset())
 	}
 	if d.Version != version {
-		return contents{}, fmt.Errorf("its version is %d, and this program reads %d", d.Version, version)
+		return contents{}, errs.Errorf("its version is %d, and this program reads %d", d.Version, version)
 	}
 	c := contents{pipeline: d.Pipeline}
 	shards := make(map[string]bool)
@@ -127,7 +128,7 @@ func parse(b []byte) (contents, error) {
 			return contents{}, err
 		}
 		if shards[l.Shard] {
-			return contents{}, fmt.Errorf("the shard %q has two leases", l.Shard)
+			return contents{}, errs.Errorf("the shard %q has two leases", pipeline.Safe(l.Shard))
 		}
 		shards[l.Shard] = true
 		c.snapshot.Leases = append(c.snapshot.Leases, l)

@@ -281,3 +281,21 @@ func TestGaps_Found(t *testing.T) {
 		}
 	})
 }
+
+// What is wrong with a file is in the log too.
+func TestDamaged_InALog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "leases.json")
+	for content, want := range map[string]string{
+		`{"version":99}`:                        "its version is 99, and this program reads 1",
+		`{"version":1,"leases":[{"shard":""}]}`: "a lease has no shard",
+		`{"version":1,"leases":[{"shard":"s","checkpoint":"7"},{"shard":"s","checkpoint":"7"}]}`: `the shard "s" has two leases`,
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := file.Look(path)
+		if got := pipeline.LogText(err); !strings.HasPrefix(got, "leases: "+path+" is no file of leases: "+want) {
+			t.Errorf("%s is in the log as %q, want %q", content, got, want)
+		}
+	}
+}

@@ -19,7 +19,7 @@ const patience = 2 * time.Second
 func lock(path string) (*filelock.Lock, error) {
 	l, err := filelock.Take(context.Background(), lockOf(path), filelock.Exclusive, patience)
 	if errors.Is(err, filelock.ErrInUse) {
-		err = fmt.Errorf("%s is in use by another process: leases in a file are for one; stop that one, or keep leases in a table (leases.table)", path)
+		err = errs.Errorf("%s is in use by another process: leases in a file are for one; stop that one, or keep leases in a table (leases.table)", pipeline.Safe(path))
 	}
 	return l, err
 }

@@ -1,7 +1,6 @@
 package file
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -64,7 +63,7 @@ func rowOf(l leases.Lease) leaseRow {
 
 func (r leaseRow) lease() (leases.Lease, error) {
 	if r.Shard == "" {
-		return leases.Lease{}, errors.New("a lease has no shard")
+		return leases.Lease{}, errs.New("a lease has no shard")
 	}
 	c, err := leases.ParseCheckpoint(r.Checkpoint)
 	if err != nil {

@@ -3,7 +3,6 @@ package file
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,7 +74,7 @@ func open(path, name string) (*Table, error) {
 		return nil, err
 	}
 	if c.pipeline != "" && c.pipeline != name {
-		return nil, fmt.Errorf("%s holds the leases of the pipeline %s, not of %s: give leases.file another name", path, c.pipeline, name)
+		return nil, errs.Errorf("%s holds the leases of the pipeline %s, not of %s: give leases.file another name", pipeline.Safe(path), pipeline.Safe(c.pipeline), pipeline.Safe(name))
 	}
 	for i := range c.snapshot.Leases {
 		if l := &c.snapshot.Leases[i]; l.Owner != "" {
@@ -255,4 +254,6 @@ func (t *Table) apply(ctx context.Context, change bool, f func() error) (changes
 	return t.changed, err
 }
 
-func (t *Table) isClosed() error { return pipeline.Fatal(errors.New(t.path + " is closed")) }
+func (t *Table) isClosed() error {
+	return pipeline.Fatal(errs.Errorf("%s is closed", pipeline.Safe(t.path)))
+}
