@@ -1,8 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -106,3 +109,102 @@ func take(ps *[]*Page) []*Page {
 type committerFunc func() error
 
 func (f committerFunc) Commit(context.Context, string, Position) error { return f() }
+
+// A right that is missing ends the run after five minutes, also where calls of the same sink that need another one succeed
+// all the time; one that is given back does not.
+func TestDenied_AmongCallsThatSucceed(t *testing.T) {
+	missing := func(right string) error { return Denied(errs.Errorf("AccessDenied (allow %s)", Safe(right))) }
+	for name, test := range map[string]struct {
+		refuse func(since time.Duration, key string) error
+		b      int    // when b is written, in seconds
+		whole  bool   // a Write fails whole
+		ends   string // with this right; "": it does not
+	}{
+		"one right for good": {refuse: func(_ time.Duration, key string) error {
+			if key == "a" {
+				return missing("dynamodb:DeleteItem")
+			}
+			return nil
+		}, ends: "dynamodb:DeleteItem"},
+		"one right for good, of whole writes": {whole: true, refuse: func(_ time.Duration, key string) error {
+			if key == "a" {
+				return missing("dynamodb:DeleteItem")
+			}
+			return nil
+		}, ends: "dynamodb:DeleteItem"},
+		"one right for three minutes": {refuse: func(since time.Duration, key string) error {
+			if key == "a" && since < 3*time.Minute {
+				return missing("dynamodb:DeleteItem")
+			}
+			return nil
+		}},
+		"two rights for three minutes, one after the other": {b: 200, refuse: func(since time.Duration, key string) error {
+			switch {
+			case key == "a" && since < 3*time.Minute:
+				return missing("dynamodb:DeleteItem")
+			case key == "b" && since < 6*time.Minute:
+				return missing("dynamodb:TransactWriteItems")
+			}
+			return nil
+		}},
+		"two rights, of which one is given back": {b: 11, refuse: func(since time.Duration, key string) error {
+			switch {
+			case key == "a" && since < 3*time.Minute:
+				return missing("dynamodb:DeleteItem")
+			case key == "b":
+				return missing("dynamodb:TransactWriteItems")
+			}
+			return nil
+		}, ends: "dynamodb:TransactWriteItems"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s recorder
+				var began time.Time
+				s.fail = func(_ context.Context, ds []Delivery) error {
+					failed := map[int]error{}
+					for i := range ds {
+						key := string(ds[i].Change.Key)
+						if len(key) == 1 && began.IsZero() {
+							began = time.Now()
+						}
+						if err := test.refuse(time.Since(began), key); err != nil {
+							failed[i] = err
+						}
+					}
+					switch {
+					case len(failed) == 0:
+						return nil
+					case test.whole:
+						return failed[0]
+					}
+					return &BatchError{Failed: failed}
+				}
+				p, err := New(Options{Name: "shop", Routes: []Route{{Name: "orders", Sink: &s, Batch: Batch{Count: 1}}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				counts := map[string]int{}
+				n := 0
+				src := SourceFunc(func(context.Context) (*Page, error) {
+					time.Sleep(time.Second) // others succeed each second
+					if n++; n > 1800 {
+						return nil, io.EOF
+					}
+					key := map[int]string{10: "a", test.b: "b"}[n]
+					return pageOf(counts, "p", n, cmp.Or(key, "other"+strconv.Itoa(n%7))), nil
+				})
+				err = p.Run(t.Context(), src, nil)
+				took := time.Since(began)
+				switch {
+				case test.ends == "" && err != nil:
+					t.Errorf("Run returned %v after %v", err, took)
+				case test.ends != "" && (!IsFatal(err) || !strings.Contains(err.Error(), test.ends)):
+					t.Errorf("Run returned %v, which is not fatal or does not name %s", err, test.ends)
+				case test.ends != "" && (took < DeniedFor || took > DeniedFor+time.Minute):
+					t.Errorf("it ended after %v", took)
+				}
+			})
+		})
+	}
+}

@@ -264,7 +264,7 @@ func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err 
 		}
 		if err == nil {
 			r.health.see(nil, []error{nil})
-			_ = r.patience.Take(nil)
+			r.patience.took()
 		}
 	}()
 	var unsound error
