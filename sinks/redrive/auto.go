@@ -71,23 +71,31 @@ func Auto(ctx context.Context, o AutoOptions) error {
 			if err := a.look(ctx, info); err != nil {
 				return fmt.Errorf("redrive: sink %q: %w", info.Name, err)
 			}
+			if a.sinks[info.Name].refused {
+				wait = min(wait, refusedEvery)
+			}
 		}
 	}
 	return nil
 }
 
+// refusedEvery is how often it reads what it may not read, at least: refusals that are farther apart do not count
+// as one.
+const refusedEvery = time.Minute
+
 // auto is an Auto under way.
 type auto struct {
 	AutoOptions
 	sinks map[string]*watched
-	reads pipeline.Patience // with refusals of what is read of letters and quarantines
 }
 
 // watched is what Auto knows of a sink.
 type watched struct {
-	attempt int       // redrives in a row that left something
-	next    time.Time // before it there is none, unless the sink got well
-	ended   time.Time // the last one
+	attempt int               // redrives in a row that left something
+	next    time.Time         // before it there is none, unless the sink got well
+	ended   time.Time         // the last one
+	reads   pipeline.Patience // with refusals of what is read of letters and quarantines
+	refused bool              // the last one was
 }
 
 // look redrives a sink's letters where it is time to, and there are some. Its error
@@ -114,13 +122,18 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 	if ctx.Err() != nil {
 		err = nil // it was told to stop
 	}
-	err = a.reads.Take(err)
+	s.refused = pipeline.IsDenied(err)
+	err = s.reads.Take(err)
 	switch {
 	case pipeline.IsFatal(err):
 		return err
 	case err != nil:
 		a.Logger.LogAttrs(ctx, slog.LevelError, "dead letters are not redriven; it comes again",
 			slog.String("sink", info.Name), slog.String("error", pipeline.LogText(err)))
+	}
+	if s.refused {
+		s.next = now // until it is known whether it passes
+		return nil
 	}
 	if s.attempt++; err == nil && !some {
 		s.attempt = 0

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/redrive"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // outages is a world whose sink without versions is down while it is told to be, and
@@ -279,6 +280,62 @@ func TestAuto_Options(t *testing.T) {
 	} {
 		if err := redrive.Auto(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one of %q", err, want)
+		}
+	}
+}
+
+// marksOf are marks of which a sink's may not be read for a while, which begins with the second look.
+type marksOf struct {
+	state.Quarantine
+	sink  string
+	lasts time.Duration
+	looks int
+	began time.Time
+}
+
+func (m *marksOf) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
+	if sink == m.sink {
+		if m.looks++; m.looks == 2 {
+			m.began = time.Now()
+		}
+		if m.looks >= 2 && time.Since(m.began) < m.lasts {
+			return func(yield func(state.Mark, error) bool) {
+				yield(state.Mark{}, pipeline.Denied(errors.New("AccessDenied (allow dynamodb:Query)")))
+			}
+		}
+	}
+	time.Sleep(time.Second) // as a server takes it
+	return m.Quarantine.Marks(ctx, sink)
+}
+
+// What Auto may not read of one sink ends it after five minutes, though it reads what is of others, and however
+// seldom it looks.
+func TestAuto_Denied(t *testing.T) {
+	for _, every := range []time.Duration{time.Minute, time.Hour} {
+		for _, lasts := range []time.Duration{3 * time.Minute, 24 * time.Hour} {
+			t.Run(fmt.Sprintf("%v, for %v", every, lasts), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var marks *marksOf
+					w := auto(t, func(o *redrive.AutoOptions) {
+						marks = &marksOf{Quarantine: o.Quarantine, sink: "free", lasts: lasts}
+						o.Quarantine, o.Every = marks, every
+					})
+					if lasts < pipeline.DeniedFor {
+						time.Sleep(12 * time.Hour)
+						w.end(t)
+						return
+					}
+					select {
+					case err := <-w.err:
+						if took := time.Since(marks.began); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "allow dynamodb:Query") || took > pipeline.DeniedFor+2*time.Minute {
+							t.Errorf("after %v Auto ended with %v", took, err)
+						}
+					case <-time.After(12 * time.Hour):
+						t.Error("Auto does not end")
+					}
+					w.stop()
+				})
+			})
 		}
 	}
 }
