@@ -31,14 +31,14 @@ func TestJudge_FailuresFarApartDoNotAddUp(t *testing.T) {
 			return c.fatal
 		}
 		for range 10 {
-			c.judge("rare", wanted, refused)
+			c.judge("rare", "", wanted, refused)
 			time.Sleep(48 * time.Hour)
 		}
 		if err := fatal(); err != nil {
 			t.Errorf("ten failures, two days apart, ended it: %v", err)
 		}
 		for range 10 {
-			c.judge("rare", wanted, refused)
+			c.judge("rare", "", wanted, refused)
 			time.Sleep(time.Minute)
 		}
 		if !errors.Is(fatal(), refused) {

@@ -23,25 +23,25 @@ func (c *Consumer) call(a worker.Action) {
 	soon := c.o.Worker.Lease / 3
 	switch a := a.(type) {
 	case worker.ListStreams:
-		ask(c, "ListStreams", func(ctx context.Context) (shardreader.StreamPage, error) {
+		ask(c, "ListStreams", a.Table, func(ctx context.Context) (shardreader.StreamPage, error) {
 			return api.ListStreams(ctx, a.Table, a.After)
 		}, func(page shardreader.StreamPage, err error) worker.Event {
 			return worker.Listed{Call: a.Call, Page: page, Err: err}
 		})
 	case worker.DescribeStream:
-		ask(c, "DescribeStream", func(ctx context.Context) (shardreader.StreamDescription, error) {
+		ask(c, "DescribeStream", a.Query.StreamARN, func(ctx context.Context) (shardreader.StreamDescription, error) {
 			return api.DescribeStream(ctx, a.Query)
 		}, func(d shardreader.StreamDescription, err error) worker.Event {
 			return worker.Described{Call: a.Call, Description: d, Err: err}
 		})
 	case worker.GetShardIterator:
-		ask(c, "GetShardIterator", func(ctx context.Context) (string, error) {
+		ask(c, "GetShardIterator", a.At.StreamARN, func(ctx context.Context) (string, error) {
 			return api.GetShardIterator(ctx, a.At)
 		}, func(iterator string, err error) worker.Event {
 			return worker.Positioned{Call: a.Call, Iterator: iterator, Err: err, At: time.Now()}
 		})
 	case worker.GetRecords:
-		ask(c, "GetRecords", func(ctx context.Context) (pipeline.Answer, error) {
+		ask(c, "GetRecords", a.Query.StreamARN, func(ctx context.Context) (pipeline.Answer, error) {
 			answer, err := api.GetRecords(ctx, a.Query)
 			if err == nil {
 				c.tel.read(ctx, a.Query.StreamARN, answer.Page)
@@ -51,7 +51,7 @@ func (c *Consumer) call(a worker.Action) {
 			return worker.Read{Call: a.Call, Answer: answer, Err: err, At: time.Now()}
 		})
 	case worker.ReadTable:
-		begin(c, "reading the lease table", needed, max(2*c.o.Worker.Lease, leastRead), table.Read, func(s leases.Snapshot, err error) worker.Event {
+		begin(c, "reading the lease table", "", needed, max(2*c.o.Worker.Lease, leastRead), table.Read, func(s leases.Snapshot, err error) worker.Event {
 			return worker.Seen{Call: a.Call, Snapshot: s, Err: err}
 		})
 	case worker.Reserve:
@@ -59,7 +59,7 @@ func (c *Consumer) call(a worker.Action) {
 			count int64
 			ok    bool
 		}
-		begin(c, "reserving a call", wanted, soon, func(ctx context.Context) (r reserved, err error) {
+		begin(c, "reserving a call", "", wanted, soon, func(ctx context.Context) (r reserved, err error) {
 			r.count, r.ok, err = table.Reserve(ctx, a.Quota, a.Seen)
 			return r, err
 		}, func(r reserved, err error) worker.Event {
@@ -92,13 +92,13 @@ func (c *Consumer) call(a worker.Action) {
 
 // write is a call that answers nothing but that it is done.
 func (c *Consumer) write(what string, n need, call worker.Call, timeout time.Duration, f func(context.Context) error) {
-	begin(c, what, n, timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) },
+	begin(c, what, "", n, timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) },
 		func(_ struct{}, err error) worker.Event { return worker.Done{Call: call, Err: err} })
 }
 
-// ask is a call of the Streams API.
-func ask[T any](c *Consumer, op string, f func(context.Context) (T, error), event func(T, error) worker.Event) {
-	begin(c, op, needed, c.o.CallTimeout, func(ctx context.Context) (T, error) {
+// ask is a call of the Streams API, of a table or a stream.
+func ask[T any](c *Consumer, op, of string, f func(context.Context) (T, error), event func(T, error) worker.Event) {
+	begin(c, op, of, needed, c.o.CallTimeout, func(ctx context.Context) (T, error) {
 		got, err := f(ctx)
 		c.tel.called(ctx, op, err)
 		return got, err
@@ -108,7 +108,7 @@ func ask[T any](c *Consumer, op string, f func(context.Context) (T, error), even
 // begin starts a call in a goroutine of its own. It is answered once, whatever becomes of
 // it: with what f returns, with f's panic as an error, and when its time is over with an error that
 // is transient, though f may not heed its context. Once the consumer is closed nobody waits for an answer.
-func begin[T any](c *Consumer, what string, n need, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) worker.Event) {
+func begin[T any](c *Consumer, what, of string, n need, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) worker.Event) {
 	c.hand(func() {
 		silence := pipeline.Transient(&silenceError{what, timeout})
 		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, silence)
@@ -127,7 +127,7 @@ func begin[T any](c *Consumer, what string, n need, timeout time.Duration, f fun
 		})
 		defer late.Stop()
 		got, err := safely(ctx, c, what, f)
-		c.judge(what, n, err)
+		c.judge(what, of, n, err)
 		answer(got, err)
 	})
 }

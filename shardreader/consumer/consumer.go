@@ -55,7 +55,8 @@ type Consumer struct {
 	leaving bool             // nothing more is read
 	fatal   error            // that ended reading
 	atEnd   *worker.AtEnd    // the last word that all is read; nil before the first
-	calls   map[string]record
+	worked  map[string]bool  // kinds of calls
+	failing map[callOf]failures
 	isDone  bool // stopped is closed
 }
 
@@ -84,7 +85,8 @@ func New(o Options) (*Consumer, error) {
 		stopped: make(chan struct{}),
 		idle:    make(chan func()),
 		queue:   newQueue(),
-		calls:   make(map[string]record),
+		worked:  make(map[string]bool),
+		failing: make(map[callOf]failures),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if c.tel, err = newTelemetry(c); err != nil {

@@ -3,6 +3,7 @@ package consumer_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -189,6 +190,53 @@ func TestConsumer_DeniedLaterIsTriedAgain(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A right that is missing on one stream ends reading after five minutes, though others are read all the time; given
+// back before that, it does not.
+func TestConsumer_DeniedOnOneStream(t *testing.T) {
+	for _, lasts := range []time.Duration{3 * time.Minute, 24 * time.Hour} {
+		for _, op := range []string{"GetRecords", "DescribeStream"} {
+			t.Run(fmt.Sprintf("%s for %v", op, lasts), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t, streamtest.Options{})
+					defer r.tell()
+					r.server.AddStream("shop")
+					r.server.AddStream("crm")
+					r.put("a", 1)
+					s := newStore()
+					k := r.task("a", s, func(o *options) {
+						o.Worker.Sources = []worker.Source{{Table: "shop"}, {Table: "crm"}}
+					})
+					r.until("read", s.seenAre(1))
+					time.Sleep(time.Hour)
+					start := time.Now()
+					r.server.FailWhen(func(c streamtest.Call) streamtest.Fault {
+						if c.Op == op && strings.Contains(c.Stream, "table/crm/") && time.Since(start) < lasts {
+							return streamtest.Fault{Code: "AccessDeniedException"}
+						}
+						return streamtest.Fault{}
+					})
+					select {
+					case err := <-k.ran:
+						if took := time.Since(start); lasts < 5*time.Minute || !errors.Is(err, shardreader.ErrDenied) || !strings.Contains(err.Error(), op) || took < 5*time.Minute || took > 12*time.Minute {
+							t.Errorf("Run returned %v after %v", err, took)
+						}
+						if err := k.close(time.Minute); err != nil {
+							t.Error(err)
+						}
+					case <-time.After(2 * time.Hour):
+						if lasts > 5*time.Minute {
+							t.Error("it does not end")
+						}
+						if err := k.end(); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			})
+		}
+	}
 }
 
 // A worker that cannot show that it lives stops its writes before others may take its leases.

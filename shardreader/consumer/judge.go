@@ -33,38 +33,42 @@ const (
 	apart = 90 * time.Second
 )
 
-// record is how calls of one kind went.
-type record struct {
-	worked      bool
-	failed      bool          // the last one, hopelessly
-	since, last time.Duration // the first and the last of failures with no success, and no pause, between them
-}
+// failures are those of calls of one kind to one table or stream: the first and the last of them, hopeless, with no
+// success and no pause between them.
+type failures struct{ since, last time.Duration }
 
-// judge ends reading where no retry helps.
-func (c *Consumer) judge(what string, n need, err error) {
+// callOf is a kind of call, and the table or stream that it is of, "" where there is one alone.
+type callOf struct{ what, of string }
+
+// judge ends reading where no retry helps. A right may be missing on one of several streams: that calls of the
+// same kind to others succeed says nothing of it.
+func (c *Consumer) judge(what, of string, n need, err error) {
 	hope := err == nil || !pipeline.IsFatal(err) && !errors.Is(err, shardreader.ErrDenied)
 	if err != nil && hope {
 		return // it says nothing of the next one
 	}
 	c.mu.Lock()
-	r, now := c.calls[what], c.now()
-	first := !hope && !r.failed
-	switch {
-	case hope:
-		r = record{worked: true}
-	case first || now-r.last > apart:
-		r.failed, r.since = true, now
+	call, now := callOf{what, of}, c.now()
+	r, again := c.failing[call]
+	if hope {
+		c.worked[what] = true
+		delete(c.failing, call)
+	} else {
+		if !again || now-r.last > apart {
+			r.since = now
+		}
+		r.last = now
+		c.failing[call] = r
 	}
-	r.last = now
-	c.calls[what] = r
+	worked := c.worked[what]
 	c.mu.Unlock()
 	switch {
 	case hope:
 	case n == spared:
-		if first {
+		if !again {
 			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a call is refused: what it would tidy up stays", slog.String("call", what), slog.String("error", pipeline.LogText(err)))
 		}
-	case n == needed && !r.worked, now-r.since >= hopeless:
+	case n == needed && !worked, now-r.since >= hopeless:
 		c.fail(fmt.Errorf("%s: %w", what, err))
 	}
 }
