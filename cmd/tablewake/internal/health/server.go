@@ -40,16 +40,20 @@ type Server struct {
 // Start listens on addr, as 127.0.0.1:8080, and watches source until Close. status
 // is what /status shows beside the verdict; it may be nil.
 func Start(addr string, judge *Judge, source Source, status func() any) (*Server, error) {
-	ctx, stop := context.WithCancel(context.Background())
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
 	if err != nil {
-		stop()
 		return nil, fmt.Errorf("health endpoint: %w (give it another address, or off)", err)
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		host = "" // of an address that was listened on all the same
 	}
+	return serve(l, host, judge, source, status), nil
+}
+
+// serve is Start on a listener, of an address that names that host.
+func serve(l net.Listener, host string, judge *Judge, source Source, status func() any) *Server {
+	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{judge: judge, source: source, status: status, host: host, listen: l, stop: stop}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", s.answer(func(v Verdict) bool { return v.Live }))
@@ -58,7 +62,7 @@ func Start(addr string, judge *Judge, source Source, status func() any) (*Server
 	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second}
 	s.work.Go(func() { s.watch(ctx) })
 	s.work.Go(func() { _ = s.http.Serve(l) })
-	return s, nil
+	return s
 }
 
 // Addr is where it listens.

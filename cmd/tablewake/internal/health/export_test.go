@@ -1,0 +1,4 @@
+package health
+
+// Serve is Start on a listener.
+var Serve = serve
