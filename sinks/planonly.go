@@ -72,7 +72,7 @@ func (noRows) Guards(context.Context, view.Target, []pipeline.Key) ([]state.Guar
 	return nil, errPlanOnly
 }
 
-func (noRows) Seats(context.Context, view.Target, []state.Row) ([]view.Seat, error) {
+func (noRows) RowClaims(context.Context, view.Target, []state.Row) ([]view.RowClaims, error) {
 	return nil, errPlanOnly
 }
 

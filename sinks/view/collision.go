@@ -30,7 +30,7 @@ const ReasonCollision = "collision"
 type CollisionError struct {
 	View   string
 	Row    string       // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
-	Holder pipeline.Key // of the item that has the row
+	Owner  pipeline.Key // of the item that has the row
 	Source pipeline.Key // of the item that waits for it
 }
 
@@ -39,7 +39,7 @@ var _ pipeline.Redacted = (*CollisionError)(nil)
 // Error names the row and both items.
 func (e *CollisionError) Error() string {
 	return fmt.Sprintf("view %q: the item %s holds the row %s, which the item %s claims too: it has the row once the other leaves it; change one of the two, "+
-		"or let on_collision say %s or %s", e.View, e.Holder, e.Row, e.Source, KeepFirst, Last)
+		"or let on_collision say %s or %s", e.View, e.Owner, e.Row, e.Source, KeepFirst, Last)
 }
 
 // Redacted leaves out the row and both items.

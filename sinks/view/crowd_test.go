@@ -17,12 +17,12 @@ import (
 // busy is a store in which a writer reads while others write.
 type busy struct{ *shelf }
 
-func (s busy) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
-	seats, err := s.shelf.Seats(ctx, t, rows)
+func (s busy) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
+	rcs, err := s.shelf.RowClaims(ctx, t, rows)
 	for range 1000 {
 		runtime.Gosched()
 	}
-	return seats, err
+	return rcs, err
 }
 
 // Writes of one process that all want the same few rows get in each other's way,

@@ -14,10 +14,10 @@ import (
 // in its shortest form.
 type desk struct {
 	guards map[pipeline.Key]state.Guard
-	seats  map[state.Row]seat
+	rcs    map[state.Row]rc
 }
 
-type seat struct {
+type rc struct {
 	revision string
 	holder   pipeline.Key
 	claims   map[pipeline.Key]view.Claim
@@ -30,7 +30,7 @@ func (s *shelf) desk(t view.Target) *desk {
 	name := t.Name + " " + t.View + " " + t.Pipeline
 	d := s.desks[name]
 	if d == nil {
-		d = &desk{guards: make(map[pipeline.Key]state.Guard), seats: make(map[state.Row]seat)}
+		d = &desk{guards: make(map[pipeline.Key]state.Guard), rcs: make(map[state.Row]rc)}
 		s.desks[name] = d
 	}
 	return d
@@ -47,21 +47,21 @@ func (s *shelf) Guards(_ context.Context, t view.Target, items []pipeline.Key) (
 	return guards, nil
 }
 
-func (s *shelf) Seats(_ context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
+func (s *shelf) RowClaims(_ context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-	seats := make([]view.Seat, len(rows))
+	rcs := make([]view.RowClaims, len(rows))
 	for i, row := range rows {
-		have := s.desk(t).seats[row]
-		seats[i] = view.Seat{Row: row, Revision: have.revision, Holder: have.claims[have.holder], Foreign: s.foreign[row]}
+		have := s.desk(t).rcs[row]
+		rcs[i] = view.RowClaims{Row: row, Revision: have.revision, Owner: have.claims[have.holder], Foreign: s.foreign[row]}
 		for source, c := range have.claims {
 			if source != have.holder {
-				seats[i].Waiting = append(seats[i].Waiting, c)
+				rcs[i].Waiting = append(rcs[i].Waiting, c)
 			}
 		}
 	}
-	return seats, nil
+	return rcs, nil
 }
 
 func (s *shelf) Settle(_ context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
@@ -80,7 +80,7 @@ func (s *shelf) Settle(_ context.Context, t view.Target, ws []view.ItemWrite) ([
 		}
 		d := s.desk(t)
 		d.guards[w.Source] = w.Guard
-		for _, sw := range w.Seats {
+		for _, sw := range w.Rows {
 			d.change(w.Source, sw)
 			s.show(t, d, sw.Row)
 		}
@@ -91,11 +91,11 @@ func (s *shelf) Settle(_ context.Context, t view.Target, ws []view.ItemWrite) ([
 func (s *shelf) lost(t view.Target, w view.ItemWrite) bool {
 	d := s.desk(t)
 	g := d.guards[w.Source]
-	return g.Version != w.Was || g.Void != w.WasVoid || slices.ContainsFunc(w.Seats, func(sw view.SeatWrite) bool { return d.seats[sw.Row].revision != sw.Was })
+	return g.Version != w.Was || g.Void != w.WasVoid || slices.ContainsFunc(w.Rows, func(sw view.RowClaimsWrite) bool { return d.rcs[sw.Row].revision != sw.Was })
 }
 
-func (d *desk) change(source pipeline.Key, w view.SeatWrite) {
-	have := d.seats[w.Row]
+func (d *desk) change(source pipeline.Key, w view.RowClaimsWrite) {
+	have := d.rcs[w.Row]
 	if have.claims == nil {
 		have.claims = make(map[pipeline.Key]view.Claim)
 	}
@@ -103,14 +103,14 @@ func (d *desk) change(source pipeline.Key, w view.SeatWrite) {
 	if w.Claim.Source != "" {
 		have.claims[source] = w.Claim
 	}
-	have.revision, have.holder = w.Revision, w.Holder.Source
+	have.revision, have.holder = w.Revision, w.Owner.Source
 	_, holds := have.claims[have.holder]
 	if holds != (len(have.claims) > 0) || (w.Revision == "") != (len(have.claims) == 0) {
 		panic(fmt.Sprintf("the row %s has %d claims, the holder %q and the revision %q", w.Row, len(have.claims), have.holder, have.revision))
 	}
-	d.seats[w.Row] = have
+	d.rcs[w.Row] = have
 	if len(have.claims) == 0 {
-		delete(d.seats, w.Row)
+		delete(d.rcs, w.Row)
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *shelf) show(t view.Target, d *desk, row state.Row) {
 		s.tables[t.Name] = &memory{rows: make(map[string]view.Mutation), owner: make(map[string]view.Target)}
 	}
 	m := view.Mutation{PK: pk, SK: sk}
-	have, held := d.seats[row]
+	have, held := d.rcs[row]
 	if !held {
 		delete(s.tables[t.Name].rows, rowText(m))
 		return

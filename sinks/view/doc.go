@@ -32,8 +32,8 @@
 //   - What is known of an item is the version that was seen last and the row that it
 //     asks for. It changes in one transaction with the row that the item leaves and the one
 //     that it comes to, on condition that none of the three is other than it was read.
-//   - A row has a holder, and the claims of others wait at it: of the items that claim it now
-//     the one with the smallest key holds it, in whatever order they came. When the holder leaves,
+//   - A row has an owner, and the other claims wait: of the items that claim it now
+//     the one with the smallest key holds it, in whatever order they came. When the owner leaves,
 //     or one with a smaller key comes, the row changes hands in the same transaction. What a
 //     claim that waits means for its change is the view's [Collision].
 //   - The old image has no say, so that a start in mid-stream and a gap heal at the
@@ -83,7 +83,7 @@
 // [Sink] plans ([Sink.Plan], pure) and writes. plan.go finds the row of an image,
 // row.go builds it, guard.go chooses between the two ways. Where a row guards itself,
 // move.go decides what a change means for it. Where the item does, claim.go says what the
-// item asks for; step.go and seat.go, pure as well, what that means for its guard and
+// item asks for; step.go and row_claims.go, pure as well, what that means for its guard and
 // for the rows; settle.go reads, steps, commits, and reads again what was lost to others.
 // batch.go writes each row, or each item, once a batch.
 //

@@ -106,7 +106,7 @@ func TestItemsGuardWithoutOldImages(t *testing.T) {
 
 // Collision errors are for the letter, their redacted text is for the log.
 func TestCollisionErrorSaysWhatAndWhere(t *testing.T) {
-	err := error(&view.CollisionError{View: "user_by_email", Row: `PK="EMAIL#a@b" SK="USER"`, Holder: "first", Source: "second"})
+	err := error(&view.CollisionError{View: "user_by_email", Row: `PK="EMAIL#a@b" SK="USER"`, Owner: "first", Source: "second"})
 	const want = `view "user_by_email": the item first holds the row PK="EMAIL#a@b" SK="USER", which the item second claims too: ` +
 		`it has the row once the other leaves it; change one of the two, or let on_collision say keep_first or last`
 	if err.Error() != want {

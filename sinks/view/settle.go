@@ -22,7 +22,7 @@ func (e lostError) Redacted() string { return e.Error() }
 func (lostError) Describe() (class, field string) { return "conflict", "" }
 
 // writeClaims writes rows that are guarded by item: it reads the guards of the
-// batch's items and the seats of their rows, moves the items in memory, one after the
+// batch's items and the claims on their rows, moves the items in memory, one after the
 // other, and commits each move on condition that what it was read from is
 // unchanged. What was lost to others is read again.
 func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
@@ -36,7 +36,7 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	if !ok {
 		return pipeline.Fatal(errs.Errorf("its store is no ItemStore: its rows are guarded by item, because %s", pipeline.Safe(turns[0].op.Guard.Why)))
 	}
-	w := &claims{sink: s, store: store, batch: b, seats: make(map[state.Row]*Seat)}
+	w := &claims{sink: s, store: store, batch: b, rows: make(map[state.Row]*RowClaims)}
 	s.claiming.RLock()
 	leave := s.claiming.RUnlock
 	defer func() { leave() }()
@@ -73,12 +73,12 @@ type claims struct {
 	sink  *Sink
 	store ItemStore
 	batch *batch[*ClaimOp]
-	seats map[state.Row]*Seat // as this Write read them or left them; none that it lost
+	rows  map[state.Row]*RowClaims // as this Write read them or left them; none that it lost
 	stand []standing
 }
 
-// standing is a claim that is durable, in a line that is parked until the seats
-// are what the whole batch leaves.
+// standing is a claim that is durable, in a line that is parked until the rows
+// are as the whole batch leaves them.
 type standing struct {
 	turn turn[*ClaimOp]
 	row  state.Row
@@ -114,11 +114,11 @@ func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, 
 	var of []turn[*ClaimOp]
 	for _, i := range moving {
 		t := turns[i]
-		if seat := w.seats[t.op.Row]; t.op.Row != "" && seat.Foreign != nil {
-			refuse(w.batch, t.line, showForeign(seat.Foreign, w.sink.mask, t.op))
+		if rc := w.rows[t.op.Row]; t.op.Row != "" && rc.Foreign != nil {
+			refuse(w.batch, t.line, showForeign(rc.Foreign, w.sink.mask, t.op))
 			continue
 		}
-		ws = append(ws, t.op.move(guards[i], w.seats, w.sink.collision))
+		ws = append(ws, t.op.move(guards[i], w.rows, w.sink.collision))
 		of = append(of, t)
 	}
 	return w.commit(ctx, ws, of)
@@ -142,8 +142,8 @@ func (w *claims) commit(ctx context.Context, ws []ItemWrite, of []turn[*ClaimOp]
 			w.rest(t, t.op.Row)
 			continue
 		}
-		for _, sw := range ws[i].Seats { // and those that build on it are lost too
-			delete(w.seats, sw.Row)
+		for _, sw := range ws[i].Rows { // and those that build on it are lost too
+			delete(w.rows, sw.Row)
 		}
 		if r.Err != nil {
 			refuse(w.batch, t.line, showForeign(r.Err, w.sink.mask, t.op))
@@ -174,12 +174,12 @@ func (w *claims) conclude(ctx context.Context) error {
 		return err
 	}
 	for _, st := range w.stand {
-		seat, source := w.seats[st.row], st.turn.op.Claim.Source
+		rc, source := w.rows[st.row], st.turn.op.Claim.Source
 		switch {
-		case !seat.waits(source):
+		case !rc.waits(source):
 			w.batch.settle(st.turn.line, held, nil)
 		case w.sink.collision == DeadLetterCollision:
-			w.batch.settle(st.turn.line, failed, w.sink.collides(st, seat.Holder.Source))
+			w.batch.settle(st.turn.line, failed, w.sink.collides(st, rc.Owner.Source))
 		default:
 			w.batch.settle(st.turn.line, waiting, nil)
 		}
@@ -199,40 +199,40 @@ func (w *claims) guards(ctx context.Context, turns []turn[*ClaimOp]) ([]state.Gu
 	return guards, err
 }
 
-// read reads the seats of rows that are not at hand.
+// read reads the claims on rows that are not read yet.
 func (w *claims) read(ctx context.Context, rows []state.Row) error {
 	missing := rows[:0]
 	for _, r := range rows {
-		if _, have := w.seats[r]; r != "" && !have {
+		if _, have := w.rows[r]; r != "" && !have {
 			missing = append(missing, r)
-			w.seats[r] = nil
+			w.rows[r] = nil
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	seats, err := w.store.Seats(ctx, w.sink.target, missing)
+	rcs, err := w.store.RowClaims(ctx, w.sink.target, missing)
 	if err != nil {
 		return err
 	}
-	if len(seats) != len(missing) {
-		return short(len(seats), len(missing), "seats")
+	if len(rcs) != len(missing) {
+		return short(len(rcs), len(missing), "rows")
 	}
-	for i := range seats {
-		w.seats[missing[i]] = &seats[i]
+	for i := range rcs {
+		w.rows[missing[i]] = &rcs[i]
 	}
 	return nil
 }
 
 // collides is the error of a claim that waits while another item has its row.
-func (s *Sink) collides(st standing, holder pipeline.Key) error {
+func (s *Sink) collides(st standing, owner pipeline.Key) error {
 	op := st.turn.op
-	e := &CollisionError{View: s.target.View, Row: op.KeyText(), Holder: holder, Source: op.source}
+	e := &CollisionError{View: s.target.View, Row: op.KeyText(), Owner: owner, Source: op.source}
 	if st.row != op.Row { // the guard's, of the same version
 		e.Row = s.mask.Text(string(s.target.appendRow(nil, st.row)))
 	}
 	if op.source != op.Claim.Source { // the other's key is as sensitive
-		e.Holder = pipeline.Key(s.mask.Text(string(holder)))
+		e.Owner = pipeline.Key(s.mask.Text(string(owner)))
 	}
 	return e
 }

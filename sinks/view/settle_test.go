@@ -83,7 +83,7 @@ func outcomesOf(t testing.TB, s *view.Sink, cs ...*pipeline.Change) string {
 		case batch != nil && batch.Failed[i] != nil:
 			text := "failed"
 			if e, ok := errors.AsType[*view.CollisionError](batch.Failed[i]); ok {
-				text = fmt.Sprintf("collides(%s)", strings.TrimPrefix(string(e.Holder), "u,"))
+				text = fmt.Sprintf("collides(%s)", strings.TrimPrefix(string(e.Owner), "u,"))
 			}
 			out = append(out, text)
 		case ds[i].Reason != "":

@@ -49,39 +49,37 @@ const (
 	moves                    // the item is to be moved: see move
 )
 
-// move changes the seats of the row that the item had and of the one that it asks
-// for, and returns the write that does so in the store. seats holds both, except
-// for a row of "".
-func (o *ClaimOp) move(g state.Guard, seats map[state.Row]*Seat, rule Collision) ItemWrite {
+// move changes the claims on the row that the item had and on the one that it requests, and returns the write
+// that does so in the store. rows holds both, except for a row of "".
+func (o *ClaimOp) move(g state.Guard, rows map[state.Row]*RowClaims, rule Collision) ItemWrite {
 	source, version := o.Claim.Source, o.Claim.Version
 	w := ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void, Guard: state.Guard{Version: version, Row: o.Row, Void: o.flaw != nil}}
 	if g.Row != "" && g.Row != o.Row {
-		w.Seats = append(w.Seats, seats[g.Row].write(source, version, func(s *Seat) { s.drop(source, rule) }))
+		w.Rows = append(w.Rows, rows[g.Row].write(source, version, func(s *RowClaims) { s.drop(source, rule) }))
 	}
 	if o.Row != "" {
-		sw := seats[o.Row].write(source, version, func(s *Seat) { s.put(o.Claim, rule) })
+		sw := rows[o.Row].write(source, version, func(s *RowClaims) { s.put(o.Claim, rule) })
 		sw.Claim = o.Claim
-		w.Seats = append(w.Seats, sw)
+		w.Rows = append(w.Rows, sw)
 	}
 	return w
 }
 
-// write changes the seat, and is that change as a store sees it.
-func (s *Seat) write(source pipeline.Key, version pipeline.Version, change func(*Seat)) SeatWrite {
-	w := SeatWrite{Row: s.Row, Was: s.Revision}
+// write changes the claims, and returns that change for the store.
+func (s *RowClaims) write(source pipeline.Key, version pipeline.Version, change func(*RowClaims)) RowClaimsWrite {
+	w := RowClaimsWrite{Row: s.Row, Was: s.Revision}
 	change(s)
 	s.Revision = ""
-	if s.Holder.Source != "" {
+	if s.Owner.Source != "" {
 		s.Revision = revision(w.Was, source, version)
 	}
-	w.Revision, w.Holder = s.Revision, s.Holder
+	w.Revision, w.Owner = s.Revision, s.Owner
 	return w
 }
 
-// revision stands for all that happened to a seat since nobody claimed it: the item
-// and version that changed it last, and what it was before. These two alone would not do: another
-// worker may have got ahead with the same change, behind claims that this one
-// never saw, and what this one builds on the change must then be lost too.
+// revision names a state of the claims on a row: a hash of the former revision and of the item and version
+// that changed it. Item and version alone do not identify it: another consumer may have written the same change
+// over claims that this one never read, and later writes that build on it must be lost, too.
 func revision(was string, source pipeline.Key, version pipeline.Version) string {
 	sum := sha256.Sum256([]byte(was + " " + string(source) + "@" + version.String()))
 	return hex.EncodeToString(sum[:16])

@@ -89,26 +89,26 @@ func claimOf(t testing.TB, s string) Claim {
 	return Claim{Source: pipeline.Key(item), Version: versionOf(t, n), Time: time.Unix(int64(n/10), 0)}
 }
 
-// seatOf is "holder waiting waiting".
-func seatOf(t testing.TB, s string) *Seat {
+// rowClaimsOf is "owner waiting waiting".
+func rowClaimsOf(t testing.TB, s string) *RowClaims {
 	t.Helper()
-	seat := &Seat{Row: "r", Revision: "was"}
+	rc := &RowClaims{Row: "r", Revision: "was"}
 	for i, text := range strings.Fields(s) {
 		if i == 0 {
-			seat.Holder = claimOf(t, text)
+			rc.Owner = claimOf(t, text)
 		} else {
-			seat.Waiting = append(seat.Waiting, claimOf(t, text))
+			rc.Waiting = append(rc.Waiting, claimOf(t, text))
 		}
 	}
-	return seat
+	return rc
 }
 
-func showSeat(s *Seat) string {
+func showRowClaims(s *RowClaims) string {
 	show := func(c Claim) string {
 		text := c.Version.String()
 		return string(c.Source) + "@" + strings.TrimLeft(text[10:], "0")
 	}
-	if s.Holder.Source == "" {
+	if s.Owner.Source == "" {
 		return ""
 	}
 	var waiting []string
@@ -116,61 +116,61 @@ func showSeat(s *Seat) string {
 		waiting = append(waiting, show(c))
 	}
 	slices.Sort(waiting)
-	return strings.Join(append([]string{show(s.Holder)}, waiting...), " ")
+	return strings.Join(append([]string{show(s.Owner)}, waiting...), " ")
 }
 
-// TestSeat is what becomes of a row's claims: put a claim (item@version), or drop
+// TestRowClaims is the result for a row's claims: put a claim (item@version), or drop
 // an item's.
-func TestSeat(t *testing.T) {
+func TestRowClaims(t *testing.T) {
 	for _, c := range []struct {
-		seat, put, drop string
-		first, last     string // under dead_letter and keep_first, and under last
+		rc, put, drop string
+		first, last   string // under dead_letter and keep_first, and under last
 	}{
-		{seat: "", put: "a@10", first: "a@10", last: "a@10"},
-		{seat: "a@10", put: "a@20", first: "a@20", last: "a@20"},
-		{seat: "a@10", put: "b@20", first: "a@10 b@20", last: "b@20 a@10"},
-		{seat: "a@20", put: "b@10", first: "a@20 b@10", last: "a@20 b@10"},
-		{seat: "a@10", put: "b@10", first: "a@10 b@10", last: "b@10 a@10"}, // by key
-		{seat: "b@10", put: "a@10", first: "a@10 b@10", last: "b@10 a@10"},
-		{seat: "a@11", put: "b@12", first: "a@11 b@12", last: "b@12 a@11"}, // by version
-		{seat: "c@30 a@10", put: "a@20", first: "a@20 c@30", last: "c@30 a@20"},
-		{seat: "c@30 a@10", put: "a@40", first: "a@40 c@30", last: "a@40 c@30"},
-		{seat: "c@30 a@10 b@20", put: "a@40", first: "a@40 b@20 c@30", last: "a@40 b@20 c@30"},
-		{seat: "c@30 a@10 b@20", put: "c@15", first: "a@10 b@20 c@15", last: "b@20 a@10 c@15"}, // clocks of a stream may step back
-		{seat: "a@10 b@40", put: "c@30", first: "a@10 b@40 c@30", last: "b@40 a@10 c@30"},      // the rule was another before
+		{rc: "", put: "a@10", first: "a@10", last: "a@10"},
+		{rc: "a@10", put: "a@20", first: "a@20", last: "a@20"},
+		{rc: "a@10", put: "b@20", first: "a@10 b@20", last: "b@20 a@10"},
+		{rc: "a@20", put: "b@10", first: "a@20 b@10", last: "a@20 b@10"},
+		{rc: "a@10", put: "b@10", first: "a@10 b@10", last: "b@10 a@10"}, // by key
+		{rc: "b@10", put: "a@10", first: "a@10 b@10", last: "b@10 a@10"},
+		{rc: "a@11", put: "b@12", first: "a@11 b@12", last: "b@12 a@11"}, // by version
+		{rc: "c@30 a@10", put: "a@20", first: "a@20 c@30", last: "c@30 a@20"},
+		{rc: "c@30 a@10", put: "a@40", first: "a@40 c@30", last: "a@40 c@30"},
+		{rc: "c@30 a@10 b@20", put: "a@40", first: "a@40 b@20 c@30", last: "a@40 b@20 c@30"},
+		{rc: "c@30 a@10 b@20", put: "c@15", first: "a@10 b@20 c@15", last: "b@20 a@10 c@15"}, // clocks of a stream may step back
+		{rc: "a@10 b@40", put: "c@30", first: "a@10 b@40 c@30", last: "b@40 a@10 c@30"},      // the rule was another before
 
-		{seat: "a@10", drop: "a", first: "", last: ""},
-		{seat: "a@10", drop: "b", first: "a@10", last: "a@10"},
-		{seat: "", drop: "a", first: "", last: ""},
-		{seat: "a@10 b@20", drop: "b", first: "a@10", last: "a@10"},
-		{seat: "a@10 b@20", drop: "a", first: "b@20", last: "b@20"},
-		{seat: "a@10 c@30 b@20 d@40", drop: "a", first: "b@20 c@30 d@40", last: "d@40 b@20 c@30"},
-		{seat: "a@10 c@20 b@20", drop: "a", first: "b@20 c@20", last: "c@20 b@20"},
-		{seat: "a@10 c@21 b@22", drop: "a", first: "b@22 c@21", last: "b@22 c@21"},
+		{rc: "a@10", drop: "a", first: "", last: ""},
+		{rc: "a@10", drop: "b", first: "a@10", last: "a@10"},
+		{rc: "", drop: "a", first: "", last: ""},
+		{rc: "a@10 b@20", drop: "b", first: "a@10", last: "a@10"},
+		{rc: "a@10 b@20", drop: "a", first: "b@20", last: "b@20"},
+		{rc: "a@10 c@30 b@20 d@40", drop: "a", first: "b@20 c@30 d@40", last: "d@40 b@20 c@30"},
+		{rc: "a@10 c@20 b@20", drop: "a", first: "b@20 c@20", last: "c@20 b@20"},
+		{rc: "a@10 c@21 b@22", drop: "a", first: "b@22 c@21", last: "b@22 c@21"},
 	} {
 		for rule, want := range map[Collision]string{DeadLetterCollision: c.first, KeepFirst: c.first, Last: c.last} {
-			s := seatOf(t, c.seat)
+			s := rowClaimsOf(t, c.rc)
 			if c.put != "" {
 				s.put(claimOf(t, c.put), rule)
 			} else {
 				s.drop(pipeline.Key(c.drop), rule)
 			}
-			if got := showSeat(s); got != want {
-				t.Errorf("%s: {%s}, put %q, drop %q: got {%s}, want {%s}", rule, c.seat, c.put, c.drop, got, want)
+			if got := showRowClaims(s); got != want {
+				t.Errorf("%s: {%s}, put %q, drop %q: got {%s}, want {%s}", rule, c.rc, c.put, c.drop, got, want)
 			}
 		}
 	}
 }
 
-// TestMove is the writes of a move: the guard, the seat that is left, the seat that
+// TestMove is the writes of a move: the guard, the row that is left, the row that
 // is taken.
 func TestMove(t *testing.T) {
 	const others = "a@10 y@20"
 	for _, c := range []struct {
 		name      string
 		had, asks state.Row
-		left      string // the seat that the item left, before it did
-		taken     string // the seat that it comes to, before it does
+		left      string // claims on the row that the item left, before it did
+		taken     string // claims on the row that it comes to, before it does
 		want      []string
 	}{
 		{"it comes", "", "to", "", "", []string{"to: holds i@50, claims i@50"}},
@@ -186,24 +186,24 @@ func TestMove(t *testing.T) {
 		{"nothing but the version", "", "", "", "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			seats := map[state.Row]*Seat{"from": seatOf(t, c.left), "to": seatOf(t, c.taken)}
-			seats["from"].Row, seats["to"].Row = "from", "to"
+			rcs := map[state.Row]*RowClaims{"from": rowClaimsOf(t, c.left), "to": rowClaimsOf(t, c.taken)}
+			rcs["from"].Row, rcs["to"].Row = "from", "to"
 			op := &ClaimOp{Row: c.asks, Claim: claimOf(t, "i@50")}
-			w := op.move(state.Guard{Version: versionOf(t, 40), Row: c.had}, seats, KeepFirst)
+			w := op.move(state.Guard{Version: versionOf(t, 40), Row: c.had}, rcs, KeepFirst)
 			if w.Source != "i" || w.Was != versionOf(t, 40) || w.Guard != (state.Guard{Version: versionOf(t, 50), Row: c.asks}) {
 				t.Errorf("the guard: %+v", w)
 			}
 			var got []string
-			for _, sw := range w.Seats {
+			for _, sw := range w.Rows {
 				text := string(sw.Row) + ": free"
-				if sw.Holder.Source != "" {
-					text = string(sw.Row) + ": holds " + showSeat(&Seat{Holder: sw.Holder})
+				if sw.Owner.Source != "" {
+					text = string(sw.Row) + ": holds " + showRowClaims(&RowClaims{Owner: sw.Owner})
 				}
 				if sw.Claim.Source != "" {
-					text += ", claims " + showSeat(&Seat{Holder: sw.Claim})
+					text += ", claims " + showRowClaims(&RowClaims{Owner: sw.Claim})
 				}
 				got = append(got, text)
-				if sw.Was != "was" || sw.Revision == sw.Was || (sw.Revision == "") != (sw.Holder.Source == "") || seats[sw.Row].Revision != sw.Revision {
+				if sw.Was != "was" || sw.Revision == sw.Was || (sw.Revision == "") != (sw.Owner.Source == "") || rcs[sw.Row].Revision != sw.Revision {
 					t.Errorf("%s: revision %q, and %q before", sw.Row, sw.Revision, sw.Was)
 				}
 			}

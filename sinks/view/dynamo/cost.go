@@ -128,7 +128,7 @@ func costOfClaim(c *pipeline.Change, op *view.ClaimOp) Cost {
 	row, claim, had := op.Before(c)
 	if had {
 		was := view.ItemWrite{Source: claim.Source, Guard: state.Guard{Version: claim.Version, Row: row},
-			Seats: []view.SeatWrite{{Row: row, Revision: claim.Version.String(), Claim: claim, Holder: claim}}}
+			Rows: []view.RowClaimsWrite{{Row: row, Revision: claim.Version.String(), Claim: claim, Owner: claim}}}
 		actions, err := actionsOf(t, &was)
 		if had = err == nil; had { // else the store refused it
 			there.put(t.Table, actions)
@@ -137,10 +137,10 @@ func costOfClaim(c *pipeline.Change, op *view.ClaimOp) Cost {
 		}
 	}
 	if had && row != op.Row {
-		w.Seats = append(w.Seats, view.SeatWrite{Row: row})
+		w.Rows = append(w.Rows, view.RowClaimsWrite{Row: row})
 	}
 	if op.Row != "" {
-		w.Seats = append(w.Seats, view.SeatWrite{Row: op.Row, Revision: op.Claim.Version.String(), Claim: op.Claim, Holder: op.Claim})
+		w.Rows = append(w.Rows, view.RowClaimsWrite{Row: op.Row, Revision: op.Claim.Version.String(), Claim: op.Claim, Owner: op.Claim})
 		if !had || row != op.Row {
 			cost.ReadUnits += 2
 		}

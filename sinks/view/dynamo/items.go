@@ -69,7 +69,7 @@ func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key)
 
 // Seats reads the seats of rows, 100 in a request; then, of those that nobody claims, the
 // rows themselves, which may be another sink's; and of the others the claims, a query each.
-func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
+func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	refs := make([]dynamo.Ref, len(rows))
 	for i, r := range rows {
 		refs[i] = s.SeatRef(targetOf(t), r)
@@ -78,7 +78,7 @@ func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]v
 	if err != nil {
 		return nil, err
 	}
-	seats := make([]view.Seat, len(rows))
+	seats := make([]view.RowClaims, len(rows))
 	var free, taken []int // indexes of rows
 	for i, item := range found {
 		seats[i].Row = rows[i]
@@ -100,7 +100,7 @@ func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]v
 }
 
 // owners says of the seats that nobody claims whether their rows belong to another sink.
-func (s *Store) owners(ctx context.Context, t view.Target, seats []view.Seat, free []int) error {
+func (s *Store) owners(ctx context.Context, t view.Target, seats []view.RowClaims, free []int) error {
 	refs := make([]dynamo.Ref, len(free))
 	for n, i := range free {
 		var err error

@@ -32,7 +32,7 @@ const maxUnsteady = 8
 // claims fills in a seat whose item was read. The claims are read after it, and behind
 // them the seat once more: where the two are of one revision, so are the claims. Whoever
 // writes on condition of that revision has missed none of them in any case.
-func (s *Store) claims(ctx context.Context, t view.Target, seat *view.Seat, item dynamo.Item) error {
+func (s *Store) claims(ctx context.Context, t view.Target, seat *view.RowClaims, item dynamo.Item) error {
 	ref := s.SeatRef(targetOf(t), seat.Row)
 	for range maxUnsteady {
 		steady, err := s.queryClaims(ctx, t, ref, item, seat)
@@ -44,7 +44,7 @@ func (s *Store) claims(ctx context.Context, t view.Target, seat *view.Seat, item
 			return err
 		}
 		if item = again[0]; item == nil { // nobody claims it any more
-			seats := []view.Seat{{Row: seat.Row}}
+			seats := []view.RowClaims{{Row: seat.Row}}
 			err := s.owners(ctx, t, seats, []int{0})
 			*seat = seats[0]
 			return err
@@ -55,8 +55,8 @@ func (s *Store) claims(ctx context.Context, t view.Target, seat *view.Seat, item
 
 // queryClaims reads the claims on a row, and the seat behind them; false where the seat
 // is not item any more.
-func (s *Store) queryClaims(ctx context.Context, t view.Target, ref dynamo.Ref, item dynamo.Item, seat *view.Seat) (steady bool, err error) {
-	*seat = view.Seat{Row: seat.Row, Revision: dynamo.Text(item, seatRevision)}
+func (s *Store) queryClaims(ctx context.Context, t view.Target, ref dynamo.Ref, item dynamo.Item, seat *view.RowClaims) (steady bool, err error) {
+	*seat = view.RowClaims{Row: seat.Row, Revision: dynamo.Text(item, seatRevision)}
 	in := &dynamodb.QueryInput{
 		TableName:                 aws.String(ref.Table),
 		KeyConditionExpression:    aws.String("pk = :pk"),
@@ -85,7 +85,7 @@ func (s *Store) queryClaims(ctx context.Context, t view.Target, ref dynamo.Ref, 
 	if i < 0 {
 		return false, nil
 	}
-	seat.Holder = seat.Waiting[i]
+	seat.Owner = seat.Waiting[i]
 	seat.Waiting = slices.Delete(seat.Waiting, i, i+1)
 	return steady, nil
 }

@@ -82,7 +82,7 @@ func (e *emails) claim(item pipeline.Key, says string) view.Claim {
 func (e *emails) comes(item pipeline.Key, row, was, revision string, claim, holder view.Claim) view.ItemWrite {
 	return view.ItemWrite{
 		Source: item, Guard: state.Guard{Version: e.version(1), Row: e.row(row)},
-		Seats: []view.SeatWrite{{Row: e.row(row), Was: was, Revision: revision, Claim: claim, Holder: holder}},
+		Rows: []view.RowClaimsWrite{{Row: e.row(row), Was: was, Revision: revision, Claim: claim, Owner: holder}},
 	}
 }
 
@@ -90,7 +90,7 @@ func (e *emails) comes(item pipeline.Key, row, was, revision string, claim, hold
 func (e *emails) leaves(item pipeline.Key, row, was string) view.ItemWrite {
 	return view.ItemWrite{
 		Source: item, Was: e.version(1), Guard: state.Guard{Version: e.version(2)},
-		Seats: []view.SeatWrite{{Row: e.row(row), Was: was}},
+		Rows: []view.RowClaimsWrite{{Row: e.row(row), Was: was}},
 	}
 }
 
@@ -103,9 +103,9 @@ func (e *emails) settle(ws ...view.ItemWrite) []view.ItemResult {
 	return rs
 }
 
-func (e *emails) seat(row string) view.Seat {
+func (e *emails) seat(row string) view.RowClaims {
 	e.t.Helper()
-	seats, err := e.Seats(e.t.Context(), e.target, []state.Row{e.row(row)})
+	seats, err := e.RowClaims(e.t.Context(), e.target, []state.Row{e.row(row)})
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -137,8 +137,8 @@ func TestSettle_Merged(t *testing.T) {
 		t.Errorf("%d items came to a row in %d transactions", n, calls)
 	}
 	seat := e.seat("a")
-	if seat.Holder.Source != "item0" || len(seat.Waiting) != n-1 || seat.Revision != fmt.Sprint("r", n-1) {
-		t.Errorf("%s holds the row, %d wait, at %s", seat.Holder.Source, len(seat.Waiting), seat.Revision)
+	if seat.Owner.Source != "item0" || len(seat.Waiting) != n-1 || seat.Revision != fmt.Sprint("r", n-1) {
+		t.Errorf("%s holds the row, %d wait, at %s", seat.Owner.Source, len(seat.Waiting), seat.Revision)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestSettle_WaitingRowTooLarge(t *testing.T) {
 			return
 		}
 		left := e.leaves(first, x, "r2")
-		left.Seats[0].Revision, left.Seats[0].Holder = "r3", b
+		left.Rows[0].Revision, left.Rows[0].Owner = "r3", b
 		if r := e.settle(left)[0]; r != (view.ItemResult{}) {
 			t.Fatalf("leaving a row to one of %d bytes: %+v", size, r)
 		}
@@ -219,7 +219,7 @@ func TestSettle_Faults(t *testing.T) {
 			if r = e.settle(e.comes("a", "x", "", "r1", a, a))[0]; r.Err != nil || r.Lost == (c.again && !strings.HasPrefix(what, "no answer")) {
 				t.Errorf("tried again: %+v", r)
 			}
-			if seat := e.seat("x"); seat.Revision != "r1" || seat.Holder.Source != "a" {
+			if seat := e.seat("x"); seat.Revision != "r1" || seat.Owner.Source != "a" {
 				t.Errorf("the seat is %+v", seat)
 			}
 		})
@@ -244,13 +244,13 @@ func TestSeats_Unsteady(t *testing.T) {
 		}
 	}
 	faults.Next("Query", dynamotest.Meanwhile(settle(e.comes("b", "x", "r1", "r2", b, a))))
-	if seat := e.seat("x"); seat.Revision != "r2" || seat.Holder.Source != "a" || len(seat.Waiting) != 1 {
+	if seat := e.seat("x"); seat.Revision != "r2" || seat.Owner.Source != "a" || len(seat.Waiting) != 1 {
 		t.Errorf("while b came the seat is %+v", seat)
 	}
 	gone := e.leaves("b", "x", "r2")
-	gone.Seats[0].Revision, gone.Seats[0].Holder = "r3", a
+	gone.Rows[0].Revision, gone.Rows[0].Owner = "r3", a
 	faults.Next("Query", dynamotest.Meanwhile(settle(gone)), dynamotest.Meanwhile(settle(e.leaves("a", "x", "r3"))))
-	if seat := e.seat("x"); seat.Revision != "" || seat.Holder.Source != "" || seat.Waiting != nil {
+	if seat := e.seat("x"); seat.Revision != "" || seat.Owner.Source != "" || seat.Waiting != nil {
 		t.Errorf("when all had left the seat is %+v", seat)
 	}
 }

@@ -58,12 +58,12 @@ func (m *merger) add(w *view.ItemWrite) bool {
 	if g == nil {
 		more++
 	}
-	for i := range w.Seats {
-		s := m.seat(w.Seats[i].Row)
+	for i := range w.Rows {
+		s := m.seat(w.Rows[i].Row)
 		switch {
 		case s == nil:
 			more += 3 // seat, claim, row
-		case s.now != w.Seats[i].Was:
+		case s.now != w.Rows[i].Was:
 			return false
 		case s.claim(w.Source) == nil:
 			more++
@@ -78,14 +78,14 @@ func (m *merger) add(w *view.ItemWrite) bool {
 	} else {
 		g.now = w.Guard
 	}
-	for i := range w.Seats {
-		sw := &w.Seats[i]
+	for i := range w.Rows {
+		sw := &w.Rows[i]
 		s := m.seat(sw.Row)
 		if s == nil {
 			m.seats = append(m.seats, seatMove{row: sw.Row, was: sw.Was})
 			s = &m.seats[len(m.seats)-1]
 		}
-		s.now, s.holder = sw.Revision, sw.Holder
+		s.now, s.holder = sw.Revision, sw.Owner
 		if c := s.claim(w.Source); c != nil {
 			c.now = sw.Claim
 		} else {

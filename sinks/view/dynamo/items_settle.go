@@ -117,7 +117,7 @@ func together(ws []view.ItemWrite) [][]int {
 			last[key] = i
 		}
 		join("item " + string(ws[i].Source))
-		for _, sw := range ws[i].Seats {
+		for _, sw := range ws[i].Rows {
 			join("row " + string(sw.Row))
 		}
 	}

@@ -19,18 +19,18 @@ func (a *anyTable) Guards(ctx context.Context, t view.Target, items []pipeline.K
 	return a.Store.Guards(ctx, t, items)
 }
 
-func (a *anyTable) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
+func (a *anyTable) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	t, err := a.tableOf(ctx, t, rows)
 	if err != nil {
 		return nil, err
 	}
-	return a.Store.Seats(ctx, t, rows)
+	return a.Store.RowClaims(ctx, t, rows)
 }
 
 func (a *anyTable) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
 	var rows []state.Row
 	for _, w := range ws {
-		for _, s := range w.Seats {
+		for _, s := range w.Rows {
 			rows = append(rows, s.Row)
 		}
 	}

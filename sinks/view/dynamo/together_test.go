@@ -28,7 +28,7 @@ func TestTogether(t *testing.T) {
 			item, rows, _ := strings.Cut(w, ":")
 			iw := view.ItemWrite{Source: pipeline.Key(item)}
 			for _, r := range rows {
-				iw.Seats = append(iw.Seats, view.SeatWrite{Row: state.Row(r)})
+				iw.Rows = append(iw.Rows, view.RowClaimsWrite{Row: state.Row(r)})
 			}
 			ws = append(ws, iw)
 		}

@@ -36,33 +36,33 @@ func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key)
 	return gs, err
 }
 
-// Seats reads rows with all their claims.
-func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]view.Seat, error) {
-	seats := make([]view.Seat, len(rows))
+// RowClaims reads rows with all their claims.
+func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
+	rcs := make([]view.RowClaims, len(rows))
 	err := s.withState(ctx, t, func(x *tx) error {
 		err := x.Rows(x.ctx, readSeats, []any{sqlite.List(rows), x.id}, func(r *sql.Rows) error {
 			var i int
-			var revision, holder string
+			var revision, owner string
 			var found claimRow
-			if err := r.Scan(&i, &revision, &holder, &found.source, &found.version, &found.time, &found.attributes); err != nil {
+			if err := r.Scan(&i, &revision, &owner, &found.source, &found.version, &found.time, &found.attributes); err != nil {
 				return s.Failed("read", err)
 			}
 			c, err := found.claim()
 			if err != nil {
 				return s.Damaged("a claim on the row "+string(rows[i]), err)
 			}
-			seats[i].Revision = revision
-			if found.source == holder {
-				seats[i].Holder = c
+			rcs[i].Revision = revision
+			if found.source == owner {
+				rcs[i].Owner = c
 			} else {
-				seats[i].Waiting = append(seats[i].Waiting, c)
+				rcs[i].Waiting = append(rcs[i].Waiting, c)
 			}
 			return nil
 		})
 		for i := 0; i < len(rows) && err == nil; i++ {
-			seats[i].Row = rows[i]
-			if seats[i].Revision == "" {
-				seats[i].Foreign, err = x.foreign(rows[i])
+			rcs[i].Row = rows[i]
+			if rcs[i].Revision == "" {
+				rcs[i].Foreign, err = x.foreign(rows[i])
 			}
 		}
 		return err
@@ -70,10 +70,10 @@ func (s *Store) Seats(ctx context.Context, t view.Target, rows []state.Row) ([]v
 	if err != nil {
 		return nil, err
 	}
-	return seats, nil
+	return rcs, nil
 }
 
-// Settle applies ws in one transaction: seats, guards and rows.
+// Settle applies ws in one transaction: claims, guards and rows.
 func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
 	return s.each(ctx, t, len(ws), func(x *tx, i int) error { return x.settle(&ws[i]) })
 }
@@ -86,16 +86,16 @@ func (x *tx) settle(w *view.ItemWrite) error {
 	if !ok {
 		return errLost
 	}
-	for i := range w.Seats {
-		if err := x.seat(w.Source, &w.Seats[i]); err != nil {
+	for i := range w.Rows {
+		if err := x.writeClaim(w.Source, &w.Rows[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// seat changes one claim on a row, and the row, where the claims are as they were read.
-func (x *tx) seat(source pipeline.Key, w *view.SeatWrite) error {
+// writeClaim changes one claim on a row, and the row, if the claims are as they were read.
+func (x *tx) writeClaim(source pipeline.Key, w *view.RowClaimsWrite) error {
 	row := string(w.Row)
 	var revision string
 	if _, err := x.Row(x.ctx, readRevision, []any{x.id, row}, &revision); err != nil {
@@ -117,13 +117,13 @@ func (x *tx) seat(source pipeline.Key, w *view.SeatWrite) error {
 		if err := x.Exec(x.ctx, deleteSeat, x.id, row); err != nil {
 			return err
 		}
-	} else if err := x.Exec(x.ctx, writeSeat, x.id, row, w.Revision, string(w.Holder.Source)); err != nil {
+	} else if err := x.Exec(x.ctx, writeSeat, x.id, row, w.Revision, string(w.Owner.Source)); err != nil {
 		return err
 	}
-	if w.Holder.Source == "" {
+	if w.Owner.Source == "" {
 		return x.remove(w.Row)
 	}
-	return x.put(w.Row, w.Holder.Version, w.Holder.Source, w.Holder.Attributes)
+	return x.put(w.Row, w.Owner.Version, w.Owner.Source, w.Owner.Attributes)
 }
 
 // claim replaces what an item claims in a row.

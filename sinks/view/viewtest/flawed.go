@@ -98,7 +98,7 @@ var errRefused = errors.New("the store refuses it for good")
 func refusesRow(m *view.Mutation) bool { return refuses(m.Attributes) }
 
 func refusesClaim(w *view.ItemWrite) bool {
-	return slices.ContainsFunc(w.Seats, func(s view.SeatWrite) bool { return refuses(s.Claim.Attributes) })
+	return slices.ContainsFunc(w.Rows, func(s view.RowClaimsWrite) bool { return refuses(s.Claim.Attributes) })
 }
 
 func refuses(columns []view.Column) bool {

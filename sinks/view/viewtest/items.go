@@ -31,13 +31,13 @@ func RunItems(t *testing.T, suite ItemSuite) {
 	for name, check := range map[string]func(*testing.T, *items){
 		"ClaimsComeBack":       claimsComeBack,
 		"LostGuard":            lostGuard,
-		"LostSeat":             lostSeat,
+		"LostClaims":           lostClaims,
 		"VoidGuards":           voidGuards,
 		"WritesBuildOnEarlier": writesBuildOnEarlier,
 		"LostTogether":         lostTogether,
 		"HandedOver":           handedOver,
-		"SeatsOfOtherViews":    seatsOfOtherViews,
-		"ManySeats":            manySeats,
+		"RowsOfOtherViews":     rowsOfOtherViews,
+		"ManyClaims":           manyClaims,
 		"TwoProcesses":         itemsOfTwoProcesses,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,23 +108,23 @@ func (s *items) rows(want ...string) {
 	same(s.t, "rows", got, want)
 }
 
-// seat is a row's claims as one text: the revision, the holder, and who waits.
-func (s *items) seat(sk string) string {
+// claimsOn returns the claims on a row as text: the revision, the owner, and the waiting ones.
+func (s *items) claimsOn(sk string) string {
 	s.t.Helper()
-	seats, err := s.Seats(s.t.Context(), s.target, []state.Row{groupRow(s.t, "r", sk)})
-	if err != nil || len(seats) != 1 || seats[0].Row != groupRow(s.t, "r", sk) {
-		s.t.Fatalf("seats %+v, %v", seats, err)
+	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{groupRow(s.t, "r", sk)})
+	if err != nil || len(rcs) != 1 || rcs[0].Row != groupRow(s.t, "r", sk) {
+		s.t.Fatalf("claims %+v, %v", rcs, err)
 	}
-	seat := seats[0]
-	if seat.Foreign != nil {
-		return "foreign " + seat.Foreign.View + " " + seat.Foreign.Pipeline
+	rc := rcs[0]
+	if rc.Foreign != nil {
+		return "foreign " + rc.Foreign.View + " " + rc.Foreign.Pipeline
 	}
 	var waiting []string
-	for _, c := range seat.Waiting {
+	for _, c := range rc.Waiting {
 		waiting = append(waiting, claimText(c))
 	}
 	slices.Sort(waiting)
-	return fmt.Sprintf("%s: %s [%s]", seat.Revision, claimText(seat.Holder), strings.Join(waiting, " "))
+	return fmt.Sprintf("%s: %s [%s]", rc.Revision, claimText(rc.Owner), strings.Join(waiting, " "))
 }
 
 func claimText(c view.Claim) string {
@@ -149,9 +149,9 @@ func claimOf(t *testing.T, item pipeline.Key, sequence int, text string) view.Cl
 }
 
 // step moves an item from the version was to now, and to the row at sk ("": to none).
-func step(t *testing.T, item pipeline.Key, was, now int, sk string, seats ...view.SeatWrite) view.ItemWrite {
+func step(t *testing.T, item pipeline.Key, was, now int, sk string, rcs ...view.RowClaimsWrite) view.ItemWrite {
 	t.Helper()
-	w := view.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Seats: seats}
+	w := view.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
 	if was > 0 {
 		w.Was = version(t, was)
 	}
@@ -161,10 +161,10 @@ func step(t *testing.T, item pipeline.Key, was, now int, sk string, seats ...vie
 	return w
 }
 
-// takes is the seat at sk from one revision to the next.
-func takes(t *testing.T, sk, was, revision string, claim, holder view.Claim) view.SeatWrite {
+// takes changes the claims on the row at sk from one revision to the next.
+func takes(t *testing.T, sk, was, revision string, claim, owner view.Claim) view.RowClaimsWrite {
 	t.Helper()
-	return view.SeatWrite{Row: groupRow(t, "r", sk), Was: was, Revision: revision, Claim: claim, Holder: holder}
+	return view.RowClaimsWrite{Row: groupRow(t, "r", sk), Was: was, Revision: revision, Claim: claim, Owner: owner}
 }
 
 func claimsComeBack(t *testing.T, s *items) {
@@ -179,22 +179,22 @@ func claimsComeBack(t *testing.T, s *items) {
 		step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)),
 		step(t, "b", 0, 7, "1", takes(t, "1", "r1", "r2", b, a)),
 		step(t, "c", 0, 2, "1", takes(t, "1", "r2", "r3", c, a)))
-	seats, err := s.Seats(t.Context(), s.target, []state.Row{groupRow(t, "r", "2"), groupRow(t, "r", "1")})
+	rcs, err := s.RowClaims(t.Context(), s.target, []state.Row{groupRow(t, "r", "2"), groupRow(t, "r", "1")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := seats[0]; e.Revision != "" || e.Holder.Source != "" || e.Waiting != nil || e.Foreign != nil {
+	if e := rcs[0]; e.Revision != "" || e.Owner.Source != "" || e.Waiting != nil || e.Foreign != nil {
 		t.Errorf("nobody claimed the row, and yet %+v", e)
 	}
-	got := seats[1]
+	got := rcs[1]
 	if got.Revision != "r3" || len(got.Waiting) != 2 {
-		t.Fatalf("the seat is %+v", got)
+		t.Fatalf("the claims are %+v", got)
 	}
 	if got.Waiting[0].Source != "b" {
 		slices.Reverse(got.Waiting)
 	}
 	for i, want := range []view.Claim{a, b, c} {
-		have := append([]view.Claim{got.Holder}, got.Waiting...)[i]
+		have := append([]view.Claim{got.Owner}, got.Waiting...)[i]
 		same(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
 	}
 	s.rows("1 of a says ")
@@ -221,7 +221,7 @@ func lostGuard(t *testing.T, s *items) {
 	s.settle("L", step(t, "a", 6, 7, "2", takes(t, "2", "", "x", x, x)))
 	s.settle("L", step(t, "b", 5, 6, "2", takes(t, "2", "", "x", x, x)))
 	s.rows("1 of a says A")
-	if got := s.seat("2"); got != ": nobody []" {
+	if got := s.claimsOn("2"); got != ": nobody []" {
 		t.Errorf("a lost write left %s", got)
 	}
 	s.settle(".", step(t, "a", 5, 6, "", takes(t, "1", "r1", "", view.Claim{}, view.Claim{})))
@@ -259,7 +259,7 @@ func voidGuards(t *testing.T, s *items) {
 	same(t, "guards", gs, []state.Guard{{Version: version(t, 6), Row: groupRow(t, "r", "2")}})
 }
 
-func lostSeat(t *testing.T, s *items) {
+func lostClaims(t *testing.T, s *items) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	s.settle(".", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
 	s.settle("L", step(t, "b", 0, 1, "1", takes(t, "1", "", "x", b, b)))
@@ -283,8 +283,8 @@ func writesBuildOnEarlier(t *testing.T, s *items) {
 		step(t, "a", 1, 2, "2", takes(t, "1", "r2", "r3", view.Claim{}, b), takes(t, "2", "", "q1", a2, a2)),
 		step(t, "b", 1, 2, "", takes(t, "1", "r3", "", view.Claim{}, view.Claim{})))
 	s.rows("2 of a says AA")
-	if got := s.seat("1"); got != ": nobody []" {
-		t.Errorf("the seat that all left is %s", got)
+	if got := s.claimsOn("1"); got != ": nobody []" {
+		t.Errorf("the row that all left is %s", got)
 	}
 }
 
@@ -298,12 +298,12 @@ func lostTogether(t *testing.T, s *items) {
 		step(t, "c", 0, 1, "2", takes(t, "2", "q1", "q2", c, b)),
 		step(t, "d", 0, 1, "1", takes(t, "1", "r2", "r3", c, c)))
 	s.rows("2 of b says B")
-	if got := s.seat("2"); got != "q2: b=B [c=C]" {
-		t.Errorf("the seat is %s", got)
+	if got := s.claimsOn("2"); got != "q2: b=B [c=C]" {
+		t.Errorf("the claims are %s", got)
 	}
 }
 
-// The holder leaves, and one who waited has the row in the same write.
+// The owner leaves, and a waiting claim gets the row in the same write.
 func handedOver(t *testing.T, s *items) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 2, "B"), claimOf(t, "c", 3, "C")
 	s.settle("...",
@@ -313,34 +313,34 @@ func handedOver(t *testing.T, s *items) {
 	s.rows("1 of a says A")
 	s.settle(".", step(t, "a", 1, 9, "", takes(t, "1", "r3", "r4", view.Claim{}, b)))
 	s.rows("1 of b says B")
-	if got := s.seat("1"); got != "r4: b=B [c=C]" {
-		t.Errorf("the seat is %s", got)
+	if got := s.claimsOn("1"); got != "r4: b=B [c=C]" {
+		t.Errorf("the claims are %s", got)
 	}
 	better := claimOf(t, "c", 4, "CC")
 	s.settle(".", step(t, "c", 3, 4, "1", takes(t, "1", "r4", "r5", better, b)))
 	s.settle(".", step(t, "b", 2, 3, "", takes(t, "1", "r5", "r6", view.Claim{}, view.Claim{})))
 	s.rows()
-	if got := s.seat("1"); got != "r6: nobody [c=CC]" {
-		t.Errorf("the seat without a holder is %s", got)
+	if got := s.claimsOn("1"); got != "r6: nobody [c=CC]" {
+		t.Errorf("the row without an owner is %s", got)
 	}
 	s.settle(".", step(t, "c", 4, 5, "1", takes(t, "1", "r6", "r7", better, better)))
 	s.rows("1 of c says CC")
 }
 
 // A row of another view, or of another pipeline's, is neither taken nor taken away.
-func seatsOfOtherViews(t *testing.T, s *items) {
+func rowsOfOtherViews(t *testing.T, s *items) {
 	a := claimOf(t, "a", 1, "A")
 	plain := s.target
 	plain.View = "plain"
 	apply(t, s, plain, row(t, "r", "1", 1, "theirs"))
-	if got := s.seat("1"); got != "foreign plain test" {
+	if got := s.claimsOn("1"); got != "foreign plain test" {
 		t.Errorf("a row of the view plain is %s", got)
 	}
 	s.settle("L", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
 	s.settle(".", step(t, "a", 0, 1, "2", takes(t, "2", "", "r1", a, a)))
 	other := &items{ItemStore: s.ItemStore, t: t, target: s.target}
 	other.target.Pipeline = "others"
-	if got := other.seat("2"); got != "foreign one test" {
+	if got := other.claimsOn("2"); got != "foreign one test" {
 		t.Errorf("a row of the same view in another pipeline is %s", got)
 	}
 	other.settle("L", step(t, "a", 0, 1, "2", takes(t, "2", "", "r1", a, a)))
@@ -356,7 +356,7 @@ func seatsOfOtherViews(t *testing.T, s *items) {
 	s.rows("1 of source says theirs", "2 of a says A")
 }
 
-func manySeats(t *testing.T, s *items) {
+func manyClaims(t *testing.T, s *items) {
 	const n = 700
 	var ws []view.ItemWrite
 	var rows []state.Row
@@ -368,7 +368,7 @@ func manySeats(t *testing.T, s *items) {
 		rows, keys = append(rows, ws[i].Guard.Row), append(keys, key)
 	}
 	s.settle(strings.Repeat(".", n), ws...)
-	seats, err := s.Seats(t.Context(), s.target, rows)
+	rcs, err := s.RowClaims(t.Context(), s.target, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,8 +377,8 @@ func manySeats(t *testing.T, s *items) {
 		t.Fatal(err)
 	}
 	for i := range n {
-		if seats[i].Row != rows[i] || seats[i].Holder.Source != keys[i] || gs[i] != ws[i].Guard {
-			t.Fatalf("item %d: %+v, %+v", i, seats[i], gs[i])
+		if rcs[i].Row != rows[i] || rcs[i].Owner.Source != keys[i] || gs[i] != ws[i].Guard {
+			t.Fatalf("item %d: %+v, %+v", i, rcs[i], gs[i])
 		}
 	}
 }
@@ -387,13 +387,13 @@ func itemsOfTwoProcesses(t *testing.T, s *items) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	other := &items{ItemStore: s.open(), t: t, target: s.target}
 	s.settle(".", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
-	if got := other.seat("1"); got != "r1: a=A []" {
+	if got := other.claimsOn("1"); got != "r1: a=A []" {
 		t.Errorf("the other process sees %s", got)
 	}
 	other.settle("L", step(t, "b", 0, 1, "1", takes(t, "1", "", "r1", b, b)))
 	other.settle(".", step(t, "b", 0, 1, "1", takes(t, "1", "r1", "r2", b, a)))
 	s.settle("L", step(t, "a", 1, 2, "", takes(t, "1", "r1", "", view.Claim{}, view.Claim{})))
-	if got := s.seat("1"); got != "r2: a=A [b=B]" {
-		t.Errorf("the seat is %s", got)
+	if got := s.claimsOn("1"); got != "r2: a=A [b=B]" {
+		t.Errorf("the claims are %s", got)
 	}
 }

@@ -132,13 +132,13 @@ func (f *faulty) Guards(ctx context.Context, t view.Target, items []pipeline.Key
 	return gs, err
 }
 
-// Seats may fail; it writes nothing.
-func (f *faulty) Seats(ctx context.Context, t view.Target, rows []state.Row) (seats []view.Seat, err error) {
+// RowClaims may fail; it writes nothing.
+func (f *faulty) RowClaims(ctx context.Context, t view.Target, rows []state.Row) (rcs []view.RowClaims, err error) {
 	err = f.faults.Call(0, func(int) error {
-		seats, err = f.itemStore().Seats(ctx, t, rows)
+		rcs, err = f.itemStore().RowClaims(ctx, t, rows)
 		return err
 	})
-	return seats, err
+	return rcs, err
 }
 
 // Settle may fail between any two writes.

@@ -37,7 +37,7 @@ func (l *look) claim(ctx context.Context, store view.Store, in view.Inspector, o
 	}
 	l.out.Places = append(l.out.Places, p)
 	if o.Row != "" {
-		if err := l.seat(ctx, items, in, o); err != nil {
+		if err := l.claims(ctx, items, in, o); err != nil {
 			return err
 		}
 	}
@@ -47,16 +47,16 @@ func (l *look) claim(ctx context.Context, store view.Store, in view.Inspector, o
 	return nil
 }
 
-// seat compares the row that the item asks for, and tells who waits for it.
-func (l *look) seat(ctx context.Context, items view.ItemStore, in view.Inspector, o *view.ClaimOp) error {
+// claims compares the row that the item requests, and names the waiting items.
+func (l *look) claims(ctx context.Context, items view.ItemStore, in view.Inspector, o *view.ClaimOp) error {
 	if err := l.row(ctx, in, *o.Target, o.Row, o.KeyText(), true, o.Claim.Attributes); err != nil {
 		return err
 	}
-	seats, err := items.Seats(ctx, *o.Target, []state.Row{o.Row})
+	rcs, err := items.RowClaims(ctx, *o.Target, []state.Row{o.Row})
 	if err != nil {
 		return err
 	}
-	for _, w := range seats[0].Waiting {
+	for _, w := range rcs[0].Waiting {
 		l.out.Places = append(l.out.Places, Place{Kind: "claim", Where: o.KeyText(), Version: w.Version, Found: "the item " + l.other(w.Source) + " waits"})
 	}
 	return nil

@@ -20,35 +20,35 @@ func (c *Claim) before(d *Claim, rule Collision) bool {
 	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), byKey) > 0
 }
 
-// put replaces the item's claim by c. The row changes hands if c comes before the holder's claim,
-// or if c is the holder's and a waiting claim now comes before it.
-func (s *Seat) put(c Claim, rule Collision) {
-	if s.Holder.Source == c.Source || s.Holder.Source == "" {
-		s.Holder = c
+// put replaces the item's claim by c. The owner changes if c comes before the owner's claim, or if c
+// is the owner's and a waiting claim now comes before it.
+func (s *RowClaims) put(c Claim, rule Collision) {
+	if s.Owner.Source == c.Source || s.Owner.Source == "" {
+		s.Owner = c
 	} else {
 		s.forget(c.Source)
 		s.Waiting = append(s.Waiting, c)
 	}
-	if i := s.next(rule); i >= 0 && s.Waiting[i].before(&s.Holder, rule) {
-		s.Waiting[i], s.Holder = s.Holder, s.Waiting[i]
+	if i := s.next(rule); i >= 0 && s.Waiting[i].before(&s.Owner, rule) {
+		s.Waiting[i], s.Owner = s.Owner, s.Waiting[i]
 	}
 }
 
 // drop removes the item's claim. If it held the row, the first waiting claim gets it.
-func (s *Seat) drop(source pipeline.Key, rule Collision) {
-	if s.Holder.Source != source {
+func (s *RowClaims) drop(source pipeline.Key, rule Collision) {
+	if s.Owner.Source != source {
 		s.forget(source)
 		return
 	}
-	s.Holder = Claim{}
+	s.Owner = Claim{}
 	if i := s.next(rule); i >= 0 {
-		s.Holder = s.Waiting[i]
+		s.Owner = s.Waiting[i]
 		s.remove(i)
 	}
 }
 
 // next is the index of the first waiting claim; -1 if none waits.
-func (s *Seat) next(rule Collision) int {
+func (s *RowClaims) next(rule Collision) int {
 	front := -1
 	for i := range s.Waiting {
 		if front < 0 || s.Waiting[i].before(&s.Waiting[front], rule) {
@@ -59,20 +59,20 @@ func (s *Seat) next(rule Collision) int {
 }
 
 // waits reports whether the item's claim waits.
-func (s *Seat) waits(source pipeline.Key) bool { return s.index(source) >= 0 }
+func (s *RowClaims) waits(source pipeline.Key) bool { return s.index(source) >= 0 }
 
-func (s *Seat) index(source pipeline.Key) int {
+func (s *RowClaims) index(source pipeline.Key) int {
 	return slices.IndexFunc(s.Waiting, func(c Claim) bool { return c.Source == source })
 }
 
-func (s *Seat) forget(source pipeline.Key) {
+func (s *RowClaims) forget(source pipeline.Key) {
 	if i := s.index(source); i >= 0 {
 		s.remove(i)
 	}
 }
 
 // remove takes a waiting claim out: they are in no order.
-func (s *Seat) remove(i int) {
+func (s *RowClaims) remove(i int) {
 	last := len(s.Waiting) - 1
 	s.Waiting[i] = s.Waiting[last]
 	s.Waiting[last] = Claim{}
