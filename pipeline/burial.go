@@ -11,7 +11,8 @@ import (
 type burial struct {
 	items   []item
 	of      []*lane
-	putting []item // of them, those that a Put has been given
+	putting []item    // of them, those that a Put has been given
+	since   time.Time // when it was given them
 	busy    bool
 	blocked bool // the last Put failed: what waits for it holds its own bytes
 	told    burialLog
@@ -53,7 +54,7 @@ func (s *scheduler) buryAll() {
 		if len(s.buried.items) == 0 {
 			s.buried.items, s.buried.of = nil, nil
 		}
-		s.buried.putting = items
+		s.buried.putting, s.buried.since = items, time.Now()
 		s.mu.Unlock()
 
 		if !s.keep(items, of) {

@@ -14,7 +14,7 @@ type batch struct {
 	bytes int64
 	at    time.Time               // when it was formed
 	ctx   context.Context         // of the Write
-	parts []*partition            // of the items, each once; nil where no partition can be revoked
+	parts []*partition            // of the items, each once
 	end   context.CancelCauseFunc // ends ctx; nil where no partition can be revoked
 	cut   bool                    // ctx was cancelled because a partition was revoked
 	ds    []Delivery
@@ -81,14 +81,14 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 	b.at, b.ctx = now, s.run.hard
 	if s.run.controlled != nil {
 		b.ctx, b.end = context.WithCancelCause(s.run.hard)
-		for i := range b.items {
-			b.addPart(b.items[i].page.part)
-		}
-		for i := range b.chunks {
-			b.addPart(b.chunks[i].page.part)
-		}
-		s.flying = append(s.flying, b)
 	}
+	for i := range b.items {
+		b.addPart(b.items[i].page.part)
+	}
+	for i := range b.chunks {
+		b.addPart(b.chunks[i].page.part)
+	}
+	s.flying = append(s.flying, b)
 	if rate := s.route.Rate; rate > 0 {
 		s.next = later(s.next, now).Add(time.Duration(float64(n) / rate * float64(time.Second)))
 	}
@@ -103,10 +103,9 @@ func (b *batch) addPart(part *partition) {
 
 // endWrite ends the context of a batch that was written, and drops it from flying.
 func (s *scheduler) endWrite(b *batch) {
-	if b.end == nil {
-		return
+	if b.end != nil {
+		b.end(nil)
 	}
-	b.end(nil)
 	i := slices.Index(s.flying, b)
 	s.flying = slices.Delete(s.flying, i, i+1)
 }

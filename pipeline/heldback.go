@@ -12,6 +12,7 @@ const (
 	HeldByBounds  = "bounds"  // the bounds are full, and nothing is read on
 	HeldByBackoff = "backoff" // some of it failed and is tried again
 	HeldByFilling = "filling" // some of it waits for a batch or an object to fill
+	HeldByWriting = "writing" // some of it waits for a Write that has lasted for half a minute
 )
 
 // HeldBack is a reason why a partition is not read on, or why its checkpoint does not move. A
@@ -20,12 +21,13 @@ type HeldBack struct {
 	Partition string
 
 	// Sink is the sink that the partition waits for. For HeldByShare and HeldByBounds it is the
-	// one with most of the partition's deliveries. "": the partition waits for dead letters of
-	// records that cannot be decoded.
+	// one with most of the partition's deliveries. "": the partition waits for dead letters: of
+	// records that cannot be decoded, or, for HeldByWriting, of any.
 	Sink   string
 	Reason string // one of the constants HeldBy...
 
-	// Since is when the oldest change began to wait, for HeldByFilling. For other reasons it is
+	// Since is when the oldest change began to wait, for HeldByFilling, and when the Write began,
+	// for HeldByWriting. For other reasons it is
 	// when the reason was first seen, to the second, and for HeldByBackoff not before the page
 	// that waits now was the oldest one.
 	Since time.Time
@@ -93,6 +95,7 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 		if len(part.waiting) > 0 && !part.waiting[0].ready {
 			add("", HeldByBackoff, heldKey{part.name, "", HeldByBackoff}, time.Time{})
 		}
+		var letters time.Time
 		for i, w := range waits {
 			of := w.of[part]
 			if of == nil {
@@ -105,6 +108,13 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 			if !of.filling.IsZero() {
 				add(sink, HeldByFilling, heldKey{}, of.filling)
 			}
+			if lasts(of.writing, now) {
+				add(sink, HeldByWriting, heldKey{}, of.writing)
+			}
+			letters = earlier(letters, of.letters)
+		}
+		if lasts(letters, now) {
+			add("", HeldByWriting, heldKey{}, letters)
 		}
 	}
 	for key, was := range r.heldSince {
@@ -117,6 +127,17 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Reason, b.Reason))
 	})
 	return all
+}
+
+// lasts reports whether a Write that began at a time lasts for long; not if that is zero.
+func lasts(began, now time.Time) bool { return !began.IsZero() && now.Sub(began) >= heldBackLogAfter }
+
+// earlier is the first of two times; one that is zero does not count.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // mainSink is the sink with most of a partition's deliveries. If none of them is queued, it is
@@ -154,6 +175,8 @@ type partitionWaits struct {
 	n       int64     // deliveries; of those in a Write, keys
 	backoff bool      // some failed, and are tried again
 	filling time.Time // when the oldest that waits for its batch to fill came; zero: none waits
+	writing time.Time // when the oldest Write began that some wait for; zero: none does
+	letters time.Time // the same of a Put of dead letters that has not failed
 }
 
 // countWaits counts what waits in the scheduler, by partition.
@@ -165,12 +188,16 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 		return w
 	}
 	fills := s.ready.n > 0 && s.waits() && !s.due(now)
+	since := s.nothingStarts()
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
 		of := w.at(c.page.part)
 		of.n += int64(c.n)
 		if fills && of.filling.IsZero() {
 			of.filling = c.at
+		}
+		if !fills {
+			of.writing = earlier(of.writing, since)
 		}
 	}
 	type written struct {
@@ -180,7 +207,14 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	flying := make(map[*batch]written)
 	for l := range s.lanes.all() {
 		failed := l.attempt > 0 || l.parked || l.dead > 0 && s.buried.blocked
-		w.add(l.queue, failed)
+		behind := time.Time{}
+		switch {
+		case l.batch != nil:
+			behind = l.batch.at
+		case !l.parked && l.dead == 0:
+			behind = since
+		}
+		w.add(l.queue, partitionWaits{backoff: failed, writing: behind})
 		if l.batch != nil {
 			b := flying[l.batch]
 			flying[l.batch] = written{b.keys + 1, b.backoff || failed}
@@ -197,10 +231,30 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 		for i := range b.chunks {
 			w.at(b.chunks[i].page.part).n += int64(b.chunks[i].n)
 		}
+		for _, part := range b.parts {
+			of := w.at(part)
+			of.writing = earlier(of.writing, b.at)
+		}
 	}
-	w.add(s.buried.items, s.buried.blocked)
-	w.add(s.buried.putting, s.buried.blocked)
+	letters := partitionWaits{backoff: s.buried.blocked}
+	if !s.buried.blocked && s.buried.putting != nil {
+		letters.letters = s.buried.since
+	}
+	w.add(s.buried.items, letters)
+	w.add(s.buried.putting, letters)
 	return w
+}
+
+// nothingStarts is since when no Write could start, as all that may run at once do; zero if
+// one can.
+func (s *scheduler) nothingStarts() (since time.Time) {
+	if len(s.flying) < s.route.Concurrency {
+		return time.Time{}
+	}
+	for _, b := range s.flying {
+		since = later(since, b.at)
+	}
+	return since
 }
 
 func (w *schedulerWaits) at(part *partition) *partitionWaits {
@@ -212,8 +266,8 @@ func (w *schedulerWaits) at(part *partition) *partitionWaits {
 	return of
 }
 
-// add counts items. Neighbours mostly belong to one partition.
-func (w *schedulerWaits) add(items []item, backoff bool) {
+// add counts items, which wait as why says. Neighbours mostly belong to one partition.
+func (w *schedulerWaits) add(items []item, why partitionWaits) {
 	for i := 0; i < len(items); {
 		part, from := items[i].page.part, i
 		for i < len(items) && items[i].page.part == part {
@@ -221,7 +275,9 @@ func (w *schedulerWaits) add(items []item, backoff bool) {
 		}
 		of := w.at(part)
 		of.n += int64(i - from)
-		of.backoff = of.backoff || backoff
+		of.backoff = of.backoff || why.backoff
+		of.writing = earlier(of.writing, why.writing)
+		of.letters = earlier(of.letters, why.letters)
 	}
 }
 

@@ -149,6 +149,7 @@ var heldBackText = map[string]string{
 	HeldByBounds:  "the memory is full and nothing is read on, until the sink has taken some of it",
 	HeldByBackoff: "deliveries fail and are tried again, and the checkpoint waits for them",
 	HeldByFilling: "a batch waits to fill for longer than it may",
+	HeldByWriting: "a write is not answered, and the checkpoint waits for it",
 }
 
 // heldBackPatience is how long a reason lasts before it is logged.

@@ -178,8 +178,8 @@ func (w *heldWorld) uncommitted(ago time.Duration) (parts []string) {
 }
 
 // Whatever the sinks do: each partition that is paused is held back by its share, and names a
-// sink that is not well; where nothing is being written, each one whose checkpoint waits is
-// held back for a reason that its sink has; and nothing is once all of it is written.
+// sink that is not well; each one whose checkpoint waits, for no short Write, is held back for a
+// reason that its sink has; and nothing is once all of it is written.
 func TestHeldBack_SaysWhyNothingMoves(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		kinds := rapid.SliceOfN(rapid.SampledFrom(heldKinds), 1, 3).Draw(rt, "sinks")
@@ -226,7 +226,7 @@ func (w *heldWorld) check(rt *rapid.T, kinds []string) {
 	for _, h := range held {
 		any[h.Partition] = true
 		kind := strings.TrimRight(h.Sink, "0123456789")
-		want := map[string][]string{HeldByBackoff: {"fails"}, HeldByFilling: {"fills"}, HeldByShare: heldKinds[1:], HeldByBounds: heldKinds[1:]}[h.Reason]
+		want := map[string][]string{HeldByBackoff: {"fails"}, HeldByFilling: {"fills"}, HeldByShare: heldKinds[1:], HeldByBounds: heldKinds[1:], HeldByWriting: {"hangs"}}[h.Reason]
 		if !slices.Contains(want, kind) {
 			rt.Errorf("%+v: it is no reason of that sink", h)
 		}
@@ -244,10 +244,14 @@ func (w *heldWorld) check(rt *rapid.T, kinds []string) {
 		}
 	}
 	w.src.mu.Unlock()
-	if slices.Contains(kinds, "hangs") || slices.Contains(kinds, "slow") {
-		return // what waits for a Write only is in flight, and not held back
+	if slices.Contains(kinds, "slow") {
+		return // what waits for a short Write only is in flight, and not held back
 	}
-	for _, name := range w.uncommitted(time.Second) {
+	ago := time.Second
+	if slices.Contains(kinds, "hangs") {
+		ago += heldBackLogAfter
+	}
+	for _, name := range w.uncommitted(ago) {
 		if !any[name] {
 			rt.Errorf("the checkpoint of %s waits, and nothing says why: %+v", name, held)
 		}
@@ -382,6 +386,74 @@ func TestHeldBack_DeadLetters(t *testing.T) {
 				time.Sleep(time.Minute)
 				if held := p.HeldBack(); len(held) > 0 {
 					t.Errorf("the letter is kept, and held back is %+v", held)
+				}
+				stop()
+				running.Wait()
+			})
+		})
+	}
+}
+
+// A Write that is not answered holds its partition back once it has lasted for half a minute, and
+// what waits behind it; so does a Put of dead letters, which names no sink. The log says so.
+func TestHeldBack_Writing(t *testing.T) {
+	hang := make(chan struct{})
+	hangs := func(ctx context.Context) error {
+		select {
+		case <-hang:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	sink := &recorder{fail: func(ctx context.Context, _ []Delivery) error { return hangs(ctx) }}
+	refuses := &recorder{fail: func(context.Context, []Delivery) error { return Permanent(errors.New("refused")) }}
+	for name, tt := range map[string]struct {
+		route Route
+		want  []string
+	}{
+		"sink":    {Route{Name: "s", Sink: sink, Concurrency: 1}, []string{"p s writing", "q s writing"}},
+		"letters": {Route{Name: "s", Sink: refuses}, []string{"p  writing", "q  writing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				hang = make(chan struct{})
+				log := &heldLines{}
+				p, err := New(Options{Name: "p", Live: true, Logger: slog.New(slog.NewTextHandler(log, nil)), Routes: []Route{tt.route},
+					DeadLetters: &graveyard{fail: func() error { return hangs(t.Context()) }}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				var running sync.WaitGroup
+				pages := []*Page{
+					{Partition: "p", Position: "1", Bytes: 10, Changes: []Change{change("a", 1)}},
+					{Partition: "q", Position: "1", Bytes: 10, Changes: []Change{change("b", 1)}},
+				}
+				begin := time.Now()
+				running.Go(func() { _ = p.Run(ctx, endless(pages...), &commits{}) })
+				time.Sleep(29 * time.Second)
+				if held := p.HeldBack(); len(held) > 0 {
+					t.Errorf("too soon: %+v", held)
+				}
+				time.Sleep(10 * time.Second)
+				held := entries(p)
+				for _, want := range tt.want {
+					if h, ok := held[want]; !ok || !h.Since.Equal(begin) {
+						t.Errorf("held back: %+v, want %q since %v", held, want, begin)
+					}
+				}
+				if said := log.with("partitions are held back", "reason=writing", "partitions=2", "level=WARN"); len(said) != 1 {
+					t.Errorf("the log says %q", log.b.String())
+				}
+				close(hang)
+				time.Sleep(time.Minute)
+				if held := p.HeldBack(); len(held) > 0 {
+					t.Errorf("it answers, and held back is %+v", held)
+				}
+				if said := log.with("partitions move again", "reason=writing"); len(said) != 1 {
+					t.Errorf("the log says %q", log.b.String())
 				}
 				stop()
 				running.Wait()

@@ -51,7 +51,7 @@ type heldBackBody struct {
 type HeldBackShard struct {
 	Shard  string    `json:"shard"`
 	Sink   string    `json:"sink"`   // that the shard waits for; "": it waits for dead letters
-	Reason string    `json:"reason"` // share, bounds, backoff or filling
+	Reason string    `json:"reason"` // share, bounds, backoff, filling or writing
 	Since  time.Time `json:"since"`
 	Bytes  int64     `json:"bytes"` // memory that the shard has in flight
 }

@@ -2,8 +2,11 @@ package fleet
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // HeldBack is a reason why a shard is not read on, or why its checkpoint does not move, as its
@@ -11,7 +14,7 @@ import (
 type HeldBack struct {
 	Shard    string    `json:"shard"`
 	Sink     string    `json:"sink,omitempty"` // absent: it waits for dead letters
-	Reason   string    `json:"reason"`         // share, bounds, backoff or filling
+	Reason   string    `json:"reason"`         // share, bounds, backoff, filling or writing
 	Since    time.Time `json:"since"`
 	Seconds  float64   `json:"seconds"`
 	Bytes    int64     `json:"bytes"`
@@ -29,12 +32,35 @@ func (r *Report) heldBack(l *Look) {
 		}
 		r.HeldBackMore += max(h.Total-len(h.Worst), 0)
 	}
+	r.unanswered()
 	slices.SortStableFunc(r.HeldBack, func(a, b HeldBack) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Shard, b.Shard)) })
 }
 
 // alive reports whether the consumer of that id is.
 func (r *Report) alive(id string) bool {
 	return slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == id && c.Alive })
+}
+
+// unanswered makes a problem of each sink whose Writes are not answered.
+func (r *Report) unanswered() {
+	first := make(map[string]HeldBack)
+	n := make(map[string]int64)
+	for _, h := range r.HeldBack {
+		if h.Reason != pipeline.HeldByWriting {
+			continue
+		}
+		if n[h.Sink]++; n[h.Sink] == 1 || h.Since.Before(first[h.Sink].Since) {
+			first[h.Sink] = h
+		}
+	}
+	for _, sink := range slices.Sorted(maps.Keys(n)) {
+		what, h := "sink "+sink+" does", first[sink]
+		if sink == "" {
+			what = "the dead letters do"
+		}
+		r.problem(FailingSink, cmp.Or(sink, "dead letters"), "look whether its server works and can be reached: nothing is lost, and it goes on once the write is answered",
+			"%s not answer: a write has lasted for %s, and the checkpoints of %s shards wait; the first is %s", what, Age(seconds(h.Seconds)), count(n[sink]), h.Shard)
+	}
 }
 
 func (r Report) writeHeldBack(out *printer) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -22,10 +23,18 @@ func TestReport_SinksAndLetters(t *testing.T) {
 		healthy bool
 		says    []string
 	}{
-		"well":        {Look{Letters: &Letters{}}, true, []string{"all is well"}},
-		"a sink":      {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders has failed for 30", "240", "refused: no", "1h"}},
-		"not known":   {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 1, Failing: at})}, false, []string{"unknown"}},
-		"blocked":     {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys are blocked", "no dead letters"}},
+		"well":      {Look{Letters: &Letters{}}, true, []string{"all is well"}},
+		"a sink":    {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders has failed for 30", "240", "refused: no", "1h"}},
+		"not known": {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Pending: 1, Failing: at})}, false, []string{"unknown"}},
+		"blocked":   {Look{HeldBack: note(state.SinkTrouble{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys are blocked", "no dead letters"}},
+		"hangs": {Look{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 2, Worst: []state.HeldBackShard{
+			{Shard: "s2", Sink: "orders", Reason: pipeline.HeldByWriting, Since: at.Add(-31 * time.Second)},
+			{Shard: "s1", Sink: "orders", Reason: pipeline.HeldByWriting, Since: at.Add(-70 * time.Second)},
+		}}}}, false, []string{"PROBLEM sink orders does not answer", "lasted for 1m10s", "of 2 shards", "the first is s1"}},
+		"no letters": {Look{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackShard{{Shard: "s", Reason: pipeline.HeldByWriting, Since: at}}}}}, false,
+			[]string{"PROBLEM the dead letters do not answer", "(dead letters)"}},
+		"slow": {Look{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackShard{{Shard: "s", Sink: "orders", Reason: pipeline.HeldByShare, Since: at}}}}}, true,
+			[]string{"all is well"}},
 		"letters":     {Look{Letters: &Letters{Sinks: map[string]int{"orders": 7, "": 2}, Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 9 changes", "7 of orders", "2 of every sink", "quarantined keys: 1 of orders", "redrive", "--list"}},
 		"many":        {Look{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, More: true}}, false, []string{"more than 10,000"}},
 		"quarantined": {Look{Letters: &Letters{Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 1 keys are quarantined"}},
