@@ -27,10 +27,12 @@ type shardStatus struct {
 	Checkpoint string     `json:"checkpoint"`
 	Behind     bool       `json:"behind"`
 	Pending    int64      `json:"pending"`
-	LastRead   *time.Time `json:"last_read,omitempty"`    // creation time of the last record read
-	LastDone   *time.Time `json:"last_durable,omitempty"` // of the last one that is durable everywhere
-	Failures   int        `json:"failures,omitempty"`     // calls that failed in a row
-	Full       bool       `json:"full,omitempty"`         // the sinks hold all that they may of it
+	LastRead   *time.Time `json:"last_read,omitempty"`     // creation time of the last record read
+	LastDone   *time.Time `json:"last_durable,omitempty"`  // of the last one that is durable everywhere
+	Failures   int        `json:"failures,omitempty"`      // calls that failed in a row
+	Failing    *time.Time `json:"failing_since,omitempty"` // when the first of them did
+	Error      string     `json:"error,omitempty"`         // of the last of them
+	Full       bool       `json:"full,omitempty"`          // the sinks hold all that they may of it
 	Draining   bool       `json:"draining,omitempty"`
 	Stopped    string     `json:"stopped,omitempty"` // why it is read no further
 }
@@ -43,7 +45,7 @@ func consumerStatusOf(st worker.Status, held []pipeline.HeldBack) consumerStatus
 	for _, p := range st.Partitions {
 		c.Shards = append(c.Shards, shardStatus{
 			Shard: p.Shard, Stream: p.Stream, Checkpoint: p.Checkpoint, Behind: p.Behind, Pending: p.Pending,
-			LastRead: known(p.Last), LastDone: known(p.Acked), Failures: p.Failures, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
+			LastRead: known(p.Last), LastDone: known(p.Acked), Failures: p.Failures, Failing: known(p.Failing), Error: p.Error, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
 		})
 	}
 	return c

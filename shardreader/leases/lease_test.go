@@ -90,6 +90,7 @@ func TestMember_Equal(t *testing.T) {
 		"Calls":   func(m *leases.Member) { m.Calls++ },
 		"Pending": func(m *leases.Member) { m.Pending++ },
 		"Behind":  func(m *leases.Member) { m.Behind["s"] = at.Add(time.Second) },
+		"Failing": func(m *leases.Member) { m.Failing = map[string]leases.ReadFailure{"s": {}} },
 		"Stopped": func(m *leases.Member) { m.Stopped = map[string]string{"s": ""} },
 	} {
 		other := m.Clone()

@@ -29,11 +29,20 @@ type Member struct {
 	// Stopped are shards that it reads no further, with why. A table may keep only the
 	// first 1,000 by name, and the beginning of why.
 	Stopped map[string]string
+
+	// Failing are shards whose reads fail for a while, and are tried again: at most 200, the longest.
+	Failing map[string]ReadFailure
+}
+
+// ReadFailure is since when all calls that read a shard fail.
+type ReadFailure struct {
+	Since time.Time
+	Class string // of the last error
 }
 
 // Clone is a member that shares nothing with m.
 func (m Member) Clone() Member {
-	m.Behind, m.Stopped = maps.Clone(m.Behind), maps.Clone(m.Stopped)
+	m.Behind, m.Stopped, m.Failing = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing)
 	return m
 }
 
@@ -41,7 +50,7 @@ func (m Member) Clone() Member {
 func (m Member) Equal(n Member) bool {
 	m, n = m.stored(), n.stored()
 	behind := maps.EqualFunc(m.Behind, n.Behind, time.Time.Equal)
-	return behind && maps.Equal(m.Stopped, n.Stopped) &&
+	return behind && maps.Equal(m.Stopped, n.Stopped) && maps.Equal(m.Failing, n.Failing) &&
 		m.Worker == n.Worker && m.Name == n.Name && m.Beat == n.Beat && m.Leaving == n.Leaving &&
 		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending && m.AtEnd == n.AtEnd
 }
@@ -53,8 +62,14 @@ func (m Member) stored() Member {
 	for shard, t := range m.Behind {
 		m.Behind[shard] = second(t)
 	}
+	for shard, f := range m.Failing {
+		m.Failing[shard] = ReadFailure{second(f.Since), f.Class}
+	}
 	if len(m.Behind) == 0 {
 		m.Behind = nil
+	}
+	if len(m.Failing) == 0 {
+		m.Failing = nil
 	}
 	if len(m.Stopped) == 0 {
 		m.Stopped = nil

@@ -18,6 +18,7 @@ func (w *Worker) sendBeat() {
 	w.do(Beat{on(w, func(e Done) {
 		w.beating = false
 		w.tellReach()
+		w.tellReads()
 		if e.Err != nil {
 			w.tellOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
 			w.after(w.jitter(w.o.Lease/24), w.sendBeat)

@@ -28,6 +28,7 @@ type part struct {
 	anything bool                     // a record was read
 	calm     [calmPages]time.Duration // when the calls of the last empty pages in a row were sent, the oldest first; 0: fewer came
 	attempt  int                      // failures in a row
+	failing  failing                  // of them
 	answered time.Duration            // when a whole answer last came; before the first, when it was opened
 	notFound int                      // of which say that there is no such shard
 	paused   bool

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -13,7 +14,7 @@ const mostBehind = 200
 
 // member is what this worker tells of itself.
 func (w *Worker) member() leases.Member {
-	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.parts), AtEnd: w.endBeat(), Calls: w.perMonth()}
+	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.parts), AtEnd: w.endBeat(), Calls: w.perMonth(), Failing: w.failingOf()}
 	var behind []*part
 	for _, r := range w.rows.all() {
 		p := r.part
@@ -74,6 +75,8 @@ type Partition struct {
 	Behind     bool      // there may be records that it has not read yet
 	Pending    int64     // records delivered and not acknowledged
 	Failures   int       // calls that failed in a row
+	Failing    time.Time // when the first of them did; zero where none does
+	Error      string    // of the last of them, as the log has it
 
 	// Answered is when GetRecords last brought a whole answer, empty or not, by the
 	// worker's clock; before the first, when reading began.
@@ -130,7 +133,12 @@ func (w *Worker) Status() Status {
 		if len(p.marks) > 0 {
 			oldest = p.marks[0].oldest
 		}
+		text := ""
+		if p.failing.err != nil {
+			text = pipeline.LogText(p.failing.err)
+		}
 		s.Partitions = append(s.Partitions, Partition{
+			Failing: p.failing.at, Error: text,
 			Name: p.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
 			Last: unix(p.time), Acked: unix(p.ackedTime), Oldest: unix(oldest), Opened: p.opened, Behind: p.behindFrom > 0 || !p.opened || p.noting, Pending: p.pending, Failures: p.attempt, Answered: p.answered,
 			Paused: p.paused, Ended: p.ended, Draining: p.draining, Stopped: p.halted, Load: p.load,

@@ -45,6 +45,7 @@ type Worker struct {
 
 	// Writes of leases.
 	reach   reach
+	reads   reads
 	takes   []*row   // to be taken
 	taking  int      // takes under way
 	writing int      // writes under way

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -33,6 +34,7 @@ const (
 	attrReading = "pending"
 	attrBehind  = "behind"  // by shard: Unix seconds; NULL where nothing was read
 	attrStopped = "stopped" // by shard: why
+	attrFailing = "failing" // by shard: since when its reads fail, in Unix seconds, and the class of the error
 	attrAtEnd   = "at_end"  // a beat; absent where there is none
 
 	attrCount = "count"
@@ -215,6 +217,13 @@ func encodeMember(m leases.Member) Item {
 		}
 		row[attrStopped] = &types.AttributeValueMemberM{Value: stopped}
 	}
+	if len(m.Failing) > 0 {
+		failing := make(Item, len(m.Failing))
+		for shard, f := range m.Failing {
+			failing[shard] = text(strconv.FormatInt(f.Since.Unix(), 10) + " " + cut(f.Class, maxWhy))
+		}
+		row[attrFailing] = &types.AttributeValueMemberM{Value: failing}
+	}
 	return row
 }
 
@@ -259,6 +268,16 @@ func decodeMember(row Item) leases.Member {
 		r := reader{row: stopped.Value}
 		for shard := range stopped.Value {
 			m.Stopped[shard] = r.text(shard)
+		}
+	}
+	if failing, ok := row[attrFailing].(*types.AttributeValueMemberM); ok {
+		m.Failing = make(map[string]leases.ReadFailure, len(failing.Value))
+		r := reader{row: failing.Value}
+		for shard := range failing.Value {
+			since, class, _ := strings.Cut(r.text(shard), " ")
+			if at, err := strconv.ParseInt(since, 10, 64); err == nil {
+				m.Failing[shard] = leases.ReadFailure{Since: time.Unix(at, 0).UTC(), Class: class}
+			}
 		}
 	}
 	return m

@@ -39,6 +39,12 @@ type memberRow struct {
 	AtEnd   int64                 `json:"at_end,omitempty"`
 	Behind  map[string]*time.Time `json:"behind,omitempty"` // null: nothing was read
 	Stopped map[string]string     `json:"stopped,omitempty"`
+	Failing map[string]failureRow `json:"failing,omitempty"`
+}
+
+type failureRow struct {
+	Since time.Time `json:"since"`
+	Class string    `json:"class"`
 }
 
 type gapRow struct {
@@ -102,6 +108,12 @@ func memberOf(m leases.Member) memberRow {
 	for shard, t := range m.Behind {
 		r.Behind[shard] = moment(t)
 	}
+	if len(m.Failing) > 0 {
+		r.Failing = make(map[string]failureRow, len(m.Failing))
+	}
+	for shard, f := range m.Failing {
+		r.Failing[shard] = failureRow(f)
+	}
 	return r
 }
 
@@ -115,6 +127,12 @@ func (r memberRow) member() leases.Member {
 	}
 	for shard, t := range r.Behind {
 		m.Behind[shard] = at(t)
+	}
+	if len(r.Failing) > 0 {
+		m.Failing = make(map[string]leases.ReadFailure, len(r.Failing))
+	}
+	for shard, f := range r.Failing {
+		m.Failing[shard] = leases.ReadFailure(f)
 	}
 	return m
 }

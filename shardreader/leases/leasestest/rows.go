@@ -162,6 +162,7 @@ func membersComeBack(t *testing.T, table leases.Table) {
 		Worker: "host/1#~%é", Name: "host 1", Beat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678, Calls: 2.63e6, Pending: 1 << 50, AtEnd: 1 << 39,
 		Behind:  map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
 		Stopped: map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},
+		Failing: map[string]leases.ReadFailure{"shard-1": {Since: at, Class: "timeout"}, "shard-6": {Since: at}},
 	}
 	for _, m := range []leases.Member{want, {Worker: "idle"}} {
 		if err := table.Beat(t.Context(), m); err != nil {

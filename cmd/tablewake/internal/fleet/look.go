@@ -90,6 +90,7 @@ const (
 	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
 	NoConsumers  ProblemKind = "no_consumers"   // nobody reads
 	BrokenLease  ProblemKind = "broken_lease"   // somebody damaged a row of the leases
+	FailingShard ProblemKind = "failing_shard"  // the calls that read a shard fail
 	FailingSink  ProblemKind = "failing_sink"   // a sink fails
 	DeadLetters  ProblemKind = "dead_letters"   // changes are in dead letters
 	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
@@ -167,5 +168,7 @@ type Shard struct {
 	AgeSeconds *float64   `json:"last_record_age_seconds,omitempty"` // of it
 	Behind     *bool      `json:"behind,omitempty"`                  // there are records that its owner has not read; absent where nobody says
 	Records    *int64     `json:"records_behind,omitempty"`          // how many are not durable everywhere; absent where nobody knows
+	FailingFor *float64   `json:"reads_fail_seconds,omitempty"`      // for how long all calls that read it fail
+	Failing    string     `json:"reads_fail_for,omitempty"`          // the class of the error
 	LossIn     *float64   `json:"seconds_until_loss,omitempty"`      // at the earliest; absent where nothing is at stake, or nothing tells
 }

@@ -63,7 +63,7 @@ func (l Look) Report() Report {
 
 // rank orders problems: what costs records first.
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LostStore, LossNear, FailingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
+	return slices.Index([]ProblemKind{Breach, LostStore, LossNear, FailingShard, FailingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
 }
 
 func (r *Report) problem(kind ProblemKind, subject, hint, format string, args ...any) {
@@ -121,8 +121,16 @@ func (r *Report) shard(l *Look, t tree, n *node) Shard {
 	s.State, s.Why = l.state(t, n)
 	if s.State == Reading {
 		last, behind := owner.Behind[n.id]
-		s.Behind = &behind
+		failing, fails := owner.Failing[n.id]
+		if fails {
+			age := max(l.At.Sub(failing.Since), 0).Seconds()
+			s.FailingFor, s.Failing = &age, failing.Class
+		} else {
+			s.Behind = &behind
+		}
 		switch alone := owner.Leases == 1; {
+		case fails && !behind:
+			s.lossIn(l, failing.Since) // what was written before that is read
 		case behind:
 			s.lossIn(l, last)
 		case owner.Pending == 0 || alone: // else nobody says of which shard they are
@@ -148,6 +156,9 @@ func (r *Report) judge(l *Look, t tree, n *node, s *Shard) {
 	case n.broken != "": // that is told already
 	case s.State == Stopped:
 		r.problem(StoppedShard, n.id, l.wayOn(n.id, s.Why), "shard %s is read no further: %s", n.id, s.Why)
+	case s.FailingFor != nil:
+		r.problem(FailingShard, n.id, "the log of the consumer has the error: look at the stream, the network and the rights; it is tried again by itself, and nothing is lost while the stream has it",
+			"shard %s cannot be read for %s: all calls fail (%s)", n.id, Age(seconds(*s.FailingFor)), cmp.Or(s.Failing, "unknown"))
 	case s.State == Unowned || s.State == Unclaimed:
 		r.problem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs", "shard %s is read by nobody: %s", n.id, s.Why)
 	}

@@ -10,6 +10,28 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
+// A shard whose reads fail is no shard of which all is well, and nobody knows whether it is behind.
+func TestReport_FailingReads(t *testing.T) {
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	l := Look{Pipeline: "shop", At: at, Leases: leases.Snapshot{
+		Leases:  []leases.Lease{{Shard: "s1", Stream: "arn", Owner: "w1", Checkpoint: leases.After("1"), Time: at.Add(-30 * time.Hour)}},
+		Members: []leases.Member{{Worker: "w1", Leases: 1, Failing: map[string]leases.ReadFailure{"s1": {Since: at.Add(-50 * time.Second), Class: "unavailable"}}}},
+	}}
+	r := l.Report()
+	var text strings.Builder
+	if err := r.Write(&text, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"READS FAIL for 50s", "unknown", "PROBLEM shard s1 cannot be read for 50s: all calls fail (unavailable)"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in %s", want, text.String())
+		}
+	}
+	if r.Healthy || r.Shards[0].Behind != nil || len(r.Problems) != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // Nothing is well while a sink fails or changes lie in dead letters, and what is not known is not "none".
 func TestReport_SinksAndLetters(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -158,6 +158,9 @@ func (s Shard) row(depth int) []string {
 			behind = "no"
 		}
 	}
+	if s.FailingFor != nil {
+		behind = "unknown"
+	}
 	if s.AgeSeconds != nil {
 		last = Age(seconds(*s.AgeSeconds)) + " ago"
 	}
@@ -168,6 +171,9 @@ func (s Shard) row(depth int) []string {
 		}
 	}
 	state := string(s.State)
+	if s.FailingFor != nil {
+		state = "READS FAIL for " + Age(seconds(*s.FailingFor))
+	}
 	switch s.State {
 	case Waiting:
 		state += " " + s.Why

@@ -1,0 +1,86 @@
+package worker
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+const (
+	failsAfter = 10 * time.Second // how long the reads of a shard fail before that is told: what is throttled for a moment is not
+	failsLeast = 3                // and how many of them
+)
+
+// failing is how the reads of a shard fail, since the last one that was answered.
+type failing struct {
+	since time.Duration // the first failure; 0 where there is none
+	at    time.Time     // the same
+	err   error         // the last one
+}
+
+// lastingly reports whether the reads of a partition fail for long enough to be told.
+func (p *part) lastingly(now time.Duration) bool {
+	return p.failing.since > 0 && p.attempt >= failsLeast && now-p.failing.since >= failsAfter && !p.draining && !p.ended && !p.still()
+}
+
+// failed notes a failure that was answered at a time.
+func (p *part) failed(err error, now time.Duration, at time.Time) {
+	if p.failing.since == 0 {
+		p.failing.since, p.failing.at = max(1, now), at
+	}
+	p.failing.err = err
+}
+
+// failures are the partitions whose reads fail, those that do for the longest first.
+func (w *Worker) failures() (all []*part) {
+	for _, r := range w.rows.all() {
+		if p := r.part; p != nil && p.lastingly(w.now) {
+			all = append(all, p)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *part) int { return cmp.Compare(a.failing.since, b.failing.since) })
+	return all
+}
+
+// tellReads says each minute that shards cannot be read, and once that all of them can again.
+func (w *Worker) tellReads() {
+	all := w.failures()
+	switch {
+	case len(all) == 0:
+		if w.reads.told > 0 && len(w.parts) > 0 { // else nothing is read
+			w.tell(slog.LevelInfo, "shards are read again", slog.Duration("down", (w.now-w.reads.since).Round(time.Second)))
+		}
+		w.reads = reads{}
+	case w.reads.told == 0 || w.now-w.reads.told >= tellAgain:
+		first := all[0]
+		if w.reads.told == 0 {
+			w.reads.since = first.failing.since
+		}
+		w.reads.told = max(1, w.now)
+		w.tell(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(all)), slog.String("first", first.row.Shard),
+			slog.Duration("age", (w.now-first.failing.since).Round(time.Second)), slog.Int("attempts", first.attempt), errAttr(first.failing.err))
+	}
+}
+
+// reads is what was told of reads that fail.
+type reads struct {
+	told  time.Duration // when it was told last; 0: they do not fail
+	since time.Duration // when they began to fail
+}
+
+// failingOf is what a member says of the shards that cannot be read.
+func (w *Worker) failingOf() map[string]leases.ReadFailure {
+	all := w.failures()
+	if len(all) == 0 {
+		return nil
+	}
+	of := make(map[string]leases.ReadFailure, len(all))
+	for _, p := range all[:min(len(all), mostBehind)] {
+		of[p.row.Shard] = leases.ReadFailure{Since: p.failing.at.UTC(), Class: pipeline.ErrorClass(p.failing.err)}
+	}
+	return of
+}
