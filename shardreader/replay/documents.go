@@ -18,7 +18,8 @@ type documents struct {
 	within nest
 	expect expectation
 	number int64              // of the last record in its array or event
-	open   map[int64]struct{} // offsets of brackets that nothing closes
+	open   map[int64]struct{} // offsets of brackets that nothing closes, up to openTo
+	openTo int64
 	faults []*fault
 	torn   bool // brackets are missing: within is a guess
 
@@ -104,7 +105,7 @@ func (d *documents) step(c byte) (r record, found bool, err error) {
 		}
 		d.w.take(1)
 		return record{}, false, d.leave()
-	case c == '[' && (!nested || d.expect == comma || d.holds()):
+	case c == '[' && (!nested || d.expect == comma || !d.isOpen(0) && d.holds()):
 		if nested {
 			d.tell(errNoEnd)
 			d.torn = true
@@ -122,7 +123,14 @@ func (d *documents) step(c byte) (r record, found bool, err error) {
 	case nested && d.expect == comma:
 		return record{}, false, d.bad(0)
 	}
+	if d.isOpen(0) {
+		d.at = 0
+		return record{}, false, errOpen
+	}
 	end, err := d.value(0)
+	if err == nil {
+		err = d.swallows(end)
+	}
 	if err != nil {
 		return record{}, false, err
 	}
@@ -166,11 +174,14 @@ func (d *documents) end() error {
 
 // object reads the object at hand: a record, found, or an event, entered.
 func (d *documents) object() (r record, found bool, err error) {
-	if _, open := d.open[d.w.offset]; open {
+	if d.isOpen(0) {
 		d.at = 0
 		return record{}, false, errOpen
 	}
 	end, event, err := d.outline(0)
+	if err == nil && !event {
+		err = d.swallows(end)
+	}
 	switch {
 	case err != nil:
 		return record{}, false, err

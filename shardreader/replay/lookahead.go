@@ -88,28 +88,6 @@ func (d *documents) value(i int) (int, error) {
 	}
 }
 
-// noteOpen notes the brackets that the scan that failed has left open: from them on it
-// fails again. An event is read without its end.
-func (d *documents) noteOpen() {
-	for n, at := range d.scan.stack {
-		if n+1 < len(d.scan.stack) && opensRecords(d.w.buf[:d.scan.stack[n+1]+1]) {
-			continue
-		}
-		if d.open == nil {
-			d.open = make(map[int64]struct{})
-		}
-		d.open[d.w.offset+int64(at)] = struct{}{}
-	}
-}
-
-// opensRecords tells whether b ends with the bracket of an event's Records.
-func opensRecords(b []byte) bool {
-	const space = " \t\r\n"
-	b, array := bytes.CutSuffix(b, []byte{'['})
-	b, named := bytes.CutSuffix(bytes.TrimRight(b, space), []byte{':'})
-	return array && named && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
-}
-
 // name reads the member name at i and tells where its value starts.
 func (d *documents) name(i int) (name []byte, at int, err error) {
 	for {

@@ -21,9 +21,11 @@ type mixed struct {
 
 // element is a record in the input.
 type element struct {
-	name     string // sequence number
+	name     string // sequence number; "!": it is broken; unclosed: its end is missing
 	from, to int
 }
+
+const unclosed = "["
 
 func (m *mixed) chance(percent int, what string) bool {
 	return rapid.IntRange(0, 99).Draw(m.t, what) < percent
@@ -90,6 +92,15 @@ func (m *mixed) elements(prefix string, indented bool, one func()) {
 				between = strings.Replace(between, ",", " ", 1)
 			}
 			m.write(between)
+		}
+		if m.chance(4, "an element without its end") {
+			for range rapid.IntRange(1, 3).Draw(m.t, "nested") {
+				from := m.text.Len()
+				m.write(m.pick("unclosed", "[1,2,", "[", `["x",[3],`, `{"foo":[1,`, `[{"a":1},`, `{"foo":[`))
+				m.broken = append(m.broken, element{unclosed, from, m.text.Len()})
+				m.write(m.pick("behind it", "\n", "\n"+prefix))
+			}
+			m.odd = true // what closes it may be missing elsewhere
 		}
 		one()
 	}

@@ -82,13 +82,15 @@ func (m *mixed) check(t *rapid.T, text string, g got) {
 // told says whether an error shows the broken record, or says that it was not read.
 func told(g got, text string, b element) bool {
 	if slices.ContainsFunc(g.errs, func(e *pipeline.RecordError) bool {
-		return bytes.Contains(e.Raw, []byte(strings.TrimRight(text[b.from:b.to], ", \r\n")))
+		place, ok := errors.AsType[*PlaceError](e.Err)
+		return bytes.Contains(e.Raw, []byte(strings.TrimRight(text[b.from:b.to], ", \r\n"))) ||
+			ok && b.name == unclosed && int64(b.from) <= place.Offset && place.Offset < int64(b.to)
 	}) {
 		return true
 	}
 	broken, ok := errors.AsType[*BrokenError](g.err)
 	return ok && slices.ContainsFunc(broken.Files, func(f *FileError) bool {
-		return f.Offset >= int64(b.from) && f.Offset <= int64(b.to) || f.Unread > 0 && f.Offset <= int64(b.from) && f.Offset+f.Unread >= int64(b.to)
+		return b.name == unclosed && f.More > 0 || f.Offset >= int64(b.from) && f.Offset <= int64(b.to) || f.Unread > 0 && f.Offset <= int64(b.from) && f.Offset+f.Unread >= int64(b.to)
 	})
 }
 

@@ -33,10 +33,8 @@ func (d *documents) broken(why error) (r record, found bool, err error) {
 	} else if d.w.indent >= 0 {
 		d.w.indent = indent
 	}
-	for at := range d.open {
-		if at < d.w.offset {
-			delete(d.open, at)
-		}
+	if d.openTo < d.w.offset {
+		d.open = nil
 	}
 	if d.w.err != nil && errors.Is(why, d.w.err) {
 		return record{}, false, nil // which the end tells
@@ -113,7 +111,7 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 // begins tells whether a whole record, or an event, begins with the brace at i; else it
 // returns where the search goes on. What was found open before is not scanned again.
 func (d *documents) begins(i int) (next int, whole bool) {
-	if _, open := d.open[d.w.offset+int64(i)]; open {
+	if d.isOpen(i) {
 		return i + 1, false
 	}
 	end, event, err := d.outline(i)
@@ -122,6 +120,8 @@ func (d *documents) begins(i int) (next int, whole bool) {
 		return i + 1, false
 	case event || isRecord(d.w.buf[i:end]):
 		return i, true
+	case d.noteAround(i, end):
+		return i + 1, false
 	}
 	return end, false
 }
