@@ -27,7 +27,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -101,7 +100,7 @@ func (s *Store) see(at linefile.Position, line []byte) error {
 }
 
 // Put appends letters, and blocks until they are on disk. After an error some of
-// them may be there; they are not appended again by the next attempt.
+// them may be there; they are not appended again by the next attempt. It ends with ctx.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	end, err := s.begin(ctx)
 	if err != nil {
@@ -110,9 +109,13 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	defer end()
 	var lines []byte
 	var ids []string
+	added := make(map[string]struct{})
 	for i := range letters {
+		if err := ctx.Err(); err != nil {
+			return pipeline.Transient(err)
+		}
 		id := deadletter.ID(&letters[i])
-		if s.recent.Has(id) || slices.Contains(ids, id) {
+		if _, twice := added[id]; twice || s.recent.Has(id) {
 			continue
 		}
 		var err error
@@ -120,6 +123,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 			return err
 		}
 		lines, ids = append(lines, '\n'), append(ids, id)
+		added[id] = struct{}{}
 	}
 	if len(ids) == 0 {
 		return nil

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
@@ -152,5 +154,47 @@ func TestErrors(t *testing.T) {
 	}
 	if err := s.Put(t.Context(), letters(4)); err == nil {
 		t.Error("a closed store takes letters")
+	}
+}
+
+// Many letters of one call take no longer than the same letters of several calls, but for a factor.
+func TestPut_ManyInLinearTime(t *testing.T) {
+	many := make([]int, 40_000)
+	for i := range many {
+		many[i] = i
+	}
+	took := func(each int) time.Duration {
+		s, began := open(t, t.TempDir(), 0), time.Now()
+		for some := range slices.Chunk(many, each) {
+			put(t, s, some...)
+		}
+		return time.Since(began)
+	}
+	if several, one := took(1000), took(len(many)); one > 3*several {
+		t.Errorf("one call of %d letters takes %v, calls of 1000 take %v", len(many), one, several)
+	}
+}
+
+// endsIn is a context that ends once it was looked at a number of times.
+type endsIn struct {
+	context.Context
+	looks int
+}
+
+func (c *endsIn) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A Put whose context ends among its letters ends with it.
+func TestPut_EndsWithItsContext(t *testing.T) {
+	s := open(t, t.TempDir(), 0)
+	if err := s.Put(&endsIn{t.Context(), 50}, letters(make([]int, 100)...)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Put: %v, want the context's error", err)
+	}
+	if got := read(t, s); got != "" {
+		t.Errorf("letters %s, want none", got)
 	}
 }

@@ -45,7 +45,7 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 // read yields some letters, which it reads at once.
 func (s *Store) read(ctx context.Context, some []listed, seen map[letterID]struct{}, yield func(pipeline.DeadLetter, error) bool) (more bool) {
 	letters, there := make([]pipeline.DeadLetter, len(some)), make([]bool, len(some))
-	err := s.each(len(some), func(i int) (err error) {
+	err := s.each(ctx, "GetObject", len(some), func(i int) (err error) {
 		if _, again := seen[some[i].id]; !again {
 			letters[i], there[i], err = s.get(ctx, some[i].key)
 		}

@@ -86,7 +86,7 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 // Put writes letters, and blocks until they are durable. After an error some of them
 // may be there; the next attempt writes them again, as the same objects.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
-	return s.each(len(letters), func(i int) error {
+	return s.each(ctx, "PutObject", len(letters), func(i int) error {
 		l := &letters[i]
 		body, err := deadletter.Append(nil, l)
 		if err != nil {
@@ -108,13 +108,17 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 }
 
 // each does something n times, some of them at once. Its error is the first that
-// stops the pipeline, else the first.
-func (s *Store) each(n int, do func(i int) error) error {
+// stops the pipeline, else the first; where ctx ends, the rest fail as op.
+func (s *Store) each(ctx context.Context, op string, n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var at sync.WaitGroup
 	slots := make(chan struct{}, s.Concurrency)
 	for i := range n {
 		slots <- struct{}{}
+		if err := ctx.Err(); err != nil {
+			errs[i] = s.failed(ctx, op, err)
+			break
+		}
 		at.Go(func() {
 			defer func() { <-slots }()
 			errs[i] = do(i)

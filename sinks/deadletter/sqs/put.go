@@ -23,6 +23,9 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	var names [][]string
 	size := 0
 	for i := range letters {
+		if err := ctx.Err(); err != nil {
+			return pipeline.Transient(err)
+		}
 		l := &letters[i]
 		name := sentName(l)
 		if s.wasSent(name) {
