@@ -27,22 +27,31 @@ func (p *part) lastingly(now time.Duration) bool {
 	return p.failing.since > 0 && p.attempt >= failsLeast && now-p.failing.since >= failsAfter && !p.draining && !p.ended && !p.still()
 }
 
-// failed notes a failure that was answered at a time.
-func (p *part) failed(err error, now time.Duration, at time.Time) {
+// readsFail notes a failure of a partition that was answered at a time.
+func (w *Worker) readsFail(p *part, err error, at time.Time) {
 	if p.failing.since == 0 {
-		p.failing.since, p.failing.at = max(1, now), at
+		p.failing.since, p.failing.at = max(1, w.now), at
+		w.failing[p] = struct{}{}
 	}
 	p.failing.err = err
 }
 
+// readsWork forgets the failures of a partition.
+func (w *Worker) readsWork(p *part) {
+	p.failing = failing{}
+	delete(w.failing, p)
+}
+
 // failures are the partitions whose reads fail, those that do for the longest first.
 func (w *Worker) failures() (all []*part) {
-	for _, r := range w.rows.all() {
-		if p := r.part; p != nil && p.lastingly(w.now) {
+	for p := range w.failing {
+		if p.lastingly(w.now) {
 			all = append(all, p)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *part) int { return cmp.Compare(a.failing.since, b.failing.since) })
+	slices.SortFunc(all, func(a, b *part) int {
+		return cmp.Or(cmp.Compare(a.failing.since, b.failing.since), cmp.Compare(a.name, b.name))
+	})
 	return all
 }
 

@@ -139,7 +139,8 @@ func (w *Worker) read(p *part) {
 		if p.attempt > 0 {
 			delete(w.told, "read "+p.name)
 		}
-		p.attempt, p.notFound, p.opened, p.answered, p.failing = 0, 0, true, w.now, failing{}
+		p.attempt, p.notFound, p.opened, p.answered = 0, 0, true, w.now
+		w.readsWork(p)
 		w.dated(p, e)
 		w.arrived(p, e.Answer, sent)
 	}), shardreader.RecordsQuery{Iterator: p.iterator, StreamARN: p.row.Stream, Shard: p.row.Shard}})
@@ -182,7 +183,7 @@ func (w *Worker) readFailed(p *part, err error, at time.Time) {
 		return
 	case errors.Is(err, shardreader.ErrTrimmed):
 	default:
-		p.failed(err, w.now, at)
+		w.readsFail(p, err, at)
 	}
 	switch {
 	case errors.Is(err, shardreader.ErrExpiredIterator):

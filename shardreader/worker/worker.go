@@ -46,10 +46,11 @@ type Worker struct {
 	// Writes of leases.
 	reach   reach
 	reads   reads
-	takes   []*row   // to be taken
-	taking  int      // takes under way
-	writing int      // writes under way
-	gate    []func() // writes that wait for these
+	failing map[*part]struct{} // partitions whose last read failed
+	takes   []*row             // to be taken
+	taking  int                // takes under way
+	writing int                // writes under way
+	gate    []func()           // writes that wait for these
 
 	creating map[string]bool // leases that are being made
 	made     time.Duration   // when the last of them was, or was given up: it may be there all the same
@@ -127,6 +128,7 @@ func New(o Options) (*Worker, error) {
 		creating:     make(map[string]bool),
 		rows:         newRows(o.Worker),
 		parts:        make(map[string]*part),
+		failing:      make(map[*part]struct{}),
 		lists:        make(map[string]*lister),
 		told:         make(map[string]bool),
 	}
