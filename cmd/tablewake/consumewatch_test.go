@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
@@ -18,13 +19,25 @@ func TestVerdict_StoppedShards(t *testing.T) {
 		o: &consumeOptions{target: target{live: true}}, cfg: &config.Config{File: "shop.yaml"}, stop: stop,
 		stopped: map[string]string{"shardId-2": "a gap", "shardId-1": worker.StoppedBroken},
 	}
-	err := c.verdict(summary{Balanced: true}, nil)
-	code, ok := errors.AsType[*exitError](err)
-	if !ok || code.code != exitUnwell || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+worker.StoppedBroken+"), and so are 1 others: `tablewake status -c shop.yaml --live`") {
-		t.Errorf("the verdict is %v", err)
+	for _, others := range []string{", and so is another one", ""} {
+		err := c.verdict(summary{Balanced: true}, nil)
+		code, ok := errors.AsType[*exitError](err)
+		if !ok || code.code != exitUnwell || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+worker.StoppedBroken+")"+others+": `tablewake status -c shop.yaml --live`") {
+			t.Errorf("the verdict is %v", err)
+		}
+		delete(c.stopped, "shardId-2")
 	}
 	c.stopped = nil
 	if err := c.verdict(summary{Balanced: true}, nil); err != nil {
 		t.Errorf("nothing stands still, and the verdict is %v", err)
+	}
+}
+
+// The log has what stopped a consumer hard, and not the type of an error.
+func TestStopper_CausesAreLogged(t *testing.T) {
+	for _, cause := range []error{errSecondSignal, errStopTimeout} {
+		if text := pipeline.LogText(cause); text != "stopped: "+cause.Error() {
+			t.Errorf("the log has %q of %v", text, cause)
+		}
 	}
 }

@@ -215,7 +215,19 @@ func (c *consuming) verdict(sum summary, err error) error {
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case len(stopped) > 0:
 		first := slices.Min(slices.Collect(maps.Keys(stopped)))
-		return &exitError{exitUnwell, fmt.Errorf("shard %s is read no further (%s), and so are %d others: `tablewake status -c %s %s` shows them", first, stopped[first], len(stopped)-1, c.cfg.File, c.o.flags())}
+		others := ""
+		if n := len(stopped) - 1; n > 0 {
+			others = ", and so " + areOthers(n)
+		}
+		return &exitError{exitUnwell, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status -c %s %s` shows what to do", first, stopped[first], others, c.cfg.File, c.o.flags())}
 	}
 	return nil
+}
+
+// areOthers counts what a sentence began with one of.
+func areOthers(n int) string {
+	if n == 1 {
+		return "is another one"
+	}
+	return fmt.Sprintf("are %s others", thousands(int64(n)))
 }

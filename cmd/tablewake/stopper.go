@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // stopper is the two ways in which a long-lived command stops: softly, at the first
@@ -21,9 +22,10 @@ type stopper struct {
 	work    sync.WaitGroup
 }
 
+// The log has these as the cause of a hard stop.
 var (
-	errSecondSignal = errors.New("a second signal came")
-	errStopTimeout  = errors.New("--stop-timeout passed")
+	errSecondSignal = pipeline.Class("stopped").New("a second signal came")
+	errStopTimeout  = pipeline.Class("stopped").New("--stop-timeout passed")
 )
 
 // newStopper stops softly when ctx is done, and hard timeout after that.
