@@ -198,10 +198,7 @@ func openLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, 
 	if err != nil {
 		return nil, err
 	}
-	table, err := leasesdynamo.New(leasesdynamo.Options{
-		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table, State: cfg.State.Table, Pipeline: cfg.Name,
-		Streams: len(cfg.Source.Tables) > 1,
-	})
+	table, err := newLeaseTable(sdk, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -209,6 +206,14 @@ func openLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, 
 		return table, table.CreateTables(ctx)
 	}
 	return table, table.Check(ctx)
+}
+
+// newLeaseTable is the table of cfg's leases, which is not looked at yet.
+func newLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, error) {
+	return leasesdynamo.New(leasesdynamo.Options{
+		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table, State: cfg.State.Table, Pipeline: cfg.Name,
+		Streams: len(cfg.Source.Tables) > 1,
+	})
 }
 
 // leaseDuration is how long a consumer of cfg may be silent.

@@ -50,8 +50,10 @@ Where Lambda carries the changes (the file has no leases), the gaps are all that
 Sinks that fail, as consumers note it, are shown with how much waits for them, and dead letters and quarantined
 keys are counted, up to 10,000 or for five seconds; what cannot be known is "unknown".
 
+A look that is not answered for 20 seconds ends. What could not be looked at is a problem, too.
+
 It ends with exit code 6 if something needs attention: a sink fails, changes are in dead letters, a shard is stopped at a gap, or read
-by no consumer; a consumer sends no heartbeats; unread records are lost within --loss-within.`,
+by no consumer, or cannot be read; a consumer sends no heartbeats; unread records are lost within --loss-within.`,
 		Example: `  tablewake status -c tablewake.yaml --live
   tablewake status -c tablewake.yaml --live -o json | jq '.problems'
   tablewake status -c tablewake.yaml --live --no-stream --loss-within 12h || page-somebody`,
@@ -69,7 +71,37 @@ by no consumer; a consumer sends no heartbeats; unread records are lost within -
 	return c
 }
 
-func (o *statusOptions) run(ctx context.Context, s streams) (err error) {
+func (o *statusOptions) run(ctx context.Context, s streams) error {
+	err := o.report(ctx, s)
+	if ctx.Err() != nil {
+		return &exitError{exitInterrupted, errors.New("interrupted before all was looked at: the same command looks again")}
+	}
+	return err
+}
+
+// lookTimeout bounds one look at a store.
+const lookTimeout = 20 * time.Second
+
+// bounded looks at a store, for lookTimeout at most.
+func bounded[T any](ctx context.Context, look func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, errNoAnswer)
+	defer cancel()
+	got, err := look(ctx)
+	return got, whyLate(ctx, err)
+}
+
+// whyLate says of an error that there was no answer, where that ended ctx.
+func whyLate(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) && !errors.Is(err, errNoAnswer) {
+		return fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
+	return err
+}
+
+var errNoAnswer = fmt.Errorf("no answer for %v", lookTimeout)
+
+// report prints what can be seen.
+func (o *statusOptions) report(ctx context.Context, s streams) (err error) {
 	cfg, err := loadConfig(o.config)
 	if err != nil {
 		return err
@@ -82,18 +114,23 @@ func (o *statusOptions) run(ctx context.Context, s streams) (err error) {
 	}
 	o.lookOnly = true
 	look := fleet.Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.flags(), Urgent: o.urgent}
-	f, err := o.open(ctx, cfg, s.err, &look)
-	if err != nil {
-		return err
+	opening, cancel := context.WithCancelCause(ctx) // until all is looked at: what is opened may hold it
+	defer cancel(nil)
+	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })
+	f, err := o.open(opening, cfg, s.err, &look)
+	if late.Stop(); err != nil {
+		return whyLate(opening, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := o.look(ctx, cfg, f, &look); err != nil {
 		return err
 	}
-	if look.Lost, err = lostStores(ctx, cfg, f, look.Leases); err != nil {
-		fmt.Fprintf(s.err, "what sinks wrote was not looked at: %v\n", err)
-	}
+	look.Lost, err = bounded(ctx, func(ctx context.Context) ([]fleet.Lost, error) { return lostStores(ctx, cfg, f, look.Leases) })
+	look.Missed("what sinks wrote", err)
 	look.Letters = o.lettersOf(ctx, cfg, f)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	r := look.Report()
 	if o.format == formatJSON {
 		err = writeJSON(s.out, r)
@@ -116,9 +153,32 @@ func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Write
 	f, err := o.openFleet(ctx, cfg, w, false)
 	if noLeaseTable(err, cfg) {
 		look.NoTable = cfg.Leases.Table
-		return o.openGaps(ctx, cfg, io.Discard)
+		return o.openMembers(ctx, cfg)
 	}
 	return f, err
+}
+
+// openMembers opens what is left where the lease table is gone: gaps, and heartbeats, which are in
+// the state table.
+func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*openFleet, error) {
+	f, err := o.openGaps(ctx, cfg, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	sdk, err := loadAWS(ctx)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	table, err := newLeaseTable(sdk, cfg)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	f.silent = leaseDuration(cfg)
+	f.read = func(ctx context.Context) (leases.Snapshot, error) {
+		members, err := table.Members(ctx)
+		return leases.Snapshot{Members: members}, err
+	}
+	return f, nil
 }
 
 // lostStores are the sinks whose output and state do not belong together.
@@ -143,7 +203,8 @@ func noLeaseTable(err error, cfg *config.Config) bool {
 
 // look gathers what can be seen. The stream is listed while the consumers are watched.
 func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFleet, look *fleet.Look) error {
-	first, err := f.read(ctx)
+	read := func(ctx context.Context) (leases.Snapshot, error) { return bounded(ctx, f.read) }
+	first, err := read(ctx)
 	if err != nil {
 		return err
 	}
@@ -154,19 +215,17 @@ func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFle
 		}
 		look.Streams = listStreams(ctx, api, cfg, first)
 	}
-	if look.Gaps, err = f.gaps(ctx); err != nil {
-		return err
-	}
+	look.Gaps, err = bounded(ctx, f.gaps)
+	look.Missed("gaps", err)
 	if f.heldBack != nil {
-		if look.HeldBack, err = f.heldBack(ctx); err != nil {
-			return err
-		}
+		look.HeldBack, err = bounded(ctx, f.heldBack)
+		look.Missed("what consumers note of sinks", err)
 	}
 	wait := f.silent
 	if o.noWatch {
 		wait = 0
 	}
-	look.Leases, look.Silent, err = watch(ctx, f.read, wait, f.gone)
+	look.Leases, look.Silent, err = watch(ctx, read, wait, f.gone)
 	look.At = time.Now()
 	return err
 }

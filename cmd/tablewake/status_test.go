@@ -3,18 +3,24 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/tablewake/tablewake/shardreader/leases"
+	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/test/server"
@@ -34,6 +40,15 @@ func TestStatus_WithoutLeases(t *testing.T) {
 		BaseEndpoint: &endpoint, Region: server.Region, Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
 	})
 	name := "status-" + strings.ToLower(rand.Text())[:10]
+	s3 := server.S3().Endpoint(t)
+	t.Setenv("AWS_ENDPOINT_URL_S3", s3)
+	objects := awss3.New(awss3.Options{
+		BaseEndpoint: &s3, Region: server.Region, UsePathStyle: true,
+		Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
+	})
+	if _, err := objects.CreateBucket(t.Context(), &awss3.CreateBucketInput{Bucket: &name}); err != nil {
+		t.Fatal(err)
+	}
 	table := aws.String(name + "-state")
 	if _, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: table, BillingMode: types.BillingModePayPerRequest,
@@ -79,7 +94,38 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	if out, said := command(t, exitUnwell, "status", "-c", consumer, "--live"); !strings.Contains(out, "there is no lease table "+name+"-leases") || !strings.Contains(out, gap) || strings.Count(said, "account ") != 1 {
 		t.Errorf("without a lease table it says\n%s%s", out, said)
 	}
+	beats, err := leasesdynamo.New(leasesdynamo.Options{Client: client, Table: name + "-leases", State: *table, Pipeline: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := beats.Beat(t.Context(), leases.Member{Worker: "w1", Beat: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := command(t, exitUnwell, "status", "-c", consumer, "--live", "--no-watch"); !strings.Contains(out, "the lease table "+name+"-leases is gone: 1 consumers live") || !strings.Contains(out, "w1") || strings.Contains(out, "has begun") {
+		t.Errorf("of a consumer whose lease table is gone it says\n%s", out)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	var code *exitError
+	if err := (&statusOptions{config: consumer, target: target{live: true}, urgent: time.Hour}).run(stopped, streams{out: io.Discard, err: io.Discard}); !errors.As(err, &code) || code.code != exitInterrupted {
+		t.Errorf("interrupted it ends with %v", err)
+	}
 	if _, said := command(t, exitFailure, "status", "-c", file(""), "--live"); !strings.Contains(said, "add state: {table: NAME}") {
 		t.Errorf("without a state table it says %s", said)
 	}
+}
+
+// A look at a store that does not answer ends, and says so.
+func TestStatus_LooksAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		_, err := bounded(ctx, func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		if !errors.Is(err, errNoAnswer) || ctx.Err() != nil {
+			t.Errorf("it ends with %v", err)
+		}
+	})
 }

@@ -24,6 +24,11 @@ const (
 
 var errCounted = errors.New("enough are counted")
 
+// uncountable is why dead letters are never counted. Nothing failed.
+type uncountable string
+
+func (u uncountable) Error() string { return string(u) }
+
 // lettersOf counts the dead letters and the quarantined keys of a pipeline, as far as that costs
 // little and changes nothing: who reads a queue hides its messages from others.
 func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *openFleet) *fleet.Letters {
@@ -53,13 +58,15 @@ func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *op
 		l.More = true
 	case err != nil:
 		l.Unknown = err.Error()
+		_, never := errors.AsType[uncountable](err)
+		l.Failed = !never
 	}
 	return l
 }
 
 func liveLetters(ctx context.Context, cfg *config.Config, f *openFleet, l *fleet.Letters, add func(pipeline.DeadLetter) error) error {
 	if f.stores == nil {
-		return errors.New("leases are in a file: `tablewake redrive --list` shows the letters")
+		return uncountable("leases are in a file: `tablewake redrive --list` shows the letters")
 	}
 	if kept, err := f.stores.State(ctx, cfg); err != nil {
 		return err
@@ -72,7 +79,7 @@ func liveLetters(ctx context.Context, cfg *config.Config, f *openFleet, l *fleet
 		}
 	}
 	if cfg.DeadLetters.Queue != "" {
-		return errors.New("to count those of a queue hides them from a redrive: `tablewake redrive --list` shows them")
+		return uncountable("to count those of a queue hides them from a redrive: `tablewake redrive --list` shows them")
 	}
 	kept, err := letters.Open(ctx, cfg, f.stores)
 	if err != nil {

@@ -92,13 +92,14 @@ func (p *politely) ListStreams(ctx context.Context, table, after string) (shardr
 // tries is how often a call of a command that looks is made.
 const tries = 6
 
-// trying makes a call again where its error is transient.
+// trying makes a call again where its error is transient, unless it was not answered for long.
 func trying[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	var backoff pipeline.Backoff
+	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		got, err := call()
 		after, again := pipeline.Retryable(err)
-		if err == nil || !again || attempt+1 == tries {
+		if err == nil || !again || attempt+1 == tries || time.Since(start) >= streamPatience {
 			return got, err
 		}
 		if pause(ctx, backoff.Delay(attempt, after)) != nil {

@@ -50,6 +50,16 @@ const (
 // the members, so that one query reads both; no worker's name has a # when it is escaped.
 const begunPrefix = "begun#"
 
+// Members reads the members alone, which is possible where the lease table is gone.
+func (t *Table) Members(ctx context.Context) ([]leases.Member, error) {
+	var s leases.Snapshot
+	if err := t.members(ctx, &s); err != nil {
+		return nil, err
+	}
+	s.Sort()
+	return s.Members, nil
+}
+
 // members reads the members of this pipeline, and the streams that it has begun.
 func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 	in := &dynamodb.QueryInput{

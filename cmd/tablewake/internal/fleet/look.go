@@ -20,6 +20,7 @@ type Look struct {
 	HeldBack []state.HeldBack // what consumers noted; those that are silent do not count
 	Letters  *Letters         // nil: nobody looked
 	Lost     []Lost           // what sinks wrote that does not belong together with the state
+	Unknown  []Unknown        // what could not be looked at
 
 	Unconfigured string // the file, where it configures no consumer: gaps alone are seen
 	NoTable      string // the lease table, where there is none: gaps alone are seen
@@ -35,6 +36,20 @@ type Letters struct {
 	Keys    map[string]int `json:"quarantined"`       // keys by sink
 	More    bool           `json:"more,omitempty"`    // there are more than were counted
 	Unknown string         `json:"unknown,omitempty"` // why they could not be counted, or not all of them
+	Failed  bool           `json:"failed,omitempty"`  // it is a failure; false: they never can
+}
+
+// Unknown is something that could not be looked at.
+type Unknown struct {
+	What string
+	Err  error
+}
+
+// Missed notes that something could not be looked at; not if err is nil.
+func (l *Look) Missed(what string, err error) {
+	if err != nil {
+		l.Unknown = append(l.Unknown, Unknown{what, err})
+	}
 }
 
 // Lost is a sink whose output and state do not belong together.
@@ -87,6 +102,8 @@ const (
 	SilentMember ProblemKind = "silent_member"  // a consumer that has shards shows no sign of life
 	NoOwner      ProblemKind = "no_owner"       // a shard that could be read is read by nobody
 	LossNear     ProblemKind = "loss_near"      // what is unread will be lost soon
+	LostLeases   ProblemKind = "lost_leases"    // consumers were seen, and the lease table is gone
+	NotLookedAt  ProblemKind = "not_looked_at"  // something could not be looked at, and is unknown
 	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
 	NoConsumers  ProblemKind = "no_consumers"   // nobody reads
 	BrokenLease  ProblemKind = "broken_lease"   // somebody damaged a row of the leases

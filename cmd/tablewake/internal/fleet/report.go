@@ -21,12 +21,17 @@ func (l Look) Report() Report {
 	switch {
 	case l.Unconfigured != "":
 		r.Note = "no consumer is configured: " + l.Unconfigured + " says nothing of leases; what Lambda invokes shows in its own metrics and log"
+	case l.NoTable != "" && len(l.Leases.Members) > 0:
+		r.lostLeases(&l)
 	case l.NoTable != "":
 		r.problem(NoConsumers, l.Pipeline, "start `"+l.command("consume")+" --create`; where a function carries the changes, take leases out of the file",
 			"no consumer has begun: there is no lease table %s", l.NoTable)
 	}
 	for _, lost := range l.Lost {
 		r.problem(LostStore, lost.Sink, "`"+l.command("adopt")+" --sink "+lost.Sink+"` shows what is there, and what can be done; no consumer starts before", "sink %s: %s", lost.Sink, lost.What)
+	}
+	for _, u := range l.Unknown {
+		r.problem(NotLookedAt, u.What, "it is unknown, so look again once the store answers", "%s could not be looked at: %v", u.What, u.Err)
 	}
 	for _, m := range l.Leases.Members {
 		r.consumer(&l, m)
@@ -52,9 +57,14 @@ func (l Look) Report() Report {
 	for _, g := range l.Gaps {
 		r.Gaps = append(r.Gaps, gapOf(g, l.Retention))
 	}
-	if unread && !slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive }) {
+	reads := slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive })
+	switch {
+	case reads:
+	case unread:
 		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner }) // all of them are
 		r.problem(NoConsumers, l.Pipeline, "start `"+l.command("consume")+"`, or look why it stopped", "no consumer reads: %d shards wait", r.waiting())
+	case len(l.Streams) == 0 && l.Unconfigured == "" && l.NoTable == "" && len(r.Problems) == 0:
+		r.problem(NoConsumers, l.Pipeline, "look without --no-stream, or start `"+l.command("consume")+"`", "no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
 	}
 	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(rank(a.Kind), rank(b.Kind)) })
 	r.Healthy = len(r.Problems) == 0
@@ -63,11 +73,27 @@ func (l Look) Report() Report {
 
 // rank orders problems: what costs records first.
 func rank(k ProblemKind) int {
-	return slices.Index([]ProblemKind{Breach, LostStore, LossNear, FailingShard, FailingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed}, k)
+	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
 }
 
 func (r *Report) problem(kind ProblemKind, subject, hint, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// lostLeases tells that the lease table is gone, which consumers had.
+func (r *Report) lostLeases(l *Look) {
+	alive := 0
+	for _, m := range l.Leases.Members {
+		if _, silent := l.Silent[m.Worker]; !silent {
+			alive++
+		}
+	}
+	who := "consumers had it, and none of them lives"
+	if alive > 0 {
+		who = fmt.Sprintf("%d consumers live, and cannot write their checkpoints", alive)
+	}
+	r.problem(LostLeases, l.Pipeline, "restore the table under its name if there is a copy. `"+l.command("consume")+" --create` makes an empty one: the stream is then read from source.start, and archives and notifications get again what they have",
+		"the lease table %s is gone: %s", l.NoTable, who)
 }
 
 // waiting counts shards that could be read.

@@ -40,6 +40,9 @@ func (r *Report) sinks(l *Look) {
 	if l.Letters == nil {
 		return
 	}
+	if l.Letters.Failed {
+		r.problem(NotLookedAt, "dead letters", "they are unknown, so look again once their store answers, or with `"+l.command("redrive")+" --list`", "dead letters could not be counted: %s", l.Letters.Unknown)
+	}
 	if n := total(l.Letters.Sinks); n > 0 {
 		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
 			"%s changes are in dead letters", l.Letters.text(n))

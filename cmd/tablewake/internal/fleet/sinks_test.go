@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,9 @@ func TestReport_SinksAndLetters(t *testing.T) {
 		"many":        {Look{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, More: true}}, false, []string{"more than 10,000"}},
 		"quarantined": {Look{Letters: &Letters{Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 1 keys are quarantined"}},
 		"a queue":     {Look{Letters: &Letters{Unknown: "it is a queue"}}, true, []string{"dead letters: unknown: it is a queue"}},
+		"not counted": {Look{Letters: &Letters{Unknown: "no answer", Failed: true}}, false, []string{"PROBLEM dead letters could not be counted: no answer"}},
+		"not looked":  {Look{Unknown: []Unknown{{"what sinks wrote", errors.New("throttled")}}}, false, []string{"PROBLEM what sinks wrote could not be looked at: throttled"}},
+		"no leases":   {Look{NoTable: "shop-leases", Flags: "-c shop.yaml --live"}, false, []string{"PROBLEM the lease table shop-leases is gone: 1 consumers live", "read from source.start"}},
 		"none":        {Look{Letters: &Letters{None: true}}, true, []string{"dead letters: none are configured"}},
 	} {
 		test.look.Pipeline, test.look.At, test.look.Leases = "shop", at, members
