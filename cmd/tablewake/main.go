@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -44,8 +45,7 @@ type streams struct {
 // the work softly; the second ends the process at once.
 func run(args []string, s streams) int {
 	out, errs := &printable{w: s.out}, &printable{w: s.err}
-	defer out.end()
-	defer errs.end()
+	defer func() { _ = errs.end() }() // of it nobody can be told
 	var logs logFlags
 	log := &logWriter{w: errs, flags: &logs}
 	defer log.end()
@@ -63,6 +63,9 @@ func run(args []string, s streams) int {
 	err := root.ExecuteContext(ctx)
 	if failed := prof.stop(s.err); err == nil {
 		err = failed
+	}
+	if failed := out.end(); failed != nil && !errors.Is(err, failed) {
+		err = unwritten(err, failed)
 	}
 	if err == nil {
 		return exitOK
@@ -84,6 +87,15 @@ func exitCode(err error) int {
 		return exitUsage // --stream-arn is missing
 	}
 	return exitFailure
+}
+
+// unwritten is the error of a command that ended with err and whose output could not be written.
+func unwritten(err, failed error) error {
+	failed = fmt.Errorf("the output cannot be written, or not all of it: %w: run the command again where it can be", failed)
+	if err == nil {
+		return failed
+	}
+	return errors.Join(err, failed)
 }
 
 func newRoot(s streams, prof *profile, logs *logFlags) *cobra.Command {

@@ -15,12 +15,16 @@ type printable struct {
 	w    io.Writer
 	cut  []byte // the beginning of a rune whose rest comes with the next Write
 	room []byte
+	err  error // of the first Write that failed; those behind it fail too
 }
 
 // Write writes b in printable form.
 func (p *printable) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.err != nil {
+		return 0, p.err
+	}
 	text := slices.Concat(p.cut, b)
 	whole := len(text)
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
@@ -33,18 +37,19 @@ func (p *printable) Write(b []byte) (int, error) {
 	}
 	p.room = pipeline.AppendPrintable(p.room[:0], text[:whole])
 	p.cut = append([]byte(nil), text[whole:]...)
-	if _, err := p.w.Write(p.room); err != nil {
-		return 0, err
+	if _, p.err = p.w.Write(p.room); p.err != nil {
+		return 0, p.err
 	}
 	return len(b), nil
 }
 
-// end writes the beginning of a rune whose rest never came.
-func (p *printable) end() {
+// end writes the beginning of a rune whose rest never came. Its error is that of the first write that failed.
+func (p *printable) end() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.cut) > 0 {
-		_, _ = p.w.Write(pipeline.AppendPrintable(nil, p.cut))
+	if len(p.cut) > 0 && p.err == nil {
+		_, p.err = p.w.Write(pipeline.AppendPrintable(nil, p.cut))
 		p.cut = nil
 	}
+	return p.err
 }

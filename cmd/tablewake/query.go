@@ -80,7 +80,10 @@ func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) (err
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return errors.Join(err, out.w.Flush()) // what was found before an error is shown
+	if failed := out.w.Flush(); err == nil { // what was found before an error is shown
+		err = failed
+	}
+	return err
 }
 
 // wroteLocal is an error where dir is no folder that a replay wrote.
