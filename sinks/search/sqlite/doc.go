@@ -27,6 +27,6 @@
 //
 // Text of several words, as x-1, is a phrase. A backslash takes the next character as it is, and so
 // does a quote for all until the next one. What the language does not have is refused by its name
-// and column: AND, OR and NOT, brackets, wildcards within a word, fuzzy words, regular expressions
-// and boosts.
+// and column: AND, OR, NOT and !, _exists_, brackets, wildcards within a word or in the name of a
+// field, fuzzy words, regular expressions and boosts.
 package sqlite

@@ -115,6 +115,9 @@ func (p *parser) clause() (c clause, err error) {
 		if c.field = t.String(); c.field == "" {
 			return c, p.fail(p.at, "the name of a field is missing before the colon; quote the colon to look for it")
 		}
+		if err := p.refuseField(from, t.plain()); err != nil {
+			return c, err
+		}
 		p.at++
 		if p.ends() {
 			return c, p.fail(p.at, "what the field %s is asked for is missing: write it right after the colon", c.field)
@@ -263,15 +266,38 @@ func (p *parser) term(c *clause, from int, t text) error {
 	return nil
 }
 
+// refuseField names what the language does not have in the name of a field.
+func (p *parser) refuseField(from int, plain string) error {
+	const quote = "; quote the name of a field that is so named"
+	if plain == "_exists_" {
+		return p.fail(from, "_exists_ is not supported: nothing finds the documents that have a field%s", quote)
+	}
+	if i := strings.IndexAny(plain, "*?"); i >= 0 {
+		return p.fail(from+len([]rune(plain[:i])), "the wildcard %c in the name of a field is not supported: leave the field out to look in all%s", plain[i], quote)
+	}
+	if isOperator(plain) {
+		return nil
+	}
+	return p.refuse(from, plain)
+}
+
+func isOperator(plain string) bool {
+	return plain == "AND" || plain == "OR" || plain == "NOT" || plain == "&&" || plain == "||" || plain == "!"
+}
+
 // refuse names what the language does not have.
 func (p *parser) refuse(from int, plain string) error {
 	const quote = "; quote it to look for the text"
 	last := len(plain) - 1
 	at := func(chars string) int { return from + len([]rune(plain[:strings.IndexAny(plain, chars)])) }
 	switch {
-	case plain == "AND" || plain == "OR" || plain == "NOT" || plain == "&&" || plain == "||" || plain == "!":
+	case isOperator(plain):
 		return p.fail(from, "%s is no operator: write + before what must be there and - before what must not, and nothing where any part will do%s", plain, quote)
-	case last > 0 && plain[0] == '/' && plain[last] == '/':
+	case last > 0 && plain[0] == '!':
+		return p.fail(from, "! is no operator: write - before what must not be there%s", quote)
+	case last > 0 && (plain[0] == '+' || plain[0] == '-') && !isNumber(plain):
+		return p.fail(from, "%c stands before a part, and before the name of its field: +title:red -live:true%s", plain[0], quote)
+	case last > 0 && plain[0] == '/':
 		return p.fail(from, "regular expressions are not supported%s", quote)
 	case strings.ContainsAny(plain, "[]{}") && strings.IndexAny(plain, "[]{}") == 0:
 		return p.fail(from, `ranges in brackets are not supported: write +CreatedAt:>="2026-01-01" +CreatedAt:<"2026-02-01"%s`, quote)
@@ -288,6 +314,11 @@ func (p *parser) refuse(from int, plain string) error {
 		return p.fail(at("*"), "the wildcard * is supported at the end of a word alone%s", quote)
 	}
 	return nil
+}
+
+func isNumber(text string) bool {
+	_, err := pipeline.ParseDecimal(text)
+	return err == nil
 }
 
 // fuzzy reports whether text ends with the mark, or with that and a number.
