@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -50,7 +51,7 @@ a kind it lists what there is. Of dead letters it shows real ones too. Deleted r
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&o.local, "local", "", "the folder that a replay wrote (required)")
-	f.IntVarP(&o.limit, "limit", "n", 0, "at most so many results (0: all; search: 10)")
+	f.IntVarP(&o.limit, "limit", "n", 0, "at most so many results (0: all; default all, of a search 10)")
 	_ = c.MarkPersistentFlagDirname("local")
 	o.format = formatText
 	f.VarP(&o.format, "output", "o", "text or json")
@@ -76,14 +77,7 @@ func (o *queryOptions) in(s streams, query func(local.Dir, *results) error) (err
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	out := &results{w: bufio.NewWriter(s.out), format: o.format, limit: o.limit}
-	err = query(local.Dir(o.local), out)
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	if failed := out.w.Flush(); err == nil { // what was found before an error is shown
-		err = failed
-	}
-	return err
+	return out.end(query(local.Dir(o.local), out), s.err)
 }
 
 // wroteLocal is an error where dir is no folder that a replay wrote.
@@ -101,6 +95,21 @@ type results struct {
 	format format
 	limit  int // 0: none
 	n      int
+	more   bool // than were written
+}
+
+// end ends a query that ended with err: it says on errs where there is more than was written.
+func (r *results) end(err error, errs io.Writer) error {
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	if failed := r.w.Flush(); err == nil { // what was found before an error is shown
+		err = failed
+	}
+	if err == nil && r.more {
+		fmt.Fprintf(errs, "there are more: these are the first %s; --limit 0 shows all\n", thousands(int64(r.n)))
+	}
+	return err
 }
 
 // errEnough ends a query that has found as much as was asked for.
@@ -108,6 +117,10 @@ var errEnough = errors.New("enough")
 
 // add writes one result: v as JSON, or text.
 func (r *results) add(v any, text func() string) error {
+	if r.limit > 0 && r.n == r.limit {
+		r.more = true
+		return errEnough
+	}
 	var err error
 	if r.format == formatJSON {
 		err = writeJSON(r.w, v)
@@ -117,9 +130,7 @@ func (r *results) add(v any, text func() string) error {
 	if err != nil {
 		return err
 	}
-	if r.n++; r.n == r.limit {
-		return errEnough
-	}
+	r.n++
 	return nil
 }
 

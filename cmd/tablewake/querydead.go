@@ -144,11 +144,7 @@ func (d *deadOptions) inLive(ctx context.Context, o *queryOptions, s streams) (e
 		}
 	}
 	out := &results{w: bufio.NewWriter(s.out), format: o.format, limit: o.limit}
-	err = d.show(ctx, box, out)
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	return errors.Join(err, out.w.Flush()) // what was found before an error is shown
+	return out.end(d.show(ctx, box, out), s.err)
 }
 
 // show shows letters, or the keys that are quarantined behind them.

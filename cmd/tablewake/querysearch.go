@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"strings"
 
@@ -43,10 +45,11 @@ regular expressions, groups and boosts are not supported.`,
 					if len(args) == 1 {
 						return allDocuments(c.Context(), store, args[0], out)
 					}
-					hits, err := store.Search(c.Context(), args[0], args[1], o.limit)
+					hits, err := store.Search(c.Context(), args[0], args[1], o.searchLimit(c))
 					if err != nil {
 						return noIndex(c.Context(), store, args[0], err)
 					}
+					out.more = int64(hits.Total) > int64(len(hits.Documents))
 					for _, d := range hits.Documents {
 						if err := addDocument(out, d); err != nil {
 							return err
@@ -57,6 +60,14 @@ regular expressions, groups and boosts are not supported.`,
 			})
 		},
 	}
+}
+
+// searchLimit is how many documents are asked for: 10 where --limit is not given.
+func (o *queryOptions) searchLimit(c *cobra.Command) int {
+	if o.limit == 0 && c.Flags().Changed("limit") {
+		return math.MaxInt
+	}
+	return cmp.Or(o.limit, 10)
 }
 
 func allDocuments(ctx context.Context, store *sqlite.Store, index string, out *results) error {
