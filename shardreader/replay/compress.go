@@ -21,7 +21,7 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 		return nil, nil, err
 	}
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+	case bytes.HasPrefix(head, gzipMagic):
 		z, err := gzip.NewReader(b)
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF // it ends within its header
@@ -29,7 +29,8 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 		if err != nil {
 			return nil, nil, unpackError("gzip", err)
 		}
-		return unpacked{"gzip", z}, func() {}, nil
+		z.Multistream(false)
+		return unpacked{"gzip", &members{b, z}}, func() {}, nil
 	case bytes.HasPrefix(head, zstdMagic),
 		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}): // a skippable frame
 		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
@@ -42,6 +43,45 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 	}
 	return b, func() {}, nil
 }
+
+// errRubbish is of bytes behind the end of gzip data that begin no further member.
+var errRubbish = errors.New("rubbish behind the end")
+
+// members unpacks gzip members one behind the other.
+type members struct {
+	packed *bufio.Reader
+	z      *gzip.Reader
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		n, err := m.z.Read(p)
+		if n > 0 || !errors.Is(err, io.EOF) {
+			if errors.Is(err, io.EOF) {
+				err = nil // the next Read finds it again
+			}
+			return n, err
+		}
+		head, err := m.packed.Peek(2)
+		switch {
+		case len(head) == 0 && errors.Is(err, io.EOF):
+			return 0, io.EOF
+		case err != nil && !errors.Is(err, io.EOF):
+			return 0, err
+		case !bytes.HasPrefix(gzipMagic, head):
+			return 0, errRubbish
+		}
+		if err := m.z.Reset(m.packed); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, err
+		}
+		m.z.Multistream(false)
+	}
+}
+
+var gzipMagic = []byte{0x1f, 0x8b}
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
@@ -61,6 +101,8 @@ func (u unpacked) Read(p []byte) (int, error) {
 
 func unpackError(format string, err error) error {
 	switch {
+	case errors.Is(err, errRubbish):
+		return fmt.Errorf("rubbish stands behind the end of the %s data; what is before it was read: take it off, or copy the file again, and replay it", format)
 	case errors.Is(err, errGivenUp):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
