@@ -7,9 +7,10 @@ import (
 	"net/http"
 )
 
-// Answer bounds a service's answer, in bytes. DynamoDB's largest answer, 16 MB of items, is smaller than
-// this with each of its bytes escaped.
-const Answer = 128 << 20
+// Answer bounds a service's answer, in bytes. DynamoDB's largest answer, the 16 MB of a BatchGetItem, has
+// no more with each of its bytes escaped. A buffer that doubles takes three times as much while it is
+// read, and a few calls are under way at once: a small machine has room for those.
+const Answer = 32 << 20
 
 // Object bounds an object or a message that holds one change, in bytes: a dead letter, an event's data, a
 // line of an archive.

@@ -57,3 +57,12 @@ func TestClient(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An answer holds the largest that DynamoDB gives, and three writes at once, each with a buffer
+// that doubles and what is made of it, fit into a task of 512 MB.
+func TestAnswer(t *testing.T) {
+	const largest, escaped, writes, times = 16 << 20, 2, 3, 4
+	if bounded.Answer < largest*escaped || bounded.Answer*writes*times > 512<<20 {
+		t.Errorf("an answer has %d bytes at most", bounded.Answer)
+	}
+}

@@ -41,8 +41,8 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (sea
 	return hits, nil
 }
 
-// readPage is how many documents are read at once.
-const readPage = 200
+// readPage is how many documents are read at once: as many of 400 KB, in base64, as an answer holds.
+const readPage = 50
 
 // Documents yields every document of an index in the order of the ids. A document that
 // is written meanwhile may or may not be seen, as it was or as it is.
