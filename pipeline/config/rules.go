@@ -34,6 +34,9 @@ func (c *checker) rules(cfg *Config, root *value) {
 			c.archiveRules(s.Archive, kind)
 			c.objectNameRules(s.Archive, kind)
 			c.tagRules(kind)
+			c.bucketRules(kind.get("bucket"))
+		case s.Notify != nil:
+			c.targetRules(kind)
 		}
 	}
 	if len(stateful) > 0 {

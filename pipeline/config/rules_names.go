@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"unicode"
@@ -71,6 +72,42 @@ func objectNameProblem(name string) string {
 		}
 	}
 	return ""
+}
+
+// bucketRules checks what a bucket's name is beyond its letters.
+func (c *checker) bucketRules(v *value) {
+	if v == nil || v.text() == "" {
+		return
+	}
+	name, problem := v.text(), ""
+	switch {
+	case strings.Contains(name, ".."):
+		problem = "has two periods in a row"
+	case net.ParseIP(name) != nil:
+		problem = "is formed as an IP address"
+	}
+	for _, begin := range []string{"xn--", "sthree-", "amzn-s3-demo-"} {
+		if strings.HasPrefix(name, begin) {
+			problem = "begins with " + begin + ", which AWS keeps for itself"
+		}
+	}
+	for _, end := range []string{".mrap", "--table-s3"} { // -s3alias is an access point's, which stands for its bucket
+		if strings.HasSuffix(name, end) {
+			problem = "ends with " + end + ", which AWS keeps for itself"
+		}
+	}
+	if problem != "" {
+		c.fail(v, "write the name of a bucket that is there", "%s %s: no S3 bucket has such a name", quoted(name), problem)
+	}
+}
+
+// targetRules checks the queue and the bus that v names, for letters they cannot have.
+func (c *checker) targetRules(v *value) {
+	for _, name := range []string{"queue", "bus"} {
+		if e := v.get(name); e != nil && strings.ContainsFunc(e.text(), func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
+			c.fail(e, "write it as AWS shows it", "%s is no %s's name or address: it holds a space, or a letter that is not ASCII", quoted(e.text()), name)
+		}
+	}
 }
 
 // maxTagKey is the longest key of an object's tag, in characters.

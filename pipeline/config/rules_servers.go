@@ -29,6 +29,8 @@ func (c *checker) serverRules(cfg *Config, root *value) {
 		c.liveTable(root.get("leases").get("table"))
 	}
 	d := root.get("dead_letters")
+	c.bucketRules(d.get("bucket"))
+	c.targetRules(d)
 	if e := d.get("queue"); strings.HasSuffix(e.text(), ".fifo") {
 		c.live(e, "name a standard queue", "a FIFO queue would drop a letter that comes again within five minutes")
 	}
