@@ -133,7 +133,7 @@ func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 			if l.batch == b {
 				return true // after those of the batch
 			}
-			s.giveUp(l, now)
+			s.failPermanently(l, now)
 			return true
 		}
 		if !s.fits(b, it) {
@@ -158,18 +158,18 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 		it := s.ready.first()
 		l := s.lanes.of(it.hash, it.d.Change.Key)
 		switch {
-		case l != nil && l.back:
+		case l != nil && l.nacked:
 			given := s.popReady()
 			s.finish(&given, Revoked, "")
 		case l != nil && (l.batch != b || !s.route.keepsOrder || len(l.queue) > 0 || it.fail != nil):
 			l.queue = append(l.queue, s.popReady())
-			if l.parked || l.dead > 0 && s.buried.blocked {
+			if l.parked || l.dead > 0 && s.deadLetters.blocked {
 				s.detach(&l.queue[len(l.queue)-1])
 			}
 		case it.fail != nil:
 			l = s.newLane(it)
 			l.queue = append(l.queue, s.popReady())
-			s.giveUp(l, now)
+			s.failPermanently(l, now)
 		case !s.fits(b, it):
 			return
 		default:

@@ -26,10 +26,10 @@ func (r *run) handOver(part *partition) {
 func (r *run) place(in *inflight, now time.Time) {
 	part, prep := in.part, in.prep
 	r.p.book(prep)
-	in.rooms = make([]*room, len(prep.routes))
+	in.arenas = make([]*planArena, len(prep.routes))
 	for i := range prep.routes {
 		in.left += len(prep.routes[i].items)
-		in.rooms[i] = prep.routes[i].room
+		in.arenas[i] = prep.routes[i].room
 	}
 	in.pins = in.left
 	if in.tracker != nil {
@@ -67,19 +67,18 @@ func (r *run) progressed(done []progress) {
 	r.unlock()
 }
 
-// unlock lets go of Pipeline.mu, and has the rooms that no delivery needs any more for pages
-// to come.
+// unlock unlocks Pipeline.mu, and returns the arenas that no delivery needs any more to their pools.
 func (r *run) unlock() {
 	spent := r.spent
 	r.spent = nil
 	r.p.mu.Unlock()
 	for _, in := range spent {
-		for i, room := range in.rooms {
-			if room != nil {
-				r.p.routes[i].rooms.put(room)
+		for i, arena := range in.arenas {
+			if arena != nil {
+				r.p.routes[i].arenas.put(arena)
 			}
 		}
-		in.rooms = nil
+		in.arenas = nil
 	}
 }
 
@@ -107,7 +106,7 @@ func (r *run) progress(done []progress) {
 
 func (r *run) unpin(in *inflight) {
 	r.bounds.release(in.part.name, amount{in.bytes, in.changes})
-	if in.rooms != nil {
+	if in.arenas != nil {
 		r.spent = append(r.spent, in)
 	}
 }
@@ -139,8 +138,8 @@ func (r *run) settleEnd() {
 			s.end()
 		}
 	}
-	if r.open == 0 && !r.over {
-		r.over = true
+	if r.open == 0 && !r.allDone {
+		r.allDone = true
 		close(r.drained)
 	}
 }

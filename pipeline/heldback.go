@@ -206,7 +206,7 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	}
 	flying := make(map[*batch]written)
 	for l := range s.lanes.all() {
-		failed := l.attempt > 0 || l.parked || l.dead > 0 && s.buried.blocked
+		failed := l.attempt > 0 || l.parked || l.dead > 0 && s.deadLetters.blocked
 		behind := time.Time{}
 		switch {
 		case l.batch != nil:
@@ -236,12 +236,12 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 			of.writing = earlier(of.writing, b.at)
 		}
 	}
-	letters := partitionWaits{backoff: s.buried.blocked}
-	if !s.buried.blocked && s.buried.putting != nil {
-		letters.letters = s.buried.since
+	letters := partitionWaits{backoff: s.deadLetters.blocked}
+	if !s.deadLetters.blocked && s.deadLetters.putting != nil {
+		letters.letters = s.deadLetters.since
 	}
-	w.add(s.buried.items, letters)
-	w.add(s.buried.putting, letters)
+	w.add(s.deadLetters.items, letters)
+	w.add(s.deadLetters.putting, letters)
 	return w
 }
 

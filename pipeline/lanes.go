@@ -16,22 +16,22 @@ import (
 //   - parked until wake
 //   - awake: its queue may be written
 type lane struct {
-	key     Key
-	hash    uint64
-	next    *lane  // of the same hash
-	queue   []item // in order; failed ones, to be tried again, stand first
-	batch   *batch
-	dead    int
-	parked  bool
-	wake    time.Time
-	attempt int           // failures since the last success
-	retry   []item        // of the batch that is being settled
-	server  time.Duration // the wait that a server asked for
-	err     error         // the last failure that is tried again
-	giveUp  time.Time     // when its first is given up, which has failed; zero: never
-	follow  bool          // its first was given up and holds the key: what waits behind goes the same way
+	key       Key
+	hash      uint64
+	next      *lane  // of the same hash
+	queue     []item // in order; failed ones, to be tried again, stand first
+	batch     *batch
+	dead      int
+	parked    bool
+	wake      time.Time
+	attempt   int           // failures since the last success
+	retry     []item        // of the batch that is being settled
+	server    time.Duration // the wait that a server asked for
+	err       error         // the last failure that is tried again
+	expiresAt time.Time     // when its first is given up, which has failed; zero: never
+	follow    bool          // its first was given up and holds the key: what waits behind goes the same way
 
-	back bool // its first can never be written, and nobody keeps it: it and all behind it go back to the source
+	nacked bool // its first can never be written, and nobody keeps it: it and all behind it go back to the source
 
 	skipped bool // while its batch is written delivery by delivery: an earlier one failed
 }

@@ -35,7 +35,7 @@ type prepared struct {
 
 type preparedRoute struct {
 	items      []item
-	room       *room // nil: nothing is planned
+	room       *planArena // nil: nothing is planned
 	routed     int64
 	dropped    tally
 	noEffect   tally
@@ -124,7 +124,7 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 	if out.items == nil {
 		out.items = r.slabs.get(left)
 		if r.planner != nil {
-			out.room = r.rooms.get(left)
+			out.room = r.arenas.get(left)
 		}
 	}
 	// The delivery is planned where it will stay: planners take its address.

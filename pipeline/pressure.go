@@ -20,13 +20,13 @@ func (r *run) doneMoving() {
 // the input alone. The loop looks again after each step: pages that were handed over meanwhile
 // may have used up what the step freed, and may be packed or cloned too.
 func (r *run) relievePressure() {
-	if len(r.fillers) == 0 {
+	if len(r.lingering) == 0 {
 		return
 	}
 	r.relieving.Lock()
 	defer r.relieving.Unlock()
 	for {
-		fillers := r.fillers
+		fillers := r.lingering
 		switch r.bounds.pressure() {
 		case noPressure:
 			return
@@ -57,7 +57,7 @@ func (r *run) fillersHoldingBack() []*scheduler {
 	defer r.p.mu.Unlock()
 	now := time.Now()
 	var filling []*scheduler
-	for _, s := range r.fillers {
+	for _, s := range r.lingering {
 		if s.countFilling(now) {
 			filling = append(filling, s)
 		}

@@ -1,21 +1,162 @@
 package pipeline
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
-// Quarantine remembers, for every process that runs the pipeline, which keys of
-// which sink have changes in dead letters that later ones must not overtake.
+// Quarantine records, for all processes that run the pipeline, the keys of each sink with changes in dead
+// letters that later ones must not overtake.
 //
-// Before a Write the pipeline asks for the keys of its batch; what is held goes to
-// dead letters, with the outcome Quarantined. The order of steps is always: the
-// letter is durable, the key is held, the change is acknowledged.
+// Before a Write the pipeline checks the keys of its batch. Changes of held keys go to dead letters, with the
+// outcome Quarantined. The order is always: the letter is durable, the key is held, the change is acknowledged.
 type Quarantine interface {
-	// Held tells of each key whether it is held for the sink. It sees what any
-	// process held before the call. The pipeline calls it before every Write, so it
-	// must be cheap where nothing is held.
+	// Held reports for each key whether it is held for the sink, by any process, before the call. The pipeline
+	// calls it before every Write, so it must be cheap if nothing is held.
 	Held(ctx context.Context, sink string, keys []Key) ([]bool, error)
 
-	// Hold notes that one letter more was put behind each of keys (a key may stand in
-	// it several times), and blocks until that is durable. A key that was let go
-	// meanwhile is held again.
+	// Hold records one more letter for each of keys, which can hold a key several times, and blocks until that is
+	// durable. It holds a key again that was released meanwhile.
 	Hold(ctx context.Context, sink string, keys []Key) error
 }
+
+// errQuarantined is the failure of a change whose key is held.
+var errQuarantined = &failure{classQuarantined, errs.New("its key is quarantined: an earlier change of it lies in dead letters; redrive delivers both, in order")}
+
+// quarantines reports whether a failure of that class holds its key. If the sink compares versions, a permanent
+// failure does not: its redrive after later changes is safe. Only an expired change holds its key then.
+func (r *run) quarantines(rt *route, class string) bool {
+	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
+}
+
+// takeOutQuarantined moves the changes of quarantined keys out of a batch. An error fails the whole batch.
+func (r *run) takeOutQuarantined(rt *route, b *batch) error {
+	if r.p.o.Quarantine == nil {
+		return nil
+	}
+	for _, l := range b.lanes {
+		b.keys = append(b.keys, l.key)
+	}
+	held, err := r.callQuarantine(b.ctx, rt.Name, b.keys)
+	if err == nil && len(held) != len(b.keys) {
+		err = errs.Errorf("it answered %d of %d keys", len(held), len(b.keys))
+	}
+	if err != nil {
+		if IsFatal(err) {
+			return fmt.Errorf("quarantine: %w", err)
+		}
+		after, _ := Retryable(err)
+		return RetryAfter(&quarantineError{err}, after)
+	}
+	some := false
+	for i, h := range held {
+		b.lanes[i].skipped = h
+		some = some || h
+	}
+	if !some {
+		return nil
+	}
+	kept := 0
+	for i, l := range b.of {
+		if l.skipped {
+			b.quarantined, b.quarantinedOf = append(b.quarantined, b.items[i]), append(b.quarantinedOf, l)
+			continue
+		}
+		b.items[kept], b.of[kept] = b.items[i], l
+		kept++
+	}
+	clear(b.items[kept:])
+	clear(b.of[kept:])
+	b.items, b.of = b.items[:kept], b.of[:kept]
+	for _, l := range b.lanes {
+		l.skipped = false
+	}
+	return nil
+}
+
+func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held []bool, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = recovered("quarantine", v)
+		}
+		err = r.p.patience.held.Take(err)
+	}()
+	return r.p.o.Quarantine.Held(ctx, sink, keys)
+}
+
+// quarantine retries until keys are held durably; false if ctx is done before.
+func (r *run) quarantine(ctx context.Context, sink string, keys []Key, waiting func()) bool {
+	if len(keys) == 0 {
+		return true
+	}
+	return r.retryUntilDone(ctx, "the quarantine of keys is not kept: what waits for it is blocked", len(keys), func() (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = recovered("quarantine", v)
+			}
+			err = r.p.patience.hold.Take(err)
+		}()
+		return r.p.o.Quarantine.Hold(ctx, sink, keys)
+	}, waiting)
+}
+
+// quarantineError is the failure of a Quarantine, not of a delivery: it is tried again, also after a panic.
+type quarantineError struct{ err error }
+
+var _ Redacted = (*quarantineError)(nil)
+
+func (e *quarantineError) Error() string    { return "quarantine: " + e.err.Error() }
+func (e *quarantineError) Redacted() string { return "quarantine: " + SafeText(e.err) }
+
+// quarantineRest dead-letters the waiting changes of a lane behind a letter that holds the key.
+func (s *scheduler) quarantineRest(l *lane) {
+	if !l.follow {
+		return
+	}
+	l.attempt, l.wake = 0, time.Time{}
+	for len(l.queue) > 0 {
+		it := l.pop()
+		if it.fail == nil {
+			it.fail = errQuarantined
+		}
+		s.deadLetter(l, it)
+	}
+	l.follow = false // they hold the key, too, and the lane is empty
+}
+
+// deadline returns when the first change of a lane, which was tried and failed, expires.
+func (s *scheduler) deadline(l *lane, tried time.Time) time.Time {
+	o := &s.run.p.o
+	created := l.queue[0].d.Change.Time
+	switch {
+	case o.MaxHold == 0:
+		return time.Time{}
+	case o.Live && !created.IsZero():
+		return created.Add(o.MaxHold)
+	case !l.expiresAt.IsZero():
+		return l.expiresAt
+	}
+	return tried.Add(o.MaxHold)
+}
+
+// expire fails the first change of an awake lane once its deadline has passed.
+func (s *scheduler) expire(l *lane, now time.Time) {
+	if l.expiresAt.IsZero() || now.Before(l.expiresAt) {
+		return
+	}
+	l.expiresAt = time.Time{}
+	l.queue[0].fail = &failure{classHeld, &holdError{s.run.p.o.MaxHold, l.err}}
+}
+
+// holdError means that MaxHold passed.
+type holdError struct {
+	hold time.Duration
+	last error
+}
+
+func (e *holdError) Error() string {
+	return fmt.Sprintf("it failed for longer than max_hold (%v) and was given up; the last error was: %v", e.hold, e.last)
+}
+
+func (e *holdError) Unwrap() error { return e.last }

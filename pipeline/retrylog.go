@@ -86,13 +86,14 @@ func down(since time.Time) time.Duration { return time.Since(since).Round(time.M
 // blocks reports whether an item that failed with err blocks its key: it can never be written, and there
 // are neither dead letters nor a source that takes it back.
 func (s *scheduler) blocks(it *item, err error) bool {
-	if s.run.p.o.DeadLetters != nil || s.givesBack(it) {
+	if s.run.p.o.DeadLetters != nil || s.nacks(it) {
 		return false
 	}
 	if it.fail != nil {
 		err = it.fail.err
 	}
-	return err != nil && !mayWork(err)
+	_, again := Retryable(err)
+	return err != nil && !again
 }
 
 // hours is d in hours, to a tenth, and not below 0.

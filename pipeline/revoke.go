@@ -163,11 +163,11 @@ func (s *scheduler) revokeReady() {
 
 // revokeBuried gives up what waits for a Put of dead letters; one that is under way may finish.
 func (s *scheduler) revokeBuried(now time.Time) {
-	items, of := s.buried.items, s.buried.of
-	s.buried.items, s.buried.of = nil, nil
+	items, of := s.deadLetters.items, s.deadLetters.of
+	s.deadLetters.items, s.deadLetters.of = nil, nil
 	for i := range items {
 		if !items[i].page.part.revoked {
-			s.buried.items, s.buried.of = append(s.buried.items, items[i]), append(s.buried.of, of[i])
+			s.deadLetters.items, s.deadLetters.of = append(s.deadLetters.items, items[i]), append(s.deadLetters.of, of[i])
 			continue
 		}
 		s.finish(&items[i], Revoked, "")
@@ -185,7 +185,7 @@ func (s *scheduler) revokeLanes() {
 			continue
 		}
 		if l.queue[0].page.part.revoked && l.batch == nil {
-			l.attempt, l.wake, l.giveUp, l.err = 0, time.Time{}, time.Time{}, nil
+			l.attempt, l.wake, l.expiresAt, l.err = 0, time.Time{}, time.Time{}, nil
 		}
 		l.queue = slices.DeleteFunc(l.queue, func(it item) bool {
 			gone := it.page.part.revoked

@@ -27,7 +27,7 @@ type route struct {
 	patience   Patience // with refusals of its Writes and Flushes
 	tel        *sinkTelemetry
 	slabs      slabs
-	rooms      rooms
+	arenas     arenaPool
 	spares     spares
 }
 
@@ -117,7 +117,7 @@ func (r *route) isolate(ctx context.Context, n *run, b *batch, whole error) {
 		if err := r.call(ctx, b.ds[i:i+1:i+1], b.errs[i:i+1]); err != nil {
 			b.errs[i] = err
 		}
-		b.of[i].skipped = b.errs[i] != nil && (r.retried(b.errs[i]) || n.holds(r, classWrite))
+		b.of[i].skipped = b.errs[i] != nil && (r.retried(b.errs[i]) || n.quarantines(r, classWrite))
 	}
 	for _, l := range b.lanes {
 		l.skipped = false

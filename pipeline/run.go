@@ -12,9 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// run is one Run of a pipeline: the reader (the goroutine that called Run)
-// numbers pages, workers prepare them, each is handed to the schedulers in the order in
-// which they were read, and the watermark of its partition follows.
+// run is one Run of a pipeline. The reader (the goroutine that called Run) numbers pages, preparers prepare
+// them, and each goes to the schedulers in the order of reading. The watermark of its partition follows.
 type run struct {
 	p         *Pipeline
 	src       Source
@@ -26,33 +25,33 @@ type run struct {
 	cancelSoft context.CancelCauseFunc
 	hard       context.Context // done: stop hard
 	cancelHard context.CancelCauseFunc
-	controlled Controlled // nil where the source is not
+	controlled Controlled // nil if the source is not
 
-	bounds  *bounds
-	scheds  []*scheduler
-	fillers []*scheduler // those whose batches wait to be full
+	bounds    *bounds
+	scheds    []*scheduler
+	lingering []*scheduler // schedulers whose batches wait to be full
 
-	packRoom int64 // bytes, of each of fillers
+	packRoom int64 // bytes, of each of lingering
 	pages    chan *inflight
-	work     sync.WaitGroup // workers, writers, burials, committers
-	drained  chan struct{}  // closed when all that was read is finished
+	work     sync.WaitGroup // workers, writers of batches and dead letters, committers
+	drained  chan struct{}  // closed when all read pages are finished
 
 	relieving sync.Mutex // taken before Pipeline.mu
 
 	// Pipeline.mu guards what follows.
 	parts    map[string]*partition
 	prepared map[uint64]*inflight // ahead of their turn
-	turn     uint64               // the page to hand over next
+	nextSeq  uint64               // the page to hand over next
 	unplaced int                  // pages read and not handed over
 	open     int                  // pages read and not finished
 	eof      bool                 // nothing more is read
-	ending   bool                 // the schedulers know that all is with them
-	over     bool                 // drained is closed
-	spent    []*inflight          // no delivery needs their rooms any more
+	ending   bool                 // the schedulers know that they have all pages
+	allDone  bool                 // drained is closed
+	spent    []*inflight          // no delivery needs their arenas any more
 	srcErr   error
 	fatal    error
 
-	arrived   chan struct{} // wakes who watches for what is held back; capacity 1
+	arrived   chan struct{} // wakes the watcher of what is held back; capacity 1
 	heldSince map[heldKey]heldSince
 }
 
@@ -66,16 +65,16 @@ type inflight struct {
 	bytes   int64     // taken from the bounds
 	changes int64
 	span    trace.Span
-	tracker *Tracker // nil: nobody asks which records are finished
+	tracker *Tracker // nil: the source does not track single records
 
 	// Pipeline.mu guards what follows.
-	ready     bool    // prepared, and the letters of what could not be decoded are durable
-	givenBack bool    // its letters cannot be kept: it goes back, and so does what comes behind it
-	mark      uint64  // in the partition's watermark
-	left      int     // deliveries not finished
-	pins      int     // deliveries that hold its bytes, and its rooms
-	filling   int     // of pins: those that wait for a batch to fill, while they are counted
-	rooms     []*room // by the route; nil where nothing is planned
+	ready     bool         // prepared, and the letters of what could not be decoded are durable
+	givenBack bool         // its dead letters cannot be stored: it and the later pages return to the source
+	mark      uint64       // in the partition's watermark
+	left      int          // deliveries not finished
+	pins      int          // deliveries that hold its bytes and arenas
+	filling   int          // of pins: those that wait for a batch to fill, while they are counted
+	arenas    []*planArena // by the route; nil if nothing is planned
 }
 
 var errStopTimeout = errs.New("StopTimeout passed")
@@ -98,14 +97,14 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 		s := newScheduler(r, rt)
 		r.scheds = append(r.scheds, s)
 		if s.waits() {
-			r.fillers = append(r.fillers, s)
-			r.packRoom = p.o.MaxPacked / int64(len(r.fillers))
+			r.lingering = append(r.lingering, s)
+			r.packRoom = p.o.MaxPacked / int64(len(r.lingering))
 		}
 	}
 	return r
 }
 
-// do runs it all and returns when every goroutine has ended.
+// do runs the pipeline and returns when every goroutine has ended.
 func (r *run) do() error {
 	if r.controlled != nil {
 		r.controlled.Control(r)
@@ -148,7 +147,7 @@ func (r *run) do() error {
 	return err
 }
 
-// watch turns a soft stop that takes too long into a hard one.
+// watch turns a soft stop that exceeds StopTimeout into a hard one.
 func (r *run) watch(returned <-chan struct{}) {
 	select {
 	case <-r.soft.Done():
@@ -203,8 +202,7 @@ func (r *run) read() {
 	}
 }
 
-// tellsOfStop tells whether a source's error is that of the context which ended
-// its reading, or that one's cause.
+// tellsOfStop reports whether a source's error is that of the context that ended its reading, or its cause.
 func (r *run) tellsOfStop(err error) bool {
 	return r.soft.Err() != nil && (errors.Is(err, r.soft.Err()) || errors.Is(err, context.Cause(r.soft)))
 }
@@ -218,7 +216,7 @@ func (r *run) callRead() (page *Page, err error) {
 	return r.src.Read(r.reading)
 }
 
-// enter takes a page in.
+// enter accounts for a page that was read.
 func (r *run) enter(seq uint64, page *Page) *inflight {
 	in := &inflight{seq: seq, page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
 	r.p.mu.Lock()
@@ -233,7 +231,7 @@ func (r *run) enter(seq uint64, page *Page) *inflight {
 	return in
 }
 
-// part is the partition of that name. Pipeline.mu is held.
+// part returns the partition of that name. Pipeline.mu is held.
 func (r *run) part(name string) *partition {
 	part := r.parts[name]
 	if part == nil {
@@ -254,7 +252,7 @@ func (r *run) worker() {
 	}
 }
 
-// prepare decodes and judges one page.
+// prepare decodes one page, and evaluates filters and detectors.
 func (r *run) prepare(in *inflight) {
 	in.span = r.p.tel.page(r.hard, in.part.name)
 	start := time.Now()
@@ -262,7 +260,7 @@ func (r *run) prepare(in *inflight) {
 	revoked := in.part.revoked
 	r.p.mu.Unlock()
 	if revoked {
-		in.page = &Page{Partition: in.page.Partition} // what it holds is neither decoded nor judged
+		in.page = &Page{Partition: in.page.Partition} // its records are not decoded
 	}
 	if in.page.Decode != nil {
 		in.page, in.err = decode(in.page)
@@ -280,9 +278,9 @@ func (r *run) prepare(in *inflight) {
 	r.p.mu.Lock()
 	in.ready = len(undecodable) == 0
 	r.prepared[in.seq] = in
-	for next := r.prepared[r.turn]; next != nil; next = r.prepared[r.turn] {
-		delete(r.prepared, r.turn)
-		r.turn++
+	for next := r.prepared[r.nextSeq]; next != nil; next = r.prepared[r.nextSeq] {
+		delete(r.prepared, r.nextSeq)
+		r.nextSeq++
 		next.part.waiting = append(next.part.waiting, next)
 		r.handOver(next.part)
 	}
@@ -294,7 +292,7 @@ func (r *run) prepare(in *inflight) {
 	r.doneMoving()
 }
 
-// decode brings a page's content. An error, also a panic, leaves what was decoded before it.
+// decode returns a page with its content. After an error or a panic it has the records before that.
 func decode(page *Page) (whole *Page, err error) {
 	out := *page
 	out.Decode = nil
@@ -318,8 +316,8 @@ func (r *run) sourceFailed(err error) {
 	r.failed(err)
 }
 
-// failed is sourceFailed with Pipeline.mu held. Nobody waits for what a replay has; what a
-// source that controls its run has, others can only read once it is let go.
+// failed is sourceFailed with Pipeline.mu held. A source that controls its run is stopped softly: other consumers
+// can read its partitions only after that.
 func (r *run) failed(err error) {
 	if r.srcErr == nil {
 		r.srcErr = fmt.Errorf("source: %w", err)

@@ -19,17 +19,17 @@ type scheduler struct {
 	mu    sync.Mutex
 	ready queue
 	spare
-	awake   []*lane
-	parked  parking
-	buried  burial
-	writing int
-	flush   int       // so many of ready are due, full or not
-	ended   bool      // nothing more comes: ready is written, full or not
-	closed  bool      // nothing starts any more
-	next    time.Time // before it the rate allows no Write
-	timer   *time.Timer
-	done    []progress // what unlock reports
-	flying  []*batch   // being written
+	awake       []*lane
+	parked      parking
+	deadLetters deadLetterQueue
+	writing     int
+	flush       int       // so many of ready are due, full or not
+	ended       bool      // nothing more comes: ready is written, full or not
+	closed      bool      // nothing starts any more
+	next        time.Time // before it the rate allows no Write
+	timer       *time.Timer
+	done        []progress // what unlock reports
+	flying      []*batch   // being written
 
 	packed    int64 // bytes of what is packed
 	unpacking bool  // what is packed is being written: nothing else starts

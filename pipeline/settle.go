@@ -15,70 +15,70 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 		case it.page.part.revoked:
 			s.finish(it, Revoked, "")
 		case !hard:
-			it.fail = behindLetters
-			s.bury(b.quarantinedOf[i], *it)
+			it.fail = errQuarantined
+			s.deadLetter(b.quarantinedOf[i], *it)
 		}
 	}
 	for i := range b.items {
 		it, l, err := &b.items[i], b.of[i], b.errs[i]
+		after, again := Retryable(err)
 		switch {
 		case err == nil:
 			s.finish(it, b.ds[i].Outcome, b.ds[i].Reason)
 			wrote = true
 			l.attempt = 0
 			if len(l.retry) == 0 {
-				l.giveUp = time.Time{}
+				l.expiresAt = time.Time{}
 			}
 		case it.page.part.revoked:
 			s.finish(it, Revoked, "")
 			if len(l.retry) == 0 {
-				l.attempt, l.giveUp = 0, time.Time{} // what stands behind it has not failed
+				l.attempt, l.expiresAt = 0, time.Time{} // the later changes of the key have not failed
 			}
 		case hard:
 			// It stays pending: the next run delivers it.
 		case b.cut:
 			l.retry = append(l.retry, *it)
-		case s.givesBack(it) && !mayWork(err):
+		case s.nacks(it) && !again:
 			s.retries.add(s, it, err)
-			l.back = true
+			l.nacked = true
 			s.finish(it, Revoked, "")
 		case s.route.retried(err) || len(l.retry) > 0:
-			after, _ := Retryable(err)
 			l.server = max(l.server, after)
 			l.retry = append(l.retry, *it)
 			l.err = err
 			s.retries.add(s, it, err)
 		default:
 			it.fail = &failure{classOf(err), err}
-			s.bury(l, *it)
+			s.deadLetter(l, *it)
 		}
 	}
-	// Keys that failed together come back together: a batch that failed as a
-	// whole is not torn into one Write for each key.
+	// Keys that failed together are tried again together: a batch that failed as a whole does not become one
+	// Write for each key.
 	var delays [maxSharedDelays]time.Duration
 	for _, l := range b.lanes {
 		l.batch = nil
-		if l.back {
-			s.giveBackQueue(l)
+		if l.nacked {
+			s.nackQueue(l)
 		}
 		if len(l.retry) > 0 {
 			l.queue = append(l.retry, l.queue...)
 			l.retry = nil
-			if !b.cut { // what was cut short by a revoke is tried again at once
-				l.giveUp = s.deadline(l, b.at)
+			if !b.cut { // a batch that a revoke cancelled is tried again at once
+				l.expiresAt = s.deadline(l, b.at)
 				d := &delays[min(l.attempt, maxSharedDelays-1)]
 				if *d == 0 {
 					*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
 				}
 				l.wake = now.Add(max(*d, l.server))
-				if !l.giveUp.IsZero() && l.giveUp.Before(l.wake) {
-					l.wake = l.giveUp
+				if !l.expiresAt.IsZero() && l.expiresAt.Before(l.wake) {
+					l.wake = l.expiresAt
 				}
 				l.attempt++
 				l.server = 0
 			}
 		}
-		s.followLetter(l)
+		s.quarantineRest(l)
 		s.requeueLane(l, now)
 	}
 	b.reset()
@@ -89,16 +89,16 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 	}
 }
 
-// Attempts from here on share a delay: the backoff has long reached its maximum.
+// Later attempts share a delay: the backoff has reached its maximum.
 const maxSharedDelays = 16
 
-// requeueLane puts a lane into the place where it belongs, unless some of it is in flight.
+// requeueLane parks, awakes or drops a lane, unless some of it is in flight.
 func (s *scheduler) requeueLane(l *lane, now time.Time) {
 	switch {
-	case l.dead > 0 && s.buried.blocked:
+	case l.dead > 0 && s.deadLetters.blocked:
 		s.detachQueue(l)
 	case l.dead > 0 || l.batch != nil:
-	case l.back: // it stays, for what comes of the key in this run
+	case l.nacked: // it stays, for later changes of the key in this run
 	case len(l.queue) == 0:
 		s.dropLane(l)
 	case l.wake.After(now):
@@ -110,20 +110,19 @@ func (s *scheduler) requeueLane(l *lane, now time.Time) {
 	}
 }
 
-// giveUp takes the first of the lane's queue, which can never be written, to
-// dead letters. Where there are none it goes back to a source that answers for each
-// record, and blocks its key at any other.
-func (s *scheduler) giveUp(l *lane, now time.Time) {
+// failPermanently dead-letters the first change of the lane's queue. If there are no dead letters, the change
+// returns to a source that acknowledges each record, and blocks its key with any other source.
+func (s *scheduler) failPermanently(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
-		s.bury(l, l.pop())
-		s.followLetter(l)
+		s.deadLetter(l, l.pop())
+		s.quarantineRest(l)
 		return
 	}
-	if s.givesBack(&l.queue[0]) {
+	if s.nacks(&l.queue[0]) {
 		s.retries.add(s, &l.queue[0], l.queue[0].fail.err)
 		s.retries.flush(s, now)
-		l.back = true
-		s.giveBackQueue(l)
+		l.nacked = true
+		s.nackQueue(l)
 		return
 	}
 	s.retries.add(s, &l.queue[0], l.queue[0].fail.err)
@@ -152,8 +151,8 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 	s.report(it.page, 1, 1)
 }
 
-// detach clones a change that waits beyond its batch, so that it holds its own bytes and not
-// its page's. The sink's plan refers to the page too: it plans again.
+// detach clones a change that waits after its batch, so that it does not pin its page. The sink plans it again,
+// since the plan refers to the page, too.
 func (s *scheduler) detach(it *item) {
 	if it.owned {
 		return
@@ -175,9 +174,25 @@ func (s *scheduler) detach(it *item) {
 	s.report(it.page, 0, 1)
 }
 
-// detachQueue detaches all that waits in a lane.
+// detachQueue detaches the waiting changes of a lane.
 func (s *scheduler) detachQueue(l *lane) {
 	for i := range l.queue {
 		s.detach(&l.queue[i])
 	}
+}
+
+// nacks reports whether a permanent failure returns to the source: there are no dead letters, and the source
+// acknowledges each record.
+func (s *scheduler) nacks(it *item) bool {
+	return s.run.p.o.DeadLetters == nil && it.page.tracker != nil
+}
+
+// nackQueue returns the changes that wait in a lane to their source.
+func (s *scheduler) nackQueue(l *lane) {
+	for _, items := range [][]item{l.retry, l.queue} {
+		for i := range items {
+			s.finish(&items[i], Revoked, "")
+		}
+	}
+	l.retry, l.queue = nil, nil
 }

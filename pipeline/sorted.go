@@ -180,7 +180,7 @@ func (s *scheduler) writePacked(b *batch) {
 }
 
 // errNotWhole means that a packed batch has to be written change by change.
-var errNotWhole = errs.New("keys of it are held up")
+var errNotWhole = errs.New("some of its keys wait or are quarantined")
 
 // applyPackedResult books a packed batch that was written, or puts it back.
 func (s *scheduler) applyPackedResult(b *batch, items [][]item, coalesced int64, err error) {

@@ -91,7 +91,7 @@ func (r *run) holdUndecodable(ctx context.Context, records []*RecordError) bool 
 		}
 	}
 	for _, rt := range r.p.routes {
-		if r.holds(rt, classUndecodable) && !r.hold(ctx, rt.Name, keys, func() {}) {
+		if r.quarantines(rt, classUndecodable) && !r.quarantine(ctx, rt.Name, keys, func() {}) {
 			return false
 		}
 	}

@@ -12,7 +12,7 @@ func TestRoom(t *testing.T) {
 		n    int
 		name string
 	}
-	for _, d := range []*Delivery{{}, {room: &room{}}} {
+	for _, d := range []*Delivery{{}, {room: &planArena{}}} {
 		var ops []*op
 		var texts []string
 		var docs [][]byte
@@ -48,7 +48,7 @@ func TestRoom(t *testing.T) {
 // TestRoom_Again: a room that was emptied holds nothing of the page before, whose texts stay.
 func TestRoom_Again(t *testing.T) {
 	type op struct{ text string }
-	var rooms rooms
+	var rooms arenaPool
 	for page, n := range []int{3 * slabLength, 1, 200 * slabLength, 2 * slabLength} {
 		r := rooms.get(n)
 		if len(r.ops) != n {
@@ -88,7 +88,7 @@ func TestRoom_Again(t *testing.T) {
 
 // TestRoom_Bounded: a page that is larger than others leaves no more than those would.
 func TestRoom_Bounded(t *testing.T) {
-	d := &Delivery{room: &room{ops: make([]Op, 4*mostSlabs*slabLength)}}
+	d := &Delivery{room: &planArena{ops: make([]Op, 4*mostSlabs*slabLength)}}
 	for range 4 * mostSlabs * slabLength {
 		Alloc[Event](d)
 		d.Bytes(make([]byte, largestRoom/8))
@@ -102,10 +102,10 @@ func TestRoom_Bounded(t *testing.T) {
 
 // TestRoom_Shrinks: small pages do not keep for long what a large one took before them.
 func TestRoom_Shrinks(t *testing.T) {
-	var r *room
+	var r *planArena
 	page := func(n int) (slabs, pieces int) {
 		if r == nil || cap(r.ops) < n {
-			r = &room{ops: make([]Op, n)}
+			r = &planArena{ops: make([]Op, n)}
 		}
 		r.ops = r.ops[:n]
 		d := &Delivery{room: r}
@@ -132,7 +132,7 @@ func TestRoom_Shrinks(t *testing.T) {
 }
 
 func TestRoom_Allocations(t *testing.T) {
-	d := &Delivery{room: &room{}}
+	d := &Delivery{room: &planArena{}}
 	text := []byte("STATUS#paid")
 	n := testing.AllocsPerRun(1000, func() {
 		_ = Alloc[Event](d)

@@ -6,10 +6,9 @@ import (
 	"unsafe"
 )
 
-// room is where a sink's Plan makes what it plans for the deliveries of one page: in
-// pieces for many of them. It is another page's once no delivery of its page needs it: so
-// most of what is planned lies where the plans of an earlier page did, and is no garbage.
-type room struct {
+// planArena is the memory of a sink's plans for the deliveries of one page, handed out in pieces. Another page
+// uses it again once no delivery of its page needs it, so that most plans make no garbage.
+type planArena struct {
 	ops    []Op                 // one of each delivery
 	slab   interface{ empty() } // *slab[T]: a Plan makes one type mostly
 	pieces [][]byte             // of Bytes
@@ -27,14 +26,14 @@ const (
 	mostPieces  = 64 // that are kept
 )
 
-// rooms are those of a route that are empty.
-type rooms struct{ pool sync.Pool }
+// arenaPool is the pool of a route's empty arenas.
+type arenaPool struct{ pool sync.Pool }
 
-// get is an empty room for n deliveries.
-func (s *rooms) get(n int) *room {
-	r, ok := s.pool.Get().(*room)
+// get returns an empty arena for n deliveries.
+func (s *arenaPool) get(n int) *planArena {
+	r, ok := s.pool.Get().(*planArena)
 	if !ok {
-		r = new(room)
+		r = new(planArena)
 	}
 	if cap(r.ops) < n {
 		r.ops = make([]Op, n)
@@ -43,8 +42,8 @@ func (s *rooms) get(n int) *room {
 	return r
 }
 
-// put takes a room of whose page no delivery needs it any more.
-func (s *rooms) put(r *room) {
+// put returns an arena to the pool, once no delivery of its page needs it.
+func (s *arenaPool) put(r *planArena) {
 	r.empty()
 	s.pool.Put(r)
 }
@@ -74,9 +73,9 @@ func (s *slab[T]) empty() {
 	s.used = 0
 }
 
-// keep is what stays of a room's pieces for a page to come, of which this page used so many.
-// Half of the others go: a room that many small pages take after a large one is soon as
-// small as they are. All rooms have a large page at some time, and there may be thousands.
+// keep returns the pieces that stay for the next page; this page used n of them. It drops half of the others, so
+// that an arena soon shrinks after a large page. Every arena gets a large page at some time, and there can be
+// thousands.
 func keep[T any](pieces []T, used, most int) []T {
 	n := min((len(pieces)+used+1)/2, most)
 	clear(pieces[n:])
@@ -84,7 +83,7 @@ func keep[T any](pieces []T, used, most int) []T {
 }
 
 // empty takes out what was made for a page that needs it no more.
-func (r *room) empty() {
+func (r *planArena) empty() {
 	clear(r.ops)
 	if cap(r.ops) > min(mostSlabs*slabLength, max(slabLength, 4*len(r.ops))) {
 		r.ops = nil
@@ -128,19 +127,19 @@ func (d *Delivery) Bytes(b []byte) []byte {
 }
 
 // piece is the next one with room for n bytes.
-func (r *room) piece(n int) []byte {
+func (r *planArena) piece(n int) []byte {
 	for ; r.used < len(r.pieces); r.used++ {
 		if p := r.pieces[r.used]; cap(p) >= n {
 			r.used++
 			return p
 		}
 	}
-	p := make([]byte, 0, roomAfter(r.bytes, n))
+	p := make([]byte, 0, nextPieceSize(r.bytes, n))
 	r.pieces, r.used = append(r.pieces, p), r.used+1
 	return p
 }
 
-func roomAfter(before []byte, n int) int {
+func nextPieceSize(before []byte, n int) int {
 	return max(firstRoom, min(2*cap(before), largestRoom), 4*n)
 }
 
@@ -152,7 +151,7 @@ func (d *Delivery) Text(b []byte) string {
 		return string(b)
 	}
 	if cap(r.text)-len(r.text) < len(b) {
-		r.text = make([]byte, 0, roomAfter(r.text, len(b)))
+		r.text = make([]byte, 0, nextPieceSize(r.text, len(b)))
 	}
 	from := len(r.text)
 	r.text = append(r.text, b...)
