@@ -23,24 +23,23 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// openFleet is what consumers share, open for a command that looks at it, or changes
-// it, from outside.
+// openFleet holds the open stores that consumers share, for a command that inspects or changes them.
 type openFleet struct {
 	read    func(context.Context) (leases.Snapshot, error)
-	table   leases.Table                    // nil where it is only looked at
-	streams func() (shardreader.API, error) // nil where the stream is none of its business
+	table   leases.Table                    // nil if leases are only read
+	streams func() (shardreader.API, error) // nil if the command does not read the stream
 	gaps    func(context.Context) ([]state.Gap, error)
-	note    func(context.Context, state.Gap) error // nil where it is only looked at
+	note    func(context.Context, state.Gap) error // nil if gaps are only read
 
-	heldBack func(context.Context) ([]state.HeldBack, error) // nil where nobody notes it
-	stores   sinks.Stores                                    // opened as they are; nil where they are another process's
+	heldBack func(context.Context) ([]state.HeldBack, error) // nil if no consumer notes it
+	stores   sinks.Stores                                    // existing stores; nil if they belong to another process
 
-	silent time.Duration // how long a consumer's beat stands still that is gone
-	gone   time.Duration // for how long no consumer was there at all, as far as that is known without watching; 0: not known
+	silent time.Duration // a consumer without a new heartbeat for this long is gone
+	gone   time.Duration // how long there was no consumer at all; 0: unknown
 	close  []func() error
 }
 
-// Close closes it.
+// Close closes the stores.
 func (f *openFleet) Close() error {
 	var errs []error
 	for i := len(f.close) - 1; i >= 0; i-- {
@@ -49,8 +48,8 @@ func (f *openFleet) Close() error {
 	return errors.Join(errs...)
 }
 
-// openFleet opens the leases, the stream and the gaps of cfg, to look at them, or to
-// change leases. Of real ones it first says on w which they are.
+// openFleet opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
+// first names them on w.
 func (t *target) openFleet(ctx context.Context, cfg *config.Config, w io.Writer, change bool) (*openFleet, error) {
 	path, err := t.leaseFile(cfg)
 	if err != nil {
@@ -67,7 +66,7 @@ func (t *target) openFleet(ctx context.Context, cfg *config.Config, w io.Writer,
 	}}
 	if path != "" {
 		if change && !t.live {
-			folder, err := local.Open(t.local) // nobody empties it meanwhile
+			folder, err := local.Open(t.local) // no process empties it meanwhile
 			if err != nil {
 				return nil, err
 			}
@@ -89,7 +88,7 @@ func (t *target) openFleet(ctx context.Context, cfg *config.Config, w io.Writer,
 	return f, nil
 }
 
-// openFile opens leases in a file. A consumer may work with it, if they are only looked at.
+// openFile opens leases in a file. A consumer can use the file if leases are only read.
 func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error {
 	f.silent = max(f.silent, fileSilent)
 	f.read = func(context.Context) (leases.Snapshot, error) {
@@ -117,7 +116,7 @@ func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error
 	return nil
 }
 
-// idleSince is for how long nobody has worked with a file; 0 where somebody does.
+// idleSince returns how long no process has used a file; 0 if one does.
 func idleSince(path string) time.Duration {
 	if used, err := leasesfile.InUse(path); used || err != nil {
 		return 0
@@ -129,8 +128,8 @@ func idleSince(path string) time.Duration {
 	return max(time.Since(about.ModTime()), time.Millisecond)
 }
 
-// fileSilent is how long the beats in a file stand still of a consumer that is gone: one
-// that is idle writes the file every ten seconds.
+// fileSilent is how long a file has no new heartbeat of a dead consumer: an idle one writes the file every ten
+// seconds.
 const fileSilent = 13 * time.Second
 
 // openTable opens leases in a table, and the state table beside it.
@@ -162,11 +161,11 @@ func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config,
 	return nil
 }
 
-// openGaps opens the gaps of cfg, where there are no leases: nobody is there to be seen, and
-// nobody's stream. It first says on w which stores are cfg's.
+// openGaps opens the gaps of a cfg without leases: there are no consumers and no stream to inspect. It first names
+// the stores on w.
 func (t *target) openGaps(ctx context.Context, cfg *config.Config, w io.Writer) (*openFleet, error) {
 	if cfg.State == nil {
-		return nil, fmt.Errorf("%s says nothing of leases, so that there is no consumer to look at, and nothing of state, where gaps are noted: add state: {table: NAME}", cfg.File)
+		return nil, fmt.Errorf("%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)
 	}
 	sdk, err := loadAWS(ctx)
 	if err != nil {
@@ -180,19 +179,19 @@ func (t *target) openGaps(ctx context.Context, cfg *config.Config, w io.Writer) 
 	return f, nil
 }
 
-// leaseFile is the file of cfg's leases, "" where they are in a table. With --local they
-// are in the folder, whatever cfg says: a try on a laptop takes no shard from those who work.
+// leaseFile returns the file of cfg's leases, "" if they are in a table. With --local they are in the folder,
+// whatever cfg says: a local try takes no shard from the consumers of cfg.
 func (t *target) leaseFile(cfg *config.Config) (string, error) {
 	switch {
 	case !t.live:
 		return filepath.Join(t.local, "leases.json"), nil
 	case cfg.Leases == nil:
-		return "", fmt.Errorf("%s says nothing of leases: add leases: {table: NAME}, or leases: {file: PATH} for one consumer alone", cfg.File)
+		return "", fmt.Errorf("%s has no leases: add leases: {table: NAME}, or leases: {file: PATH} for one consumer alone", cfg.File)
 	}
 	return cfg.Leases.File, nil
 }
 
-// openLeaseTable opens the table of cfg's leases, and makes it where create says so.
+// openLeaseTable opens the table of cfg's leases, and creates it if create is set.
 func openLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool) (*leasesdynamo.Table, error) {
 	err := errors.Join(aws.SameRegion("leases.table", cfg.Leases.ARN, sdk), aws.SameRegion("state.table", cfg.State.ARN, sdk))
 	if err != nil {
@@ -216,7 +215,7 @@ func newLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, 
 	})
 }
 
-// leaseDuration is how long a consumer of cfg may be silent.
+// leaseDuration returns how long a consumer of cfg can be silent.
 func leaseDuration(cfg *config.Config) time.Duration {
 	if cfg.Leases == nil {
 		return 6 * time.Second

@@ -102,7 +102,7 @@ func (u unpacked) Read(p []byte) (int, error) {
 func unpackError(format string, err error) error {
 	switch {
 	case errors.Is(err, errRubbish):
-		return fmt.Errorf("rubbish stands behind the end of the %s data; what is before it was read: take it off, or copy the file again, and replay it", format)
+		return errs.Errorf("rubbish stands behind the end of the %s data; what is before it was read: take it off, or copy the file again, and replay it", format)
 	case errors.Is(err, errGivenUp):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
