@@ -67,7 +67,7 @@ func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key)
 	return gs, nil
 }
 
-// Seats reads the seats of rows, 100 in a request; then, of those that nobody claims, the
+// RowClaims reads the seats of rows, 100 in a request; then, of those that nobody claims, the
 // rows themselves, which may be another sink's; and of the others the claims, a query each.
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	refs := make([]dynamo.Ref, len(rows))
