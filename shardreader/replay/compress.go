@@ -45,7 +45,7 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 }
 
 // errRubbish is of bytes behind the end of gzip data that begin no further member.
-var errRubbish = errors.New("rubbish behind the end")
+var errRubbish = errs.New("rubbish behind the end")
 
 // members unpacks gzip members one behind the other.
 type members struct {
@@ -102,7 +102,7 @@ func (u unpacked) Read(p []byte) (int, error) {
 func unpackError(format string, err error) error {
 	switch {
 	case errors.Is(err, errRubbish):
-		return errs.Errorf("rubbish stands behind the end of the %s data; what is before it was read: take it off, or copy the file again, and replay it", format)
+		return errs.Errorf("rubbish stands behind the end of the %s data; what is before it was read: take it off, or copy the file again, and replay it", pipeline.Safe(format))
 	case errors.Is(err, errGivenUp):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
