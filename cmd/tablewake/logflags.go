@@ -31,10 +31,6 @@ func (l *logFlags) add(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// writer wraps w as the flags say. With json each line that is written to it becomes a document of
-// the log, which then holds documents only.
-func (l *logFlags) writer(w io.Writer) io.Writer { return &logWriter{w: w, flags: l} }
-
 // find sets the flags as args say that are wrong elsewhere: parsing ended there.
 func (l *logFlags) find(args []string) {
 	c := &cobra.Command{FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}}
