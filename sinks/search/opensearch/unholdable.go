@@ -29,6 +29,9 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 		return
 	}
 	field, why := unholdable(top), "OpenSearch can't hold a field of this name: a dot leads into an object, and there must be a name before and behind it"
+	if field != nil && strings.TrimSpace(field[len(field)-1]) == "" {
+		why = "OpenSearch can't hold a field without a name"
+	}
 	if field == nil {
 		if field = metadata(top, f); field != nil {
 			why = "OpenSearch keeps this name for itself"
@@ -112,13 +115,17 @@ func find(top map[string]any, is func(names []string, v any) bool) (found []stri
 	return found
 }
 
-// unholdable is the first field of a name that no index holds: in 2.x and 3.x a name that has
-// dots must have something other than blanks before and behind each, but for dots at its end.
+// unholdable is the first field of a name that no index holds. In 2.x and 3.x a name must not be
+// empty, nor blank inside an object. A name that has dots must have something other than blanks before
+// and behind each, but for dots at its end.
 func unholdable(top map[string]any) []string {
+	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
 	return find(top, func(names []string, _ any) bool {
 		name := names[len(names)-1]
-		parts := strings.Split(strings.TrimRight(name, "."), ".")
-		return strings.Contains(name, ".") && slices.ContainsFunc(parts, func(part string) bool { return strings.TrimSpace(part) == "" })
+		if name == "" || len(names) > 1 && blank(name) {
+			return true
+		}
+		return strings.Contains(name, ".") && slices.ContainsFunc(strings.Split(strings.TrimRight(name, "."), "."), blank)
 	})
 }
 
