@@ -250,7 +250,7 @@ func TestConsume_StreamsBetween(t *testing.T) {
 		}
 		said := ends(t, exitUnwell, append([]string{"status"}, at...)...)
 		wants(t, said, "leases reset -c "+file+" --local "+dir+" "+stopped[1]+" --to trim_horizon")
-		if strings.Contains(said, "is read by nobody") {
+		if strings.Contains(said, "is read by nobody") || strings.Contains(said, "no consumer reads") {
 			t.Errorf("a shard that waits for an older stream is no problem: %s", said)
 		}
 		ends(t, exitOK, append([]string{"leases", "reset", stopped[1], "--to", "trim_horizon"}, at...)...)

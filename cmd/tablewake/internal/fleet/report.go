@@ -47,10 +47,13 @@ func (l Look) Report() Report {
 			"the lease of %s cannot be read: %s", b.Shard, b.Why)
 	}
 	unread := false                // and a consumer would read it
-	stuck := make(map[string]bool) // shards that stopped, or wait for the end of one that did
+	stuck := make(map[string]bool) // shards that stopped, or wait for one that did, and the streams of these
 	for _, n := range t.sorted() {
 		s := r.shard(&l, t, n)
-		stuck[s.ID] = s.State == Stopped || s.State == Waiting && slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] })
+		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) || stuck[l.unreadBefore(t, n.stream)]
+		if stuck[s.ID] = s.State == Stopped || s.State == Waiting && behindStuck; stuck[s.ID] {
+			stuck[n.stream] = true
+		}
 		unread = unread || s.State != Done && !stuck[s.ID]
 		r.Shards = append(r.Shards, s)
 	}
