@@ -102,7 +102,7 @@ func TestTheBootstrapsArchive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lines := bytes.Count(template, []byte("\n")); lines > 15 || !bytes.Contains(template, []byte("Architectures: "+name)) {
+		if lines := bytes.Count(template, []byte("\n")); lines >= 20 || !bytes.Contains(template, []byte("Architectures: "+name)) {
 			t.Errorf("%s: the template has %d lines, and is not for %s\n%s", arch, lines, name, template)
 		}
 		info := infoOf(t, z, "bootstrap")

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// starter is fifteen lines for a first look: what checkov asks of a service has no place there.
+// starter is fewer than twenty lines for a first look: what checkov asks of a service has no place there.
 const starter = "deploy/minimal/template.yaml"
 
 // samTemplates are the templates that SAM makes into CloudFormation, from the tree's root.
