@@ -12,7 +12,7 @@ const (
 	// service returns some empty pages before records.
 	calmPages = 5
 
-	// keptBeats is the number of heartbeats whose times are remembered: more than calmPages take.
+	// keptBeats is the number of heartbeats whose times are kept: calmPages empty pages take fewer.
 	keptBeats = 600
 
 	relistAfter = 30 * time.Second // an endCheck that waits for other consumers lists the streams again
@@ -22,28 +22,28 @@ const (
 // endCheck checks whether everything is read. It uses only answers to requests that were sent after it began:
 // the listed streams, the lease table, and the empty pages of each shard, whichever consumer reads it.
 type endCheck struct {
-	asked   time.Duration
-	sent    time.Duration    // when the read of the lease table was sent that beats is from
-	beats   map[string]int64 // heartbeats of the other consumers then
+	asked   time.Duration    // when it began
+	sent    time.Duration    // when the read of the lease table that beats comes from was sent
+	beats   map[string]int64 // last heartbeat of each consumer in that read
 	listing bool             // the streams are being listed
-	listed  time.Duration    // when they last were; 0: not yet
+	listed  time.Duration    // when the last listing ended; 0: none did yet
 	streams map[string]*listing
 }
 
-// beatAt is a heartbeat that is in the table, and the time since when it is.
+// beatAt is a written heartbeat, and when its write was confirmed.
 type beatAt struct {
 	beat int64
 	at   time.Duration
 }
 
-// calmed notes an empty page, whose request was sent at that time.
+// calmed notes an empty page; sent is when its request was sent.
 func (p *part) calmed(sent time.Duration) {
 	copy(p.calm[:], p.calm[1:])
 	p.calm[calmPages-1] = sent
 }
 
-// atEnd returns when the first of the empty pages was requested that show the shard's end, if all of the
-// shard is checkpointed; now for a stopped shard. It returns false if there is, or may be, more to do.
+// atEnd returns when the first of the last calmPages empty pages was requested, if all of the shard is
+// checkpointed. For a stopped shard it returns now. It returns false if there is, or may be, more to do.
 func (p *part) atEnd(now time.Duration) (time.Duration, bool) {
 	r := p.row
 	switch {
@@ -57,7 +57,8 @@ func (p *part) atEnd(now time.Duration) (time.Duration, bool) {
 	return p.calm[0], true
 }
 
-// hurried reports whether the end waits for empty pages of a shard. Those are few, and requested beside the budget.
+// hurried reports whether the check for the end waits for empty pages of a shard. Those pages are few, and the
+// budget does not count them.
 func (w *Worker) hurried(p *part) bool {
 	if w.o.Idle == 0 || w.leaving || w.now-max(w.lastRecord, w.firstSeen) < w.o.Idle || p.gap != nil && p.halted != "" {
 		return false
@@ -65,9 +66,10 @@ func (w *Worker) hurried(p *part) bool {
 	return p.calm[0] == 0 || !p.anything && p.empties <= eagerPages || w.end != nil && p.calm[0] < w.end.asked
 }
 
-// endBeat returns the heartbeat before which everything in this consumer's shards is checkpointed; 0 if that is not known.
+// endBeat returns a heartbeat; all records that were in this consumer's shards before it are checkpointed. 0 means
+// that there is no such heartbeat.
 func (w *Worker) endBeat() int64 {
-	// The next read of the table shows a lease that was taken with a lost answer.
+	// A lease can be ours although the answer to its write was lost: only a read of the table shows it.
 	since := w.sent
 	if !w.seenOnce || w.taking > 0 || len(w.creating) > 0 {
 		return 0
@@ -135,7 +137,7 @@ func (w *Worker) checkEnd() {
 	}
 }
 
-// flush drains the shards that are read to their ends: their incomplete batches are written.
+// flush drains the shards that have an empty page or are stopped: the sinks write their incomplete batches.
 func (w *Worker) flush() {
 	for _, r := range w.rows.all() {
 		if p := r.part; p != nil && !p.drained() && !p.flushed && (p.calm[0] > 0 || p.halted != "") {
@@ -150,7 +152,7 @@ func (w *Worker) beginEnd() {
 	w.end = &endCheck{asked: max(1, w.now)}
 	for _, r := range w.rows.all() {
 		if p := r.part; p != nil && p.waiting {
-			p.waiting = false // its pause is over
+			p.waiting = false // the check does not wait for the timer
 			w.want(p)
 		}
 	}

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	failsAfter = 10 * time.Second // how long the reads of a shard fail before that is told: what is throttled for a moment is not
-	failsLeast = 3                // and how many of them
+	failsAfter = 10 * time.Second // how long the reads of a shard fail before the failure is reported: a short throttling is not
+	failsLeast = 3                // how many reads in a row fail before that
 )
 
-// failing is how the reads of a shard fail, since the last one that was answered.
+// failing describes the failed reads of a shard since its last successful one.
 type failing struct {
-	since time.Duration // the first failure; 0 where there is none
-	at    time.Time     // the same
-	err   error         // the last one
+	since time.Duration // when the first one failed; 0: none did
+	at    time.Time     // the same, by the wall clock
+	err   error         // of the last one
 }
 
-// lastingly reports whether the reads of a partition fail for long enough to be told.
+// lastingly reports whether the reads of a partition have failed for long enough to be reported.
 func (p *part) lastingly(now time.Duration) bool {
 	return p.failing.since > 0 && p.attempt >= failsLeast && now-p.failing.since >= failsAfter && !p.draining && !p.ended && !p.still()
 }
 
-// readsFail notes a failure of a partition that was answered at a time.
+// readsFail notes a failed read of a partition; at is when it failed.
 func (w *Worker) readsFail(p *part, err error, at time.Time) {
 	if p.failing.since == 0 {
 		p.failing.since, p.failing.at = max(1, w.now), at
@@ -42,7 +42,7 @@ func (w *Worker) readsWork(p *part) {
 	delete(w.failing, p)
 }
 
-// failures are the partitions whose reads fail, those that do for the longest first.
+// failures returns the partitions whose reads have failed for long enough to be reported, the longest first.
 func (w *Worker) failures() (all []*part) {
 	for p := range w.failing {
 		if p.lastingly(w.now) {
@@ -55,12 +55,12 @@ func (w *Worker) failures() (all []*part) {
 	return all
 }
 
-// tellReads says each minute that shards cannot be read, and once that all of them can again.
+// tellReads logs failing reads once a minute, and once that no shard fails any more.
 func (w *Worker) tellReads() {
 	all := w.failures()
 	switch {
 	case len(all) == 0:
-		if w.reads.told > 0 && len(w.parts) > 0 { // else nothing is read
+		if w.reads.told > 0 && len(w.parts) > 0 { // without shards nothing is read again
 			w.tell(slog.LevelInfo, "shards are read again", slog.Duration("down", (w.now-w.reads.since).Round(time.Second)))
 		}
 		w.reads = reads{}
@@ -75,13 +75,13 @@ func (w *Worker) tellReads() {
 	}
 }
 
-// reads is what was told of reads that fail.
+// reads is what the log has of failing reads.
 type reads struct {
-	told  time.Duration // when it was told last; 0: they do not fail
-	since time.Duration // when they began to fail
+	told  time.Duration // when the last line was logged; 0: no reads fail
+	since time.Duration // when the reads began to fail
 }
 
-// failingOf is what a member says of the shards that cannot be read.
+// failingOf returns the shards whose reads fail, for the heartbeat: mostBehind of them, the longest first.
 func (w *Worker) failingOf() map[string]leases.ReadFailure {
 	all := w.failures()
 	if len(all) == 0 {

@@ -9,79 +9,79 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// part is one incarnation of a lease of this worker: a shard that it reads.
+// part is one assignment of a shard to this consumer, from open to close.
 type part struct {
 	name string
 	row  *row
 
-	// Where reading stands.
+	// The progress of reading.
 	iterator string
-	pos      leases.Checkpoint        // behind the last record delivered
-	time     int64                    // creation time of that record, Unix seconds; 0 where none is known
-	opened   bool                     // a page was had
-	plain    bool                     // while nothing is read, reading begins at the oldest record that is left: the server refuses the position
-	polling  bool                     // a call is under way
-	expect   int64                    // bytes that a page is expected to bring
+	pos      leases.Checkpoint        // after the last record delivered
+	time     int64                    // creation time of that record, Unix seconds; 0: unknown
+	opened   bool                     // an answer came, with records or not
+	plain    bool                     // the stream refused the start position: an unread shard begins at the oldest record left
+	polling  bool                     // a call is in flight
+	expect   int64                    // expected size of the next page, in bytes
 	queued   bool                     // in Worker.ready
-	waiting  bool                     // a timer will want it
+	waiting  bool                     // a timer will call want
 	empties  int                      // empty pages in a row
 	anything bool                     // a record was read
-	calm     [calmPages]time.Duration // when the calls of the last empty pages in a row were sent, the oldest first; 0: fewer came
-	attempt  int                      // failures in a row
-	failing  failing                  // of them
-	answered time.Duration            // when a whole answer last came; before the first, when it was opened
-	notFound int                      // of which say that there is no such shard
-	paused   bool
-	untaken  int64             // bytes delivered, or about to be, and not taken
-	halted   string            // why it is read no further; "" while it is
-	stop     string            // what the lease is to bear of that,
-	stopAt   leases.Checkpoint // at this checkpoint
-	gap      *Gap              // that is to be completed with the first record behind it; of a halted shard that one is looked at only
-	maybe    bool              // that gap is none if what was lost is older than what reading starts at
-	noting   bool              // that gap is not durable yet
-	newest   bool              // reading began at the newest record, with nothing to pass over
-	started  bool              // a record was read that was not passed over for its age
+	calm     [calmPages]time.Duration // when the requests of the last empty pages in a row were sent, the oldest first; 0: fewer came
+	attempt  int                      // failed calls in a row
+	failing  failing                  // since when calls fail, and why
+	answered time.Duration            // when the last answer came; before the first one, when the shard was opened
+	notFound int                      // of the failed calls: those that say that there is no such shard
+	paused   bool                     // the pipeline asked for no more of it
+	untaken  int64                    // bytes read that the pipeline has not taken
+	halted   string                   // why the shard is stopped; "": it is not
+	stop     string                   // what Lease.Stopped becomes
+	stopAt   leases.Checkpoint        // once this position is durable
+	gap      *Gap                     // gap whose first record after it is unknown. A halted shard is read only to find that record
+	maybe    bool                     // the gap is not one if all lost records are older than the start position
+	noting   bool                     // a gap or the first record is being made durable, or a listing is in flight: no reads until then
+	newest   bool                     // reading began at LATEST: no record is too old
+	started  bool                     // a page had a record that is not too old, or no record at all
 
 	// What the pipeline has.
-	marks    []mark            // delivered and not acknowledged
-	lastPos  leases.Checkpoint // of the page delivered last
-	flushed  bool              // what waits for more of it is to be written, as nothing more came
-	repeated int               // pages since that have the same
-	sizes    []int64           // bytes of the last of these pages, which were not taken yet
-	held     int64             // bytes of a page that waits for the lease to be written before it is delivered
-	pending  int64             // records of marks
+	marks    []mark            // pages delivered and not acknowledged
+	lastPos  leases.Checkpoint // of the last delivered page
+	flushed  bool              // the pipeline was told to write its incomplete batches, as no record came since
+	repeated int               // pages in a row that have lastPos too
+	sizes    []int64           // bytes of the last of these pages, those that the pipeline has not taken
+	held     int64             // bytes of a page that is delivered after the lease is written
+	pending  int64             // records in marks
 	ended    bool              // the last page is delivered
 
 	// What is durable.
 	acked     leases.Checkpoint
-	ackedTime int64
-	endAcked  bool // the last page is acknowledged
-	savedAt   time.Duration
-	saveTimer bool
-	due       time.Duration // since when what is durable differs from what its lease says; 0 while it does not
-	draining  bool
-	heir      string
+	ackedTime int64         // creation time of the last acknowledged record, Unix seconds
+	endAcked  bool          // the last page is acknowledged
+	savedAt   time.Duration // when the lease was last written
+	saveTimer bool          // a timer will call save
+	due       time.Duration // since when the lease lags behind acked; 0: it does not
+	draining  bool          // it is read no further, and its lease is handed over once the pipeline has finished it
+	heir      string        // consumer id of the successor; "": any
 
 	family family
 
-	// Load, in bytes since the last time it was measured.
-	bytes      int64
+	// Load and lag.
+	bytes      int64 // read since measuredAt
 	measuredAt time.Duration
-	load       float64
-	lastRecord time.Duration
-	lag        time.Duration // how old the last record was when it was read
+	load       float64       // bytes a second, smoothed
+	lastRecord time.Duration // when the last page with records came
+	lag        time.Duration // age of the last record when it was read
 	lagKnown   bool
-	behindFrom time.Duration // since when it is behind; 0 while it is not
+	behindFrom time.Duration // since when it is behind; 0: it is not
 }
 
-// mark is a page on its way through the pipeline.
+// mark is a page in flight in the pipeline.
 type mark struct {
 	pos     pipeline.Position
-	at      leases.Checkpoint
-	time    int64 // of its last record
-	oldest  int64 // of its first
+	at      leases.Checkpoint // of the lease once the page is acknowledged
+	time    int64             // creation time of its last record
+	oldest  int64             // and of its first one
 	records int64
-	end     bool
+	end     bool // it is the last page of the shard
 }
 
 // endPosition is the position of a shard's last page.
@@ -113,7 +113,7 @@ func (w *Worker) open(r *row) {
 	w.want(p)
 }
 
-// close ends a partition, for whatever reason.
+// close forgets a partition and drops its pages.
 func (w *Worker) close(p *part) {
 	w.addUntaken(p, -p.untaken)
 	p.sizes, p.marks, p.pending = nil, nil, 0
@@ -124,13 +124,13 @@ func (w *Worker) close(p *part) {
 	w.do(Forget{p.name})
 }
 
-// hold counts a page that is not delivered yet among those that were not taken; 0 ends that.
+// hold counts bytes of a page that is not delivered yet as untaken; 0 ends that.
 func (w *Worker) hold(p *part, bytes int64) {
 	w.addUntaken(p, bytes-p.held)
 	p.held = bytes
 }
 
-// addUntaken counts bytes of a partition that the pipeline has not taken.
+// addUntaken adds to the bytes of a partition that the pipeline has not taken.
 func (w *Worker) addUntaken(p *part, bytes int64) {
 	p.untaken += bytes
 	w.untaken += bytes
@@ -139,8 +139,8 @@ func (w *Worker) addUntaken(p *part, bytes int64) {
 	}
 }
 
-// pause reads no more of a partition, or goes on. The pages that were read ahead wait; they must
-// not use the room of the partitions that go on.
+// pause pauses the reading of a partition, or resumes it. The pages that were read ahead wait, and use no room
+// that other partitions could use.
 func (w *Worker) pause(p *part, paused bool) {
 	untaken := p.untaken
 	w.addUntaken(p, -untaken)
@@ -149,13 +149,13 @@ func (w *Worker) pause(p *part, paused bool) {
 	w.want(p)
 }
 
-// current tells whether a partition is still read by this worker.
+// current reports whether p is still the shard's partition.
 func (p *part) current() bool { return p.row.part == p }
 
-// still tells whether nothing more of a partition is looked at.
+// still reports whether a partition is stopped and not even read to find the end of a gap.
 func (p *part) still() bool { return p.halted != "" && p.gap == nil }
 
-// halt reads a shard no further, and says why.
+// halt stops a shard, logs why, and has the lease record it.
 func (w *Worker) halt(p *part, why string, attrs ...slog.Attr) {
 	p.gap, p.maybe = nil, false
 	if p.halted == why {
@@ -174,12 +174,12 @@ func (w *Worker) taken(e Taken) {
 	}
 	w.addUntaken(p, -p.sizes[0])
 	if p.sizes = p.sizes[1:]; len(p.sizes) == 0 {
-		p.sizes = nil // most shards have nothing on its way most of the time
+		p.sizes = nil // most shards have no page in flight most of the time
 	}
 	w.want(p)
 }
 
-// acked notes how far the pipeline came.
+// acked notes the position up to which the pipeline is finished.
 func (w *Worker) acked(e Acked) {
 	p := w.parts[e.Partition]
 	if p == nil {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	firstPause = 50 * time.Millisecond // behind the first empty page
-	eagerPages = 20                    // empty pages at the start of reading, which do not mean that there is nothing
-	maxRetry   = 20 * time.Second      // longest pause between two tries of a call that fails
-	leastPage  = 16 << 10              // bytes that a page is expected to bring at least
-	aheadPages = 2                     // pages of a shard that were read and not taken
+	firstPause = 50 * time.Millisecond // after the first empty page
+	eagerPages = 20                    // empty pages at the start of reading that do not mean an empty shard
+	maxRetry   = 20 * time.Second      // longest backoff of a failing call
+	leastPage  = 16 << 10              // least size that the next page is expected to have, in bytes
+	aheadPages = 2                     // most pages of a shard that are read and that the pipeline has not taken
 )
 
-// want asks for the next page of a partition as soon as there is room for a call.
+// want queues a partition for its next call; dispatch makes the call once there is room.
 func (w *Worker) want(p *part) {
 	if p.queued || p.waiting || !w.readable(p) {
 		return
@@ -32,7 +32,7 @@ func (w *Worker) readable(p *part) bool {
 	return p.current() && !p.polling && !p.paused && !p.draining && !p.ended && !p.noting && !p.still() && len(p.sizes) < aheadPages
 }
 
-// wantIn does so in a while.
+// wantIn calls want after d.
 func (w *Worker) wantIn(p *part, d time.Duration) {
 	if p.waiting {
 		return
@@ -41,8 +41,8 @@ func (w *Worker) wantIn(p *part, d time.Duration) {
 	w.later(d, &timer{poll: p})
 }
 
-// dispatch makes the calls that there is room for, of the partition that waits
-// longest first.
+// dispatch makes the calls that there is room for. The partition that has waited longest is first,
+// or one that is about to lose records if the budget is used up.
 func (w *Worker) dispatch() {
 	for len(w.ready) > 0 && w.reading < w.o.MaxCalls && w.contact() && !w.suspended {
 		p := w.ready[0]
@@ -53,7 +53,7 @@ func (w *Worker) dispatch() {
 		}
 		busy := w.untaken - w.pausedUntaken + w.reserved
 		if busy > 0 && busy+p.expect > w.o.Prefetch {
-			return // the next page that is taken, or call that is answered, makes room
+			return // the next taken page or answered call makes room
 		}
 		if p.iterator != "" && !w.mayCall(p) {
 			if w.rescue() {
@@ -74,7 +74,7 @@ func (w *Worker) dispatch() {
 	}
 }
 
-// position asks for an iterator where reading goes on.
+// position requests an iterator at the position from which reading continues.
 func (w *Worker) position(p *part) {
 	at := shardreader.ShardPosition{StreamARN: p.row.Stream, Shard: p.row.Shard}
 	checked := false
@@ -89,7 +89,7 @@ func (w *Worker) position(p *part) {
 	case p.pos.Kind == leases.Latest && (p.row.fresh || p.row.From.IsZero()):
 		at.Type, p.newest = shardreader.Latest, true
 	case p.row.First != "":
-		// From the oldest record that is left, TRIM_HORIZON would not say that older ones are gone.
+		// TRIM_HORIZON would start at the oldest record left, and hide that older ones are gone.
 		at.Type, at.Sequence, checked = shardreader.AtSequence, p.row.First, true
 	default:
 		at.Type = shardreader.TrimHorizon
@@ -105,7 +105,7 @@ func (w *Worker) position(p *part) {
 		if e.Err == nil {
 			p.iterator = e.Iterator
 			if p.newest {
-				p.row.fresh = false // reading has begun: should the iterator expire, nothing written since is passed over
+				p.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 			}
 			w.want(p)
 			return
@@ -121,7 +121,7 @@ func (w *Worker) position(p *part) {
 
 var errNoIterator = errs.New("the answer holds no iterator")
 
-// read asks for the next page.
+// read requests the next page.
 func (w *Worker) read(p *part) {
 	w.callBegan(p)
 	w.reserved += p.expect
@@ -146,8 +146,8 @@ func (w *Worker) read(p *part) {
 	}), shardreader.RecordsQuery{Iterator: p.iterator, StreamARN: p.row.Stream, Shard: p.row.Shard}})
 }
 
-// callBegan and callEnded count the calls of a shard. It is not opened again before those of
-// the partition that it was are answered: two readers of it may be one too many.
+// callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of
+// its former partition are answered: a stream allows two readers of a shard at most.
 func (w *Worker) callBegan(p *part) {
 	p.polling = true
 	p.row.calls++
@@ -163,7 +163,7 @@ func (w *Worker) callEnded(p *part) {
 	}
 }
 
-// dated notes how old the newest record of an answer is.
+// dated notes the age of the newest record of an answer.
 func (w *Worker) dated(p *part, e Read) {
 	if e.Answer.Page == nil || e.At.IsZero() {
 		return
@@ -176,7 +176,7 @@ func (w *Worker) dated(p *part, e Read) {
 	}
 }
 
-// readFailed sees what the failure of a call means that was answered at a time.
+// readFailed handles a failed call; at is when it failed.
 func (w *Worker) readFailed(p *part, err error, at time.Time) {
 	switch {
 	case p.draining || p.still():
@@ -200,7 +200,7 @@ func (w *Worker) readFailed(p *part, err error, at time.Time) {
 		w.trimmed(p, at)
 		return
 	case errors.Is(err, shardreader.ErrNotFound):
-		// What was listed a moment ago may not be found everywhere yet.
+		// A shard that was just listed may be unknown to some servers for a moment.
 		p.iterator = ""
 		if p.notFound++; p.notFound >= 4 {
 			w.vanished(p)
@@ -220,8 +220,8 @@ func transient(err error) bool {
 	return ok
 }
 
-// next plans the call behind an answer: at once while there is something to read,
-// later and later while there is not.
+// next plans the next call after an answer: at once after records, and after an empty page with a pause
+// that grows.
 func (w *Worker) next(p *part, records int) {
 	if records > 0 {
 		p.empties, p.anything, p.lastRecord = 0, true, w.now
