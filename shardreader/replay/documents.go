@@ -6,37 +6,37 @@ import (
 	"io"
 )
 
-// documents cuts a stream of JSON documents into records, without decoding them: arrays,
-// events and records, one behind the other, however they are laid out. It has one
-// record in memory at a time, so an array or event may be of any size.
+// documents splits a stream of JSON documents into records without decoding them. A document is an array, an
+// event or a record; any layout is allowed. It has one record in memory at a time, so an array or event can have
+// any size.
 //
-// Text whose grammar is broken is a record with the reason, up to where reading goes
-// on; see broken. What costs no record is in faults.
+// Broken text is returned as a record with the reason, up to where reading continues; see broken. Errors
+// that cost no record are in faults.
 type documents struct {
 	w      *window
 	scan   scanner
 	within nest
 	expect expectation
-	number int64              // of the last record in its array or event
-	open   map[int64]struct{} // offsets of brackets that nothing closes, up to openTo
-	openTo int64
+	number int64              // of the last record, in its array or event
+	open   map[int64]struct{} // offsets of brackets that are never closed
+	openTo int64              // the largest of them
 	faults []*fault
-	torn   bool // brackets are missing: within is a guess
+	torn   bool // brackets were missing: within is a guess
 
-	last, lastLine int64 // behind the last token
+	last, lastLine int64 // position after the last token
 
 	start int // index of the value being scanned
 	at    int // index at which the last scan failed
 }
 
-// expectation is what the innermost array wants next.
+// expectation is what must come next in the innermost array.
 type expectation uint8
 
 const (
 	comma   expectation = iota // or the array's end
 	first                      // a value, or the array's end
 	another                    // a value
-	either                     // any of these: reading goes on behind broken text
+	either                     // any of these: the text before was broken
 )
 
 // record is one record as it is in the file.
@@ -45,15 +45,15 @@ type record struct {
 	offset int64
 	line   int64
 	number int64  // in its array or event, 1-based; 0: it is a document by itself
-	broken *fault // raw is no JSON; nil: it is
+	broken *fault // what is wrong with raw; nil: raw is valid JSON
 }
 
-// fault is a place where the grammar is broken.
+// fault is a position at which the JSON is broken.
 type fault struct {
 	offset, line int64
 	err          error
-	unread       int64 // bytes from there on that are not read
-	more         int   // other places in the file with the same error
+	unread       int64 // bytes from there that are not read
+	more         int   // other positions in the file with the same error
 }
 
 func (f *fault) Error() string { return f.err.Error() }
@@ -71,7 +71,7 @@ var (
 	errOpen    = errs.New("broken JSON: nothing closes this bracket")
 )
 
-// next is the next record; io.EOF after the last.
+// next returns the next record, and io.EOF after the last.
 func (d *documents) next() (record, error) {
 	for {
 		c, ok := d.peek()
@@ -88,7 +88,7 @@ func (d *documents) next() (record, error) {
 	}
 }
 
-// step reads a bracket, a comma or a record.
+// step reads one token: a bracket, a comma or a whole record. found reports whether it is a record.
 func (d *documents) step(c byte) (r record, found bool, err error) {
 	nested := d.within != inDocuments
 	switch {
@@ -137,7 +137,7 @@ func (d *documents) step(c byte) (r record, found bool, err error) {
 	return d.take(end), true, nil
 }
 
-// peek passes over white space, and over byte order marks between documents.
+// peek skips white space, and byte order marks between documents, and returns the next byte without consuming it.
 func (d *documents) peek() (byte, bool) {
 	d.last, d.lastLine = d.w.offset, d.w.line
 	for {
@@ -148,7 +148,7 @@ func (d *documents) peek() (byte, bool) {
 		if d.w.fillTo(len(mark)); !bytes.HasPrefix(d.w.buf, mark) {
 			return c, ok
 		}
-		if d.within != inDocuments { // files, one behind the other, of which one was cut
+		if d.within != inDocuments { // a file begins here: the one before was cut short
 			d.tell(errNoEnd)
 			d.within, d.torn = inDocuments, true
 		}
@@ -160,7 +160,7 @@ func (d *documents) peek() (byte, bool) {
 
 var mark = []byte("\ufeff")
 
-// end is the error at the end of the input. What is open there is told, once.
+// end returns the error at the end of the input. It adds a fault if an array or event is still open there.
 func (d *documents) end() error {
 	if errors.Is(d.w.err, errGivenUp) {
 		return d.w.err
@@ -172,7 +172,7 @@ func (d *documents) end() error {
 	return io.EOF
 }
 
-// object reads the object at hand: a record, found, or an event, entered.
+// object reads the next object. found is true for a record; an event is entered.
 func (d *documents) object() (r record, found bool, err error) {
 	if d.isOpen(0) {
 		d.at = 0
@@ -198,8 +198,8 @@ func (d *documents) object() (r record, found bool, err error) {
 	return d.take(end), true, nil
 }
 
-// leave goes on behind the end of an array: of records, or of an event's Records,
-// where the rest of the event is passed over.
+// leave continues after the end of an array. If it was the Records of an event, leave also skips the rest of
+// the event.
 func (d *documents) leave() error {
 	d.expect = comma
 	if d.within == inArray {
@@ -213,7 +213,7 @@ func (d *documents) leave() error {
 	for {
 		c, ok := d.peek()
 		if !ok || d.within == inDocuments {
-			return nil // which the end tells
+			return nil // end reports it
 		}
 		if c == '}' {
 			d.w.take(1)
@@ -235,7 +235,7 @@ func (d *documents) leave() error {
 			d.w.take(end)
 			continue
 		case d.at == len(d.w.buf):
-			d.w.take(d.at) // which the end tells too
+			d.w.take(d.at) // end reports it
 			return nil
 		}
 		d.within, d.expect, d.torn = outer, either, true
@@ -250,7 +250,7 @@ func (d *documents) take(end int) record {
 	return r
 }
 
-// begin is the record that begins at hand.
+// begin returns the record that begins here, without its text.
 func (d *documents) begin() record {
 	r := record{offset: d.w.offset, line: d.w.line}
 	if d.within != inDocuments {
@@ -261,7 +261,7 @@ func (d *documents) begin() record {
 	return r
 }
 
-// tell notes a place that costs no record; of many with one error the first.
+// tell adds a fault that costs no record. Of several with one error it keeps the first, and counts the others.
 func (d *documents) tell(err error) {
 	for _, f := range d.faults {
 		if errors.Is(f.err, err) {

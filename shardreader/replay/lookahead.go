@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 )
 
-// The methods of this file scan the window from an index on, reading on as needed. They consume nothing.
+// The methods of this file scan the window from an index, and read more of the file as needed. They consume nothing.
 
-// outline scans the object at i without consuming it. Of an event, an object with an
-// array of Records, it returns the index behind that array's bracket; of any
-// other its end.
+// outline scans the object at i. If the object is an event, which has an array named Records, end is the index
+// after the opening bracket of that array. For any other object it is the index after the object.
 func (d *documents) outline(i int) (end int, event bool, err error) {
 	d.start = i
 	i++
@@ -44,8 +43,8 @@ func (d *documents) outline(i int) (end int, event bool, err error) {
 	}
 }
 
-// member scans a member that stands behind an event's records, with the comma before it.
-// Of Records once more it returns the index behind its bracket, and true.
+// member scans a comma and the member after it, in an event after its Records. If the member is a second array
+// named Records, it returns the index after the opening bracket, and true.
 func (d *documents) member() (end int, records bool, err error) {
 	d.start = 0
 	i, err := d.space(1)
@@ -66,14 +65,14 @@ func (d *documents) member() (end int, records bool, err error) {
 	return end, false, err
 }
 
-// value scans the value at i, reading on as needed.
+// value scans the value at i, and returns the index after it.
 func (d *documents) value(i int) (int, error) {
 	if i == 0 {
 		d.start = 0
 	}
 	for {
 		end, st := d.scan.value(d.w.buf, i)
-		// Only what follows a number at the end of the bytes tells whether it is whole.
+		// A number at the end of the buffer can have more digits in the file.
 		if st == done && (end < len(d.w.buf) || d.w.eof) {
 			return end, nil
 		}
@@ -88,7 +87,7 @@ func (d *documents) value(i int) (int, error) {
 	}
 }
 
-// name reads the member name at i and tells where its value starts.
+// name returns the member name at i, and the index of its value.
 func (d *documents) name(i int) (name []byte, at int, err error) {
 	for {
 		at, st := scanName(d.w.buf, i)
@@ -113,7 +112,7 @@ func (d *documents) name(i int) (name []byte, at int, err error) {
 	}
 }
 
-// space skips white space from i on, reading on as needed.
+// space returns the index of the first byte from i that is not white space.
 func (d *documents) space(i int) (int, error) {
 	for {
 		if i = skipSpace(d.w.buf, i); i < len(d.w.buf) {

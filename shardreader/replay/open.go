@@ -2,8 +2,8 @@ package replay
 
 import "bytes"
 
-// noteOpen notes the brackets that the scan that failed has left open: from them on it
-// fails again. An event is read without its end.
+// noteOpen notes the brackets that the failed scan left open: a scan from one of them would fail again. It leaves
+// out the bracket of an event, whose Records can be read although its end is missing.
 func (d *documents) noteOpen() {
 	for n, at := range d.scan.stack {
 		if n+1 < len(d.scan.stack) && opensRecords(d.w.buf[:d.scan.stack[n+1]+1]) {
@@ -13,7 +13,7 @@ func (d *documents) noteOpen() {
 	}
 }
 
-// note notes that nothing closes the bracket at i.
+// note notes that the bracket at i is never closed.
 func (d *documents) note(i int) {
 	if d.open == nil {
 		d.open = make(map[int64]struct{})
@@ -23,13 +23,13 @@ func (d *documents) note(i int) {
 	d.openTo = max(d.openTo, at)
 }
 
-// isOpen tells whether nothing closes the bracket at i, as far as it is known.
+// isOpen reports whether the bracket at i is known to be never closed.
 func (d *documents) isOpen(i int) bool {
 	_, open := d.open[d.w.offset+int64(i)]
 	return open
 }
 
-// opensRecords tells whether b ends with the bracket of an event's Records.
+// opensRecords reports whether b ends with the opening bracket of an event's Records.
 func opensRecords(b []byte) bool {
 	const space = " \t\r\n"
 	b, array := bytes.CutSuffix(b, []byte{'['})
@@ -37,8 +37,8 @@ func opensRecords(b []byte) bool {
 	return array && named && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
 }
 
-// swallows is the error of an element that is no record, and holds whole records or events up
-// to its end: the element's own end is missing, and the end of what it is within closes it.
+// swallows returns errOpen for an element that is not a record itself and has whole records or events in it. Such
+// an element lacks its closing bracket, and a bracket of an outer array or event closed it instead.
 func (d *documents) swallows(end int) error {
 	if b := d.w.buf[:end]; d.within == inDocuments && !d.torn || b[0] != '[' && b[0] != '{' || isRecord(b) || !d.noteAround(0, end) {
 		return nil
@@ -47,21 +47,21 @@ func (d *documents) swallows(end int) error {
 	return errOpen
 }
 
-// bracket is an object or array that is open where noteAround stands.
+// bracket is an object or array that noteAround has entered and not left.
 type bracket struct {
 	at     int
 	object bool
-	name   []byte // of the object's member at hand
+	name   []byte // of the current member, in an object
 	whole  bool   // it is a record or an event
-	holds  bool   // one is in it
+	holds  bool   // a record or an event is in it
 }
 
-// noteAround tells whether the value from i to end, whose grammar is sound, holds whole records
-// or events and is none, and notes the brackets in it of which that is so. It looks at each byte once.
+// noteAround reports whether the value from i to end, which is valid JSON, has whole records or events in it and
+// is not one itself. It notes the inner brackets for which the same is true. It looks at each byte once.
 func (d *documents) noteAround(i, end int) bool {
 	b := d.w.buf[:end]
 	var open []bracket
-	named := false // the name of a member comes
+	named := false // the next string is the name of a member
 	for i < end {
 		c := b[i]
 		switch c {
@@ -98,8 +98,8 @@ func (d *documents) noteAround(i, end int) bool {
 	return false
 }
 
-// seeName notes what the name of the innermost object's member, before value, makes the
-// objects: see isRecord and outline.
+// seeName notes what the name of the current member makes of the innermost two objects, a record or an event: see
+// isRecord and outline. value is the text after the name.
 func seeName(open []bracket, value []byte) {
 	in := &open[len(open)-1]
 	name := string(in.name)

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// broken consumes the text at hand, whose grammar is broken, up to where reading goes on:
-//   - the next whole record or event; a line of its own that breaks is lost whole, however;
-//   - the next line that is indented as the first line of the text is, and opens something:
-//     where a record takes a line, every line stands for itself.
+// broken consumes broken text up to where reading continues, which is the first of:
+//   - the next whole record or event, except in the rest of the line if that line is a document of its own;
+//   - the next line with the indentation of the broken text's first line, unless it begins with a quote, a closing
+//     bracket, a comma or a colon: in a file with one record a line, a broken line costs itself alone.
 //
-// A string ends with its line, so one that was cut hides no record. The text is a record
-// that says why it is none; found is false where it is over the bound, which is a fault.
+// A string ends with its line, so a cut string hides no record. The text is returned as a record with the
+// reason. A text over the bound is a fault instead, and found is false.
 func (d *documents) broken(why error) (r record, found bool, err error) {
 	if errors.Is(why, errGivenUp) {
 		return record{}, false, why
@@ -24,7 +24,7 @@ func (d *documents) broken(why error) (r record, found bool, err error) {
 	if errors.Is(d.w.err, errGivenUp) {
 		return record{}, false, d.w.err
 	}
-	if end == len(d.w.buf) { // the end of the file, which is told by its last byte
+	if end == len(d.w.buf) { // the end of the file: report the last byte that is not white space
 		end = len(bytes.TrimRight(d.w.buf, " \t\r\n"))
 	}
 	text := d.w.take(end)
@@ -37,7 +37,7 @@ func (d *documents) broken(why error) (r record, found bool, err error) {
 		d.open = nil
 	}
 	if d.w.err != nil && errors.Is(why, d.w.err) {
-		return record{}, false, nil // which the end tells
+		return record{}, false, nil // end reports it
 	}
 	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
 	if int64(len(text)) < r.broken.unread || len(text) > d.w.most/8 {
@@ -55,10 +55,10 @@ func (d *documents) broken(why error) (r record, found bool, err error) {
 	return r, true, nil
 }
 
-// resume finds where reading goes on behind broken text, as broken says, whole where a record
-// or an event is there. Of text over the bound it consumes what it has passed.
+// resume returns the index at which reading continues after broken text; see broken. whole reports whether a
+// whole record or event begins there. If the text is over the bound, resume consumes what it has skipped.
 func (d *documents) resume(indent int) (end int, whole bool) {
-	// A line that stands by itself is lost whole; one that closes something does not.
+	// A line that is a document of its own is skipped whole, unless it begins with a closing bracket.
 	alone := indent >= 0 && d.within == inDocuments && !d.torn && bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
 	for i := 1; ; {
 		if i > d.w.most {
@@ -108,8 +108,8 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 	}
 }
 
-// begins tells whether a whole record, or an event, begins with the brace at i; else it
-// returns where the search goes on. What was found open before is not scanned again.
+// begins reports whether a whole record, or an event, begins with the brace at i. If none does, next is where the
+// search continues. It scans no bracket again that is known to be open.
 func (d *documents) begins(i int) (next int, whole bool) {
 	if d.isOpen(i) {
 		return i + 1, false
@@ -126,8 +126,8 @@ func (d *documents) begins(i int) (next int, whole bool) {
 	return end, false
 }
 
-// holds tells whether a whole record is the first in the array at hand, which is where a
-// record is due: the end of the array before it is missing.
+// holds reports whether the array here begins with a whole record. Within an array, a record is expected here, so
+// that such an array means that the end of the one before is missing.
 func (d *documents) holds() bool {
 	d.start = 0
 	i, err := d.space(1)
@@ -138,8 +138,8 @@ func (d *documents) holds() bool {
 	return whole
 }
 
-// adopt takes from what follows the record at hand what the record is within: the text before
-// it is broken, and may have hidden brackets. A record that is broken too tells nothing.
+// adopt guesses within from the next record or event and the byte after it: the text before is broken, and may
+// have hidden brackets. It keeps within and returns false if the record is broken too.
 func (d *documents) adopt() (sound bool) {
 	d.expect = another
 	was := d.within
@@ -164,8 +164,8 @@ func (d *documents) adopt() (sound bool) {
 	return true
 }
 
-// isRecord tells whether b, an object whose grammar is sound, is a record of a stream. No
-// part of a record is taken for one: there every value has its type tag.
+// isRecord reports whether b, a valid JSON object, is a record of a stream. A part of a record is never mistaken
+// for a record: each value in it has a type tag.
 func isRecord(b []byte) bool {
 	is := false
 	eachMember(b, func(name, value []byte) {
@@ -181,7 +181,7 @@ func isRecord(b []byte) bool {
 	return is
 }
 
-// eachMember calls yield for the members of b, if it is an object; its grammar is sound.
+// eachMember calls yield for each member of b, if b is an object. b is valid JSON.
 func eachMember(b []byte, yield func(name, value []byte)) {
 	if b[0] != '{' {
 		return
