@@ -6,21 +6,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// queue holds the pages that were delivered and not taken, in order. Those of a partition
-// leave it without a look at the others: there may be thousands. Use newQueue.
+// queue holds the delivered pages that the pipeline has not taken, in order. Its operations on one partition do
+// not visit the pages of the others: there can be thousands. Use newQueue.
 type queue struct {
 	pages  list.List                  // of *pipeline.Page
 	of     map[string][]*list.Element // by partition
 	bytes  int64                      // of pages
-	paused map[string]bool            // partitions whose pages stay here until they are resumed
+	paused map[string]bool            // partitions whose pages pop leaves here
 }
 
 func newQueue() queue {
 	return queue{of: make(map[string][]*list.Element), paused: make(map[string]bool)}
 }
 
-// pause keeps the pages of a partition in the queue, or gives them out again. The pages that
-// were read ahead would otherwise use the room that the pipeline has left for other partitions.
+// pause makes pop leave the pages of a partition in the queue, or take them again. The pages that were read ahead
+// would otherwise use the room that the pipeline has left for other partitions.
 func (q *queue) pause(partition string, paused bool) {
 	if paused {
 		q.paused[partition] = true
@@ -34,8 +34,8 @@ func (q *queue) push(page *pipeline.Page) {
 	q.bytes += int64(page.Bytes)
 }
 
-// pop takes the oldest page of a partition that is not paused; nil where there is none. Few
-// partitions are paused, and few pages of each are here.
+// pop takes the oldest page whose partition is not paused; nil if there is none. It visits the paused pages before
+// it, which are few.
 func (q *queue) pop() *pipeline.Page {
 	oldest := q.pages.Front()
 	for oldest != nil && q.paused[oldest.Value.(*pipeline.Page).Partition] {
@@ -46,7 +46,7 @@ func (q *queue) pop() *pipeline.Page {
 	}
 	page := q.remove(oldest)
 	of := q.of[page.Partition]
-	of[0] = nil // it names the page
+	of[0] = nil // the element keeps the page in memory
 	if left := of[1:]; len(left) > 0 {
 		q.of[page.Partition] = left
 	} else {
@@ -55,7 +55,7 @@ func (q *queue) pop() *pipeline.Page {
 	return page
 }
 
-// drop takes out the pages of a partition.
+// drop removes the pages of a partition.
 func (q *queue) drop(partition string) {
 	for _, e := range q.of[partition] {
 		q.remove(e)

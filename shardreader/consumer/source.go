@@ -8,9 +8,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
-// Read implements [pipeline.Source]. It ends with io.EOF once the consumer is
-// leaving, and with an error when it cannot go on: the credentials are refused, the lease table
-// is missing.
+// Read implements [pipeline.Source]. It returns io.EOF once the consumer is leaving, and an error once it cannot
+// continue, as without credentials or a lease table.
 func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
 	c.follow(ctx)
 	for {
@@ -25,7 +24,7 @@ func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 }
 
-// follow leaves when ctx is done, also where the pipeline has enough and does not call Read.
+// follow starts the consumer, and makes it leave once ctx ends, even if the pipeline is full and does not call Read.
 func (c *Consumer) follow(ctx context.Context) {
 	c.mu.Lock()
 	known := c.reading == ctx
@@ -38,13 +37,13 @@ func (c *Consumer) follow(ctx context.Context) {
 	c.begin()
 }
 
-// next takes the oldest page, if there is one. The worker learns of it at once, so that
-// it never takes back a page that the pipeline has.
+// next takes the oldest page, if there is one. The coordinator learns of it at once, so that it never drops a page
+// that the pipeline has.
 func (c *Consumer) next(ctx context.Context) (*pipeline.Page, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.gone) > 0 {
-		// The pipeline has the page that was returned last: of these nothing comes any more.
+		// The pipeline has each page that was returned before: no page of these partitions follows.
 		c.out = append(c.out, c.gone...)
 		c.gone = nil
 		signal(c.poke)
@@ -68,7 +67,7 @@ func (c *Consumer) next(ctx context.Context) (*pipeline.Page, error) {
 	return page, nil
 }
 
-// leave begins a soft stop. It may be called at any time, and more than once.
+// leave begins a soft stop. It can be called at any time, and repeatedly.
 func (c *Consumer) leave() {
 	c.mu.Lock()
 	c.leaving = true
@@ -77,8 +76,7 @@ func (c *Consumer) leave() {
 	signal(c.pages)
 }
 
-// fail ends reading with an error. The pipeline may have no room and not call Read: it
-// is told.
+// fail ends reading with an error. It also notifies the pipeline, which does not call Read while it has no room.
 func (c *Consumer) fail(err error) {
 	c.mu.Lock()
 	first := c.fatal == nil && !c.leaving
@@ -93,15 +91,15 @@ func (c *Consumer) fail(err error) {
 	}
 }
 
-// Commit implements [pipeline.Committer]. It returns at once: the worker writes
-// the position into the lease table within its Checkpoint interval.
+// Commit implements [pipeline.Committer]. It returns at once: the coordinator writes the position to the lease
+// table within its Checkpoint interval.
 func (c *Consumer) Commit(_ context.Context, partition string, p pipeline.Position) error {
 	c.send(worker.Acked{Partition: partition, Position: p})
 	return nil
 }
 
-// Pause implements [pipeline.Pauser]. Read returns no page of a paused partition, and the worker
-// reads none.
+// Pause implements [pipeline.Pauser]. Read returns no page of a paused partition, and the coordinator requests
+// none.
 func (c *Consumer) Pause(partition string, paused bool) {
 	c.mu.Lock()
 	c.queue.pause(partition, paused)
@@ -112,8 +110,8 @@ func (c *Consumer) Pause(partition string, paused bool) {
 	c.send(worker.Paused{Partition: partition, Paused: paused})
 }
 
-// Control implements [pipeline.Controlled]. At the end of the run nothing more is
-// acknowledged, and what is left is let go.
+// Control implements [pipeline.Controlled]. A nil control ends the run: nothing more is acknowledged, and the
+// consumer releases its leases.
 func (c *Consumer) Control(control pipeline.Control) {
 	c.mu.Lock()
 	c.control = control
