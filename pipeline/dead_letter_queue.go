@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// deadLetterQueue holds the failed changes of a sink whose dead letters are not durable yet. Their keys wait
-// for that. One goroutine writes them, while there are any.
+// deadLetterQueue holds the failed changes of a sink whose dead letters are not durable yet. Later changes of
+// their keys wait for that. One goroutine writes them, while there are any.
 type deadLetterQueue struct {
 	items   []item
-	of      []*lane
-	putting []item    // those of them that a Put has
-	since   time.Time // when it was given them
-	busy    bool
-	blocked bool // the last Put failed: waiting changes are detached
+	of      []*lane   // of each item
+	putting []item    // taken from items: the goroutine stores them now
+	since   time.Time // since when
+	busy    bool      // the goroutine runs
+	blocked bool      // the last Put or Hold failed: waiting changes are detached
 	told    deadLetterLog
 }
 
@@ -80,7 +80,7 @@ func (s *scheduler) writeDeadLetters() {
 	}
 }
 
-// keep writes the dead letters of items, then the quarantine of their keys. It returns false after a hard stop.
+// keep stores the dead letters of items, then quarantines their keys. It returns false after a hard stop.
 func (s *scheduler) keep(items []item, of []*lane) bool {
 	letters := s.letters(items)
 	waiting := func() {
@@ -95,9 +95,9 @@ func (s *scheduler) keep(items []item, of []*lane) bool {
 			s.detach(&s.deadLetters.items[i])
 			s.detachQueue(s.deadLetters.of[i])
 		}
-		clones := s.letters(items) // letters refer to the page, too
+		clones := s.letters(items) // letters refer to the page too
 		for i := range clones {
-			clones[i].Time = letters[i].Time // the store identifies a letter by it
+			clones[i].Time = letters[i].Time // stores name a letter by it: a retry must not make a second one
 		}
 		copy(letters, clones)
 	}
@@ -134,13 +134,14 @@ func (s *scheduler) letters(items []item) []DeadLetter {
 	return letters
 }
 
-// putLetters retries until letters are durable; false if ctx is done before.
+// putLetters retries until letters are durable; it returns false if ctx ends first.
 func (r *run) putLetters(ctx context.Context, letters []DeadLetter, waiting func()) bool {
 	return r.retryUntilDone(ctx, "dead letters are not kept: what waits for them is blocked", len(letters), func() error { return r.put(ctx, letters) }, waiting)
 }
 
-// retryUntilDone calls do until it succeeds; false if ctx is done before. It counts as moving until the first
-// failure, after which it calls waiting and logs blocked with n, the number of letters or keys.
+// retryUntilDone calls do until it succeeds; it returns false if ctx ends first. It logs blocked at each failure,
+// with n, the number of letters or keys. It calls waiting once, after the first failure. The caller counts as moving
+// (see bounds.move), except from the first failure until retryUntilDone returns. A fatal error also stops the run.
 func (r *run) retryUntilDone(ctx context.Context, blocked string, n int, do func() error, waiting func()) bool {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -178,8 +179,8 @@ func (r *run) put(ctx context.Context, letters []DeadLetter) (err error) {
 	return r.p.o.DeadLetters.Put(ctx, letters)
 }
 
-// deadLetterLog logs what was dead-lettered. It logs quarantined changes once per retryLogEvery at most: the
-// line of their key's first letter announced them. Only the goroutine of writeDeadLetters uses it.
+// deadLetterLog logs what was dead-lettered. It logs quarantined changes once per retryLogEvery at most: the line
+// of their key's first letter announced them. Only the goroutine of writeDeadLetters uses it.
 type deadLetterLog struct {
 	quarantined int
 	next        time.Time

@@ -2,7 +2,7 @@ package pipeline
 
 import "time"
 
-// handOver gives the schedulers what is ready of a partition, in order. Pipeline.mu is held.
+// handOver gives the ready pages of a partition to the schedulers, in order. Pipeline.mu is held.
 func (r *run) handOver(part *partition) {
 	now := time.Now()
 	for len(part.waiting) > 0 && (part.waiting[0].ready || part.revoked) {
@@ -22,7 +22,7 @@ func (r *run) handOver(part *partition) {
 	r.settleEnd()
 }
 
-// place books a page and hands it to the schedulers.
+// place adds a page to the ledgers and hands its deliveries to the schedulers.
 func (r *run) place(in *inflight, now time.Time) {
 	part, prep := in.part, in.prep
 	r.p.book(prep)
@@ -37,13 +37,13 @@ func (r *run) place(in *inflight, now time.Time) {
 	}
 	pending := in.left
 	if in.err != nil {
-		// The page's position lies behind what broke: it is never committed.
+		// The page's position is after the broken record, so it is never committed.
 		pending++
 		part.broken = true
 		r.failed(in.err)
 	}
 	if in.tracker != nil {
-		pending++ // its source answers for each record, and what goes back to it must not be committed
+		pending++ // the source answers for each record, so its page is never committed
 	}
 	mark, ok := part.wm.Begin(in.page.Position, pending)
 	in.mark = mark
@@ -60,14 +60,14 @@ func (r *run) place(in *inflight, now time.Time) {
 	}
 }
 
-// progressed is told by schedulers what became of deliveries.
+// progressed receives the results of deliveries from the schedulers.
 func (r *run) progressed(done []progress) {
 	r.p.mu.Lock()
 	r.progress(done)
 	r.unlock()
 }
 
-// unlock unlocks Pipeline.mu, and returns the arenas that no delivery needs any more to their pools.
+// unlock unlocks Pipeline.mu, and returns arenas that no delivery needs to their pools.
 func (r *run) unlock() {
 	spent := r.spent
 	r.spent = nil
@@ -118,7 +118,7 @@ func (r *run) finished(in *inflight) {
 	r.forget(in.part)
 }
 
-// endReading is called when nothing more is read and prepared.
+// endReading is called when all pages are read and prepared.
 func (r *run) endReading() {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
@@ -126,8 +126,8 @@ func (r *run) endReading() {
 	r.settleEnd()
 }
 
-// settleEnd lets the schedulers write what is not full once everything is with
-// them, and sees when all is finished. Pipeline.mu is held.
+// settleEnd has the schedulers write incomplete batches once all pages are handed over, and closes drained once
+// all are finished. Pipeline.mu is held.
 func (r *run) settleEnd() {
 	if !r.eof || r.unplaced > 0 {
 		return

@@ -8,35 +8,33 @@ import (
 
 // Why a partition is held back.
 const (
-	HeldByShare   = "share"   // it holds its fair share of the bounds, and is not read on
-	HeldByBounds  = "bounds"  // the bounds are full, and nothing is read on
-	HeldByBackoff = "backoff" // some of it failed and is tried again
-	HeldByFilling = "filling" // some of it waits for a batch or an object to fill
-	HeldByWriting = "writing" // some of it waits for a Write that has lasted for half a minute
+	HeldByShare   = "share"   // it uses its share of the bounds, and its reading is paused
+	HeldByBounds  = "bounds"  // the bounds are full, and nothing is read
+	HeldByBackoff = "backoff" // some of its changes failed and are tried again
+	HeldByFilling = "filling" // some of its changes wait for a batch or an object to fill
+	HeldByWriting = "writing" // some of its changes wait for a Write, or a Put of dead letters, that has lasted for half a minute
 )
 
-// HeldBack is a reason why a partition is not read on, or why its checkpoint does not move. A
-// partition may have several: it uses its share because the keys of a sink back off.
+// HeldBack is a reason why the reading of a partition is paused, or why its checkpoint does not move. A
+// partition can have several: the keys of a sink back off, and so the partition uses its share.
 type HeldBack struct {
 	Partition string
 
-	// Sink is the sink that the partition waits for. For HeldByShare and HeldByBounds it is the
-	// one with most of the partition's deliveries. "": the partition waits for dead letters: of
-	// records that cannot be decoded, or, for HeldByWriting, of any.
+	// Sink is the sink that the partition waits for. For HeldByShare and HeldByBounds it is the one with most of
+	// the partition's deliveries. It is "" if the partition waits for dead letters to be stored: for HeldByBackoff
+	// those of records that cannot be decoded, for HeldByWriting any.
 	Sink   string
 	Reason string // one of the constants HeldBy...
 
-	// Since is when the oldest change began to wait, for HeldByFilling, and when the Write began,
-	// for HeldByWriting. For other reasons it is
-	// when the reason was first seen, to the second, and for HeldByBackoff not before the page
-	// that waits now was the oldest one.
+	// Since is, for HeldByFilling, when the oldest change began to wait; for HeldByWriting, when the Write or Put
+	// began; for the others, when a look once a second first saw the reason. HeldByBackoff starts again when another page
+	// becomes the partition's oldest unfinished one.
 	Since time.Time
 	Bytes int64 // memory that the partition has in flight
 }
 
-// HeldBack lists the reasons why partitions are held back now, the longest first; nil if there
-// are none, or no run. It is safe for concurrent use, and its cost grows with the number of
-// queued pages.
+// HeldBack lists the reasons why partitions are held back now, the oldest first. It returns nil if there is no
+// reason or no run. It is safe for concurrent use, and its cost grows with the number of queued pages.
 func (p *Pipeline) HeldBack() []HeldBack {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,19 +44,19 @@ func (p *Pipeline) HeldBack() []HeldBack {
 	return p.run.heldBack(time.Now())
 }
 
-// heldKey identifies a reason from one look to the next. It has no sink and no reason for
-// HeldByShare and HeldByBounds: which of them it is, and for which sink, may change meanwhile.
+// heldKey identifies a reason from one call of heldBack to the next. Its sink and reason are "" for HeldByShare and
+// HeldByBounds: a partition can change between the two, and between sinks, and still wait since the same time.
 type heldKey struct{ partition, sink, reason string }
 
-// heldSince is when a reason began, when it was last seen, and which page was the partition's
-// oldest then.
+// heldSince is when a reason began, when it was last seen, and which page was the partition's oldest unfinished
+// one when it began.
 type heldSince struct {
 	at, seen time.Time
 	oldest   uint64
 }
 
-// heldBackGrace is how long a reason may be absent and still continue when it comes back: with
-// a slow sink, a page passes now and then.
+// heldBackGrace is how long a reason can be absent and still keep its start: with a slow sink, a page is read now
+// and then.
 const heldBackGrace = 3 * heldBackInterval
 
 // heldBack is [Pipeline.HeldBack]. Pipeline.mu is held.
@@ -129,10 +127,10 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	return all
 }
 
-// lasts reports whether a Write that began at a time lasts for long; not if that is zero.
+// lasts reports whether a Write that began then has lasted for heldBackLogAfter; false if began is zero.
 func lasts(began, now time.Time) bool { return !began.IsZero() && now.Sub(began) >= heldBackLogAfter }
 
-// earlier is the first of two times; one that is zero does not count.
+// earlier returns the earlier of two times; a zero time does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -140,8 +138,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// mainSink is the sink with most of a partition's deliveries. If none of them is queued, it is
-// the one with most deliveries of all partitions.
+// mainSink returns the sink with most of a partition's deliveries. If the partition has no queued delivery, it is
+// the sink with most deliveries of all partitions.
 func (r *run) mainSink(waits []schedulerWaits, part *partition) (sink string) {
 	var n, pending int64
 	for i, w := range waits {
@@ -156,7 +154,7 @@ func (r *run) mainSink(waits []schedulerWaits, part *partition) (sink string) {
 	return sink
 }
 
-// oldest is the id of the oldest mark that is not finished, or of the next one if all are.
+// oldest returns the id of the oldest unfinished mark, or the id of the next mark if all are finished.
 func (w *Watermark) oldest() uint64 {
 	if w.head < len(w.marks) {
 		return w.marks[w.head].id
@@ -164,19 +162,19 @@ func (w *Watermark) oldest() uint64 {
 	return w.next
 }
 
-// schedulerWaits is what waits for one sink.
+// schedulerWaits has what waits for one sink, by partition.
 type schedulerWaits struct {
 	of      map[*partition]*partitionWaits
 	pending int64 // deliveries of all partitions
 }
 
-// partitionWaits is what waits for one sink, of one partition.
+// partitionWaits describes the deliveries of one partition that wait for one sink.
 type partitionWaits struct {
-	n       int64     // deliveries; of those in a Write, keys
+	n       int64     // deliveries; of those in a Write, the keys of the whole batch
 	backoff bool      // some failed, and are tried again
-	filling time.Time // when the oldest that waits for its batch to fill came; zero: none waits
-	writing time.Time // when the oldest Write began that some wait for; zero: none does
-	letters time.Time // the same of a Put of dead letters that has not failed
+	filling time.Time // since when the oldest waits for its batch to fill; zero: none does
+	writing time.Time // start of the oldest Write that some wait for; zero: none does
+	letters time.Time // start of a Put of dead letters that has not failed; zero: there is none
 }
 
 // countWaits counts what waits in the scheduler, by partition.
@@ -220,7 +218,7 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 			flying[l.batch] = written{b.keys + 1, b.backoff || failed}
 		}
 	}
-	for b, keys := range flying { // its items are the Write's until it is settled
+	for b, keys := range flying { // the Write may change b.items now, so count the keys
 		for _, part := range b.parts {
 			of := w.at(part)
 			of.n += keys.keys
@@ -245,8 +243,8 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	return w
 }
 
-// nothingStarts is since when no Write could start, as all that may run at once do; zero if
-// one can.
+// nothingStarts returns since when no further Write can start, because the allowed number of Writes runs; zero
+// if one can.
 func (s *scheduler) nothingStarts() (since time.Time) {
 	if len(s.flying) < s.route.Concurrency {
 		return time.Time{}
@@ -266,7 +264,7 @@ func (w *schedulerWaits) at(part *partition) *partitionWaits {
 	return of
 }
 
-// add counts items, which wait as why says. Neighbours mostly belong to one partition.
+// add counts items, and why they wait, by partition. Most neighbours belong to one partition.
 func (w *schedulerWaits) add(items []item, why partitionWaits) {
 	for i := 0; i < len(items); {
 		part, from := items[i].page.part, i
@@ -281,7 +279,7 @@ func (w *schedulerWaits) add(items []item, why partitionWaits) {
 	}
 }
 
-// boundsSnapshot is how the bounds are used at one moment.
+// boundsSnapshot is the use of the bounds at one moment.
 type boundsSnapshot struct {
 	full bool // the reader waits for room
 	of   map[string]shareSnapshot

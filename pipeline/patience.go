@@ -10,45 +10,44 @@ import (
 )
 
 const (
-	// DeniedFor is how long a call that worked before may be refused for its rights or
-	// credentials, until the process gives up.
+	// DeniedFor is how long the server may refuse the rights or credentials of a call that worked before. Then the
+	// refusal is fatal.
 	DeniedFor = 5 * time.Minute
 
-	// deniedApart is how long two refusals are apart that have nothing to do with each other: a
-	// call that is refused is tried again sooner.
+	// deniedApart is the pause after which a refusal starts a new period. A refused call is tried again sooner, so
+	// a longer pause means that it succeeded or was not made.
 	deniedApart = 90 * time.Second
 )
 
-// Patience is the one rule for calls that are refused ([Denied]), for calls of one kind: where
-// none ever worked the configuration is wrong, and the refusal is fatal at once. Else it is
-// transient, and fatal once it was refused for [DeniedFor]. The zero Patience has seen no call.
-// It is safe for concurrent use.
+// Patience decides whether a refused call ([Denied]) is tried again; it covers calls of one kind. If no call of
+// that kind ever worked, the configuration is wrong, and a refusal is fatal at once. Else a refusal is transient
+// at first, and fatal after [DeniedFor]. The zero Patience has seen no call. It is safe for concurrent use.
 type Patience struct {
 	mu     sync.Mutex
 	worked bool
-	// refused are the refusals of each right, by what a log has of the error; under "" those of any, with no success between them.
+	// refused has the refusals of each right, by rightOf. Those of all rights are under "": any success ends them.
 	refused map[string]*refusals
 }
 
-// refusals are the first and the last of those with no pause between them.
+// refusals is a period of refusals: the times of its first and its last one.
 type refusals struct{ since, last time.Time }
 
-// Take sees what a call of one operation returned, and returns it as it is to be taken: a refusal that is waited
-// out is transient, everything else is as it was.
+// Take takes the error that a call returned, or nil, and returns the error that the caller acts on. It makes a
+// refusal transient or fatal, and returns other errors as they are. A success ends all periods of refusals.
 func (p *Patience) Take(err error) error {
 	switch {
 	case err == nil:
 		p.success(func() { clear(p.refused) })
 		return nil
 	case !IsDenied(err):
-		return err // it says nothing of rights
+		return err // another failure is no proof of rights
 	}
 	return p.refuse(err)
 }
 
-// takeAll is Take of a call that has an error for each delivery, which it replaces; a refusal of
-// one is the call's. Deliveries may need different rights: that some succeed says nothing of the right that
-// others lack. It counts as refused until it is refused no more, as what is refused is soon tried again.
+// takeAll is Take for a Write, which has an error for each delivery; it replaces them in errs. Deliveries can need
+// different rights, so a success does not end the refusals of a single right. They end by themselves: a refused
+// delivery is tried again within deniedApart.
 func (p *Patience) takeAll(whole error, errs []error) error {
 	switch {
 	case whole != nil && IsDenied(whole):
@@ -66,7 +65,7 @@ func (p *Patience) takeAll(whole error, errs []error) error {
 	return nil
 }
 
-// took sees that something of a call worked, which may need other rights than what is refused.
+// took notes that a part of a call worked. The refused parts may need other rights.
 func (p *Patience) took() { p.success(func() { delete(p.refused, "") }) }
 
 func (p *Patience) success(forget func()) {
@@ -76,7 +75,7 @@ func (p *Patience) success(forget func()) {
 	forget()
 }
 
-// refuse sees a refusal, and returns it as it is to be taken.
+// refuse notes a refusal, and returns it as a transient or a fatal error.
 func (p *Patience) refuse(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,8 +103,8 @@ func (p *Patience) refuse(err error) error {
 	return Transient(err)
 }
 
-// rightOf is what a log has of the error that is marked with [Denied], without what it is wrapped in: of two
-// refusals of one right it is the same.
+// rightOf identifies the refused right: it is the redacted text of the error inside [Denied]. Two refusals of one
+// right have the same text.
 func rightOf(err error) string {
 	if m, ok := errors.AsType[*marked](err); ok {
 		err = m.error
@@ -113,7 +112,7 @@ func rightOf(err error) string {
 	return LogText(err)
 }
 
-// deniedError is a refusal that was waited out in vain.
+// deniedError is a refusal that lasted for DeniedFor.
 type deniedError struct {
 	refused time.Duration
 	err     error

@@ -6,24 +6,24 @@ import (
 	"unsafe"
 )
 
-// planArena is the memory of a sink's plans for the deliveries of one page, handed out in pieces. Another page
-// uses it again once no delivery of its page needs it, so that most plans make no garbage.
+// planArena is the memory of a sink's plans for the deliveries of one page. It is handed out in pieces, and goes
+// back to its pool once no delivery of the page needs it, so that most plans make no garbage.
 type planArena struct {
-	ops    []Op                 // one of each delivery
-	slab   interface{ empty() } // *slab[T]: a Plan makes one type mostly
-	pieces [][]byte             // of Bytes
-	used   int                  // pieces
-	bytes  []byte               // the last of them that is used
-	text   []byte               // room for texts to come
+	ops    []Op                 // one for each delivery
+	slab   interface{ empty() } // a *slab[T], for Alloc: most plans allocate one type
+	pieces [][]byte             // for Bytes
+	used   int                  // pieces that this page uses, from the first
+	bytes  []byte               // the piece that is being filled
+	text   []byte               // for Text: the piece that is being filled
 }
 
 const (
 	slabLength = 32 // values
-	mostSlabs  = 64 // that are kept for a page to come
+	mostSlabs  = 64 // pieces of a slab that are kept for the next page
 
-	firstRoom   = 4 << 10 // bytes, doubled from piece to piece
-	largestRoom = 32 << 10
-	mostPieces  = 64 // that are kept
+	firstRoom   = 4 << 10  // bytes of the first piece; each piece is twice as large as the one before
+	largestRoom = 32 << 10 // up to this size
+	mostPieces  = 64       // pieces that are kept for the next page
 )
 
 // arenaPool is the pool of a route's empty arenas.
@@ -48,7 +48,7 @@ func (s *arenaPool) put(r *planArena) {
 	s.pool.Put(r)
 }
 
-// slab are values of one type.
+// slab holds values of one type, in pieces of slabLength.
 type slab[T any] struct {
 	pieces [][]T
 	used   int // values
@@ -64,7 +64,7 @@ func (s *slab[T]) next() *T {
 	return t
 }
 
-// empty makes all values zero: they hold no page.
+// empty sets all values to zero, so that none keeps a page in memory.
 func (s *slab[T]) empty() {
 	for i := 0; i*slabLength < s.used; i++ {
 		clear(s.pieces[i][:min(s.used-i*slabLength, slabLength)])
@@ -73,16 +73,16 @@ func (s *slab[T]) empty() {
 	s.used = 0
 }
 
-// keep returns the pieces that stay for the next page; this page used n of them. It drops half of the others, so
-// that an arena soon shrinks after a large page. Every arena gets a large page at some time, and there can be
-// thousands.
+// keep returns the pieces that stay for the next page. used is how many of them this page used, and most is how
+// many can stay. It drops half of the unused ones, so that an arena soon shrinks after a large page. Every arena
+// gets a large page at some time, and there can be thousands of arenas.
 func keep[T any](pieces []T, used, most int) []T {
 	n := min((len(pieces)+used+1)/2, most)
 	clear(pieces[n:])
 	return pieces[:n]
 }
 
-// empty takes out what was made for a page that needs it no more.
+// empty removes the plans of a page that no longer needs them.
 func (r *planArena) empty() {
 	clear(r.ops)
 	if cap(r.ops) > min(mostSlabs*slabLength, max(slabLength, 4*len(r.ops))) {
@@ -95,11 +95,9 @@ func (r *planArena) empty() {
 	r.used, r.bytes, r.text = 0, nil, nil
 }
 
-// Alloc is new(T), for what a [Planner] puts into d.Ops: it comes out of memory that
-// the deliveries of a page share, and is used again once none of them holds the page.
-// Nothing of it may be kept beyond a Write of the delivery, also of one that fails: where a
-// delivery waits long for its next one, it is planned again. Where T changes from call to
-// call it saves nothing.
+// Alloc returns a new zero T, for what a [Planner] puts into d.Ops. Its memory is shared by the deliveries of a page,
+// and used again once none of them needs the page. Do not keep it beyond a Write of the delivery, even if that
+// Write fails: a delivery that waits long is planned again. Alloc saves nothing if T differs from call to call.
 func Alloc[T any](d *Delivery) *T {
 	if d.room == nil {
 		return new(T)
@@ -112,7 +110,7 @@ func Alloc[T any](d *Delivery) *T {
 	return s.next()
 }
 
-// Bytes is bytes.Clone(b), for what a [Planner] puts into d.Ops, likewise.
+// Bytes returns a copy of b, for what a [Planner] puts into d.Ops. Its memory is shared and used again as for [Alloc].
 func (d *Delivery) Bytes(b []byte) []byte {
 	r := d.room
 	if r == nil || len(b) > largestRoom/8 {
@@ -126,7 +124,7 @@ func (d *Delivery) Bytes(b []byte) []byte {
 	return r.bytes[from:len(r.bytes):len(r.bytes)]
 }
 
-// piece is the next one with room for n bytes.
+// piece returns the next piece that has room for n bytes, a new one if there is none.
 func (r *planArena) piece(n int) []byte {
 	for ; r.used < len(r.pieces); r.used++ {
 		if p := r.pieces[r.used]; cap(p) >= n {
@@ -143,8 +141,8 @@ func nextPieceSize(before []byte, n int) int {
 	return max(firstRoom, min(2*cap(before), largestRoom), 4*n)
 }
 
-// Text is string(b), for what a [Planner] puts into d.Ops: in memory that the page's texts
-// share. It is a text like any other, and may be kept.
+// Text returns string(b), for what a [Planner] puts into d.Ops. The texts of a page share memory that is never
+// used again, so the string can be kept.
 func (d *Delivery) Text(b []byte) string {
 	r := d.room
 	if r == nil || len(b) > largestRoom/8 {

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// Quarantine records, for all processes that run the pipeline, the keys of each sink with changes in dead
-// letters that later ones must not overtake.
+// Quarantine records the held keys of each sink, for all processes that run the pipeline. A held key has changes
+// in dead letters that later changes must not overtake.
 //
-// Before a Write the pipeline checks the keys of its batch. Changes of held keys go to dead letters, with the
+// Before a Write the pipeline checks the keys of its batch. Changes of held keys become dead letters, with the
 // outcome Quarantined. The order is always: the letter is durable, the key is held, the change is acknowledged.
 type Quarantine interface {
-	// Held reports for each key whether it is held for the sink, by any process, before the call. The pipeline
-	// calls it before every Write, so it must be cheap if nothing is held.
+	// Held reports for each key whether any process has held it for the sink before the call. The pipeline calls it
+	// before every Write, so it must be cheap if no key is held.
 	Held(ctx context.Context, sink string, keys []Key) ([]bool, error)
 
-	// Hold records one more letter for each of keys, which can hold a key several times, and blocks until that is
-	// durable. It holds a key again that was released meanwhile.
+	// Hold records one more letter for each of keys, and blocks until that is durable. A key can occur several times
+	// in keys: each adds a letter. A key that was released meanwhile is held again.
 	Hold(ctx context.Context, sink string, keys []Key) error
 }
 
 // errQuarantined is the failure of a change whose key is held.
 var errQuarantined = &failure{classQuarantined, errs.New("its key is quarantined: an earlier change of it lies in dead letters; redrive delivers both, in order")}
 
-// quarantines reports whether a failure of that class holds its key. If the sink compares versions, a permanent
-// failure does not: its redrive after later changes is safe. Only an expired change holds its key then.
+// quarantines reports whether a failure of that class holds its key. At a sink that compares versions, only an
+// expired change does, and those quarantined after it: the redrive of another failure after later changes is safe.
 func (r *run) quarantines(rt *route, class string) bool {
 	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
 }
 
-// takeOutQuarantined moves the changes of quarantined keys out of a batch. An error fails the whole batch.
+// takeOutQuarantined moves the changes of held keys from b.items to b.quarantined. An error fails the whole batch.
 func (r *run) takeOutQuarantined(rt *route, b *batch) error {
 	if r.p.o.Quarantine == nil {
 		return nil
@@ -85,7 +85,7 @@ func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held
 	return r.p.o.Quarantine.Held(ctx, sink, keys)
 }
 
-// quarantine retries until keys are held durably; false if ctx is done before.
+// quarantine retries until keys are held durably; it returns false if ctx ends first.
 func (r *run) quarantine(ctx context.Context, sink string, keys []Key, waiting func()) bool {
 	if len(keys) == 0 {
 		return true
@@ -101,7 +101,7 @@ func (r *run) quarantine(ctx context.Context, sink string, keys []Key, waiting f
 	}, waiting)
 }
 
-// quarantineError is the failure of a Quarantine, not of a delivery: it is tried again, also after a panic.
+// quarantineError is a failed call of a Quarantine. It is retried, even after a panic, as no delivery failed.
 type quarantineError struct{ err error }
 
 var _ Redacted = (*quarantineError)(nil)
@@ -109,7 +109,7 @@ var _ Redacted = (*quarantineError)(nil)
 func (e *quarantineError) Error() string    { return "quarantine: " + e.err.Error() }
 func (e *quarantineError) Redacted() string { return "quarantine: " + SafeText(e.err) }
 
-// quarantineRest dead-letters the waiting changes of a lane behind a letter that holds the key.
+// quarantineRest dead-letters the waiting changes of a lane, if a letter of it holds the key.
 func (s *scheduler) quarantineRest(l *lane) {
 	if !l.follow {
 		return
@@ -122,10 +122,10 @@ func (s *scheduler) quarantineRest(l *lane) {
 		}
 		s.deadLetter(l, it)
 	}
-	l.follow = false // they hold the key, too, and the lane is empty
+	l.follow = false // the lane is empty: nothing follows these letters
 }
 
-// deadline returns when the first change of a lane, which was tried and failed, expires.
+// deadline returns when the first change of a lane, which failed when it was tried, expires; zero: never.
 func (s *scheduler) deadline(l *lane, tried time.Time) time.Time {
 	o := &s.run.p.o
 	created := l.queue[0].d.Change.Time
@@ -140,7 +140,7 @@ func (s *scheduler) deadline(l *lane, tried time.Time) time.Time {
 	return tried.Add(o.MaxHold)
 }
 
-// expire fails the first change of an awake lane once its deadline has passed.
+// expire fails the first change of an awake lane if its deadline has passed.
 func (s *scheduler) expire(l *lane, now time.Time) {
 	if l.expiresAt.IsZero() || now.Before(l.expiresAt) {
 		return
@@ -149,7 +149,7 @@ func (s *scheduler) expire(l *lane, now time.Time) {
 	l.queue[0].fail = &failure{classHeld, &holdError{s.run.p.o.MaxHold, l.err}}
 }
 
-// holdError means that MaxHold passed.
+// holdError is the failure of an expired change: MaxHold passed.
 type holdError struct {
 	hold time.Duration
 	last error

@@ -7,18 +7,16 @@ import (
 	"time"
 )
 
-// placed is an error of a source that knows more of a record's place than its page does:
-// the file and the line.
+// placed is an error of a source that knows where a record comes from, as the file and the line.
 type placed interface {
 	error
 	Place() string
 }
 
-// buryUndecodable makes the letters of a page's undecodable records durable. The
-// page is handed over after that, and with it all that comes behind it in the
-// partition: whatever the record's key was, nothing overtakes it. Where the key is
-// known and there is a Quarantine, it is held first, so that nothing of the key
-// overtakes the letter afterwards. Other partitions, and what was read before, go on.
+// buryUndecodable stores the dead letters of a page's undecodable records, holds their keys if they are known, and
+// then hands the page over. Later pages of the partition wait meanwhile, so that no change overtakes such a record,
+// whatever its key is. Other partitions and earlier pages continue. Without dead letters, the page and the later
+// ones return to a source that tracks single records; else the partition is blocked.
 func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 	letters := make([]DeadLetter, len(records))
 	now := time.Now().UTC()
@@ -62,8 +60,9 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 	r.doneMoving()
 }
 
-// flushBefore has what stands before a page whose letters cannot be kept now written, where the source
-// answers for each record: it does not wait for a page that may come too late for its answer.
+// flushBefore has the schedulers write incomplete batches, if the source tracks single records. The letters of a
+// page cannot be stored now, and the earlier records must not wait for batches that this page would fill: the
+// answer of the source could come too late.
 func (r *run) flushBefore(in *inflight) {
 	if in.tracker == nil {
 		return
@@ -78,11 +77,9 @@ func (r *run) flushBefore(in *inflight) {
 	}
 }
 
-// holdUndecodable holds the keys of records that could not be decoded, as far as
-// they are known, wherever later changes of them could do harm: that is for the sinks
-// where versions do not decide, each of which might have been meant. Earlier changes of
-// the key that are still on their way follow into dead letters too, and are redriven
-// before it.
+// holdUndecodable holds the known keys of undecodable records. It holds them for every sink that does not compare
+// versions, as it is unknown which sinks the record is for. Earlier changes of such a key that are in flight become
+// dead letters too; a redrive delivers them before it.
 func (r *run) holdUndecodable(ctx context.Context, records []*RecordError) bool {
 	var keys []Key
 	for _, e := range records {
