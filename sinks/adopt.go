@@ -19,20 +19,20 @@ import (
 type Adoption struct {
 	Sink    string
 	Target  string
-	Problem string // what was expected, and what is there
+	Problem string // what was expected, and what was found
 
 	Known         bool             // the state has a birth of the output
 	Recorded      state.Birth      // if Known
-	StateIdentity string           // identity of the state that is there
-	StoreIdentity string           // identity of the target that is there; "" if it has none, or is missing
-	OutputBirth   string           // birth in the record of the sink's settings beside the output; "" if there is none
+	StateIdentity string           // identity of the state that was found
+	StoreIdentity string           // identity of the target that was found; "" if it has none, or is missing
+	OutputBirth   string           // birth in the fingerprint beside the output; "" if there is none
 	Inspection    state.Inspection // counts of the output
 	Refused       string           // why it cannot be accepted, and what to do; "" if it can
 	Accepting     string           // the result of accepting it
 
-	next     state.Birth
-	renews   bool
-	settings bool // the settings of the file are accepted, and nothing else
+	next     state.Birth // what the state has after it is accepted
+	renews   bool        // Accept makes the store forget the output
+	settings bool        // only the settings of the file are accepted
 	found    foundOutput
 }
 
@@ -106,7 +106,7 @@ func openStore(ctx context.Context, cfg *config.Config, s config.Sink, stores St
 	}
 }
 
-// dependsOnState reports whether a sink's output is right only together with what the state remembers of items.
+// dependsOnState reports whether a sink's output is correct only together with the items in the state.
 func dependsOnState(s config.Sink) bool {
 	return s.Aggregate != nil || s.View != nil && !(s.View.InPlace && s.View.RowsGuardThemselves())
 }
@@ -117,7 +117,7 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 		return Adoption{}, err
 	}
 	f, err := m.find(ctx, cfg, s, store)
-	partly := err != nil // a part of the output is known to be gone
+	partly := err != nil // a part of the output is missing
 	if err == nil {
 		err = m.check(ctx, &f)
 	}
@@ -199,7 +199,7 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 	case dependsOnState:
 		a.Refused = "the output has the birth " + born[0] + ", and the state of that birth is gone: changes would count twice, or restore what was removed. " + startOver
 	default:
-		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // when it began is unknown
+		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // its time is unknown
 		a.next.ID = born[0]
 		a.Accepting = "the output has the birth " + born[0] + ", and guards itself: the state records it as it is"
 	}
@@ -207,7 +207,7 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 
 const startOver = "Delete the output, run this command again, and fill the sink by tablewake replay over the whole history. Or give the sink another name and another place, and fill it there"
 
-// isGone reports whether the store has inspected all of the output and found nothing.
+// isGone reports whether the store has inspected the whole output and found nothing.
 func (a *Adoption) isGone() bool {
 	return a.found.out != nil && a.Inspection.Whole && a.Inspection.Total() == 0
 }
@@ -238,7 +238,7 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 				return err
 			}
 		}
-		return store.(state.Fingerprints).SetFingerprint(ctx, p) // it has one
+		return store.(state.Fingerprints).SetFingerprint(ctx, p) // the store has a fingerprint, so it implements this
 	}
 	now := a.next
 	now.State, now.Store, now.Begun = m.identity, a.StoreIdentity, !a.renews || a.next.ID == a.Recorded.ID

@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Outputs is implemented by stores that can inspect the output of each sink that writes to them.
+// Outputs is implemented by stores that can inspect the output of a sink.
 type Outputs interface {
-	// Output makes no call itself.
+	// Output returns the output of a sink, as a value whose methods inspect it. It makes no call itself.
 	Output(p state.OutputRef) state.Output
 }
 
@@ -47,8 +47,8 @@ func OutputRef(cfg *config.Config, s config.Sink) state.OutputRef {
 	return p
 }
 
-// Births returns the ID of the birth of each sink's output, by the name of the sink; "" if the
-// state has none. An error is that of births.
+// Births returns the ID of the birth of each sink's output, by the name of the sink. The ID is "" if the state has
+// no birth of the output.
 func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[string]string, error) {
 	known := make(map[[2]string]string)
 	for b, err := range births.Births(ctx) {
@@ -64,12 +64,12 @@ func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[s
 	return of, nil
 }
 
-// birthRecords are the births of a pipeline's outputs, as the state has them.
+// birthRecords has the births of a pipeline's outputs that the state records.
 type birthRecords struct {
 	births     state.Births
-	identity   string
+	identity   string                    // of the state
 	known      map[[2]string]state.Birth // by sink and target
-	lostReason string                    // how it is known that the state was lost; "": it is not
+	lostReason string                    // what proves that the state was lost; "": nothing does
 }
 
 // readBirths reads the births of a pipeline. readBefore is as in [ReadBefore].
@@ -94,18 +94,18 @@ func readBirths(ctx context.Context, births state.Births, readBefore string) (*b
 	return m, nil
 }
 
-// foundOutput is a sink's output as it is now, and what the state has of it.
+// foundOutput is a sink's output as it is now, and its birth in the state.
 type foundOutput struct {
 	sink     string
 	target   string
 	birth    state.Birth
-	known    bool         // the state has birth
-	out      state.Output // nil: the store does not tell
-	store    string       // identity of the target
-	print    state.Fingerprint
-	hasPrint bool
+	known    bool              // the state has a birth of it
+	out      state.Output      // nil: the store cannot inspect it
+	store    string            // identity of the target
+	print    state.Fingerprint // beside the output
+	hasPrint bool              // print was found
 
-	movedFrom string // where birth is of: another target, which the file named when the output was written; "": it is of target
+	movedFrom string // the target of birth, if the file named another target when the output was written; else ""
 }
 
 // find inspects the output of a sink.
@@ -137,7 +137,7 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		return nil
 	case f.known && b.State != m.identity:
 		return lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged", quoted(b.State), quoted(m.identity))
-	case f.movedFrom != "": // the settings say so
+	case f.movedFrom != "": // compareSettings reports the other target
 		return nil
 	case f.known && f.store != b.Store:
 		return lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.target, quoted(b.Store), quoted(f.store))
@@ -159,7 +159,7 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	case f.out == nil:
 		return nil
 	}
-	// A state that knows of other sinks was not lost: this one is new.
+	// A state that has births of other sinks was not lost: this sink is new.
 	look, err := f.out.Inspect(ctx, len(m.known) == 0)
 	if err != nil || look.Total() == 0 {
 		return err
@@ -174,11 +174,11 @@ func quoted(id string) string {
 	return "'" + id + "'"
 }
 
-// ensureBirth checks an output, and sets its birth: the recorded one, or a new one if there is none.
+// ensureBirth checks an output, and sets its birth: the recorded one, or a new one that it records.
 func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput) error {
 	err := m.check(ctx, f)
 	if err != nil && !f.known {
-		// Another process may have begun it since the births were read.
+		// Another process may have recorded its birth since the births were read.
 		if again := m.readBirthAgain(ctx, f); again != nil {
 			return again
 		}
@@ -202,12 +202,12 @@ func (m *birthRecords) readBirthAgain(ctx context.Context, f *foundOutput) (err 
 		return err
 	}
 	late := *f
-	late.hasPrint = true // it bears this birth, or will before anything is written
+	late.hasPrint = true // the other process stores it before it writes
 	late.print.Birth = f.birth.ID
 	return m.check(ctx, &late)
 }
 
-// markBegun records that an output has begun: its fingerprint bears the birth.
+// markBegun records that an output has begun. Its fingerprint has the birth by then.
 func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 	if m == nil || f.birth.Begun {
 		return nil

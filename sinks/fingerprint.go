@@ -14,20 +14,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// generation is that of what Assemble's sinks write.
+// generation is the format of what the sinks of Assemble write. Another format cannot be continued.
 const generation = 2
 
-// ChangedError says that a sink's output was written under other settings than
-// the file has now: old and new would stand side by side.
+// ChangedError reports that a sink's output was written under other settings than those of the file: old and new
+// rows, documents or objects would mix.
 type ChangedError struct {
 	Sink     string
-	Settings []string // that changed, by their path in the sink
+	Settings []string // the ones that differ, by their path in the sink
 	Was, Is  map[string]string
 
-	adoptable bool // there is a state, without which nothing is adopted
+	adoptable bool // the pipeline has a state: adopt can accept the change
 }
 
-// Error names the settings with what they were and are.
+// Error names the settings that differ, with their old and new values.
 func (e *ChangedError) Error() string {
 	text := e.what() + ": old and new would mix; take the settings back, give the sink another name and a place of its own, or begin with empty stores"
 	if e.adoptable {
@@ -36,7 +36,7 @@ func (e *ChangedError) Error() string {
 	return text
 }
 
-// what is the change itself.
+// what describes the change, without what to do.
 func (e *ChangedError) what() string {
 	var b strings.Builder
 	b.WriteString("what it holds was written under other settings (")
@@ -50,7 +50,7 @@ func (e *ChangedError) what() string {
 	return b.String()
 }
 
-// fingerprintOf is the fingerprint of a sink's settings in the file.
+// fingerprintOf returns the fingerprint of a sink's settings in the file.
 func fingerprintOf(cfg *config.Config, s config.Sink) state.Fingerprint {
 	return state.Fingerprint{Pipeline: cfg.Name, Sink: s.Name, Generation: generation, Settings: s.Settings}
 }
@@ -71,24 +71,23 @@ func setting(of map[string]string, name string) string {
 	return "not set"
 }
 
-// opened is an output that is put on record once everything is assembled.
+// opened is an output whose fingerprint and birth are recorded once all sinks are assembled.
 type opened struct {
 	foundOutput
 	print   state.Fingerprint
 	store   state.Fingerprints
-	changed *ChangedError // settings that the file has now, and that an output which holds nothing takes
+	changed *ChangedError // settings that differ, and that the empty output takes; nil: none differ
 }
 
-// open opens the store of a sink, compares the settings that its output in it was written under
-// with those of the file, and has the output and the state belong together. birth is what
-// the output bears; zero where nothing keeps births.
+// open opens the store of a sink. It refuses an output that was written under other settings than those of the
+// file, or that does not belong to the state. birth is the birth of the output; zero if there is no state.
 func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error)) (store T, birth state.Birth, err error) {
 	if store, err = open(ctx, a.cfg, s); err != nil {
 		return store, birth, err
 	}
 	prints, ok := any(store).(state.Fingerprints)
 	if !ok {
-		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it holds nothing
+		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it keeps no output
 	}
 	o := opened{store: prints, print: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
@@ -112,7 +111,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 			if taken, err := a.takesSettings(ctx, s, store, o.foundOutput, o.changed.Settings); err != nil || !taken {
 				return store, birth, cmp.Or[error](err, o.changed)
 			}
-			if o.movedFrom != "" { // it begins anew, elsewhere
+			if o.movedFrom != "" { // the output begins at the new target
 				o.birth, o.known, o.hasPrint, o.foundOutput.print, o.movedFrom = state.Birth{}, false, false, state.Fingerprint{}, ""
 			}
 		}
@@ -127,8 +126,8 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	return store, o.birth, nil
 }
 
-// takesSettings reports whether a sink's output may be written under other settings than it was so far: it
-// holds nothing that could mix with what comes. What cannot be told, as of events that were sent, may not.
+// takesSettings reports whether a sink's output can take other settings: nothing in it could mix with what is
+// written next. It returns false if that is unknown, as for events that were sent.
 func (a *assembly) takesSettings(ctx context.Context, s config.Sink, store any, f foundOutput, changed []string) (bool, error) {
 	if slices.ContainsFunc(changed, comparesVersions) {
 		return false, nil
@@ -149,12 +148,12 @@ func (a *assembly) takesSettings(ctx context.Context, s config.Sink, store any, 
 		if _, again := pipeline.Retryable(err); err != nil && again {
 			return false, err
 		}
-		return false, nil // it has an object, or may not be listed
+		return false, nil // it has an object, or cannot be listed
 	}
 	return true, nil
 }
 
-// record puts the fingerprints and births of new outputs on record, before anything is written.
+// record stores the fingerprints and births of new outputs, before anything is written.
 func (a *assembly) record(ctx context.Context) error {
 	for i := range a.opened {
 		o := &a.opened[i]
