@@ -13,37 +13,36 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// outage are the classes of letters that were given up because their sink did not
-// work, and of those behind them. The others need somebody to mend something first.
+// outage has the classes of letters that an outage of a sink leaves. Letters of other classes fail again until
+// their cause is mended.
 var outage = []string{"held", "quarantined"}
 
-// Outage are the classes of letters that an outage leaves: those that were given up
-// for max_hold, and those that follow them in their key's quarantine.
+// Outage returns the classes of letters that an outage of a sink leaves: those that expired (max_hold), and
+// those that are quarantined after them.
 func Outage() []string { return slices.Clone(outage) }
 
-// AutoOptions describe what [Auto] does.
+// AutoOptions are the options of [Auto].
 type AutoOptions struct {
-	// Options are those of each redrive. Sink, Key, Classes, DryRun and Discard are
-	// not for Auto: it says so. Attempts is by default 1: it comes again anyway.
+	// Options are the options of each redrive. Auto refuses Sink, Key, Classes, DryRun and Discard. The default of
+	// Attempts is 1, as Auto tries again anyway.
 	Options
 
-	Every  time.Duration    // how often it looks at each sink. Default: 1m
-	Wait   pipeline.Backoff // between redrives of a sink that leave something, at least Every. Default: from 1m to 30m
+	Every  time.Duration    // between two checks of a sink. Default: 1m
+	Wait   pipeline.Backoff // backoff after a redrive that left letters, at least Every. Default: from 1m to 30m
 	Logger *slog.Logger     // Default: discards
 }
 
-// Auto redelivers what an outage left in dead letters, once its sink is well again:
-// letters given up for max_hold, and those that follow them in their key's quarantine. What
-// was refused for good stays for somebody to mend and redrive. It runs beside the pipeline
-// whose process it shares, also in several processes: what two of them deliver
-// at once a sink sees twice, as with any redelivery.
+// Auto redrives the dead letters that an outage left (see [Outage]) once their sink is well again. Letters that
+// failed permanently stay until their cause is mended and they are redriven by hand. Auto runs in the process of
+// the pipeline, and can run in several processes: a letter that two of them deliver at once reaches the sink twice,
+// as with any redelivery.
 //
-// A sink is well when nothing has failed for now since its last Write that succeeded;
-// then its letters are redriven at once. One that is not, or that nothing is written to, is
-// tried with what lies there, as seldom as Wait says while that fails.
+// A sink is well if nothing has failed temporarily since its last successful Write ([pipeline.RouteInfo.Well]). Auto
+// redrives the letters of a sink at the next check after it becomes well again. For other sinks a redrive is the
+// trial, with the backoff Wait while it fails.
 //
-// Auto blocks until ctx is done, and answers nil then, or until an error marked with
-// pipeline.Fatal. Other errors are logged, and it comes again.
+// Auto blocks until ctx ends, and returns nil then, or until an error marked with pipeline.Fatal. It logs other
+// errors, and tries again.
 func Auto(ctx context.Context, o AutoOptions) error {
 	switch {
 	case o.Pipeline == nil || o.Letters == nil:
@@ -61,7 +60,7 @@ func Auto(ctx context.Context, o AutoOptions) error {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := auto{AutoOptions: o, sinks: map[string]*watched{}}
-	wait := rand.N(o.Every) // processes that start together do not look together
+	wait := rand.N(o.Every) // processes that start together do not check together
 	for sleep(ctx, wait) {
 		wait = o.Every
 		for _, info := range o.Pipeline.Routes() {
@@ -79,27 +78,27 @@ func Auto(ctx context.Context, o AutoOptions) error {
 	return nil
 }
 
-// refusedEvery is how often it reads what it may not read, at least: refusals that are farther apart do not count
-// as one.
+// refusedEvery is the longest pause between two reads that are refused for missing rights. [pipeline.Patience]
+// starts a new period after a longer pause.
 const refusedEvery = time.Minute
 
-// auto is an Auto under way.
+// auto is a running Auto.
 type auto struct {
 	AutoOptions
 	sinks map[string]*watched
 }
 
-// watched is what Auto knows of a sink.
+// watched is the state of a sink in Auto.
 type watched struct {
-	attempt int               // redrives in a row that left something
-	next    time.Time         // before it there is none, unless the sink got well
-	ended   time.Time         // the last one
-	reads   pipeline.Patience // with refusals of what is read of letters and quarantines
-	refused bool              // the last one was
+	attempt int               // checks in a row that failed or left letters
+	next    time.Time         // no check before it, unless the sink becomes well again
+	ended   time.Time         // end of the last redrive
+	reads   pipeline.Patience // for refused reads of letters and quarantines
+	refused bool              // the last check was refused
 }
 
-// look redrives a sink's letters where it is time to, and there are some. Its error
-// is fatal.
+// look checks a sink if its time has come, and redrives its letters if there may be some. It returns fatal errors
+// only.
 func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 	s := a.sinks[info.Name]
 	if s == nil {
@@ -108,7 +107,7 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 	}
 	now := time.Now()
 	if info.Well() && info.Failed.After(s.ended) {
-		s.attempt, s.next = 0, now // it failed since, and works again
+		s.attempt, s.next = 0, now // it failed since then, and is well again
 	}
 	if now.Before(s.next) {
 		return nil
@@ -120,7 +119,7 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 		s.ended = time.Now()
 	}
 	if ctx.Err() != nil {
-		err = nil // it was told to stop
+		err = nil // Auto is being stopped
 	}
 	s.refused = pipeline.IsDenied(err)
 	err = s.reads.Take(err)
@@ -132,7 +131,7 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 			slog.String("sink", info.Name), slog.String("error", pipeline.LogText(err)))
 	}
 	if s.refused {
-		s.next = now // until it is known whether it passes
+		s.next = now // the next read decides whether the refusal lasts
 		return nil
 	}
 	if s.attempt++; err == nil && !some {
@@ -144,8 +143,8 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 	return nil
 }
 
-// some tells whether a sink may have letters of an outage: it has a key that is
-// held, which is cheap to ask, or such a letter where keys are not.
+// some reports whether a sink may have letters of an outage. With a Quarantine it looks for a held key, which is
+// cheap; else it looks for such a letter.
 func (a *auto) some(ctx context.Context, sink string) (some bool, err error) {
 	if a.Quarantine != nil {
 		for _, err := range a.Quarantine.Marks(ctx, sink) {
@@ -162,7 +161,7 @@ func (a *auto) some(ctx context.Context, sink string) (some bool, err error) {
 	return false, nil
 }
 
-// redrive redrives a sink's letters once; left tells whether some of them stay.
+// redrive redrives a sink's letters once; left reports whether some letters or held keys stay.
 func (a *auto) redrive(ctx context.Context, sink string) (left bool, err error) {
 	o := a.Options
 	o.Sink = sink

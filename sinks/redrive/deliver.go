@@ -18,8 +18,8 @@ var (
 	errSuppressed = errs.New("what it would send is held back in this redrive")
 )
 
-// work delivers the letters of one sink. It is true when keys have to be worked
-// through again: they were not held yet, or something was put behind them.
+// work delivers the letters of one sink. again reports whether another pass is needed: a key was not held yet, or
+// got a further letter meanwhile.
 func (r *run) work(ctx context.Context, sink string, lots []*lot) (again bool, err error) {
 	info, known := r.routes[sink]
 	switch {
@@ -66,8 +66,8 @@ func (r *run) work(ctx context.Context, sink string, lots []*lot) (again bool, e
 	return again || more, err
 }
 
-// holdFirst holds the keys that no mark holds, as after a crash before the mark was
-// written: they are worked through in the next pass, and left out of this one.
+// holdFirst holds the keys that have letters and no mark, as after a crash between the two. It returns the other
+// keys: this pass leaves out the keys that it holds, and the next one delivers them.
 func (r *run) holdFirst(ctx context.Context, sink string, lots []*lot) (held []*lot, again bool, err error) {
 	var keys []pipeline.Key
 	for _, l := range lots {
@@ -83,15 +83,14 @@ func (r *run) holdFirst(ctx context.Context, sink string, lots []*lot) (held []*
 	return held, len(keys) > 0, err
 }
 
-// window is letters that are delivered together.
+// window has the letters that are delivered together.
 type window struct {
-	of    []*lot
+	of    []*lot // of each ref
 	refs  []*ref
-	bytes int64
+	bytes int64 // of their records
 }
 
-// next takes the next letters that may be delivered, up to a count and the bytes
-// that are held at once.
+// next returns the next letters that can be delivered, up to count and up to Options.Bytes.
 func (r *run) next(info pipeline.RouteInfo, lots []*lot, count int) (w window) {
 	for _, l := range lots {
 		for i := range l.refs {
@@ -114,8 +113,8 @@ func (r *run) next(info pipeline.RouteInfo, lots []*lot, count int) (w window) {
 	return w
 }
 
-// load reads the records of a window, and as many of those behind it as fit, since
-// all letters are read for it. One that is missing then is there no more.
+// load reads the records of a window. It has to read all letters for that, so it keeps the records after the
+// window too, up to Options.Bytes. A letter that it does not find was removed.
 func (r *run) load(ctx context.Context, info pipeline.RouteInfo, lots []*lot, w *window) error {
 	if r.Discard || !slices.ContainsFunc(w.refs, func(ref *ref) bool { _, ok := r.loaded[ref.id]; return !ok }) {
 		return nil
@@ -138,11 +137,11 @@ func (r *run) load(ctx context.Context, info pipeline.RouteInfo, lots []*lot, w 
 	return nil
 }
 
-// deliver carries a window to the sink and removes what it has then. moved is false
-// where all that is left of it failed for now; wait is what the server asked for.
+// deliver delivers a window to the sink and removes the delivered letters. moved is false if no letter changed its
+// state, because all failed temporarily. wait is how long the server asked to wait.
 func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string, w *window) (moved bool, wait time.Duration, err error) {
 	var cs []*pipeline.Change
-	var at []int // in the window
+	var at []int // index of each change in the window
 	var done []string
 	overtaken := 0
 	stays := func(k int, why error) Failure {
@@ -159,7 +158,7 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 		case r.Discard:
 			end(i, discarded)
 		case !there:
-			w.refs[i].state, moved = delivered, true // another redrive did it
+			w.refs[i].state, moved = delivered, true // another redrive removed it
 			r.report.sink(sink, func(s *SinkReport) { s.Letters-- })
 		case w.of[i].wait:
 		default:
@@ -187,14 +186,14 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].staysBefore(w.refs[i]):
 				r.fails(w.refs[i], stays(k, errNeeded))
 				moved = true
-			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].pendingBefore(w.refs[i]): // its turn comes behind that one
+			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].pendingBefore(w.refs[i]): // it is tried again after that one
 			case res.Err == nil:
 				if end(i, delivered); res.Outcome == pipeline.Superseded {
 					overtaken++
 				}
 			case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
 				err = res.Err
-			case res.Behind: // its turn comes, or it waits
+			case res.Behind: // an earlier one of its key failed: it is tried again, or waits
 			case retry:
 				w.refs[i].why = stays(k, res.Err)
 				wait = max(wait, after)
@@ -211,8 +210,8 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 	return moved || len(done) > 0, 0, r.remove(ctx, sink, done, 0)
 }
 
-// remove takes away letters that are done with. What a sink has is removed also when
-// the redrive is being stopped. overtaken is how many of them a newer version has overtaken.
+// remove removes delivered or discarded letters, even if the redrive is being stopped. overtaken is how many of
+// them had no effect, as the sink has a newer version.
 func (r *run) remove(ctx context.Context, sink string, ids []string, overtaken int) error {
 	if len(ids) == 0 {
 		return nil
@@ -231,7 +230,7 @@ func (r *run) remove(ctx context.Context, sink string, ids []string, overtaken i
 	return nil
 }
 
-// giveUp leaves a sink that fails for now, and for too long.
+// giveUp fails the letters of a window that still fail temporarily after Options.Attempts tries.
 func (r *run) giveUp(w *window) {
 	for i, ref := range w.refs {
 		if ref.state == pending && ref.why.Error != "" && !w.of[i].wait {
@@ -241,14 +240,15 @@ func (r *run) giveUp(w *window) {
 	}
 }
 
-// fails notes that a letter stays. In this redrive it is not tried again.
+// fails notes that a letter stays. This redrive does not try it again.
 func (r *run) fails(ref *ref, why Failure) {
 	ref.state = failed
 	r.failed[ref.id] = true
 	r.report.fail(why)
 }
 
-// close counts what stays of a sink's letters, and lets the keys go of which none does.
+// close counts the letters of a sink that stay, and releases the keys without such a letter. again reports whether
+// a key got a further letter meanwhile.
 func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, lots []*lot) (again bool, err error) {
 	for _, l := range lots {
 		var fails, waits, keeps int
@@ -257,7 +257,7 @@ func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, l
 			case failed:
 				fails++
 				if !info.Guarded || l.down {
-					keeps++ // behind what failed for good, a sink by versions goes on
+					keeps++ // else versions decide, and a permanent failure holds no key
 				}
 			case pending:
 				keeps++
@@ -283,7 +283,7 @@ func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, l
 	return again, nil
 }
 
-// sleep waits for d; it is false when ctx is done first.
+// sleep waits for d; it returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// checkSinks is an error if the sinks of Options do not fit the pipeline. Letters of a sink that is gone can
-// only be moved or discarded.
+// checkSinks returns an error if Sink and To of Options do not fit the pipeline. Letters of a sink that is no
+// longer in the pipeline can only be moved or discarded.
 func (r *run) checkSinks() error {
 	_, known := r.routes[r.Sink]
 	_, there := r.routes[r.To]
@@ -28,8 +28,8 @@ func (r *run) checkSinks() error {
 	return nil
 }
 
-// move makes the letters of Sink letters of To, and goes on with those. A letter is put, and its key's mark
-// counts it, before the one that it was is removed: a move that dies is started again.
+// move makes the letters of Sink letters of To, and sets Sink to To. It removes an old letter only after the new one
+// is stored and the mark of its key counts it: a move that was interrupted can be started again.
 func (r *run) move(ctx context.Context) error {
 	marks, err := r.marks(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *run) move(ctx context.Context) error {
 	if err := flush(); err != nil {
 		return err
 	}
-	for k, m := range marks[r.Sink] { // nothing writes to the sink any more
+	for k, m := range marks[r.Sink] { // no consumer adds to them: the sink is gone
 		if stay[k] {
 			continue
 		}
@@ -74,7 +74,7 @@ func (r *run) move(ctx context.Context) error {
 	return nil
 }
 
-// rename makes letters those of To.
+// rename stores letters as letters of To, and removes the old ones.
 func (r *run) rename(ctx context.Context, letters []pipeline.DeadLetter) error {
 	if len(letters) == 0 {
 		return nil

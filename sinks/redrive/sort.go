@@ -12,11 +12,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// place is where a letter stands among those of its key: by its version, and where
-// that is not known, or the same, by when it came.
+// place orders the letters of a key: by version, and by arrival if a version is unknown or both are the same.
 type place struct {
 	version pipeline.Version
-	n       int
+	n       int // of the letter, in the order of arrival
 }
 
 func (p place) compare(q place) int {
@@ -28,19 +27,18 @@ func (p place) compare(q place) int {
 
 func (p place) before(q place) bool { return p.compare(q) < 0 }
 
-// ref is a letter without its record: a million of them are a few hundred megabytes
-// less than the letters.
+// ref is a letter without its record, to save memory: there can be a million letters.
 type ref struct {
 	place
 	id     string
 	class  string
 	size   int64
-	chosen bool // of the class that was asked for
+	chosen bool // its class is in Options.Classes
 	state  refState
-	why    Failure // of the last try, where it failed for now
+	why    Failure // of the last try, if it failed temporarily
 }
 
-// refState is what became of a letter.
+// refState is the result of a letter in this redrive.
 type refState uint8
 
 const (
@@ -50,32 +48,32 @@ const (
 	failed
 )
 
-// keepsBack tells whether what is behind it has to wait, where versions do not decide.
+// keepsBack reports whether the later letters of the key must wait for r, at a sink that does not compare versions.
 func (r *ref) keepsBack() bool { return r.state == failed || r.state == pending && !r.chosen }
 
-// lot is the letters of one key at one sink, in the order of delivery.
+// lot has the letters of one key at one sink, in the order of delivery.
 type lot struct {
 	key    pipeline.Key
 	refs   []ref
 	mark   state.Mark
-	marked bool
-	block  *place // of a record that cannot be decoded: what is behind it waits
-	wait   bool   // one stays that keeps those behind it back
-	down   bool   // the sink failed for now, and for too long
+	marked bool   // there is a mark
+	block  *place // of the first record of the key that cannot be decoded: later letters wait; nil: none
+	wait   bool   // the rest of the letters wait, for one that stays
+	down   bool   // giveUp left it
 }
 
-// staysBefore tells whether a letter before one stays. What that letter writes some day, the later
-// one may have to remove: only its old image says where.
+// staysBefore reports whether a letter before one stays. The earlier letter can write a row in a later redrive that
+// only the old image of the later letter can remove.
 func (l *lot) staysBefore(one *ref) bool {
 	return slices.ContainsFunc(l.before(one), func(r ref) bool { return r.keepsBack() })
 }
 
-// pendingBefore tells whether a letter before one is to be delivered in this redrive.
+// pendingBefore reports whether a letter before one is not delivered yet.
 func (l *lot) pendingBefore(one *ref) bool {
 	return slices.ContainsFunc(l.before(one), func(r ref) bool { return r.state == pending })
 }
 
-// before is the letters before one.
+// before returns the letters before one.
 func (l *lot) before(one *ref) []ref {
 	for i := range l.refs {
 		if &l.refs[i] == one {
@@ -85,7 +83,7 @@ func (l *lot) before(one *ref) []ref {
 	return nil
 }
 
-// sort reads what letters there are, by sink and key.
+// sort reads all letters, without their records, and sorts them by sink and key.
 func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.Mark) (map[string][]*lot, error) {
 	lots := map[string]map[pipeline.Key]*lot{}
 	get := func(sink string, k pipeline.Key) *lot {
@@ -120,7 +118,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 		}
 		id, of := deadletter.ID(&l), get(l.Sink, pipeline.Key(strings.Clone(string(l.Key))))
 		if seen[id] {
-			continue // it came again long after it came first
+			continue // Read yielded it again
 		}
 		seen[id] = true
 		one := ref{place: place{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)), chosen: r.asked(l.Class)}
@@ -159,5 +157,5 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 	return sorted, nil
 }
 
-// sinks are the sinks to work on, in the order of their names.
+// sinks returns the names of the sinks that have letters or marks, sorted.
 func (r *run) sinks(lots map[string][]*lot) []string { return slices.Sorted(maps.Keys(lots)) }
