@@ -13,40 +13,40 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Tombstones apart are in the state table. What keeps them and their rows right:
+// Tombstones apart are in the state table, away from their rows. These rules keep both consistent:
 //
-//   - A row that is in the table is newer than its tombstone: the transaction that makes the row
-//     checks that, and the transaction that puts the tombstone deletes the row.
-//   - So a row that stays is one put over a lower version, without its tombstone. The put is
-//     conditional on the row: without it, it would bring back a row that another writer removed.
-//   - A table that was restored to an earlier time has rows that are older than their tombstones. So a
-//     change that removes a row and comes again deletes the row also where the tombstone is as new.
-//   - Two transactions on one row and its tombstone conflict, whichever of the two they write or
-//     check. One is refused, is tried again, and sees what the other wrote.
+//   - A stored row is newer than its tombstone. The transaction that creates a row checks the tombstone, and the
+//     transaction that puts a tombstone deletes the row.
+//   - So an update of a stored row needs no tombstone: it is one put over a lower version. The put requires the
+//     stored row. Otherwise it would restore a row that another writer removed.
+//   - A table that was restored to an earlier time has rows that are older than their tombstones. So a repeated
+//     change that removes a row deletes the row even if the tombstone has the same or a newer version.
+//   - Two transactions on one row and its tombstone conflict, whichever of the two they write or check. DynamoDB
+//     refuses one, which is tried again and sees what the other wrote.
 
 // Attributes of tombstones in the state table.
 const (
 	tombstoneVersion = "version"
-	tombstoneItem    = "item" // key of the item that the row was of
-	tombstoneVoid    = "void" // BOOL, where it is: no row could be made of the change
+	tombstoneItem    = "item" // key of the item that had the row
+	tombstoneVoid    = "void" // BOOL, present if no row could be made of the change
 )
 
-// What a row and its tombstone must be to be written.
+// Conditions on a row and its tombstone.
 const (
-	staysOver = mine + " AND #tw.#v < :v"                        // of a row that is there, and of no other
-	noNewer   = "attribute_not_exists(pk) OR version < :v"       // of a tombstone
-	orVoid    = " OR (version = :v AND attribute_exists(#void))" // and of one that is void, unless the mutation is
+	staysOver = mine + " AND #tw.#v < :v"                        // on the row: it is stored, belongs to the target, and is older
+	noNewer   = "attribute_not_exists(pk) OR version < :v"       // on the tombstone
+	orVoid    = " OR (version = :v AND attribute_exists(#void))" // added to noNewer unless the mutation is void
 )
 
-// rowWrite is a mutation, its result, and its transaction: an action on the row and one on its
-// tombstone.
+// rowWrite is a mutation, its result, and the two actions of its transaction: the first on the row, the second on
+// its tombstone.
 type rowWrite struct {
 	m       *view.Mutation
 	r       *view.Result
 	actions [2]dynamo.Action
 }
 
-// writeApart writes one mutation, or the two of a change that moves its row.
+// writeApart writes one mutation, or the two of a change that moves its row to another key.
 func (w *writer) writeApart(ctx context.Context, ms []view.Mutation, rs []view.Result) {
 	var rows []rowWrite
 	for i := range ms {
@@ -89,8 +89,8 @@ func (w *writer) writeTogether(ctx context.Context, rows []rowWrite) {
 	}
 }
 
-// setRefused sets the results of the rows whose conditions are not met, and returns the rest. It
-// deletes a row that is left beside its tombstone.
+// setRefused sets the results of the rows whose conditions are not met, and returns the other rows. It also deletes
+// an older row whose removal was refused for its tombstone alone.
 func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
 	hit, rowRefused := make([]bool, len(rows)), make([]bool, len(rows))
 	for _, u := range unmet.Unmet {
@@ -123,16 +123,16 @@ func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.
 	return rest
 }
 
-// deleteOlder deletes a row that is older than the change that removes it. Where no row is there,
-// it changes nothing.
+// deleteOlder deletes a row that is older than the change that removes it. It changes nothing if there is no row,
+// or a newer one.
 func (w *writer) deleteOlder(ctx context.Context, row *rowWrite) {
 	err := w.Write(ctx, row.actions[0])
-	if _, refused := errors.AsType[*dynamo.ConditionError](err); !refused { // else a newer row came
+	if _, refused := errors.AsType[*dynamo.ConditionError](err); !refused { // else the row is newer
 		row.r.Err = err
 	}
 }
 
-// putOver puts a row over a lower version of it. It reports false if there is no row.
+// putOver puts a row over a lower version of it. It returns false if there is no row.
 func (w *writer) putOver(ctx context.Context, row *rowWrite) bool {
 	put := *row.actions[0].Put
 	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(staysOver), w.rowNames
@@ -149,8 +149,8 @@ func (w *writer) putOver(ctx context.Context, row *rowWrite) bool {
 	return true
 }
 
-// plan fills in the actions: put the row and check its tombstone, or delete the row and put its
-// tombstone. An error means that no item can hold the row.
+// plan sets the actions: put the row and check its tombstone, or delete the row and put its tombstone. It returns
+// an error if no item of DynamoDB can hold the row.
 func (w *writer) plan(row *rowWrite) error {
 	m := row.m
 	put, err := w.put(m)

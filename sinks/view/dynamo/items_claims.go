@@ -21,17 +21,16 @@ const (
 	claimSource  = "item"
 	claimVersion = "version"
 	claimTime    = "time"  // N, Unix nanoseconds
-	claimNames   = "names" // L of S: the names of the row's attributes, in their order
-	claimValue   = "v"     // and the attribute's number: its value. It is nested no deeper than in the row, which may use all levels that DynamoDB takes.
+	claimNames   = "names" // L of S: the names of the row's attributes, in order
+	claimValue   = "v"     // followed by the index of an attribute: its value. It is at the top level, since a row can use all levels of nesting that DynamoDB allows.
 )
 
-// maxUnsteady is how often the claims of a row are read again because they changed
-// while they were read.
+// maxUnsteady bounds the reads of a row's claims if they change while they are read.
 const maxUnsteady = 8
 
-// claims fills in a seat whose item was read. The claims are read after it, and behind
-// them the seat once more: where the two are of one revision, so are the claims. Whoever
-// writes on condition of that revision has missed none of them in any case.
+// claims fills in the claims on seat.Row. item is the stored seat, which was read before. One query reads the claims
+// and then the stored seat again: if both seats have one revision, the claims belong to it. A write that is
+// conditional on that revision cannot miss a claim.
 func (s *Store) claims(ctx context.Context, t view.Target, seat *view.RowClaims, item dynamo.Item) error {
 	ref := s.SeatRef(targetOf(t), seat.Row)
 	for range maxUnsteady {
@@ -43,7 +42,7 @@ func (s *Store) claims(ctx context.Context, t view.Target, seat *view.RowClaims,
 		if err != nil {
 			return err
 		}
-		if item = again[0]; item == nil { // nobody claims it any more
+		if item = again[0]; item == nil { // there is no claim any more
 			seats := []view.RowClaims{{Row: seat.Row}}
 			err := s.owners(ctx, t, seats, []int{0})
 			*seat = seats[0]
@@ -53,8 +52,8 @@ func (s *Store) claims(ctx context.Context, t view.Target, seat *view.RowClaims,
 	return pipeline.Transient(errs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", pipeline.Safe(t.View)))
 }
 
-// queryClaims reads the claims on a row, and the seat behind them; false where the seat
-// is not item any more.
+// queryClaims reads the claims on a row, and the stored seat after them. steady is false if the stored seat is no
+// longer item.
 func (s *Store) queryClaims(ctx context.Context, t view.Target, ref dynamo.Ref, item dynamo.Item, seat *view.RowClaims) (steady bool, err error) {
 	*seat = view.RowClaims{Row: seat.Row, Revision: dynamo.Text(item, seatRevision)}
 	in := &dynamodb.QueryInput{
@@ -90,7 +89,7 @@ func (s *Store) queryClaims(ctx context.Context, t view.Target, ref dynamo.Ref, 
 	return steady, nil
 }
 
-// claimItem is a claim as the state table has it.
+// claimItem returns a claim as an item of the state table.
 func claimItem(key dynamo.Item, c *view.Claim) dynamo.Item {
 	it := make(dynamo.Item, len(key)+4+len(c.Attributes))
 	for name, v := range key {
