@@ -1,7 +1,6 @@
-// Package policy says which rights a pipeline needs of AWS: IAM statements, named for the
-// sink or the place that needs them, with nothing in them that is not called.
+// Package policy returns the rights that a pipeline needs in AWS, as IAM statements. Each is named for the sink or
+// the part of the file that needs it, and allows no action that is never called.
 //
-// It is the one place that knows which calls each store makes. A test runs every store
-// and records its calls: what is called and not allowed, and what is allowed and never
-// called, both fail it.
+// No other package lists the calls of the stores. A test runs every store and records its calls. It fails for a call
+// that is not allowed, and for an allowed action that is never called.
 package policy

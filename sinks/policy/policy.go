@@ -20,32 +20,31 @@ type Runner uint8
 const (
 	Function Runner = iota // a Lambda function: the event source mapping reads the stream with its role
 	Consumer               // `tablewake consume`
-	Creator                // who makes tables and buckets: --create
+	Creator                // the role that creates tables and buckets: --create
 )
 
 // Options shape a policy.
 type Options struct {
 	Runner Runner
 
-	// Redrive adds what it takes to bring dead letters back. Default: where the file says redrive: auto
+	// Redrive adds the rights to read and remove dead letters. They are always added if the file says redrive: auto.
 	Redrive bool
 
-	// Purge adds what it takes to forget rows of a state table without TTL: a Scan, which reads the rows of
-	// all pipelines.
+	// Purge adds the right to purge a state table without TTL: a Scan, which reads the rows of all pipelines.
 	Purge bool
 
-	// Partition, Region and Account stand in ARNs, Suffix in the names of services. Default: aws, REGION,
-	// ACCOUNT, and amazonaws.com, in the partition aws-cn amazonaws.com.cn
+	// Partition, Region and Account are parts of ARNs, Suffix is the end of service names. Default: aws, REGION,
+	// ACCOUNT, and amazonaws.com, or amazonaws.com.cn in the partition aws-cn.
 	Partition, Region, Account, Suffix string
 
-	// Names are what stands in ARNs instead of a table's, a bucket's or a queue's
-	// name, as a reference to a resource of a template; Pipeline, instead of the
-	// pipeline's. Default: the name
+	// Names replaces the names of tables, buckets and queues in ARNs, for example by references to resources of a
+	// template. Pipeline replaces the name of the pipeline. Default: the names themselves.
 	Names    map[string]string
 	Pipeline string
 }
 
-// Of is what a configuration needs, in the order of the file.
+// Of returns the statements that a configuration needs: for the source, for each sink in the order of the file, for
+// the state and for the dead letters.
 func Of(cfg *config.Config, o Options) []Statement {
 	o.Partition, o.Region, o.Account = cmp.Or(o.Partition, "aws"), cmp.Or(o.Region, "REGION"), cmp.Or(o.Account, "ACCOUNT")
 	if o.Suffix == "" {
@@ -81,12 +80,12 @@ func (w *writer) allow(sid, why string, actions []string, resources ...string) {
 	w.ss = append(w.ss, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
 }
 
-// on adds conditions to the last statement.
+// on sets the conditions of the last statement.
 func (w *writer) on(conditions ...Condition) { w.ss[len(w.ss)-1].Conditions = conditions }
 
 func (w *writer) name(name string) string { return cmp.Or(w.o.Names[name], name) }
 
-// pipeline is the pipeline's name as it stands in the names of its letters.
+// pipeline is the folder of the pipeline's letters in a bucket.
 func (w *writer) pipeline() string { return cmp.Or(w.o.Pipeline, url.PathEscape(w.cfg.Name)) }
 
 func (w *writer) arn(service, rest string) string {
@@ -99,7 +98,7 @@ func (w *writer) bucket(name, rest string) string {
 	return fmt.Sprintf("arn:%s:s3:::%s%s", w.o.Partition, w.name(name), rest)
 }
 
-// source reads streams.
+// source adds the rights to read the streams, and to share their shards.
 func (w *writer) source() {
 	src := w.cfg.Source
 	if src.Kinesis != "" {
@@ -125,7 +124,7 @@ func (w *writer) source() {
 	}
 }
 
-// sink writes.
+// sink adds the rights of one sink.
 func (w *writer) sink(s config.Sink) {
 	switch {
 	case s.View != nil:
@@ -172,7 +171,8 @@ func (w *writer) archive(s config.Sink) {
 	}
 }
 
-// folderOf is the literal beginning of the names of an archive's objects.
+// folderOf is the folder that all names of an archive's objects begin with: their literal beginning up to the last
+// slash.
 func folderOf(a *config.Archive) string {
 	name := a.Prefix
 	if a.Key != nil {
@@ -183,8 +183,8 @@ func folderOf(a *config.Archive) string {
 	return folder
 }
 
-// key is used by S3 alone, and by no other service or program. A resource cannot name an alias: the
-// condition does.
+// key adds the right to use a KMS key through S3 alone. A resource cannot name an alias of a key, so a condition
+// names it.
 func (w *writer) key(sid, key string) {
 	region, arn := w.o.Region, w.arn("kms", "key/"+key)
 	if parts := strings.SplitN(key, ":", 5); len(parts) == 5 {
@@ -223,7 +223,7 @@ func (w *writer) notify(s config.Sink) {
 	}
 }
 
-// overflow is where the stores put events that are too large for a message.
+// overflow returns the bucket and the folder for events that are too large for a message; "" if there is no bucket.
 func (w *writer) overflow() (bucket, folder string) {
 	for _, s := range w.cfg.Sinks {
 		if s.Archive != nil && s.Archive.Bucket != "" {
@@ -250,7 +250,7 @@ func (w *writer) queued(own []string, queue string) []string {
 	return actions(own, named)
 }
 
-// queue is the ARN of a queue that is given by its URL, its ARN or its name.
+// queue returns the ARN of a queue that the file names by its URL, its ARN or its name.
 func (w *writer) queue(queue string) string {
 	if strings.HasPrefix(queue, "arn:") {
 		return queue
@@ -259,7 +259,7 @@ func (w *writer) queue(queue string) string {
 	return w.arn("sqs", w.name(name))
 }
 
-// state remembers.
+// state adds the rights to the state table.
 func (w *writer) state() {
 	if w.cfg.State == nil {
 		return
@@ -277,12 +277,12 @@ func (w *writer) state() {
 	}
 }
 
-// rows is how the partition keys of the pipeline's rows in the state table begin, up to the #.
+// rows is the beginning of the partition keys of the pipeline's rows in the state table, up to the #.
 func (w *writer) rows() string {
 	return cmp.Or(w.o.Pipeline, string(pipeline.AppendEscaped(nil, w.cfg.Name)))
 }
 
-// consumes reports whether consumers share the shards by a table.
+// consumes reports whether the policy is for consumers that share shards in a lease table.
 func (w *writer) consumes() bool {
 	return w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table != ""
 }
@@ -315,7 +315,7 @@ func (w *writer) deadLetters() {
 	}
 }
 
-// letters lie in the folder of the pipeline.
+// letters adds the rights to the pipeline's folder of letters in a bucket.
 func (w *writer) letters(sid, why, bucket, prefix string) {
 	own := letterActions
 	if w.o.Redrive {
@@ -325,8 +325,8 @@ func (w *writer) letters(sid, why, bucket, prefix string) {
 	w.allow(sid+"Bucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
 }
 
-// largeLetters lie in the bucket that the file names, else in that of the first archive, where a message
-// cannot hold them.
+// largeLetters adds the rights to letters that are too large for a message of the queue. They are in the bucket of
+// dead_letters, else in that of the first archive.
 func (w *writer) largeLetters() {
 	const sid, why = "DeadLettersLarge", "what cannot be delivered and is too large for a message"
 	if d := w.cfg.DeadLetters; d.Bucket != "" {
@@ -341,7 +341,7 @@ func (w *writer) largeLetters() {
 	}
 }
 
-// creator makes tables and buckets.
+// creator adds the rights to create tables and buckets.
 func (w *writer) creator() {
 	var tables, buckets []string
 	add := func(table string) {

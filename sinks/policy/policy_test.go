@@ -81,7 +81,7 @@ CreateBuckets: s3:CreateBucket s3:ListBucket s3:PutLifecycleConfiguration on arn
 	}
 }
 
-// What a key is used for is named by the service, and a key that the file names by its alias, by that.
+// A condition limits a key to S3. A second condition names the key if the file names it by its alias.
 func TestKeys(t *testing.T) {
 	for key, want := range map[string]string{
 		"1234":          "arn:aws-cn:kms:cn-north-1:123456789012:key/1234, StringEquals kms:ViaService s3.cn-north-1.amazonaws.com.cn",
@@ -97,8 +97,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// No prefix of a pipeline's rows, of its records and of its letters is one of another pipeline's, whose name
-// begins with its own.
+// A policy allows no row, record or letter of another pipeline, even if the other name begins with the pipeline's.
 func TestNothingOfAnotherPipelineIsAllowed(t *testing.T) {
 	file := func(name string) *config.Config {
 		cfg := parse(t, `source: {table: shop}
@@ -150,7 +149,7 @@ dead_letters: {bucket: dead}
 	}
 }
 
-// Letters that are too large for a message lie in the bucket that the file names for them, and in no archive.
+// Letters that are too large for a message are in the bucket of dead_letters, even if there is an archive.
 func TestLargeLetters(t *testing.T) {
 	cfg := parse(t, "source: {table: shop}\nsinks: {all: {archive: {bucket: archive, prefix: x/}}}\ndead_letters: {queue: dead, bucket: large}\n")
 	got := lines(policy.Of(cfg, policy.Options{}))

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// search writes documents. A policy sees the path of a request alone, and most paths name the index.
+// search adds the rights to write documents. A policy compares only the path of a request; most paths name the index.
 func (w *writer) search(s config.Sink) {
 	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
 	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {
@@ -23,7 +23,7 @@ func (w *writer) search(s config.Sink) {
 	at := func(path string) string { return w.arn("es", "domain/"+domain(c.OpenSearch)+path) }
 	name, one := s.Search.Index.Prefix()
 	paths := []string{at("/" + name + "*")}
-	if physical := name + ".tw1"; one && len(physical) <= maxIndexName { // a hash ends what stands for a longer one
+	if physical := name + ".tw1"; one && len(physical) <= maxIndexName { // a longer name is cut, and ends with a hash
 		paths = []string{at("/" + name + "/*"), at("/" + name + "," + physical), at("/" + physical), at("/" + physical + "/*")}
 	}
 	w.allow(sid("search", s.Name), "documents, and the index behind its alias", indexActions, paths...)
@@ -37,11 +37,11 @@ func (w *writer) search(s config.Sink) {
 	}
 }
 
-// maxIndexName is the length of an index name in bytes that OpenSearch takes.
+// maxIndexName is the longest index name that OpenSearch allows, in bytes.
 const maxIndexName = 255
 
-// domain is the name of an Amazon OpenSearch domain by its endpoint,
-// search-NAME-26 letters.REGION.es.amazonaws.com; DOMAIN where it tells none.
+// domain returns the name of an Amazon OpenSearch domain from its endpoint, which is
+// search-NAME-26 letters.REGION.es.amazonaws.com or the same with vpc-. It returns DOMAIN for another endpoint.
 func domain(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {

@@ -6,11 +6,10 @@ import (
 	"unicode"
 )
 
-// Statement is one statement of a policy: it allows the actions on the resources, where all conditions
-// are met.
+// Statement is one statement of a policy: it allows the actions on the resources if all conditions are met.
 type Statement struct {
 	Sid        string // letters and digits
-	Why        string // in words
+	Why        string // for the reader of the policy
 	Actions    []string
 	Resources  []string // ARNs
 	Conditions []Condition
@@ -18,19 +17,19 @@ type Statement struct {
 
 // Condition is one operator of a statement's Condition: it compares a key of the request with values.
 type Condition struct {
-	Operator string // as ForAllValues:StringLike
-	Key      string // as dynamodb:LeadingKeys
+	Operator string // for example ForAllValues:StringLike
+	Key      string // for example dynamodb:LeadingKeys
 	Values   []string
 }
 
-// leadingKeys limit requests to rows whose partition keys are like these; Null refuses a request that names
-// none, of which ForAllValues alone would be true.
+// leadingKeys limits requests to rows whose partition keys match one of these patterns. ForAllValues is also true for
+// a request without keys, which Null refuses.
 func leadingKeys(like ...string) []Condition {
 	const key = "dynamodb:LeadingKeys"
 	return []Condition{{"ForAllValues:StringLike", key, like}, {"Null", key, []string{"false"}}}
 }
 
-// document is a policy as JSON.
+// document is a policy in the form of its JSON.
 type document struct {
 	Version   string
 	Statement []jsonStatement
@@ -44,7 +43,7 @@ type jsonStatement struct {
 	Condition map[string]map[string][]string `json:",omitempty"`
 }
 
-// Document is a policy of these statements, to be encoded as JSON.
+// Document returns a policy of these statements, to be encoded as JSON.
 func Document(ss []Statement) any {
 	d := document{Version: "2012-10-17"}
 	for _, s := range ss {
@@ -63,7 +62,7 @@ func Document(ss []Statement) any {
 	return d
 }
 
-// sid is words as one name of letters and digits: orders_by_status is OrdersByStatus.
+// sid joins words to one name of letters and digits: orders_by_status becomes OrdersByStatus.
 func sid(words ...string) string {
 	var b strings.Builder
 	for _, w := range words {
