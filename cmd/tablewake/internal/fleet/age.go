@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Age is a duration for people, in its two largest units: 850ms, 12s, 4m10s, 3h5m, 2d4h.
+// Age formats a duration for people, in its two largest units: 850ms, 12s, 4m10s, 3h5m, 2d4h.
 func Age(d time.Duration) string {
 	switch {
 	case d < 0:

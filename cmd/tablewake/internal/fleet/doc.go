@@ -1,9 +1,7 @@
-// Package fleet says how the consumers of a pipeline stand, and plans what may be
-// changed of their leases by hand.
+// Package fleet reports the state of a pipeline's consumers, and plans changes of their leases by hand.
 //
-// A [Look] is what can be seen from outside: leases and members, the stream's
-// listing, the gaps that were noted. [Look.Report] makes a [Report] of it: the tree of
-// shards, who reads each, how far and how far behind, and what is wrong. [Edit]s say
-// what becomes of a lease that is released, reset or pinned, before anything is
-// written. Both are pure.
+// A [Look] has what is visible outside of the consumers: leases, heartbeats, the listed shards of the stream, and
+// noted gaps. [Look.Report] makes a [Report] of it: the tree of shards, the consumer that reads each, its position
+// and lag, and the problems. An [Edit] is the change of a lease that is released, reset or pinned, with its effects,
+// before anything is written. Neither makes a call.
 package fleet

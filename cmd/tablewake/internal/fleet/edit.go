@@ -12,18 +12,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Edit is a change of a lease by hand: what it becomes, and what follows from it.
+// Edit is a change of a lease by hand, with its effects.
 type Edit struct {
 	Old, Next leases.Lease
-	Makes     bool       // there is no lease yet: Old is what it would begin as
-	Effects   []string   // in words
-	Skips     *state.Gap // what is passed over unread; nil where nothing is. It is to be noted before the lease is written
+	Makes     bool       // there is no lease yet: Old is the lease of [Begin]
+	Effects   []string   // for the operator
+	Skips     *state.Gap // unread records that are skipped; nil: none. Note it before the lease is written
 }
 
-// Changes tells whether anything is to be written.
+// Changes reports whether the lease must be written.
 func (e Edit) Changes() bool { return !e.Old.Equal(e.Next) }
 
-// Release lets a lease go, whoever owns it: any consumer may take it.
+// Release takes a lease from its owner, so that any consumer can take it.
 func Release(l leases.Lease) (Edit, error) {
 	switch {
 	case l.Ended():
@@ -42,7 +42,7 @@ func Release(l leases.Lease) (Edit, error) {
 	return e, nil
 }
 
-// fence is a lease without owner, whose owner can write it no more.
+// fence returns the change that takes a lease from its owner. The new counter makes the next write of the owner fail.
 func fence(l leases.Lease) Edit {
 	e := Edit{Old: l, Next: l.Clone()}
 	e.Next.Owner, e.Next.Wanted = "", ""
@@ -50,7 +50,7 @@ func fence(l leases.Lease) Edit {
 	return e
 }
 
-// readingOn is where an owner of the lease begins.
+// readingOn describes where the next owner of a lease begins.
 func readingOn(l leases.Lease) string {
 	switch l.Checkpoint.Kind {
 	case leases.TrimHorizon:
@@ -68,8 +68,8 @@ func readingOn(l leases.Lease) string {
 	return "behind " + l.Checkpoint.Sequence
 }
 
-// Pin has a lease read by the consumers of that name, whatever the balance, as long as
-// one of them lives. Its owner hands it over softly. "" unpins it.
+// Pin assigns a lease to the consumers of that name, while one of them is alive, whatever the balance. Another
+// owner hands it over softly. The name "" unpins it.
 func Pin(l leases.Lease, name string) (Edit, error) {
 	switch {
 	case l.Ended():
@@ -95,12 +95,12 @@ func Pin(l leases.Lease, name string) (Edit, error) {
 type Position struct {
 	Oldest   bool
 	Latest   bool
-	End      bool // nowhere: what is left of the shard is given up
+	End      bool // the unread rest of the shard is skipped
 	Time     time.Time
-	Sequence string // behind it
+	Sequence string // after this record
 }
 
-// ParsePosition reads trim_horizon, latest, end, a time or a sequence number.
+// ParsePosition parses trim_horizon, latest, end, a time or a sequence number.
 func ParsePosition(text string) (Position, error) {
 	switch strings.ToLower(text) {
 	case "trim_horizon":
@@ -119,8 +119,8 @@ func ParsePosition(text string) (Position, error) {
 	return Position{Sequence: text}, nil
 }
 
-// Reset has a lease read from another position, whoever owns it. skip allows a position
-// before which there are, or may be, records that nobody read. now is when.
+// Reset moves a lease to another position, and takes it from its owner. skip allows a position that skips unread
+// records, or may skip some. now is the current time.
 func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) {
 	if l.Ended() {
 		return Edit{}, fmt.Errorf("shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them", l.Shard)
@@ -129,7 +129,7 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	var again string
 	if to.Sequence == "" {
-		e.Next.First = "" // what the shard began with, and is gone, is missed no more
+		e.Next.First = "" // a lost first record is no gap any more
 	}
 	switch {
 	case to.Oldest:
@@ -172,8 +172,9 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 	return e, nil
 }
 
-// Begin is a lease that is missing: of a shard that a consumer did not begin, as nobody knows
-// whether something before it was lost. above are the leases that there are.
+// Begin returns the lease of a shard that has none: no consumer began the shard, as it is unknown whether records
+// before it were lost. listed are the shards of its stream, and there are the existing leases. It returns an error if
+// a descendant of the shard has a lease.
 func Begin(stream string, s shardreader.Shard, listed []shardreader.Shard, there []leases.Lease) (leases.Lease, error) {
 	parents := make(map[string]string, len(listed))
 	for _, of := range listed {
@@ -195,16 +196,16 @@ func Begin(stream string, s shardreader.Shard, listed []shardreader.Shard, there
 	return l, nil
 }
 
-// SkipError is a reset that would pass over records that nobody read.
+// SkipError is a refused reset, which would skip unread records.
 type SkipError struct{ Shard, What string }
 
-// Error says what would be passed over.
+// Error says which records the reset would skip.
 func (e *SkipError) Error() string {
 	return fmt.Sprintf("shard %s: %s; --skip says that this is meant", e.Shard, e.What)
 }
 
-// skips notes what is passed over between the old checkpoint and a time, or a
-// sequence number.
+// skips sets Skips to the gap between the old checkpoint and a time or a sequence number, and adds it to the
+// effects.
 func (e *Edit) skips(until time.Time, before string, now time.Time) {
 	l := e.Old
 	g := &state.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time, To: until, Found: now.UTC()}

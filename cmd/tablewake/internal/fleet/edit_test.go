@@ -22,8 +22,8 @@ func held() leases.Lease {
 	}
 }
 
-// What is released or reset has no owner and another counter, so that the owner's next
-// write fails; all else of it stays.
+// A released or reset lease has no owner and another counter, so that the next write of its owner fails. The other
+// attributes stay.
 func TestEdits_FenceTheOwner(t *testing.T) {
 	free := held()
 	free.Owner, free.Wanted, free.Counter = "", "", 8
@@ -62,7 +62,7 @@ func reset(to fleet.Position, skip bool) func(leases.Lease) (fleet.Edit, error) 
 	return func(l leases.Lease) (fleet.Edit, error) { return fleet.Reset(l, to, skip, now) }
 }
 
-// Nothing is passed over unless that is asked for, and then it is a gap.
+// Reset skips records only on request, and then notes a gap.
 func TestReset_NeverSkipsUnasked(t *testing.T) {
 	nothingRead := held()
 	nothingRead.Checkpoint, nothingRead.Time = leases.Checkpoint{}, time.Time{}
@@ -117,7 +117,7 @@ func TestEdits_Refused(t *testing.T) {
 	}
 }
 
-// A pin leaves the owner its lease: it hands over softly.
+// A pin leaves the lease to its owner, which hands it over softly.
 func TestPin(t *testing.T) {
 	e, err := fleet.Pin(held(), "task-2")
 	want := held()
@@ -152,7 +152,7 @@ func TestParsePosition(t *testing.T) {
 	}
 }
 
-// What is left of a shard is given up only on purpose, and is noted as a gap.
+// Reset skips the rest of a shard only on request, and then notes a gap.
 func TestReset_ToTheEnd(t *testing.T) {
 	_, err := fleet.Reset(held(), fleet.Position{End: true}, false, now)
 	if _, ok := errors.AsType[*fleet.SkipError](err); !ok {
@@ -164,7 +164,7 @@ func TestReset_ToTheEnd(t *testing.T) {
 	}
 }
 
-// What a shard stopped for is forgotten by a reset, and by nothing else.
+// Only a reset clears the reason for which a shard stopped.
 func TestReset_EndsAStop(t *testing.T) {
 	l := held()
 	l.Stopped = worker.StoppedAtGap

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// HeldBack is a reason why a shard is not read on, or why its checkpoint does not move, as its
-// consumer noted it.
+// HeldBack is a reason why the reading of a shard is paused, or why its checkpoint does not move, as its consumer
+// noted it.
 type HeldBack struct {
 	Shard    string    `json:"shard"`
 	Sink     string    `json:"sink,omitempty"` // absent: it waits for dead letters
@@ -21,7 +21,7 @@ type HeldBack struct {
 	Consumer string    `json:"consumer"`
 }
 
-// heldBack fills in what consumers that are alive have noted, the longest first.
+// heldBack adds the notes of live consumers to the report, the oldest reason first.
 func (r *Report) heldBack(l *Look) {
 	for _, h := range l.HeldBack {
 		if !r.alive(h.Consumer) {
@@ -36,12 +36,12 @@ func (r *Report) heldBack(l *Look) {
 	slices.SortStableFunc(r.HeldBack, func(a, b HeldBack) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Shard, b.Shard)) })
 }
 
-// alive reports whether the consumer of that id is.
+// alive reports whether the consumer of that id is alive.
 func (r *Report) alive(id string) bool {
 	return slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == id && c.Alive })
 }
 
-// unanswered makes a problem of each sink whose Writes are not answered.
+// unanswered adds a problem for each sink whose Writes are not answered.
 func (r *Report) unanswered() {
 	first := make(map[string]HeldBack)
 	n := make(map[string]int64)

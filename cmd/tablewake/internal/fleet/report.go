@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Report judges what is seen.
+// Report evaluates a look.
 func (l Look) Report() Report {
 	l.Retention = cmp.Or(l.Retention, 24*time.Hour)
 	l.Urgent = cmp.Or(l.Urgent, 4*time.Hour)
@@ -46,8 +46,8 @@ func (l Look) Report() Report {
 		r.problem(BrokenLease, b.Shard, "restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Why)
 	}
-	unread := false                // and a consumer would read it
-	stuck := make(map[string]bool) // shards that stopped, or wait for one that did, and the streams of these
+	unread := false                // a shard is unread that a consumer would read
+	stuck := make(map[string]bool) // stopped shards, those that wait for one, and the streams of both
 	for _, n := range t.sorted() {
 		s := r.shard(&l, t, n)
 		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) || stuck[l.unreadBefore(t, n.stream)]
@@ -64,7 +64,7 @@ func (l Look) Report() Report {
 	switch {
 	case reads:
 	case unread:
-		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner }) // all of them are
+		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner }) // no shard has a live owner: one problem is enough
 		r.problem(NoConsumers, l.Pipeline, "start `"+l.command("consume")+"`, or look why it stopped", "no consumer reads: %d shards wait", r.waiting())
 	case len(l.Streams) == 0 && l.Unconfigured == "" && l.NoTable == "" && len(r.Problems) == 0:
 		r.problem(NoConsumers, l.Pipeline, "look without --no-stream, or start `"+l.command("consume")+"`", "no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
@@ -74,7 +74,7 @@ func (l Look) Report() Report {
 	return r
 }
 
-// rank orders problems: what costs records first.
+// rank orders problems: those that lose records are first.
 func rank(k ProblemKind) int {
 	return slices.Index([]ProblemKind{Breach, LostLeases, LostStore, LossNear, FailingShard, FailingSink, DeadLetters, BrokenLease, StoppedShard, NoConsumers, SilentMember, NoOwner, NotListed, NotLookedAt}, k)
 }
@@ -83,7 +83,7 @@ func (r *Report) problem(kind ProblemKind, subject, hint, format string, args ..
 	r.Problems = append(r.Problems, Problem{Kind: kind, Subject: subject, Text: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// lostLeases tells that the lease table is gone, which consumers had.
+// lostLeases adds the problem that the lease table is gone although consumers used it.
 func (r *Report) lostLeases(l *Look) {
 	alive := 0
 	for _, m := range l.Leases.Members {
@@ -99,7 +99,7 @@ func (r *Report) lostLeases(l *Look) {
 		"the lease table %s is gone: %s", l.NoTable, who)
 }
 
-// waiting counts shards that could be read.
+// waiting counts the shards that a consumer could read.
 func (r *Report) waiting() (n int) {
 	for _, s := range r.Shards {
 		if s.State == Unowned || s.State == Unclaimed {
@@ -131,7 +131,7 @@ func (r *Report) listing(s Stream) {
 	r.Streams = append(r.Streams, of)
 }
 
-// shard judges one shard, and notes what is wrong with it.
+// shard reports one shard, and adds its problems.
 func (r *Report) shard(l *Look, t tree, n *node) Shard {
 	s := Shard{ID: n.id, Stream: n.stream, Parents: append([]string{}, n.parents...), Children: append([]string{}, n.children...), Listed: n.listed != nil}
 	s.Open = n.listed != nil && n.listed.Open() && len(n.children) == 0
@@ -159,10 +159,10 @@ func (r *Report) shard(l *Look, t tree, n *node) Shard {
 		}
 		switch alone := owner.Leases == 1; {
 		case fails && !behind:
-			s.lossIn(l, failing.Since) // what was written before that is read
+			s.lossIn(l, failing.Since) // records from before the failures are read
 		case behind:
 			s.lossIn(l, last)
-		case owner.Pending == 0 || alone: // else nobody says of which shard they are
+		case owner.Pending == 0 || alone: // else it is unknown which shard they belong to
 			s.Records = &owner.Pending
 			if owner.Pending > 0 {
 				s.lossIn(l, n.lease.Time)
@@ -175,14 +175,14 @@ func (r *Report) shard(l *Look, t tree, n *node) Shard {
 	return s
 }
 
-// judge notes what is wrong with a shard.
+// judge adds the problems of a shard.
 func (r *Report) judge(l *Look, t tree, n *node, s *Shard) {
 	if below := t.breach(n); below != nil {
 		r.problem(Breach, n.id, "stop the consumers and reset the lease that is wrong: "+l.command("leases list"),
 			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
 	}
 	switch {
-	case n.broken != "": // that is told already
+	case n.broken != "": // Report has added this problem
 	case s.State == Stopped:
 		r.problem(StoppedShard, n.id, l.wayOn(n.id, s.Why), "shard %s is read no further: %s", n.id, s.Why)
 	case s.FailingFor != nil:
@@ -202,10 +202,10 @@ func (r *Report) judge(l *Look, t tree, n *node, s *Shard) {
 	r.problem(LossNear, n.id, "add consumers, or find what holds the sinks up", left, n.id, Age(in))
 }
 
-// command is a command line of this pipeline.
+// command returns a command line for this pipeline.
 func (l *Look) command(of string) string { return strings.TrimSuffix("tablewake "+of+" "+l.Flags, " ") }
 
-// wayOn is what to do about a shard that stopped.
+// wayOn returns what to do about a stopped shard.
 func (l *Look) wayOn(shard, why string) string {
 	reset := l.command("leases reset") + " " + shard + " --to "
 	switch why {
@@ -219,7 +219,7 @@ func (l *Look) wayOn(shard, why string) string {
 	return reset + "trim_horizon goes on behind what is lost"
 }
 
-// state is what becomes of a shard, and why.
+// state returns the state of a shard, and the reason for it.
 func (l *Look) state(t tree, n *node) (State, string) {
 	if t.done(n) {
 		return Done, ""
@@ -233,7 +233,7 @@ func (l *Look) state(t tree, n *node) (State, string) {
 		}
 	}
 	if n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != worker.PassedGap {
-		return Stopped, n.lease.Stopped // also where nobody is left to say so
+		return Stopped, n.lease.Stopped // known even if its consumer is gone
 	}
 	if p := t.waitsFor(n); p != nil {
 		return Waiting, "for the end of " + p.id
@@ -266,14 +266,13 @@ func (l *Look) state(t tree, n *node) (State, string) {
 	return Reading, ""
 }
 
-// between reports whether a stream is not begun for the gap between it and the one before it.
+// between reports whether a stream is unbegun because of the gap between it and the stream before it.
 func (l *Look) between(stream string) bool {
 	return slices.ContainsFunc(l.Gaps, func(g state.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
 		!slices.ContainsFunc(l.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
 }
 
-// unreadBefore is an older listed stream of the same table that is not read to its end; "" where
-// there is none.
+// unreadBefore returns an older listed stream of the same table that is not read to its end; "" if there is none.
 func (l *Look) unreadBefore(t tree, stream string) string {
 	table, _, _ := strings.Cut(stream, "/stream/")
 	for _, s := range l.Streams {
@@ -296,7 +295,7 @@ func (l *Look) member(worker string) (leases.Member, bool) {
 	return leases.Member{}, false
 }
 
-// lossIn notes when what was written behind last is lost.
+// lossIn sets when the stream drops the records written after last.
 func (s *Shard) lossIn(l *Look, last time.Time) {
 	if last.IsZero() {
 		return
@@ -312,7 +311,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// gapOf is a gap with how much is missing. Creation times are rounded down to seconds.
+// gapOf returns a gap with the time span of the lost writes. Creation times are rounded down to seconds, so the span
+// is one second less than their difference.
 func gapOf(g state.Gap, retention time.Duration) Gap {
 	out := Gap{Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent}
 	for _, at := range []struct {
@@ -325,7 +325,7 @@ func gapOf(g state.Gap, retention time.Duration) Gap {
 		}
 	}
 	until := g.To
-	if until.IsZero() && !g.Found.IsZero() { // what is younger than the retention was there yet
+	if until.IsZero() && !g.Found.IsZero() { // the stream still had the records within its retention
 		until = g.Found.Add(-retention)
 	}
 	if !g.From.IsZero() && !until.IsZero() && !g.UnknownExtent {

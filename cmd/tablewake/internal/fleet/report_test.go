@@ -30,8 +30,8 @@ var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// healthy is a fleet of two consumers over a stream that split and rolled over: a is
-// read to its end, c is begun, b is read, and d waits for b.
+// healthy is a fleet of two consumers. Shard a is read to its end, its child c is being read, b is being read, and
+// its child d waits for b.
 func healthy() fleet.Look {
 	return fleet.Look{
 		Pipeline: "shop", At: now,
@@ -55,7 +55,7 @@ func healthy() fleet.Look {
 	}
 }
 
-// ill is the same fleet on a bad day.
+// ill is the same fleet with problems.
 func ill() fleet.Look {
 	l := healthy()
 	l.Flags = "-c shop.yaml --live"
@@ -123,7 +123,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// Each thing that may go wrong is a problem of its kind, and of no other.
+// Each fault is reported as a problem of its kind.
 func TestReport_Problems(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*fleet.Look)
@@ -190,8 +190,7 @@ func TestReport_Problems(t *testing.T) {
 	}
 }
 
-// A shard whose lease is damaged stands still, and what is below it waits: nobody says that it has
-// no lease.
+// A shard whose lease is damaged is stopped, and its children wait. It is not reported as a shard without a lease.
 func TestReport_BrokenLease(t *testing.T) {
 	look := healthy()
 	look.Leases.Leases = slices.Delete(look.Leases.Leases, 1, 2)
@@ -206,7 +205,7 @@ func TestReport_BrokenLease(t *testing.T) {
 	}
 }
 
-// Every shard stands behind its parents, however the listing is ordered.
+// Every shard is after its parents, in whatever order they are listed.
 func TestReport_ParentsFirst(t *testing.T) {
 	look := healthy()
 	slices.Reverse(look.Streams[0].Shards)
@@ -237,7 +236,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// How many records a shard is behind by is told where it is known, and nowhere else.
+// The number of records that a shard is behind is reported only if it is known.
 func TestReport_RecordsBehind(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*leases.Member)

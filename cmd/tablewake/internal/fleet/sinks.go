@@ -17,7 +17,7 @@ type Sink struct {
 	Consumer string  `json:"consumer"`
 }
 
-// sinks copies the failing sinks from the notes of live consumers, and the counts of dead letters.
+// sinks adds the failing sinks that live consumers noted, and the counts of dead letters.
 func (r *Report) sinks(l *Look) {
 	for _, h := range l.HeldBack {
 		if !r.alive(h.Consumer) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A shard whose reads fail is no shard of which all is well, and nobody knows whether it is behind.
+// A shard whose reads fail is a problem, and it is unknown whether it is behind.
 func TestReport_FailingReads(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := Look{Pipeline: "shop", At: at, Leases: leases.Snapshot{
@@ -33,7 +33,7 @@ func TestReport_FailingReads(t *testing.T) {
 	}
 }
 
-// Nothing is well while a sink fails or changes lie in dead letters, and what is not known is not "none".
+// A fleet is not healthy while a sink fails or there are dead letters. An unknown number is not reported as none.
 func TestReport_SinksAndLetters(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	oldest := at.Add(-time.Hour)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Write prints a report for people: consumers, the tree of shards without those that
-// are read to their end (with all, them too), gaps, and at the end what is wrong.
+// Write prints a report for people: consumers, the tree of shards, held back shards, failing sinks, gaps and, at the
+// end, the problems. It leaves out shards that are read to their end, unless all is set.
 func (r Report) Write(w io.Writer, all bool) error {
 	out := &printer{w: w}
 	out.line("%s at %s", r.Pipeline, r.At.Format(time.RFC3339))
@@ -35,7 +35,7 @@ func (r Report) Write(w io.Writer, all bool) error {
 	return out.err
 }
 
-// printer remembers the first error of a writer.
+// printer writes lines until the first error, which it keeps.
 type printer struct {
 	w   io.Writer
 	err error
@@ -47,7 +47,7 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
-// table prints rows with their columns below each other.
+// table prints rows with aligned columns.
 func (p *printer) table(rows [][]string) {
 	if p.err != nil {
 		return
@@ -85,7 +85,7 @@ func (r Report) writeConsumers(out *printer) {
 	out.table(rows)
 }
 
-// streams are those that were listed, and those that leases name besides.
+// streams returns the listed streams, and the others that leases name.
 func (r Report) streams() []Listing {
 	all := slices.Clone(r.Streams)
 	for _, s := range r.Shards {
@@ -142,7 +142,7 @@ func spaced(s string) string {
 	return " " + s
 }
 
-// row is a shard's line, deeper than the shards that it waits for.
+// row returns the columns of a shard. depth indents it below its parents.
 func (s Shard) row(depth int) []string {
 	owner, behind, last, loss := cmp.Or(s.Owner, "-"), "-", "-", "-"
 	if s.Pinned != "" {
@@ -194,7 +194,7 @@ func (r Report) writeGaps(out *printer) {
 	}
 }
 
-// String is a gap in one line.
+// String describes a gap in one line.
 func (g Gap) String() string {
 	var b strings.Builder
 	if g.Shard != "" {
@@ -224,7 +224,7 @@ func (g Gap) String() string {
 	return b.String()
 }
 
-// during is when the table had no stream that was read.
+// during describes the time in which the table had no stream that is read.
 func (g Gap) during() string {
 	if g.From == nil || g.To == nil {
 		return ""
@@ -232,7 +232,7 @@ func (g Gap) during() string {
 	return ", from " + g.From.Format(time.RFC3339) + " to " + g.To.Format(time.RFC3339)
 }
 
-// since is up to where a shard was read that is gone.
+// since describes up to where a shard that is gone was read.
 func (g Gap) since() string {
 	if g.After == "" {
 		return ""
@@ -262,7 +262,7 @@ func (g Gap) between() string {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// count is a number with separators: 1,234,567.
+// count formats a number with separators: 1,234,567.
 func count(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

@@ -10,25 +10,25 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// node is a shard by all that is known of it.
+// node is a shard with all that is known about it.
 type node struct {
 	id       string
 	stream   string
 	listed   *shardreader.Shard
 	lease    *leases.Lease
 	broken   string   // why its lease cannot be read
-	parents  []string // those that are known too
+	parents  []string // known parents
 	children []string
 
-	depth   int // below the highest shard that is known
-	begun   bool
-	judging bool
+	depth   int  // generations of known shards above it; -1: not computed yet
+	begun   bool // a descendant has a lease
+	judging bool // a recursion has entered it: shards can be in a circle
 }
 
-// tree is the shards by id.
+// tree has the shards by id.
 type tree map[string]*node
 
-// treeOf joins listing and leases.
+// treeOf joins the listed shards and the leases.
 func treeOf(l *Look) tree {
 	t := make(tree)
 	for _, s := range l.Streams {
@@ -47,11 +47,11 @@ func treeOf(l *Look) tree {
 		}
 	}
 	for _, b := range l.Leases.Broken {
-		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") { // else it is no lease, but what begins a stream
+		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") { // else the row is no lease, but the one that begins a stream
 			t.at(b.Shard).broken = b.Why
 		}
 	}
-	for id, n := range t { // a parent that is neither listed nor leased is over
+	for id, n := range t { // a parent that is neither listed nor leased was read
 		if n.listed == nil && n.lease == nil && n.broken == "" {
 			for _, c := range n.children {
 				t[c].parents = slices.DeleteFunc(t[c].parents, func(p string) bool { return p == id })
@@ -85,7 +85,7 @@ func (t tree) link(parent string, n *node) {
 	p.children = append(p.children, n.id)
 }
 
-// depthOf counts the generations above a shard, however the listing lies.
+// depthOf counts the generations above a shard. It ends even if the listing has a circle.
 func (t tree) depthOf(n *node) int {
 	if n.depth >= 0 || n.judging {
 		return max(n.depth, 0)
@@ -99,7 +99,7 @@ func (t tree) depthOf(n *node) int {
 	return depth
 }
 
-// sorted is the nodes, each behind its parents: by stream, then tree by tree.
+// sorted returns the nodes, each after its parents, by stream and tree by tree.
 func (t tree) sorted() []*node {
 	all := make([]*node, 0, len(t))
 	for _, n := range t {
@@ -124,7 +124,7 @@ func (t tree) sorted() []*node {
 	for _, n := range all {
 		place(n)
 	}
-	for _, n := range all { // parents in a circle: the listing is broken, and still shown
+	for _, n := range all { // parents in a circle: the listing is wrong, and is shown anyway
 		if !placed[n.id] {
 			ordered = append(ordered, n)
 		}
@@ -132,8 +132,8 @@ func (t tree) sorted() []*node {
 	return ordered
 }
 
-// done tells whether all of a shard was read: its lease says so, or it has none any
-// more because a shard below it was begun.
+// done reports whether a shard is read to its end. Its lease says so, or it has no lease any more and a descendant
+// has one.
 func (t tree) done(n *node) bool {
 	switch {
 	case n.lease != nil:
@@ -144,7 +144,7 @@ func (t tree) done(n *node) bool {
 	return t.begunBelow(n)
 }
 
-// begunBelow tells whether a shard below n has a lease.
+// begunBelow reports whether a descendant of n has a lease.
 func (t tree) begunBelow(n *node) bool {
 	if n.begun || n.judging {
 		return n.begun
@@ -155,7 +155,7 @@ func (t tree) begunBelow(n *node) bool {
 	return n.begun
 }
 
-// waitsFor is the first parent that is not done; nil where there is none.
+// waitsFor returns the first parent that is not done; nil if there is none.
 func (t tree) waitsFor(n *node) *node {
 	for _, p := range n.parents {
 		if !t.done(t[p]) {
@@ -165,7 +165,7 @@ func (t tree) waitsFor(n *node) *node {
 	return nil
 }
 
-// breach is the first child that was read although n is not done; nil where there is none.
+// breach returns the first child that was read although n is not done; nil if there is none.
 func (t tree) breach(n *node) *node {
 	if n.lease == nil || n.lease.Ended() {
 		return nil
@@ -178,7 +178,7 @@ func (t tree) breach(n *node) *node {
 	return nil
 }
 
-// below tells whether a shard is listed to start with a sequence number that is not above its parent's last.
+// below reports whether the first sequence number of a listed shard is not above the last one of a parent.
 func (t tree) below(n *node) bool {
 	return n.listed != nil && n.listed.First != "" && slices.ContainsFunc(n.parents, func(p string) bool {
 		up := t[p].listed
@@ -186,7 +186,7 @@ func (t tree) below(n *node) bool {
 	})
 }
 
-// readWhole tells whether the checkpoint stands at the last record of a closed shard.
+// readWhole reports whether the checkpoint is at the last record of a closed shard.
 func (n *node) readWhole() bool {
 	return n.lease != nil && n.listed != nil && n.listed.Last != "" && n.lease.Checkpoint.Kind == leases.Sequence &&
 		pipeline.CompareSequence(n.lease.Checkpoint.Sequence, n.listed.Last) >= 0
