@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// leasesOptions are the flags of `leases` and of what is below it.
+// leasesOptions are the flags of `leases` and its subcommands.
 type leasesOptions struct {
 	config string
 	target
@@ -175,7 +175,7 @@ func shardArguments(hint string) cobra.PositionalArgs {
 	}
 }
 
-// with opens what the consumers share, to look at it or to change it, and closes it.
+// with opens the stores that consumers share, calls do, and closes them. change reports whether do writes leases.
 func (o *leasesOptions) with(ctx context.Context, s streams, change bool, do func(context.Context, *config.Config, *openFleet) error) (err error) {
 	cfg, err := loadConfig(o.config)
 	if err != nil {
@@ -193,7 +193,7 @@ func (o *leasesOptions) with(ctx context.Context, s streams, change bool, do fun
 	return do(ctx, cfg, f)
 }
 
-// edit changes the leases of shards, one after the other, up to the first that fails.
+// edit changes the leases of shards, one after the other, and stops at the first error.
 func (o *leasesOptions) edit(ctx context.Context, s streams, shards []string, plan func(leases.Lease) (fleet.Edit, error)) error {
 	return o.with(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, f *openFleet) error {
 		seen, err := f.read(ctx)
@@ -223,7 +223,7 @@ func (o *leasesOptions) edit(ctx context.Context, s streams, shards []string, pl
 	})
 }
 
-// begin makes the lease of a shard that has none.
+// begin creates the lease of a shard that has none.
 func (o *leasesOptions) begin(ctx context.Context, f *openFleet, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
 	api, err := f.streams()
 	if err != nil {
@@ -237,7 +237,7 @@ func (o *leasesOptions) begin(ctx context.Context, f *openFleet, cfg *config.Con
 		}
 		refs = append(refs, of...)
 	}
-	for _, ref := range slices.Backward(refs) { // a shard is of a new stream, as a rule
+	for _, ref := range slices.Backward(refs) { // most shards belong to the newest stream
 		d, err := shardreader.ListShards(ctx, api, ref.ARN)
 		if err != nil {
 			return fleet.Edit{}, err
@@ -262,18 +262,18 @@ func (o *leasesOptions) begin(ctx context.Context, f *openFleet, cfg *config.Con
 		}
 		_, err = trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Create(ctx, e.Next) })
 		if c, lost := leases.AsConflict(err); lost && c.Did(e.Next) {
-			err = nil // an answer was lost
+			err = nil // the lease is created: only the answer was lost
 		}
 		return e, err
 	}
 	return fleet.Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }
 
-// contention is how often a lease may be changed by its owner while we change it.
+// contention bounds the tries of a change whose lease is changed by its owner meanwhile.
 const contention = 20
 
-// swap changes one lease, as it is when the write comes. What is passed over is noted
-// as a gap before.
+// swap changes one lease. If its owner changed it meanwhile, swap plans the change again. Skipped records are noted
+// as a gap first.
 func (o *leasesOptions) swap(ctx context.Context, f *openFleet, l leases.Lease, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
 	for range contention {
 		e, err := plan(l)
@@ -288,7 +288,7 @@ func (o *leasesOptions) swap(ctx context.Context, f *openFleet, l leases.Lease, 
 		_, err = trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Swap(ctx, e.Old, e.Next) })
 		c, lost := leases.AsConflict(err)
 		switch {
-		case !lost || c.Did(e.Next): // or an answer was lost
+		case !lost || c.Did(e.Next): // written, perhaps with a lost answer; or another error
 			if lost {
 				err = nil
 			}
@@ -301,7 +301,7 @@ func (o *leasesOptions) swap(ctx context.Context, f *openFleet, l leases.Lease, 
 	return fleet.Edit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
 }
 
-// tell says what was changed, and what follows.
+// tell prints the change of a lease and its effects.
 func (o *leasesOptions) tell(w io.Writer, e fleet.Edit) {
 	would := either(o.dryRun, " (dry run: nothing is written)", "")
 	if !e.Changes() {
@@ -314,7 +314,7 @@ func (o *leasesOptions) tell(w io.Writer, e fleet.Edit) {
 	}
 }
 
-// leaseText is what an edit may change of a lease.
+// leaseText describes the attributes of a lease that an edit can change.
 func leaseText(l leases.Lease) string {
 	parts := []string{either(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter), "checkpoint " + l.Checkpoint.String()}
 	if !l.From.IsZero() {

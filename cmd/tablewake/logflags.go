@@ -13,11 +13,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// logFlags say how every command writes to standard error, and how much it logs.
+// logFlags define how every command writes to standard error, and how much it logs.
 type logFlags struct {
 	format format
 	level  slog.LevelVar
-	set    bool // the level was given
+	set    bool // --log-level was given
 }
 
 // add adds the flags to c and the commands below it.
@@ -31,26 +31,26 @@ func (l *logFlags) add(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// find sets the flags as args say that are wrong elsewhere: parsing ended there.
+// find sets the flags from args after the parsing of args failed at another flag.
 func (l *logFlags) find(args []string) {
 	c := &cobra.Command{FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}}
 	l.add(c)
 	_ = c.ParseFlags(args)
 }
 
-// logWriter is standard error: a log, and lines beside it. As JSON each line of either is a document.
+// logWriter is standard error. It gets the log and other lines of a command; with JSON each line is a document.
 type logWriter struct {
 	w     io.Writer
 	flags *logFlags
 
 	mu  sync.Mutex
-	cut []byte // with JSON: the begin of a line whose end comes with a later Write
+	cut []byte // with JSON: an incomplete line, which a later Write ends
 }
 
 // warning begins the lines that are warnings.
 const warning = "warning: "
 
-// Write writes lines as they are, or each as a document with json.
+// Write writes p as it is. With JSON it writes each complete line as a document.
 func (l *logWriter) Write(p []byte) (int, error) {
 	if l.flags.format != formatJSON {
 		return l.w.Write(p)
@@ -65,7 +65,7 @@ func (l *logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// document writes lines as documents.
+// document writes each line as a document.
 func (l *logWriter) document(lines []byte) {
 	log := slog.New(slog.NewJSONHandler(l.w, nil))
 	for line := range bytes.Lines(lines) {
@@ -80,7 +80,7 @@ func (l *logWriter) document(lines []byte) {
 	}
 }
 
-// end writes a line that never ended.
+// end writes an incomplete line as a document.
 func (l *logWriter) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,11 +88,12 @@ func (l *logWriter) end() {
 	l.cut = nil
 }
 
-// failed writes the error that a command ends with; as JSON, with its class as each line of the log has it, and the exit code.
+// failed writes the error that a command ends with. With JSON it begins with its class, as in the log, and the exit
+// code is beside it.
 func (l *logWriter) failed(err error, code int) {
 	text := err.Error()
 	switch {
-	case text == "": // the exit code says it
+	case text == "": // the exit code is enough
 		return
 	case l.flags.format != formatJSON:
 		fmt.Fprintln(l.w, "tablewake:", text)
@@ -105,7 +106,7 @@ func (l *logWriter) failed(err error, code int) {
 	slog.New(slog.NewJSONHandler(l.w, nil)).Error("the command failed", slog.String("error", text), slog.Int("exit_code", code))
 }
 
-// standardError is the logWriter below w; nil where there is none.
+// standardError returns the logWriter in w; nil if there is none.
 func standardError(w io.Writer) *logWriter {
 	switch w := w.(type) {
 	case *logWriter:
@@ -116,7 +117,8 @@ func standardError(w io.Writer) *logWriter {
 	return nil
 }
 
-// newLogger logs to w from that level on, in the form and from the level that its flags say.
+// newLogger returns a logger to w. The flags of w set its format, and its level if --log-level was given; else the
+// level is level. verbose sets debug in any case.
 func newLogger(w io.Writer, level slog.Level, verbose bool) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	to := standardError(w)

@@ -23,7 +23,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// openFleet holds the open stores that consumers share, for a command that inspects or changes them.
+// openFleet has the open stores that consumers share, for a command that inspects or changes them.
 type openFleet struct {
 	read    func(context.Context) (leases.Snapshot, error)
 	table   leases.Table                    // nil if leases are only read
@@ -32,10 +32,10 @@ type openFleet struct {
 	note    func(context.Context, state.Gap) error // nil if gaps are only read
 
 	heldBack func(context.Context) ([]state.HeldBack, error) // nil if no consumer notes it
-	stores   sinks.Stores                                    // existing stores; nil if they belong to another process
+	stores   sinks.Stores                                    // existing stores of sinks; nil if leases are in a file, or if the command does not read them
 
-	silent time.Duration // a consumer without a new heartbeat for this long is gone
-	gone   time.Duration // how long there was no consumer at all; 0: unknown
+	silent time.Duration // a consumer without a new heartbeat for this long is silent
+	gone   time.Duration // how long no process has used the lease file; 0: one does, or it is unknown
 	close  []func() error
 }
 
@@ -88,7 +88,7 @@ func (t *target) openFleet(ctx context.Context, cfg *config.Config, w io.Writer,
 	return f, nil
 }
 
-// openFile opens leases in a file. A consumer can use the file if leases are only read.
+// openFile opens leases in a file. A consumer can use the file meanwhile if change is false.
 func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error {
 	f.silent = max(f.silent, fileSilent)
 	f.read = func(context.Context) (leases.Snapshot, error) {
@@ -132,7 +132,7 @@ func idleSince(path string) time.Duration {
 // seconds.
 const fileSilent = 13 * time.Second
 
-// openTable opens leases in a table, and the state table beside it.
+// openTable opens leases in a table, and the state table.
 func (f *openFleet) openTable(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	table, err := openLeaseTable(ctx, sdk, cfg, t.create)
 	if err != nil {
@@ -142,7 +142,8 @@ func (f *openFleet) openTable(ctx context.Context, t *target, sdk awssdk.Config,
 	return f.openState(ctx, t, sdk, cfg, w)
 }
 
-// openState opens the gaps in the state table.
+// openState opens the state table: gaps, and what consumers noted of held back shards. It keeps the stores of sinks
+// if the command only looks.
 func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	opened := aws.Stores(sdk, t.options(w)...)
 	f.close = append(f.close, opened.Close)
@@ -161,8 +162,7 @@ func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config,
 	return nil
 }
 
-// openGaps opens the gaps of a cfg without leases: there are no consumers and no stream to inspect. It first names
-// the stores on w.
+// openGaps opens the state table of cfg, without leases and streams. It first names the stores on w.
 func (t *target) openGaps(ctx context.Context, cfg *config.Config, w io.Writer) (*openFleet, error) {
 	if cfg.State == nil {
 		return nil, fmt.Errorf("%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)
@@ -207,7 +207,7 @@ func openLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, 
 	return table, table.Check(ctx)
 }
 
-// newLeaseTable is the table of cfg's leases, which is not looked at yet.
+// newLeaseTable returns the table of cfg's leases. It makes no call.
 func newLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, error) {
 	return leasesdynamo.New(leasesdynamo.Options{
 		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table, State: cfg.State.Table, Pipeline: cfg.Name,

@@ -9,13 +9,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// printable is the output of every command. It escapes what a terminal would obey: items may hold any text.
+// printable is the output of every command. It escapes control sequences for terminals: items can have any text.
 type printable struct {
 	mu   sync.Mutex
 	w    io.Writer
-	cut  []byte // the beginning of a rune whose rest comes with the next Write
-	room []byte
-	err  error // of the first Write that failed; those behind it fail too
+	cut  []byte // an incomplete rune, which the next Write ends
+	room []byte // used again by each Write
+	err  error  // of the first Write that failed; later ones fail too
 }
 
 // Write writes b in printable form.
@@ -43,7 +43,7 @@ func (p *printable) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end writes the beginning of a rune whose rest never came. Its error is that of the first write that failed.
+// end writes an incomplete rune. It returns the error of the first write that failed.
 func (p *printable) end() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

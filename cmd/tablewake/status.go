@@ -79,10 +79,10 @@ func (o *statusOptions) run(ctx context.Context, s streams) error {
 	return err
 }
 
-// lookTimeout bounds one look at a store.
+// lookTimeout bounds one read of a store.
 const lookTimeout = 20 * time.Second
 
-// bounded looks at a store, for lookTimeout at most.
+// bounded calls look, which reads a store, for lookTimeout at most.
 func bounded[T any](ctx context.Context, look func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookTimeout, errNoAnswer)
 	defer cancel()
@@ -90,7 +90,7 @@ func bounded[T any](ctx context.Context, look func(context.Context) (T, error)) 
 	return got, whyLate(ctx, err)
 }
 
-// whyLate says of an error that there was no answer, where that ended ctx.
+// whyLate adds errNoAnswer to an error if that ended ctx.
 func whyLate(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) && !errors.Is(err, errNoAnswer) {
 		return fmt.Errorf("%w: %w", errNoAnswer, err)
@@ -100,7 +100,7 @@ func whyLate(ctx context.Context, err error) error {
 
 var errNoAnswer = fmt.Errorf("no answer for %v", lookTimeout)
 
-// report prints what can be seen.
+// report reads all stores and prints the report.
 func (o *statusOptions) report(ctx context.Context, s streams) (err error) {
 	cfg, err := loadConfig(o.config)
 	if err != nil {
@@ -114,7 +114,7 @@ func (o *statusOptions) report(ctx context.Context, s streams) (err error) {
 	}
 	o.lookOnly = true
 	look := fleet.Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.flags(), Urgent: o.urgent}
-	opening, cancel := context.WithCancelCause(ctx) // until all is looked at: what is opened may hold it
+	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })
 	f, err := o.open(opening, cfg, s.err, &look)
@@ -143,8 +143,8 @@ func (o *statusOptions) report(ctx context.Context, s streams) (err error) {
 	return err
 }
 
-// open opens what is looked at. Where there are no leases it is the gaps alone, which a
-// function notes too; look says why.
+// open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves
+// out the leases and notes the reason in look.
 func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, look *fleet.Look) (*openFleet, error) {
 	if o.live && cfg.Leases == nil {
 		look.Unconfigured = cfg.File
@@ -158,8 +158,7 @@ func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Write
 	return f, err
 }
 
-// openMembers opens what is left where the lease table is gone: gaps, and heartbeats, which are in
-// the state table.
+// openMembers opens the state table, which has gaps and heartbeats, if the lease table does not exist.
 func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*openFleet, error) {
 	f, err := o.openGaps(ctx, cfg, io.Discard)
 	if err != nil {
@@ -181,7 +180,7 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*o
 	return f, nil
 }
 
-// lostStores are the sinks whose output and state do not belong together.
+// lostStores returns the sinks whose output and state do not belong together.
 func lostStores(ctx context.Context, cfg *config.Config, f *openFleet, seen leases.Snapshot) ([]fleet.Lost, error) {
 	if f.stores == nil {
 		return nil, nil
@@ -194,14 +193,14 @@ func lostStores(ctx context.Context, cfg *config.Config, f *openFleet, seen leas
 	return lost, err
 }
 
-// noLeaseTable tells that cfg's lease table is not there.
+// noLeaseTable reports whether err means that cfg's lease table does not exist.
 func noLeaseTable(err error, cfg *config.Config) bool {
 	_, missing := errors.AsType[*types.ResourceNotFoundException](err)
 	of, is := errors.AsType[*leasesdynamo.Error](err)
 	return missing && is && of.Table == cfg.Leases.Table
 }
 
-// look gathers what can be seen. The stream is listed while the consumers are watched.
+// look reads leases, streams, gaps and notes, and then watches the heartbeats.
 func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFleet, look *fleet.Look) error {
 	read := func(ctx context.Context) (leases.Snapshot, error) { return bounded(ctx, f.read) }
 	first, err := read(ctx)
@@ -230,12 +229,12 @@ func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFle
 	return err
 }
 
-// watchPause lies between two looks at the members.
+// watchPause is the pause between two reads of the heartbeats.
 const watchPause = 500 * time.Millisecond
 
-// watch looks at the members until each has beaten, or a whole lease has passed: those
-// that did not are silent. A lease of 0 takes all of them
-// for alive; where gone is known, none is.
+// watch reads the heartbeats until each consumer has sent a new one, or for a whole lease. It returns the consumers
+// without a new one as silent, with the time watched. With a lease of 0 it does not wait, and none is silent. If
+// gone is above 0, all are silent for that long.
 func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, gone time.Duration) (leases.Snapshot, map[string]time.Duration, error) {
 	first, err := read(ctx)
 	seen, start := first, time.Now()
@@ -269,8 +268,8 @@ func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, err
 	return seen, nil, err
 }
 
-// listStreams lists the newest stream of each source table, those before it that were not begun, and
-// those whose leases are not done. A stream that cannot be listed says why.
+// listStreams lists the streams of each source table from the first unbegun one, at least the newest one, and the
+// streams of leases that have not ended. The error of a stream that cannot be listed is in its Err.
 func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, seen leases.Snapshot) []fleet.Stream {
 	var arns []string
 	var failed []fleet.Stream
@@ -290,7 +289,7 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 			arns = append(arns, l.Stream)
 		}
 	}
-	slices.Sort(arns) // those of a table by their age
+	slices.Sort(arns) // by table and age
 	listed := make([]fleet.Stream, 0, len(arns))
 	for _, arn := range arns {
 		d, err := shardreader.ListShards(ctx, api, arn)
@@ -299,8 +298,8 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 	return append(listed, failed...)
 }
 
-// unbegun is the first of a table's streams that comes behind all that have leases; the newest, where
-// none has, or where that one has.
+// unbegun returns the index of the first stream of a table after the last one that has leases. It returns the index
+// of the newest stream if none has leases, or if the newest one has.
 func unbegun(refs []shardreader.StreamRef, seen leases.Snapshot) int {
 	for i := len(refs) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream == refs[i].ARN }) {

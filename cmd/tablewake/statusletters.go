@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	countedLetters = 10_000          // the most that status counts
-	countingFor    = 5 * time.Second // and for how long
+	countedLetters = 10_000          // how many letters status counts
+	countingFor    = 5 * time.Second // and for how long, both at most
 )
 
 var errCounted = errors.New("enough are counted")
 
-// uncountable is why dead letters are never counted. Nothing failed.
+// uncountable is the reason why some dead letters are never counted. It is not a failure.
 type uncountable string
 
 func (u uncountable) Error() string { return string(u) }
 
-// lettersOf counts the dead letters and the quarantined keys of a pipeline, as far as that costs
-// little and changes nothing: who reads a queue hides its messages from others.
+// lettersOf counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing. It
+// does not count the letters of a queue, as a read of a queue hides its messages from other readers.
 func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *openFleet) *fleet.Letters {
 	l := &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}}
 	if cfg.DeadLetters == nil {
