@@ -120,7 +120,7 @@ func (w *writer) source() {
 		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
 	}
 	if w.consumes() {
-		w.allow("Leases", "consumers share the shards", leaseActions, w.table(w.cfg.Leases.Table))
+		w.allow("Leases", "consumers share the shards", leaseActions, cmp.Or(w.cfg.Leases.ARN, w.table(w.cfg.Leases.Table)))
 	}
 }
 
@@ -132,16 +132,16 @@ func (w *writer) sink(s config.Sink) {
 		case s.View.RowsGuardThemselves() && s.View.InPlace:
 			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, cmp.Or(s.View.ARN, w.table(s.View.Table)))
 		case s.View.RowsGuardThemselves():
-			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowsThatGo), w.table(s.View.Table))
+			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowsThatGo), cmp.Or(s.View.ARN, w.table(s.View.Table)))
 		default:
-			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.Table))
+			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, cmp.Or(s.View.ARN, w.table(s.View.Table)))
 		}
 	case s.Aggregate != nil:
 		a := groupActions
 		if !slices.ContainsFunc(s.Aggregate.Values, func(v config.AggregateValue) bool { return v.Of != "count" && v.Of != "sum" }) {
 			a = actions(groupActions, addedActions)
 		}
-		w.allow(sid("aggregate", s.Name), "rows of groups", a, w.table(s.Aggregate.Table))
+		w.allow(sid("aggregate", s.Name), "rows of groups", a, cmp.Or(s.Aggregate.ARN, w.table(s.Aggregate.Table)))
 	case s.Search != nil:
 		w.search(s)
 	case s.Archive != nil:
@@ -264,7 +264,7 @@ func (w *writer) state() {
 	if w.cfg.State == nil {
 		return
 	}
-	table := w.table(w.cfg.State.Table)
+	table := cmp.Or(w.cfg.State.ARN, w.table(w.cfg.State.Table))
 	w.allow("State", "what sinks remember of items, and the record of their settings: the rows of this pipeline", w.stateActions(), table)
 	w.on(leadingKeys(w.rows() + "#*")...)
 	if w.consumes() {
@@ -344,26 +344,26 @@ func (w *writer) largeLetters() {
 // creator adds the rights to create tables and buckets.
 func (w *writer) creator() {
 	var tables, buckets []string
-	add := func(table string) {
-		if table != "" {
-			tables = append(tables, w.table(table))
+	add := func(arn, name string) {
+		if name != "" {
+			tables = append(tables, cmp.Or(arn, w.table(name)))
 		}
 	}
 	for _, s := range w.cfg.Sinks {
 		switch {
 		case s.View != nil:
-			add(s.View.Table)
+			add(s.View.ARN, s.View.Table)
 		case s.Aggregate != nil:
-			add(s.Aggregate.Table)
+			add(s.Aggregate.ARN, s.Aggregate.Table)
 		case s.Archive != nil && s.Archive.Bucket != "":
 			buckets = append(buckets, w.bucket(s.Archive.Bucket, ""))
 		}
 	}
 	if w.cfg.State != nil {
-		add(w.cfg.State.Table)
+		add(w.cfg.State.ARN, w.cfg.State.Table)
 	}
 	if w.cfg.Leases != nil {
-		add(w.cfg.Leases.Table)
+		add(w.cfg.Leases.ARN, w.cfg.Leases.Table)
 	}
 	if d := w.cfg.DeadLetters; d != nil && d.Bucket != "" {
 		buckets = append(buckets, w.bucket(d.Bucket, ""))

@@ -184,3 +184,18 @@ func TestDocument(t *testing.T) {
 		t.Errorf("%s, %v\nwant\n%s", b, err, want)
 	}
 }
+
+// A table that the file names by its ARN is allowed as that, also in another Region or account.
+func TestTablesByTheirARN(t *testing.T) {
+	const at = "arn:aws:dynamodb:eu-west-1:999999999999:table/"
+	file := "source: {table: shop}\nstate: {table: '" + at + "remembered'}\nleases: {table: '" + at + "shards'}\nsinks:\n" +
+		"  rows: {view: {table: '" + at + "rows', key: {PK: '{@key}'}}}\n" +
+		"  claims: {view: {table: '" + at + "claims', key: {PK: '{Mail}'}, on_collision: last}}\n" +
+		"  sums: {aggregate: {table: '" + at + "sums', group: {PK: '{Mail}'}, values: {n: count}, on_ttl_delete: retract}}\n"
+	got := lines(policy.Of(parse(t, file), policy.Options{Runner: policy.Consumer})) + lines(policy.Of(parse(t, file), policy.Options{Runner: policy.Creator}))
+	for _, table := range []string{"remembered", "shards", "rows", "claims", "sums"} {
+		if !strings.Contains(got, at+table) || strings.Count(got, "table/"+table) != strings.Count(got, at+table) {
+			t.Errorf("table %s is not allowed by its ARN alone:\n%s", table, got)
+		}
+	}
+}
