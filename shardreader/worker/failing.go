@@ -36,8 +36,14 @@ func (w *Worker) readsFail(p *part, err error, at time.Time) {
 	p.failing.err = err
 }
 
-// readsWork forgets the failures of a partition.
+// readsWork notes that a read of a partition was answered.
 func (w *Worker) readsWork(p *part) {
+	w.reads.worked = w.reads.worked || p.failing.since > 0
+	w.forgetFailures(p)
+}
+
+// forgetFailures forgets the failures of a partition.
+func (w *Worker) forgetFailures(p *part) {
 	p.failing = failing{}
 	delete(w.failing, p)
 }
@@ -60,7 +66,7 @@ func (w *Worker) tellReads() {
 	all := w.failures()
 	switch {
 	case len(all) == 0:
-		if w.reads.told > 0 && len(w.parts) > 0 { // without shards nothing is read again
+		if w.reads.told > 0 && w.reads.worked { // else the shards that failed went to other workers
 			w.tell(slog.LevelInfo, "shards are read again", slog.Duration("down", (w.now-w.reads.since).Round(time.Second)))
 		}
 		w.reads = reads{}
@@ -69,7 +75,7 @@ func (w *Worker) tellReads() {
 		if w.reads.told == 0 {
 			w.reads.since = first.failing.since
 		}
-		w.reads.told = max(1, w.now)
+		w.reads.told, w.reads.worked = max(1, w.now), false
 		w.tell(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(all)), slog.String("first", first.row.Shard),
 			slog.Duration("age", (w.now-first.failing.since).Round(time.Second)), slog.Int("attempts", first.attempt), errAttr(first.failing.err))
 	}
@@ -77,8 +83,9 @@ func (w *Worker) tellReads() {
 
 // reads is what the log has of failing reads.
 type reads struct {
-	told  time.Duration // when the last line was logged; 0: no reads fail
-	since time.Duration // when the reads began to fail
+	told   time.Duration // when the last line was logged; 0: no reads fail
+	since  time.Duration // when the reads began to fail
+	worked bool          // since that line, a read of a shard that had failed was answered
 }
 
 // failingOf returns the shards whose reads fail, for the heartbeat: mostBehind of them, the longest first.

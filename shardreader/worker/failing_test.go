@@ -66,3 +66,34 @@ func TestWorker_TellsThatReadsFail(t *testing.T) {
 		}
 	})
 }
+
+// A shard that cannot be read and goes to another worker is not read again here.
+func TestWorker_DoesNotTellThatAShardIsReadElsewhere(t *testing.T) {
+	went := 0
+	for i := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			wo := newWorld(t)
+			failing := wo.server.Enable("shop", streamtest.StreamOptions{Shards: 2}).Shards()[i]
+			wo.server.FailWhen(func(c streamtest.Call) streamtest.Fault {
+				if c.Op == "GetRecords" && c.Shard == failing {
+					return streamtest.Fault{Code: "InternalServerError"}
+				}
+				return streamtest.Fault{}
+			})
+			a := wo.start("a", worker.Options{})
+			wo.run(time.Minute)
+			wo.start("b", worker.Options{})
+			wo.run(5 * time.Minute)
+			if slices.ContainsFunc(a.w.Status().Partitions, func(p worker.Partition) bool { return p.Shard == failing }) {
+				return
+			}
+			went++
+			if !slices.Contains(a.told, "shards cannot be read: calls fail, and are tried again") || slices.Contains(a.told, "shards are read again") {
+				t.Errorf("it told %q", a.told)
+			}
+		})
+	}
+	if went == 0 {
+		t.Error("no shard that fails goes to the other worker")
+	}
+}

@@ -118,7 +118,7 @@ func (w *Worker) close(p *part) {
 	w.addUntaken(p, -p.untaken)
 	p.sizes, p.marks, p.pending = nil, nil, 0
 	p.row.part = nil
-	w.readsWork(p)
+	w.forgetFailures(p)
 	p.row.fresh = false
 	delete(w.parts, p.name)
 	w.do(Forget{p.name})
