@@ -154,6 +154,7 @@ var refusals = []refusal{
 
 // Whatever a start of a pipeline refuses for its configuration, validate refuses with the place.
 func TestRefusals(t *testing.T) {
+	t.Chdir(t.TempDir())
 	if err := refusedByValidate(t, soundFile, soundMapping); err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +188,7 @@ func TestRefusals(t *testing.T) {
 
 // A file that validate takes is taken by every store, as far as no server is asked.
 func TestSoundFileAssembles(t *testing.T) {
+	t.Chdir(t.TempDir()) // the folder of dead letters is a relative one
 	for _, by := range []refuser{planned, embedded} {
 		if err := assembled(t, parseFile(t, soundFile), by); err != nil {
 			t.Errorf("%d: %v", by, err)
