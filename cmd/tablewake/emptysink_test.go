@@ -73,8 +73,8 @@ sinks:
 // A letter that the store refuses again stays: no newer version has overtaken it.
 func TestRedrive_RefusedLetterStays(t *testing.T) {
 	dir := t.TempDir()
-	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
-	for name, text := range map[string]string{stream: orderRecord("a", "1") + orderRecord("b", "2"), file: `version: 1
+	file, holder, later, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "holder.jsonl"), filepath.Join(dir, "later.jsonl"), filepath.Join(dir, "out")
+	for name, text := range map[string]string{holder: orderRecord("a", "1"), later: orderRecord("b", "2"), file: `version: 1
 name: shop
 source: {table: shop}
 sinks:
@@ -84,7 +84,9 @@ sinks:
 			t.Fatal(err)
 		}
 	}
-	command(t, exitDeadLetters, "replay", "-c", file, "--local", out, stream)
+	// One after the other: where b comes first, a takes the row over, and there is no letter.
+	command(t, exitOK, "replay", "-c", file, "--local", out, holder)
+	command(t, exitDeadLetters, "replay", "-c", file, "--local", out, later)
 	for range 2 {
 		if text, _ := command(t, exitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "stays: ") || strings.Contains(text, "superseded") {
 			t.Errorf("redrive says %s", text)
