@@ -27,6 +27,8 @@ type Look struct {
 
 	Retention time.Duration // how long the stream keeps a record. Default: 24h
 	Urgent    time.Duration // records that are lost within this time are a problem. Default: 4h
+
+	unreadBefore map[string]string // by stream: an older one of its table that is not read to its end
 }
 
 // Letters counts the dead letters of a pipeline, and the keys that are quarantined for them.

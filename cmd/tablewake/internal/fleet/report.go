@@ -42,6 +42,7 @@ func (l Look) Report() Report {
 		r.listing(s)
 	}
 	t := treeOf(&l)
+	l.unreadBefore = unreadBefore(l.Streams, t)
 	for _, b := range l.Leases.Broken {
 		r.problem(BrokenLease, b.Shard, "restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Why)
@@ -50,7 +51,7 @@ func (l Look) Report() Report {
 	stuck := make(map[string]bool) // stopped shards, those that wait for one, and the streams of both
 	for _, n := range t.sorted() {
 		s := r.shard(&l, t, n)
-		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) || stuck[l.unreadBefore(t, n.stream)]
+		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) || stuck[l.unreadBefore[n.stream]]
 		if stuck[s.ID] = s.State == Stopped || s.State == Waiting && behindStuck; stuck[s.ID] {
 			stuck[n.stream] = true
 		}
@@ -247,7 +248,7 @@ func (l *Look) state(t tree, n *node) (State, string) {
 	if n.lease == nil && l.between(n.stream) {
 		return Stopped, worker.StoppedBetween
 	}
-	if before := l.unreadBefore(t, n.stream); n.lease == nil && before != "" {
+	if before := l.unreadBefore[n.stream]; n.lease == nil && before != "" {
 		return Waiting, "for the end of the stream " + before
 	}
 	if n.lease == nil {
@@ -272,18 +273,21 @@ func (l *Look) between(stream string) bool {
 		!slices.ContainsFunc(l.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
 }
 
-// unreadBefore returns an older listed stream of the same table that is not read to its end; "" if there is none.
-func (l *Look) unreadBefore(t tree, stream string) string {
-	table, _, _ := strings.Cut(stream, "/stream/")
-	for _, s := range l.Streams {
-		if older, _, _ := strings.Cut(s.ARN, "/stream/"); older != table || s.ARN >= stream {
-			continue
-		}
-		if slices.ContainsFunc(s.Shards, func(shard shardreader.Shard) bool { return !t.done(t[shard.ID]) }) {
-			return s.ARN
+// unreadBefore returns, for each listed stream, the oldest stream of its table before it that is not read to its
+// end. A stream without one is left out.
+func unreadBefore(streams []Stream, t tree) map[string]string {
+	byAge := slices.SortedFunc(slices.Values(streams), func(a, b Stream) int { return strings.Compare(a.ARN, b.ARN) })
+	oldest, before := make(map[string]string), make(map[string]string) // by table, by stream
+	for _, s := range byAge {
+		table, _, _ := strings.Cut(s.ARN, "/stream/")
+		switch {
+		case oldest[table] != "":
+			before[s.ARN] = oldest[table]
+		case slices.ContainsFunc(s.Shards, func(shard shardreader.Shard) bool { return !t.done(t[shard.ID]) }):
+			oldest[table] = s.ARN
 		}
 	}
-	return ""
+	return before
 }
 
 func (l *Look) member(worker string) (leases.Member, bool) {
