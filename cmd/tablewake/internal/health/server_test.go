@@ -92,25 +92,26 @@ func startEverywhere(t *testing.T) (port string) {
 	return port
 }
 
+// codeOf is the status code of a request for another host than the address.
+func codeOf(t *testing.T, url, host string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = host
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
 // A page of the web that gives this machine's address a name of its own reads no status. Probes say
 // whatever Host they like.
 func TestHost(t *testing.T) {
 	port := startEverywhere(t)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	ask := func(at, path, host string) int {
-		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+net.JoinHostPort(at, port)+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Host = host
-		resp, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		return resp.StatusCode
-	}
 	const loopback, own = "127.0.0.1", "127.0.0.2" // as that of a pod, which is another one in each
 	for host, want := range map[string]bool{
 		"localhost": true, "LocalHost:8080": true, "127.0.0.1:8080": true, "127.0.0.2": true, "[::1]:8080": true, "0.0.0.0": true,
@@ -119,11 +120,11 @@ func TestHost(t *testing.T) {
 		if host == "" {
 			host = net.JoinHostPort(own, port)
 		}
-		if code := ask(own, "/status", host); (code == http.StatusForbidden) == want {
+		if code := codeOf(t, "http://"+net.JoinHostPort(own, port)+"/status", host); (code == http.StatusForbidden) == want {
 			t.Errorf("/status of %s: %d", host, code)
 		}
 		for _, probe := range []string{"/livez", "/readyz"} {
-			if code := ask(loopback, probe, host); code == http.StatusForbidden {
+			if code := codeOf(t, "http://"+net.JoinHostPort(loopback, port)+probe, host); code == http.StatusForbidden {
 				t.Errorf("%s of %s: %d", probe, host, code)
 			}
 		}
@@ -168,20 +169,9 @@ func TestHostOfAnotherAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := health.Serve(elsewhere{l, tt.at}, "0.0.0.0", health.NewJudge(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), nil)
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 		for host, want := range tt.hosts {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr()+"/status", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Host = host
-			resp, err := client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = resp.Body.Close()
-			if (resp.StatusCode != http.StatusForbidden) != want {
-				t.Errorf("%s: /status of %s: %d", tt.at.String(), host, resp.StatusCode)
+			if code := codeOf(t, "http://"+s.Addr()+"/status", host); (code != http.StatusForbidden) != want {
+				t.Errorf("%s: /status of %s: %d", tt.at.String(), host, code)
 			}
 		}
 		if err := s.Close(); err != nil {
