@@ -92,7 +92,10 @@ func (w *writer) arn(service, rest string) string {
 	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", w.o.Partition, service, w.o.Region, w.o.Account, rest)
 }
 
-func (w *writer) table(name string) string { return w.arn("dynamodb", "table/"+w.name(name)) }
+// table returns the ARN of a table: the one that the file gives, or that of its name.
+func (w *writer) table(arn, name string) string {
+	return cmp.Or(arn, w.arn("dynamodb", "table/"+w.name(name)))
+}
 
 func (w *writer) bucket(name, rest string) string {
 	return fmt.Sprintf("arn:%s:s3:::%s%s", w.o.Partition, w.name(name), rest)
@@ -108,7 +111,7 @@ func (w *writer) source() {
 	var streams []string
 	named := true
 	for _, t := range src.Tables {
-		streams = append(streams, cmp.Or(t.StreamARN, w.table(t.Name)+"/stream/*"))
+		streams = append(streams, cmp.Or(t.StreamARN, w.table("", t.Name)+"/stream/*"))
 		named = named && t.StreamARN != ""
 	}
 	why := "the event source mapping reads the stream with this role"
@@ -120,7 +123,7 @@ func (w *writer) source() {
 		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
 	}
 	if w.consumes() {
-		w.allow("Leases", "consumers share the shards", leaseActions, cmp.Or(w.cfg.Leases.ARN, w.table(w.cfg.Leases.Table)))
+		w.allow("Leases", "consumers share the shards", leaseActions, w.table(w.cfg.Leases.ARN, w.cfg.Leases.Table))
 	}
 }
 
@@ -130,18 +133,18 @@ func (w *writer) sink(s config.Sink) {
 	case s.View != nil:
 		switch {
 		case s.View.RowsGuardThemselves() && s.View.InPlace:
-			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, cmp.Or(s.View.ARN, w.table(s.View.Table)))
+			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, w.table(s.View.ARN, s.View.Table))
 		case s.View.RowsGuardThemselves():
-			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowsThatGo), cmp.Or(s.View.ARN, w.table(s.View.Table)))
+			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowsThatGo), w.table(s.View.ARN, s.View.Table))
 		default:
-			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, cmp.Or(s.View.ARN, w.table(s.View.Table)))
+			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.ARN, s.View.Table))
 		}
 	case s.Aggregate != nil:
 		a := groupActions
 		if !slices.ContainsFunc(s.Aggregate.Values, func(v config.AggregateValue) bool { return v.Of != "count" && v.Of != "sum" }) {
 			a = actions(groupActions, addedActions)
 		}
-		w.allow(sid("aggregate", s.Name), "rows of groups", a, cmp.Or(s.Aggregate.ARN, w.table(s.Aggregate.Table)))
+		w.allow(sid("aggregate", s.Name), "rows of groups", a, w.table(s.Aggregate.ARN, s.Aggregate.Table))
 	case s.Search != nil:
 		w.search(s)
 	case s.Archive != nil:
@@ -264,7 +267,7 @@ func (w *writer) state() {
 	if w.cfg.State == nil {
 		return
 	}
-	table := cmp.Or(w.cfg.State.ARN, w.table(w.cfg.State.Table))
+	table := w.table(w.cfg.State.ARN, w.cfg.State.Table)
 	w.allow("State", "what sinks remember of items, and the record of their settings: the rows of this pipeline", w.stateActions(), table)
 	w.on(leadingKeys(w.rows() + "#*")...)
 	if w.consumes() {
@@ -346,7 +349,7 @@ func (w *writer) creator() {
 	var tables, buckets []string
 	add := func(arn, name string) {
 		if name != "" {
-			tables = append(tables, cmp.Or(arn, w.table(name)))
+			tables = append(tables, w.table(arn, name))
 		}
 	}
 	for _, s := range w.cfg.Sinks {
