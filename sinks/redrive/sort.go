@@ -53,34 +53,37 @@ func (r *ref) keepsBack() bool { return r.state == failed || r.state == pending 
 
 // lot has the letters of one key at one sink, in the order of delivery.
 type lot struct {
-	key    pipeline.Key
-	refs   []ref
-	mark   state.Mark
-	marked bool   // there is a mark
-	block  *place // of the first record of the key that cannot be decoded: later letters wait; nil: none
-	wait   bool   // the rest of the letters wait, for one that stays
-	down   bool   // giveUp left it
+	key     pipeline.Key
+	refs    []ref
+	mark    state.Mark
+	marked  bool   // there is a mark
+	block   *place // of the first record of the key that cannot be decoded: later letters wait; nil: none
+	settled int    // how many letters at the beginning are delivered or discarded, as far as that was counted
+	wait    bool   // the rest of the letters wait, for one that stays
+	down    bool   // giveUp left it
 }
 
 // staysBefore reports whether a letter before one stays. The earlier letter can write a row in a later redrive that
 // only the old image of the later letter can remove.
-func (l *lot) staysBefore(one *ref) bool {
-	return slices.ContainsFunc(l.before(one), func(r ref) bool { return r.keepsBack() })
-}
+func (l *lot) staysBefore(one *ref) bool { return l.anyBefore(one, (*ref).keepsBack) }
 
 // pendingBefore reports whether a letter before one is not delivered yet.
 func (l *lot) pendingBefore(one *ref) bool {
-	return slices.ContainsFunc(l.before(one), func(r ref) bool { return r.state == pending })
+	return l.anyBefore(one, func(r *ref) bool { return r.state == pending })
 }
 
-// before returns the letters before one.
-func (l *lot) before(one *ref) []ref {
-	for i := range l.refs {
-		if &l.refs[i] == one {
-			return l.refs[:i]
+// anyBefore reports whether a letter before one, which is not settled itself, is so. It passes over the settled
+// letters at the beginning once, not once for each letter.
+func (l *lot) anyBefore(one *ref, is func(*ref) bool) bool {
+	for l.refs[l.settled].state == delivered || l.refs[l.settled].state == discarded {
+		l.settled++
+	}
+	for i := l.settled; &l.refs[i] != one; i++ {
+		if is(&l.refs[i]) {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // sort reads all letters, without their records, and sorts them by sink and key.
