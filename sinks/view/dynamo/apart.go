@@ -94,12 +94,13 @@ func (w *writer) writeTogether(ctx context.Context, rows []rowWrite) {
 func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
 	hit, rowRefused := make([]bool, len(rows)), make([]bool, len(rows))
 	for _, u := range unmet.Unmet {
-		row := &rows[u.Action/len(rows[0].actions)]
+		i := u.Action / len(rows[0].actions)
+		row := &rows[i]
 		version := row.m.Version.String()
 		var r view.Result
 		if u.Action%len(row.actions) == 0 {
 			r = w.refused(u.Item, row.m)
-			rowRefused[u.Action/len(rows[0].actions)] = true
+			rowRefused[i] = true
 		} else if have := dynamo.Text(u.Item, tombstoneVersion); have < version || have == version && isVoid(u.Item) && !row.m.Void {
 			r.Err = errChanged
 		} else {
@@ -109,7 +110,7 @@ func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.
 		if row.r.Err == nil {
 			row.r.Err, row.r.Superseded = r.Err, row.r.Superseded || r.Superseded
 		}
-		hit[u.Action/len(rows[0].actions)] = true
+		hit[i] = true
 	}
 	var rest []rowWrite
 	for i := range rows {
