@@ -45,7 +45,7 @@ func needed(x pipeline.Explanation) (needed, told bool) {
 func TestWhatIsFilteredAwayIsNeededByNobody(t *testing.T) {
 	e := engine(t)
 	filtered, passed, whole := 0, 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	property := func(t *rapid.T) {
 		file := configuration(t)
 		cfg, err := config.Parse("tablewake.yaml", []byte(file), noEnv)
 		if err != nil {
@@ -100,7 +100,12 @@ func TestWhatIsFilteredAwayIsNeededByNobody(t *testing.T) {
 				filtered++
 			}
 		}
-	})
+	}
+	for range 10 { // a round of few checks may see only one of them
+		if rapid.Check(t, property); filtered > 0 && passed > 0 && whole > 0 {
+			break
+		}
+	}
 	if filtered == 0 || passed == 0 || whole == 0 {
 		t.Errorf("%d records were filtered away, %d passed, %d plans were whole: the test has seen nothing", filtered, passed, whole)
 	}
