@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -25,10 +26,10 @@ type adoptOptions struct {
 	target
 	sinks  []string
 	yes    bool
-	format format
+	format cli.Format
 }
 
-func newAdopt(s streams) *cobra.Command {
+func newAdopt(s cli.Streams) *cobra.Command {
 	var o adoptOptions
 	c := &cobra.Command{
 		Use:   "adopt -c FILE (--live | --local DIR)",
@@ -60,21 +61,21 @@ Stop all consumers first. 0 says that all belongs together now, and 1 that it do
   # An index that was deleted on purpose begins anew, and is filled from the archive
   tablewake adopt -c tablewake.yaml --live --sink product_search
   tablewake replay -c tablewake.yaml --live s3://audit/changes/`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
-	addConfig(c, &o.config)
+	cli.AddConfig(c, &o.config)
 	o.target.add(c, "the folder that a replay or a consumer wrote")
 	f := c.Flags()
 	f.BoolVar(&o.create, "create", false, "with --live: make the state table where it is missing")
 	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks only (default: all)")
 	f.BoolVarP(&o.yes, "yes", "y", false, "accept without asking")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *adoptOptions) run(ctx context.Context, s streams) (err error) {
-	cfg, err := loadConfig(o.config)
+func (o *adoptOptions) run(ctx context.Context, s cli.Streams) (err error) {
+	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return err
 	}
@@ -83,11 +84,11 @@ func (o *adoptOptions) run(ctx context.Context, s streams) (err error) {
 	}
 	for _, name := range o.sinks {
 		if !slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name }) {
-			return usageError("--sink %q: %s has no such sink", name, cfg.File)
+			return cli.Usagef("--sink %q: %s has no such sink", name, cfg.File)
 		}
 	}
 	o.lookOnly = true
-	opened, err := o.openWritten(ctx, cfg, s.err)
+	opened, err := o.openWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (o *adoptOptions) run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	refused := slices.ContainsFunc(all, func(a sinks.Adoption) bool { return a.Refused != "" })
-	accepted := len(all) > 0 && !refused && (o.yes || o.format == formatText && o.ask(s, all))
+	accepted := len(all) > 0 && !refused && (o.yes || o.format == cli.FormatText && o.ask(s, all))
 	if accepted {
 		if err := sinks.Accept(ctx, cfg, opened, all); err != nil {
 			return err
@@ -114,32 +115,32 @@ func (o *adoptOptions) run(ctx context.Context, s streams) (err error) {
 }
 
 // ask shows what there is, and asks whether that is to be accepted.
-func (o *adoptOptions) ask(s streams, all []sinks.Adoption) bool {
-	writeAdoptions(s.out, all)
-	fmt.Fprint(s.out, "accept this? [y/N] ")
-	answer, _ := bufio.NewReader(s.in).ReadString('\n')
+func (o *adoptOptions) ask(s cli.Streams, all []sinks.Adoption) bool {
+	writeAdoptions(s.Out, all)
+	fmt.Fprint(s.Out, "accept this? [y/N] ")
+	answer, _ := bufio.NewReader(s.In).ReadString('\n')
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	if answer == "" {
-		fmt.Fprintln(s.out)
+		fmt.Fprintln(s.Out)
 	}
 	return answer == "y" || answer == "yes"
 }
 
 // report prints the outcome, whose error is the exit code.
-func (o *adoptOptions) report(s streams, all []sinks.Adoption, accepted, refused bool) error {
+func (o *adoptOptions) report(s cli.Streams, all []sinks.Adoption, accepted, refused bool) error {
 	switch {
-	case o.format == formatJSON:
-		if err := writeJSON(s.out, adoptionsJSON(all, accepted)); err != nil {
+	case o.format == cli.FormatJSON:
+		if err := cli.WriteJSON(s.Out, adoptionsJSON(all, accepted)); err != nil {
 			return err
 		}
 	case len(all) == 0:
-		fmt.Fprintln(s.out, "what the sinks wrote, what the state remembers and the settings belong together: there is nothing to adopt")
+		fmt.Fprintln(s.Out, "what the sinks wrote, what the state remembers and the settings belong together: there is nothing to adopt")
 	case refused || o.yes:
-		writeAdoptions(s.out, all)
+		writeAdoptions(s.Out, all)
 	}
 	switch {
-	case accepted && o.format == formatText:
-		fmt.Fprintf(s.out, "accepted: %s\n", adoptedNames(all))
+	case accepted && o.format == cli.FormatText:
+		fmt.Fprintf(s.Out, "accepted: %s\n", adoptedNames(all))
 	case refused:
 		return errors.New("nothing was accepted: what cannot be made right so is to be mended first, or left out with --sink")
 	case len(all) > 0 && !accepted:
@@ -183,7 +184,7 @@ func named(identity string) string { return cmp.Or(identity, "(none)") }
 func seenText(bears string, look state.Inspection) string {
 	var parts []string
 	for _, birth := range slices.Sorted(maps.Keys(look.Seen)) {
-		parts = append(parts, fmt.Sprintf("%s of the birth %s", thousands(int64(look.Seen[birth])), named(birth)))
+		parts = append(parts, fmt.Sprintf("%s of the birth %s", cli.Thousands(int64(look.Seen[birth])), named(birth)))
 	}
 	text := cmp.Or(strings.Join(parts, ", "), "nothing")
 	if !look.Whole && len(parts) > 0 {

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // A state table that was deleted is not made beside what was written under it: neither by --create, nor by
@@ -22,36 +24,36 @@ func TestAdopt_LostState(t *testing.T) {
 	if err := os.WriteFile(stream, []byte(orderRecord("a,b", "1")+orderRecord("c", "2")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	command(t, exitOK, "replay", "-c", file, "--live", "--create", stream)
-	if text, _ := command(t, exitOK, "adopt", "-c", file, "--live"); !strings.Contains(text, "nothing to adopt") {
+	command(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
+	if text, _ := command(t, cli.ExitOK, "adopt", "-c", file, "--live"); !strings.Contains(text, "nothing to adopt") {
 		t.Errorf("with all in its place adopt says %s", text)
 	}
 	counted := group(t, tables, name)
 
 	drop(t, tables, name+"-state")
-	_, said := command(t, exitFailure, "replay", "-c", file, "--live", "--create", stream)
+	_, said := command(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream)
 	if !strings.Contains(said, "the state table "+name+"-state is missing") || !strings.Contains(said, "`tablewake adopt --create`") {
 		t.Errorf("--create beside rows says %s", said)
 	}
 	if _, err := tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(name + "-state")}); err == nil {
 		t.Error("the state table was made")
 	}
-	refused, _ := command(t, exitFailure, "adopt", "-c", file, "--live", "--create", "--yes")
+	refused, _ := command(t, cli.ExitFailure, "adopt", "-c", file, "--live", "--create", "--yes")
 	if !strings.Contains(refused, "paid (table "+name+"-rows)") || !strings.Contains(refused, "refused") || !strings.Contains(refused, "Delete the output") {
 		t.Errorf("of an aggregate whose state is gone adopt says %s", refused)
 	}
-	if _, said := command(t, exitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "tablewake adopt --sink paid") {
+	if _, said := command(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "tablewake adopt --sink paid") {
 		t.Errorf("nothing was accepted, and replay says %s", said)
 	}
 
 	drop(t, tables, name+"-rows")
 	var looked adoptedJSON
-	text, _ := command(t, exitFailure, "adopt", "-c", file, "--live", "-o", "json")
+	text, _ := command(t, cli.ExitFailure, "adopt", "-c", file, "--live", "-o", "json")
 	if err := json.Unmarshal([]byte(text), &looked); err != nil || looked.Accepted || len(looked.Sinks) != 2 || looked.Sinks[0].Sink != "docs" || looked.Sinks[1].Sink != "log" {
 		t.Errorf("of what is left adopt says %s (%v)", text, err)
 	}
-	command(t, exitOK, "adopt", "-c", file, "--live", "--yes")
-	command(t, exitOK, "replay", "-c", file, "--live", "--create", stream)
+	command(t, cli.ExitOK, "adopt", "-c", file, "--live", "--yes")
+	command(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
 	if again := group(t, tables, name); again != counted {
 		t.Errorf("the group counted %s, and after all %s", counted, again)
 	}
@@ -65,7 +67,7 @@ func TestAdopt_RestoredTable(t *testing.T) {
 	if err := os.WriteFile(stream, []byte(orderRecord("a,b", "1")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	command(t, exitOK, "replay", "-c", file, "--live", "--create", stream)
+	command(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
 	rows, err := tables.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(name + "-rows")})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +77,7 @@ func TestAdopt_RestoredTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	drop(t, tables, name+"-rows")
-	if _, said := command(t, exitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "table "+name+"-rows is missing, and the state knows") {
+	if _, said := command(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "table "+name+"-rows is missing, and the state knows") {
 		t.Errorf("--create of a table that was deleted says %s", said)
 	}
 	if _, err := tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
@@ -88,11 +90,11 @@ func TestAdopt_RestoredTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, said := command(t, exitFailure, "replay", "-c", file, "--live", stream); !strings.Contains(said, "it was deleted, restored or exchanged") {
+	if _, said := command(t, cli.ExitFailure, "replay", "-c", file, "--live", stream); !strings.Contains(said, "it was deleted, restored or exchanged") {
 		t.Errorf("over a restored table replay says %s", said)
 	}
-	command(t, exitUsage, "adopt", "-c", file, "--live", "--sink", "none")
-	asked, said := command(t, exitFailure, "adopt", "-c", file, "--live", "--sink", "orders,paid")
+	command(t, cli.ExitUsage, "adopt", "-c", file, "--live", "--sink", "none")
+	asked, said := command(t, cli.ExitFailure, "adopt", "-c", file, "--live", "--sink", "orders,paid")
 	for _, want := range []string{"orders (table " + name + "-rows)", "1 of the birth ", "accept this? [y/N]"} {
 		if !strings.Contains(asked, want) {
 			t.Errorf("it does not say %q: %s", want, asked)
@@ -101,8 +103,8 @@ func TestAdopt_RestoredTable(t *testing.T) {
 	if !strings.Contains(said, "nothing was accepted: --yes accepts it") {
 		t.Errorf("without an answer it says %s", said)
 	}
-	command(t, exitOK, "adopt", "-c", file, "--live", "--sink", "orders,paid", "--yes")
-	command(t, exitOK, "replay", "-c", file, "--live", stream)
+	command(t, cli.ExitOK, "adopt", "-c", file, "--live", "--sink", "orders,paid", "--yes")
+	command(t, cli.ExitOK, "replay", "-c", file, "--live", stream)
 }
 
 func makeSource(t *testing.T, tables *dynamodb.Client, name string) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive"
@@ -21,10 +22,10 @@ type athenaOptions struct {
 	database string
 	location string
 	from     string
-	format   format
+	format   cli.Format
 }
 
-func newAthena(s streams) *cobra.Command {
+func newAthena(s cli.Streams) *cobra.Command {
 	var o athenaOptions
 	c := &cobra.Command{
 		Use:   "athena -c FILE",
@@ -35,25 +36,25 @@ table's partitions follow from the template of the folders, so none has to be re
 connects to nothing. Athena runs one statement at a time.`,
 		Example: `  tablewake athena -c tablewake.yaml --sink history --database lake
   tablewake athena -c tablewake.yaml --sink history --location s3://copy/changes/`,
-		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return o.print(s.out) },
+		Args: cli.NoArguments,
+		RunE: func(*cobra.Command, []string) error { return o.print(s.Out) },
 	}
-	addConfig(c, &o.config)
+	cli.AddConfig(c, &o.config)
 	f := c.Flags()
 	f.StringVar(&o.sink, "sink", "", "only this archive (default all)")
 	f.StringVar(&o.database, "database", "", "database of the table and the views (default the one that the query runs in)")
 	f.StringVar(&o.location, "location", "", "where the objects are, with the prefix: s3://BUCKET/PREFIX (default as configured)")
 	f.StringVar(&o.from, "from", "2020-01-01", "first day whose folders are read")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
 func (o *athenaOptions) print(out io.Writer) error {
 	from, err := time.Parse(time.DateOnly, o.from)
 	if err != nil {
-		return usageError("--from %q is no day: write it as 2026-01-31", o.from)
+		return cli.Usagef("--from %q is no day: write it as 2026-01-31", o.from)
 	}
-	cfg, err := loadConfig(o.config)
+	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return err
 	}
@@ -70,11 +71,11 @@ func (o *athenaOptions) print(out io.Writer) error {
 	}
 	switch {
 	case len(names) == 0:
-		return usageError("%s has no archive", cfg.File)
+		return cli.Usagef("%s has no archive", cfg.File)
 	case len(archives) == 0:
-		return usageError("%s has no archive %q; it has %s", cfg.File, o.sink, strings.Join(names, ", "))
+		return cli.Usagef("%s has no archive %q; it has %s", cfg.File, o.sink, strings.Join(names, ", "))
 	case o.location != "" && len(archives) > 1:
-		return usageError("--location is of one archive: name it with --sink: %s", strings.Join(names, ", "))
+		return cli.Usagef("--location is of one archive: name it with --sink: %s", strings.Join(names, ", "))
 	}
 	all := make([]athena.Statement, 0, 3*len(archives))
 	for _, s := range archives {
@@ -90,8 +91,8 @@ func (o *athenaOptions) print(out io.Writer) error {
 		all = append(all, statements...)
 	}
 	for i, s := range all {
-		if o.format == formatJSON {
-			if err := writeJSON(out, s); err != nil {
+		if o.format == cli.FormatJSON {
+			if err := cli.WriteJSON(out, s); err != nil {
 				return err
 			}
 			continue
@@ -130,7 +131,7 @@ func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archi
 	case c.Bucket != "":
 		a.Location = "s3://" + c.Bucket + "/" + c.Prefix
 	default:
-		return a, usageError("%s:%d: sinks.%s names no bucket: say where its objects are with --location", cfg.File, s.Line, s.Name)
+		return a, cli.Usagef("%s:%d: sinks.%s names no bucket: say where its objects are with --location", cfg.File, s.Line, s.Name)
 	}
 	if c.PerItem {
 		a.Layout = archive.PerItem

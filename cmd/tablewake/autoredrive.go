@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -22,7 +23,7 @@ type autoRedrive struct {
 }
 
 // startAutoRedrive starts beside a run of p; nil where the file does not ask for it.
-func (in *input) startAutoRedrive(ctx context.Context, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer, verbose bool) (*autoRedrive, error) {
+func startAutoRedrive(ctx context.Context, in *input, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer, verbose bool) (*autoRedrive, error) {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return nil, nil
 	}
@@ -31,13 +32,13 @@ func (in *input) startAutoRedrive(ctx context.Context, cfg *config.Config, opene
 		return nil, err
 	}
 	a := &autoRedrive{}
-	if a.options, err = in.redrive(ctx, cfg, opened, kept, p); err != nil {
+	if a.options, err = redriveSettings(ctx, in, cfg, opened, kept, p); err != nil {
 		return nil, err
 	}
 	beside, stop := context.WithCancel(ctx)
 	a.stop = stop
 	a.running.Go(func() {
-		a.err = redrive.Auto(beside, redrive.AutoOptions{Options: a.options, Logger: logger(log, verbose)})
+		a.err = redrive.Auto(beside, redrive.AutoOptions{Options: a.options, Logger: cli.Logger(log, verbose)})
 	})
 	return a, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/local"
 )
@@ -38,12 +39,12 @@ func TestAutoRedrive(t *testing.T) {
 	command := func(want int, args ...string) string {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		if code := run(args, streams{strings.NewReader(""), &stdout, &stderr}); code != want {
+		if code := program(args, cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr}); code != want {
 			t.Fatalf("%s: exit code %d, want %d: %s", args, code, want, stderr.String())
 		}
 		return stdout.String()
 	}
-	command(exitOK, "replay", "-c", file, "--local", out, stream)
+	command(cli.ExitOK, "replay", "-c", file, "--local", out, stream)
 
 	stores, err := local.Open(out)
 	if err != nil {
@@ -73,11 +74,11 @@ func TestAutoRedrive(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	command(exitOK, "replay", "-c", file, "--local", out, stream)
-	if rows := command(exitOK, "query", "view", "--local", out); !strings.Contains(rows, "b") || strings.Contains(rows, "c ") {
+	command(cli.ExitOK, "replay", "-c", file, "--local", out, stream)
+	if rows := command(cli.ExitOK, "query", "view", "--local", out); !strings.Contains(rows, "b") || strings.Contains(rows, "c ") {
 		t.Errorf("the rows are\n%swant b, which an outage kept back, and not c, which was refused", rows)
 	}
-	if dead := command(exitOK, "query", "dead", "--local", out); strings.Count(dead, "\n") != 1 || !strings.Contains(dead, "orders  c  write") {
+	if dead := command(cli.ExitOK, "query", "dead", "--local", out); strings.Count(dead, "\n") != 1 || !strings.Contains(dead, "orders  c  write") {
 		t.Errorf("dead letters are\n%swant that of c alone", dead)
 	}
 }

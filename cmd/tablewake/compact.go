@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 	"github.com/tablewake/tablewake/sinks/local"
@@ -24,10 +25,10 @@ type compactOptions struct {
 	class   string
 	key     string
 	several bool
-	format  format
+	format  cli.Format
 }
 
-func newCompact(s streams) *cobra.Command {
+func newCompact(s cli.Streams) *cobra.Command {
 	o := compactOptions{target: 64e6}
 	c := &cobra.Command{
 		Use:   "compact (s3://BUCKET/PREFIX | DIR)",
@@ -46,7 +47,7 @@ and s3:DeleteObject.`,
 		Example: `  tablewake compact s3://audit/changes/ --dry-run
   tablewake compact s3://audit/changes/dt=2026-01-31/ --target 128MB
   tablewake compact out/archive/shop-archive`,
-		Args: exactly(1, 1, "(s3://BUCKET/PREFIX | DIR)"),
+		Args: cli.Exactly(1, 1, "(s3://BUCKET/PREFIX | DIR)"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args[0]) },
 	}
 	f := c.Flags()
@@ -56,30 +57,30 @@ and s3:DeleteObject.`,
 	f.StringVar(&o.class, "storage-class", "STANDARD", "class of the objects that are rolled up, and of the large ones")
 	f.StringVar(&o.key, "kms-key", "", "key that encrypts the large objects (default the bucket's encryption)")
 	f.BoolVar(&o.several, "several-tables", false, "the archive was written from several source tables")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *compactOptions) run(ctx context.Context, s streams, place string) (err error) {
+func (o *compactOptions) run(ctx context.Context, s cli.Streams, place string) (err error) {
 	if o.small > o.target {
-		return usageError("--min-bytes %s is above --target %s", &o.small, &o.target)
+		return cli.Usagef("--min-bytes %s is above --target %s", &o.small, &o.target)
 	}
 	store, prefix, release, err := o.open(ctx, place)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	bar := newCount(s.err, "rolled up")
+	bar := cli.NewCount(s.Err, "rolled up")
 	done, err := archive.Compact(ctx, archive.CompactOptions{
 		Store: store, Prefix: prefix, Class: o.class, Small: int64(o.small), Target: int64(o.target), DryRun: o.dryRun, TableInKey: o.several,
-		Progress: func(p archive.CompactProgress) { bar.of(p.Objects, 0) },
+		Progress: func(p archive.CompactProgress) { bar.Of(p.Objects, 0) },
 	})
-	bar.end()
+	bar.End()
 	if printErr := o.print(s, done); err == nil {
 		err = printErr
 	}
 	if err != nil && ctx.Err() != nil {
-		return &exitError{exitInterrupted, fmt.Errorf("interrupted; the same command continues: %w", err)}
+		return cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted; the same command continues: %w", err))
 	}
 	return err
 }
@@ -123,16 +124,16 @@ type compacted struct {
 	LeftClass  int64 `json:"left_in_class"`
 }
 
-func (o *compactOptions) print(s streams, p archive.CompactProgress) error {
-	if o.format == formatJSON {
-		return writeJSON(s.out, compacted{o.dryRun, p.Objects, p.Bytes, p.Large, p.LargeBytes, p.Left, p.LeftInClass})
+func (o *compactOptions) print(s cli.Streams, p archive.CompactProgress) error {
+	if o.format == cli.FormatJSON {
+		return cli.WriteJSON(s.Out, compacted{o.dryRun, p.Objects, p.Bytes, p.Large, p.LargeBytes, p.Left, p.LeftInClass})
 	}
-	verb, size := "rolled", fmt.Sprintf(" (%s bytes)", thousands(p.LargeBytes))
+	verb, size := "rolled", fmt.Sprintf(" (%s bytes)", cli.Thousands(p.LargeBytes))
 	if o.dryRun {
 		verb, size = "would roll", ""
 	}
-	fmt.Fprintf(s.out, "%s %s objects (%s bytes) into %s%s\n", verb, thousands(p.Objects), thousands(p.Bytes), thousands(p.Large), size)
-	fmt.Fprintf(s.out, "left alone: %s large enough or alone, %s of another storage class\n", thousands(p.Left), thousands(p.LeftInClass))
+	fmt.Fprintf(s.Out, "%s %s objects (%s bytes) into %s%s\n", verb, cli.Thousands(p.Objects), cli.Thousands(p.Bytes), cli.Thousands(p.Large), size)
+	fmt.Fprintf(s.Out, "left alone: %s large enough or alone, %s of another storage class\n", cli.Thousands(p.Left), cli.Thousands(p.LeftInClass))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/consumer"
@@ -28,10 +29,10 @@ type consumeOptions struct {
 	idle        time.Duration
 	idleTimeout time.Duration
 	verbose     bool
-	format      format
+	format      cli.Format
 }
 
-func newConsume(s streams) *cobra.Command {
+func newConsume(s cli.Streams) *cobra.Command {
 	var o consumeOptions
 	c := &cobra.Command{
 		Use:   "consume -c FILE (--live | --local DIR)",
@@ -66,10 +67,10 @@ a restart helps.`,
 
   # In a script: carry what there is, and end
   tablewake consume -c tablewake.yaml --local out --exit-when-idle 5s --idle-timeout 5m`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
-	addConfig(c, &o.config)
+	cli.AddConfig(c, &o.config)
 	o.target.add(c, "give every sink its embedded store in this folder, and keep leases there")
 	o.addCreate(c)
 	f := c.Flags()
@@ -79,12 +80,12 @@ a restart helps.`,
 	f.DurationVar(&o.idle, "exit-when-idle", 0, "end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
 	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log all that happens to standard error")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
-	cfg, err := loadConfig(o.config)
+func (o *consumeOptions) run(ctx context.Context, s cli.Streams) (err error) {
+	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return err
 	}
@@ -95,23 +96,23 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 	case cfg.Source.Kinesis != "":
 		return fmt.Errorf("%s:%d: source.kinesis: consume reads the table's own stream: remove source.kinesis, or let a Lambda read it", cfg.File, cfg.Source.Line)
 	case o.stopTimeout <= 0:
-		return usageError("--stop-timeout is a time, as 25s")
+		return cli.Usagef("--stop-timeout is a time, as 25s")
 	case o.idle < 0:
-		return usageError("--exit-when-idle is a time, as 5s, or 0 to run for ever")
+		return cli.Usagef("--exit-when-idle is a time, as 5s, or 0 to run for ever")
 	case o.idleTimeout < 0 || o.idleTimeout > 0 && o.idle == 0:
-		return usageError("--idle-timeout is a time, as 5m, beside --exit-when-idle")
+		return cli.Usagef("--idle-timeout is a time, as 5m, beside --exit-when-idle")
 	}
-	log := s.err
+	log := s.Err
 	stop := newStopper(ctx, o.stopTimeout)
 	defer stop.close()
 	defer func() {
-		if _, said := errors.AsType[*exitError](err); err != nil && !said && ctx.Err() != nil {
-			err = &exitError{exitInterrupted, fmt.Errorf("interrupted: %w", err)}
+		if _, said := errors.AsType[*cli.ExitError](err); err != nil && !said && ctx.Err() != nil {
+			err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", err))
 		}
 	}()
 	var emf io.Writer
 	if o.live && cfg.Metrics == config.MetricsEMF {
-		emf, s.out = s.out, log // a log of documents alone: the summary goes to the other one
+		emf, s.Out = s.Out, log // a log of documents alone: the summary goes to the other one
 	}
 	if o.telemetry, err = startTelemetry(ctx, cfg, emf, log, o.verbose); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (o *consumeOptions) run(ctx context.Context, s streams) (err error) {
 
 // logger logs what happens to shards, and all with --verbose.
 func (o *consumeOptions) logger(w io.Writer) *slog.Logger {
-	return newLogger(w, slog.LevelInfo, o.verbose)
+	return cli.NewLogger(w, slog.LevelInfo, o.verbose)
 }
 
 // readCalls is how many GetRecords calls are made at once.

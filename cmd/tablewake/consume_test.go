@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
@@ -47,7 +48,7 @@ func put(t *testing.T, table *streamtest.Table, n int, status string) streamtest
 func ends(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if is := run(args, streams{strings.NewReader(""), &out, &errs}); is != code {
+	if is := program(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); is != code {
 		t.Fatalf("tablewake %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), is, code, out.String(), errs.String())
 	}
 	return out.String() + errs.String()
@@ -72,14 +73,14 @@ func TestConsume_GapStops(t *testing.T) {
 	status := []string{"status", "-c", file, "--local", dir}
 
 	shard := put(t, table, 1, "paid").Shard
-	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
 	last := put(t, table, 2, "lost")
 	put(t, table, 3, "paid")
 	table.Stream().Trim(shard, 2)
 
-	wants(t, ends(t, exitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost", shard+" is read no further (records were lost before they were read")
-	wants(t, ends(t, exitUnwell, consume...), "is read no further") // it was not forgotten
-	text := ends(t, exitUnwell, status...)
+	wants(t, ends(t, cli.ExitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost", shard+" is read no further (records were lost before they were read")
+	wants(t, ends(t, cli.ExitUnwell, consume...), "is read no further") // it was not forgotten
+	text := ends(t, cli.ExitUnwell, status...)
 	wants(t, text, "records that were lost before they were read:\n  shard "+shard+": behind ")
 	wants(t, text, "PROBLEM shard "+shard+" is read no further: records were lost", "leases reset -c "+file+" --local "+dir+" "+shard+" --to trim_horizon")
 	if strings.Contains(text, "start `tablewake consume") {
@@ -89,9 +90,9 @@ func TestConsume_GapStops(t *testing.T) {
 		t.Errorf("the gap ends at a record that was lost:\n%s", text)
 	}
 
-	wants(t, ends(t, exitOK, "leases", "reset", "-c", file, "--local", dir, shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
-	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
-	rows := ends(t, exitOK, "query", "view", "orders", "--local", dir)
+	wants(t, ends(t, cli.ExitOK, "leases", "reset", "-c", file, "--local", dir, shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
+	rows := ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir)
 	wants(t, rows, "ORDER%231", "ORDER%233")
 	if strings.Contains(rows, "ORDER%232") {
 		t.Errorf("a record that was lost is there:\n%s", rows)
@@ -107,7 +108,7 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"}
 
 	last := put(t, table, 1, "paid")
-	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
 	put(t, table, 2, "lost")
 	table.Stream().Trim(last.Shard, 2)
 
@@ -119,20 +120,20 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 	if err := os.WriteFile(passing, bytes.Replace(text, []byte("table: shop,"), []byte("table: shop, on_gap: continue,"), 1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, ends(t, exitOK, "consume", "-c", passing, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them")
-	if again := ends(t, exitOK, "consume", "-c", passing, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"); strings.Contains(again, "records were lost") {
+	wants(t, ends(t, cli.ExitOK, "consume", "-c", passing, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them")
+	if again := ends(t, cli.ExitOK, "consume", "-c", passing, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"); strings.Contains(again, "records were lost") {
 		t.Errorf("a gap is told twice:\n%s", again)
 	}
 
-	wants(t, ends(t, exitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them", last.Shard+" is read no further (records were lost before they were read")
-	wants(t, ends(t, exitUnwell, "status", "-c", file, "--local", dir), "records that were lost before they were read:\n  shard "+last.Shard+": behind "+last.Sequence, " to its oldest record")
+	wants(t, ends(t, cli.ExitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them", last.Shard+" is read no further (records were lost before they were read")
+	wants(t, ends(t, cli.ExitUnwell, "status", "-c", file, "--local", dir), "records that were lost before they were read:\n  shard "+last.Shard+": behind "+last.Sequence, " to its oldest record")
 
 	next := put(t, table, 3, "paid")
-	wants(t, ends(t, exitUnwell, consume...), "shop: 0 records", "is read no further")
-	wants(t, ends(t, exitUnwell, "status", "-c", file, "--local", dir), " to "+next.Sequence)
-	wants(t, ends(t, exitOK, "leases", "reset", "-c", file, "--local", dir, last.Shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
-	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
-	wants(t, ends(t, exitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
+	wants(t, ends(t, cli.ExitUnwell, consume...), "shop: 0 records", "is read no further")
+	wants(t, ends(t, cli.ExitUnwell, "status", "-c", file, "--local", dir), " to "+next.Sequence)
+	wants(t, ends(t, cli.ExitOK, "leases", "reset", "-c", file, "--local", dir, last.Shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
 }
 
 // A shard that no consumer dared to begin gets its lease by hand, and only a shard that the
@@ -142,18 +143,18 @@ func TestLeases_ResetMakesALease(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	at := []string{"-c", file, "--local", dir}
 	parent := put(t, api.Table("shop"), 1, "paid").Shard
-	ends(t, exitOK, append([]string{"consume", "--health", "off", "--exit-when-idle", "200ms"}, at...)...)
+	ends(t, cli.ExitOK, append([]string{"consume", "--health", "off", "--exit-when-idle", "200ms"}, at...)...)
 	shard := api.Table("shop").Stream().Rollover(parent)
 
 	reset := append([]string{"leases", "reset", shard}, at...)
-	wants(t, ends(t, exitFailure, append(reset, "--to", "end")...), shard, "--skip says that this is meant")
-	wants(t, ends(t, exitOK, append(reset, "--to", "trim_horizon", "--dry-run")...), "before: no lease", "after:  free, counter 1, checkpoint TRIM_HORIZON")
-	if list := ends(t, exitOK, append([]string{"leases", "list"}, at...)...); strings.Contains(list, shard) {
+	wants(t, ends(t, cli.ExitFailure, append(reset, "--to", "end")...), shard, "--skip says that this is meant")
+	wants(t, ends(t, cli.ExitOK, append(reset, "--to", "trim_horizon", "--dry-run")...), "before: no lease", "after:  free, counter 1, checkpoint TRIM_HORIZON")
+	if list := ends(t, cli.ExitOK, append([]string{"leases", "list"}, at...)...); strings.Contains(list, shard) {
 		t.Errorf("a dry run made a lease:\n%s", list)
 	}
-	wants(t, ends(t, exitOK, append(reset, "--to", "trim_horizon")...), shard+":\n  before: no lease")
-	wants(t, ends(t, exitOK, append([]string{"leases", "list"}, at...)...), shard+"  -      1        TRIM_HORIZON")
-	wants(t, ends(t, exitFailure, append([]string{"leases", "reset", "shardId-9", "--to", "trim_horizon"}, at...)...), "shard shardId-9 has no lease, and no stream lists it")
+	wants(t, ends(t, cli.ExitOK, append(reset, "--to", "trim_horizon")...), shard+":\n  before: no lease")
+	wants(t, ends(t, cli.ExitOK, append([]string{"leases", "list"}, at...)...), shard+"  -      1        TRIM_HORIZON")
+	wants(t, ends(t, cli.ExitFailure, append([]string{"leases", "reset", "shardId-9", "--to", "trim_horizon"}, at...)...), "shard shardId-9 has no lease, and no stream lists it")
 }
 
 // Several tables in one process: each with leases and items of its own.
@@ -170,10 +171,10 @@ func TestConsume_Tables(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	put(t, api.Table("shop"), 1, "paid")
 	put(t, api.Table("stock"), 1, "paid")
-	said := ends(t, exitOK, "consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms")
+	said := ends(t, cli.ExitOK, "consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms")
 	wants(t, said, "shop: 2 records", "table/shop/stream/", "table/stock/stream/")
-	wants(t, ends(t, exitOK, "query", "view", "orders", "--local", dir), "STATUS#paid  shop!ORDER%231,META", "STATUS#paid  stock!ORDER%231,META")
-	leases := ends(t, exitOK, "leases", "list", "-c", file, "--local", dir, "-o", "json")
+	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "STATUS#paid  shop!ORDER%231,META", "STATUS#paid  stock!ORDER%231,META")
+	leases := ends(t, cli.ExitOK, "leases", "list", "-c", file, "--local", dir, "-o", "json")
 	if n := strings.Count(leases, `"owner":""`); n != 2 {
 		t.Errorf("%d leases that are free, want 2: %s", n, leases)
 	}
@@ -190,8 +191,8 @@ func TestConsume_ShowsNoValues(t *testing.T) {
 	st := table.Stream()
 	st.Put(st.Shards()[0], streamtest.Record{Raw: `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"` + secret + `"}},"NewImage":{"N":{"N":"` + secret + `"}}}}`})
 	dir := filepath.Join(t.TempDir(), "out")
-	said := ends(t, exitOK, "consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms", "--verbose")
-	said += ends(t, exitUnwell, "status", "-c", file, "--local", dir, "-o", "json")
+	said := ends(t, cli.ExitOK, "consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms", "--verbose")
+	said += ends(t, cli.ExitUnwell, "status", "-c", file, "--local", dir, "-o", "json")
 	wants(t, said, "read 2 = undecodable 1 + routed 1")
 	if strings.Contains(said, secret) {
 		t.Errorf("a value is shown:\n%s", said)
@@ -200,7 +201,7 @@ func TestConsume_ShowsNoValues(t *testing.T) {
 
 // The end is that of the table: a stream that was switched on again is read, or is known to stand still.
 func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
-	for policy, code := range map[string]int{"stop": exitUnwell, "continue": exitOK} {
+	for policy, code := range map[string]int{"stop": cli.ExitUnwell, "continue": cli.ExitOK} {
 		t.Run(policy, func(t *testing.T) {
 			api, file := onStream(t)
 			text, err := os.ReadFile(file)
@@ -214,15 +215,15 @@ func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 			consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "50ms"}
 			table := api.Table("shop")
 			put(t, table, 1, "paid")
-			ends(t, exitOK, consume...)
+			ends(t, cli.ExitOK, consume...)
 			table.Stream().Disable()
 			api.AddStream("shop")
 			put(t, api.Table("shop"), 2, "paid")
 			said := ends(t, code, consume...)
-			switch rows := ends(t, exitOK, "query", "view", "orders", "--local", dir); {
-			case code == exitOK && !strings.Contains(rows, "ORDER%232"):
+			switch rows := ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir); {
+			case code == cli.ExitOK && !strings.Contains(rows, "ORDER%232"):
 				t.Errorf("it ended with 0, and a record is not there:\n%s%s", said, rows)
-			case code != exitOK:
+			case code != cli.ExitOK:
 				wants(t, said, "is read no further (its stream follows one that was read")
 			}
 		})
@@ -237,26 +238,26 @@ func TestConsume_StreamsBetween(t *testing.T) {
 	at := []string{"-c", file, "--local", dir}
 	consume := append([]string{"consume", "--health", "off", "--exit-when-idle", "50ms"}, at...)
 	put(t, api.Table("shop"), 1, "paid")
-	ends(t, exitOK, consume...)
+	ends(t, cli.ExitOK, consume...)
 	for n := 2; n <= 4; n++ {
 		api.Table("shop").Stream().Disable()
 		api.AddStream("shop")
 		put(t, api.Table("shop"), n, "paid")
 	}
 	for range 3 {
-		stopped := regexp.MustCompile(`shard (shardId-\S+) is read no further \(its stream follows`).FindStringSubmatch(ends(t, exitUnwell, consume...))
+		stopped := regexp.MustCompile(`shard (shardId-\S+) is read no further \(its stream follows`).FindStringSubmatch(ends(t, cli.ExitUnwell, consume...))
 		if stopped == nil {
 			t.Fatal("it names no shard")
 		}
-		said := ends(t, exitUnwell, append([]string{"status"}, at...)...)
+		said := ends(t, cli.ExitUnwell, append([]string{"status"}, at...)...)
 		wants(t, said, "leases reset -c "+file+" --local "+dir+" "+stopped[1]+" --to trim_horizon")
 		if strings.Contains(said, "is read by nobody") || strings.Contains(said, "no consumer reads") {
 			t.Errorf("a shard that waits for an older stream is no problem: %s", said)
 		}
-		ends(t, exitOK, append([]string{"leases", "reset", stopped[1], "--to", "trim_horizon"}, at...)...)
+		ends(t, cli.ExitOK, append([]string{"leases", "reset", stopped[1], "--to", "trim_horizon"}, at...)...)
 	}
-	ends(t, exitOK, consume...)
-	wants(t, ends(t, exitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%232", "ORDER%233", "ORDER%234")
+	ends(t, cli.ExitOK, consume...)
+	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%232", "ORDER%233", "ORDER%234")
 }
 
 // What cannot be read is waited for, for as long as --idle-timeout says; then it is named.
@@ -271,7 +272,7 @@ func TestConsume_IdleTimeout(t *testing.T) {
 	})
 	dir := filepath.Join(t.TempDir(), "out")
 	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "100ms", "--idle-timeout", "2s"}
-	wants(t, ends(t, exitUnread, consume...), "nothing was done for 2s (--idle-timeout): shard "+shard+" may have more records", "tablewake status -c "+file+" --local "+dir)
+	wants(t, ends(t, cli.ExitUnread, consume...), "nothing was done for 2s (--idle-timeout): shard "+shard+" may have more records", "tablewake status -c "+file+" --local "+dir)
 	api.FailWhen(nil)
-	wants(t, ends(t, exitOK, consume...), "shop: 1 records")
+	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
 }

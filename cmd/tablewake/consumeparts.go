@@ -12,6 +12,7 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/consumer"
@@ -84,7 +85,7 @@ func (p *consumeParts) say(ctx context.Context, s *starting, cfg *config.Config,
 		return err
 	}
 	for _, ref := range refs {
-		fmt.Fprintf(w, "stream %s, %s, %s\n", ref.ARN, startText(cfg.Source.Start), either(cfg.Source.ContinueOnGap, "gaps are passed over", "shards stop at gaps"))
+		fmt.Fprintf(w, "stream %s, %s, %s\n", ref.ARN, startText(cfg.Source.Start), cli.Either(cfg.Source.ContinueOnGap, "gaps are passed over", "shards stop at gaps"))
 	}
 	fmt.Fprintln(w, pollingText(cfg.Source.Polling))
 	return nil

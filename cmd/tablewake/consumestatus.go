@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/worker"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -45,16 +46,8 @@ func consumerStatusOf(st worker.Status, held []pipeline.HeldBack) consumerStatus
 	for _, p := range st.Partitions {
 		c.Shards = append(c.Shards, shardStatus{
 			Shard: p.Shard, Stream: p.Stream, Checkpoint: p.Checkpoint, Behind: p.Behind, Pending: p.Pending,
-			LastRead: known(p.Last), LastDone: known(p.Acked), Failures: p.Failures, Failing: known(p.Failing), Error: p.Error, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
+			LastRead: cli.Known(p.Last), LastDone: cli.Known(p.Acked), Failures: p.Failures, Failing: cli.Known(p.Failing), Error: p.Error, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
 		})
 	}
 	return c
-}
-
-// known is a time, nil where there is none.
-func known(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }

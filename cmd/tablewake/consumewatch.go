@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
@@ -60,7 +61,7 @@ func (c *consuming) watch(ctx context.Context) {
 			c.mu.Lock()
 			c.unread = cmp.Or(st.Unread, "it is not known yet whether there is more")
 			if pending > 0 {
-				c.unread = fmt.Sprintf("%s records are pending, most of them in the sink %s", thousands(pending), slowest(ledger))
+				c.unread = fmt.Sprintf("%s records are pending, most of them in the sink %s", cli.Thousands(pending), slowest(ledger))
 			}
 			c.mu.Unlock()
 			c.stop.begin()
@@ -91,7 +92,7 @@ func progressText(st worker.Status, read, pending int64) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("read %s records, %s pending; %s", thousands(read), thousands(pending), counted(len(st.Partitions), "shard"))
+	text := fmt.Sprintf("read %s records, %s pending; %s", cli.Thousands(read), cli.Thousands(pending), cli.Counted(len(st.Partitions), "shard"))
 	if behind > 0 {
 		text += fmt.Sprintf(", %d behind", behind)
 		if !oldest.IsZero() {

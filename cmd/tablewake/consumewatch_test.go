@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -21,8 +21,7 @@ func TestVerdict_StoppedShards(t *testing.T) {
 	}
 	for _, others := range []string{", and so is another one", ""} {
 		err := c.verdict(summary{Balanced: true}, nil)
-		code, ok := errors.AsType[*exitError](err)
-		if !ok || code.code != exitUnwell || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+worker.StoppedBroken+")"+others+": `tablewake status -c shop.yaml --live`") {
+		if err == nil || cli.ExitCode(err) != cli.ExitUnwell || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+worker.StoppedBroken+")"+others+": `tablewake status -c shop.yaml --live`") {
 			t.Errorf("the verdict is %v", err)
 		}
 		delete(c.stopped, "shardId-2")

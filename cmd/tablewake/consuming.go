@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -36,10 +37,10 @@ type consuming struct {
 }
 
 // run reads until it is to stop, and stops.
-func (c *consuming) run(ctx context.Context, s streams) error {
+func (c *consuming) run(ctx context.Context, s cli.Streams) error {
 	fmt.Fprintf(c.log, "consumer %s\n", c.source.Worker())
 	auto, err := waiting(ctx, &c.o.start, "opening the dead letters", func() (*autoRedrive, error) {
-		return c.o.startAutoRedrive(ctx, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
+		return startAutoRedrive(ctx, &c.o.input, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
 	})
 	if err != nil {
 		return err
@@ -185,7 +186,7 @@ func revoked(l pipeline.Ledger) (n int64) {
 }
 
 // print prints what was done.
-func (o *consumeOptions) print(s streams, cfg *config.Config, sum summary) error {
+func (o *consumeOptions) print(s cli.Streams, cfg *config.Config, sum summary) error {
 	replayed := replayOptions{input: o.input, target: o.target, format: o.format}
 	return replayed.print(s, cfg, sum)
 }
@@ -204,13 +205,13 @@ func (c *consuming) verdict(sum summary, err error) error {
 	case failed && err != nil: // however long the stop took: the same command would not go on
 		return err
 	case unread != "":
-		return &exitError{exitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status -c %s %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.cfg.File, c.o.flags()), err)}
+		return cli.Exit(cli.ExitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status -c %s %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.cfg.File, c.o.flags()), err))
 	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
-		return &exitError{exitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err)}
+		return cli.Exit(cli.ExitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err))
 	case err != nil:
 		return err
 	case given > 0 && c.stop.soft.Err() != nil:
-		return &exitError{exitInterrupted, fmt.Errorf("shards were taken away while it stopped, with %s deliveries pending: they come again where they are read next", thousands(given))}
+		return cli.Exit(cli.ExitInterrupted, fmt.Errorf("shards were taken away while it stopped, with %s deliveries pending: they come again where they are read next", cli.Thousands(given)))
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case len(stopped) > 0:
@@ -219,7 +220,7 @@ func (c *consuming) verdict(sum summary, err error) error {
 		if n := len(stopped) - 1; n > 0 {
 			others = ", and so " + areOthers(n)
 		}
-		return &exitError{exitUnwell, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status -c %s %s` shows what to do", first, stopped[first], others, c.cfg.File, c.o.flags())}
+		return cli.Exit(cli.ExitUnwell, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status -c %s %s` shows what to do", first, stopped[first], others, c.cfg.File, c.o.flags()))
 	}
 	return nil
 }
@@ -229,5 +230,5 @@ func areOthers(n int) string {
 	if n == 1 {
 		return "is another one"
 	}
-	return fmt.Sprintf("are %s others", thousands(int64(n)))
+	return fmt.Sprintf("are %s others", cli.Thousands(int64(n)))
 }

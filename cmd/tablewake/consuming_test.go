@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -32,7 +32,7 @@ func (denied) Leave(context.Context, string) error { return pipeline.Transient(e
 func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	api, file := onStream(t)
 	put(t, api.Table("shop"), 1, "paid")
-	cfg, err := loadConfig(file)
+	cfg, err := cli.LoadConfig(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = table.Close() }()
-	var said bytes.Buffer
-	log := &printable{w: &said}
+	log := &running{t: t}
 	source, err := consumer.New(consumer.Options{API: api, Table: denied{table}, Gaps: table, Worker: o.workerOptions(cfg), Logger: o.logger(log)})
 	if err != nil {
 		t.Fatal(err)
@@ -62,16 +61,16 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	defer stop.close()
 	c := &consuming{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: st}
 	ended := make(chan error, 1)
-	go func() { ended <- c.run(t.Context(), streams{strings.NewReader(""), io.Discard, log}) }()
+	go func() { ended <- c.run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: log}) }()
 	select {
 	case err = <-ended:
 	case <-time.After(20 * time.Second): // far beyond the time of a stop
-		t.Fatalf("it does not end:\n%s", said.String())
+		t.Fatalf("it does not end:\n%s", log.text())
 	}
 	if !errors.Is(err, errDenied) {
 		t.Errorf("it ends with %v", err)
 	}
-	if code, ok := errors.AsType[*exitError](err); ok {
-		t.Errorf("exit code %d, want that of a failure", code.code)
+	if code := cli.ExitCode(err); code != cli.ExitFailure {
+		t.Errorf("exit code %d, want that of a failure", code)
 	}
 }

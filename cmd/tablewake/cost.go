@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -18,10 +19,10 @@ import (
 // costOptions are the flags of `cost`.
 type costOptions struct {
 	input
-	format format
+	format cli.Format
 }
 
-func newCost(s streams) *cobra.Command {
+func newCost(s cli.Streams) *cobra.Command {
 	var o costOptions
 	c := &cobra.Command{
 		Use:   "cost -c FILE [PATH...]",
@@ -42,7 +43,7 @@ tries that were in vain, take more.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
 	o.add(c)
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
@@ -62,7 +63,7 @@ type sinkCost struct {
 	Most       float64 `json:"most_write_units"` // of one change
 }
 
-func (o *costOptions) run(ctx context.Context, s streams, paths []string) error {
+func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) error {
 	cfg, err := o.load()
 	if err != nil {
 		return err
@@ -84,15 +85,15 @@ func (o *costOptions) run(ctx context.Context, s streams, paths []string) error 
 			return err
 		}
 	}
-	if o.format == formatJSON {
-		return writeJSON(s.out, sum)
+	if o.format == cli.FormatJSON {
+		return cli.WriteJSON(s.Out, sum)
 	}
-	sum.write(s.out, len(paths) > 0)
+	sum.write(s.Out, len(paths) > 0)
 	return nil
 }
 
 // count adds what each change of the records costs.
-func (o *costOptions) count(ctx context.Context, s streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs, at map[string]int) error {
+func (o *costOptions) count(ctx context.Context, s cli.Streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs, at map[string]int) error {
 	src, err := replay.Open(o.source(cfg, s, paths))
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (o *costOptions) count(ctx context.Context, s streams, cfg *config.Config, 
 		}
 		switch {
 		case errors.Is(readErr, io.EOF) && undecodable > 0:
-			fmt.Fprintf(s.err, "%d records cannot be decoded and cost nothing here; tablewake explain names them\n", undecodable)
+			fmt.Fprintf(s.Err, "%d records cannot be decoded and cost nothing here; tablewake explain names them\n", undecodable)
 			return nil
 		case errors.Is(readErr, io.EOF):
 			return nil
@@ -170,15 +171,15 @@ func (c costs) write(w io.Writer, counted bool) {
 	if !counted {
 		return
 	}
-	fmt.Fprintf(w, "\nof %s changes:\n", thousands(c.Changes))
+	fmt.Fprintf(w, "\nof %s changes:\n", cli.Thousands(c.Changes))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "sink\tchanges\twrite units\tread units\twrite units a change\tmost\t")
 	var all sinkCost
 	for _, s := range c.Sinks {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t\n", s.Sink, thousands(s.Changes), thousands(int64(s.WriteUnits)), thousands(int64(s.ReadUnits)), s.WriteUnits/max(float64(s.Changes), 1), units(s.Most))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t\n", s.Sink, cli.Thousands(s.Changes), cli.Thousands(int64(s.WriteUnits)), cli.Thousands(int64(s.ReadUnits)), s.WriteUnits/max(float64(s.Changes), 1), units(s.Most))
 		all.WriteUnits += s.WriteUnits
 		all.ReadUnits += s.ReadUnits
 	}
-	fmt.Fprintf(tw, "all\t\t%s\t%s\t\t\t\n", thousands(int64(all.WriteUnits)), thousands(int64(all.ReadUnits)))
+	fmt.Fprintf(tw, "all\t\t%s\t%s\t\t\t\n", cli.Thousands(int64(all.WriteUnits)), cli.Thousands(int64(all.ReadUnits)))
 	_ = tw.Flush()
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // A sink all of whose changes are dead letters takes mended settings by itself, and holds what a clean pass
@@ -19,16 +21,16 @@ func TestRedrive_SinkThatHoldsNothing(t *testing.T) {
 	} {
 		t.Run(test.sink, func(t *testing.T) {
 			f := replayFlawed(t, test.good, test.flawed, strings.NewReplacer(`"Total":{"S":`, `"Total":{"N":`))
-			report, said := command(t, exitOK, "redrive", "-c", f.file, "--local", f.out)
+			report, said := command(t, cli.ExitOK, "redrive", "-c", f.file, "--local", f.out)
 			if strings.Count(said, "the sink holds nothing") != 1 || !strings.Contains(said, "sink="+test.sink) {
 				t.Errorf("under other settings redrive says %s", said)
 			}
 			t.Logf("%s", report)
-			if _, said := command(t, exitOK, "redrive", "-c", f.file, "--local", f.out); strings.Contains(said, "holds nothing") {
+			if _, said := command(t, cli.ExitOK, "redrive", "-c", f.file, "--local", f.out); strings.Contains(said, "holds nothing") {
 				t.Errorf("the settings are taken, and redrive says %s", said)
 			}
 			f.compare(t)
-			if _, said := command(t, exitFailure, "replay", "-c", f.flawed, "--local", f.out, f.stream); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
+			if _, said := command(t, cli.ExitFailure, "replay", "-c", f.flawed, "--local", f.out, f.stream); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
 				t.Errorf("under the former settings a replay says %s", said)
 			}
 		})
@@ -58,14 +60,14 @@ sinks:
 		_, said = command(t, code, "replay", "-c", file, "--local", out, stream)
 		return said
 	}
-	replay(exitOK, "open", "apart")
-	if said := replay(exitOK, "paid", "apart"); !strings.Contains(said, "sink=log") {
+	replay(cli.ExitOK, "open", "apart")
+	if said := replay(cli.ExitOK, "paid", "apart"); !strings.Contains(said, "sink=log") {
 		t.Errorf("of an archive that holds nothing it says %s", said)
 	}
-	if said := replay(exitFailure, "open", "apart"); !strings.Contains(said, "sinks.log: what it holds") {
+	if said := replay(cli.ExitFailure, "open", "apart"); !strings.Contains(said, "sinks.log: what it holds") {
 		t.Errorf("of an archive that has an object it says %s", said)
 	}
-	if said := replay(exitFailure, "paid", "in_place"); !strings.Contains(said, "sinks.none: what it holds") {
+	if said := replay(cli.ExitFailure, "paid", "in_place"); !strings.Contains(said, "sinks.none: what it holds") {
 		t.Errorf("of other tombstones it says %s", said)
 	}
 }
@@ -85,10 +87,10 @@ sinks:
 		}
 	}
 	// One after the other: where b comes first, a takes the row over, and there is no letter.
-	command(t, exitOK, "replay", "-c", file, "--local", out, holder)
-	command(t, exitDeadLetters, "replay", "-c", file, "--local", out, later)
+	command(t, cli.ExitOK, "replay", "-c", file, "--local", out, holder)
+	command(t, cli.ExitDeadLetters, "replay", "-c", file, "--local", out, later)
 	for range 2 {
-		if text, _ := command(t, exitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "stays: ") || strings.Contains(text, "superseded") {
+		if text, _ := command(t, cli.ExitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "stays: ") || strings.Contains(text, "superseded") {
 			t.Errorf("redrive says %s", text)
 		}
 	}
@@ -117,15 +119,15 @@ sinks:
 			t.Fatal(err)
 		}
 	}
-	command(t, exitDeadLetters, "replay", "-c", file, "--local", out, streams[0])
-	if text, _ := command(t, exitDeadLetters, "redrive", "-c", file, "--local", out); strings.Contains(text, "superseded") {
+	command(t, cli.ExitDeadLetters, "replay", "-c", file, "--local", out, streams[0])
+	if text, _ := command(t, cli.ExitDeadLetters, "redrive", "-c", file, "--local", out); strings.Contains(text, "superseded") {
 		t.Errorf("before the newer version redrive says %s", text)
 	}
-	command(t, exitOK, "replay", "-c", file, "--local", out, streams[1])
-	if text, _ := command(t, exitOK, "redrive", "-c", file, "--local", out); !strings.Contains(text, "4 superseded: the sink has a newer version of their items") {
+	command(t, cli.ExitOK, "replay", "-c", file, "--local", out, streams[1])
+	if text, _ := command(t, cli.ExitOK, "redrive", "-c", file, "--local", out); !strings.Contains(text, "4 superseded: the sink has a newer version of their items") {
 		t.Errorf("redrive says %s", text)
 	}
-	if text, _ := command(t, exitOK, "query", "dead", "--local", out); text != "" {
+	if text, _ := command(t, cli.ExitOK, "query", "dead", "--local", out); text != "" {
 		t.Errorf("there stay %s", text)
 	}
 }

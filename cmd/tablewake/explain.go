@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
@@ -21,10 +22,10 @@ type explainOptions struct {
 	key      string
 	sequence string
 	limit    int64
-	format   format
+	format   cli.Format
 }
 
-func newExplain(s streams) *cobra.Command {
+func newExplain(s cli.Streams) *cobra.Command {
 	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain -c FILE PATH...",
@@ -41,7 +42,7 @@ there. The rest is as sensitive as the table.`,
   tablewake explain -c tablewake.yaml --limit 10 -o json stream.jsonl | jq .sinks`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError("name what to explain: files, folders, or - for standard input")
+				return cli.Usagef("name what to explain: files, folders, or - for standard input")
 			}
 			return nil
 		},
@@ -52,16 +53,16 @@ there. The rest is as sensitive as the table.`,
 	f.StringVar(&o.key, "key", "", "only changes of this item: its canonical key, as explain prints it")
 	f.StringVar(&o.sequence, "sequence", "", "only the change with this sequence number")
 	f.Int64VarP(&o.limit, "limit", "n", 0, "stop behind so many changes (0: all)")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *explainOptions) run(ctx context.Context, s streams, paths []string) error {
+func (o *explainOptions) run(ctx context.Context, s cli.Streams, paths []string) error {
 	if o.limit < 0 {
-		return usageError("--limit is a number of changes, or 0 for all")
+		return cli.Usagef("--limit is a number of changes, or 0 for all")
 	}
 	if strings.Trim(o.sequence, "0123456789") != "" {
-		return usageError("--sequence takes the digits of a sequence number, and %q has others", o.sequence)
+		return cli.Usagef("--sequence takes the digits of a sequence number, and %q has others", o.sequence)
 	}
 	cfg, err := o.load()
 	if err != nil {
@@ -81,16 +82,16 @@ func (o *explainOptions) run(ctx context.Context, s streams, paths []string) err
 	}
 	defer src.Close()
 
-	out := bufio.NewWriter(s.out)
+	out := bufio.NewWriter(s.Out)
 	n, err := o.explain(ctx, src, explainer{p, mask}, out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
 	if n == 0 && err == nil && (o.key != "" || o.sequence != "") {
-		fmt.Fprintln(s.err, "no change of the input matches; --key takes a key as explain prints it, with its escapes")
+		fmt.Fprintln(s.Err, "no change of the input matches; --key takes a key as explain prints it, with its escapes")
 	}
 	if ctx.Err() != nil {
-		return &exitError{exitInterrupted, errors.New("interrupted")}
+		return cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
 	}
 	return err
 }
@@ -127,9 +128,9 @@ func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p expl
 		broken, isBroken := errors.AsType[*replay.BrokenError](readErr)
 		switch {
 		case isBroken:
-			return printed, &exitError{exitDeadLetters, broken}
+			return printed, cli.Exit(cli.ExitDeadLetters, broken)
 		case errors.Is(readErr, io.EOF) && undecodable > 0:
-			return printed, &exitError{code: exitDeadLetters}
+			return printed, cli.Exit(cli.ExitDeadLetters, nil)
 		case errors.Is(readErr, io.EOF):
 			return printed, nil
 		case readErr != nil:
@@ -174,8 +175,8 @@ func (o *explainOptions) wants(key pipeline.Key, sequence string) bool {
 }
 
 func (o *explainOptions) print(w io.Writer, x explanation) error {
-	if o.format == formatJSON {
-		return writeJSON(w, x)
+	if o.format == cli.FormatJSON {
+		return cli.WriteJSON(w, x)
 	}
 	x.write(w)
 	return nil

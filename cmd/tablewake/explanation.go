@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -87,7 +88,7 @@ func explanationOf(n int64, e pipeline.Explanation) explanation {
 		x.Events = append(x.Events, eventSeen{ev.Detector, ev.ID(), ev.Path, rawOf(ev.Old), rawOf(ev.New), ev.Old, ev.New})
 	}
 	for _, r := range e.Routes {
-		w := sinkWould{Sink: r.Name, Filters: filtersOf(r.Filters), Reason: r.Reason, Error: textOf(r.Err)}
+		w := sinkWould{Sink: r.Name, Filters: filtersOf(r.Filters), Reason: r.Reason, Error: cli.TextOf(r.Err)}
 		for _, op := range r.Ops {
 			w.Do = append(w.Do, op.String())
 		}
@@ -112,7 +113,7 @@ func explanationOf(n int64, e pipeline.Explanation) explanation {
 func filtersOf(ts []pipeline.FilterTrace) []filterSaid {
 	var said []filterSaid
 	for _, t := range ts {
-		said = append(said, filterSaid{t.Name, t.Verdict.Drop, t.Verdict.Reason, textOf(t.Err)})
+		said = append(said, filterSaid{t.Name, t.Verdict.Drop, t.Verdict.Reason, cli.TextOf(t.Err)})
 	}
 	return said
 }
@@ -122,13 +123,6 @@ func rawOf(v pipeline.Value) json.RawMessage {
 		return nil
 	}
 	return v.AppendDynamoDBJSON(nil)
-}
-
-func textOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // write prints the explanation for people.

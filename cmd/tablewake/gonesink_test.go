@@ -8,6 +8,7 @@ import (
 
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/test/server"
@@ -36,24 +37,24 @@ func TestRedrive_SinkThatIsGone(t *testing.T) {
 		{[]string{"--discard"}, "2 letters of the sink orders, which " + file + " has no more, are to be discarded", "discarded", 0},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
-		command(t, exitDeadLetters, "replay", "-c", flawed, "--local", out, stream)
-		if text, _ := command(t, exitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "--sink NAME --to SINK") || !strings.Contains(text, "--sink NAME --discard") {
+		command(t, cli.ExitDeadLetters, "replay", "-c", flawed, "--local", out, stream)
+		if text, _ := command(t, cli.ExitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "--sink NAME --to SINK") || !strings.Contains(text, "--sink NAME --discard") {
 			t.Errorf("of letters of a sink that is gone redrive says %s", text)
 		}
-		if _, said := command(t, exitUsage, "redrive", "-c", file, "--local", out, "--sink", "orders"); !strings.Contains(said, "--to SINK moves its letters") {
+		if _, said := command(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--sink", "orders"); !strings.Contains(said, "--to SINK moves its letters") {
 			t.Errorf("without --to redrive says %s", said)
 		}
-		command(t, exitUsage, "redrive", "-c", file, "--local", out, "--to", "by_status")
-		command(t, exitUsage, "redrive", "-c", file, "--local", out, "--sink", "orders", "--to", "nothing")
-		command(t, exitUsage, "redrive", "-c", file, "--local", out, "--sink", "by_status", "--to", "by_status")
-		text, said := command(t, exitOK, append([]string{"redrive", "-c", file, "--local", out, "--sink", "orders"}, test.flags...)...)
+		command(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--to", "by_status")
+		command(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--sink", "orders", "--to", "nothing")
+		command(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--sink", "by_status", "--to", "by_status")
+		text, said := command(t, cli.ExitOK, append([]string{"redrive", "-c", file, "--local", out, "--sink", "orders"}, test.flags...)...)
 		if !strings.Contains(said, test.said) || !strings.Contains(text, test.report) {
 			t.Errorf("%s says %s%s", test.flags, said, text)
 		}
-		if text, _ := command(t, exitOK, "query", "view", "others", "--local", out); strings.Count(text, "S#paid") != test.rows {
+		if text, _ := command(t, cli.ExitOK, "query", "view", "others", "--local", out); strings.Count(text, "S#paid") != test.rows {
 			t.Errorf("after %s there are %s", test.flags, text)
 		}
-		if text, _ := command(t, exitOK, "query", "dead", "--local", out); text != "" {
+		if text, _ := command(t, cli.ExitOK, "query", "dead", "--local", out); text != "" {
 			t.Errorf("after %s there stay %s", test.flags, text)
 		}
 	}
@@ -91,38 +92,38 @@ func TestRedrive_Live(t *testing.T) {
 			}
 			flawed := strings.NewReplacer("view: {table", "view: {when: 'item.Status > 1', table", `item.Status == "paid"`, "item.Status > 1", "search: {", "search: {when: 'item.Status > 1', ").Replace(text)
 			write(flawed)
-			command(t, exitDeadLetters, "replay", "-c", file, "--live", "--create", stream)
+			command(t, cli.ExitDeadLetters, "replay", "-c", file, "--live", "--create", stream)
 			hold(t, file, "orders", "a")
 			write(text)
 
-			list, _ := command(t, exitOK, "query", "dead", "-c", file, "--live")
+			list, _ := command(t, cli.ExitOK, "query", "dead", "-c", file, "--live")
 			if strings.Count(list, "\n") != 6 || strings.Count(list, "orders  a  ") != 1 || strings.Count(list, "docs  b  ") != 1 {
 				t.Errorf("query dead --live says\n%s", list)
 			}
-			if list, _ := command(t, exitOK, "query", "dead", "-c", file, "--live", "-n", "2", "-o", "json"); strings.Count(list, `"record":{`) != 2 {
+			if list, _ := command(t, cli.ExitOK, "query", "dead", "-c", file, "--live", "-n", "2", "-o", "json"); strings.Count(list, `"record":{`) != 2 {
 				t.Errorf("query dead --live -n 2 -o json says\n%s", list)
 			}
-			if list, _ := command(t, exitOK, "query", "dead", "-c", file, "--live", "--quarantined"); !strings.HasPrefix(list, "orders  a  1 letters since") {
+			if list, _ := command(t, cli.ExitOK, "query", "dead", "-c", file, "--live", "--quarantined"); !strings.HasPrefix(list, "orders  a  1 letters since") {
 				t.Errorf("query dead --live --quarantined says\n%s", list)
 			}
-			command(t, exitUsage, "query", "dead", "-c", file, "--live", "--local", "out")
-			command(t, exitUsage, "query", "dead", "-c", file, "--local", "out")
+			command(t, cli.ExitUsage, "query", "dead", "-c", file, "--live", "--local", "out")
+			command(t, cli.ExitUsage, "query", "dead", "-c", file, "--local", "out")
 
 			write(strings.Replace(text, "  orders: {", "  by_status: {", 1))
-			report, said := command(t, exitDeadLetters, "redrive", "-c", file, "--live")
+			report, said := command(t, cli.ExitDeadLetters, "redrive", "-c", file, "--live")
 			for _, sink := range []string{"docs", "paid"} {
 				if strings.Count(said, "the sink holds nothing") != 2 || !strings.Contains(said, "sink="+sink) {
 					t.Errorf("redrive says\n%s%s", said, report)
 				}
 			}
-			report, _ = command(t, exitOK, "redrive", "-c", file, "--live", "--sink", "orders", "--to", "by_status")
+			report, _ = command(t, cli.ExitOK, "redrive", "-c", file, "--live", "--sink", "orders", "--to", "by_status")
 			if !strings.Contains(report, "2 moved from orders to by_status") {
 				t.Errorf("redrive --to says\n%s", report)
 			}
 			if counted := group(t, tables, name); !strings.Contains(counted, "2") {
 				t.Errorf("the group counts %s", counted)
 			}
-			if list, _ := command(t, exitOK, "query", "dead", "-c", file, "--live"); list != "" {
+			if list, _ := command(t, cli.ExitOK, "query", "dead", "-c", file, "--live"); list != "" {
 				t.Errorf("there stay\n%s", list)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
 )
 
@@ -20,10 +21,10 @@ type healthOptions struct {
 	address string
 	ready   bool
 	timeout time.Duration
-	format  format
+	format  cli.Format
 }
 
-func newHealth(s streams) *cobra.Command {
+func newHealth(s cli.Streams) *cobra.Command {
 	var o healthOptions
 	c := &cobra.Command{
 		Use:   "health",
@@ -42,20 +43,20 @@ sink lets nothing through. No restart mends that: it is for people and for deplo
 
   # A consumer that was started with --health 127.0.0.1:9090
   tablewake health --address 127.0.0.1:9090`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.address, "address", "127.0.0.1:8080", "where the consumer listens, as its --health says")
 	f.BoolVar(&o.ready, "ready", false, "fail also where it lives and cannot work")
 	f.DurationVar(&o.timeout, "timeout", 4*time.Second, "how long it may take to answer")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *healthOptions) run(ctx context.Context, s streams) error {
+func (o *healthOptions) run(ctx context.Context, s cli.Streams) error {
 	if o.timeout <= 0 {
-		return usageError("--timeout is a time, as 4s")
+		return cli.Usagef("--timeout is a time, as 4s")
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
@@ -63,13 +64,13 @@ func (o *healthOptions) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return fmt.Errorf("the consumer does not answer: %w (it listens where `tablewake consume --health` says; nobody else does)", err)
 	}
-	if o.format == formatJSON {
-		err = writeJSON(s.out, v)
+	if o.format == cli.FormatJSON {
+		err = cli.WriteJSON(s.Out, v)
 	} else {
-		_, err = fmt.Fprintln(s.out, wellText(v))
+		_, err = fmt.Fprintln(s.Out, wellText(v))
 	}
 	if err == nil && !well {
-		err = &exitError{code: exitFailure}
+		err = cli.Exit(cli.ExitFailure, nil)
 	}
 	return err
 }
@@ -102,7 +103,7 @@ func (o *healthOptions) ask(ctx context.Context) (v health.Verdict, well bool, e
 
 // wellText is a line of what a consumer says of itself.
 func wellText(v health.Verdict) string {
-	text := fmt.Sprintf("%s: %s, %s records pending", v.State, counted(v.Shards, "shard"), thousands(v.Pending))
+	text := fmt.Sprintf("%s: %s, %s records pending", v.State, cli.Counted(v.Shards, "shard"), cli.Thousands(v.Pending))
 	if len(v.Reasons) > 0 {
 		text += "; " + strings.Join(v.Reasons, "; ")
 	}

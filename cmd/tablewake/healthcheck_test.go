@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
 )
 
@@ -58,7 +59,7 @@ func TestHealthOfNobody(t *testing.T) {
 		"it answers JSON": {other.URL, "is not the answer of a consumer"},
 	} {
 		code, out, said := askHealth(strings.TrimPrefix(tt.url, "http://"), "")
-		if code != exitFailure || out != "" || !strings.Contains(said, tt.says) || !strings.Contains(said, "tablewake consume --health") {
+		if code != cli.ExitFailure || out != "" || !strings.Contains(said, tt.says) || !strings.Contains(said, "tablewake consume --health") {
 			t.Errorf("%s: exit code %d, %q, %q", name, code, out, said)
 		}
 	}
@@ -66,6 +67,6 @@ func TestHealthOfNobody(t *testing.T) {
 
 func askHealth(address, args string) (code int, out, said string) {
 	var stdout, stderr bytes.Buffer
-	code = run(append([]string{"health", "--address", address}, strings.Fields(args)...), streams{strings.NewReader(""), &stdout, &stderr})
+	code = program(append([]string{"health", "--address", address}, strings.Fields(args)...), cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -48,7 +49,7 @@ func failingSinks(all []pipeline.SinkState) []state.SinkTrouble {
 	for _, s := range all {
 		if !s.Failing.IsZero() {
 			failing = append(failing, state.SinkTrouble{
-				Sink: s.Name, Pending: s.Pending, Oldest: known(s.Oldest), Failing: s.Failing.UTC(), Error: s.Error, Blocked: s.Blocked,
+				Sink: s.Name, Pending: s.Pending, Oldest: cli.Known(s.Oldest), Failing: s.Failing.UTC(), Error: s.Error, Blocked: s.Blocked,
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -124,7 +125,7 @@ func TestStatus_HeldBack(t *testing.T) {
 	}
 	defer func() { _ = leases.Close() }()
 	status := []string{"status", "-c", file, "--local", out, "--no-stream", "--no-watch"}
-	wants(t, ends(t, exitOK, status...), "all is well") // nothing was noted yet
+	wants(t, ends(t, cli.ExitOK, status...), "all is well") // nothing was noted yet
 	db, err := sqlite.Open(t.Context(), local.Dir(out).Views(), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -142,12 +143,12 @@ func TestStatus_HeldBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	text := ends(t, exitOK, status...)
+	text := ends(t, cli.ExitOK, status...)
 	wants(t, text, "held back:\n", "shardId-1  of-task-1-x  share   5m", "1,048,576  task-1-x")
 	var r struct {
 		HeldBack []struct{ Shard, Sink, Reason, Consumer string } `json:"held_back"`
 	}
-	if err := json.Unmarshal([]byte(ends(t, exitOK, append(status, "-o", "json")...)), &r); err != nil || len(r.HeldBack) != 1 || r.HeldBack[0].Consumer != "task-1-x" {
+	if err := json.Unmarshal([]byte(ends(t, cli.ExitOK, append(status, "-o", "json")...)), &r); err != nil || len(r.HeldBack) != 1 || r.HeldBack[0].Consumer != "task-1-x" {
 		t.Errorf("held back %+v, %v", r.HeldBack, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -25,7 +26,7 @@ type input struct {
 }
 
 func (in *input) add(c *cobra.Command) {
-	addConfig(c, &in.config)
+	cli.AddConfig(c, &in.config)
 	c.Flags().StringVar(&in.streamARN, "stream-arn", "", "stream of records that do not name theirs")
 }
 
@@ -33,18 +34,18 @@ func (in *input) add(c *cobra.Command) {
 func (in *input) load() (*config.Config, error) {
 	if in.streamARN != "" {
 		if err := pipeline.CheckStreamARN(in.streamARN); err != nil {
-			return nil, usageError("--stream-arn %q: %w", in.streamARN, err)
+			return nil, cli.Usagef("--stream-arn %q: %w", in.streamARN, err)
 		}
 	}
-	return loadConfig(in.config)
+	return cli.LoadConfig(in.config)
 }
 
 // source is how saved records become changes. Those that do not name their stream
 // are of --stream-arn, else of the stream that the configuration names. Where there is neither
 // none may name its stream: a change without one counts as older than any with one.
-func (in *input) source(cfg *config.Config, s streams, paths []string) replay.Options {
-	return replay.Options{Paths: paths, Stdin: s.in, Decoder: in.decoder(cfg), Skipped: func(path string, why error) {
-		fmt.Fprintf(s.err, "left out %s: %v\n", path, why)
+func (in *input) source(cfg *config.Config, s cli.Streams, paths []string) replay.Options {
+	return replay.Options{Paths: paths, Stdin: s.In, Decoder: in.decoder(cfg), Skipped: func(path string, why error) {
+		fmt.Fprintf(s.Err, "left out %s: %v\n", path, why)
 	}}
 }
 
@@ -124,10 +125,10 @@ func (r *reporting) mixed() bool {
 // warn says what is odd about the input as a whole.
 func (r *reporting) warn(w io.Writer) {
 	if r.epochZero {
-		fmt.Fprintln(w, warning+"the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
+		fmt.Fprintln(w, cli.Warning+"the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
 	}
 	if r.foreign != "" {
-		fmt.Fprintf(w, warning+"some records are of the table %s, which the source of the configuration does not name\n", r.foreign)
+		fmt.Fprintf(w, cli.Warning+"some records are of the table %s, which the source of the configuration does not name\n", r.foreign)
 	}
 }
 

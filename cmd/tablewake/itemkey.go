@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 )
@@ -24,7 +25,7 @@ func parseItemKey(text string, cfg *config.Config, table string) (itemKey, error
 	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary
 		k := pipeline.Key(text)
 		if _, _, err := k.Decode(); err != nil {
-			return itemKey{}, usageError("--key %q: %w; %s", text, err, keyUsage)
+			return itemKey{}, cli.Usagef("--key %q: %w; %s", text, err, keyUsage)
 		}
 		return itemKey{canonical: k}, nil
 	}
@@ -34,7 +35,7 @@ func parseItemKey(text string, cfg *config.Config, table string) (itemKey, error
 		name, value, ok := strings.Cut(part, "=")
 		name, kind, typed := strings.Cut(name, ":")
 		if !ok || name == "" || value == "" {
-			return itemKey{}, usageError("--key: %q is no attribute with a value; %s", part, keyUsage)
+			return itemKey{}, cli.Usagef("--key: %q is no attribute with a value; %s", part, keyUsage)
 		}
 		if !typed {
 			kind = "S"
@@ -44,7 +45,7 @@ func parseItemKey(text string, cfg *config.Config, table string) (itemKey, error
 		}
 		v, err := keyValue(kind, value)
 		if err != nil {
-			return itemKey{}, usageError("--key: %s: %w; %s", name, err, keyUsage)
+			return itemKey{}, cli.Usagef("--key: %s: %w; %s", name, err, keyUsage)
 		}
 		if i > 0 {
 			json.WriteByte(',')
@@ -56,11 +57,11 @@ func parseItemKey(text string, cfg *config.Config, table string) (itemKey, error
 	json.WriteByte('}')
 	attributes, err := pipeline.ParseImage([]byte(json.String()))
 	if err != nil {
-		return itemKey{}, usageError("--key: %w; %s", err, keyUsage)
+		return itemKey{}, cli.Usagef("--key: %w; %s", err, keyUsage)
 	}
 	key, err := pipeline.MakeKey(table, attributes)
 	if err != nil {
-		return itemKey{}, usageError("--key: %w; %s", err, keyUsage)
+		return itemKey{}, cli.Usagef("--key: %w; %s", err, keyUsage)
 	}
 	return itemKey{attributes, key}, nil
 }

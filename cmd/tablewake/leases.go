@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
@@ -26,10 +27,10 @@ type leasesOptions struct {
 	dryRun bool
 	skip   bool
 	to     string
-	format format
+	format cli.Format
 }
 
-func newLeases(s streams) *cobra.Command {
+func newLeases(s cli.Streams) *cobra.Command {
 	var o leasesOptions
 	c := &cobra.Command{
 		Use:   "leases list | release | reset | pin | unpin",
@@ -44,7 +45,7 @@ Consumers may run meanwhile.`,
   tablewake leases pin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 task-large`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError("leases has no subcommand %q: list, release, reset, pin or unpin", args[0])
+				return cli.Usagef("leases has no subcommand %q: list, release, reset, pin or unpin", args[0])
 			}
 			return nil
 		},
@@ -60,27 +61,27 @@ Consumers may run meanwhile.`,
 	return c
 }
 
-func (o *leasesOptions) newList(s streams) *cobra.Command {
+func (o *leasesOptions) newList(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list -c FILE (--live | --local DIR)",
 		Short:   "List the leases as they are kept",
 		Example: "  tablewake leases list -c tablewake.yaml --live -o json",
-		Args:    noArguments,
+		Args:    cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return o.with(c.Context(), s, false, func(ctx context.Context, _ *config.Config, f *openFleet) error {
 				seen, err := f.read(ctx)
 				if err != nil {
 					return err
 				}
-				return o.list(s.out, seen)
+				return o.list(s.Out, seen)
 			})
 		},
 	}
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *leasesOptions) newRelease(s streams) *cobra.Command {
+func (o *leasesOptions) newRelease(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "release -c FILE (--live | --local DIR) SHARD...",
 		Short: "Take leases from their owners: any consumer may have them",
@@ -96,7 +97,7 @@ under way is given up, and the next one reads on behind the last checkpoint.`,
 	return c
 }
 
-func (o *leasesOptions) newReset(s streams) *cobra.Command {
+func (o *leasesOptions) newReset(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reset -c FILE (--live | --local DIR) SHARD... --to POSITION",
 		Short: "Have shards read from another position",
@@ -116,7 +117,7 @@ meant: they are noted as a gap first.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			to, err := fleet.ParsePosition(o.to)
 			if err != nil {
-				return usageError("--to %q: %w", o.to, err)
+				return cli.Usagef("--to %q: %w", o.to, err)
 			}
 			return o.edit(c.Context(), s, args, func(l leases.Lease) (fleet.Edit, error) { return fleet.Reset(l, to, o.skip, time.Now()) })
 		},
@@ -127,7 +128,7 @@ meant: they are noted as a gap first.`,
 	return c
 }
 
-func (o *leasesOptions) newPin(s streams) *cobra.Command {
+func (o *leasesOptions) newPin(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pin -c FILE (--live | --local DIR) SHARD NAME",
 		Short: "Have a shard read by the consumers of one name, whatever the balance",
@@ -136,7 +137,7 @@ of them lives. Another owner hands it over softly: nothing is read twice.`,
 		Example: "  tablewake leases pin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 task-large",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 || args[1] == "" {
-				return usageError("name a shard, and the consumers that are to read it; see `%s --help`", c.CommandPath())
+				return cli.Usagef("name a shard, and the consumers that are to read it; see `%s --help`", c.CommandPath())
 			}
 			return nil
 		},
@@ -148,7 +149,7 @@ of them lives. Another owner hands it over softly: nothing is read twice.`,
 	return c
 }
 
-func (o *leasesOptions) newUnpin(s streams) *cobra.Command {
+func (o *leasesOptions) newUnpin(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "unpin -c FILE (--live | --local DIR) SHARD...",
 		Short:   "Balance shards as the others are",
@@ -169,15 +170,15 @@ func (o *leasesOptions) addDryRun(c *cobra.Command) {
 func shardArguments(hint string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usageError("%s; see `%s --help`", hint, c.CommandPath())
+			return cli.Usagef("%s; see `%s --help`", hint, c.CommandPath())
 		}
 		return nil
 	}
 }
 
 // with opens the stores that consumers share, calls do, and closes them. change reports whether do writes leases.
-func (o *leasesOptions) with(ctx context.Context, s streams, change bool, do func(context.Context, *config.Config, *openFleet) error) (err error) {
-	cfg, err := loadConfig(o.config)
+func (o *leasesOptions) with(ctx context.Context, s cli.Streams, change bool, do func(context.Context, *config.Config, *openFleet) error) (err error) {
+	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func (o *leasesOptions) with(ctx context.Context, s streams, change bool, do fun
 		return err
 	}
 	o.lookOnly = true
-	f, err := o.openFleet(ctx, cfg, s.err, change)
+	f, err := openFleetStores(ctx, &o.target, cfg, s.Err, change)
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (o *leasesOptions) with(ctx context.Context, s streams, change bool, do fun
 }
 
 // edit changes the leases of shards, one after the other, and stops at the first error.
-func (o *leasesOptions) edit(ctx context.Context, s streams, shards []string, plan func(leases.Lease) (fleet.Edit, error)) error {
+func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (fleet.Edit, error)) error {
 	return o.with(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, f *openFleet) error {
 		seen, err := f.read(ctx)
 		if err != nil {
@@ -217,7 +218,7 @@ func (o *leasesOptions) edit(ctx context.Context, s streams, shards []string, pl
 			if err != nil {
 				return err
 			}
-			o.tell(s.out, done)
+			o.tell(s.Out, done)
 		}
 		return nil
 	})
@@ -303,12 +304,12 @@ func (o *leasesOptions) swap(ctx context.Context, f *openFleet, l leases.Lease, 
 
 // tell prints the change of a lease and its effects.
 func (o *leasesOptions) tell(w io.Writer, e fleet.Edit) {
-	would := either(o.dryRun, " (dry run: nothing is written)", "")
+	would := cli.Either(o.dryRun, " (dry run: nothing is written)", "")
 	if !e.Changes() {
 		fmt.Fprintf(w, "%s: unchanged: it is so already\n", e.Old.Shard)
 		return
 	}
-	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, would, either(e.Makes, "no lease", leaseText(e.Old)), leaseText(e.Next))
+	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, would, cli.Either(e.Makes, "no lease", leaseText(e.Old)), leaseText(e.Next))
 	for _, effect := range e.Effects {
 		fmt.Fprintf(w, "  %s\n", effect)
 	}
@@ -316,7 +317,7 @@ func (o *leasesOptions) tell(w io.Writer, e fleet.Edit) {
 
 // leaseText describes the attributes of a lease that an edit can change.
 func leaseText(l leases.Lease) string {
-	parts := []string{either(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter), "checkpoint " + l.Checkpoint.String()}
+	parts := []string{cli.Either(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter), "checkpoint " + l.Checkpoint.String()}
 	if !l.From.IsZero() {
 		parts = append(parts, "from "+l.From.UTC().Format(time.RFC3339))
 	}
@@ -331,7 +332,7 @@ func leaseText(l leases.Lease) string {
 
 // list prints the leases.
 func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
-	if o.format == formatJSON {
+	if o.format == cli.FormatJSON {
 		all := []leaseJSON{}
 		for _, l := range seen.Leases {
 			all = append(all, leaseOf(l))
@@ -339,7 +340,7 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 		for _, b := range seen.Broken {
 			all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Why, Parents: []string{}, Children: []string{}})
 		}
-		return writeJSON(w, all)
+		return cli.WriteJSON(w, all)
 	}
 	if len(seen.Leases)+len(seen.Broken) == 0 {
 		_, err := fmt.Fprintln(w, "there are no leases yet")
@@ -348,7 +349,7 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SHARD\tOWNER\tCOUNTER\tCHECKPOINT\tPINNED")
 	for _, l := range seen.Leases {
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, either(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint, either(l.Pinned == "", "-", l.Pinned))
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.Either(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint, cli.Either(l.Pinned == "", "-", l.Pinned))
 	}
 	for _, b := range seen.Broken {
 		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Why)

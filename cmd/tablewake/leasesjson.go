@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -27,6 +28,6 @@ func leaseOf(l leases.Lease) leaseJSON {
 	return leaseJSON{
 		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
 		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.Wanted, Pinned: l.Pinned, Stopped: l.Stopped,
-		From: known(l.From), LastRecord: known(l.Time),
+		From: cli.Known(l.From), LastRecord: cli.Known(l.Time),
 	}
 }

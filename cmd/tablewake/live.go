@@ -10,14 +10,11 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 	"github.com/tablewake/tablewake/sinks/aws"
 )
@@ -80,7 +77,7 @@ func announceStores(cfg *config.Config, w io.Writer) {
 		fmt.Fprintf(tw, "  state\ttable %s\n", cfg.State.Table)
 	}
 	if d := cfg.DeadLetters; d != nil {
-		fmt.Fprintf(tw, "  dead letters\t%s\n", either(d.Queue != "", "queue "+d.Queue, either(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, "folder "+d.Dir)))
+		fmt.Fprintf(tw, "  dead letters\t%s\n", cli.Either(d.Queue != "", "queue "+d.Queue, cli.Either(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, "folder "+d.Dir)))
 	}
 	_ = tw.Flush()
 }
@@ -102,69 +99,8 @@ func destination(cfg *config.Config, s config.Sink) string {
 	case s.Archive != nil:
 		return "bucket " + s.Archive.Bucket + " " + s.Archive.Prefix
 	case s.Notify != nil:
-		return either(s.Notify.Queue != "", "queue "+s.Notify.Queue, either(s.Notify.Topic != "", "topic "+s.Notify.Topic, "bus "+s.Notify.Bus))
+		return cli.Either(s.Notify.Queue != "", "queue "+s.Notify.Queue, cli.Either(s.Notify.Topic != "", "topic "+s.Notify.Topic, "bus "+s.Notify.Bus))
 	default:
 		return "a Go sink"
 	}
-}
-
-func either(first bool, a, b string) string {
-	if first {
-		return a
-	}
-	return b
-}
-
-// readItem reads an item of a table, consistently, and its key with its names. item
-// does not exist where the table has none.
-func readItem(ctx context.Context, table string, key itemKey) (keys, item pipeline.Image, err error) {
-	sdk, err := loadAWS(ctx)
-	if err != nil {
-		return keys, item, err
-	}
-	client := dynamodb.NewFromConfig(sdk)
-	about, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
-	if err != nil {
-		return keys, item, err
-	}
-	asked, err := keyOf(key, about.Table)
-	if err != nil {
-		return keys, item, err
-	}
-	consistent := true
-	got, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: asked, ConsistentRead: &consistent})
-	if err != nil {
-		return keys, item, err
-	}
-	if keys, err = sdkvalue.Image(asked); err != nil || got.Item == nil {
-		return keys, item, err
-	}
-	item, err = sdkvalue.Image(got.Item)
-	return keys, item, err
-}
-
-// keyOf is the key as a table of that description asks for it.
-func keyOf(key itemKey, table *types.TableDescription) (map[string]types.AttributeValue, error) {
-	if key.attributes.Exists() {
-		return sdkvalue.Item(key.attributes), nil
-	}
-	_, values, err := key.canonical.Decode()
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, 0, 2)
-	for _, k := range table.KeySchema {
-		names = append(names, awssdk.ToString(k.AttributeName))
-	}
-	if len(names) != len(values) {
-		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names), key.canonical, len(values))
-	}
-	if len(names) == 2 && names[0] > names[1] { // a canonical key is in the order of names
-		names[0], names[1] = names[1], names[0]
-	}
-	asked := make(map[string]types.AttributeValue, len(names))
-	for i, name := range names {
-		asked[name] = sdkvalue.Of(values[i])
-	}
-	return asked, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/test/server"
 )
 
@@ -98,10 +99,10 @@ func TestLive(t *testing.T) {
 	}
 	put("paid")
 
-	if _, said := command(t, exitFailure, "replay", "-c", file, "--live", stream); !strings.Contains(said, "--create") {
+	if _, said := command(t, cli.ExitFailure, "replay", "-c", file, "--live", stream); !strings.Contains(said, "--create") {
 		t.Errorf("without tables it says %s", said)
 	}
-	summary, said := command(t, exitOK, "replay", "-c", file, "--live", "--create", stream)
+	summary, said := command(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
 	for _, want := range []string{"Region " + server.Region, "table " + name + "-rows", "index " + name + " at ", "bucket " + name + " changes/"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("before it writes it does not say %q: %s", want, said)
@@ -111,22 +112,22 @@ func TestLive(t *testing.T) {
 		t.Error(summary)
 	}
 
-	same, _ := command(t, exitOK, "why", "-c", file, "--live", "--key", `PK=a\,b`)
+	same, _ := command(t, cli.ExitOK, "why", "-c", file, "--live", "--key", `PK=a\,b`)
 	if n := strings.Count(same, "[as it should be]"); n != 3 || !strings.Contains(same, "its values are not compared") { // row, contribution, document; and the group
 		t.Errorf("%d places are as they should be, of 3:\n%s", n, same)
 	}
 	put("shipped")
-	other, _ := command(t, exitFailure, "why", "-c", file, "--live", "--key", "a%2Cb")
+	other, _ := command(t, cli.ExitFailure, "why", "-c", file, "--live", "--key", "a%2Cb")
 	for _, want := range []string{"[MISSING]", "[LEFT OVER]", "[DIFFERS]"} {
 		if !strings.Contains(other, want) {
 			t.Errorf("the item changed, and nothing is %s:\n%s", want, other)
 		}
 	}
 
-	if list, _ := command(t, exitOK, "redrive", "-c", file, "--live", "--list"); strings.TrimSpace(list) != "" && !strings.Contains(list, "no such dead letters") {
+	if list, _ := command(t, cli.ExitOK, "redrive", "-c", file, "--live", "--list"); strings.TrimSpace(list) != "" && !strings.Contains(list, "no such dead letters") {
 		t.Errorf("letters: %s", list)
 	}
-	if text, _ := command(t, exitOK, "purge", "-c", file); !strings.Contains(text, "docs: 0 tombstones") {
+	if text, _ := command(t, cli.ExitOK, "purge", "-c", file); !strings.Contains(text, "docs: 0 tombstones") {
 		t.Errorf("purge says %s", text)
 	}
 }

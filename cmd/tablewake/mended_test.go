@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 const mended = `version: 1
@@ -33,13 +35,13 @@ func TestAdopt_MendedSettings(t *testing.T) {
 	} {
 		t.Run(test.sink+" "+test.flawed, func(t *testing.T) {
 			f := replayFlawed(t, test.good, test.flawed, strings.NewReplacer())
-			if _, said := command(t, exitFailure, "redrive", "-c", f.file, "--local", f.out); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
+			if _, said := command(t, cli.ExitFailure, "redrive", "-c", f.file, "--local", f.out); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
 				t.Fatalf("under other settings redrive says %s", said)
 			}
-			if text, _ := command(t, exitOK, "adopt", "-c", f.file, "--local", f.out, "--yes"); !strings.Contains(text, "accepted: "+test.sink) {
+			if text, _ := command(t, cli.ExitOK, "adopt", "-c", f.file, "--local", f.out, "--yes"); !strings.Contains(text, "accepted: "+test.sink) {
 				t.Fatalf("adopt says %s", text)
 			}
-			command(t, exitOK, "redrive", "-c", f.file, "--local", f.out)
+			command(t, cli.ExitOK, "redrive", "-c", f.file, "--local", f.out)
 			f.compare(t)
 		})
 	}
@@ -68,8 +70,8 @@ func replayFlawed(t *testing.T, good, flawed string, edit *strings.Replacer) fla
 			t.Fatal(err)
 		}
 	}
-	command(t, exitOK, "replay", "-c", f.file, "--local", f.clean, f.stream)
-	command(t, exitDeadLetters, "replay", "-c", f.flawed, "--local", f.out, f.stream)
+	command(t, cli.ExitOK, "replay", "-c", f.file, "--local", f.clean, f.stream)
+	command(t, cli.ExitDeadLetters, "replay", "-c", f.flawed, "--local", f.out, f.stream)
 	return f
 }
 
@@ -77,8 +79,8 @@ func replayFlawed(t *testing.T, good, flawed string, edit *strings.Replacer) fla
 func (f flawedRun) compare(t *testing.T) {
 	t.Helper()
 	for _, query := range [][]string{{"view", "rows"}, {"view", "in-place"}, {"search", "docs", "-n", "100"}} {
-		want, _ := command(t, exitOK, append([]string{"query", "-o", "json", "--local", f.clean}, query...)...)
-		got, _ := command(t, exitOK, append([]string{"query", "-o", "json", "--local", f.out}, query...)...)
+		want, _ := command(t, cli.ExitOK, append([]string{"query", "-o", "json", "--local", f.clean}, query...)...)
+		got, _ := command(t, cli.ExitOK, append([]string{"query", "-o", "json", "--local", f.out}, query...)...)
 		if births.ReplaceAllString(got, "") != births.ReplaceAllString(want, "") {
 			t.Errorf("%s holds\n%s\nand after a clean pass\n%s", query, got, want)
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // movable is a file with a view's table, what its rows' key begins with, and the template of indexes.
@@ -34,19 +36,19 @@ func TestAdopt_MovedPlace(t *testing.T) {
 	}{
 		"a template of indexes is mended": {
 			movable("rows", "S#{Status}", "docs-{Status|index_name}-"+flawed), movable("rows", "S#{Status}", "docs-{Status|index_name}"),
-			exitDeadLetters, exitOK, exitOK, "nothing to adopt",
+			cli.ExitDeadLetters, cli.ExitOK, cli.ExitOK, "nothing to adopt",
 		},
 		"a template of indexes is another": {
 			movable("rows", "S#{Status}", "docs-{Status|index_name}"), movable("rows", "S#{Status}", "docs-all-{Status|index_name}"),
-			exitOK, exitFailure, exitOK, "accepted: docs",
+			cli.ExitOK, cli.ExitFailure, cli.ExitOK, "accepted: docs",
 		},
 		"a sink that holds nothing": {
 			movable("rows", flawed, "docs"), movable("others", "S#{Status}", "docs"),
-			exitDeadLetters, exitOK, exitOK, "nothing to adopt",
+			cli.ExitDeadLetters, cli.ExitOK, cli.ExitOK, "nothing to adopt",
 		},
 		"another table": {
 			movable("rows", "S#{Status}", "docs"), movable("others", "S#{Status}", "docs"),
-			exitOK, exitFailure, exitFailure, "what it wrote is in another place, table rows",
+			cli.ExitOK, cli.ExitFailure, cli.ExitFailure, "what it wrote is in another place, table rows",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,18 +67,18 @@ func TestAdopt_MovedPlace(t *testing.T) {
 			command(t, test.wrote, replay...)
 			write(file, test.is)
 			_, said := command(t, test.takes, replay...)
-			if strings.Contains(said, "the state was lost") || test.takes == exitFailure && !strings.Contains(said, "was written under other settings") {
+			if strings.Contains(said, "the state was lost") || test.takes == cli.ExitFailure && !strings.Contains(said, "was written under other settings") {
 				t.Errorf("a replay says %s", said)
 			}
 			text, said := command(t, test.adopts, adopt...)
 			if !strings.Contains(text+said, test.says) {
 				t.Errorf("adopt says %s%s", text, said)
 			}
-			if test.adopts != exitOK {
+			if test.adopts != cli.ExitOK {
 				return
 			}
-			command(t, exitOK, replay...)
-			if text, said := command(t, exitOK, adopt...); !strings.Contains(text, "nothing to adopt") {
+			command(t, cli.ExitOK, replay...)
+			if text, said := command(t, cli.ExitOK, adopt...); !strings.Contains(text, "nothing to adopt") {
 				t.Errorf("adopt says in the end %s%s", text, said)
 			}
 		})

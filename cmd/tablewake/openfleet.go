@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/aws"
@@ -48,9 +45,9 @@ func (f *openFleet) Close() error {
 	return errors.Join(errs...)
 }
 
-// openFleet opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
+// openFleetStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
 // first names them on w.
-func (t *target) openFleet(ctx context.Context, cfg *config.Config, w io.Writer, change bool) (*openFleet, error) {
+func openFleetStores(ctx context.Context, t *target, cfg *config.Config, w io.Writer, change bool) (*openFleet, error) {
 	path, err := t.leaseFile(cfg)
 	if err != nil {
 		return nil, err
@@ -163,7 +160,7 @@ func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config,
 }
 
 // openGaps opens the state table of cfg, without leases and streams. It first names the stores on w.
-func (t *target) openGaps(ctx context.Context, cfg *config.Config, w io.Writer) (*openFleet, error) {
+func openGaps(ctx context.Context, t *target, cfg *config.Config, w io.Writer) (*openFleet, error) {
 	if cfg.State == nil {
 		return nil, fmt.Errorf("%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)
 	}
@@ -177,48 +174,4 @@ func (t *target) openGaps(ctx context.Context, cfg *config.Config, w io.Writer) 
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// leaseFile returns the file of cfg's leases, "" if they are in a table. With --local they are in the folder,
-// whatever cfg says: a local try takes no shard from the consumers of cfg.
-func (t *target) leaseFile(cfg *config.Config) (string, error) {
-	switch {
-	case !t.live:
-		return filepath.Join(t.local, "leases.json"), nil
-	case cfg.Leases == nil:
-		return "", fmt.Errorf("%s has no leases: add leases: {table: NAME}, or leases: {file: PATH} for one consumer alone", cfg.File)
-	}
-	return cfg.Leases.File, nil
-}
-
-// openLeaseTable opens the table of cfg's leases, and creates it if create is set.
-func openLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool) (*leasesdynamo.Table, error) {
-	err := errors.Join(aws.SameRegion("leases.table", cfg.Leases.ARN, sdk), aws.SameRegion("state.table", cfg.State.ARN, sdk))
-	if err != nil {
-		return nil, err
-	}
-	table, err := newLeaseTable(sdk, cfg)
-	if err != nil {
-		return nil, err
-	}
-	if create {
-		return table, table.CreateTables(ctx)
-	}
-	return table, table.Check(ctx)
-}
-
-// newLeaseTable returns the table of cfg's leases. It makes no call.
-func newLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, error) {
-	return leasesdynamo.New(leasesdynamo.Options{
-		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table, State: cfg.State.Table, Pipeline: cfg.Name,
-		Streams: len(cfg.Source.Tables) > 1,
-	})
-}
-
-// leaseDuration returns how long a consumer of cfg can be silent.
-func leaseDuration(cfg *config.Config) time.Duration {
-	if cfg.Leases == nil {
-		return 6 * time.Second
-	}
-	return cfg.Leases.Duration
 }

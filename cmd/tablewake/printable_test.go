@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // No command shows a terminal what it would obey, whatever keys, values, names of files and arguments hold.
@@ -35,7 +37,7 @@ func TestPrintable_AllCommands(t *testing.T) {
 		{"test", "-c", evil}, {"leases", "list", "-c", file, "--local", out}, {"record", "--table", evil, "--out", evil + "/no/such"}, {evil}, {"replay", "--" + evil},
 	} {
 		var both bytes.Buffer
-		run(args, streams{strings.NewReader(""), &both, &both})
+		program(args, cli.Streams{In: strings.NewReader(""), Out: &both, Err: &both})
 		if strings.ContainsAny(both.String(), "\x1b\x07\u009b\u202e") {
 			t.Errorf("%q shows %q", args, both.String())
 		}

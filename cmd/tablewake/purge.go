@@ -8,16 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // purgeOptions are the flags of `purge`.
 type purgeOptions struct {
 	input
-	format format
+	format cli.Format
 }
 
-func newPurge(s streams) *cobra.Command {
+func newPurge(s cli.Streams) *cobra.Command {
 	var o purgeOptions
 	c := &cobra.Command{
 		Use:   "purge -c FILE",
@@ -28,11 +29,11 @@ unchanged. A change that is older than that is refused for its age, so that noth
 back. DynamoDB's tombstones go by their TTL, and embedded stores keep theirs. Run it now and
 then, as once a day; it may run beside a pipeline.`,
 		Example: "  tablewake purge -c tablewake.yaml",
-		Args:    noArguments,
+		Args:    cli.NoArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
-	addConfig(c, &o.config)
-	addFormat(c, &o.format)
+	cli.AddConfig(c, &o.config)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
@@ -46,7 +47,7 @@ type purged struct {
 	Sinks  map[string]int `json:"sinks"` // tombstones that were removed
 }
 
-func (o *purgeOptions) run(ctx context.Context, s streams) (err error) {
+func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	cfg, err := o.load()
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (o *purgeOptions) run(ctx context.Context, s streams) (err error) {
 		keep = cfg.State.GuardRetention
 	}
 	t := target{live: true}
-	opened, err := t.open(ctx, cfg, s.err, false)
+	opened, err := t.open(ctx, cfg, s.Err, false)
 	if err != nil {
 		return err
 	}
@@ -77,15 +78,15 @@ func (o *purgeOptions) run(ctx context.Context, s streams) (err error) {
 		if done.Sinks[sink.Name], err = p.Purge(ctx, done.Before); err != nil {
 			return fmt.Errorf("%s: %w", sink.Name, err)
 		}
-		if o.format == formatText {
-			fmt.Fprintf(s.out, "%s: %s tombstones from before %s removed\n", sink.Name, thousands(int64(done.Sinks[sink.Name])), done.Before.Format(time.RFC3339))
+		if o.format == cli.FormatText {
+			fmt.Fprintf(s.Out, "%s: %s tombstones from before %s removed\n", sink.Name, cli.Thousands(int64(done.Sinks[sink.Name])), done.Before.Format(time.RFC3339))
 		}
 	}
-	if o.format == formatJSON {
-		return writeJSON(s.out, done)
+	if o.format == cli.FormatJSON {
+		return cli.WriteJSON(s.Out, done)
 	}
 	if len(done.Sinks) == 0 {
-		fmt.Fprintln(s.out, "no sink keeps tombstones that a purge removes")
+		fmt.Fprintln(s.Out, "no sink keeps tombstones that a purge removes")
 	}
 	return nil
 }

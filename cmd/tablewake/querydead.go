@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,21 +10,20 @@ import (
 	"os"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
-	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-func (o *queryOptions) dead(s streams) *cobra.Command {
+func (o *queryOptions) dead(s cli.Streams) *cobra.Command {
 	var d deadOptions
 	c := &cobra.Command{
 		Use:   "dead",
@@ -41,16 +38,16 @@ each with what was the first to fail: that is to be mended before tablewake redr
   tablewake query dead --local out --quarantined
   tablewake query dead -c tablewake.yaml --live
   tablewake query dead --local out --unmasked -o json | jq -c .record | tablewake replay -c tablewake.yaml --local again -`,
-		Args: exactly(0, 0, "(--local DIR | -c FILE --live)"),
+		Args: cli.Exactly(0, 0, "(--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if d.live {
 				return d.inLive(c.Context(), o, s)
 			}
 			if d.config != "" {
-				return usageError("-c is of --live: a folder knows what wrote it")
+				return cli.Usagef("-c is of --live: a folder knows what wrote it")
 			}
-			return o.in(s, func(dir local.Dir, out *results) error {
-				box := folderBox(dir, logger(s.err, false))
+			return o.in(s, func(dir local.Dir, out *cli.Results) error {
+				box := folderBox(dir, cli.Logger(s.Err, false))
 				if !d.unmasked {
 					var err error
 					if box.mask, err = folderMask(o.local); err != nil {
@@ -65,7 +62,7 @@ each with what was the first to fail: that is to be mended before tablewake redr
 	f.BoolVar(&d.unmasked, "unmasked", false, "show sensitive attributes as they are")
 	f.BoolVar(&d.keys, "quarantined", false, "show the quarantined keys, not the letters")
 	f.BoolVar(&d.live, "live", false, "the letters of the bucket, queue or folder that the configuration names, with the AWS credentials of this shell")
-	addConfig(c, &d.config)
+	cli.AddConfig(c, &d.config)
 	return c
 }
 
@@ -106,15 +103,15 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 }
 
 // inLive shows the letters of the stores that the configuration names.
-func (d *deadOptions) inLive(ctx context.Context, o *queryOptions, s streams) (err error) {
+func (d *deadOptions) inLive(ctx context.Context, o *queryOptions, s cli.Streams) (err error) {
 	if o.local != "" || o.limit < 0 {
-		return usageError("--local and --live cannot stand together, and --limit is a number of results, or 0 for all")
+		return cli.Usagef("--local and --live cannot stand together, and --limit is a number of results, or 0 for all")
 	}
-	cfg, err := loadConfig(d.config)
+	cfg, err := cli.LoadConfig(d.config)
 	if err != nil {
 		return err
 	}
-	opened, err := (&target{live: true, lookOnly: true}).openWritten(ctx, cfg, s.err)
+	opened, err := (&target{live: true, lookOnly: true}).openWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}
@@ -143,12 +140,12 @@ func (d *deadOptions) inLive(ctx context.Context, o *queryOptions, s streams) (e
 			return err
 		}
 	}
-	out := &results{w: bufio.NewWriter(s.out), format: o.format, limit: o.limit}
-	return out.end(d.show(ctx, box, out), s.err)
+	out := cli.NewResults(s, o.format, o.limit)
+	return out.End(d.show(ctx, box, out), s.Err)
 }
 
 // show shows letters, or the keys that are quarantined behind them.
-func (d *deadOptions) show(ctx context.Context, box letterBox, out *results) error {
+func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results) error {
 	if d.keys {
 		return quarantined(ctx, box, out)
 	}
@@ -157,7 +154,7 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *results) err
 		l = maskLetter(box.mask, l)
 		one := letterOf(l)
 		one.ID = id // the masked letter's own is another
-		return out.add(one, func() string {
+		return out.Add(one, func() string {
 			sink := l.Sink
 			if sink == "" {
 				sink = "(every sink)"
@@ -165,50 +162,6 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *results) err
 			return fmt.Sprintf("%s  %s  %s: %s", sink, l.Key, l.Class, l.Error)
 		})
 	})
-}
-
-// letter is a dead letter as `query dead -o json` prints it.
-type letter struct {
-	ID       string          `json:"id"`
-	Sink     string          `json:"sink,omitempty"`
-	Class    string          `json:"class"`
-	Error    string          `json:"error"`
-	Key      pipeline.Key    `json:"key,omitempty"`
-	Sequence string          `json:"sequence,omitempty"`
-	Time     time.Time       `json:"time"`
-	Record   json.RawMessage `json:"record,omitempty"`
-	Bytes    []byte          `json:"record_base64,omitempty"` // of a record that is no JSON, or no UTF-8
-}
-
-func letterOf(l pipeline.DeadLetter) letter {
-	out := letter{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
-	if json.Valid(l.Raw) && utf8.Valid(l.Raw) {
-		out.Record = l.Raw
-	} else {
-		out.Bytes = l.Raw
-	}
-	return out
-}
-
-// eachLetter hands each letter of a folder to do. Lines that are none are logged.
-func eachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
-	if _, err := os.Stat(dir.DeadLetters()); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters(), Logger: log})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	for l, err := range store.Read(ctx) {
-		if err != nil {
-			return err
-		}
-		if err := do(l); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func countDead(log *slog.Logger) count {
@@ -241,28 +194,16 @@ func (k heldKey) text() string {
 	if k.Letters == 0 {
 		why = "its letters are delivered; a redrive lets it go"
 	}
-	return fmt.Sprintf("%s  %s  %s letters since %s  %s", k.Sink, k.Key, thousands(int64(k.Letters)), k.Since.Format(time.RFC3339), why)
+	return fmt.Sprintf("%s  %s  %s letters since %s  %s", k.Sink, k.Key, cli.Thousands(int64(k.Letters)), k.Since.Format(time.RFC3339), why)
 }
 
-func quarantined(ctx context.Context, box letterBox, out *results) error {
+func quarantined(ctx context.Context, box letterBox, out *cli.Results) error {
 	keys, err := heldKeys(ctx, box)
 	if err != nil {
 		return err
 	}
 	for _, k := range keys {
-		if err := out.add(k, k.text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func eachMark(ctx context.Context, of state.Quarantine, do func(state.Mark) error) error {
-	for m, err := range of.Marks(ctx, "") {
-		if err == nil {
-			err = do(m)
-		}
-		if err != nil {
+		if err := out.Add(k, k.text); err != nil {
 			return err
 		}
 	}

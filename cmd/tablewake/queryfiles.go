@@ -9,22 +9,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 )
 
-func (o *queryOptions) archive(s streams) *cobra.Command {
+func (o *queryOptions) archive(s cli.Streams) *cobra.Command {
 	var prefix string
 	c := &cobra.Command{
 		Use:   "archive [BUCKET]",
 		Short: "Archived changes by item, each version once",
 		Example: `  tablewake query archive shop-archive --local out
   tablewake query archive --local out --prefix changes/ -o json | tablewake replay -c other.yaml --local other -`,
-		Args: exactly(0, 1, "[BUCKET] --local DIR"),
+		Args: cli.Exactly(0, 1, "[BUCKET] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.in(s, func(dir local.Dir, out *results) error {
+			return o.in(s, func(dir local.Dir, out *cli.Results) error {
 				buckets, err := chooseName(args, filepath.Dir(dir.Archive("x")), "bucket", "")
 				if err != nil {
 					return err
@@ -42,7 +43,7 @@ func (o *queryOptions) archive(s streams) *cobra.Command {
 						return err
 					}
 					line := json.RawMessage(e.Line)
-					if err := out.add(line, func() string { return entryText(e) }); err != nil {
+					if err := out.Add(line, func() string { return entryText(e) }); err != nil {
 						return err
 					}
 				}
@@ -62,14 +63,14 @@ func entryText(e archive.Entry) string {
 	return fmt.Sprintf("%s  %s  %s", e.Key, e.Version, e.Change.Op)
 }
 
-func (o *queryOptions) events(s streams) *cobra.Command {
+func (o *queryOptions) events(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "events [SINK]",
 		Short:   "Events that a notify sink published (replay --notify)",
 		Example: `  tablewake query events on_completed --local out`,
-		Args:    exactly(0, 1, "[SINK] --local DIR"),
+		Args:    cli.Exactly(0, 1, "[SINK] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.in(s, func(dir local.Dir, out *results) error {
+			return o.in(s, func(dir local.Dir, out *cli.Results) error {
 				sink, err := chooseName(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")
 				if err != nil {
 					return err
@@ -78,7 +79,7 @@ func (o *queryOptions) events(s streams) *cobra.Command {
 					if err != nil {
 						return err
 					}
-					if err := out.add(json.RawMessage(line), func() string { return string(line) }); err != nil {
+					if err := out.Add(json.RawMessage(line), func() string { return string(line) }); err != nil {
 						return err
 					}
 				}
@@ -107,7 +108,7 @@ func chooseName(args []string, folder, what, suffix string) (string, error) {
 	case len(have) == 1:
 		return have[0], nil
 	}
-	return "", usageError("name one %s: %s", what, strings.Join(have, ", "))
+	return "", cli.Usagef("name one %s: %s", what, strings.Join(have, ", "))
 }
 
 func countArchive(ctx context.Context, dir local.Dir, add adds) error {

@@ -12,12 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/sqlite"
 )
 
-func (o *queryOptions) search(s streams) *cobra.Command {
+func (o *queryOptions) search(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "search INDEX [QUERY]",
 		Short: "Documents of an index that match a query, best first; all without one",
@@ -38,9 +39,9 @@ regular expressions, groups and boosts are not supported.`,
 		Example: `  tablewake query search products --local out
   tablewake query search products 'title:lamp' --local out -o json
   tablewake query search products '+Price:>=20 +Price:<30' --local out`,
-		Args: exactly(1, 2, "INDEX [QUERY] --local DIR"),
+		Args: cli.Exactly(1, 2, "INDEX [QUERY] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.in(s, func(dir local.Dir, out *results) error {
+			return o.in(s, func(dir local.Dir, out *cli.Results) error {
 				return withSearch(c.Context(), dir, func(store *sqlite.Store) error {
 					if len(args) == 1 {
 						return allDocuments(c.Context(), store, args[0], out)
@@ -49,7 +50,7 @@ regular expressions, groups and boosts are not supported.`,
 					if err != nil {
 						return noIndex(c.Context(), store, args[0], err)
 					}
-					out.more = int64(hits.Total) > int64(len(hits.Documents))
+					out.More = int64(hits.Total) > int64(len(hits.Documents))
 					for _, d := range hits.Documents {
 						if err := addDocument(out, d); err != nil {
 							return err
@@ -70,7 +71,7 @@ func (o *queryOptions) searchLimit(c *cobra.Command) int {
 	return cmp.Or(o.limit, 10)
 }
 
-func allDocuments(ctx context.Context, store *sqlite.Store, index string, out *results) error {
+func allDocuments(ctx context.Context, store *sqlite.Store, index string, out *cli.Results) error {
 	for d, err := range store.Documents(ctx, index) {
 		if err != nil {
 			return noIndex(ctx, store, index, err)
@@ -82,8 +83,8 @@ func allDocuments(ctx context.Context, store *sqlite.Store, index string, out *r
 	return nil
 }
 
-func addDocument(out *results, d search.Document) error {
-	return out.add(d, func() string { return fmt.Sprintf("%s  %s", d.ID, d.Doc) })
+func addDocument(out *cli.Results, d search.Document) error {
+	return out.Add(d, func() string { return fmt.Sprintf("%s  %s", d.ID, d.Doc) })
 }
 
 // noIndex adds to an error for a missing index those that there are.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // A query shows as many results as --limit says, all for 0, and says where there are more.
@@ -24,7 +26,7 @@ func TestQuery_Limit(t *testing.T) {
 		}
 	}
 	var both bytes.Buffer
-	if code := run([]string{"replay", "-c", file, "--local", out, input}, streams{strings.NewReader(""), &both, &both}); code != exitOK {
+	if code := program([]string{"replay", "-c", file, "--local", out, input}, cli.Streams{In: strings.NewReader(""), Out: &both, Err: &both}); code != cli.ExitOK {
 		t.Fatalf("replay ends with %d: %s", code, &both)
 	}
 	for line, want := range map[string]int{
@@ -32,9 +34,9 @@ func TestQuery_Limit(t *testing.T) {
 		"search products": 12, "search products -n 0": 12, "search products -n 11": 11, "search products -n 12": 12,
 	} {
 		var text, errs bytes.Buffer
-		code := run(append(append([]string{"query"}, strings.Fields(line)...), "--local", out), streams{strings.NewReader(""), &text, &errs})
+		code := program(append(append([]string{"query"}, strings.Fields(line)...), "--local", out), cli.Streams{In: strings.NewReader(""), Out: &text, Err: &errs})
 		got, more := strings.Count(text.String(), "\n"), strings.Contains(errs.String(), "there are more")
-		if code != exitOK || got != want || more != (want < 12) {
+		if code != cli.ExitOK || got != want || more != (want < 12) {
 			t.Errorf("query %s ends with %d and shows %d results, want %d; on standard error: %q", line, code, got, want, &errs)
 		}
 	}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-func (o *queryOptions) view(s streams) *cobra.Command {
+func (o *queryOptions) view(s cli.Streams) *cobra.Command {
 	var pk, pkPrefix, skPrefix string
 	var typed bool
 	c := &cobra.Command{
@@ -27,13 +28,13 @@ func (o *queryOptions) view(s streams) *cobra.Command {
 		Example: `  tablewake query view shop-views --local out
   tablewake query view shop-views --local out --pk STATUS#paid --limit 5
   tablewake query view shop-views --local out --sk-prefix 2026-03 -o json`,
-		Args: exactly(0, 1, "[TABLE] --local DIR"),
+		Args: cli.Exactly(0, 1, "[TABLE] --local DIR"),
 		RunE: func(c *cobra.Command, args []string) error {
 			q := view.Query{PKPrefix: pkPrefix, SKPrefix: skPrefix}
 			if pk != "" {
 				q.PK = pipeline.StringValue(pk)
 			}
-			return o.in(s, func(dir local.Dir, out *results) error {
+			return o.in(s, func(dir local.Dir, out *cli.Results) error {
 				return withViews(c.Context(), dir, func(db *sqlite.Store) error {
 					t, err := chooseTable(c.Context(), db, args)
 					if err != nil {
@@ -47,7 +48,7 @@ func (o *queryOptions) view(s streams) *cobra.Command {
 						if err != nil {
 							return err
 						}
-						if err := out.add(itemJSON(row.Item, typed), func() string { return rowText(t, row) }); err != nil {
+						if err := out.Add(itemJSON(row.Item, typed), func() string { return rowText(t, row) }); err != nil {
 							return err
 						}
 					}
@@ -62,18 +63,6 @@ func (o *queryOptions) view(s streams) *cobra.Command {
 	f.StringVar(&skPrefix, "sk-prefix", "", "only rows whose sort key begins so")
 	f.BoolVar(&typed, "typed", false, "JSON with DynamoDB's types")
 	return c
-}
-
-// withViews opens the view tables of a folder.
-func withViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
-	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the folder holds no views: its configuration has none")
-	}
-	db, err := sqlite.Open(ctx, dir.Views(), sqlite.Options{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(db), db.Close())
 }
 
 // chooseTable is the table named, or the only one there is.
@@ -97,7 +86,7 @@ func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Tab
 	case len(ts) == 1:
 		return ts[0], nil
 	}
-	return view.Table{}, usageError("name one of the view tables: %s", strings.Join(have, ", "))
+	return view.Table{}, cli.Usagef("name one of the view tables: %s", strings.Join(have, ", "))
 }
 
 func itemJSON(item pipeline.Image, typed bool) json.RawMessage {

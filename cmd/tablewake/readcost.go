@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
 )
@@ -13,7 +14,7 @@ const month = 30 * 24 * time.Hour
 
 // callsText is a number of calls and what they cost at list price.
 func callsText(calls float64) string {
-	return fmt.Sprintf("%s GetRecords calls in 30 days, $%.2f", thousands(int64(calls)), calls*cost.PriceOf(cost.Streams, "read").Dollars)
+	return fmt.Sprintf("%s GetRecords calls in 30 days, $%.2f", cli.Thousands(int64(calls)), calls*cost.PriceOf(cost.Streams, "read").Dollars)
 }
 
 // pollingText says how often shards are asked, and what that comes to. A pause is

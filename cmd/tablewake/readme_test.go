@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	_ "modernc.org/sqlite"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // What the README shows of its first command is what the command does.
@@ -68,7 +70,7 @@ func tablewake(t *testing.T, line, out string) string {
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run(args, streams{strings.NewReader(""), &stdout, &stderr}); code != exitOK || stderr.Len() > 0 && !strings.HasPrefix(stderr.String(), "there are more: ") {
+	if code := program(args, cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr}); code != cli.ExitOK || stderr.Len() > 0 && !strings.HasPrefix(stderr.String(), "there are more: ") {
 		t.Fatalf("tablewake %s: exit code %d\n%s", line, code, stderr.String())
 	}
 	return stdout.String() + stderr.String()

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/sdk"
 	"github.com/tablewake/tablewake/sinks"
@@ -25,10 +25,10 @@ type recordOptions struct {
 	idle                      time.Duration
 	local                     bool
 	unmasked                  bool
-	format                    format
+	format                    cli.Format
 }
 
-func newRecord(s streams) *cobra.Command {
+func newRecord(s cli.Streams) *cobra.Command {
 	var o recordOptions
 	c := &cobra.Command{
 		Use:   "record (--table NAME_OR_ARN | -c FILE) --out FILE",
@@ -48,7 +48,7 @@ Credentials and Region are taken as the AWS command line takes them.`,
   tablewake record --table arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678 --out stream.jsonl.zst
   tablewake record -c tablewake.yaml --idle 10s --out stream.jsonl
   tablewake record --table shop --endpoint-url http://127.0.0.1:8000 --dynamodb-local --out stream.jsonl`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	f := c.Flags()
@@ -61,20 +61,20 @@ Credentials and Region are taken as the AWS command line takes them.`,
 	f.StringVar(&o.endpoint, "endpoint-url", "", "endpoint of the Streams API, as of DynamoDB Local")
 	f.BoolVar(&o.local, "dynamodb-local", false, "the server is DynamoDB Local: take {} as the empty map")
 	f.BoolVar(&o.unmasked, "unmasked", false, "write sensitive attributes as they are, as of synthetic data")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o recordOptions) run(ctx context.Context, s streams) error {
+func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 	table, local, mask, err := o.source()
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.out == "":
-		return usageError("--out is missing: name the file to write")
+		return cli.Usagef("--out is missing: name the file to write")
 	case o.idle < 0:
-		return usageError("--idle is a time to wait, as 10s, or 0 for none")
+		return cli.Usagef("--idle is a time to wait, as 10s, or 0 for none")
 	}
 	cfg, err := awsconfig.LoadDefaultConfig(ctx, func(l *awsconfig.LoadOptions) error {
 		l.Region, l.SharedConfigProfile = o.region, o.profile
@@ -84,7 +84,7 @@ func (o recordOptions) run(ctx context.Context, s streams) error {
 		return fmt.Errorf("AWS configuration: %w", err)
 	}
 	if cfg.Region == "" {
-		return usageError("no AWS Region: give --region, or set AWS_REGION")
+		return cli.Usagef("no AWS Region: give --region, or set AWS_REGION")
 	}
 	client := dynamodbstreams.NewFromConfig(cfg, func(c *dynamodbstreams.Options) {
 		if o.endpoint != "" {
@@ -92,24 +92,24 @@ func (o recordOptions) run(ctx context.Context, s streams) error {
 		}
 	})
 	api := sdk.New(client, pipeline.DecoderOptions{DynamoDBLocal: local})
-	bar := newProgress(s.err, "recording "+table, 0)
+	bar := cli.NewProgress(s.Err, "recording "+table, 0)
 	ro := shardreader.RecordOptions{
 		API: api, Source: table, Idle: o.idle, Mask: mask,
-		Progress: func(p shardreader.RecordProgress) { bar.at(p.Bytes, 0, p.Records) },
+		Progress: func(p shardreader.RecordProgress) { bar.At(p.Bytes, 0, p.Records) },
 	}
 	if local {
 		ro.EmptyPages = 2 // DynamoDB Local has no empty pages in the middle of a shard
 	}
 	var r shardreader.Recording
 	if o.out == "-" {
-		r, err = shardreader.Record(ctx, s.out, ro)
+		r, err = shardreader.Record(ctx, s.Out, ro)
 	} else {
 		r, err = shardreader.RecordFile(ctx, o.out, ro)
 	}
-	bar.end()
+	bar.End()
 	if err != nil {
 		if ctx.Err() != nil {
-			return &exitError{exitInterrupted, fmt.Errorf("interrupted: %s is not written", o.out)}
+			return cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: %s is not written", o.out))
 		}
 		return err
 	}
@@ -120,11 +120,11 @@ func (o recordOptions) run(ctx context.Context, s streams) error {
 func (o recordOptions) source() (table string, local bool, mask *pipeline.Mask, err error) {
 	switch {
 	case o.config == "" && o.table == "":
-		return "", false, nil, usageError("name a table with --table, or a configuration with -c")
+		return "", false, nil, cli.Usagef("name a table with --table, or a configuration with -c")
 	case o.config == "":
 		return o.table, o.local, nil, nil
 	}
-	cfg, err := loadConfig(o.config)
+	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return "", false, nil, err
 	}
@@ -138,30 +138,23 @@ func (o recordOptions) source() (table string, local bool, mask *pipeline.Mask, 
 		return o.table, local, mask, nil
 	}
 	if len(cfg.Source.Tables) != 1 {
-		return "", false, nil, usageError("%s names %d tables; choose one with --table", o.config, len(cfg.Source.Tables))
+		return "", false, nil, cli.Usagef("%s names %d tables; choose one with --table", o.config, len(cfg.Source.Tables))
 	}
 	return nameOf(cfg.Source.Tables[0]), local, mask, nil
 }
 
-func nameOf(t config.Table) string {
-	if t.StreamARN != "" {
-		return t.StreamARN
-	}
-	return t.Name
-}
-
 // report says what was recorded; a gap is a loss, so it is named.
-func (o recordOptions) report(s streams, r shardreader.Recording, mask *pipeline.Mask) error {
+func (o recordOptions) report(s cli.Streams, r shardreader.Recording, mask *pipeline.Mask) error {
 	hidden := make([]string, 0, len(mask.Patterns()))
 	for _, p := range mask.Patterns() {
 		hidden = append(hidden, p.String())
 	}
-	w := s.out
+	w := s.Out
 	if o.out == "-" {
-		w = s.err
+		w = s.Err
 	}
-	if o.format == formatJSON {
-		return writeJSON(w, struct {
+	if o.format == cli.FormatJSON {
+		return cli.WriteJSON(w, struct {
 			Stream      string            `json:"stream"`
 			Records     int64             `json:"records"`
 			Bytes       int64             `json:"bytes"`
@@ -173,20 +166,20 @@ func (o recordOptions) report(s streams, r shardreader.Recording, mask *pipeline
 			Gaps        []shardreader.Gap `json:"gaps"`
 		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, hidden, r.Masked, r.LeftOut, append([]shardreader.Gap{}, r.Gaps...)})
 	}
-	fmt.Fprintf(w, "%s records of %d shards of %s in %s\n", thousands(r.Records), r.Shards, r.Stream.ARN, o.out)
+	fmt.Fprintf(w, "%s records of %d shards of %s in %s\n", cli.Thousands(r.Records), r.Shards, r.Stream.ARN, o.out)
 	if r.Undecodable > 0 {
-		fmt.Fprintf(w, "%s of them could not be decoded, and are in the file as they came\n", thousands(r.Undecodable))
+		fmt.Fprintf(w, "%s of them could not be decoded, and are in the file as they came\n", cli.Thousands(r.Undecodable))
 	}
 	switch {
 	case len(hidden) > 0:
-		fmt.Fprintf(w, "masked in %s of them: %s (--unmasked writes them as they are)\n", thousands(r.Masked), strings.Join(hidden, ", "))
+		fmt.Fprintf(w, "masked in %s of them: %s (--unmasked writes them as they are)\n", cli.Thousands(r.Masked), strings.Join(hidden, ", "))
 	case o.config == "":
 		fmt.Fprintln(w, "nothing is masked: with -c FILE what it says is sensitive would be")
 	default:
 		fmt.Fprintln(w, "nothing is masked: treat the file like the table")
 	}
 	if r.LeftOut > 0 {
-		fmt.Fprintf(w, "left out: %s records that could not be decoded, so that nobody can tell what of them is sensitive\n", thousands(r.LeftOut))
+		fmt.Fprintf(w, "left out: %s records that could not be decoded, so that nobody can tell what of them is sensitive\n", cli.Thousands(r.LeftOut))
 	}
 	writeGaps(w, r.Gaps)
 	return nil

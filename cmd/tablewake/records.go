@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks/archive"
@@ -35,7 +36,7 @@ func (p *period) bounds() (from, to time.Time, err error) {
 		to, err = parseTime("--to", p.to)
 	}
 	if err == nil && !from.IsZero() && !to.IsZero() && !from.Before(to) {
-		err = usageError("--from %s is not before --to %s", p.from, p.to)
+		err = cli.Usagef("--from %s is not before --to %s", p.from, p.to)
 	}
 	return from, to, err
 }
@@ -49,7 +50,7 @@ func parseTime(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usageError("%s %q is no time: write it as 2026-01-31 (UTC), or as 2026-01-31T12:00:00Z", flag, text)
+	return time.Time{}, cli.Usagef("%s %q is no time: write it as 2026-01-31 (UTC), or as 2026-01-31T12:00:00Z", flag, text)
 }
 
 // openRecords opens what o.Paths name, in their order: files and folders, and archives
@@ -85,7 +86,7 @@ func openRecords(ctx context.Context, o replay.Options, p period) (records, erro
 		parts = append(parts, src)
 	}
 	if !inS3 && (p.from != "" || p.to != "") {
-		return fail(usageError("--from and --to are of archives in S3: name one as s3://BUCKET/PREFIX"))
+		return fail(cli.Usagef("--from and --to are of archives in S3: name one as s3://BUCKET/PREFIX"))
 	}
 	if len(parts) == 1 {
 		return parts[0], nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -31,10 +32,10 @@ type redriveOptions struct {
 	discard bool
 	notify  bool
 	verbose bool
-	format  format
+	format  cli.Format
 }
 
-func newRedrive(s streams) *cobra.Command {
+func newRedrive(s cli.Streams) *cobra.Command {
 	var o redriveOptions
 	c := &cobra.Command{
 		Use:   "redrive -c FILE --local DIR | --live",
@@ -71,7 +72,7 @@ until they are moved to another one with --to, which makes them its own, or are 
 
   # Give up for good on a change that no sink can take
   tablewake redrive -c tablewake.yaml --local out --sink on_completed --key 'ORDER%231,META' --class write --discard`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	o.input.add(c)
@@ -88,13 +89,13 @@ until they are moved to another one with --to, which makes them its own, or are 
 	f.BoolVar(&o.discard, "discard", false, "remove the letters, and deliver none; needs --sink, --key or --class")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
 const classes = "undecodable, filter, detector, plan, write, panic, held or quarantined"
 
-func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
+func (o *redriveOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	cfg, err := o.load()
 	if err != nil {
 		return err
@@ -102,11 +103,11 @@ func (o *redriveOptions) run(ctx context.Context, s streams) (err error) {
 	if err := o.check(cfg); err != nil {
 		return err
 	}
-	if o.telemetry, err = startTelemetry(ctx, cfg, nil, s.err, o.verbose); err != nil {
+	if o.telemetry, err = startTelemetry(ctx, cfg, nil, s.Err, o.verbose); err != nil {
 		return err
 	}
-	defer endTelemetry(ctx, o.telemetry, s.err)
-	opened, err := o.openWritten(ctx, cfg, s.err)
+	defer endTelemetry(ctx, o.telemetry, s.Err)
+	opened, err := o.openWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}
@@ -131,19 +132,19 @@ func (o *redriveOptions) check(cfg *config.Config) error {
 	}
 	switch {
 	case looks > 1 && !(looks == 2 && o.dryRun && o.discard):
-		return usageError("--list, --show, --dry-run and --discard are each a thing to do: choose one")
+		return cli.Usagef("--list, --show, --dry-run and --discard are each a thing to do: choose one")
 	case o.bare && !o.list && o.show == "":
-		return usageError("--unmasked is of --list and --show")
+		return cli.Usagef("--unmasked is of --list and --show")
 	case o.discard && o.sink == "" && o.key == "" && len(o.classes) == 0:
-		return usageError("--discard removes letters for good: say which, with --sink, --key or --class")
+		return cli.Usagef("--discard removes letters for good: say which, with --sink, --key or --class")
 	case o.to != "" && (o.list || o.show != "" || o.discard):
-		return usageError("--to moves letters: --list, --show and --discard are other things to do")
+		return cli.Usagef("--to moves letters: --list, --show and --discard are other things to do")
 	case o.to != "" && (o.sink == "" || hasSink(cfg, o.sink)):
-		return usageError("--to moves the letters of a sink that %s has no more: name it with --sink", cfg.File)
+		return cli.Usagef("--to moves the letters of a sink that %s has no more: name it with --sink", cfg.File)
 	case o.to != "" && !hasSink(cfg, o.to):
-		return usageError("--to %q: %s has no such sink", o.to, cfg.File)
+		return cli.Usagef("--to %q: %s has no such sink", o.to, cfg.File)
 	case o.to == "" && o.sink != "" && !hasSink(cfg, o.sink) && !o.discard && !o.list:
-		return usageError("--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
+		return cli.Usagef("--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
 	}
 	return o.target.check()
 }
@@ -152,15 +153,15 @@ func hasSink(cfg *config.Config, name string) bool {
 	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
 }
 
-// redrive is how letters go back to the sinks of a pipeline: all of them.
-func (in *input) redrive(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
+// redriveSettings are how letters go back to the sinks of a pipeline: all of them.
+func redriveSettings(ctx context.Context, in *input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
 	o, err := letters.Options(ctx, cfg, opened, kept, p)
 	o.Decoder = in.decoder(cfg)
 	return o, err
 }
 
 // sayGone says how many letters of a sink that the file has no more are about to go.
-func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro redrive.Options, s streams) error {
+func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro redrive.Options, s cli.Streams) error {
 	ro.DryRun = true
 	report, err := redrive.Run(ctx, ro)
 	if err != nil {
@@ -170,14 +171,14 @@ func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro red
 	if o.to != "" {
 		does = "to be moved to " + o.to
 	}
-	fmt.Fprintf(s.err, "%s letters of the sink %s, which %s has no more, are %s\n", thousands(int64(report.Sinks[o.sink].Letters)), o.sink, cfg.File, does)
+	fmt.Fprintf(s.Err, "%s letters of the sink %s, which %s has no more, are %s\n", cli.Thousands(int64(report.Sinks[o.sink].Letters)), o.sink, cfg.File, does)
 	return nil
 }
 
 // deliver redrives, and reports.
-func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s streams) error {
-	bar := newCount(s.err, "redriving")
-	opts := []sinks.Option{sinks.WithLogger(logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
+func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
+	bar := cli.NewCount(s.Err, "redriving")
+	opts := []sinks.Option{sinks.WithLogger(cli.Logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
 	}
@@ -185,7 +186,7 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 	if err != nil {
 		return err
 	}
-	ro, err := o.redrive(ctx, cfg, opened, kept, p)
+	ro, err := redriveSettings(ctx, &o.input, cfg, opened, kept, p)
 	if err != nil {
 		return err
 	}
@@ -200,10 +201,10 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 		for _, sink := range r.Sinks {
 			total += sink.Letters
 		}
-		bar.of(int64(r.Delivered()), int64(total))
+		bar.Of(int64(r.Delivered()), int64(total))
 	}
 	report, err := redrive.Run(ctx, ro)
-	bar.end()
+	bar.End()
 	if err == nil || !report.Empty() { // what could not be read is not none
 		if err := o.print(s, report); err != nil {
 			return err
@@ -211,11 +212,11 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 	}
 	switch {
 	case ctx.Err() != nil:
-		return &exitError{exitInterrupted, errors.New("interrupted before the end; the same command continues")}
+		return cli.Exit(cli.ExitInterrupted, errors.New("interrupted before the end; the same command continues"))
 	case err != nil:
 		return err
 	case !o.dryRun && report.Left() > 0:
-		return &exitError{code: exitDeadLetters}
+		return cli.Exit(cli.ExitDeadLetters, nil)
 	}
 	return nil
 }

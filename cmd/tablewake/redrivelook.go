@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -15,7 +14,7 @@ import (
 )
 
 // look shows letters, and gives back what a queue keeps for who reads it.
-func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, letters deadletter.Store, s streams) (err error) {
+func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, letters deadletter.Store, s cli.Streams) (err error) {
 	if l, ok := letters.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()
 	}
@@ -25,8 +24,8 @@ func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, letters d
 			return err
 		}
 	}
-	out := &results{w: bufio.NewWriter(s.out), format: o.format}
-	defer func() { err = errors.Join(err, out.w.Flush()) }() // what was found before an error is shown
+	out := cli.NewResults(s, o.format, 0)
+	defer func() { err = errors.Join(err, out.W.Flush()) }() // what was found before an error is shown
 	for l, err := range letters.Read(ctx) {
 		if err != nil {
 			return err
@@ -36,11 +35,11 @@ func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, letters d
 		case o.show == id:
 			one := letterOf(maskLetter(mask, l))
 			one.ID = id // the masked letter's own is another
-			return writeJSON(out.w, one)
+			return cli.WriteJSON(out.W, one)
 		case o.list && o.wants(cfg, &l):
 			one := letterOf(maskLetter(mask, l))
 			one.ID = id
-			if err := out.add(one, one.line); err != nil {
+			if err := out.Add(one, one.line); err != nil {
 				return err
 			}
 		}
@@ -48,8 +47,8 @@ func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, letters d
 	switch {
 	case o.show != "":
 		return fmt.Errorf("no dead letter has the ID %s: --list shows those that are there", o.show)
-	case out.n == 0 && o.format == formatText:
-		fmt.Fprintln(out.w, "there are no such dead letters")
+	case out.N == 0 && o.format == cli.FormatText:
+		fmt.Fprintln(out.W, "there are no such dead letters")
 	}
 	return nil
 }
@@ -58,13 +57,4 @@ func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, letters d
 func (o *redriveOptions) wants(cfg *config.Config, l *pipeline.DeadLetter) bool {
 	return (l.Pipeline == "" || l.Pipeline == cfg.Name) && (o.sink == "" || o.sink == l.Sink) &&
 		(o.key == "" || o.key == string(l.Key)) && (len(o.classes) == 0 || slices.Contains(o.classes, l.Class))
-}
-
-// line is a letter in a list: ID, time, sink, key, and why.
-func (l letter) line() string {
-	sink := l.Sink
-	if sink == "" {
-		sink = "(every sink)"
-	}
-	return fmt.Sprintf("%s  %s  %s  %s  %s: %s", l.ID, l.Time.UTC().Format(time.RFC3339), sink, l.Key, l.Class, l.Error)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
@@ -17,17 +18,17 @@ type redriven struct {
 	Left   int  `json:"left"`
 }
 
-func (o *redriveOptions) print(s streams, r redrive.Report) error {
-	if o.format == formatJSON {
+func (o *redriveOptions) print(s cli.Streams, r redrive.Report) error {
+	if o.format == cli.FormatJSON {
 		if r.Failures == nil {
 			r.Failures = []redrive.Failure{}
 		}
 		if r.Sinks == nil {
 			r.Sinks = map[string]redrive.SinkReport{}
 		}
-		return writeJSON(s.out, redriven{r, o.dryRun, r.Left()})
+		return cli.WriteJSON(s.Out, redriven{r, o.dryRun, r.Left()})
 	}
-	o.write(s.out, r)
+	o.write(s.Out, r)
 	return nil
 }
 
@@ -70,7 +71,7 @@ func (o *redriveOptions) write(w io.Writer, r redrive.Report) {
 		for _, name := range slices.Sorted(maps.Keys(r.Sinks)) {
 			fmt.Fprint(tw, name+"\t")
 			for _, c := range shown {
-				fmt.Fprint(tw, thousands(int64(c.of(r.Sinks[name])))+"\t")
+				fmt.Fprint(tw, cli.Thousands(int64(c.of(r.Sinks[name])))+"\t")
 			}
 			fmt.Fprintln(tw)
 		}
@@ -91,7 +92,7 @@ func (o *redriveOptions) write(w io.Writer, r redrive.Report) {
 		{r.Discarded, "that could not be decoded discarded"},
 	} {
 		if line.n > 0 {
-			fmt.Fprintf(w, "%s %s\n", thousands(int64(line.n)), line.what)
+			fmt.Fprintf(w, "%s %s\n", cli.Thousands(int64(line.n)), line.what)
 		}
 	}
 	for _, f := range r.Failures {

@@ -19,6 +19,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks"
@@ -212,7 +213,7 @@ func refusedByValidate(t *testing.T, file, mapping string) error {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	return validate(streams{out: &out, err: &out}, path, formatText)
+	return validate(cli.Streams{Out: &out, Err: &out}, path, cli.FormatText)
 }
 
 // assembled opens the stores without a server.

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -26,10 +25,10 @@ type replayOptions struct {
 	rebuild bool
 	notify  bool
 	verbose bool
-	format  format
+	format  cli.Format
 }
 
-func newReplay(s streams) *cobra.Command {
+func newReplay(s cli.Streams) *cobra.Command {
 	var o replayOptions
 	c := &cobra.Command{
 		Use:   "replay -c FILE (--local DIR | --live) PATH...",
@@ -56,7 +55,7 @@ compared by version: a replay never puts back what a newer change has written.`,
   aws dynamodbstreams get-records --shard-iterator "$IT" | tablewake replay -c tablewake.yaml --local out --stream-arn "$ARN" -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input")
+				return cli.Usagef("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input")
 			}
 			return nil
 		},
@@ -71,20 +70,20 @@ compared by version: a replay never puts back what a newer change has written.`,
 	f.BoolVar(&o.rebuild, "rebuild", false, "replay the whole history into empty views and aggregates: nothing is refused for its age")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err error) {
+func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
 	cfg, err := o.load()
 	if err != nil {
 		return err
 	}
 	switch {
 	case o.local == "" && !o.live:
-		return usageError("replay never touches real stores by itself: give --local DIR for embedded stores in a folder, or --live for the real ones")
+		return cli.Usagef("replay never touches real stores by itself: give --local DIR for embedded stores in a folder, or --live for the real ones")
 	case o.fresh && o.live:
-		return usageError("--fresh empties a --local folder; real stores are not emptied")
+		return cli.Usagef("--fresh empties a --local folder; real stores are not emptied")
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -98,18 +97,18 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 		return err
 	}
 	defer src.Close()
-	if o.telemetry, err = startTelemetry(ctx, cfg, nil, s.err, o.verbose); err != nil {
+	if o.telemetry, err = startTelemetry(ctx, cfg, nil, s.Err, o.verbose); err != nil {
 		return err
 	}
-	defer endTelemetry(ctx, o.telemetry, s.err)
-	stores, err := o.open(ctx, cfg, s.err, o.fresh)
+	defer endTelemetry(ctx, o.telemetry, s.Err)
+	stores, err := o.open(ctx, cfg, s.Err, o.fresh)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
-	bar := newProgress(s.err, "replaying", src.Progress().TotalBytes)
-	opts := []sinks.Option{sinks.Finite(), sinks.WithLogger(logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
+	bar := cli.NewProgress(s.Err, "replaying", src.Progress().TotalBytes)
+	opts := []sinks.Option{sinks.Finite(), sinks.WithLogger(cli.Logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}
@@ -121,7 +120,7 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 		_, changed := errors.AsType[*sinks.ChangedError](err)
 		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
-	auto, err := o.startAutoRedrive(ctx, cfg, stores, p, bar, o.verbose)
+	auto, err := startAutoRedrive(ctx, &o.input, cfg, stores, p, bar, o.verbose)
 	if err != nil {
 		return err
 	}
@@ -133,12 +132,12 @@ func (o *replayOptions) run(ctx context.Context, s streams, paths []string) (err
 	if err := o.print(s, cfg, sum); err != nil {
 		return err
 	}
-	in.warn(s.err)
+	in.warn(s.Err)
 	return o.verdict(sum, in.broken, runErr)
 }
 
 // drive runs the pipeline, and shows its progress.
-func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *reporting, bar *progress) (summary, error) {
+func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *reporting, bar *cli.Progress) (summary, error) {
 	ticking, stop := context.WithCancel(ctx)
 	var ticker sync.WaitGroup
 	ticker.Go(func() {
@@ -150,7 +149,7 @@ func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeli
 				return
 			case <-tick.C:
 				pr := in.Progress()
-				bar.at(pr.Bytes, pr.TotalBytes, p.Ledger().Source.Read)
+				bar.At(pr.Bytes, pr.TotalBytes, p.Ledger().Source.Read)
 			}
 		}
 	})
@@ -159,7 +158,7 @@ func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeli
 	took := time.Since(start)
 	stop()
 	ticker.Wait()
-	bar.end()
+	bar.End()
 	sum := newSummary(cfg.Name, p.Ledger(), took)
 	sum.Interrupted = ctx.Err() != nil && (err != nil || !in.ended)
 	if in.broken != nil {
@@ -170,12 +169,7 @@ func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeli
 	return sum, err
 }
 
-// logger logs warnings, and all with verbose.
-func logger(w io.Writer, verbose bool) *slog.Logger {
-	return newLogger(w, slog.LevelWarn, verbose)
-}
-
-func (o *replayOptions) print(s streams, cfg *config.Config, sum summary) error {
+func (o *replayOptions) print(s cli.Streams, cfg *config.Config, sum summary) error {
 	if sum.refused() > 0 {
 		sum.DeadLetters = fmt.Sprintf("tablewake redrive -c %s %s --list", cfg.File, o.flags())
 		if !o.live {
@@ -183,10 +177,10 @@ func (o *replayOptions) print(s streams, cfg *config.Config, sum summary) error 
 		}
 		sum.Redrive = fmt.Sprintf("tablewake redrive -c %s %s", cfg.File, o.flags())
 	}
-	if o.format == formatJSON {
-		return writeJSON(s.out, sum)
+	if o.format == cli.FormatJSON {
+		return cli.WriteJSON(s.Out, sum)
 	}
-	sum.write(s.out)
+	sum.write(s.Out)
 	return nil
 }
 
@@ -194,15 +188,15 @@ func (o *replayOptions) print(s streams, cfg *config.Config, sum summary) error 
 func (o *replayOptions) verdict(sum summary, broken *replay.BrokenError, err error) error {
 	switch {
 	case sum.Interrupted:
-		return &exitError{exitInterrupted, errors.Join(errors.New("interrupted before the end; the same command continues"), err)}
+		return cli.Exit(cli.ExitInterrupted, errors.Join(errors.New("interrupted before the end; the same command continues"), err))
 	case err != nil:
 		return err
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case broken != nil:
-		return &exitError{exitDeadLetters, broken}
+		return cli.Exit(cli.ExitDeadLetters, broken)
 	case sum.refused() > 0:
-		return &exitError{code: exitDeadLetters}
+		return cli.Exit(cli.ExitDeadLetters, nil)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // hourlyLines brings n records of 300 KB, an hour apart: some fill a block of what replay reads.
@@ -43,7 +45,7 @@ func TestReplay_CutsByInputAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs bytes.Buffer
-		c := newReplay(streams{&hourlyLines{n: 12}, &out, &errs})
+		c := newReplay(cli.Streams{In: &hourlyLines{n: 12}, Out: &out, Err: &errs})
 		c.SetArgs([]string{"-c", file, "--local", dir, "-"})
 		if err := c.ExecuteContext(t.Context()); err != nil {
 			t.Fatalf("%v\n%s%s", err, out.String(), errs.String())

@@ -7,6 +7,7 @@ import (
 
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 )
 
@@ -21,7 +22,7 @@ type s3Options struct{ class, key string }
 func openS3(ctx context.Context, url string, o s3Options) (store *s3.Store, prefix string, err error) {
 	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "/")
 	if bucket == "" {
-		return nil, "", usageError("%q names no bucket: write s3://BUCKET/PREFIX", url)
+		return nil, "", cli.Usagef("%q names no bucket: write s3://BUCKET/PREFIX", url)
 	}
 	sdk, err := loadAWS(ctx)
 	if err != nil {

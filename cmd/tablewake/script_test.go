@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/filelock"
 	"github.com/tablewake/tablewake/sinks/local"
 )
@@ -66,3 +67,6 @@ func lock(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(func() { _ = taken.Release() })
 }
+
+// program runs a command line in this process.
+func program(args []string, s cli.Streams) int { return cli.Run(args, s, commands) }

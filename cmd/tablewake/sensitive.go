@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -66,63 +65,4 @@ func folderMask(dir string) (*pipeline.Mask, error) {
 	key := make([]byte, 32)
 	rand.Read(key)
 	return pipeline.NewMask(ps, key)
-}
-
-// maskLetter is a dead letter as it may be shown: its record masked, or left out where
-// it does not decode, so that nobody can tell what of it is hidden.
-func maskLetter(m *pipeline.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
-	if m == nil {
-		return l
-	}
-	d := pipeline.NewDecoder(pipeline.DecoderOptions{
-		StreamARN: l.StreamARN, Table: l.Table, EpochZero: true, DynamoDBLocal: true, TableInKey: strings.Contains(string(l.Key), "!"),
-	})
-	page, err := d.Decode(l.Raw)
-	switch {
-	case err == nil && len(page.Changes) == 1 && len(page.Errors) == 0:
-		c := &page.Changes[0]
-		masked := m.Change(c)
-		l.Key, l.Raw = masked.Key, masked.Raw
-		for _, d := range slices.Concat(pipeline.Diff(c.Old, masked.Old), pipeline.Diff(c.New, masked.New)) {
-			l.Error = maskText(m, l.Error, d.Old)
-		}
-	case err == nil && len(page.Errors) == 1 && len(page.Changes) == 0:
-		e := m.RecordError(page.Errors[0])
-		l.Key, l.Raw = e.Key, nil
-		if was := page.Errors[0].Path; was != e.Path {
-			l.Error = strings.ReplaceAll(l.Error, was, e.Path)
-		}
-	default:
-		l.Raw = nil
-		if l.Key != "" {
-			l.Key = pipeline.Key(m.Text(string(l.Key)))
-		}
-	}
-	return l
-}
-
-// maskText is the text of an error without the texts that v holds, as they are and as
-// names of objects have them. What a letter's error says is masked where it is made;
-// the name of an object that a sink may make of a sensitive attribute is not.
-func maskText(m *pipeline.Mask, text string, v pipeline.Value) string {
-	for _, inner := range v.Members() {
-		text = maskText(m, text, inner)
-	}
-	for _, inner := range v.Elements() {
-		text = maskText(m, text, inner)
-	}
-	held, _ := v.Text()
-	if n, ok := v.Number(); ok {
-		held = n.String()
-	}
-	if len(held) < 3 { // it would be found everywhere
-		return text
-	}
-	for _, form := range []string{held, string(pipeline.AppendEscaped(nil, held))} {
-		pattern, err := regexp.Compile("(?i)" + regexp.QuoteMeta(form))
-		if err == nil {
-			text = pattern.ReplaceAllLiteralString(text, m.Text(held))
-		}
-	}
-	return text
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // The shop's tests pass; the one that the README shows is of them, and fails as the
@@ -50,7 +52,7 @@ func TestShop(t *testing.T) {
 	}
 	t.Chdir(other)
 	var stdout, stderr bytes.Buffer
-	if code := run(strings.Fields(command), streams{strings.NewReader(""), &stdout, &stderr}); code != exitFailure || stderr.Len() > 0 {
+	if code := program(strings.Fields(command), cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr}); code != cli.ExitFailure || stderr.Len() > 0 {
 		t.Errorf("tablewake %s: exit code %d\n%s", command, code, stderr.String())
 	}
 	if diff := cmp.Diff(want, stdout.String()); diff != "" {

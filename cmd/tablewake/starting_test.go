@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
@@ -39,7 +40,7 @@ func (r *running) text() string {
 
 func start(t *testing.T, args ...string) *running {
 	r := &running{t: t, ended: make(chan int, 1)}
-	go func() { r.ended <- run(args, streams{strings.NewReader(""), r, r}) }()
+	go func() { r.ended <- program(args, cli.Streams{In: strings.NewReader(""), Out: r, Err: r}) }()
 	return r
 }
 
@@ -93,7 +94,7 @@ func TestConsume_StartWaits(t *testing.T) {
 	mu.Lock()
 	away = false
 	mu.Unlock()
-	if code := <-r.ended; code != exitOK {
+	if code := <-r.ended; code != cli.ExitOK {
 		t.Errorf("exit code %d\n%s", code, r.text())
 	}
 	wants(t, r.text(), "shop: 1 records")
@@ -110,7 +111,7 @@ func TestConsume_HangUp(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	if code := <-r.ended; code != exitOK {
+	if code := <-r.ended; code != cli.ExitOK {
 		t.Errorf("exit code %d\n%s", code, r.text())
 	}
 	wants(t, r.text(), "stopping: what was read is written")

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
@@ -27,10 +28,10 @@ type statusOptions struct {
 	noWatch  bool
 	all      bool
 	urgent   time.Duration
-	format   format
+	format   cli.Format
 }
 
-func newStatus(s streams) *cobra.Command {
+func newStatus(s cli.Streams) *cobra.Command {
 	var o statusOptions
 	c := &cobra.Command{
 		Use:   "status -c FILE (--live | --local DIR)",
@@ -57,24 +58,24 @@ by no consumer, or cannot be read; a consumer sends no heartbeats; unread record
 		Example: `  tablewake status -c tablewake.yaml --live
   tablewake status -c tablewake.yaml --live -o json | jq '.problems'
   tablewake status -c tablewake.yaml --live --no-stream --loss-within 12h || page-somebody`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
-	addConfig(c, &o.config)
+	cli.AddConfig(c, &o.config)
 	o.add(c, "the folder that a consumer works on")
 	f := c.Flags()
 	f.BoolVar(&o.noStream, "no-stream", false, "do not list the stream: the leases alone tell")
 	f.BoolVar(&o.noWatch, "no-watch", false, "do not wait for signs of life: every consumer counts as alive")
 	f.BoolVar(&o.all, "all", false, "show shards that are read to their end, too")
 	f.DurationVar(&o.urgent, "loss-within", 4*time.Hour, "unread records that are lost within this time are a problem")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *statusOptions) run(ctx context.Context, s streams) error {
+func (o *statusOptions) run(ctx context.Context, s cli.Streams) error {
 	err := o.report(ctx, s)
 	if ctx.Err() != nil {
-		return &exitError{exitInterrupted, errors.New("interrupted before all was looked at: the same command looks again")}
+		return cli.Exit(cli.ExitInterrupted, errors.New("interrupted before all was looked at: the same command looks again"))
 	}
 	return err
 }
@@ -101,8 +102,8 @@ func whyLate(ctx context.Context, err error) error {
 var errNoAnswer = fmt.Errorf("no answer for %v", lookTimeout)
 
 // report reads all stores and prints the report.
-func (o *statusOptions) report(ctx context.Context, s streams) (err error) {
-	cfg, err := loadConfig(o.config)
+func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
+	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return err
 	}
@@ -110,14 +111,14 @@ func (o *statusOptions) report(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	if o.urgent <= 0 {
-		return usageError("--loss-within is a time, as 4h")
+		return cli.Usagef("--loss-within is a time, as 4h")
 	}
 	o.lookOnly = true
 	look := fleet.Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.flags(), Urgent: o.urgent}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })
-	f, err := o.open(opening, cfg, s.err, &look)
+	f, err := o.open(opening, cfg, s.Err, &look)
 	if late.Stop(); err != nil {
 		return whyLate(opening, err)
 	}
@@ -132,13 +133,13 @@ func (o *statusOptions) report(ctx context.Context, s streams) (err error) {
 		return context.Cause(ctx)
 	}
 	r := look.Report()
-	if o.format == formatJSON {
-		err = writeJSON(s.out, r)
+	if o.format == cli.FormatJSON {
+		err = cli.WriteJSON(s.Out, r)
 	} else {
-		err = r.Write(s.out, o.all)
+		err = r.Write(s.Out, o.all)
 	}
 	if err == nil && !r.Healthy {
-		err = &exitError{code: exitUnwell}
+		err = cli.Exit(cli.ExitUnwell, nil)
 	}
 	return err
 }
@@ -148,9 +149,9 @@ func (o *statusOptions) report(ctx context.Context, s streams) (err error) {
 func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, look *fleet.Look) (*openFleet, error) {
 	if o.live && cfg.Leases == nil {
 		look.Unconfigured = cfg.File
-		return o.openGaps(ctx, cfg, w)
+		return openGaps(ctx, &o.target, cfg, w)
 	}
-	f, err := o.openFleet(ctx, cfg, w, false)
+	f, err := openFleetStores(ctx, &o.target, cfg, w, false)
 	if noLeaseTable(err, cfg) {
 		look.NoTable = cfg.Leases.Table
 		return o.openMembers(ctx, cfg)
@@ -160,7 +161,7 @@ func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Write
 
 // openMembers opens the state table, which has gaps and heartbeats, if the lease table does not exist.
 func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*openFleet, error) {
-	f, err := o.openGaps(ctx, cfg, io.Discard)
+	f, err := openGaps(ctx, &o.target, cfg, io.Discard)
 	if err != nil {
 		return nil, err
 	}

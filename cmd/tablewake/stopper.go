@@ -5,9 +5,9 @@ import (
 	"os"
 	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -33,17 +33,9 @@ func newStopper(ctx context.Context, timeout time.Duration) *stopper {
 	s := &stopper{signals: make(chan os.Signal, 2)}
 	s.soft, s.begin = context.WithCancel(ctx)
 	s.hard, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	signal.Notify(s.signals, stopSignals()...) // also keeps a second one from ending the process at once
+	signal.Notify(s.signals, cli.StopSignals()...) // also keeps a second one from ending the process at once
 	s.work.Go(func() { s.watch(timeout) })
 	return s
-}
-
-// stopSignals are those that ask for a soft stop. Under nohup a terminal that goes does not.
-func stopSignals() []os.Signal {
-	if signal.Ignored(syscall.SIGHUP) {
-		return []os.Signal{os.Interrupt, syscall.SIGTERM}
-	}
-	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
 // watch turns soft into hard. The first signal ends ctx, too, which may be seen before it.

@@ -122,3 +122,10 @@ func pause(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 }
+
+func nameOf(t config.Table) string {
+	if t.StreamARN != "" {
+		return t.StreamARN
+	}
+	return t.Name
+}

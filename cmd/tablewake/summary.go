@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -47,31 +48,31 @@ func (s summary) refused() int64 {
 
 // write prints the summary for people.
 func (s summary) write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s records in %.2f s, %s records/s\n\n", s.Pipeline, thousands(s.Records), s.Seconds, thousands(int64(s.RecordsPerSecond)))
+	fmt.Fprintf(w, "%s: %s records in %.2f s, %s records/s\n\n", s.Pipeline, cli.Thousands(s.Records), s.Seconds, cli.Thousands(int64(s.RecordsPerSecond)))
 	src := s.Ledger.Source
 	parts := []string{}
 	for _, reason := range slices.Sorted(maps.Keys(src.Filtered)) {
-		parts = append(parts, fmt.Sprintf("filtered (%s) %s", reason, thousands(src.Filtered[reason])))
+		parts = append(parts, fmt.Sprintf("filtered (%s) %s", reason, cli.Thousands(src.Filtered[reason])))
 	}
 	for _, p := range []struct {
 		what string
 		n    int64
 	}{{"duplicate", src.Duplicate}, {"unrouted", src.Unrouted}, {"undecodable", src.Undecodable}} {
 		if p.n > 0 {
-			parts = append(parts, p.what+" "+thousands(p.n))
+			parts = append(parts, p.what+" "+cli.Thousands(p.n))
 		}
 	}
-	parts = append(parts, "routed "+thousands(src.Routed))
-	fmt.Fprintf(w, "source: read %s = %s\n\n", thousands(src.Read), strings.Join(parts, " + "))
+	parts = append(parts, "routed "+cli.Thousands(src.Routed))
+	fmt.Fprintf(w, "source: read %s = %s\n\n", cli.Thousands(src.Read), strings.Join(parts, " + "))
 	s.writeSinks(w)
 	for _, name := range slices.Sorted(maps.Keys(s.Ledger.Events)) {
-		fmt.Fprintf(w, "event %s: %s\n", name, thousands(s.Ledger.Events[name]))
+		fmt.Fprintf(w, "event %s: %s\n", name, cli.Thousands(s.Ledger.Events[name]))
 	}
 	if err := s.Ledger.Check(); err != nil {
 		fmt.Fprintf(w, "THE LEDGER DOES NOT BALANCE: %v\n", err)
 	}
 	if s.DeadLetters != "" {
-		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", thousands(s.refused()), s.DeadLetters)
+		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", cli.Thousands(s.refused()), s.DeadLetters)
 		fmt.Fprintf(w, "once the cause is mended, deliver them with `%s`\n", s.Redrive)
 	}
 }
@@ -111,7 +112,7 @@ func (s summary) writeSinks(w io.Writer) {
 	for _, n := range names {
 		fmt.Fprint(tw, n+"\t")
 		for _, c := range shown {
-			fmt.Fprint(tw, thousands(c.of(s.Ledger.Sinks[n]))+"\t")
+			fmt.Fprint(tw, cli.Thousands(c.of(s.Ledger.Sinks[n]))+"\t")
 		}
 		fmt.Fprintln(tw)
 	}
@@ -119,7 +120,7 @@ func (s summary) writeSinks(w io.Writer) {
 	for _, n := range names {
 		dropped := s.Ledger.Sinks[n].Dropped
 		for _, reason := range slices.Sorted(maps.Keys(dropped)) {
-			fmt.Fprintf(w, "dropped before %s (%s): %s\n", n, reason, thousands(dropped[reason]))
+			fmt.Fprintf(w, "dropped before %s (%s): %s\n", n, reason, cli.Thousands(dropped[reason]))
 		}
 	}
 	fmt.Fprintln(w)

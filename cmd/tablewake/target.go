@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 	"github.com/tablewake/tablewake/sinks"
@@ -41,11 +45,11 @@ func (t *target) addCreate(c *cobra.Command) {
 func (t *target) check() error {
 	switch {
 	case t.local != "" && t.live:
-		return usageError("--local and --live cannot stand together: embedded stores in a folder, or the real ones")
+		return cli.Usagef("--local and --live cannot stand together: embedded stores in a folder, or the real ones")
 	case t.local == "" && !t.live:
-		return usageError("say which stores: --local DIR for embedded ones in a folder, --live for the real ones that the configuration names")
+		return cli.Usagef("say which stores: --local DIR for embedded ones in a folder, --live for the real ones that the configuration names")
 	case t.create && !t.live:
-		return usageError("--create is of --live: a --local folder is made by itself")
+		return cli.Usagef("--create is of --live: a --local folder is made by itself")
 	}
 	return nil
 }
@@ -86,7 +90,7 @@ func (t *target) open(ctx context.Context, cfg *config.Config, w io.Writer, fres
 // openLocal claims the folder for cfg, and opens the stores in it; what is wrong with its
 // files is logged on w.
 func (t *target) openLocal(cfg *config.Config, w io.Writer, fresh bool) (*stores, error) {
-	opened, err := local.Open(t.local, local.WithLogger(logger(w, false)))
+	opened, err := local.Open(t.local, local.WithLogger(cli.Logger(w, false)))
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +106,7 @@ func (t *target) openLocal(cfg *config.Config, w io.Writer, fresh bool) (*stores
 
 // options are what is asked of real stores; what is wrong with files of theirs is logged on w.
 func (t *target) options(w io.Writer) []aws.Option {
-	opts := []aws.Option{aws.WithLogger(logger(w, false))}
+	opts := []aws.Option{aws.WithLogger(cli.Logger(w, false))}
 	if t.create {
 		opts = append(opts, aws.Create())
 	}
@@ -128,4 +132,13 @@ func (t *target) hint(err error, changed bool) error {
 		return err
 	}
 	return fmt.Errorf("%w (--fresh empties %s first)", err, t.local)
+}
+
+// wroteLocal is an error where dir is no folder that a replay wrote.
+func wroteLocal(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, ownerFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir, dir)
+	}
+	return err
 }

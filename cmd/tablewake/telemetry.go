@@ -8,6 +8,7 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
@@ -25,7 +26,7 @@ func startTelemetry(ctx context.Context, cfg *config.Config, emf, log io.Writer,
 		metrics = config.MetricsNone
 	}
 	tel, err := telemetry.Start(ctx, telemetry.Options{
-		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: logger(log, verbose), Patience: telemetryPatience,
+		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.Logger(log, verbose), Patience: telemetryPatience,
 	})
 	switch {
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/deployment"
 	"github.com/tablewake/tablewake/sinks/policy"
 	"github.com/tablewake/tablewake/sinks/pushdown"
@@ -23,7 +24,7 @@ type templateOptions struct {
 	limit    int
 }
 
-func newTemplate(s streams) *cobra.Command {
+func newTemplate(s cli.Streams) *cobra.Command {
 	var o templateOptions
 	c := &cobra.Command{
 		Use:   "template -c FILE",
@@ -36,10 +37,10 @@ there, and of what could not be pushed down to Lambda, why not. It connects to n
   tablewake template -c config/tablewake.yaml -o filters
   tablewake template -c config/tablewake.yaml -o policies --for consumer
   tablewake template -c config/tablewake.yaml -o terraform > tablewake.tf`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error { return o.run(s) },
 	}
-	addConfig(c, &o.config)
+	cli.AddConfig(c, &o.config)
 	f := c.Flags()
 	f.StringVarP(&o.output, "output", "o", "sam", "what to print: filters, policies, sam or terraform")
 	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, or create (who makes tables and buckets)")
@@ -50,21 +51,21 @@ there, and of what could not be pushed down to Lambda, why not. It connects to n
 	return c
 }
 
-func (o *templateOptions) run(s streams) error {
+func (o *templateOptions) run(s cli.Streams) error {
 	runners := map[string]policy.Runner{"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator}
 	runner, ok := runners[o.runner]
 	if !ok {
-		return usageError("--for %q is nobody: write lambda, consumer or create", o.runner)
+		return cli.Usagef("--for %q is nobody: write lambda, consumer or create", o.runner)
 	}
 	if o.limit < 1 || o.limit > pushdown.MaxLimit {
-		return usageError("--patterns %d: Lambda takes 1 to %d", o.limit, pushdown.MaxLimit)
+		return cli.Usagef("--patterns %d: Lambda takes 1 to %d", o.limit, pushdown.MaxLimit)
 	}
-	cfg, err := loadConfig(o.config)
+	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return err
 	}
 	if len(cfg.LocalOnly) > 0 {
-		return &exitError{exitConfig, cfg.LocalOnly}
+		return cli.Exit(cli.ExitConfig, cfg.LocalOnly)
 	}
 	file, err := os.ReadFile(cfg.File)
 	if err != nil {
@@ -86,11 +87,11 @@ func (o *templateOptions) run(s streams) error {
 	case "terraform":
 		err = deployment.Terraform(&b, cfg, d)
 	default:
-		return usageError("-o %q cannot be printed: write filters, policies, sam or terraform", o.output)
+		return cli.Usagef("-o %q cannot be printed: write filters, policies, sam or terraform", o.output)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = s.out.Write(b.Bytes())
+	_, err = s.Out.Write(b.Bytes())
 	return err
 }

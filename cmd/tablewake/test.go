@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/configtest"
 	"github.com/tablewake/tablewake/pipeline/config"
 )
@@ -24,10 +25,10 @@ type testOptions struct {
 	run     string
 	update  bool
 	verbose bool
-	format  format
+	format  cli.Format
 }
 
-func newTest(s streams) *cobra.Command {
+func newTest(s cli.Streams) *cobra.Command {
 	var o testOptions
 	c := &cobra.Command{
 		Use:   "test -c FILE [PATH...]",
@@ -53,21 +54,21 @@ A test is written like this, and its expectations can be left to --update:
   tablewake test -c tablewake.yaml orders_test.yaml --update`,
 		RunE: func(c *cobra.Command, args []string) error { return o.tests(c.Context(), s, args) },
 	}
-	addConfig(c, &o.config)
+	cli.AddConfig(c, &o.config)
 	f := c.Flags()
 	f.StringVar(&o.run, "run", "", "only tests whose names match this regular expression")
 	f.BoolVar(&o.update, "update", false, "write what comes into the expectations that fail, in place")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "name the tests that pass too")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *testOptions) tests(ctx context.Context, s streams, paths []string) error {
+func (o *testOptions) tests(ctx context.Context, s cli.Streams, paths []string) error {
 	wanted, err := regexp.Compile(o.run)
 	if err != nil {
-		return usageError("--run: %w", err)
+		return cli.Usagef("--run: %w", err)
 	}
-	cfg, err := loadConfig(o.config)
+	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return err
 	}
@@ -92,11 +93,11 @@ func (o *testOptions) tests(ctx context.Context, s streams, paths []string) erro
 		files[i] = f
 	}
 	if len(problems) > 0 {
-		return &exitError{exitConfig, problems}
+		return cli.Exit(cli.ExitConfig, problems)
 	}
 	failed, ran := 0, 0
 	for _, f := range files {
-		n, bad, err := o.file(ctx, s.out, cfg, f, wanted)
+		n, bad, err := o.file(ctx, s.Out, cfg, f, wanted)
 		if err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func (o *testOptions) tests(ctx context.Context, s streams, paths []string) erro
 	case ran == 0:
 		return fmt.Errorf("no test has a name that matches --run %s", o.run)
 	case failed > 0:
-		return &exitError{code: exitFailure}
+		return cli.Exit(cli.ExitFailure, nil)
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func testFiles(paths []string) ([]string, error) {
 		info, err := os.Stat(p)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, usageError("there is no %s: name files of tests, or folders of *_test.yaml", p)
+			return nil, cli.Usagef("there is no %s: name files of tests, or folders of *_test.yaml", p)
 		case err != nil:
 			return nil, err
 		case !info.IsDir():
@@ -136,7 +137,7 @@ func testFiles(paths []string) ([]string, error) {
 			}
 		}
 		if len(names) == before {
-			return nil, usageError("%s holds no *_test.yaml; see `tablewake test --help` for what stands in one", p)
+			return nil, cli.Usagef("%s holds no *_test.yaml; see `tablewake test --help` for what stands in one", p)
 		}
 	}
 	slices.Sort(names)
@@ -156,7 +157,7 @@ func (o *testOptions) file(ctx context.Context, w io.Writer, cfg *config.Config,
 		results = append(results, r)
 	}
 	if ctx.Err() != nil {
-		return len(results), 0, &exitError{exitInterrupted, errors.New("interrupted")}
+		return len(results), 0, cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
 	}
 	var updated []*configtest.Case
 	if o.update {
@@ -177,11 +178,11 @@ func (o *testOptions) file(ctx context.Context, w io.Writer, cfg *config.Config,
 			return 0, 0, err
 		}
 	}
-	if o.format == formatText && len(results) > 0 {
+	if o.format == cli.FormatText && len(results) > 0 {
 		if failed > 0 {
-			fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, counted(len(results), "test"))
+			fmt.Fprintf(w, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, cli.Counted(len(results), "test"))
 		} else {
-			fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, counted(len(results), "test"))
+			fmt.Fprintf(w, "ok\t%s\t%s\n", f.Path, cli.Counted(len(results), "test"))
 		}
 	}
 	return len(results), failed, nil
@@ -209,14 +210,14 @@ type testDifference struct {
 
 func (o *testOptions) print(w io.Writer, t testRun) error {
 	if t.Result == "fail" {
-		t.Error, t.Letters = textOf(t.r.Err), t.r.Letters
+		t.Error, t.Letters = cli.TextOf(t.r.Err), t.r.Letters
 		for _, d := range t.r.Differences {
 			t.Differences = append(t.Differences, testDifference{d.Line, d.Where, d.Lines})
 		}
 	}
 	switch {
-	case o.format == formatJSON:
-		return writeJSON(w, t)
+	case o.format == cli.FormatJSON:
+		return cli.WriteJSON(w, t)
 	case t.Result == "updated":
 		fmt.Fprintf(w, "--- UPDATED: %s\n", t.Name)
 	case t.Result == "pass" && o.verbose:

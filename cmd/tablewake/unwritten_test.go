@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // full is an output that takes a number of bytes.
@@ -33,7 +35,7 @@ func TestRun_OutputCannotBeWritten(t *testing.T) {
 		}
 	}
 	var both bytes.Buffer
-	if code := run([]string{"replay", "-c", file, "--local", out, input}, streams{strings.NewReader(""), &both, &both}); code != exitOK {
+	if code := program([]string{"replay", "-c", file, "--local", out, input}, cli.Streams{In: strings.NewReader(""), Out: &both, Err: &both}); code != cli.ExitOK {
 		t.Fatalf("replay ends with %d: %s", code, &both)
 	}
 	for _, line := range []string{
@@ -46,17 +48,17 @@ func TestRun_OutputCannotBeWritten(t *testing.T) {
 	} {
 		args := strings.Fields(strings.NewReplacer("FILE", file, "SHOP", "../../test/fixtures/shop/tablewake.yaml", "OUT", out, "INPUT", input).Replace(line))
 		var plain, errs bytes.Buffer
-		code := run(args, streams{strings.NewReader(""), &plain, &errs})
+		code := program(args, cli.Streams{In: strings.NewReader(""), Out: &plain, Err: &errs})
 		if plain.Len() == 0 {
 			t.Errorf("%s has no output, and ends with %d: %s", line, code, &errs)
 			continue
 		}
 		for _, room := range []int{0, plain.Len() / 2} {
 			var errs bytes.Buffer
-			got := run(args, streams{strings.NewReader(""), &full{room}, &errs})
+			got := program(args, cli.Streams{In: strings.NewReader(""), Out: &full{room}, Err: &errs})
 			want := code
-			if code == exitOK {
-				want = exitFailure
+			if code == cli.ExitOK {
+				want = cli.ExitFailure
 			}
 			said := 0
 			for text := range strings.Lines(errs.String()) {
@@ -64,7 +66,7 @@ func TestRun_OutputCannotBeWritten(t *testing.T) {
 					said++
 				}
 			}
-			if got != want && got != exitFailure || said != 1 { // status finds problems, and may end with its 6 or with 1
+			if got != want && got != cli.ExitFailure || said != 1 { // status finds problems, and may end with its 6 or with 1
 				t.Errorf("%s, with room for %d bytes of %d, ends with %d, want %d, and says %d times why:\n%s", line, room, plain.Len(), got, want, said, &errs)
 			}
 		}

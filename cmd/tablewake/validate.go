@@ -3,17 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-func newValidate(s streams) *cobra.Command {
+func newValidate(s cli.Streams) *cobra.Command {
 	var file string
 	var schema bool
-	var f format
+	var f cli.Format
 	c := &cobra.Command{
 		Use:   "validate -c FILE",
 		Short: "Check a configuration, and print its JSON Schema",
@@ -22,18 +22,18 @@ would lose deletes or mix items. It prints every error with its line, and warnin
 with --local can do without, as a state table, is an error here all the same.`,
 		Example: `  tablewake validate -c tablewake.yaml
   tablewake validate --schema > tablewake.schema.json`,
-		Args: noArguments,
+		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if schema {
-				_, err := s.out.Write(config.Schema())
+				_, err := s.Out.Write(config.Schema())
 				return err
 			}
 			return validate(s, file, f)
 		},
 	}
-	addConfig(c, &file)
+	cli.AddConfig(c, &file)
 	c.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the file, and nothing else")
-	addFormat(c, &f)
+	cli.AddFormat(c, &f)
 	return c
 }
 
@@ -44,10 +44,10 @@ type validation struct {
 	Warnings config.Problems `json:"warnings"`
 }
 
-func validate(s streams, file string, f format) error {
-	cfg, err := loadConfig(file)
+func validate(s cli.Streams, file string, f cli.Format) error {
+	cfg, err := cli.LoadConfig(file)
 	if err == nil && len(cfg.LocalOnly) > 0 {
-		err = &exitError{exitConfig, cfg.LocalOnly}
+		err = cli.Exit(cli.ExitConfig, cfg.LocalOnly)
 	}
 	problems, bad := errors.AsType[config.Problems](err)
 	if err != nil && !bad {
@@ -57,17 +57,17 @@ func validate(s streams, file string, f format) error {
 	if cfg != nil {
 		v.Warnings = append(v.Warnings, cfg.Warnings...)
 	}
-	if f == formatJSON {
-		if err := writeJSON(s.out, v); err != nil {
+	if f == cli.FormatJSON {
+		if err := cli.WriteJSON(s.Out, v); err != nil {
 			return err
 		}
 		if bad {
-			return &exitError{code: exitConfig}
+			return cli.Exit(cli.ExitConfig, nil)
 		}
 		return nil
 	}
 	for _, w := range v.Warnings {
-		fmt.Fprintf(s.err, "%s%v\n", warning, w)
+		fmt.Fprintf(s.Err, "%s%v\n", cli.Warning, w)
 	}
 	if bad {
 		return err
@@ -76,37 +76,7 @@ func validate(s streams, file string, f format) error {
 	for _, sink := range cfg.Sinks {
 		filters += len(sink.Filters)
 	}
-	fmt.Fprintf(s.out, "%s is valid: pipeline %s, %s, %s, %s\n",
-		cfg.File, cfg.Name, counted(len(cfg.Sinks), "sink"), counted(len(cfg.Detectors), "detector"), counted(filters, "filter"))
+	fmt.Fprintf(s.Out, "%s is valid: pipeline %s, %s, %s, %s\n",
+		cfg.File, cfg.Name, cli.Counted(len(cfg.Sinks), "sink"), cli.Counted(len(cfg.Detectors), "detector"), cli.Counted(filters, "filter"))
 	return nil
-}
-
-// counted is "1 sink" or "2 sinks".
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}
-
-// addConfig adds -c to a command.
-func addConfig(c *cobra.Command, file *string) {
-	c.Flags().StringVarP(file, "config", "c", "", "the configuration file (default tablewake.yaml)")
-	_ = c.MarkFlagFilename("config", "yaml", "yml")
-	*file = ""
-}
-
-// loadConfig reads a configuration; without a name, tablewake.yaml of this folder.
-func loadConfig(file string) (*config.Config, error) {
-	if file == "" {
-		file = "tablewake.yaml"
-		if _, err := os.Stat(file); err != nil {
-			return nil, usageError("no tablewake.yaml here: name the configuration with -c")
-		}
-	}
-	cfg, err := config.Load(file)
-	if err != nil {
-		return nil, &exitError{exitConfig, err}
-	}
-	return cfg, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/why"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks"
@@ -19,10 +20,10 @@ type whyOptions struct {
 	target
 	key    string
 	table  string
-	format format
+	format cli.Format
 }
 
-func newWhy(s streams) *cobra.Command {
+func newWhy(s cli.Streams) *cobra.Command {
 	var o whyOptions
 	c := &cobra.Command{
 		Use:   "why -c FILE --key PK=...,SK=... (--live | --local DIR [PATH...])",
@@ -50,11 +51,11 @@ Values are not shown: only where they are, and the names of attributes that diff
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "the item's key attributes, PK=...,SK=..., or its canonical key (required)")
 	f.StringVar(&o.table, "table", "", "the item's table, where the configuration names several")
-	addFormat(c, &o.format)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
-func (o *whyOptions) run(ctx context.Context, s streams, paths []string) (err error) {
+func (o *whyOptions) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
 	cfg, err := o.load()
 	if err != nil {
 		return err
@@ -63,14 +64,14 @@ func (o *whyOptions) run(ctx context.Context, s streams, paths []string) (err er
 		return err
 	}
 	if o.key == "" {
-		return usageError("--key is missing; " + keyUsage)
+		return cli.Usagef("--key is missing; " + keyUsage)
 	}
 	find, err := newFinder(o, cfg)
 	if err != nil {
 		return err
 	}
 	o.lookOnly = true
-	opened, err := o.openWritten(ctx, cfg, s.err)
+	opened, err := o.openWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (o *whyOptions) run(ctx context.Context, s streams, paths []string) (err er
 		return err
 	}
 	if mask != nil && !find.key.attributes.Exists() && len(paths) == 0 && !o.live {
-		return usageError("what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
+		return cli.Usagef("what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
 	a, err := why.Ask(ctx, why.Question{Config: cfg, Stores: opened, Mask: mask, Item: item.change})
 	if err != nil {
@@ -97,13 +98,13 @@ func (o *whyOptions) run(ctx context.Context, s streams, paths []string) (err er
 	for i := range a.Letters {
 		a.Letters[i] = maskLetter(mask, a.Letters[i])
 	}
-	if o.format == formatJSON {
-		err = writeJSON(s.out, answerOf(seen, a))
+	if o.format == cli.FormatJSON {
+		err = cli.WriteJSON(s.Out, answerOf(seen, a))
 	} else {
-		writeAnswer(s.out, seen, a)
+		writeAnswer(s.Out, seen, a)
 	}
 	if n := a.Differing(); err == nil && n > 0 && item.known {
-		return &exitError{exitFailure, fmt.Errorf("%d places are not as the item says that they should be; where dead letters of it are listed, mend their cause and run tablewake redrive", n)}
+		return cli.Exit(cli.ExitFailure, fmt.Errorf("%d places are not as the item says that they should be; where dead letters of it are listed, mend their cause and run tablewake redrive", n))
 	}
 	return err
 }

@@ -8,8 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/shardreader/replay"
 )
 
@@ -36,11 +42,11 @@ func newFinder(o *whyOptions, cfg *config.Config) (*finder, error) {
 	}
 	switch {
 	case o.table == "" && len(names) > 1:
-		return nil, usageError("--table is missing: the source has several, %s", strings.Join(names, ", "))
+		return nil, cli.Usagef("--table is missing: the source has several, %s", strings.Join(names, ", "))
 	case o.table == "" && len(names) == 1:
 		f.table = names[0]
 	case !slices.Contains(names, o.table):
-		return nil, usageError("--table %q: the source has %s", o.table, strings.Join(names, ", "))
+		return nil, cli.Usagef("--table %q: the source has %s", o.table, strings.Join(names, ", "))
 	}
 	prefix := ""
 	if len(names) > 1 {
@@ -52,7 +58,7 @@ func newFinder(o *whyOptions, cfg *config.Config) (*finder, error) {
 }
 
 // item is the item as the records at paths, or the table, have it.
-func (f *finder) item(ctx context.Context, s streams, paths []string) (found, error) {
+func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (found, error) {
 	switch {
 	case len(paths) > 0:
 		return f.recorded(ctx, s, paths)
@@ -64,7 +70,7 @@ func (f *finder) item(ctx context.Context, s streams, paths []string) (found, er
 }
 
 // recorded is the last state of the item in saved records.
-func (f *finder) recorded(ctx context.Context, s streams, paths []string) (found, error) {
+func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (found, error) {
 	src, err := replay.Open(f.o.source(f.cfg, s, paths))
 	if err != nil {
 		return found{}, err
@@ -156,4 +162,58 @@ func namelessKeys(k pipeline.Key) (pipeline.Image, error) {
 		b = v.AppendDynamoDBJSON(b)
 	}
 	return pipeline.ParseImage(append(b, '}'))
+}
+
+// readItem reads an item of a table, consistently, and its key with its names. item
+// does not exist where the table has none.
+func readItem(ctx context.Context, table string, key itemKey) (keys, item pipeline.Image, err error) {
+	sdk, err := loadAWS(ctx)
+	if err != nil {
+		return keys, item, err
+	}
+	client := dynamodb.NewFromConfig(sdk)
+	about, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		return keys, item, err
+	}
+	asked, err := keyOf(key, about.Table)
+	if err != nil {
+		return keys, item, err
+	}
+	consistent := true
+	got, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: asked, ConsistentRead: &consistent})
+	if err != nil {
+		return keys, item, err
+	}
+	if keys, err = sdkvalue.Image(asked); err != nil || got.Item == nil {
+		return keys, item, err
+	}
+	item, err = sdkvalue.Image(got.Item)
+	return keys, item, err
+}
+
+// keyOf is the key as a table of that description asks for it.
+func keyOf(key itemKey, table *types.TableDescription) (map[string]types.AttributeValue, error) {
+	if key.attributes.Exists() {
+		return sdkvalue.Item(key.attributes), nil
+	}
+	_, values, err := key.canonical.Decode()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, 2)
+	for _, k := range table.KeySchema {
+		names = append(names, awssdk.ToString(k.AttributeName))
+	}
+	if len(names) != len(values) {
+		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names), key.canonical, len(values))
+	}
+	if len(names) == 2 && names[0] > names[1] { // a canonical key is in the order of names
+		names[0], names[1] = names[1], names[0]
+	}
+	asked := make(map[string]types.AttributeValue, len(names))
+	for i, name := range names {
+		asked[name] = sdkvalue.Of(values[i])
+	}
+	return asked, nil
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,28 +10,28 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how far long work has come: a bar on a terminal, a line every few
+// Progress shows how far long work has come: a bar on a terminal, a line every few
 // seconds elsewhere.
-type progress struct {
+type Progress struct {
 	w     io.Writer
 	bar   *progressbar.ProgressBar // nil where w is no terminal
 	every time.Duration
 	last  time.Time
 }
 
-// newProgress starts one. total is in bytes; 0 or less where it is not known.
-func newProgress(w io.Writer, what string, total int64) *progress {
+// NewProgress starts one. total is in bytes; 0 or less where it is not known.
+func NewProgress(w io.Writer, what string, total int64) *Progress {
 	return startProgress(w, what, total, progressbar.OptionShowBytes(true))
 }
 
-// newCount starts one of things, how many is not known yet.
-func newCount(w io.Writer, what string) *progress {
+// NewCount starts one of things, how many is not known yet.
+func NewCount(w io.Writer, what string) *Progress {
 	return startProgress(w, what, 0, progressbar.OptionShowCount())
 }
 
-func startProgress(w io.Writer, what string, total int64, unit progressbar.Option) *progress {
-	p := &progress{w: w, every: 5 * time.Second, last: time.Now()}
-	if to := standardError(w); to != nil && to.flags.format != formatJSON {
+func startProgress(w io.Writer, what string, total int64, unit progressbar.Option) *Progress {
+	p := &Progress{w: w, every: 5 * time.Second, last: time.Now()}
+	if to := standardError(w); to != nil && to.flags.format != FormatJSON {
 		w = to.w
 	}
 	if shown, ok := w.(*printable); ok {
@@ -55,23 +55,23 @@ func startProgress(w io.Writer, what string, total int64, unit progressbar.Optio
 }
 
 // Write prints lines for people: the bar makes way for them, and comes back.
-func (p *progress) Write(lines []byte) (int, error) {
+func (p *Progress) Write(lines []byte) (int, error) {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
 	return p.w.Write(lines)
 }
 
-// of tells that done things of total are behind us, as far as is known now.
-func (p *progress) of(done, total int64) {
+// Of tells that done things of total are behind us, as far as is known now.
+func (p *Progress) Of(done, total int64) {
 	if p.bar != nil && total > 0 {
 		p.bar.ChangeMax64(total)
 	}
-	p.at(done, total, done)
+	p.At(done, total, done)
 }
 
-// at tells that done bytes of total are behind us, and records of them.
-func (p *progress) at(done, total, records int64) {
+// At tells that done bytes of total are behind us, and records of them.
+func (p *Progress) At(done, total, records int64) {
 	if p.bar != nil {
 		_ = p.bar.Set64(done)
 		return
@@ -82,14 +82,14 @@ func (p *progress) at(done, total, records int64) {
 	}
 	p.last = now
 	if total > 0 {
-		fmt.Fprintf(p.w, "%3d%% %s records\n", done*100/total, thousands(records))
+		fmt.Fprintf(p.w, "%3d%% %s records\n", done*100/total, Thousands(records))
 	} else {
-		fmt.Fprintf(p.w, "%s records\n", thousands(records))
+		fmt.Fprintf(p.w, "%s records\n", Thousands(records))
 	}
 }
 
-// end takes the bar away.
-func (p *progress) end() {
+// End takes the bar away.
+func (p *Progress) End() {
 	if p.bar != nil {
 		_ = p.bar.Finish()
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -15,19 +15,19 @@ import (
 
 // logFlags define how every command writes to standard error, and how much it logs.
 type logFlags struct {
-	format format
+	format Format
 	level  slog.LevelVar
 	set    bool // --log-level was given
 }
 
 // add adds the flags to c and the commands below it.
 func (l *logFlags) add(c *cobra.Command) {
-	l.format = formatText
+	l.format = FormatText
 	f := c.PersistentFlags()
 	f.Var(&l.format, "log-format", "how standard error is written: text, or json: each line is a document")
 	f.TextVar(&l.level, "log-level", &l.level, "what is logged: debug, info, warn or error (default warn; consume: info)")
 	f.Lookup("log-level").DefValue = ""
-	_ = c.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(Formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -47,12 +47,12 @@ type logWriter struct {
 	cut []byte // with JSON: an incomplete line, which a later Write ends
 }
 
-// warning begins the lines that are warnings.
-const warning = "warning: "
+// Warning begins the lines that are warnings.
+const Warning = "warning: "
 
 // Write writes p as it is. With JSON it writes each complete line as a document.
 func (l *logWriter) Write(p []byte) (int, error) {
-	if l.flags.format != formatJSON {
+	if l.flags.format != FormatJSON {
 		return l.w.Write(p)
 	}
 	l.mu.Lock()
@@ -72,7 +72,7 @@ func (l *logWriter) document(lines []byte) {
 		if line = bytes.TrimRight(line, "\r\n"); len(line) == 0 {
 			continue
 		}
-		if text, ok := bytes.CutPrefix(line, []byte(warning)); ok {
+		if text, ok := bytes.CutPrefix(line, []byte(Warning)); ok {
 			log.Warn(string(text))
 		} else {
 			log.Info(string(line))
@@ -95,7 +95,7 @@ func (l *logWriter) failed(err error, code int) {
 	switch {
 	case text == "": // the exit code is enough
 		return
-	case l.flags.format != formatJSON:
+	case l.flags.format != FormatJSON:
 		fmt.Fprintln(l.w, "tablewake:", text)
 		return
 	}
@@ -111,15 +111,15 @@ func standardError(w io.Writer) *logWriter {
 	switch w := w.(type) {
 	case *logWriter:
 		return w
-	case *progress:
+	case *Progress:
 		return standardError(w.w)
 	}
 	return nil
 }
 
-// newLogger returns a logger to w. The flags of w set its format, and its level if --log-level was given; else the
+// NewLogger returns a logger to w. The flags of w set its format, and its level if --log-level was given; else the
 // level is level. verbose sets debug in any case.
-func newLogger(w io.Writer, level slog.Level, verbose bool) *slog.Logger {
+func NewLogger(w io.Writer, level slog.Level, verbose bool) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}
 	to := standardError(w)
 	if to != nil && to.flags.set {
@@ -128,8 +128,13 @@ func newLogger(w io.Writer, level slog.Level, verbose bool) *slog.Logger {
 	if verbose {
 		o.Level = slog.LevelDebug
 	}
-	if to != nil && to.flags.format == formatJSON {
+	if to != nil && to.flags.format == FormatJSON {
 		return slog.New(slog.NewJSONHandler(to.w, o))
 	}
 	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// Logger logs warnings, and all with verbose.
+func Logger(w io.Writer, verbose bool) *slog.Logger {
+	return NewLogger(w, slog.LevelWarn, verbose)
 }

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Format is the form of a command's result: text for people, json for programs.
+type Format string
+
+const (
+	FormatText Format = "text"
+	FormatJSON Format = "json"
+)
+
+var Formats = []string{string(FormatText), string(FormatJSON)}
+
+// AddFormat adds -o to a command.
+func AddFormat(c *cobra.Command, f *Format) {
+	*f = FormatText
+	c.Flags().VarP(f, "output", "o", "text or json")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(Formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// String returns the value of the flag.
+func (f *Format) String() string { return string(*f) }
+
+// Type returns the flag's type, as help shows it.
+func (f *Format) Type() string { return "format" }
+
+// Set takes a value of the flag.
+func (f *Format) Set(s string) error {
+	if !slices.Contains(Formats, s) {
+		return Usagef("%q is no output format: %s", s, strings.Join(Formats, " or "))
+	}
+	*f = Format(s)
+	return nil
+}
+
+// WriteJSON writes v as one line, without HTML escapes.
+func WriteJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// Thousands is n with separators: 1,234,567.
+func Thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Counted is "1 sink" or "2 sinks".
+func Counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+func Either(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
+func TextOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Known is a time, nil where there is none.
+func Known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+
+	"github.com/tablewake/tablewake/pipeline"
+	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view/sqlite"
+)
+
+// withViews opens the view tables of a folder.
+func withViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
+	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder holds no views: its configuration has none")
+	}
+	db, err := sqlite.Open(ctx, dir.Views(), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(db), db.Close())
+}
+
+// eachLetter hands each letter of a folder to do. Lines that are none are logged.
+func eachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
+	if _, err := os.Stat(dir.DeadLetters()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters(), Logger: log})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	for l, err := range store.Read(ctx) {
+		if err != nil {
+			return err
+		}
+		if err := do(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func eachMark(ctx context.Context, of state.Quarantine, do func(state.Mark) error) error {
+	for m, err := range of.Marks(ctx, "") {
+		if err == nil {
+			err = do(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
