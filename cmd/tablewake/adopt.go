@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -23,7 +24,7 @@ import (
 // adoptOptions are the flags of `adopt`.
 type adoptOptions struct {
 	input
-	target
+	target.Flags
 	sinks  []string
 	yes    bool
 	format cli.Format
@@ -65,9 +66,9 @@ Stop all consumers first. 0 says that all belongs together now, and 1 that it do
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	cli.AddConfig(c, &o.config)
-	o.target.add(c, "the folder that a replay or a consumer wrote")
+	o.Flags.Add(c, "the folder that a replay or a consumer wrote")
 	f := c.Flags()
-	f.BoolVar(&o.create, "create", false, "with --live: make the state table where it is missing")
+	f.BoolVar(&o.Create, "create", false, "with --live: make the state table where it is missing")
 	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks only (default: all)")
 	f.BoolVarP(&o.yes, "yes", "y", false, "accept without asking")
 	cli.AddFormat(c, &o.format)
@@ -79,7 +80,7 @@ func (o *adoptOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
 	for _, name := range o.sinks {
@@ -87,8 +88,8 @@ func (o *adoptOptions) run(ctx context.Context, s cli.Streams) (err error) {
 			return cli.Usagef("--sink %q: %s has no such sink", name, cfg.File)
 		}
 	}
-	o.lookOnly = true
-	opened, err := o.openWritten(ctx, cfg, s.Err)
+	o.LookOnly = true
+	opened, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}
@@ -96,11 +97,11 @@ func (o *adoptOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	if _, err := opened.State(ctx, cfg); err != nil {
 		return fmt.Errorf("%w (with adopt: --create makes an empty state table)", err)
 	}
-	readBefore, err := o.readBefore(ctx, cfg)
+	before, err := readBefore(ctx, &o.Flags, cfg)
 	if err != nil {
 		return err
 	}
-	all, err := sinks.Adopt(ctx, cfg, opened, readBefore, o.sinks...)
+	all, err := sinks.Adopt(ctx, cfg, opened, before, o.sinks...)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 	"github.com/tablewake/tablewake/sinks/local"
@@ -88,8 +89,8 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, place string) (
 // open opens the archive. One in a --local folder keeps others out of that until release.
 func (o *compactOptions) open(ctx context.Context, place string) (_ archive.Remover, prefix string, release func() error, err error) {
 	release = func() error { return nil }
-	if isS3(place) {
-		store, prefix, err := openS3(ctx, place, s3Options{class: o.class, key: o.key})
+	if target.IsS3(place) {
+		store, prefix, err := target.OpenS3(ctx, place, target.S3Options{Class: o.class, Key: o.key})
 		return store, prefix, release, err
 	}
 	path, err := filepath.Abs(place)
@@ -99,7 +100,7 @@ func (o *compactOptions) open(ctx context.Context, place string) (_ archive.Remo
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if dir := filepath.Dir(filepath.Dir(path)); filepath.Dir(path) == filepath.Dir(local.Dir(dir).Archive("x")) && wroteLocal(dir) == nil {
+	if dir := filepath.Dir(filepath.Dir(path)); filepath.Dir(path) == filepath.Dir(local.Dir(dir).Archive("x")) && target.WroteLocal(dir) == nil {
 		opened, err := local.Open(dir)
 		if err != nil {
 			return nil, "", nil, err

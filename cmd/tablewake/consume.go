@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/consumer"
@@ -21,7 +22,7 @@ import (
 // consumeOptions are the flags of `consume`.
 type consumeOptions struct {
 	input
-	target
+	target.Flags
 	worker      string
 	start       starting
 	health      string
@@ -71,8 +72,8 @@ a restart helps.`,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	cli.AddConfig(c, &o.config)
-	o.target.add(c, "give every sink its embedded store in this folder, and keep leases there")
-	o.addCreate(c)
+	o.Flags.Add(c, "give every sink its embedded store in this folder, and keep leases there")
+	o.AddCreate(c)
 	f := c.Flags()
 	f.StringVar(&o.worker, "worker", "", "name of this consumer, the same over restarts: what leases are pinned to (default: the host's)")
 	f.StringVar(&o.health, "health", "127.0.0.1:8080", "address of /livez, /readyz and /status, or off")
@@ -89,7 +90,7 @@ func (o *consumeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
 	switch {
@@ -111,13 +112,13 @@ func (o *consumeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		}
 	}()
 	var emf io.Writer
-	if o.live && cfg.Metrics == config.MetricsEMF {
+	if o.Live && cfg.Metrics == config.MetricsEMF {
 		emf, s.Out = s.Out, log // a log of documents alone: the summary goes to the other one
 	}
-	if o.telemetry, err = startTelemetry(ctx, cfg, emf, log, o.verbose); err != nil {
+	if o.Telemetry, err = target.StartTelemetry(ctx, cfg, emf, log, o.verbose); err != nil {
 		return err
 	}
-	defer endTelemetry(ctx, o.telemetry, log)
+	defer target.EndTelemetry(ctx, o.Telemetry, log)
 	o.start.log = o.logger(log)
 	endpoint, err := o.serve(cfg, log)
 	if err != nil {
@@ -132,16 +133,16 @@ func (o *consumeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	p, err := waiting(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
-		return sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithCommands("-c "+cfg.File+" "+o.flags()), sinks.WithStopTimeout(o.stopTimeout),
-			sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter), sinks.ReadBefore(f.readBefore))
+		return sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithCommands("-c "+cfg.File+" "+o.CommandLine()), sinks.WithStopTimeout(o.stopTimeout),
+			sinks.WithTelemetry(o.Telemetry.Tracer, o.Telemetry.Meter), sinks.ReadBefore(f.readBefore))
 	})
 	if err != nil {
 		_, changed := errors.AsType[*sinks.ChangedError](err)
-		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
+		return o.Hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
 	source, err := consumer.New(consumer.Options{
 		API: f.api, Table: f.table, Gaps: f.gaps, Worker: o.workerOptions(cfg), CallTimeout: streamPatience, Logger: o.logger(log),
-		Meter: o.telemetry.Meter, Pipeline: cfg.Name,
+		Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
 	})
 	if err != nil {
 		return err

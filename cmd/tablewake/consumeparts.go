@@ -13,6 +13,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/consumer"
@@ -27,7 +28,7 @@ type consumeParts struct {
 	api    shardreader.API
 	table  leases.Table
 	gaps   consumer.GapStore
-	stores *stores
+	stores *target.Stores
 
 	heldBack   heldBackStore // nil where there is no place for it
 	readBefore string        // how leases tell that the stream was read before; "" where they don't
@@ -47,11 +48,11 @@ func (p *consumeParts) Close() error {
 
 // openParts opens what a consumer works on, and says on w what that is.
 func (o *consumeOptions) openParts(ctx context.Context, cfg *config.Config, w io.Writer) (*consumeParts, error) {
-	path, err := o.leaseFile(cfg)
+	path, err := leaseFile(&o.Flags, cfg)
 	if err != nil {
 		return nil, err
 	}
-	sdk, err := loadObserved(ctx, o.telemetry)
+	sdk, err := target.LoadObserved(ctx, o.Telemetry)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func (o *consumeOptions) openParts(ctx context.Context, cfg *config.Config, w io
 func (p *consumeParts) announce(ctx context.Context, sdk awssdk.Config, w io.Writer) {
 	ctx, stop := context.WithCancel(ctx)
 	p.asking.Go(func() {
-		if account := accountOf(ctx, sdk); ctx.Err() == nil {
+		if account := target.AccountOf(ctx, sdk); ctx.Err() == nil {
 			fmt.Fprintf(w, "account %s, Region %s\n", account, sdk.Region)
 		}
 	})
@@ -93,10 +94,10 @@ func (p *consumeParts) say(ctx context.Context, s *starting, cfg *config.Config,
 
 // open opens leases, gaps and stores.
 func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer) (err error) {
-	if o.live {
-		announceStores(cfg, w)
-		p.stores = liveStores(sdk, o.options(w)...)
-	} else if p.stores, err = o.openLocal(cfg, w, false); err != nil {
+	if o.Live {
+		target.AnnounceStores(cfg, w)
+		p.stores = target.LiveStores(sdk, o.Options(w)...)
+	} else if p.stores, err = o.OpenLocal(cfg, w, false); err != nil {
 		return err
 	}
 	p.close = append(p.close, p.stores.Close)
@@ -117,7 +118,7 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 		return err
 	}
 	table, err := waiting(ctx, &o.start, "opening the lease table", func() (*leasesdynamo.Table, error) {
-		return openLeaseTable(ctx, sdk, cfg, o.create)
+		return openLeaseTable(ctx, sdk, cfg, o.Create)
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -16,7 +17,7 @@ func TestVerdict_StoppedShards(t *testing.T) {
 	stop := newStopper(t.Context(), time.Minute)
 	defer stop.close()
 	c := &consuming{
-		o: &consumeOptions{target: target{live: true}}, cfg: &config.Config{File: "shop.yaml"}, stop: stop,
+		o: &consumeOptions{Flags: target.Flags{Live: true}}, cfg: &config.Config{File: "shop.yaml"}, stop: stop,
 		stopped: map[string]string{"shardId-2": "a gap", "shardId-1": worker.StoppedBroken},
 	}
 	for _, others := range []string{", and so is another one", ""} {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -23,7 +24,7 @@ type consuming struct {
 	cfg      *config.Config
 	pipeline *pipeline.Pipeline
 	source   *consumer.Consumer
-	stores   *stores
+	stores   *target.Stores
 	heldBack heldBackStore // nil where nobody can look
 	stop     *stopper
 	log      io.Writer
@@ -187,7 +188,7 @@ func revoked(l pipeline.Ledger) (n int64) {
 
 // print prints what was done.
 func (o *consumeOptions) print(s cli.Streams, cfg *config.Config, sum summary) error {
-	replayed := replayOptions{input: o.input, target: o.target, format: o.format}
+	replayed := replayOptions{input: o.input, Flags: o.Flags, format: o.format}
 	return replayed.print(s, cfg, sum)
 }
 
@@ -205,7 +206,7 @@ func (c *consuming) verdict(sum summary, err error) error {
 	case failed && err != nil: // however long the stop took: the same command would not go on
 		return err
 	case unread != "":
-		return cli.Exit(cli.ExitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status -c %s %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.cfg.File, c.o.flags()), err))
+		return cli.Exit(cli.ExitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status -c %s %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.cfg.File, c.o.CommandLine()), err))
 	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
 		return cli.Exit(cli.ExitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err))
 	case err != nil:
@@ -220,7 +221,7 @@ func (c *consuming) verdict(sum summary, err error) error {
 		if n := len(stopped) - 1; n > 0 {
 			others = ", and so " + areOthers(n)
 		}
-		return cli.Exit(cli.ExitUnwell, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status -c %s %s` shows what to do", first, stopped[first], others, c.cfg.File, c.o.flags()))
+		return cli.Exit(cli.ExitUnwell, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status -c %s %s` shows what to do", first, stopped[first], others, c.cfg.File, c.o.CommandLine()))
 	}
 	return nil
 }

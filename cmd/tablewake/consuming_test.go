@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -37,8 +38,8 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
-	o := &consumeOptions{target: target{local: dir}, health: "off", stopTimeout: time.Second}
-	st, err := o.openLocal(cfg, io.Discard, false)
+	o := &consumeOptions{Flags: target.Flags{Local: dir}, health: "off", stopTimeout: time.Second}
+	st, err := o.OpenLocal(cfg, io.Discard, false)
 	if err != nil {
 		t.Fatal(err)
 	}

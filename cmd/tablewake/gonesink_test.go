@@ -9,6 +9,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/test/server"
@@ -71,7 +72,7 @@ func TestRedrive_Live(t *testing.T) {
 			if kind == "queue" {
 				endpoint := server.SQS().Endpoint(t)
 				t.Setenv("AWS_ENDPOINT_URL_SQS", endpoint)
-				sdk, err := loadAWS(t.Context())
+				sdk, err := target.LoadAWS(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -137,11 +138,11 @@ func hold(t *testing.T, file, sink string, key pipeline.Key) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sdk, err := loadAWS(t.Context())
+	sdk, err := target.LoadAWS(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened := liveStores(sdk)
+	opened := target.LiveStores(sdk)
 	defer func() {
 		if err := opened.Close(); err != nil {
 			t.Error(err)

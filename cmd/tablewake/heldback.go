@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -125,15 +126,15 @@ func (c *consuming) noteHeldBack(ctx context.Context) {
 
 // openHeldBack opens what is noted beside leases that are in a file: in the --local folder, or
 // in the state table, where there is one.
-func (f *openFleet) openHeldBack(ctx context.Context, t *target, cfg *config.Config, w io.Writer) error {
-	if !t.live {
-		f.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.local, cfg.Name) }
+func (f *openFleet) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
+	if !t.Live {
+		f.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.Local, cfg.Name) }
 		return nil
 	}
 	if cfg.State == nil {
 		return nil
 	}
-	sdk, err := loadAWS(ctx)
+	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
@@ -19,10 +20,10 @@ import (
 
 // leaseFile returns the file of cfg's leases, "" if they are in a table. With --local they are in the folder,
 // whatever cfg says: a local try takes no shard from the consumers of cfg.
-func (t *target) leaseFile(cfg *config.Config) (string, error) {
+func leaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 	switch {
-	case !t.live:
-		return filepath.Join(t.local, "leases.json"), nil
+	case !t.Live:
+		return filepath.Join(t.Local, "leases.json"), nil
 	case cfg.Leases == nil:
 		return "", fmt.Errorf("%s has no leases: add leases: {table: NAME}, or leases: {file: PATH} for one consumer alone", cfg.File)
 	}
@@ -62,11 +63,11 @@ func leaseDuration(cfg *config.Config) time.Duration {
 }
 
 // readBefore says how leases show that the pipeline has read its stream; "": they do not. See [sinks.ReadBefore].
-func (t *target) readBefore(ctx context.Context, cfg *config.Config) (string, error) {
-	if t.live && cfg.Leases == nil {
+func readBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
+	if t.Live && cfg.Leases == nil {
 		return "", nil
 	}
-	path, err := t.leaseFile(cfg)
+	path, err := leaseFile(t, cfg)
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +75,7 @@ func (t *target) readBefore(ctx context.Context, cfg *config.Config) (string, er
 		seen, _, err := leasesfile.Look(path)
 		return readText(seen, path), err
 	}
-	sdk, err := loadAWS(ctx)
+	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return "", err
 	}

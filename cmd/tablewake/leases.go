@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
@@ -23,7 +24,7 @@ import (
 // leasesOptions are the flags of `leases` and its subcommands.
 type leasesOptions struct {
 	config string
-	target
+	target.Flags
 	dryRun bool
 	skip   bool
 	to     string
@@ -54,8 +55,8 @@ Consumers may run meanwhile.`,
 	f := c.PersistentFlags()
 	f.StringVarP(&o.config, "config", "c", "", "the configuration (required)")
 	_ = c.MarkPersistentFlagFilename("config", "yaml", "yml")
-	f.StringVar(&o.local, "local", "", "the folder that a consumer works on")
-	f.BoolVar(&o.live, "live", false, "use the real stores that the configuration names, with the AWS credentials of this shell")
+	f.StringVar(&o.Local, "local", "", "the folder that a consumer works on")
+	f.BoolVar(&o.Live, "live", false, "use the real stores that the configuration names, with the AWS credentials of this shell")
 	_ = c.MarkPersistentFlagDirname("local")
 	c.AddCommand(o.newList(s), o.newRelease(s), o.newReset(s), o.newPin(s), o.newUnpin(s))
 	return c
@@ -182,11 +183,11 @@ func (o *leasesOptions) with(ctx context.Context, s cli.Streams, change bool, do
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
-	o.lookOnly = true
-	f, err := openFleetStores(ctx, &o.target, cfg, s.Err, change)
+	o.LookOnly = true
+	f, err := openFleetStores(ctx, &o.Flags, cfg, s.Err, change)
 	if err != nil {
 		return err
 	}
@@ -213,7 +214,7 @@ func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string
 			case o.to != "":
 				done, err = o.begin(ctx, f, cfg, shard, seen, plan)
 			default:
-				err = fmt.Errorf("shard %s has no lease: `tablewake leases list -c %s %s` shows those that there are", shard, cfg.File, o.flags())
+				err = fmt.Errorf("shard %s has no lease: `tablewake leases list -c %s %s` shows those that there are", shard, cfg.File, o.CommandLine())
 			}
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -47,23 +48,23 @@ func (f *openFleet) Close() error {
 
 // openFleetStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
 // first names them on w.
-func openFleetStores(ctx context.Context, t *target, cfg *config.Config, w io.Writer, change bool) (*openFleet, error) {
-	path, err := t.leaseFile(cfg)
+func openFleetStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool) (*openFleet, error) {
+	path, err := leaseFile(t, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if !t.live {
-		if err := wroteLocal(t.local); err != nil {
+	if !t.Live {
+		if err := target.WroteLocal(t.Local); err != nil {
 			return nil, err
 		}
 	}
 	f := &openFleet{silent: leaseDuration(cfg), streams: func() (shardreader.API, error) {
-		sdk, err := loadAWS(ctx)
+		sdk, err := target.LoadAWS(ctx)
 		return &politely{API: newStreams(sdk, cfg, 2)}, err
 	}}
 	if path != "" {
-		if change && !t.live {
-			folder, err := local.Open(t.local) // no process empties it meanwhile
+		if change && !t.Live {
+			folder, err := local.Open(t.Local) // no process empties it meanwhile
 			if err != nil {
 				return nil, err
 			}
@@ -74,11 +75,11 @@ func openFleetStores(ctx context.Context, t *target, cfg *config.Config, w io.Wr
 		}
 		return f, nil
 	}
-	sdk, err := loadAWS(ctx)
+	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return nil, err
 	}
-	announce(ctx, sdk, cfg, w)
+	target.Announce(ctx, sdk, cfg, w)
 	if err := f.openTable(ctx, t, sdk, cfg, w); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -130,8 +131,8 @@ func idleSince(path string) time.Duration {
 const fileSilent = 13 * time.Second
 
 // openTable opens leases in a table, and the state table.
-func (f *openFleet) openTable(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
-	table, err := openLeaseTable(ctx, sdk, cfg, t.create)
+func (f *openFleet) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+	table, err := openLeaseTable(ctx, sdk, cfg, t.Create)
 	if err != nil {
 		return err
 	}
@@ -141,8 +142,8 @@ func (f *openFleet) openTable(ctx context.Context, t *target, sdk awssdk.Config,
 
 // openState opens the state table: gaps, and what consumers noted of held back shards. It keeps the stores of sinks
 // if the command only looks.
-func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
-	opened := aws.Stores(sdk, t.options(w)...)
+func (f *openFleet) openState(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+	opened := aws.Stores(sdk, t.Options(w)...)
 	f.close = append(f.close, opened.Close)
 	kept, err := opened.State(ctx, cfg)
 	if err != nil {
@@ -152,7 +153,7 @@ func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config,
 	if noted, ok := kept.(heldBackStore); ok {
 		f.heldBack = noted.HeldBack
 	}
-	if t.lookOnly {
+	if t.LookOnly {
 		f.stores = opened
 	}
 	f.gaps = func(ctx context.Context) ([]state.Gap, error) { return allGaps(ctx, kept) }
@@ -160,15 +161,15 @@ func (f *openFleet) openState(ctx context.Context, t *target, sdk awssdk.Config,
 }
 
 // openGaps opens the state table of cfg, without leases and streams. It first names the stores on w.
-func openGaps(ctx context.Context, t *target, cfg *config.Config, w io.Writer) (*openFleet, error) {
+func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) (*openFleet, error) {
 	if cfg.State == nil {
 		return nil, fmt.Errorf("%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)
 	}
-	sdk, err := loadAWS(ctx)
+	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return nil, err
 	}
-	announce(ctx, sdk, cfg, w)
+	target.Announce(ctx, sdk, cfg, w)
 	f := &openFleet{read: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
 	if err := f.openState(ctx, t, sdk, cfg, w); err != nil {
 		return nil, errors.Join(err, f.Close())

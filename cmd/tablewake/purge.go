@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -56,8 +57,8 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	if cfg.State != nil {
 		keep = cfg.State.GuardRetention
 	}
-	t := target{live: true}
-	opened, err := t.open(ctx, cfg, s.Err, false)
+	t := target.Flags{Live: true}
+	opened, err := t.Open(ctx, cfg, s.Err, false)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
@@ -68,7 +69,7 @@ func (o *queryOptions) in(s cli.Streams, query func(local.Dir, *cli.Results) err
 	if o.local == "" {
 		return cli.Usagef("--local is missing: name the folder that a replay wrote")
 	}
-	if err := wroteLocal(o.local); err != nil {
+	if err := target.WroteLocal(o.local); err != nil {
 		return err
 	}
 	release, err := local.Share(o.local)

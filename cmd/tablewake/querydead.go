@@ -15,6 +15,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
@@ -50,7 +51,7 @@ each with what was the first to fail: that is to be mended before tablewake redr
 				box := folderBox(dir, cli.Logger(s.Err, false))
 				if !d.unmasked {
 					var err error
-					if box.mask, err = folderMask(o.local); err != nil {
+					if box.mask, err = target.FolderMask(o.local); err != nil {
 						return err
 					}
 				}
@@ -84,15 +85,15 @@ type letterBox struct {
 func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 	return letterBox{
 		letters: func(ctx context.Context, do func(pipeline.DeadLetter) error) error {
-			return eachLetter(ctx, dir, log, do)
+			return target.EachLetter(ctx, dir, log, do)
 		},
 		marks: func(ctx context.Context, pipelines []string, do func(state.Mark) error) error {
 			if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			return withViews(ctx, dir, func(db *sqlite.Store) error {
+			return target.WithViews(ctx, dir, func(db *sqlite.Store) error {
 				for _, name := range pipelines {
-					if err := eachMark(ctx, db.State(name), do); err != nil {
+					if err := target.EachMark(ctx, db.State(name), do); err != nil {
 						return err
 					}
 				}
@@ -111,7 +112,7 @@ func (d *deadOptions) inLive(ctx context.Context, o *queryOptions, s cli.Streams
 	if err != nil {
 		return err
 	}
-	opened, err := (&target{live: true, lookOnly: true}).openWritten(ctx, cfg, s.Err)
+	opened, err := (&target.Flags{Live: true, LookOnly: true}).OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (d *deadOptions) inLive(ctx context.Context, o *queryOptions, s cli.Streams
 			if err != nil || remembered == nil {
 				return err
 			}
-			return eachMark(ctx, remembered, do)
+			return target.EachMark(ctx, remembered, do)
 		},
 	}
 	if !d.unmasked {
@@ -167,7 +168,7 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results)
 func countDead(log *slog.Logger) count {
 	return func(ctx context.Context, dir local.Dir, add adds) error {
 		var n int64
-		if err := eachLetter(ctx, dir, log, func(pipeline.DeadLetter) error { n++; return nil }); err != nil {
+		if err := target.EachLetter(ctx, dir, log, func(pipeline.DeadLetter) error { n++; return nil }); err != nil {
 			return err
 		}
 		if n == 0 {

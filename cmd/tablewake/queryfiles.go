@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 	"github.com/tablewake/tablewake/sinks/local"
@@ -34,7 +35,7 @@ func (o *queryOptions) archive(s cli.Streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				owner, err := readOwner(o.local)
+				owner, err := target.ReadOwner(o.local)
 				if err != nil {
 					return err
 				}

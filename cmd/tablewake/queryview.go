@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -35,7 +36,7 @@ func (o *queryOptions) view(s cli.Streams) *cobra.Command {
 				q.PK = pipeline.StringValue(pk)
 			}
 			return o.in(s, func(dir local.Dir, out *cli.Results) error {
-				return withViews(c.Context(), dir, func(db *sqlite.Store) error {
+				return target.WithViews(c.Context(), dir, func(db *sqlite.Store) error {
 					t, err := chooseTable(c.Context(), db, args)
 					if err != nil {
 						return err
@@ -123,7 +124,7 @@ func countViews(ctx context.Context, dir local.Dir, add adds) error {
 	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return withViews(ctx, dir, func(db *sqlite.Store) error {
+	return target.WithViews(ctx, dir, func(db *sqlite.Store) error {
 		ts, err := db.Tables(ctx)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -140,7 +141,7 @@ func (o recordOptions) source() (table string, local bool, mask *pipeline.Mask, 
 	if len(cfg.Source.Tables) != 1 {
 		return "", false, nil, cli.Usagef("%s names %d tables; choose one with --table", o.config, len(cfg.Source.Tables))
 	}
-	return nameOf(cfg.Source.Tables[0]), local, mask, nil
+	return cmp.Or(cfg.Source.Tables[0].StreamARN, cfg.Source.Tables[0].Name), local, mask, nil
 }
 
 // report says what was recorded; a gap is a loss, so it is named.

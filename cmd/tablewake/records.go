@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks/archive"
@@ -66,7 +67,7 @@ func openRecords(ctx context.Context, o replay.Options, p period) (records, erro
 	}
 	inS3 := false
 	for paths := o.Paths; len(paths) > 0; {
-		if isS3(paths[0]) {
+		if target.IsS3(paths[0]) {
 			src, err := openArchive(ctx, paths[0], o.Decoder, from, to)
 			if err != nil {
 				return fail(err)
@@ -75,7 +76,7 @@ func openRecords(ctx context.Context, o replay.Options, p period) (records, erro
 			continue
 		}
 		n := 0
-		for n < len(paths) && !isS3(paths[n]) {
+		for n < len(paths) && !target.IsS3(paths[n]) {
 			n++
 		}
 		o.Paths, paths = paths[:n], paths[n:]
@@ -106,7 +107,7 @@ func (r archiveRecords) Progress() replay.Progress {
 
 // openArchive opens an archive in S3 as a source.
 func openArchive(ctx context.Context, url string, d pipeline.DecoderOptions, from, to time.Time) (records, error) {
-	store, prefix, err := openS3(ctx, url, s3Options{})
+	store, prefix, err := target.OpenS3(ctx, url, target.S3Options{})
 	if err != nil {
 		return nil, err
 	}

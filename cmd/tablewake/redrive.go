@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -20,7 +21,7 @@ import (
 // redriveOptions are the flags of `redrive`.
 type redriveOptions struct {
 	input
-	target
+	target.Flags
 	sink    string
 	to      string // a sink that letters are moved to
 	key     string
@@ -77,7 +78,7 @@ until they are moved to another one with --to, which makes them its own, or are 
 	}
 	o.input.add(c)
 	f := c.Flags()
-	o.target.add(c, "the folder that a replay wrote")
+	o.Flags.Add(c, "the folder that a replay wrote")
 	f.StringVar(&o.sink, "sink", "", "letters of this sink only")
 	f.StringVar(&o.to, "to", "", "move the letters of --sink, which the file has no more, to this sink")
 	f.StringVar(&o.key, "key", "", "letters of this item only, its key as --list shows it")
@@ -103,11 +104,11 @@ func (o *redriveOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	if err := o.check(cfg); err != nil {
 		return err
 	}
-	if o.telemetry, err = startTelemetry(ctx, cfg, nil, s.Err, o.verbose); err != nil {
+	if o.Telemetry, err = target.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose); err != nil {
 		return err
 	}
-	defer endTelemetry(ctx, o.telemetry, s.Err)
-	opened, err := o.openWritten(ctx, cfg, s.Err)
+	defer target.EndTelemetry(ctx, o.Telemetry, s.Err)
+	opened, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (o *redriveOptions) check(cfg *config.Config) error {
 	case o.to == "" && o.sink != "" && !hasSink(cfg, o.sink) && !o.discard && !o.list:
 		return cli.Usagef("--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
 	}
-	return o.target.check()
+	return o.Flags.Check()
 }
 
 func hasSink(cfg *config.Config, name string) bool {
@@ -178,7 +179,7 @@ func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro red
 // deliver redrives, and reports.
 func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
 	bar := cli.NewCount(s.Err, "redriving")
-	opts := []sinks.Option{sinks.WithLogger(cli.Logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
+	opts := []sinks.Option{sinks.WithLogger(cli.Logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.CommandLine()), sinks.WithTelemetry(o.Telemetry.Tracer, o.Telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
 	}

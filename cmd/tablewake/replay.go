@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -19,7 +20,7 @@ import (
 // replayOptions are the flags of `replay`.
 type replayOptions struct {
 	input
-	target
+	target.Flags
 	period
 	fresh   bool
 	rebuild bool
@@ -62,8 +63,8 @@ compared by version: a replay never puts back what a newer change has written.`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
 	o.input.add(c)
-	o.target.add(c, "give every sink its embedded store in this folder")
-	o.addCreate(c)
+	o.Flags.Add(c, "give every sink its embedded store in this folder")
+	o.AddCreate(c)
 	o.period.add(c)
 	f := c.Flags()
 	f.BoolVar(&o.fresh, "fresh", false, "empty the --local folder first")
@@ -80,12 +81,12 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 		return err
 	}
 	switch {
-	case o.local == "" && !o.live:
+	case o.Local == "" && !o.Live:
 		return cli.Usagef("replay never touches real stores by itself: give --local DIR for embedded stores in a folder, or --live for the real ones")
-	case o.fresh && o.live:
+	case o.fresh && o.Live:
 		return cli.Usagef("--fresh empties a --local folder; real stores are not emptied")
 	}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
 	mask, err := sinks.Mask(cfg)
@@ -97,18 +98,18 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 		return err
 	}
 	defer src.Close()
-	if o.telemetry, err = startTelemetry(ctx, cfg, nil, s.Err, o.verbose); err != nil {
+	if o.Telemetry, err = target.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose); err != nil {
 		return err
 	}
-	defer endTelemetry(ctx, o.telemetry, s.Err)
-	stores, err := o.open(ctx, cfg, s.Err, o.fresh)
+	defer target.EndTelemetry(ctx, o.Telemetry, s.Err)
+	stores, err := o.Open(ctx, cfg, s.Err, o.fresh)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
 	bar := cli.NewProgress(s.Err, "replaying", src.Progress().TotalBytes)
-	opts := []sinks.Option{sinks.Finite(), sinks.WithLogger(cli.Logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.flags()), sinks.WithTelemetry(o.telemetry.Tracer, o.telemetry.Meter)}
+	opts := []sinks.Option{sinks.Finite(), sinks.WithLogger(cli.Logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.CommandLine()), sinks.WithTelemetry(o.Telemetry.Tracer, o.Telemetry.Meter)}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}
@@ -118,7 +119,7 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 	p, err := sinks.Assemble(ctx, cfg, stores, opts...)
 	if err != nil {
 		_, changed := errors.AsType[*sinks.ChangedError](err)
-		return o.hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
+		return o.Hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
 	auto, err := startAutoRedrive(ctx, &o.input, cfg, stores, p, bar, o.verbose)
 	if err != nil {
@@ -171,11 +172,11 @@ func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeli
 
 func (o *replayOptions) print(s cli.Streams, cfg *config.Config, sum summary) error {
 	if sum.refused() > 0 {
-		sum.DeadLetters = fmt.Sprintf("tablewake redrive -c %s %s --list", cfg.File, o.flags())
-		if !o.live {
-			sum.DeadLetters = "tablewake query dead --local " + o.local
+		sum.DeadLetters = fmt.Sprintf("tablewake redrive -c %s %s --list", cfg.File, o.CommandLine())
+		if !o.Live {
+			sum.DeadLetters = "tablewake query dead --local " + o.Local
 		}
-		sum.Redrive = fmt.Sprintf("tablewake redrive -c %s %s", cfg.File, o.flags())
+		sum.Redrive = fmt.Sprintf("tablewake redrive -c %s %s", cfg.File, o.CommandLine())
 	}
 	if o.format == cli.FormatJSON {
 		return cli.WriteJSON(s.Out, sum)

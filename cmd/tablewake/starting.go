@@ -76,7 +76,7 @@ func (o *consumeOptions) serve(cfg *config.Config, log io.Writer) (*health.Serve
 	if o.health == "off" {
 		return nil, nil
 	}
-	judge := health.NewJudge(health.Options{Patience: patienceOf(cfg), Status: "tablewake status -c " + cfg.File + " " + o.flags()})
+	judge := health.NewJudge(health.Options{Patience: patienceOf(cfg), Status: "tablewake status -c " + cfg.File + " " + o.CommandLine()})
 	s, err := health.Start(o.health, judge, health.SourceFunc(o.start.facts), o.start.status)
 	if err != nil {
 		return nil, err

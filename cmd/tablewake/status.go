@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
@@ -23,7 +25,7 @@ import (
 // statusOptions are the flags of `status`.
 type statusOptions struct {
 	config string
-	target
+	target.Flags
 	noStream bool
 	noWatch  bool
 	all      bool
@@ -62,7 +64,7 @@ by no consumer, or cannot be read; a consumer sends no heartbeats; unread record
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
 	cli.AddConfig(c, &o.config)
-	o.add(c, "the folder that a consumer works on")
+	o.Add(c, "the folder that a consumer works on")
 	f := c.Flags()
 	f.BoolVar(&o.noStream, "no-stream", false, "do not list the stream: the leases alone tell")
 	f.BoolVar(&o.noWatch, "no-watch", false, "do not wait for signs of life: every consumer counts as alive")
@@ -107,14 +109,14 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
 	if o.urgent <= 0 {
 		return cli.Usagef("--loss-within is a time, as 4h")
 	}
-	o.lookOnly = true
-	look := fleet.Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.flags(), Urgent: o.urgent}
+	o.LookOnly = true
+	look := fleet.Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.CommandLine(), Urgent: o.urgent}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })
@@ -147,11 +149,11 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 // open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves
 // out the leases and notes the reason in look.
 func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, look *fleet.Look) (*openFleet, error) {
-	if o.live && cfg.Leases == nil {
+	if o.Live && cfg.Leases == nil {
 		look.Unconfigured = cfg.File
-		return openGaps(ctx, &o.target, cfg, w)
+		return openGaps(ctx, &o.Flags, cfg, w)
 	}
-	f, err := openFleetStores(ctx, &o.target, cfg, w, false)
+	f, err := openFleetStores(ctx, &o.Flags, cfg, w, false)
 	if noLeaseTable(err, cfg) {
 		look.NoTable = cfg.Leases.Table
 		return o.openMembers(ctx, cfg)
@@ -161,11 +163,11 @@ func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Write
 
 // openMembers opens the state table, which has gaps and heartbeats, if the lease table does not exist.
 func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*openFleet, error) {
-	f, err := openGaps(ctx, &o.target, cfg, io.Discard)
+	f, err := openGaps(ctx, &o.Flags, cfg, io.Discard)
 	if err != nil {
 		return nil, err
 	}
-	sdk, err := loadAWS(ctx)
+	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -275,7 +277,7 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 	var arns []string
 	var failed []fleet.Stream
 	for _, t := range cfg.Source.Tables {
-		refs, err := shardreader.FindStreams(ctx, api, nameOf(t))
+		refs, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
 			failed = append(failed, fleet.Stream{ARN: "of table " + t.Name, Err: err})
 		}

@@ -20,6 +20,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -107,7 +108,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if err := (&statusOptions{config: consumer, target: target{live: true}, urgent: time.Hour}).run(stopped, cli.Streams{Out: io.Discard, Err: io.Discard}); err == nil || cli.ExitCode(err) != cli.ExitInterrupted {
+	if err := (&statusOptions{config: consumer, Flags: target.Flags{Live: true}, urgent: time.Hour}).run(stopped, cli.Streams{Out: io.Discard, Err: io.Discard}); err == nil || cli.ExitCode(err) != cli.ExitInterrupted {
 		t.Errorf("interrupted it ends with %v", err)
 	}
 	if _, said := command(t, cli.ExitFailure, "status", "-c", file(""), "--live"); !strings.Contains(said, "add state: {table: NAME}") {

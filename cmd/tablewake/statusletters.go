@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/letters"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -48,10 +49,10 @@ func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *op
 		return nil
 	}
 	var err error
-	if o.live {
+	if o.Live {
 		err = liveLetters(ctx, cfg, f, l, add)
 	} else {
-		err = errors.Join(eachLetter(ctx, local.Dir(o.local), slog.New(slog.DiscardHandler), add), localMarks(ctx, o.local, cfg.Name, l))
+		err = errors.Join(target.EachLetter(ctx, local.Dir(o.Local), slog.New(slog.DiscardHandler), add), localMarks(ctx, o.Local, cfg.Name, l))
 	}
 	switch {
 	case errors.Is(err, errCounted), n > 0 && ctx.Err() != nil:

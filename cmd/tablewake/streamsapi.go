@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -51,7 +52,7 @@ func workerSources(cfg *config.Config) []worker.Source {
 func newestStreams(ctx context.Context, api shardreader.API, cfg *config.Config) ([]shardreader.StreamRef, error) {
 	refs := make([]shardreader.StreamRef, 0, len(cfg.Source.Tables))
 	for _, t := range cfg.Source.Tables {
-		ref, err := shardreader.FindStream(ctx, api, nameOf(t))
+		ref, err := shardreader.FindStream(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -121,11 +122,4 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func nameOf(t config.Table) string {
-	if t.StreamARN != "" {
-		return t.StreamARN
-	}
-	return t.Name
 }

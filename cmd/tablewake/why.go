@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/why"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks"
@@ -17,7 +18,7 @@ import (
 // whyOptions are the flags of `why`.
 type whyOptions struct {
 	input
-	target
+	target.Flags
 	key    string
 	table  string
 	format cli.Format
@@ -47,7 +48,7 @@ Values are not shown: only where they are, and the names of attributes that diff
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
 	o.input.add(c)
-	o.target.add(c, "look into this folder, which a replay wrote")
+	o.Flags.Add(c, "look into this folder, which a replay wrote")
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "the item's key attributes, PK=...,SK=..., or its canonical key (required)")
 	f.StringVar(&o.table, "table", "", "the item's table, where the configuration names several")
@@ -60,7 +61,7 @@ func (o *whyOptions) run(ctx context.Context, s cli.Streams, paths []string) (er
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return err
 	}
 	if o.key == "" {
@@ -70,8 +71,8 @@ func (o *whyOptions) run(ctx context.Context, s cli.Streams, paths []string) (er
 	if err != nil {
 		return err
 	}
-	o.lookOnly = true
-	opened, err := o.openWritten(ctx, cfg, s.Err)
+	o.LookOnly = true
+	opened, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (o *whyOptions) run(ctx context.Context, s cli.Streams, paths []string) (er
 	if err != nil {
 		return err
 	}
-	if mask != nil && !find.key.attributes.Exists() && len(paths) == 0 && !o.live {
+	if mask != nil && !find.key.attributes.Exists() && len(paths) == 0 && !o.Live {
 		return cli.Usagef("what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
 	a, err := why.Ask(ctx, why.Question{Config: cfg, Stores: opened, Mask: mask, Item: item.change})

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
@@ -62,7 +63,7 @@ func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (found
 	switch {
 	case len(paths) > 0:
 		return f.recorded(ctx, s, paths)
-	case f.o.live:
+	case f.o.Live:
 		return f.stored(ctx)
 	}
 	c, err := f.change("REMOVE", pipeline.KeysOnly, pipeline.Image{})
@@ -167,7 +168,7 @@ func namelessKeys(k pipeline.Key) (pipeline.Image, error) {
 // readItem reads an item of a table, consistently, and its key with its names. item
 // does not exist where the table has none.
 func readItem(ctx context.Context, table string, key itemKey) (keys, item pipeline.Image, err error) {
-	sdk, err := loadAWS(ctx)
+	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return keys, item, err
 	}

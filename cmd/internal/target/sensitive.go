@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"crypto/rand"
@@ -46,10 +46,10 @@ func sensitiveIn(dir string) ([]string, error) {
 	return strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' }), err
 }
 
-// folderMask hides what a folder remembers as sensitive, under a key that nobody
+// FolderMask hides what a folder remembers as sensitive, under a key that nobody
 // keeps: no secret is needed to look into a folder, and the texts are equal for equal
 // values within one output only.
-func folderMask(dir string) (*pipeline.Mask, error) {
+func FolderMask(dir string) (*pipeline.Mask, error) {
 	texts, err := sensitiveIn(dir)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"context"
@@ -21,23 +21,23 @@ import (
 
 // openLive opens the real stores that cfg names, once it has said which they are; tel may be
 // nil.
-func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option) (*stores, error) {
-	sdk, err := loadObserved(ctx, tel)
+func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option) (*Stores, error) {
+	sdk, err := LoadObserved(ctx, tel)
 	if err != nil {
 		return nil, err
 	}
-	announce(ctx, sdk, cfg, w)
-	return liveStores(sdk, opts...), nil
+	Announce(ctx, sdk, cfg, w)
+	return LiveStores(sdk, opts...), nil
 }
 
-// liveStores are the stores that sdk reaches.
-func liveStores(sdk awssdk.Config, opts ...aws.Option) *stores {
+// LiveStores are the stores that sdk reaches.
+func LiveStores(sdk awssdk.Config, opts ...aws.Option) *Stores {
 	opened := aws.Stores(sdk, opts...)
-	return &stores{Stores: opened, close: []func() error{opened.Close}}
+	return &Stores{Stores: opened, close: []func() error{opened.Close}}
 }
 
-// loadAWS is the SDK's configuration as the standard variables and files have it.
-func loadAWS(ctx context.Context) (awssdk.Config, error) {
+// LoadAWS is the SDK's configuration as the standard variables and files have it.
+func LoadAWS(ctx context.Context) (awssdk.Config, error) {
 	// What the SDK would log are connections that it tries again.
 	sdk, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 	switch {
@@ -49,15 +49,15 @@ func loadAWS(ctx context.Context) (awssdk.Config, error) {
 	return sdk, nil
 }
 
-// announce says whose stores are used, and which. Who may not ask whose credentials
+// Announce says whose stores are used, and which. Who may not ask whose credentials
 // these are may still use the stores.
-func announce(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) {
-	fmt.Fprintf(w, "account %s, Region %s\n", accountOf(ctx, sdk), sdk.Region)
-	announceStores(cfg, w)
+func Announce(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) {
+	fmt.Fprintf(w, "account %s, Region %s\n", AccountOf(ctx, sdk), sdk.Region)
+	AnnounceStores(cfg, w)
 }
 
-// accountOf is the account whose credentials sdk has, as far as it may be asked for.
-func accountOf(ctx context.Context, sdk awssdk.Config) string {
+// AccountOf is the account whose credentials sdk has, as far as it may be asked for.
+func AccountOf(ctx context.Context, sdk awssdk.Config) string {
 	short, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	id, err := sts.NewFromConfig(sdk, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(short, nil)
@@ -67,8 +67,8 @@ func accountOf(ctx context.Context, sdk awssdk.Config) string {
 	return awssdk.ToString(id.Account)
 }
 
-// announceStores says which stores cfg names.
-func announceStores(cfg *config.Config, w io.Writer) {
+// AnnounceStores says which stores cfg names.
+func AnnounceStores(cfg *config.Config, w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range cfg.Sinks {
 		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, destination(cfg, s))

@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// withViews opens the view tables of a folder.
-func withViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
+// WithViews opens the view tables of a folder.
+func WithViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
 	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the folder holds no views: its configuration has none")
 	}
@@ -27,8 +27,8 @@ func withViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error)
 	return errors.Join(do(db), db.Close())
 }
 
-// eachLetter hands each letter of a folder to do. Lines that are none are logged.
-func eachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
+// EachLetter hands each letter of a folder to do. Lines that are none are logged.
+func EachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
 	if _, err := os.Stat(dir.DeadLetters()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -48,7 +48,7 @@ func eachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pi
 	return nil
 }
 
-func eachMark(ctx context.Context, of state.Quarantine, do func(state.Mark) error) error {
+func EachMark(ctx context.Context, of state.Quarantine, do func(state.Mark) error) error {
 	for m, err := range of.Marks(ctx, "") {
 		if err == nil {
 			err = do(m)

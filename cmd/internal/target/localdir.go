@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"encoding/json"
@@ -26,8 +26,8 @@ func ownerOf(cfg *config.Config) owner {
 	return owner{Pipeline: cfg.Name, TableInKey: len(cfg.Source.Tables) > 1}
 }
 
-// readOwner tells who wrote a folder.
-func readOwner(dir string) (owner, error) {
+// ReadOwner tells who wrote a folder.
+func ReadOwner(dir string) (owner, error) {
 	var o owner
 	b, err := os.ReadFile(filepath.Join(dir, ownerFile))
 	if err == nil {
@@ -44,7 +44,7 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	wrote, err := readOwner(dir)
+	wrote, err := ReadOwner(dir)
 	ours := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"context"
@@ -11,25 +11,25 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 )
 
-// isS3 tells whether an argument names objects in S3.
-func isS3(arg string) bool { return strings.HasPrefix(arg, "s3://") }
+// IsS3 tells whether an argument names objects in S3.
+func IsS3(arg string) bool { return strings.HasPrefix(arg, "s3://") }
 
-// s3Options are what objects are written with.
-type s3Options struct{ class, key string }
+// S3Options are what objects are written with.
+type S3Options struct{ Class, Key string }
 
-// openS3 opens the bucket of s3://BUCKET/PREFIX, with what the SDK's variables and
+// OpenS3 opens the bucket of s3://BUCKET/PREFIX, with what the SDK's variables and
 // files say. Servers other than AWS (AWS_ENDPOINT_URL_S3) have no host names for buckets.
-func openS3(ctx context.Context, url string, o s3Options) (store *s3.Store, prefix string, err error) {
+func OpenS3(ctx context.Context, url string, o S3Options) (store *s3.Store, prefix string, err error) {
 	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "/")
 	if bucket == "" {
 		return nil, "", cli.Usagef("%q names no bucket: write s3://BUCKET/PREFIX", url)
 	}
-	sdk, err := loadAWS(ctx)
+	sdk, err := LoadAWS(ctx)
 	if err != nil {
 		return nil, "", err
 	}
 	client := awss3.NewFromConfig(sdk, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
 	folder, _ := path.Split(prefix)
-	store, err = s3.New(s3.Options{Client: client, Bucket: bucket, Folder: folder, StorageClass: o.class, KMSKey: o.key})
+	store, err = s3.New(s3.Options{Client: client, Bucket: bucket, Folder: folder, StorageClass: o.Class, KMSKey: o.Key})
 	return store, prefix, err
 }

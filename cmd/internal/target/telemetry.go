@@ -1,4 +1,4 @@
-package main
+package target
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 // of a stop it is below the 30 s after which ECS kills a task.
 const telemetryPatience = 3 * time.Second
 
-// startTelemetry sets spans and metrics up as the environment and cfg say, and says on log
+// StartTelemetry sets spans and metrics up as the environment and cfg say, and says on log
 // where they go, if anywhere. Documents of EMF are written to emf; without one there are none.
 // The command ends it.
-func startTelemetry(ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool) (*telemetry.Telemetry, error) {
+func StartTelemetry(ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool) (*telemetry.Telemetry, error) {
 	metrics := cfg.Metrics
 	if metrics == config.MetricsEMF && emf == nil {
 		metrics = config.MetricsNone
@@ -39,16 +39,16 @@ func startTelemetry(ctx context.Context, cfg *config.Config, emf, log io.Writer,
 	return tel, nil
 }
 
-// endTelemetry exports what is left. That it cannot is said, and is no failure of the command.
-func endTelemetry(ctx context.Context, tel *telemetry.Telemetry, log io.Writer) {
+// EndTelemetry exports what is left. That it cannot is said, and is no failure of the command.
+func EndTelemetry(ctx context.Context, tel *telemetry.Telemetry, log io.Writer) {
 	if err := tel.Shutdown(context.WithoutCancel(ctx)); err != nil {
 		fmt.Fprintf(log, "telemetry: the last of it may be missing: %v\n", err)
 	}
 }
 
-// loadObserved is loadAWS, with calls traced and counted where tel is there.
-func loadObserved(ctx context.Context, tel *telemetry.Telemetry) (awssdk.Config, error) {
-	sdk, err := loadAWS(ctx)
+// LoadObserved is loadAWS, with calls traced and counted where tel is there.
+func LoadObserved(ctx context.Context, tel *telemetry.Telemetry) (awssdk.Config, error) {
+	sdk, err := LoadAWS(ctx)
 	if err == nil && tel != nil {
 		err = tel.AWS(&sdk)
 	}

@@ -1,0 +1,146 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/telemetry"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/aws"
+	"github.com/tablewake/tablewake/sinks/local"
+)
+
+// Flags are the flags that say which stores a command works on: embedded ones in a
+// folder, or the real ones that the configuration names.
+type Flags struct {
+	Local  string
+	Live   bool
+	Create bool // make tables, indexes and buckets that are missing
+
+	LookOnly  bool                 // nothing is made that a run would make
+	Telemetry *telemetry.Telemetry // of calls to real stores; nil where nobody watches
+}
+
+// Add adds --local, with what a command does in the folder, and --live.
+func (t *Flags) Add(c *cobra.Command, folder string) {
+	f := c.Flags()
+	f.StringVar(&t.Local, "local", "", folder)
+	f.BoolVar(&t.Live, "live", false, "use the real stores that the configuration names, with the AWS credentials of this shell")
+	_ = c.MarkFlagDirname("local")
+}
+
+// AddCreate adds --create.
+func (t *Flags) AddCreate(c *cobra.Command) {
+	c.Flags().BoolVar(&t.Create, "create", false, "with --live: make the tables, buckets and indexes that are missing")
+}
+
+// Check is a usage error where not exactly one of the two is asked for.
+func (t *Flags) Check() error {
+	switch {
+	case t.Local != "" && t.Live:
+		return cli.Usagef("--local and --live cannot stand together: embedded stores in a folder, or the real ones")
+	case t.Local == "" && !t.Live:
+		return cli.Usagef("say which stores: --local DIR for embedded ones in a folder, --live for the real ones that the configuration names")
+	case t.Create && !t.Live:
+		return cli.Usagef("--create is of --live: a --local folder is made by itself")
+	}
+	return nil
+}
+
+// CommandLine are those that name the target again, for a command line that is shown.
+func (t *Flags) CommandLine() string {
+	if t.Live {
+		return "--live"
+	}
+	return "--local " + t.Local
+}
+
+// Stores are open stores of a pipeline.
+type Stores struct {
+	sinks.Stores
+	close []func() error // what is to be closed, in the order in which it was opened
+}
+
+// Close closes the stores, and lets a folder go.
+func (s *Stores) Close() error {
+	var errs []error
+	for i := len(s.close) - 1; i >= 0; i-- {
+		errs = append(errs, s.close[i]())
+	}
+	s.close = nil
+	return errors.Join(errs...)
+}
+
+// Open opens the stores. Of real ones it first says on w which they are; a folder is
+// claimed for cfg, and emptied first where fresh says so.
+func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
+	if t.Live {
+		return openLive(ctx, cfg, w, t.Telemetry, t.Options(w)...)
+	}
+	return t.OpenLocal(cfg, w, fresh)
+}
+
+// OpenLocal claims the folder for cfg, and opens the stores in it; what is wrong with its
+// files is logged on w.
+func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
+	opened, err := local.Open(t.Local, local.WithLogger(cli.Logger(w, false)))
+	if err != nil {
+		return nil, err
+	}
+	err = claimLocal(t.Local, cfg, fresh)
+	if err == nil {
+		err = rememberSensitive(t.Local, cfg)
+	}
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return &Stores{Stores: opened, close: []func() error{opened.Close}}, nil
+}
+
+// Options are what is asked of real stores; what is wrong with files of theirs is logged on w.
+func (t *Flags) Options(w io.Writer) []aws.Option {
+	opts := []aws.Option{aws.WithLogger(cli.Logger(w, false))}
+	if t.Create {
+		opts = append(opts, aws.Create())
+	}
+	if t.LookOnly {
+		opts = append(opts, aws.LookOnly())
+	}
+	return opts
+}
+
+// OpenWritten opens the stores that a run wrote to: a folder must be there.
+func (t *Flags) OpenWritten(ctx context.Context, cfg *config.Config, w io.Writer) (*Stores, error) {
+	if !t.Live {
+		if err := WroteLocal(t.Local); err != nil {
+			return nil, err
+		}
+	}
+	return t.Open(ctx, cfg, w, false)
+}
+
+// Hint adds to an error of assembly what this target can do about it.
+func (t *Flags) Hint(err error, changed bool) error {
+	if err == nil || !changed || t.Live {
+		return err
+	}
+	return fmt.Errorf("%w (--fresh empties %s first)", err, t.Local)
+}
+
+// WroteLocal is an error where dir is no folder that a replay wrote.
+func WroteLocal(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, ownerFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir, dir)
+	}
+	return err
+}
