@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -23,7 +24,7 @@ import (
 
 // adoptOptions are the flags of `adopt`.
 type adoptOptions struct {
-	input
+	records.Input
 	target.Flags
 	sinks  []string
 	yes    bool
@@ -65,7 +66,7 @@ Stop all consumers first. 0 says that all belongs together now, and 1 that it do
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
-	cli.AddConfig(c, &o.config)
+	cli.AddConfig(c, &o.Config)
 	o.Flags.Add(c, "the folder that a replay or a consumer wrote")
 	f := c.Flags()
 	f.BoolVar(&o.Create, "create", false, "with --live: make the state table where it is missing")
@@ -76,7 +77,7 @@ Stop all consumers first. 0 says that all belongs together now, and 1 that it do
 }
 
 func (o *adoptOptions) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := cli.LoadConfig(o.config)
+	cfg, err := cli.LoadConfig(o.Config)
 	if err != nil {
 		return err
 	}

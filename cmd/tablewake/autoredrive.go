@@ -7,6 +7,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -23,7 +24,7 @@ type autoRedrive struct {
 }
 
 // startAutoRedrive starts beside a run of p; nil where the file does not ask for it.
-func startAutoRedrive(ctx context.Context, in *input, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer, verbose bool) (*autoRedrive, error) {
+func startAutoRedrive(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer, verbose bool) (*autoRedrive, error) {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -21,7 +22,7 @@ import (
 
 // consumeOptions are the flags of `consume`.
 type consumeOptions struct {
-	input
+	records.Input
 	target.Flags
 	worker      string
 	start       starting
@@ -71,7 +72,7 @@ a restart helps.`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
-	cli.AddConfig(c, &o.config)
+	cli.AddConfig(c, &o.Config)
 	o.Flags.Add(c, "give every sink its embedded store in this folder, and keep leases there")
 	o.AddCreate(c)
 	f := c.Flags()
@@ -86,7 +87,7 @@ a restart helps.`,
 }
 
 func (o *consumeOptions) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := cli.LoadConfig(o.config)
+	cfg, err := cli.LoadConfig(o.Config)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type consuming struct {
 func (c *consuming) run(ctx context.Context, s cli.Streams) error {
 	fmt.Fprintf(c.log, "consumer %s\n", c.source.Worker())
 	auto, err := waiting(ctx, &c.o.start, "opening the dead letters", func() (*autoRedrive, error) {
-		return startAutoRedrive(ctx, &c.o.input, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
+		return startAutoRedrive(ctx, &c.o.Input, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
 	})
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func revoked(l pipeline.Ledger) (n int64) {
 
 // print prints what was done.
 func (o *consumeOptions) print(s cli.Streams, cfg *config.Config, sum summary) error {
-	replayed := replayOptions{input: o.input, Flags: o.Flags, format: o.format}
+	replayed := replayOptions{Input: o.Input, Flags: o.Flags, format: o.format}
 	return replayed.print(s, cfg, sum)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -18,7 +19,7 @@ import (
 
 // costOptions are the flags of `cost`.
 type costOptions struct {
-	input
+	records.Input
 	format cli.Format
 }
 
@@ -42,7 +43,7 @@ tries that were in vain, take more.`,
   tablewake cost -c tablewake.yaml -o json stream.jsonl | jq '.sinks[] | {sink, write_units}'`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
-	o.add(c)
+	o.Add(c)
 	cli.AddFormat(c, &o.format)
 	return c
 }
@@ -64,7 +65,7 @@ type sinkCost struct {
 }
 
 func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) error {
-	cfg, err := o.load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}
@@ -94,14 +95,14 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 
 // count adds what each change of the records costs.
 func (o *costOptions) count(ctx context.Context, s cli.Streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs, at map[string]int) error {
-	src, err := replay.Open(o.source(cfg, s, paths))
+	src, err := replay.Open(o.Source(cfg, s, paths))
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	undecodable := 0
 	for {
-		page, readErr := readPage(ctx, src)
+		page, readErr := records.ReadPage(ctx, src)
 		if page != nil {
 			undecodable += len(page.Errors)
 			for i := range page.Changes {

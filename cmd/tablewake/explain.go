@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
@@ -18,7 +19,7 @@ import (
 
 // explainOptions are the flags of `explain`.
 type explainOptions struct {
-	input
+	records.Input
 	key      string
 	sequence string
 	limit    int64
@@ -48,7 +49,7 @@ there. The rest is as sensitive as the table.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
-	o.add(c)
+	o.Add(c)
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "only changes of this item: its canonical key, as explain prints it")
 	f.StringVar(&o.sequence, "sequence", "", "only the change with this sequence number")
@@ -64,7 +65,7 @@ func (o *explainOptions) run(ctx context.Context, s cli.Streams, paths []string)
 	if strings.Trim(o.sequence, "0123456789") != "" {
 		return cli.Usagef("--sequence takes the digits of a sequence number, and %q has others", o.sequence)
 	}
-	cfg, err := o.load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (o *explainOptions) run(ctx context.Context, s cli.Streams, paths []string)
 	if err != nil {
 		return err
 	}
-	src, err := replay.Open(o.source(cfg, s, paths))
+	src, err := replay.Open(o.Source(cfg, s, paths))
 	if err != nil {
 		return err
 	}
@@ -108,10 +109,10 @@ func (e explainer) explain(c *pipeline.Change) pipeline.Explanation {
 
 // explain prints what is asked for, and answers how many explanations that were.
 func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p explainer, out io.Writer) (printed int64, err error) {
-	var records, undecodable int64
+	var behind, undecodable int64
 	for {
-		page, readErr := readPage(ctx, src)
-		for x := range o.explanations(p, page, records) {
+		page, readErr := records.ReadPage(ctx, src)
+		for x := range o.explanations(p, page, behind) {
 			if x.Error != nil {
 				undecodable++
 			}
@@ -123,7 +124,7 @@ func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p expl
 			}
 		}
 		if page != nil {
-			records += int64(len(page.Changes) + len(page.Errors))
+			behind += int64(len(page.Changes) + len(page.Errors))
 		}
 		broken, isBroken := errors.AsType[*replay.BrokenError](readErr)
 		switch {
@@ -153,7 +154,7 @@ func (o *explainOptions) explanations(p explainer, page *pipeline.Page, before i
 				errs = errs[1:]
 				x := explanation{
 					Record: before + int64(e.Index) + 1, Op: "UNDECODABLE", Key: e.Key, Sequence: e.Sequence,
-					Error: &notDecodable{e.Path, placed(e)},
+					Error: &notDecodable{e.Path, records.Placed(e)},
 				}
 				if (o.wants(key, e.Sequence) || o.wants(e.Key, e.Sequence)) && !yield(x) {
 					return

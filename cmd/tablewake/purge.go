@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // purgeOptions are the flags of `purge`.
 type purgeOptions struct {
-	input
+	records.Input
 	format cli.Format
 }
 
@@ -33,7 +34,7 @@ then, as once a day; it may run beside a pipeline.`,
 		Args:    cli.NoArguments,
 		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
-	cli.AddConfig(c, &o.config)
+	cli.AddConfig(c, &o.Config)
 	cli.AddFormat(c, &o.format)
 	return c
 }
@@ -49,7 +50,7 @@ type purged struct {
 }
 
 func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}

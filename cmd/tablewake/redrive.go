@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -20,7 +21,7 @@ import (
 
 // redriveOptions are the flags of `redrive`.
 type redriveOptions struct {
-	input
+	records.Input
 	target.Flags
 	sink    string
 	to      string // a sink that letters are moved to
@@ -76,7 +77,7 @@ until they are moved to another one with --to, which makes them its own, or are 
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
 	}
-	o.input.add(c)
+	o.Input.Add(c)
 	f := c.Flags()
 	o.Flags.Add(c, "the folder that a replay wrote")
 	f.StringVar(&o.sink, "sink", "", "letters of this sink only")
@@ -97,7 +98,7 @@ until they are moved to another one with --to, which makes them its own, or are 
 const classes = "undecodable, filter, detector, plan, write, panic, held or quarantined"
 
 func (o *redriveOptions) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}
@@ -155,9 +156,9 @@ func hasSink(cfg *config.Config, name string) bool {
 }
 
 // redriveSettings are how letters go back to the sinks of a pipeline: all of them.
-func redriveSettings(ctx context.Context, in *input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
+func redriveSettings(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
 	o, err := letters.Options(ctx, cfg, opened, kept, p)
-	o.Decoder = in.decoder(cfg)
+	o.Decoder = in.Decoder(cfg)
 	return o, err
 }
 
@@ -187,7 +188,7 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 	if err != nil {
 		return err
 	}
-	ro, err := redriveSettings(ctx, &o.input, cfg, opened, kept, p)
+	ro, err := redriveSettings(ctx, &o.Input, cfg, opened, kept, p)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -19,9 +20,9 @@ import (
 
 // replayOptions are the flags of `replay`.
 type replayOptions struct {
-	input
+	records.Input
 	target.Flags
-	period
+	records.Period
 	fresh   bool
 	rebuild bool
 	notify  bool
@@ -62,10 +63,10 @@ compared by version: a replay never puts back what a newer change has written.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
-	o.input.add(c)
+	o.Input.Add(c)
 	o.Flags.Add(c, "give every sink its embedded store in this folder")
 	o.AddCreate(c)
-	o.period.add(c)
+	o.Period.Add(c)
 	f := c.Flags()
 	f.BoolVar(&o.fresh, "fresh", false, "empty the --local folder first")
 	f.BoolVar(&o.rebuild, "rebuild", false, "replay the whole history into empty views and aggregates: nothing is refused for its age")
@@ -76,7 +77,7 @@ compared by version: a replay never puts back what a newer change has written.`,
 }
 
 func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
-	cfg, err := o.load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 	if err != nil {
 		return err
 	}
-	src, err := openRecords(ctx, o.source(cfg, s, paths), o.period)
+	src, err := records.Open(ctx, o.Source(cfg, s, paths), o.Period)
 	if err != nil {
 		return err
 	}
@@ -121,11 +122,11 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 		_, changed := errors.AsType[*sinks.ChangedError](err)
 		return o.Hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
-	auto, err := startAutoRedrive(ctx, &o.input, cfg, stores, p, bar, o.verbose)
+	auto, err := startAutoRedrive(ctx, &o.Input, cfg, stores, p, bar, o.verbose)
 	if err != nil {
 		return err
 	}
-	in := &reporting{records: src, w: bar, tables: cfg.Source.Tables, mask: mask}
+	in := &records.Reporting{Source: src, W: bar, Tables: cfg.Source.Tables, Mask: mask}
 	sum, runErr := o.drive(ctx, cfg, p, in, bar)
 	if err := auto.finish(ctx); err != nil && runErr == nil {
 		runErr = err
@@ -133,12 +134,12 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 	if err := o.print(s, cfg, sum); err != nil {
 		return err
 	}
-	in.warn(s.Err)
-	return o.verdict(sum, in.broken, runErr)
+	in.Warn(s.Err)
+	return o.verdict(sum, in.Broken, runErr)
 }
 
 // drive runs the pipeline, and shows its progress.
-func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *reporting, bar *cli.Progress) (summary, error) {
+func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *records.Reporting, bar *cli.Progress) (summary, error) {
 	ticking, stop := context.WithCancel(ctx)
 	var ticker sync.WaitGroup
 	ticker.Go(func() {
@@ -161,9 +162,9 @@ func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeli
 	ticker.Wait()
 	bar.End()
 	sum := newSummary(cfg.Name, p.Ledger(), took)
-	sum.Interrupted = ctx.Err() != nil && (err != nil || !in.ended)
-	if in.broken != nil {
-		for _, f := range in.broken.Files {
+	sum.Interrupted = ctx.Err() != nil && (err != nil || !in.Ended)
+	if in.Broken != nil {
+		for _, f := range in.Broken.Files {
 			sum.Errors = append(sum.Errors, f.Error())
 		}
 	}

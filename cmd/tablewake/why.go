@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/why"
 	"github.com/tablewake/tablewake/pipeline"
@@ -17,7 +18,7 @@ import (
 
 // whyOptions are the flags of `why`.
 type whyOptions struct {
-	input
+	records.Input
 	target.Flags
 	key    string
 	table  string
@@ -47,7 +48,7 @@ Values are not shown: only where they are, and the names of attributes that diff
   tablewake why -c tablewake.yaml --key 'USER%23001,PROFILE' --local out -o json stream.jsonl`,
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
-	o.input.add(c)
+	o.Input.Add(c)
 	o.Flags.Add(c, "look into this folder, which a replay wrote")
 	f := c.Flags()
 	f.StringVar(&o.key, "key", "", "the item's key attributes, PK=...,SK=..., or its canonical key (required)")
@@ -57,7 +58,7 @@ Values are not shown: only where they are, and the names of attributes that diff
 }
 
 func (o *whyOptions) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
-	cfg, err := o.load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -72,7 +73,7 @@ func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (found
 
 // recorded is the last state of the item in saved records.
 func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (found, error) {
-	src, err := replay.Open(f.o.source(f.cfg, s, paths))
+	src, err := replay.Open(f.o.Source(f.cfg, s, paths))
 	if err != nil {
 		return found{}, err
 	}
@@ -80,7 +81,7 @@ func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (f
 	var last pipeline.Change
 	seen := false
 	for {
-		page, err := readPage(ctx, src)
+		page, err := records.ReadPage(ctx, src)
 		if page != nil {
 			for i := range page.Changes {
 				c := &page.Changes[i]
@@ -133,7 +134,7 @@ func (f *finder) change(event string, v pipeline.ViewType, item pipeline.Image) 
 	if item.Exists() {
 		b = item.AppendDynamoDBJSON(append(b, `,"NewImage":`...))
 	}
-	d := f.o.decoder(f.cfg)
+	d := f.o.Decoder(f.cfg)
 	d.Table, d.StreamARN, d.EpochZero = f.table, "", true
 	page, err := pipeline.NewDecoder(d).Decode(append(b, "}}"...))
 	switch {

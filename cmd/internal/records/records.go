@@ -1,4 +1,4 @@
-package main
+package records
 
 import (
 	"context"
@@ -16,23 +16,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// records are what a command reads: one input, or several one behind the other.
-type records interface {
+// Source are what a command reads: one input, or several one behind the other.
+type Source interface {
 	pipeline.Source
 	Progress() replay.Progress
 	Close() error
 }
 
-// period are the flags that bound archives in time.
-type period struct{ from, to string }
+// Period are the flags that bound archives in time.
+type Period struct{ from, to string }
 
-func (p *period) add(c *cobra.Command) {
+// Add adds --from and --to.
+func (p *Period) Add(c *cobra.Command) {
 	c.Flags().StringVar(&p.from, "from", "", "of archives in S3, only changes created at this time or later: 2026-01-31, or 2026-01-31T12:00:00Z")
 	c.Flags().StringVar(&p.to, "to", "", "of archives in S3, only changes created before this time")
 }
 
 // bounds are the times of the flags, zero where one is not given.
-func (p *period) bounds() (from, to time.Time, err error) {
+func (p *Period) bounds() (from, to time.Time, err error) {
 	if from, err = parseTime("--from", p.from); err == nil {
 		to, err = parseTime("--to", p.to)
 	}
@@ -54,15 +55,15 @@ func parseTime(flag, text string) (time.Time, error) {
 	return time.Time{}, cli.Usagef("%s %q is no time: write it as 2026-01-31 (UTC), or as 2026-01-31T12:00:00Z", flag, text)
 }
 
-// openRecords opens what o.Paths name, in their order: files and folders, and archives
+// Open opens what o.Paths name, in their order: files and folders, and archives
 // in S3 (s3://BUCKET/PREFIX), of which the period is read.
-func openRecords(ctx context.Context, o replay.Options, p period) (records, error) {
+func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 	from, to, err := p.bounds()
 	if err != nil {
 		return nil, err
 	}
-	var parts []records
-	fail := func(err error) (records, error) {
+	var parts []Source
+	fail := func(err error) (Source, error) {
 		return nil, errors.Join(err, (&chain{left: parts}).Close())
 	}
 	inS3 := false
@@ -106,7 +107,7 @@ func (r archiveRecords) Progress() replay.Progress {
 }
 
 // openArchive opens an archive in S3 as a source.
-func openArchive(ctx context.Context, url string, d pipeline.DecoderOptions, from, to time.Time) (records, error) {
+func openArchive(ctx context.Context, url string, d pipeline.DecoderOptions, from, to time.Time) (Source, error) {
 	store, prefix, err := target.OpenS3(ctx, url, target.S3Options{})
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ type chain struct {
 	broken []*replay.FileError
 
 	mu   sync.Mutex // Progress is asked for while Read goes on
-	left []records
+	left []Source
 	done replay.Progress // of those that are through
 }
 
