@@ -151,16 +151,9 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results)
 		return quarantined(ctx, box, out)
 	}
 	return box.letters(ctx, func(l pipeline.DeadLetter) error {
-		id := deadletter.ID(&l)
-		l = maskLetter(box.mask, l)
-		one := letterOf(l)
-		one.ID = id // the masked letter's own is another
+		one := letters.Masked(box.mask, l)
 		return out.Add(one, func() string {
-			sink := l.Sink
-			if sink == "" {
-				sink = "(every sink)"
-			}
-			return fmt.Sprintf("%s  %s  %s: %s", sink, l.Key, l.Class, l.Error)
+			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(one.Sink), one.Key, one.Class, one.Error)
 		})
 	})
 }
@@ -218,25 +211,25 @@ func heldKeys(ctx context.Context, box letterBox) ([]heldKey, error) {
 		sink string // "": every sink
 		key  pipeline.Key
 	}
-	letters := map[of]heldKey{}
+	known := map[of]heldKey{}
 	pipelines := map[string]bool{}
 	err := box.letters(ctx, func(l pipeline.DeadLetter) error {
 		pipelines[l.Pipeline] = true
 		at := of{l.Sink, l.Key}
-		k, found := letters[at]
-		l = maskLetter(box.mask, l)
+		k, found := known[at]
+		l = letters.Mask(box.mask, l)
 		if k.Letters++; !found || l.Version.Compare(k.version) < 0 {
 			k.Key, k.Class, k.Error, k.version = l.Key, l.Class, l.Error, l.Version
 		}
-		letters[at] = k
+		known[at] = k
 		return nil
 	})
-	if err != nil || len(letters) == 0 {
+	if err != nil || len(known) == 0 {
 		return nil, err
 	}
 	var keys []heldKey
 	err = box.marks(ctx, slices.Sorted(maps.Keys(pipelines)), func(m state.Mark) error {
-		k, every := letters[of{m.Sink, m.Key}], letters[of{"", m.Key}]
+		k, every := known[of{m.Sink, m.Key}], known[of{"", m.Key}]
 		if every.Letters > 0 && (k.Letters == 0 || every.version.Compare(k.version) < 0) {
 			k.Key, k.Class, k.Error = every.Key, every.Class, every.Error
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -14,8 +15,8 @@ import (
 )
 
 // look shows letters, and gives back what a queue keeps for who reads it.
-func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, letters deadletter.Store, s cli.Streams) (err error) {
-	if l, ok := letters.(deadletter.Releaser); ok {
+func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams) (err error) {
+	if l, ok := kept.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()
 	}
 	var mask *pipeline.Mask
@@ -25,21 +26,17 @@ func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, letters d
 		}
 	}
 	out := cli.NewResults(s, o.format, 0)
-	defer func() { err = errors.Join(err, out.W.Flush()) }() // what was found before an error is shown
-	for l, err := range letters.Read(ctx) {
+	defer func() { err = out.End(err, s.Err) }()
+	for l, err := range kept.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		id := deadletter.ID(&l)
 		switch {
-		case o.show == id:
-			one := letterOf(maskLetter(mask, l))
-			one.ID = id // the masked letter's own is another
-			return cli.WriteJSON(out.W, one)
+		case o.show == deadletter.ID(&l):
+			return cli.WriteJSON(s.Out, letters.Masked(mask, l))
 		case o.list && o.wants(cfg, &l):
-			one := letterOf(maskLetter(mask, l))
-			one.ID = id
-			if err := out.Add(one, one.line); err != nil {
+			one := letters.Masked(mask, l)
+			if err := out.Add(one, one.Line); err != nil {
 				return err
 			}
 		}
@@ -48,7 +45,7 @@ func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, letters d
 	case o.show != "":
 		return fmt.Errorf("no dead letter has the ID %s: --list shows those that are there", o.show)
 	case out.N == 0 && o.format == cli.FormatText:
-		fmt.Fprintln(out.W, "there are no such dead letters")
+		fmt.Fprintln(s.Out, "there are no such dead letters")
 	}
 	return nil
 }

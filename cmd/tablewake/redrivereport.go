@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
@@ -96,10 +97,6 @@ func (o *redriveOptions) write(w io.Writer, r redrive.Report) {
 		}
 	}
 	for _, f := range r.Failures {
-		sink := f.Sink
-		if sink == "" {
-			sink = "(every sink)"
-		}
-		fmt.Fprintf(w, "stays: %s  %s  %s: %s\n", sink, f.Key, f.Class, f.Error)
+		fmt.Fprintf(w, "stays: %s  %s  %s: %s\n", letters.EverySink(f.Sink), f.Key, f.Class, f.Error)
 	}
 }

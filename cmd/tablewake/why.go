@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/why"
@@ -98,7 +99,7 @@ func (o *whyOptions) run(ctx context.Context, s cli.Streams, paths []string) (er
 		seen.version = item.change.Version
 	}
 	for i := range a.Letters {
-		a.Letters[i] = maskLetter(mask, a.Letters[i])
+		a.Letters[i] = letters.Mask(mask, a.Letters[i])
 	}
 	if o.format == cli.FormatJSON {
 		err = cli.WriteJSON(s.Out, answerOf(seen, a))

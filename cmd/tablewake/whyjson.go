@@ -3,21 +3,22 @@ package main
 import (
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/why"
 	"github.com/tablewake/tablewake/pipeline"
 )
 
 // answer is what `why -o json` prints.
 type answer struct {
-	Key       pipeline.Key `json:"key"`
-	From      string       `json:"from"`
-	Compared  bool         `json:"compared"`
-	There     bool         `json:"there"`
-	Version   string       `json:"version,omitempty"`
-	Dropped   string       `json:"dropped_by,omitempty"`
-	Differing int          `json:"differing"`
-	Sinks     []sinkHas    `json:"sinks"`
-	Letters   []letter     `json:"dead_letters"`
+	Key       pipeline.Key    `json:"key"`
+	From      string          `json:"from"`
+	Compared  bool            `json:"compared"`
+	There     bool            `json:"there"`
+	Version   string          `json:"version,omitempty"`
+	Dropped   string          `json:"dropped_by,omitempty"`
+	Differing int             `json:"differing"`
+	Sinks     []sinkHas       `json:"sinks"`
+	Letters   []letters.Shown `json:"dead_letters"`
 }
 
 type sinkHas struct {
@@ -40,7 +41,7 @@ type placeHas struct {
 func answerOf(it seenItem, a why.Answer) answer {
 	out := answer{
 		Key: it.key, From: it.from, Compared: it.compared, There: !it.gone, Version: versionText(it.version),
-		Dropped: a.Dropped, Sinks: []sinkHas{}, Letters: []letter{},
+		Dropped: a.Dropped, Sinks: []sinkHas{}, Letters: []letters.Shown{},
 	}
 	if it.compared {
 		out.Differing = a.Differing()
@@ -60,7 +61,7 @@ func answerOf(it seenItem, a why.Answer) answer {
 		out.Sinks = append(out.Sinks, h)
 	}
 	for _, l := range a.Letters {
-		out.Letters = append(out.Letters, letterOf(l))
+		out.Letters = append(out.Letters, letters.ShownOf(l))
 	}
 	return out
 }

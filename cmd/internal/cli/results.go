@@ -9,7 +9,7 @@ import (
 
 // Results writes what a query finds, a line each.
 type Results struct {
-	W      *bufio.Writer
+	w      *bufio.Writer
 	format Format
 	limit  int // 0: none
 	N      int
@@ -18,7 +18,7 @@ type Results struct {
 
 // NewResults writes to the output of s, limit results at most; 0: all.
 func NewResults(s Streams, f Format, limit int) *Results {
-	return &Results{W: bufio.NewWriter(s.Out), format: f, limit: limit}
+	return &Results{w: bufio.NewWriter(s.Out), format: f, limit: limit}
 }
 
 // End ends a query that ended with err: it says on errs where there is more than was written.
@@ -26,7 +26,7 @@ func (r *Results) End(err error, errs io.Writer) error {
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	if failed := r.W.Flush(); err == nil { // what was found before an error is shown
+	if failed := r.w.Flush(); err == nil { // what was found before an error is shown
 		err = failed
 	}
 	if err == nil && r.More {
@@ -46,9 +46,9 @@ func (r *Results) Add(v any, text func() string) error {
 	}
 	var err error
 	if r.format == FormatJSON {
-		err = WriteJSON(r.W, v)
+		err = WriteJSON(r.w, v)
 	} else {
-		_, err = fmt.Fprintln(r.W, text())
+		_, err = fmt.Fprintln(r.w, text())
 	}
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package letters says how the dead letters of a configuration are redriven, for the
+// Package letters says how the dead letters of a configuration are redriven and shown, for the
 // programs that do.
 package letters
 

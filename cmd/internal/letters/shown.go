@@ -1,6 +1,7 @@
-package main
+package letters
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -10,11 +11,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// maskLetter is a dead letter as it may be shown: its record masked, or left out where
+// Mask is a dead letter as it may be shown: its record masked, or left out where
 // it does not decode, so that nobody can tell what of it is hidden.
-func maskLetter(m *pipeline.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
+func Mask(m *pipeline.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	if m == nil {
 		return l
 	}
@@ -71,8 +73,8 @@ func maskText(m *pipeline.Mask, text string, v pipeline.Value) string {
 	return text
 }
 
-// letter is a dead letter as `query dead -o json` prints it.
-type letter struct {
+// Shown is a dead letter as `query dead -o json` prints it.
+type Shown struct {
 	ID       string          `json:"id"`
 	Sink     string          `json:"sink,omitempty"`
 	Class    string          `json:"class"`
@@ -84,8 +86,8 @@ type letter struct {
 	Bytes    []byte          `json:"record_base64,omitempty"` // of a record that is no JSON, or no UTF-8
 }
 
-func letterOf(l pipeline.DeadLetter) letter {
-	out := letter{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
+func ShownOf(l pipeline.DeadLetter) Shown {
+	out := Shown{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
 	if json.Valid(l.Raw) && utf8.Valid(l.Raw) {
 		out.Record = l.Raw
 	} else {
@@ -94,11 +96,17 @@ func letterOf(l pipeline.DeadLetter) letter {
 	return out
 }
 
-// line is a letter in a list: ID, time, sink, key, and why.
-func (l letter) line() string {
-	sink := l.Sink
-	if sink == "" {
-		sink = "(every sink)"
-	}
-	return fmt.Sprintf("%s  %s  %s  %s  %s: %s", l.ID, l.Time.UTC().Format(time.RFC3339), sink, l.Key, l.Class, l.Error)
+// Line is a letter in a list: ID, time, sink, key, and why.
+func (l Shown) Line() string {
+	return fmt.Sprintf("%s  %s  %s  %s  %s: %s", l.ID, l.Time.UTC().Format(time.RFC3339), EverySink(l.Sink), l.Key, l.Class, l.Error)
+}
+
+// EverySink names the sink of a letter; one that could not be decoded is of every sink.
+func EverySink(name string) string { return cmp.Or(name, "(every sink)") }
+
+// Masked is the letter with its own ID, as the mask shows it.
+func Masked(m *pipeline.Mask, l pipeline.DeadLetter) Shown {
+	shown := ShownOf(Mask(m, l))
+	shown.ID = deadletter.ID(&l) // the masked letter's own is another
+	return shown
 }
