@@ -53,7 +53,7 @@ func (c *consuming) run(ctx context.Context, s cli.Streams) error {
 		err = redriveErr
 	}
 	sum := newSummary(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))
-	if printErr := c.o.print(s, c.cfg, sum); printErr != nil {
+	if printErr := sum.print(s, c.o.format, c.cfg, &c.o.Flags); printErr != nil {
 		err = errors.Join(err, printErr)
 	}
 	return c.verdict(sum, err)
@@ -184,12 +184,6 @@ func revoked(l pipeline.Ledger) (n int64) {
 		n += s.Revoked
 	}
 	return n
-}
-
-// print prints what was done.
-func (o *consumeOptions) print(s cli.Streams, cfg *config.Config, sum summary) error {
-	replayed := replayOptions{Input: o.Input, Flags: o.Flags, format: o.format}
-	return replayed.print(s, cfg, sum)
 }
 
 // verdict is the command's error, with the exit code that tells what happened.

@@ -131,7 +131,7 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 	if err := auto.finish(ctx); err != nil && runErr == nil {
 		runErr = err
 	}
-	if err := o.print(s, cfg, sum); err != nil {
+	if err := sum.print(s, o.format, cfg, &o.Flags); err != nil {
 		return err
 	}
 	in.Warn(s.Err)
@@ -169,21 +169,6 @@ func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeli
 		}
 	}
 	return sum, err
-}
-
-func (o *replayOptions) print(s cli.Streams, cfg *config.Config, sum summary) error {
-	if sum.refused() > 0 {
-		sum.DeadLetters = fmt.Sprintf("tablewake redrive -c %s %s --list", cfg.File, o.CommandLine())
-		if !o.Live {
-			sum.DeadLetters = "tablewake query dead --local " + o.Local
-		}
-		sum.Redrive = fmt.Sprintf("tablewake redrive -c %s %s", cfg.File, o.CommandLine())
-	}
-	if o.format == cli.FormatJSON {
-		return cli.WriteJSON(s.Out, sum)
-	}
-	sum.write(s.Out)
-	return nil
 }
 
 // verdict is the command's error, with the exit code that tells what happened.

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
 )
 
 // summary is what a replay prints at its end.
@@ -44,6 +46,18 @@ func (s summary) refused() int64 {
 		n += k.DeadLettered + k.Quarantined
 	}
 	return n
+}
+
+// print prints the summary, with the commands that show and deliver what was refused.
+func (s summary) print(to cli.Streams, f cli.Format, cfg *config.Config, t *target.Flags) error {
+	if s.refused() > 0 {
+		s.Redrive = fmt.Sprintf("tablewake redrive -c %s %s", cfg.File, t.CommandLine())
+		s.DeadLetters = s.Redrive + " --list"
+		if !t.Live {
+			s.DeadLetters = "tablewake query dead --local " + t.Local
+		}
+	}
+	return cli.Print(to.Out, f, s, s.write)
 }
 
 // write prints the summary for people.

@@ -51,6 +51,16 @@ func WriteJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// Print writes a result: v as JSON where that is asked for, else the text. What cannot be written is told at the
+// command's end.
+func Print(w io.Writer, f Format, v any, text func(io.Writer)) error {
+	if f == FormatJSON {
+		return WriteJSON(w, v)
+	}
+	text(w)
+	return nil
+}
+
 // Thousands is n with separators: 1,234,567.
 func Thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
