@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/redrive"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
 	"github.com/tablewake/tablewake/pipeline"
@@ -40,8 +41,8 @@ type consuming struct {
 // run reads until it is to stop, and stops.
 func (c *consuming) run(ctx context.Context, s cli.Streams) error {
 	fmt.Fprintf(c.log, "consumer %s\n", c.source.Worker())
-	auto, err := waiting(ctx, &c.o.start, "opening the dead letters", func() (*autoRedrive, error) {
-		return startAutoRedrive(ctx, &c.o.Input, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
+	auto, err := waiting(ctx, &c.o.start, "opening the dead letters", func() (*redrive.Auto, error) {
+		return redrive.StartAuto(ctx, &c.o.Input, c.cfg, c.stores, c.pipeline, c.log, c.o.verbose)
 	})
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (c *consuming) run(ctx context.Context, s cli.Streams) error {
 	start := time.Now()
 	err = c.read(ctx)
 	var redriveErr error
-	if redriveErr = auto.finish(ctx); err == nil {
+	if redriveErr = auto.Finish(ctx); err == nil {
 		err = redriveErr
 	}
 	sum := newSummary(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))

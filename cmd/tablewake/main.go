@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/redrive"
 )
 
 func main() {
@@ -58,7 +59,7 @@ it: materialized views, a search index, an archive, notifications.`,
 		Version: release(),
 	}
 	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newTest(s), newRecord(s),
-		newQuery(s), newWhy(s), newRedrive(s), newCost(s), newAthena(s), newCompact(s), newPurge(s), newAdopt(s), newTemplate(s),
+		newQuery(s), newWhy(s), redrive.New(s), newCost(s), newAthena(s), newCompact(s), newPurge(s), newAdopt(s), newTemplate(s),
 		newConsume(s), newHealth(s), newStatus(s), newLeases(s))
 	return root
 }

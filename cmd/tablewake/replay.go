@@ -11,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/redrive"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -122,13 +123,13 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 		_, changed := errors.AsType[*sinks.ChangedError](err)
 		return o.Hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
-	auto, err := startAutoRedrive(ctx, &o.Input, cfg, stores, p, bar, o.verbose)
+	auto, err := redrive.StartAuto(ctx, &o.Input, cfg, stores, p, bar, o.verbose)
 	if err != nil {
 		return err
 	}
 	in := &records.Reporting{Source: src, W: bar, Tables: cfg.Source.Tables, Mask: mask}
 	sum, runErr := o.drive(ctx, cfg, p, in, bar)
-	if err := auto.finish(ctx); err != nil && runErr == nil {
+	if err := auto.Finish(ctx); err != nil && runErr == nil {
 		runErr = err
 	}
 	if err := sum.print(s, o.format, cfg, &o.Flags); err != nil {

@@ -1,4 +1,4 @@
-package main
+package redrive
 
 import (
 	"context"
@@ -14,17 +14,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// autoRedrive delivers, beside a run, what an outage sent to dead letters
+// Auto delivers, beside a run, what an outage sent to dead letters
 // (dead_letters.redrive: auto), and once more behind it.
-type autoRedrive struct {
+type Auto struct {
 	options redrive.Options
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	err     error // that ended it beside the run
 }
 
-// startAutoRedrive starts beside a run of p; nil where the file does not ask for it.
-func startAutoRedrive(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer, verbose bool) (*autoRedrive, error) {
+// StartAuto starts beside a run of p; nil where the file does not ask for it.
+func StartAuto(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer, verbose bool) (*Auto, error) {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return nil, nil
 	}
@@ -32,7 +32,7 @@ func startAutoRedrive(ctx context.Context, in *records.Input, cfg *config.Config
 	if err != nil {
 		return nil, err
 	}
-	a := &autoRedrive{}
+	a := &Auto{}
 	if a.options, err = redriveSettings(ctx, in, cfg, opened, kept, p); err != nil {
 		return nil, err
 	}
@@ -44,9 +44,9 @@ func startAutoRedrive(ctx context.Context, in *records.Input, cfg *config.Config
 	return a, nil
 }
 
-// finish stops what runs beside, and redrives what is left of an outage that is over. A
+// Finish stops what runs beside, and redrives what is left of an outage that is over. A
 // letter that fails again stays, for the next run or for tablewake redrive.
-func (a *autoRedrive) finish(ctx context.Context) error {
+func (a *Auto) Finish(ctx context.Context) error {
 	if a == nil {
 		return nil
 	}

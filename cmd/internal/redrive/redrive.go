@@ -1,4 +1,4 @@
-package main
+package redrive
 
 import (
 	"context"
@@ -37,7 +37,7 @@ type redriveOptions struct {
 	format  cli.Format
 }
 
-func newRedrive(s cli.Streams) *cobra.Command {
+func New(s cli.Streams) *cobra.Command {
 	var o redriveOptions
 	c := &cobra.Command{
 		Use:   "redrive -c FILE --local DIR | --live",

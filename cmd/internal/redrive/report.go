@@ -1,4 +1,4 @@
-package main
+package redrive
 
 import (
 	"fmt"
