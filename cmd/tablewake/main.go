@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/explain"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
 )
 
@@ -58,8 +59,8 @@ it: materialized views, a search index, an archive, notifications.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 		Version: release(),
 	}
-	root.AddCommand(newReplay(s), newExplain(s), newValidate(s), newTest(s), newRecord(s),
-		newQuery(s), newWhy(s), redrive.New(s), newCost(s), newAthena(s), newCompact(s), newPurge(s), newAdopt(s), newTemplate(s),
+	root.AddCommand(newReplay(s), explain.New(s), newValidate(s), newTest(s), newRecord(s),
+		newQuery(s), newWhy(s), redrive.New(s), explain.NewCost(s), newAthena(s), newCompact(s), newPurge(s), newAdopt(s), newTemplate(s),
 		newConsume(s), newHealth(s), newStatus(s), newLeases(s))
 	return root
 }

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type costOptions struct {
 	format cli.Format
 }
 
-func newCost(s cli.Streams) *cobra.Command {
+func NewCost(s cli.Streams) *cobra.Command {
 	var o costOptions
 	c := &cobra.Command{
 		Use:   "cost -c FILE [PATH...]",

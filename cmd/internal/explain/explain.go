@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ type explainOptions struct {
 	format   cli.Format
 }
 
-func newExplain(s cli.Streams) *cobra.Command {
+func New(s cli.Streams) *cobra.Command {
 	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain -c FILE PATH...",
