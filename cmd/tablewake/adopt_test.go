@@ -47,7 +47,10 @@ func TestAdopt_LostState(t *testing.T) {
 	}
 
 	drop(t, tables, name+"-rows")
-	var looked adoptedJSON
+	var looked struct {
+		Accepted bool
+		Sinks    []struct{ Sink string }
+	}
 	text, _ := command(t, cli.ExitFailure, "adopt", "-c", file, "--live", "-o", "json")
 	if err := json.Unmarshal([]byte(text), &looked); err != nil || looked.Accepted || len(looked.Sinks) != 2 || looked.Sinks[0].Sink != "docs" || looked.Sinks[1].Sink != "log" {
 		t.Errorf("of what is left adopt says %s (%v)", text, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/archive"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/explain"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
@@ -60,7 +61,7 @@ it: materialized views, a search index, an archive, notifications.`,
 		Version: release(),
 	}
 	root.AddCommand(newReplay(s), explain.New(s), newValidate(s), newTest(s), newRecord(s),
-		newQuery(s), newWhy(s), redrive.New(s), explain.NewCost(s), newAthena(s), newCompact(s), newPurge(s), newAdopt(s), newTemplate(s),
+		newQuery(s), newWhy(s), redrive.New(s), explain.NewCost(s), archive.NewAthena(s), archive.NewCompact(s), newPurge(s), newAdopt(s), newTemplate(s),
 		newConsume(s), newHealth(s), newStatus(s), newLeases(s))
 	return root
 }

@@ -109,7 +109,9 @@ func TestReplayFromS3(t *testing.T) {
 				t.Errorf("a dry run prints %s", out)
 			}
 			out, _ = command(t, cli.ExitOK, "compact", url, "-o", "json")
-			var done compacted
+			var done struct {
+				DryRun bool `json:"dry_run"`
+			}
 			if err := json.Unmarshal([]byte(out), &done); err != nil || done.DryRun {
 				t.Errorf("compacted %s (%v)", out, err)
 			}

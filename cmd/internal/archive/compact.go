@@ -1,4 +1,4 @@
-package main
+package archive
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type compactOptions struct {
 	format  cli.Format
 }
 
-func newCompact(s cli.Streams) *cobra.Command {
+func NewCompact(s cli.Streams) *cobra.Command {
 	o := compactOptions{target: 64e6}
 	c := &cobra.Command{
 		Use:   "compact (s3://BUCKET/PREFIX | DIR)",

@@ -1,4 +1,4 @@
-package main
+package archive
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ type athenaOptions struct {
 	format   cli.Format
 }
 
-func newAthena(s cli.Streams) *cobra.Command {
+func NewAthena(s cli.Streams) *cobra.Command {
 	var o athenaOptions
 	c := &cobra.Command{
 		Use:   "athena -c FILE",

@@ -1,0 +1,2 @@
+// Package archive is the commands that work on archives: athena and compact.
+package archive
