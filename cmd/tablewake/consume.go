@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -142,7 +143,7 @@ func (o *consumeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		return o.Hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
 	}
 	source, err := consumer.New(consumer.Options{
-		API: f.api, Table: f.table, Gaps: f.gaps, Worker: o.workerOptions(cfg), CallTimeout: streamPatience, Logger: o.logger(log),
+		API: f.api, Table: f.table, Gaps: f.gaps, Worker: o.workerOptions(cfg), CallTimeout: stream.Patience, Logger: o.logger(log),
 		Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
 	})
 	if err != nil {
@@ -164,7 +165,7 @@ const readCalls = 64
 // workerOptions are those that cfg says.
 func (o *consumeOptions) workerOptions(cfg *config.Config) worker.Options {
 	w := worker.Options{
-		Name: o.worker, Sources: workerSources(cfg), Lease: leaseDuration(cfg),
+		Name: o.worker, Sources: stream.Sources(cfg), Lease: stream.LeaseDuration(cfg),
 		Start: worker.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
 		Idle:  o.idle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth, MaxCalls: readCalls,
 	}

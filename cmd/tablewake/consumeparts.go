@@ -13,6 +13,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
@@ -48,7 +49,7 @@ func (p *consumeParts) Close() error {
 
 // openParts opens what a consumer works on, and says on w what that is.
 func (o *consumeOptions) openParts(ctx context.Context, cfg *config.Config, w io.Writer) (*consumeParts, error) {
-	path, err := leaseFile(&o.Flags, cfg)
+	path, err := stream.LeaseFile(&o.Flags, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (o *consumeOptions) openParts(ctx context.Context, cfg *config.Config, w io
 	if err != nil {
 		return nil, err
 	}
-	p := &consumeParts{api: newStreams(sdk, cfg, readCalls)}
+	p := &consumeParts{api: stream.Open(sdk, cfg, readCalls)}
 	p.announce(ctx, sdk, w)
 	if err := errors.Join(p.say(ctx, &o.start, cfg, w), p.open(ctx, o, cfg, sdk, path, w)); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -81,7 +82,7 @@ func (p *consumeParts) announce(ctx context.Context, sdk awssdk.Config, w io.Wri
 
 // say says which streams are read, from where, and what that costs.
 func (p *consumeParts) say(ctx context.Context, s *starting, cfg *config.Config, w io.Writer) error {
-	refs, err := waiting(ctx, s, "listing the streams", func() ([]shardreader.StreamRef, error) { return newestStreams(ctx, p.api, cfg) })
+	refs, err := waiting(ctx, s, "listing the streams", func() ([]shardreader.StreamRef, error) { return stream.Newest(ctx, p.api, cfg) })
 	if err != nil {
 		return err
 	}
@@ -114,11 +115,11 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 		fmt.Fprintf(w, "leases in %s, for this consumer alone\n", filepath.Clean(path))
 		p.table, p.gaps, p.close = table, table, append(p.close, table.Close)
 		seen, err := table.Read(ctx)
-		p.readBefore = readText(seen, filepath.Clean(path))
+		p.readBefore = stream.ReadText(seen, filepath.Clean(path))
 		return err
 	}
 	table, err := waiting(ctx, &o.start, "opening the lease table", func() (*leasesdynamo.Table, error) {
-		return openLeaseTable(ctx, sdk, cfg, o.Create)
+		return stream.OpenLeaseTable(ctx, sdk, cfg, o.Create)
 	})
 	if err != nil {
 		return err
@@ -133,9 +134,9 @@ func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.
 	if err != nil {
 		return err
 	}
-	p.readBefore = readText(seen, "table "+cfg.Leases.Table)
-	p.table, p.gaps = table, gapStore{kept}
-	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table, table.Form(), leaseDuration(cfg))
+	p.readBefore = stream.ReadText(seen, "table "+cfg.Leases.Table)
+	p.table, p.gaps = table, stream.GapStore{Gaps: kept}
+	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table, table.Form(), stream.LeaseDuration(cfg))
 	return takeOver(ctx, read, w)
 }
 
@@ -151,7 +152,7 @@ func takeOver(ctx context.Context, read func(context.Context) (leases.Snapshot, 
 		return err
 	}
 	fmt.Fprintf(w, "there are leases of another application (%s): watching for %s whether it is at rest\n", strings.Join(before.Foreign(), ", "), atRest)
-	if err := pause(ctx, atRest); err != nil {
+	if err := stream.Pause(ctx, atRest); err != nil {
 		return err
 	}
 	after, err := read(ctx)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -262,7 +263,7 @@ func (o *leasesOptions) begin(ctx context.Context, f *openFleet, cfg *config.Con
 				return e, fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
 			}
 		}
-		_, err = trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Create(ctx, e.Next) })
+		_, err = stream.Trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Create(ctx, e.Next) })
 		if c, lost := leases.AsConflict(err); lost && c.Did(e.Next) {
 			err = nil // the lease is created: only the answer was lost
 		}
@@ -287,7 +288,7 @@ func (o *leasesOptions) swap(ctx context.Context, f *openFleet, l leases.Lease, 
 				return e, fmt.Errorf("what is passed over cannot be noted, so nothing is changed: %w", err)
 			}
 		}
-		_, err = trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Swap(ctx, e.Old, e.Next) })
+		_, err = stream.Trying(ctx, func() (struct{}, error) { return struct{}{}, f.table.Swap(ctx, e.Old, e.Next) })
 		c, lost := leases.AsConflict(err)
 		switch {
 		case !lost || c.Did(e.Next): // written, perhaps with a lost answer; or another error

@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/cmd/internal/adopt"
 	"github.com/tablewake/tablewake/cmd/internal/archive"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/explain"
+	"github.com/tablewake/tablewake/cmd/internal/query"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
 )
 
@@ -61,7 +63,7 @@ it: materialized views, a search index, an archive, notifications.`,
 		Version: release(),
 	}
 	root.AddCommand(newReplay(s), explain.New(s), newValidate(s), newTest(s), newRecord(s),
-		newQuery(s), newWhy(s), redrive.New(s), explain.NewCost(s), archive.NewAthena(s), archive.NewCompact(s), newPurge(s), newAdopt(s), newTemplate(s),
+		query.New(s), newWhy(s), redrive.New(s), explain.NewCost(s), archive.NewAthena(s), archive.NewCompact(s), adopt.NewPurge(s), adopt.New(s), newTemplate(s),
 		newConsume(s), newHealth(s), newStatus(s), newLeases(s))
 	return root
 }

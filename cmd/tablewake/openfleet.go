@@ -10,6 +10,7 @@ import (
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
@@ -49,7 +50,7 @@ func (f *openFleet) Close() error {
 // openFleetStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
 // first names them on w.
 func openFleetStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool) (*openFleet, error) {
-	path, err := leaseFile(t, cfg)
+	path, err := stream.LeaseFile(t, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +59,9 @@ func openFleetStores(ctx context.Context, t *target.Flags, cfg *config.Config, w
 			return nil, err
 		}
 	}
-	f := &openFleet{silent: leaseDuration(cfg), streams: func() (shardreader.API, error) {
+	f := &openFleet{silent: stream.LeaseDuration(cfg), streams: func() (shardreader.API, error) {
 		sdk, err := target.LoadAWS(ctx)
-		return &politely{API: newStreams(sdk, cfg, 2)}, err
+		return stream.Polite(sdk, cfg), err
 	}}
 	if path != "" {
 		if change && !t.Live {
@@ -97,7 +98,7 @@ func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error
 		_, noted, err := leasesfile.Look(path)
 		gaps := make([]state.Gap, len(noted))
 		for i, g := range noted {
-			gaps[i] = gapOf(g, timeOf(g.Found))
+			gaps[i] = stream.GapOf(g, stream.TimeOf(g.Found))
 		}
 		return gaps, err
 	}
@@ -110,7 +111,7 @@ func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error
 		return err
 	}
 	f.table, f.close = table, append(f.close, table.Close)
-	f.note = func(ctx context.Context, g state.Gap) error { return table.AddGap(ctx, workerGap(g)) }
+	f.note = func(ctx context.Context, g state.Gap) error { return table.AddGap(ctx, stream.WorkerGap(g)) }
 	return nil
 }
 
@@ -132,7 +133,7 @@ const fileSilent = 13 * time.Second
 
 // openTable opens leases in a table, and the state table.
 func (f *openFleet) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
-	table, err := openLeaseTable(ctx, sdk, cfg, t.Create)
+	table, err := stream.OpenLeaseTable(ctx, sdk, cfg, t.Create)
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func (f *openFleet) openState(ctx context.Context, t *target.Flags, sdk awssdk.C
 	if t.LookOnly {
 		f.stores = opened
 	}
-	f.gaps = func(ctx context.Context) ([]state.Gap, error) { return allGaps(ctx, kept) }
+	f.gaps = func(ctx context.Context) ([]state.Gap, error) { return stream.AllGaps(ctx, kept) }
 	return nil
 }
 

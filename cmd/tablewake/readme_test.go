@@ -48,7 +48,7 @@ func TestReadme(t *testing.T) {
 		if line, ok := strings.CutPrefix(command, "tablewake "); ok {
 			got = elided.ReplaceAllString(tablewake(t, line, out), `"_tw":{...}`)
 		} else if line, ok := strings.CutPrefix(command, "sqlite3 out/views.db "); ok {
-			got = query(t, filepath.Join(out, "views.db"), strings.Trim(line, "'"))
+			got = rowsOf(t, filepath.Join(out, "views.db"), strings.Trim(line, "'"))
 		} else {
 			t.Errorf("who runs %q?", command)
 		}
@@ -76,8 +76,8 @@ func tablewake(t *testing.T, line, out string) string {
 	return stdout.String() + stderr.String()
 }
 
-// query is the answer to a query of two columns as sqlite3 prints it.
-func query(t *testing.T, path, text string) string {
+// rowsOf is the answer to a query of two columns as sqlite3 prints it.
+func rowsOf(t *testing.T, path, text string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
@@ -75,7 +76,7 @@ func TestConsume_StartWaits(t *testing.T) {
 	addr := r.says(`health: (http://[^/]+)/livez`)[1]
 	r.says("a start waits for a server.*listing the streams")
 	for range 200 {
-		if api.Calls("ListStreams") > tries {
+		if api.Calls("ListStreams") > stream.Tries {
 			break
 		}
 		time.Sleep(100 * time.Millisecond)

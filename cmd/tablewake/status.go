@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -171,11 +172,11 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*o
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	table, err := newLeaseTable(sdk, cfg)
+	table, err := stream.NewLeaseTable(sdk, cfg)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	f.silent = leaseDuration(cfg)
+	f.silent = stream.LeaseDuration(cfg)
 	f.read = func(ctx context.Context) (leases.Snapshot, error) {
 		members, err := table.Members(ctx)
 		return leases.Snapshot{Members: members}, err
@@ -188,7 +189,7 @@ func lostStores(ctx context.Context, cfg *config.Config, f *openFleet, seen leas
 	if f.stores == nil {
 		return nil, nil
 	}
-	all, err := sinks.Adopt(ctx, cfg, f.stores, readText(seen, "the lease table"))
+	all, err := sinks.Adopt(ctx, cfg, f.stores, stream.ReadText(seen, "the lease table"))
 	lost := make([]fleet.Lost, len(all))
 	for i := range all {
 		lost[i] = fleet.Lost{Sink: all[i].Sink, What: all[i].Problem}
@@ -264,7 +265,7 @@ func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, err
 		if len(silent) == 0 || time.Since(start) >= lease {
 			return seen, silent, nil
 		}
-		if err = pause(ctx, watchPause); err == nil {
+		if err = stream.Pause(ctx, watchPause); err == nil {
 			seen, err = read(ctx)
 		}
 	}

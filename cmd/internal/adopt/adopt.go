@@ -1,4 +1,4 @@
-package main
+package adopt
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -31,7 +32,7 @@ type adoptOptions struct {
 	format cli.Format
 }
 
-func newAdopt(s cli.Streams) *cobra.Command {
+func New(s cli.Streams) *cobra.Command {
 	var o adoptOptions
 	c := &cobra.Command{
 		Use:   "adopt -c FILE (--live | --local DIR)",
@@ -98,7 +99,7 @@ func (o *adoptOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	if _, err := opened.State(ctx, cfg); err != nil {
 		return fmt.Errorf("%w (with adopt: --create makes an empty state table)", err)
 	}
-	before, err := readBefore(ctx, &o.Flags, cfg)
+	before, err := stream.ReadBefore(ctx, &o.Flags, cfg)
 	if err != nil {
 		return err
 	}

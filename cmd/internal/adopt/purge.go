@@ -1,4 +1,4 @@
-package main
+package adopt
 
 import (
 	"context"
@@ -20,7 +20,7 @@ type purgeOptions struct {
 	format cli.Format
 }
 
-func newPurge(s cli.Streams) *cobra.Command {
+func NewPurge(s cli.Streams) *cobra.Command {
 	var o purgeOptions
 	c := &cobra.Command{
 		Use:   "purge -c FILE",

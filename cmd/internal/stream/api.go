@@ -1,4 +1,4 @@
-package main
+package stream
 
 import (
 	"cmp"
@@ -19,24 +19,24 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// streamPatience is how long one call of the Streams API may take.
-const streamPatience = 20 * time.Second
+// Patience is how long one call of the Streams API may take.
+const Patience = 20 * time.Second
 
-// newStreams is the Streams API, whose records are decoded as cfg's tables want it. It
+// Open is the Streams API, whose records are decoded as cfg's tables want it. It
 // has connections of its own, enough for calls at once, and sends each request once: who
 // calls knows better when to call again.
-func newStreams(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
+func Open(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
 	client := dynamodbstreams.NewFromConfig(conf, func(o *dynamodbstreams.Options) {
 		o.RetryMaxAttempts = 1
-		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(streamPatience).WithTransportOptions(func(t *http.Transport) {
+		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(Patience).WithTransportOptions(func(t *http.Transport) {
 			t.MaxIdleConnsPerHost, t.MaxIdleConns = calls, max(calls, t.MaxIdleConns)
 		})
 	})
 	return sdk.New(client, sinks.Decoder(cfg))
 }
 
-// workerSources are the tables and streams of cfg as a worker reads them.
-func workerSources(cfg *config.Config) []worker.Source {
+// Sources are the tables and streams of cfg as a worker reads them.
+func Sources(cfg *config.Config) []worker.Source {
 	sources := make([]worker.Source, 0, len(cfg.Source.Tables))
 	for _, t := range cfg.Source.Tables {
 		if t.StreamARN != "" {
@@ -48,8 +48,8 @@ func workerSources(cfg *config.Config) []worker.Source {
 	return sources
 }
 
-// newestStreams are the streams that cfg's tables have now.
-func newestStreams(ctx context.Context, api shardreader.API, cfg *config.Config) ([]shardreader.StreamRef, error) {
+// Newest are the streams that cfg's tables have now.
+func Newest(ctx context.Context, api shardreader.API, cfg *config.Config) ([]shardreader.StreamRef, error) {
 	refs := make([]shardreader.StreamRef, 0, len(cfg.Source.Tables))
 	for _, t := range cfg.Source.Tables {
 		ref, err := shardreader.FindStream(ctx, api, cmp.Or(t.StreamARN, t.Name))
@@ -70,14 +70,19 @@ type politely struct {
 	next time.Time // when DescribeStream may be called again
 }
 
+// Polite is the Streams API for who only looks.
+func Polite(conf awssdk.Config, cfg *config.Config) shardreader.API {
+	return &politely{API: Open(conf, cfg, 2)}
+}
+
 // lookPause lies between two DescribeStream calls: a fifth of the account's quota, which
 // consumers leave.
 const lookPause = 500 * time.Millisecond
 
 // DescribeStream waits its turn.
 func (p *politely) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
-	return trying(ctx, func() (shardreader.StreamDescription, error) {
-		if err := pause(ctx, time.Until(p.next)); err != nil {
+	return Trying(ctx, func() (shardreader.StreamDescription, error) {
+		if err := Pause(ctx, time.Until(p.next)); err != nil {
 			return shardreader.StreamDescription{}, err
 		}
 		p.next = time.Now().Add(lookPause)
@@ -87,30 +92,30 @@ func (p *politely) DescribeStream(ctx context.Context, q shardreader.DescribeQue
 
 // ListStreams implements [shardreader.API].
 func (p *politely) ListStreams(ctx context.Context, table, after string) (shardreader.StreamPage, error) {
-	return trying(ctx, func() (shardreader.StreamPage, error) { return p.API.ListStreams(ctx, table, after) })
+	return Trying(ctx, func() (shardreader.StreamPage, error) { return p.API.ListStreams(ctx, table, after) })
 }
 
-// tries is how often a call of a command that looks is made.
-const tries = 6
+// Tries is how often a call of a command that looks is made.
+const Tries = 6
 
-// trying makes a call again where its error is transient, unless it was not answered for long.
-func trying[T any](ctx context.Context, call func() (T, error)) (T, error) {
+// Trying makes a call again where its error is transient, unless it was not answered for long.
+func Trying[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	var backoff pipeline.Backoff
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		got, err := call()
 		after, again := pipeline.Retryable(err)
-		if err == nil || !again || attempt+1 == tries || time.Since(start) >= streamPatience {
+		if err == nil || !again || attempt+1 == Tries || time.Since(start) >= Patience {
 			return got, err
 		}
-		if pause(ctx, backoff.Delay(attempt, after)) != nil {
+		if Pause(ctx, backoff.Delay(attempt, after)) != nil {
 			return got, err
 		}
 	}
 }
 
-// pause waits, or until ctx is done.
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits, or until ctx is done.
+func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}

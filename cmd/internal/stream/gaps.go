@@ -1,4 +1,4 @@
-package main
+package stream
 
 import (
 	"context"
@@ -8,31 +8,31 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// gapStore keeps a worker's gaps among what the pipeline remembers.
-type gapStore struct{ state.Gaps }
+// GapStore keeps a worker's gaps among what the pipeline remembers.
+type GapStore struct{ state.Gaps }
 
 // AddGap blocks until the gap is durable.
-func (s gapStore) AddGap(ctx context.Context, g worker.Gap) error {
-	return s.Gaps.AddGap(ctx, gapOf(g, time.Now().UTC()))
+func (s GapStore) AddGap(ctx context.Context, g worker.Gap) error {
+	return s.Gaps.AddGap(ctx, GapOf(g, time.Now().UTC()))
 }
 
-// gapOf is a worker's gap as it is kept, found at that time.
-func gapOf(g worker.Gap, found time.Time) state.Gap {
+// GapOf is a worker's gap as it is kept, found at that time.
+func GapOf(g worker.Gap, found time.Time) state.Gap {
 	return state.Gap{
 		StreamARN: g.Stream, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
-		From: timeOf(g.From), To: timeOf(g.To), Found: found,
+		From: TimeOf(g.From), To: TimeOf(g.To), Found: found,
 	}
 }
 
-// workerGap is a gap as a worker notes it.
-func workerGap(g state.Gap) worker.Gap {
+// WorkerGap is a gap as a worker notes it.
+func WorkerGap(g state.Gap) worker.Gap {
 	return worker.Gap{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
 		From: secondsOf(g.From), To: secondsOf(g.To), Found: secondsOf(g.Found),
 	}
 }
 
-func timeOf(seconds int64) time.Time {
+func TimeOf(seconds int64) time.Time {
 	if seconds == 0 {
 		return time.Time{}
 	}
@@ -46,8 +46,8 @@ func secondsOf(t time.Time) int64 {
 	return t.Unix()
 }
 
-// allGaps are the gaps that were noted, the oldest first.
-func allGaps(ctx context.Context, from state.Gaps) ([]state.Gap, error) {
+// AllGaps are the gaps that were noted, the oldest first.
+func AllGaps(ctx context.Context, from state.Gaps) ([]state.Gap, error) {
 	var gaps []state.Gap
 	for g, err := range from.Gaps(ctx) {
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package query
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type queryOptions struct {
 	format cli.Format
 }
 
-func newQuery(s cli.Streams) *cobra.Command {
+func New(s cli.Streams) *cobra.Command {
 	var o queryOptions
 	c := &cobra.Command{
 		Use:   "query [view | search | archive | events | dead] --local DIR",

@@ -1,4 +1,4 @@
-package main
+package stream
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// leaseFile returns the file of cfg's leases, "" if they are in a table. With --local they are in the folder,
+// LeaseFile returns the file of cfg's leases, "" if they are in a table. With --local they are in the folder,
 // whatever cfg says: a local try takes no shard from the consumers of cfg.
-func leaseFile(t *target.Flags, cfg *config.Config) (string, error) {
+func LeaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 	switch {
 	case !t.Live:
 		return filepath.Join(t.Local, "leases.json"), nil
@@ -30,13 +30,13 @@ func leaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 	return cfg.Leases.File, nil
 }
 
-// openLeaseTable opens the table of cfg's leases, and creates it if create is set.
-func openLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool) (*leasesdynamo.Table, error) {
+// OpenLeaseTable opens the table of cfg's leases, and creates it if create is set.
+func OpenLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool) (*leasesdynamo.Table, error) {
 	err := errors.Join(aws.SameRegion("leases.table", cfg.Leases.ARN, sdk), aws.SameRegion("state.table", cfg.State.ARN, sdk))
 	if err != nil {
 		return nil, err
 	}
-	table, err := newLeaseTable(sdk, cfg)
+	table, err := NewLeaseTable(sdk, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -46,50 +46,50 @@ func openLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, 
 	return table, table.Check(ctx)
 }
 
-// newLeaseTable returns the table of cfg's leases. It makes no call.
-func newLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, error) {
+// NewLeaseTable returns the table of cfg's leases. It makes no call.
+func NewLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, error) {
 	return leasesdynamo.New(leasesdynamo.Options{
 		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table, State: cfg.State.Table, Pipeline: cfg.Name,
 		Streams: len(cfg.Source.Tables) > 1,
 	})
 }
 
-// leaseDuration returns how long a consumer of cfg can be silent.
-func leaseDuration(cfg *config.Config) time.Duration {
+// LeaseDuration returns how long a consumer of cfg can be silent.
+func LeaseDuration(cfg *config.Config) time.Duration {
 	if cfg.Leases == nil {
 		return 6 * time.Second
 	}
 	return cfg.Leases.Duration
 }
 
-// readBefore says how leases show that the pipeline has read its stream; "": they do not. See [sinks.ReadBefore].
-func readBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
+// ReadBefore says how leases show that the pipeline has read its stream; "": they do not. See [sinks.ReadBefore].
+func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
 	if t.Live && cfg.Leases == nil {
 		return "", nil
 	}
-	path, err := leaseFile(t, cfg)
+	path, err := LeaseFile(t, cfg)
 	if err != nil {
 		return "", err
 	}
 	if path != "" {
 		seen, _, err := leasesfile.Look(path)
-		return readText(seen, path), err
+		return ReadText(seen, path), err
 	}
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return "", err
 	}
-	table, err := openLeaseTable(ctx, sdk, cfg, false)
+	table, err := OpenLeaseTable(ctx, sdk, cfg, false)
 	if err != nil {
 		return "", err
 	}
-	seen, err := trying(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
-	return readText(seen, "table "+cfg.Leases.Table), err
+	seen, err := Trying(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
+	return ReadText(seen, "table "+cfg.Leases.Table), err
 }
 
-// readText is readBefore for leases in the place where. Shards that only another application read, whose
+// ReadText is readBefore for leases in the place where. Shards that only another application read, whose
 // leases the pipeline takes over, do not count.
-func readText(seen leases.Snapshot, where string) string {
+func ReadText(seen leases.Snapshot, where string) string {
 	shard, n := seen.Consumed()
 	if n == 0 {
 		return ""

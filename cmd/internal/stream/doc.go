@@ -1,0 +1,2 @@
+// Package stream opens the Streams API and the leases of a configuration.
+package stream
