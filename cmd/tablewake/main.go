@@ -14,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/explain"
 	"github.com/tablewake/tablewake/cmd/internal/query"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
+	"github.com/tablewake/tablewake/cmd/internal/why"
 )
 
 func main() {
@@ -63,7 +64,7 @@ it: materialized views, a search index, an archive, notifications.`,
 		Version: release(),
 	}
 	root.AddCommand(newReplay(s), explain.New(s), newValidate(s), newTest(s), newRecord(s),
-		query.New(s), newWhy(s), redrive.New(s), explain.NewCost(s), archive.NewAthena(s), archive.NewCompact(s), adopt.NewPurge(s), adopt.New(s), newTemplate(s),
+		query.New(s), why.New(s), redrive.New(s), explain.NewCost(s), archive.NewAthena(s), archive.NewCompact(s), adopt.NewPurge(s), adopt.New(s), newTemplate(s),
 		newConsume(s), newHealth(s), newStatus(s), newLeases(s))
 	return root
 }

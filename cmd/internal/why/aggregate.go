@@ -36,7 +36,7 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 		return err
 	}
 	c := cs[0]
-	p := Place{Kind: "contribution", Where: string(l.Mask.Key(&l.Item)), Version: c.Version, Found: counts(len(c.Shares))}
+	p := Place{Kind: "contribution", Where: string(l.Mask.Key(&l.Item)), Version: versionText(c.Version), Found: counts(len(c.Shares))}
 	switch {
 	case c.Version.IsZero() && len(want) == 0:
 		p.Verdict, p.Found = Gone, "nothing"
@@ -60,7 +60,7 @@ func (l *look) aggregate(ctx context.Context, store view.GroupStore) error {
 		if err != nil {
 			return err
 		}
-		g := Place{Kind: "group", Where: rows[row], Version: found[0].Version, Verdict: Missing, Found: "nothing"}
+		g := Place{Kind: "group", Where: rows[row], Version: versionText(found[0].Version), Verdict: Missing, Found: "nothing"}
 		switch st := found[0]; {
 		case !st.There || st.Tombstone:
 		case st.View != l.spec.Name || st.Pipeline != l.Config.Name:

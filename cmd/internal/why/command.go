@@ -1,24 +1,24 @@
-package main
+package why
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/why"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// whyOptions are the flags of `why`.
-type whyOptions struct {
+// options are the flags of `why`.
+type options struct {
 	records.Input
 	target.Flags
 	key    string
@@ -26,8 +26,8 @@ type whyOptions struct {
 	format cli.Format
 }
 
-func newWhy(s cli.Streams) *cobra.Command {
-	var o whyOptions
+func New(s cli.Streams) *cobra.Command {
+	var o options
 	c := &cobra.Command{
 		Use:   "why -c FILE --key PK=...,SK=... (--live | --local DIR [PATH...])",
 		Short: "Compare one item with all that the sinks hold of it",
@@ -58,7 +58,7 @@ Values are not shown: only where they are, and the names of attributes that diff
 	return c
 }
 
-func (o *whyOptions) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
+func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
 	cfg, err := o.Load()
 	if err != nil {
 		return err
@@ -90,47 +90,27 @@ func (o *whyOptions) run(ctx context.Context, s cli.Streams, paths []string) (er
 	if mask != nil && !find.key.attributes.Exists() && len(paths) == 0 && !o.Live {
 		return cli.Usagef("what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
-	a, err := why.Ask(ctx, why.Question{Config: cfg, Stores: opened, Mask: mask, Item: item.change})
+	a, err := Ask(ctx, Question{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.from, Known: item.known})
 	if err != nil {
 		return err
 	}
-	seen := seenItem{key: mask.Key(&item.change), from: item.from, gone: !item.change.New.Exists(), attributes: item.change.New.Len(), compared: item.known}
-	if item.change.Sequence != "0" {
-		seen.version = item.change.Version
-	}
-	for i := range a.Letters {
-		a.Letters[i] = letters.Mask(mask, a.Letters[i])
-	}
-	if o.format == cli.FormatJSON {
-		err = cli.WriteJSON(s.Out, answerOf(seen, a))
-	} else {
-		writeAnswer(s.Out, seen, a)
-	}
-	if n := a.Differing(); err == nil && n > 0 && item.known {
-		return cli.Exit(cli.ExitFailure, fmt.Errorf("%d places are not as the item says that they should be; where dead letters of it are listed, mend their cause and run tablewake redrive", n))
+	err = cli.Print(s.Out, o.format, a, a.write)
+	if err == nil && a.Differing > 0 {
+		return cli.Exit(cli.ExitFailure, fmt.Errorf("%d places are not as the item says that they should be; where dead letters of it are listed, mend their cause and run tablewake redrive", a.Differing))
 	}
 	return err
 }
 
-// seenItem is the item as the answer shows it.
-type seenItem struct {
-	key        pipeline.Key
-	from       string // where it was read
-	version    pipeline.Version
-	gone       bool
-	attributes int
-	compared   bool // false: nothing is known of what it should be
-}
-
-func writeAnswer(w io.Writer, it seenItem, a why.Answer) {
-	fmt.Fprintf(w, "item  %s\n", it.key)
+// write prints the answer for people.
+func (a Answer) write(w io.Writer) {
+	fmt.Fprintf(w, "item  %s\n", a.Key)
 	switch {
-	case !it.compared:
-		fmt.Fprintf(w, "  %s: what it should come to is not known\n", it.from)
-	case it.gone:
-		fmt.Fprintf(w, "  %s: it is not there%s\n", it.from, at(it.version))
+	case !a.Compared:
+		fmt.Fprintf(w, "  %s: what it should come to is not known\n", a.From)
+	case !a.There:
+		fmt.Fprintf(w, "  %s: it is not there%s\n", a.From, at(a.Version))
 	default:
-		fmt.Fprintf(w, "  %s: %d attributes%s\n", it.from, it.attributes, at(it.version))
+		fmt.Fprintf(w, "  %s: %d attributes%s\n", a.From, a.attributes, at(a.Version))
 	}
 	if a.Dropped != "" {
 		fmt.Fprintf(w, "  the filter %s drops its changes: the sinks are not looked into\n", a.Dropped)
@@ -141,40 +121,36 @@ func writeAnswer(w io.Writer, it seenItem, a why.Answer) {
 			fmt.Fprintf(w, "  %s\n", s.Says)
 		}
 		if s.Held != nil {
-			fmt.Fprintf(w, "  quarantined since %s: later changes of the key go to dead letters\n", s.Held.Since.UTC().Format("2006-01-02T15:04:05Z"))
+			fmt.Fprintf(w, "  quarantined since %s: later changes of the key go to dead letters\n", s.Held.UTC().Format(time.RFC3339))
 		}
 		for _, p := range s.Places {
-			fmt.Fprintf(w, "  %-12s %s: %s%s%s\n", p.Kind, p.Where, p.Found, at(p.Version), verdictText(it, p))
+			fmt.Fprintf(w, "  %-12s %s: %s%s%s\n", p.Kind, p.Where, p.Found, at(p.Version), verdictTexts[p.Verdict])
 			for _, d := range p.Differs {
-				if it.compared {
-					fmt.Fprintf(w, "  %-12s   %s\n", "", d)
-				}
+				fmt.Fprintf(w, "  %-12s   %s\n", "", d)
 			}
 		}
 	}
-	for _, l := range a.Letters {
-		sink := l.Sink
-		if sink == "" {
-			sink = "every sink"
-		}
-		fmt.Fprintf(w, "dead letter of %s%s: %s: %s\n", sink, at(l.Version), l.Class, l.Error)
+	for _, l := range a.letters {
+		fmt.Fprintf(w, "dead letter of %s%s: %s: %s\n", cmp.Or(l.Sink, "every sink"), at(versionText(l.Version)), l.Class, l.Error)
 	}
 }
 
-func verdictText(it seenItem, p why.Place) string {
-	if !it.compared || p.Verdict == why.Info {
+var verdictTexts = map[Verdict]string{
+	Same: "  [as it should be]", Missing: "  [MISSING]", Differs: "  [DIFFERS]", Leftover: "  [LEFT OVER]",
+	Taken: "  [TAKEN, this item waits]", Gone: "  [rightly gone]",
+}
+
+func at(version string) string {
+	if version == "" {
 		return ""
 	}
-	text := map[why.Verdict]string{
-		why.Same: "as it should be", why.Missing: "MISSING", why.Differs: "DIFFERS", why.Leftover: "LEFT OVER",
-		why.Taken: "TAKEN, this item waits", why.Gone: "rightly gone",
-	}[p.Verdict]
-	return "  [" + text + "]"
+	return ", version " + version
 }
 
-func at(v pipeline.Version) string {
+// versionText is "" where there is no version.
+func versionText(v pipeline.Version) string {
 	if v.IsZero() {
 		return ""
 	}
-	return ", version " + v.String()
+	return v.String()
 }

@@ -27,7 +27,7 @@ func (l *look) search(ctx context.Context, store search.Store) error {
 		if err != nil {
 			return err
 		}
-		p := Place{Kind: "document", Where: l.document(i, m), Version: st.Version}
+		p := Place{Kind: "document", Where: l.document(i, m), Version: versionText(st.Version)}
 		switch stands := st.There && !st.Tombstone; {
 		case m.Tombstone && stands:
 			p.Verdict, p.Found = Leftover, "a document"

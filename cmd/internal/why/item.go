@@ -1,4 +1,4 @@
-package main
+package why
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 
 // finder finds the item that `why` asks of.
 type finder struct {
-	o     *whyOptions
+	o     *options
 	cfg   *config.Config
 	table string // the item's
 	key   itemKey
@@ -36,7 +36,7 @@ type found struct {
 	known  bool // false: only its key is
 }
 
-func newFinder(o *whyOptions, cfg *config.Config) (*finder, error) {
+func newFinder(o *options, cfg *config.Config) (*finder, error) {
 	f := &finder{o: o, cfg: cfg, table: o.table}
 	var names []string
 	for _, t := range cfg.Source.Tables {

@@ -9,11 +9,12 @@ package why
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Question asks of one item.
@@ -21,47 +22,45 @@ type Question struct {
 	Config *config.Config
 	Stores sinks.Stores // that are looked into; nothing is written
 
-	Mask *pipeline.Mask  // hides what is sensitive in the answer
-	Item pipeline.Change // the item as it is, as a SNAPSHOT; or its REMOVE, with the image it had where that is known
+	Mask  *pipeline.Mask  // hides what is sensitive in the answer
+	Item  pipeline.Change // the item as it is, as a SNAPSHOT; or its REMOVE, with the image it had where that is known
+	From  string          // where it was read
+	Known bool            // false: only its key is
 }
 
-// Answer is what the sinks hold of the item.
+// Answer is what the sinks hold of the item; it is what `why -o json` prints.
 type Answer struct {
-	Dropped string // the source filter that drops the item; "": none does
-	Sinks   []Sink
-	Letters []pipeline.DeadLetter // of the item, in the order in which they came
-}
+	Key       pipeline.Key    `json:"key"`
+	From      string          `json:"from"`     // where the item was read
+	Compared  bool            `json:"compared"` // false: nothing is known of what the item should come to
+	There     bool            `json:"there"`
+	Version   string          `json:"version,omitempty"`
+	Dropped   string          `json:"dropped_by,omitempty"` // the source filter that drops the item; "": none does
+	Differing int             `json:"differing"`            // places that are not as they should be
+	Sinks     []Sink          `json:"sinks"`
+	Letters   []letters.Shown `json:"dead_letters"` // of the item, in the order in which they came
 
-// Differing is how many places are not as they should be.
-func (a Answer) Differing() int {
-	n := 0
-	for _, s := range a.Sinks {
-		for _, p := range s.Places {
-			if p.Verdict.wrong() {
-				n++
-			}
-		}
-	}
-	return n
+	attributes int                   // of the item
+	letters    []pipeline.DeadLetter // as Letters
 }
 
 // Sink is what one sink holds.
 type Sink struct {
-	Name   string
-	Kind   string      // view, aggregate, search, archive, notify or custom
-	Says   string      // why the sink has nothing to look at, or what was not looked at; "": all was
-	Held   *state.Mark // the item's key is quarantined there; nil: it is not
-	Places []Place
+	Name   string     `json:"sink"`
+	Kind   string     `json:"kind"`                        // view, aggregate, search, archive, notify or custom
+	Says   string     `json:"says,omitempty"`              // why the sink has nothing to look at, or what was not looked at; "": all was
+	Held   *time.Time `json:"quarantined_since,omitempty"` // since when the item's key is quarantined there; nil: it is not
+	Places []Place    `json:"places,omitempty"`
 }
 
 // Place is one place that has, or should have, something of the item.
 type Place struct {
-	Kind    string // row, guard, claim, contribution, group or document
-	Where   string // key of the row, or index and id of the document
-	Version pipeline.Version
-	Verdict Verdict
-	Found   string   // what is there, in words
-	Differs []string // what is other than it should be: attribute names, or a line each
+	Kind    string   `json:"kind"`  // row, guard, claim, contribution, group or document
+	Where   string   `json:"where"` // key of the row, or index and id of the document
+	Found   string   `json:"found"` // what is there, in words
+	Version string   `json:"version,omitempty"`
+	Verdict Verdict  `json:"verdict,omitempty"`
+	Differs []string `json:"differs,omitempty"` // what is other than it should be: attribute names, or a line each
 }
 
 // Verdict says whether a place is as the item says that it should be.
@@ -94,7 +93,14 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	var a Answer
+	item := &q.Item
+	a := Answer{
+		Key: q.Mask.Key(item), From: q.From, Compared: q.Known, There: item.New.Exists(), attributes: item.New.Len(),
+		Sinks: []Sink{}, Letters: []letters.Shown{},
+	}
+	if item.Sequence != "0" {
+		a.Version = versionText(item.Version)
+	}
 	x, shown := p.Explain(&q.Item), masked.Explain(&q.Item)
 	for _, f := range x.Filters {
 		if f.Verdict.Drop {
@@ -110,7 +116,7 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 	for i, s := range q.Config.Sinks {
 		sink := Sink{Name: s.Name}
 		if m, held := marks[s.Name]; held {
-			sink.Held = &m
+			sink.Held = &m.Since
 		}
 		l := look{
 			Question: q, spec: s, out: &sink, plan: x.Routes[i], gone: removed.Routes[i].Ops,
@@ -119,10 +125,23 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 		if err := l.run(ctx); err != nil {
 			return a, fmt.Errorf("%s: %w", s.Name, err)
 		}
+		for i := range sink.Places {
+			if p := &sink.Places[i]; !q.Known {
+				p.Verdict, p.Differs = Info, nil
+			} else if p.Verdict.wrong() {
+				a.Differing++
+			}
+		}
 		a.Sinks = append(a.Sinks, sink)
 	}
-	a.Letters, err = q.letters(ctx)
-	return a, err
+	if a.letters, err = q.letters(ctx); err != nil {
+		return a, err
+	}
+	for i, l := range a.letters {
+		a.letters[i] = letters.Mask(q.Mask, l)
+		a.Letters = append(a.Letters, letters.ShownOf(a.letters[i]))
+	}
+	return a, nil
 }
 
 // births are those under which the state knows what the sinks wrote.

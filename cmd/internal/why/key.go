@@ -1,4 +1,4 @@
-package main
+package why
 
 import (
 	"encoding/base64"

@@ -115,7 +115,7 @@ func (l *look) row(ctx context.Context, in view.Inspector, t view.Target, row st
 		return err
 	}
 	st := found[0]
-	p := Place{Kind: "row", Where: where, Version: st.Version}
+	p := Place{Kind: "row", Where: where, Version: versionText(st.Version)}
 	switch stands := st.There && !st.Tombstone; {
 	case !there && stands && (st.View != l.spec.Name || st.Pipeline != l.Config.Name):
 		p.Verdict, p.Found = Gone, "a row of another sink"

@@ -20,7 +20,7 @@ func (l *look) claim(ctx context.Context, store view.Store, in view.Inspector, o
 		return err
 	}
 	g := guards[0]
-	p := Place{Kind: "guard", Where: string(l.Mask.Key(&l.Item)), Version: g.Version}
+	p := Place{Kind: "guard", Where: string(l.Mask.Key(&l.Item)), Version: versionText(g.Version)}
 	switch {
 	case g.Version.IsZero() && o.Row == "":
 		p.Verdict, p.Found = Gone, "nothing"
@@ -57,7 +57,7 @@ func (l *look) claims(ctx context.Context, items view.ItemStore, in view.Inspect
 		return err
 	}
 	for _, w := range rcs[0].Waiting {
-		l.out.Places = append(l.out.Places, Place{Kind: "claim", Where: o.KeyText(), Version: w.Version, Found: "the item " + l.other(w.Source) + " waits"})
+		l.out.Places = append(l.out.Places, Place{Kind: "claim", Where: o.KeyText(), Version: versionText(w.Version), Found: "the item " + l.other(w.Source) + " waits"})
 	}
 	return nil
 }
