@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/replay"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -21,14 +22,14 @@ func TestVerdict_StoppedShards(t *testing.T) {
 		stopped: map[string]string{"shardId-2": "a gap", "shardId-1": worker.StoppedBroken},
 	}
 	for _, others := range []string{", and so is another one", ""} {
-		err := c.verdict(summary{Balanced: true}, nil)
+		err := c.verdict(replay.Summary{Balanced: true}, nil)
 		if err == nil || cli.ExitCode(err) != cli.ExitUnwell || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+worker.StoppedBroken+")"+others+": `tablewake status -c shop.yaml --live`") {
 			t.Errorf("the verdict is %v", err)
 		}
 		delete(c.stopped, "shardId-2")
 	}
 	c.stopped = nil
-	if err := c.verdict(summary{Balanced: true}, nil); err != nil {
+	if err := c.verdict(replay.Summary{Balanced: true}, nil); err != nil {
 		t.Errorf("nothing stands still, and the verdict is %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
+	"github.com/tablewake/tablewake/cmd/internal/replay"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
 	"github.com/tablewake/tablewake/pipeline"
@@ -53,8 +54,8 @@ func (c *consuming) run(ctx context.Context, s cli.Streams) error {
 	if redriveErr = auto.Finish(ctx); err == nil {
 		err = redriveErr
 	}
-	sum := newSummary(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))
-	if printErr := sum.print(s, c.o.format, c.cfg, &c.o.Flags); printErr != nil {
+	sum := replay.Summarize(c.cfg.Name, c.pipeline.Ledger(), time.Since(start))
+	if printErr := sum.Print(s, c.o.format, c.cfg, &c.o.Flags); printErr != nil {
 		err = errors.Join(err, printErr)
 	}
 	return c.verdict(sum, err)
@@ -188,7 +189,7 @@ func revoked(l pipeline.Ledger) (n int64) {
 }
 
 // verdict is the command's error, with the exit code that tells what happened.
-func (c *consuming) verdict(sum summary, err error) error {
+func (c *consuming) verdict(sum replay.Summary, err error) error {
 	c.mu.Lock()
 	stopped, given, failed, unread := maps.Clone(c.stopped), revoked(sum.Ledger)-c.given, c.failed, c.unread
 	if stopped == nil {

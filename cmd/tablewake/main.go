@@ -14,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/explain"
 	"github.com/tablewake/tablewake/cmd/internal/query"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
+	"github.com/tablewake/tablewake/cmd/internal/replay"
 	"github.com/tablewake/tablewake/cmd/internal/why"
 )
 
@@ -63,7 +64,7 @@ it: materialized views, a search index, an archive, notifications.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 		Version: release(),
 	}
-	root.AddCommand(newReplay(s), explain.New(s), newValidate(s), newTest(s), newRecord(s),
+	root.AddCommand(replay.New(s), explain.New(s), newValidate(s), newTest(s), replay.NewRecord(s),
 		query.New(s), why.New(s), redrive.New(s), explain.NewCost(s), archive.NewAthena(s), archive.NewCompact(s), adopt.NewPurge(s), adopt.New(s), newTemplate(s),
 		newConsume(s), newHealth(s), newStatus(s), newLeases(s))
 	return root

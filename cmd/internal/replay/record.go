@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// recordOptions are the flags of `record`.
-type recordOptions struct {
+// recordFlags are the flags of `record`.
+type recordFlags struct {
 	config, table, out        string
 	region, profile, endpoint string
 	idle                      time.Duration
@@ -29,8 +29,8 @@ type recordOptions struct {
 	format                    cli.Format
 }
 
-func newRecord(s cli.Streams) *cobra.Command {
-	var o recordOptions
+func NewRecord(s cli.Streams) *cobra.Command {
+	var o recordFlags
 	c := &cobra.Command{
 		Use:   "record (--table NAME_OR_ARN | -c FILE) --out FILE",
 		Short: "Save a table's stream into a file that replay takes",
@@ -66,7 +66,7 @@ Credentials and Region are taken as the AWS command line takes them.`,
 	return c
 }
 
-func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
+func (o recordFlags) run(ctx context.Context, s cli.Streams) error {
 	table, local, mask, err := o.source()
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 }
 
 // source is the table to record, whether it is on DynamoDB Local, and what is masked.
-func (o recordOptions) source() (table string, local bool, mask *pipeline.Mask, err error) {
+func (o recordFlags) source() (table string, local bool, mask *pipeline.Mask, err error) {
 	switch {
 	case o.config == "" && o.table == "":
 		return "", false, nil, cli.Usagef("name a table with --table, or a configuration with -c")
@@ -145,7 +145,7 @@ func (o recordOptions) source() (table string, local bool, mask *pipeline.Mask, 
 }
 
 // report says what was recorded; a gap is a loss, so it is named.
-func (o recordOptions) report(s cli.Streams, r shardreader.Recording, mask *pipeline.Mask) error {
+func (o recordFlags) report(s cli.Streams, r shardreader.Recording, mask *pipeline.Mask) error {
 	hidden := make([]string, 0, len(mask.Patterns()))
 	for _, p := range mask.Patterns() {
 		hidden = append(hidden, p.String())

@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"bytes"
@@ -45,7 +45,7 @@ func TestReplay_CutsByInputAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs bytes.Buffer
-		c := newReplay(cli.Streams{In: &hourlyLines{n: 12}, Out: &out, Err: &errs})
+		c := New(cli.Streams{In: &hourlyLines{n: 12}, Out: &out, Err: &errs})
 		c.SetArgs([]string{"-c", file, "--local", dir, "-"})
 		if err := c.ExecuteContext(t.Context()); err != nil {
 			t.Fatalf("%v\n%s%s", err, out.String(), errs.String())

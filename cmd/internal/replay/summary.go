@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// summary is what a replay prints at its end.
-type summary struct {
+// Summary is what a replay prints at its end.
+type Summary struct {
 	Pipeline         string          `json:"pipeline"`
 	Records          int64           `json:"records"`
 	Seconds          float64         `json:"seconds"`
@@ -29,8 +29,8 @@ type summary struct {
 	Errors           []string        `json:"errors,omitempty"`       // of input that broke
 }
 
-func newSummary(name string, l pipeline.Ledger, took time.Duration) summary {
-	s := summary{
+func Summarize(name string, l pipeline.Ledger, took time.Duration) Summary {
+	s := Summary{
 		Pipeline: name, Records: l.Source.Read, Seconds: took.Seconds(), Ledger: l, Balanced: l.Check() == nil,
 	}
 	if took > 0 {
@@ -40,7 +40,7 @@ func newSummary(name string, l pipeline.Ledger, took time.Duration) summary {
 }
 
 // refused is how many records could not be decoded or delivered.
-func (s summary) refused() int64 {
+func (s Summary) refused() int64 {
 	n := s.Ledger.Source.Undecodable
 	for _, k := range s.Ledger.Sinks {
 		n += k.DeadLettered + k.Quarantined
@@ -48,8 +48,8 @@ func (s summary) refused() int64 {
 	return n
 }
 
-// print prints the summary, with the commands that show and deliver what was refused.
-func (s summary) print(to cli.Streams, f cli.Format, cfg *config.Config, t *target.Flags) error {
+// Print prints the summary, with the commands that show and deliver what was refused.
+func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *target.Flags) error {
 	if s.refused() > 0 {
 		s.Redrive = fmt.Sprintf("tablewake redrive -c %s %s", cfg.File, t.CommandLine())
 		s.DeadLetters = s.Redrive + " --list"
@@ -61,7 +61,7 @@ func (s summary) print(to cli.Streams, f cli.Format, cfg *config.Config, t *targ
 }
 
 // write prints the summary for people.
-func (s summary) write(w io.Writer) {
+func (s Summary) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s records in %.2f s, %s records/s\n\n", s.Pipeline, cli.Thousands(s.Records), s.Seconds, cli.Thousands(int64(s.RecordsPerSecond)))
 	src := s.Ledger.Source
 	parts := []string{}
@@ -92,7 +92,7 @@ func (s summary) write(w io.Writer) {
 }
 
 // writeSinks prints a line a sink; columns that are zero everywhere are left out.
-func (s summary) writeSinks(w io.Writer) {
+func (s Summary) writeSinks(w io.Writer) {
 	columns := []struct {
 		title string
 		of    func(pipeline.SinkLedger) int64

@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// replayOptions are the flags of `replay`.
-type replayOptions struct {
+// options are the flags of `replay`.
+type options struct {
 	records.Input
 	target.Flags
 	records.Period
@@ -31,8 +31,8 @@ type replayOptions struct {
 	format  cli.Format
 }
 
-func newReplay(s cli.Streams) *cobra.Command {
-	var o replayOptions
+func New(s cli.Streams) *cobra.Command {
+	var o options
 	c := &cobra.Command{
 		Use:   "replay -c FILE (--local DIR | --live) PATH...",
 		Short: "Run saved records through the pipeline",
@@ -77,7 +77,7 @@ compared by version: a replay never puts back what a newer change has written.`,
 	return c
 }
 
-func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
+func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
 	cfg, err := o.Load()
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 	if err := auto.Finish(ctx); err != nil && runErr == nil {
 		runErr = err
 	}
-	if err := sum.print(s, o.format, cfg, &o.Flags); err != nil {
+	if err := sum.Print(s, o.format, cfg, &o.Flags); err != nil {
 		return err
 	}
 	in.Warn(s.Err)
@@ -140,7 +140,7 @@ func (o *replayOptions) run(ctx context.Context, s cli.Streams, paths []string) 
 }
 
 // drive runs the pipeline, and shows its progress.
-func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *records.Reporting, bar *cli.Progress) (summary, error) {
+func (o *options) drive(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *records.Reporting, bar *cli.Progress) (Summary, error) {
 	ticking, stop := context.WithCancel(ctx)
 	var ticker sync.WaitGroup
 	ticker.Go(func() {
@@ -162,7 +162,7 @@ func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeli
 	stop()
 	ticker.Wait()
 	bar.End()
-	sum := newSummary(cfg.Name, p.Ledger(), took)
+	sum := Summarize(cfg.Name, p.Ledger(), took)
 	sum.Interrupted = ctx.Err() != nil && (err != nil || !in.Ended)
 	if in.Broken != nil {
 		for _, f := range in.Broken.Files {
@@ -173,7 +173,7 @@ func (o *replayOptions) drive(ctx context.Context, cfg *config.Config, p *pipeli
 }
 
 // verdict is the command's error, with the exit code that tells what happened.
-func (o *replayOptions) verdict(sum summary, broken *replay.BrokenError, err error) error {
+func (o *options) verdict(sum Summary, broken *replay.BrokenError, err error) error {
 	switch {
 	case sum.Interrupted:
 		return cli.Exit(cli.ExitInterrupted, errors.Join(errors.New("interrupted before the end; the same command continues"), err))
