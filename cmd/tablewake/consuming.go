@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/health"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/consumer"

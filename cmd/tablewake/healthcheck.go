@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/health"
 )
 
 // healthOptions are the flags of `health`.

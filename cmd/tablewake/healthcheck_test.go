@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/health"
 )
 
 func TestHealthOfAConsumer(t *testing.T) {

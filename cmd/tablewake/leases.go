@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/tablewake/tablewake/cmd/internal/health"
 	"github.com/tablewake/tablewake/cmd/internal/patience"
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 )

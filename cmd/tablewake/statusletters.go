@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/local"

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/deployment"
+	"github.com/tablewake/tablewake/cmd/internal/template"
 	"github.com/tablewake/tablewake/sinks/policy"
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
@@ -71,21 +71,21 @@ func (o *templateOptions) run(s cli.Streams) error {
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	d := deployment.Options{
+	d := template.Options{
 		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit},
 		Runner:   runner, Redrive: o.redrive, Code: o.code,
-		Environment: deployment.EnvironmentOf(file, cfg.Name, os.LookupEnv),
+		Environment: template.EnvironmentOf(file, cfg.Name, os.LookupEnv),
 	}
 	var b bytes.Buffer
 	switch o.output {
 	case "filters":
-		err = deployment.Filters(&b, cfg, d)
+		err = template.Filters(&b, cfg, d)
 	case "policies":
-		err = deployment.Policies(&b, cfg, d)
+		err = template.Policies(&b, cfg, d)
 	case "sam":
-		err = deployment.SAM(&b, cfg, d)
+		err = template.SAM(&b, cfg, d)
 	case "terraform":
-		err = deployment.Terraform(&b, cfg, d)
+		err = template.Terraform(&b, cfg, d)
 	default:
 		return cli.Usagef("-o %q cannot be printed: write filters, policies, sam or terraform", o.output)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/configtest"
+	"github.com/tablewake/tablewake/cmd/internal/configtest"
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 

@@ -106,7 +106,7 @@ func TestLettersHaveABucketOfTheirOwn(t *testing.T) {
 // Each bucket of raw changes that a template makes expires them, and their versions; each queue keeps its messages as
 // long as one can.
 func TestRawChangesExpire(t *testing.T) {
-	buckets := map[string][]string{"template.yaml": {"Letters", "FailedBatches"}, service: {"Letters"}, "cmd/tablewake/internal/deployment/testdata/shop.template.yaml": {"FailedBatches"}}
+	buckets := map[string][]string{"template.yaml": {"Letters", "FailedBatches"}, service: {"Letters"}, "cmd/internal/template/testdata/shop.template.yaml": {"FailedBatches"}}
 	for file, names := range buckets {
 		s := readStack(t, file)
 		for _, name := range names {

@@ -16,7 +16,7 @@ import (
 const starter = "deploy/minimal/template.yaml"
 
 // samTemplates are the templates that SAM makes into CloudFormation, from the tree's root.
-var samTemplates = []string{starter, "template.yaml", "cmd/tablewake/internal/deployment/testdata/shop.template.yaml"}
+var samTemplates = []string{starter, "template.yaml", "cmd/internal/template/testdata/shop.template.yaml"}
 
 // stacks are plain CloudFormation.
 var stacks = []string{"deploy/ecs.yaml"}

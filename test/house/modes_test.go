@@ -16,7 +16,7 @@ var makesFiles = regexp.MustCompile(`\bos\.(Mkdir|MkdirAll|OpenFile|WriteFile|Cr
 var ownModes = []string{
 	"pipeline/private/private.go",               // for all others
 	"sinks/archive/spill.go",                    // in a folder of os.MkdirTemp, which is the owner's alone
-	"cmd/tablewake/internal/configtest/file.go", // a test file of the user's, with its mode
+	"cmd/internal/configtest/file.go", // a test file of the user's, with its mode
 }
 
 // What the program writes holds items, keys and events: pipeline/private makes it, for its owner alone.

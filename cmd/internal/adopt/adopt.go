@@ -32,6 +32,7 @@ type adoptOptions struct {
 	format cli.Format
 }
 
+// New is the command adopt.
 func New(s cli.Streams) *cobra.Command {
 	var o adoptOptions
 	c := &cobra.Command{

@@ -20,6 +20,7 @@ type purgeOptions struct {
 	format cli.Format
 }
 
+// NewPurge is the command purge.
 func NewPurge(s cli.Streams) *cobra.Command {
 	var o purgeOptions
 	c := &cobra.Command{

@@ -25,6 +25,7 @@ type athenaOptions struct {
 	format   cli.Format
 }
 
+// NewAthena is the command athena.
 func NewAthena(s cli.Streams) *cobra.Command {
 	var o athenaOptions
 	c := &cobra.Command{

@@ -29,6 +29,7 @@ type compactOptions struct {
 	format  cli.Format
 }
 
+// NewCompact is the command compact.
 func NewCompact(s cli.Streams) *cobra.Command {
 	o := compactOptions{target: 64e6}
 	c := &cobra.Command{

@@ -58,6 +58,7 @@ func NoArguments(c *cobra.Command, args []string) error {
 	return Usagef("%s takes no argument, and %q is one; see `%[1]s --help`", c.CommandPath(), args[0])
 }
 
+// Usagef is an error of the command line.
 func Usagef(format string, args ...any) error {
 	return Exit(ExitUsage, fmt.Errorf(format, args...))
 }

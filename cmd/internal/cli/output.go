@@ -15,11 +15,13 @@ import (
 // Format is the form of a command's result: text for people, json for programs.
 type Format string
 
+// The forms of output.
 const (
 	FormatText Format = "text"
 	FormatJSON Format = "json"
 )
 
+// Formats are the values of -o.
 var Formats = []string{string(FormatText), string(FormatJSON)}
 
 // AddFormat adds -o to a command.
@@ -78,6 +80,7 @@ func Counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
+// Either is a where first is true, else b.
 func Either(first bool, a, b string) string {
 	if first {
 		return a
@@ -85,6 +88,7 @@ func Either(first bool, a, b string) string {
 	return b
 }
 
+// TextOf is the text of an error, "" without one.
 func TextOf(err error) string {
 	if err == nil {
 		return ""

@@ -23,6 +23,7 @@ type costOptions struct {
 	format cli.Format
 }
 
+// NewCost is the command cost.
 func NewCost(s cli.Streams) *cobra.Command {
 	var o costOptions
 	c := &cobra.Command{

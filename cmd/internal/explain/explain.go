@@ -26,6 +26,7 @@ type explainOptions struct {
 	format   cli.Format
 }
 
+// New is the command explain.
 func New(s cli.Streams) *cobra.Command {
 	var o explainOptions
 	c := &cobra.Command{

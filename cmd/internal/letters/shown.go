@@ -86,6 +86,7 @@ type Shown struct {
 	Bytes    []byte          `json:"record_base64,omitempty"` // of a record that is no JSON, or no UTF-8
 }
 
+// ShownOf is a letter without its ID.
 func ShownOf(l pipeline.DeadLetter) Shown {
 	out := Shown{Sink: l.Sink, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
 	if json.Valid(l.Raw) && utf8.Valid(l.Raw) {

@@ -23,6 +23,7 @@ type queryOptions struct {
 	format cli.Format
 }
 
+// New is the command query.
 func New(s cli.Streams) *cobra.Command {
 	var o queryOptions
 	c := &cobra.Command{

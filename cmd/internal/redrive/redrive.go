@@ -37,6 +37,7 @@ type redriveOptions struct {
 	format  cli.Format
 }
 
+// New is the command redrive.
 func New(s cli.Streams) *cobra.Command {
 	var o redriveOptions
 	c := &cobra.Command{

@@ -29,6 +29,7 @@ type recordFlags struct {
 	format                    cli.Format
 }
 
+// NewRecord is the command record.
 func NewRecord(s cli.Streams) *cobra.Command {
 	var o recordFlags
 	c := &cobra.Command{

@@ -31,6 +31,7 @@ type options struct {
 	format  cli.Format
 }
 
+// New is the command replay.
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{

@@ -29,6 +29,7 @@ type Summary struct {
 	Errors           []string        `json:"errors,omitempty"`       // of input that broke
 }
 
+// Summarize makes the summary of a run from its ledger.
 func Summarize(name string, l pipeline.Ledger, took time.Duration) Summary {
 	s := Summary{
 		Pipeline: name, Records: l.Source.Read, Seconds: took.Seconds(), Ledger: l, Balanced: l.Check() == nil,

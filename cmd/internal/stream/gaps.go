@@ -32,6 +32,7 @@ func WorkerGap(g state.Gap) worker.Gap {
 	}
 }
 
+// TimeOf is a time of seconds, zero for 0.
 func TimeOf(seconds int64) time.Time {
 	if seconds == 0 {
 		return time.Time{}

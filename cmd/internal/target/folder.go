@@ -48,6 +48,7 @@ func EachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pi
 	return nil
 }
 
+// EachMark hands each quarantined key to do.
 func EachMark(ctx context.Context, of state.Quarantine, do func(state.Mark) error) error {
 	for m, err := range of.Marks(ctx, "") {
 		if err == nil {

@@ -1,4 +1,4 @@
-package deployment_test
+package template_test
 
 import (
 	"os"
@@ -14,7 +14,7 @@ func TestAlarmsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := os.ReadFile(filepath.Join("..", "..", "TEMPLATE.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "TEMPLATE.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package deployment_test
+package template_test
 
 import (
 	"os"

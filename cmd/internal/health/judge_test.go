@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/health"
 )
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)

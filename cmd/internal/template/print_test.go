@@ -1,4 +1,4 @@
-package deployment_test
+package template_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/deployment"
+	"github.com/tablewake/tablewake/cmd/internal/template"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/policy"
 )
@@ -32,9 +32,9 @@ func TestPrinted(t *testing.T) {
 		}
 		cfg := load(t, file, env)
 		cfg.File = filepath.Join("config", "tablewake.yaml") // as a reader has it
-		o := deployment.Options{Environment: deployment.EnvironmentOf(text, cfg.Name, env)}
-		for out, print := range map[string]func(io.Writer, *config.Config, deployment.Options) error{
-			".filters.yaml": deployment.Filters, ".policies.yaml": deployment.Policies, ".template.yaml": deployment.SAM, ".tf": deployment.Terraform,
+		o := template.Options{Environment: template.EnvironmentOf(text, cfg.Name, env)}
+		for out, print := range map[string]func(io.Writer, *config.Config, template.Options) error{
+			".filters.yaml": template.Filters, ".policies.yaml": template.Policies, ".template.yaml": template.SAM, ".tf": template.Terraform,
 		} {
 			var b bytes.Buffer
 			if err := print(&b, cfg, o); err != nil {
@@ -55,11 +55,11 @@ hmac_key: '${HMAC}'
 connections: {os: {opensearch: '${URL}', user: u, password: '${PASS:-}'}}
 sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
 `
-	got := deployment.EnvironmentOf([]byte(file), "shop", func(name string) (string, bool) {
+	got := template.EnvironmentOf([]byte(file), "shop", func(name string) (string, bool) {
 		v, ok := map[string]string{"NAME": "it's", "URL": "https://x", "HMAC": "secret", "NOT": "never"}[name]
 		return v, ok
 	})
-	want := []deployment.Variable{
+	want := []template.Variable{
 		{Name: "NAME", Value: "'it''s'"},
 		{Name: "HMAC", Value: "ssm:/tablewake/shop/HMAC", Secret: true, SSM: "/tablewake/shop/HMAC"},
 		{Name: "URL", Value: "'https://x'"},
@@ -89,7 +89,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 		"a token of a URL":                "connections: {os: {opensearch: '${TOKEN}'}}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := deployment.EnvironmentOf([]byte(file+"source: {table: '${TABLE}'}\n"), "shop", func(name string) (string, bool) {
+			got := template.EnvironmentOf([]byte(file+"source: {table: '${TABLE}'}\n"), "shop", func(name string) (string, bool) {
 				return map[string]string{"V": hidden, "TABLE": open, "URL": "https://me:" + hidden + "@host", "TOKEN": "https://host/?token=" + hidden}[name], true
 			})
 			if len(got) != 2 || !got[0].Secret || strings.Contains(got[0].Value, hidden) || got[0].SSM != "/tablewake/shop/"+got[0].Name {
@@ -109,10 +109,10 @@ func TestTheLayerIsAFolderOfItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := deployment.SAM(io.Discard, cfg, deployment.Options{}); err == nil || !strings.Contains(err.Error(), "into a folder of its own") {
+		if err := template.SAM(io.Discard, cfg, template.Options{}); err == nil || !strings.Contains(err.Error(), "into a folder of its own") {
 			t.Errorf("%s: it says %v", file, err)
 		}
-		if err := deployment.Terraform(io.Discard, cfg, deployment.Options{}); err != nil {
+		if err := template.Terraform(io.Discard, cfg, template.Options{}); err != nil {
 			t.Errorf("%s: there is no layer in Terraform: %v", file, err)
 		}
 	}
@@ -123,14 +123,14 @@ func TestAFunctionKeepsNoLettersInAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := deployment.SAM(io.Discard, cfg, deployment.Options{}); err == nil || !strings.Contains(err.Error(), "tablewake.yaml:5: dead_letters.dir") {
+	if err := template.SAM(io.Discard, cfg, template.Options{}); err == nil || !strings.Contains(err.Error(), "tablewake.yaml:5: dead_letters.dir") {
 		t.Errorf("it says %v", err)
 	}
 }
 
 // What CONSUME.md shows of rights is what is printed for the file that it shows.
 func TestConsumeShowsWhatIsPrinted(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "..", "CONSUME.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "CONSUME.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestConsumeShowsWhatIsPrinted(t *testing.T) {
 	}
 	for i, r := range []policy.Runner{policy.Consumer, policy.Creator} {
 		var b bytes.Buffer
-		if err := deployment.Policies(&b, cfg, deployment.Options{Runner: r}); err != nil {
+		if err := template.Policies(&b, cfg, template.Options{Runner: r}); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(shown[i+1], b.String()); diff != "" {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"

@@ -1,4 +1,4 @@
-package deployment_test
+package template_test
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/deployment"
+	"github.com/tablewake/tablewake/cmd/internal/template"
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
 var update = flag.Bool("update", false, "write template.yaml and the golden files anew")
 
-var root = filepath.Join("..", "..", "..", "..")
+var root = filepath.Join("..", "..", "..")
 
 // The names of the example's environment, and what stands for them in template.yaml.
 var example = []struct{ variable, name, ref, arn string }{
@@ -64,7 +64,7 @@ func golden(t *testing.T, file string, got []byte) {
 // template.yaml is what is printed for deploy/example: its FilterCriteria and its policies
 // are those that follow from the configuration it deploys.
 func TestTheTreesTemplate(t *testing.T) {
-	o := deployment.Options{Example: true, Names: map[string]string{}, Pipeline: "${Pipeline}"}
+	o := template.Options{Example: true, Names: map[string]string{}, Pipeline: "${Pipeline}"}
 	cfg := load(t, filepath.Join(root, "deploy", "example", "tablewake.yaml"), func(name string) (string, bool) {
 		for _, e := range example {
 			if e.variable == name {
@@ -77,13 +77,13 @@ func TestTheTreesTemplate(t *testing.T) {
 		if e.arn != "" {
 			o.Names[e.name] = e.arn
 		}
-		o.Environment = append(o.Environment, deployment.Variable{Name: e.variable, Value: e.ref})
+		o.Environment = append(o.Environment, template.Variable{Name: e.variable, Value: e.ref})
 	}
 	if len(cfg.Warnings) > 0 {
 		t.Errorf("the example is warned of: %v", cfg.Warnings)
 	}
 	var b bytes.Buffer
-	if err := deployment.SAM(&b, cfg, o); err != nil {
+	if err := template.SAM(&b, cfg, o); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, filepath.Join(root, "template.yaml"), b.Bytes())

@@ -5,4 +5,4 @@
 // there, and of what could not be pushed down to Lambda, why not. The tree's own
 // template.yaml is printed by it too, for the configuration of deploy/example with the tables
 // and the bucket that it needs.
-package deployment
+package template

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/tablewake/tablewake/cmd/tablewake/internal/health"
+	"github.com/tablewake/tablewake/cmd/internal/health"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
