@@ -127,15 +127,22 @@ func TestErrors_OneFunctionMakesTheTextOfALine(t *testing.T) {
 	}
 }
 
+// receiver is the name of a method's type.
 func receiver(d *ast.FuncDecl) string {
-	t := d.Recv.List[0].Type
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
+	for typ := d.Recv.List[0].Type; ; {
+		switch t := typ.(type) {
+		case *ast.StarExpr:
+			typ = t.X
+		case *ast.IndexExpr:
+			typ = t.X
+		case *ast.IndexListExpr:
+			typ = t.X
+		case *ast.Ident:
+			return t.Name
+		default:
+			return ""
+		}
 	}
-	if id, ok := t.(*ast.Ident); ok {
-		return id.Name
-	}
-	return ""
 }
 
 // each gives the files below a folder, without tests and what is silent. path is from the root.
