@@ -14,7 +14,7 @@ import (
 )
 
 // guides are the documents whose paths, names and links are checked.
-var guides = []string{"DESIGN.md", "CONTRIBUTING.md"}
+var guides = []string{"DESIGN.md", "SECURITY.md", "CONTRIBUTING.md"}
 
 // TestGuides_NameWhatThereIs checks that each file, folder and name of the code that a guide names exists.
 func TestGuides_NameWhatThereIs(t *testing.T) {

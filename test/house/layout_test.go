@@ -9,7 +9,7 @@ import (
 
 // topLevel is all that may stand beside dot files at the top.
 var topLevel = []string{"handlers", "pipeline", "sinks", "shardreader", "deploy", "cmd", "test",
-	"go.mod", "go.sum", "template.yaml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md"}
+	"go.mod", "go.sum", "template.yaml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md", "SECURITY.md"}
 
 func TestTopLevel(t *testing.T) {
 	for _, f := range tracked(t) {
