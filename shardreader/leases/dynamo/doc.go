@@ -36,9 +36,10 @@
 // What KCL has no place for is in the state table, whose key is pk and sk and whose TTL
 // attribute is expires. Names are percent-encoded.
 //
-//	member   PIPELINE#workers   WORKER   name, beat, leaving, leases, load, calls, pending, behind, stopped, at_end
-//	quota    #quotas            QUOTA    count
-//	claim    #leases#TABLE      -        pipeline: whose lease table it is
+//	member   PIPELINE#workers   WORKER         name, beat, leaving, leases, load, calls, pending, behind, stopped, failing, at_end
+//	begun    PIPELINE#workers   begun#STREAM   the leases that the reading of the stream starts with were made
+//	quota    #quotas            QUOTA          count
+//	claim    #leases#TABLE      -              pipeline: whose lease table it is
 //
 // A quota is shared by all pipelines of a state table, as the account shares what it counts; the claim is what
 // keeps a second pipeline from a lease table. All other rows belong to one pipeline.

@@ -25,11 +25,11 @@
 //	guard           PIPELINE#guard#VIEW#TABLE#BIRTH#ITEM           -                 version, row, void, written, expires
 //	tombstone       PIPELINE#tombstone#VIEW#TABLE#BIRTH#ROW        -                 version, item, void, written, expires
 //	contribution    PIPELINE#contribution#VIEW#TABLE#BIRTH#ITEM    -                 version, shares, void, written, expires
-//	seat of a row   PIPELINE#seat#VIEW#TABLE#BIRTH#ROW             -                 revision, holder, ...
-//	claim on a row  PIPELINE#seat#VIEW#TABLE#BIRTH#ROW             claim#ITEM        version, time, attributes
+//	seat of a row   PIPELINE#seat#VIEW#TABLE#BIRTH#ROW             -                 revision, holder
+//	claim on a row  PIPELINE#seat#VIEW#TABLE#BIRTH#ROW             claim#ITEM        item, version, time, names, v0, v1, ...
 //	member          PIPELINE#member#VIEW#TABLE#BIRTH#ROW#VALUE     sort key by value
-//	target          PIPELINE#targets                               VIEW#BIRTH#TABLE  there once anything was written to it
-//	mark            PIPELINE#marks                                 SINK#ITEM         letters, since, key
+//	target          PIPELINE#targets                               VIEW#BIRTH#TABLE  witnesses; there once anything was written to it
+//	mark            PIPELINE#marks                                 SINK#ITEM         letters, since, sink, item
 //	gap             PIPELINE#gaps                                  a digest          stream, shard, after, before, from, to, found, whole, unknown
 //	birth           PIPELINE#births                                SINK#TARGET       sink, target, birth, state, store, born, begun
 //	fingerprint     PIPELINE#fingerprints                          SINK              generation, birth, settings
