@@ -48,7 +48,7 @@ func (w *Worker) follow(st *stream, p plan, done func(drained bool, err error)) 
 
 // applyPlan makes what is missing, and removes what is of no more use.
 func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error)) {
-	wanted := func() bool { return w.staying() && w.contact() }
+	wanted := func() bool { return w.staying() && w.heartbeatFresh() }
 	alone := len(w.live()) == 1
 	for _, r := range p.remove {
 		w.remove(r)
@@ -72,12 +72,12 @@ func (w *Worker) applyPlan(st *stream, p plan, done func(drained bool, err error
 			return
 		}
 		if len(p.create) > 0 {
-			w.look()
+			w.refreshLeases()
 		}
 		w.markBegun(st, func(err error) { done(p.drained, err) })
 	}
 	for _, l := range p.create {
-		if alone && w.contact() {
+		if alone && w.heartbeatFresh() {
 			l.Owner = w.o.Worker
 		}
 		left++

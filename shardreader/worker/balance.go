@@ -14,7 +14,7 @@ const (
 // balance takes leases that are free, up to this worker's share, and asks others for some
 // when it has fewer. Shares are by number; within them busy leases are spread by load.
 func (w *Worker) balance() {
-	if !w.contact() || w.suspended || w.leaving {
+	if !w.heartbeatFresh() || w.suspended || w.leaving {
 		return
 	}
 	live := w.live()
@@ -123,7 +123,7 @@ func (w *Worker) askForLoad(live []string, owned map[string][]*row, mine int) {
 	}
 	own := 0.0
 	for _, p := range w.rows.all() {
-		if p.part != nil {
+		if p.assignment != nil {
 			own += p.Load
 		}
 	}

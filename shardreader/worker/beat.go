@@ -7,53 +7,53 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// sendBeat shows that this worker lives.
-func (w *Worker) sendBeat() {
-	if w.beating || w.stopped {
+// sendHeartbeat shows that this worker lives.
+func (w *Worker) sendHeartbeat() {
+	if w.sendingHeartbeat || w.stopped {
 		return
 	}
-	w.beating = true
+	w.sendingHeartbeat = true
 	w.beat++
 	sent, member := w.now, w.member()
 	w.do(Beat{on(w, func(e Done) {
-		w.beating = false
+		w.sendingHeartbeat = false
 		w.tellReach()
 		w.tellReads()
 		if e.Err != nil {
 			w.tellOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
-			w.after(w.jitter(w.o.Lease/24), w.sendBeat)
+			w.after(w.jitter(w.o.Lease/24), w.sendHeartbeat)
 			return
 		}
 		delete(w.told, "beat")
-		first := !w.beatOnce
-		w.beatSent, w.beatOnce = sent, true
+		first := !w.heartbeatOnce
+		w.heartbeatSent, w.heartbeatOnce = sent, true
 		if w.beats = append(w.beats, beatAt{member.Beat, w.now}); len(w.beats) > keptBeats {
 			w.beats = slices.Delete(w.beats, 0, keptBeats/2)
 		}
-		w.after(max(0, sent+w.o.Lease/3-w.now), w.sendBeat)
-		w.after(max(0, sent+w.o.Lease*2/3-w.now)+1, w.checkContact)
-		if w.contact() && w.suspended {
+		w.after(max(0, sent+w.o.Lease/3-w.now), w.sendHeartbeat)
+		w.after(max(0, sent+w.o.Lease*2/3-w.now)+1, w.checkHeartbeat)
+		if w.heartbeatFresh() && w.suspended {
 			w.suspended, w.resumed = false, w.now
 			w.tell(slog.LevelInfo, "the worker is in contact again")
 		}
 		if first {
-			w.look()
+			w.refreshLeases()
 		}
 	}), member})
 }
 
-// checkContact gives everything up once the others may soon take this worker for gone.
-func (w *Worker) checkContact() {
-	if !w.beatOnce || w.contact() || w.suspended {
+// checkHeartbeat gives everything up once the others may soon take this worker for gone.
+func (w *Worker) checkHeartbeat() {
+	if !w.heartbeatOnce || w.heartbeatFresh() || w.suspended {
 		return
 	}
 	w.suspended = true
 	w.tell(slog.LevelError, "the worker could not say for two thirds of a lease that it lives: it reads and writes no more until it can",
-		slog.Int("partitions", len(w.parts)))
+		slog.Int("partitions", len(w.assignments)))
 	w.takes = nil
 	for _, r := range w.rows.all() {
-		if r.part != nil {
-			w.revoke(r.part, ErrOutOfContact)
+		if r.assignment != nil {
+			w.revoke(r.assignment, ErrOutOfContact)
 		}
 	}
 }

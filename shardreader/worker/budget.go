@@ -25,7 +25,7 @@ type budget struct {
 
 // share is how many calls a second this worker may make: its part of the shards.
 func (w *Worker) share() float64 {
-	mine := len(w.parts)
+	mine := len(w.assignments)
 	active := max(w.rows.unended, mine)
 	if active == 0 {
 		return 0
@@ -36,9 +36,9 @@ func (w *Worker) share() float64 {
 // mayCall takes a call from the budget. When it is used up, a timer asks again. Losing
 // records is worse than spending more: a shard that is behind for a quarter of what
 // the stream keeps is read whatever the budget says.
-func (w *Worker) mayCall(p *part) bool {
+func (w *Worker) mayCall(p *assignment) bool {
 	b := &w.budget
-	if w.o.CallsPerMonth == 0 || w.hurried(p) {
+	if w.o.CallsPerMonth == 0 || w.endCheckWaits(p) {
 		return true
 	}
 	if b.waiting && !w.endangered(p) {
@@ -47,7 +47,7 @@ func (w *Worker) mayCall(p *part) bool {
 	rate := w.share()
 	most := max(10, rate*60)
 	if !b.begun {
-		b.begun, b.tokens = true, min(most, 10+float64(len(w.parts)))
+		b.begun, b.tokens = true, min(most, 10+float64(len(w.assignments)))
 	} else {
 		b.tokens = min(most, b.tokens+rate*(w.now-b.at).Seconds())
 	}
@@ -73,7 +73,7 @@ func (w *Worker) mayCall(p *part) bool {
 
 // endangered tells whether the records that a shard reads now are so old that others may
 // soon be dropped. Where nobody knows how old they are, it is for how long it has been behind.
-func (w *Worker) endangered(p *part) bool {
+func (w *Worker) endangered(p *assignment) bool {
 	if p.behindFrom == 0 {
 		return false
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // checkpointed is a lease with how far the partition is durable.
-func (p *part) checkpointed(l leases.Lease) leases.Lease {
-	l.Checkpoint, l.Stopped = p.acked, p.stopped()
+func (p *assignment) checkpointed(l leases.Lease) leases.Lease {
+	l.Checkpoint, l.Stopped = p.acked, p.stopNote()
 	if p.ackedTime > 0 {
 		l.Time = time.Unix(p.ackedTime, 0).UTC()
 	}
@@ -16,8 +16,8 @@ func (p *part) checkpointed(l leases.Lease) leases.Lease {
 	return l
 }
 
-// stopped is what the lease bears of a stop, at what is durable.
-func (p *part) stopped() string {
+// stopNote is what the lease bears of a stop, at what is durable.
+func (p *assignment) stopNote() string {
 	if p.acked != p.stopAt {
 		return ""
 	}
@@ -25,14 +25,14 @@ func (p *part) stopped() string {
 }
 
 // drained tells whether the pipeline has nothing more of a partition.
-func (p *part) drained() bool { return len(p.marks) == 0 }
+func (p *assignment) drained() bool { return len(p.inFlight) == 0 }
 
 // save writes how far a partition is durable, if it is time for that: at most once
 // in Options.Checkpoint, at once when it is let go or has ended.
-func (w *Worker) save(p *part) {
+func (w *Worker) save(p *assignment) {
 	r := p.row
 	switch {
-	case p.acked == r.Checkpoint && p.stopped() == r.Stopped, p.endAcked && p.halted == "" && !r.busy:
+	case p.acked == r.Checkpoint && p.stopNote() == r.Stopped, p.endAcked && p.halted == "" && !r.busy:
 		p.due = 0 // or its children come first
 	case p.due == 0:
 		p.due = max(1, w.now)
@@ -42,7 +42,7 @@ func (w *Worker) save(p *part) {
 		return // goes on behind the write under way
 	case p.draining && p.drained():
 		next := p.checkpointed(r.Clone())
-		to := p.heir
+		to := p.successor
 		w.measure(p)
 		w.close(p)
 		w.release(r, next, to)
@@ -50,7 +50,7 @@ func (w *Worker) save(p *part) {
 	case p.endAcked && p.halted == "" && !p.draining:
 		w.finish(p)
 		return
-	case p.acked == r.Checkpoint && p.stopped() == r.Stopped:
+	case p.acked == r.Checkpoint && p.stopNote() == r.Stopped:
 		return
 	}
 	if wait := p.savedAt + w.o.Checkpoint - w.now; wait > 0 && !p.draining && !(w.o.Idle > 0 && p.drained()) {
@@ -79,7 +79,7 @@ func (w *Worker) save(p *part) {
 
 // measure takes the load of a partition: bytes a second since it was last measured,
 // smoothed.
-func (w *Worker) measure(p *part) {
+func (w *Worker) measure(p *assignment) {
 	d := (w.now - p.measuredAt).Seconds()
 	if d < 0.5 {
 		return
@@ -95,7 +95,7 @@ func (w *Worker) measure(p *part) {
 // else says so, as they have nothing to checkpoint.
 func (w *Worker) refreshLoad() {
 	for _, r := range w.rows.all() {
-		p := r.part
+		p := r.assignment
 		if p == nil || r.busy || r.Load < 1024 || w.now-p.savedAt < time.Minute {
 			continue
 		}

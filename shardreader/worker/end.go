@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// calmPages is the number of empty pages in a row after which a shard counts as read to its end: the
+	// endPages is the number of empty pages in a row after which a shard counts as read to its end: the
 	// service returns some empty pages before records.
-	calmPages = 5
+	endPages = 5
 
-	// keptBeats is the number of heartbeats whose times are kept: calmPages empty pages take fewer.
+	// keptBeats is the number of heartbeats whose times are kept: endPages empty pages take fewer.
 	keptBeats = 600
 
 	relistAfter = 30 * time.Second // an endCheck that waits for other consumers lists the streams again
@@ -36,34 +36,34 @@ type beatAt struct {
 	at   time.Duration
 }
 
-// calmed notes an empty page; sent is when its request was sent.
-func (p *part) calmed(sent time.Duration) {
-	copy(p.calm[:], p.calm[1:])
-	p.calm[calmPages-1] = sent
+// emptyPage notes an empty page; sent is when its request was sent.
+func (p *assignment) emptyPage(sent time.Duration) {
+	copy(p.emptySent[:], p.emptySent[1:])
+	p.emptySent[endPages-1] = sent
 }
 
-// atEnd returns when the first of the last calmPages empty pages was requested, if all of the shard is
+// atEnd returns when the first of the last endPages empty pages was requested, if all of the shard is
 // checkpointed. For a stopped shard it returns now. It returns false if there is, or may be, more to do.
-func (p *part) atEnd(now time.Duration) (time.Duration, bool) {
+func (p *assignment) atEnd(now time.Duration) (time.Duration, bool) {
 	r := p.row
 	switch {
-	case !p.drained() || p.draining || p.noting || r.busy || p.acked != r.Checkpoint || p.stopped() != r.Stopped:
+	case !p.drained() || p.draining || p.confirming || r.busy || p.acked != r.Checkpoint || p.stopNote() != r.Stopped:
 		return 0, false
 	case p.halted != "":
 		return now, r.Stopped != ""
-	case p.ended || p.maybe || p.paused || p.calm[0] == 0 || !p.anything && p.empties <= eagerPages:
+	case p.ended || p.undecided || p.paused || p.emptySent[0] == 0 || !p.anything && p.empties <= eagerPages:
 		return 0, false
 	}
-	return p.calm[0], true
+	return p.emptySent[0], true
 }
 
-// hurried reports whether the check for the end waits for empty pages of a shard. Those pages are few, and the
+// endCheckWaits reports whether the check for the end waits for empty pages of a shard. Those pages are few, and the
 // budget does not count them.
-func (w *Worker) hurried(p *part) bool {
+func (w *Worker) endCheckWaits(p *assignment) bool {
 	if w.o.Idle == 0 || w.leaving || w.now-max(w.lastRecord, w.firstSeen) < w.o.Idle || p.gap != nil && p.halted != "" {
 		return false
 	}
-	return p.calm[0] == 0 || !p.anything && p.empties <= eagerPages || w.end != nil && p.calm[0] < w.end.asked
+	return p.emptySent[0] == 0 || !p.anything && p.empties <= eagerPages || w.end != nil && p.emptySent[0] < w.end.asked
 }
 
 // endBeat returns a heartbeat; all records that were in this consumer's shards before it are checkpointed. 0 means
@@ -76,8 +76,8 @@ func (w *Worker) endBeat() int64 {
 	}
 	for _, r := range w.rows.all() {
 		switch {
-		case r.part != nil:
-			at, ok := r.part.atEnd(w.now)
+		case r.assignment != nil:
+			at, ok := r.assignment.atEnd(w.now)
 			if !ok {
 				return 0
 			}
@@ -140,7 +140,7 @@ func (w *Worker) checkEnd() {
 // flush drains the shards that have an empty page or are stopped: the sinks write their incomplete batches.
 func (w *Worker) flush() {
 	for _, r := range w.rows.all() {
-		if p := r.part; p != nil && !p.drained() && !p.flushed && (p.calm[0] > 0 || p.halted != "") {
+		if p := r.assignment; p != nil && !p.drained() && !p.flushed && (p.emptySent[0] > 0 || p.halted != "") {
 			p.flushed = true
 			w.do(Drain{p.name})
 		}
@@ -151,7 +151,7 @@ func (w *Worker) flush() {
 func (w *Worker) beginEnd() {
 	w.end = &endCheck{asked: max(1, w.now)}
 	for _, r := range w.rows.all() {
-		if p := r.part; p != nil && p.waiting {
+		if p := r.assignment; p != nil && p.waiting {
 			p.waiting = false // the check does not wait for the timer
 			w.want(p)
 		}
@@ -179,7 +179,7 @@ func (w *Worker) listEnd(c *endCheck) {
 		case !current():
 			return
 		case i == len(w.sources):
-			w.afterLook(func() {
+			w.afterRefresh(func() {
 				if current() {
 					c.streams, c.listed, c.listing = streams, max(1, w.now), false
 				}

@@ -22,13 +22,13 @@ type failing struct {
 	err   error         // of the last one
 }
 
-// lastingly reports whether the reads of a partition have failed for long enough to be reported.
-func (p *part) lastingly(now time.Duration) bool {
-	return p.failing.since > 0 && p.attempt >= failsLeast && now-p.failing.since >= failsAfter && !p.draining && !p.ended && !p.still()
+// failsLong reports whether the reads of a partition have failed for long enough to be reported.
+func (p *assignment) failsLong(now time.Duration) bool {
+	return p.failing.since > 0 && p.attempt >= failsLeast && now-p.failing.since >= failsAfter && !p.draining && !p.ended && !p.isStopped()
 }
 
 // readsFail notes a failed read of a partition; at is when it failed.
-func (w *Worker) readsFail(p *part, err error, at time.Time) {
+func (w *Worker) readsFail(p *assignment, err error, at time.Time) {
 	if p.failing.since == 0 {
 		p.failing.since, p.failing.at = max(1, w.now), at
 		w.failing[p] = struct{}{}
@@ -37,25 +37,25 @@ func (w *Worker) readsFail(p *part, err error, at time.Time) {
 }
 
 // readsWork notes that a read of a partition was answered.
-func (w *Worker) readsWork(p *part) {
+func (w *Worker) readsWork(p *assignment) {
 	w.reads.worked = w.reads.worked || p.failing.since > 0
 	w.forgetFailures(p)
 }
 
 // forgetFailures forgets the failures of a partition.
-func (w *Worker) forgetFailures(p *part) {
+func (w *Worker) forgetFailures(p *assignment) {
 	p.failing = failing{}
 	delete(w.failing, p)
 }
 
 // failures returns the partitions whose reads have failed for long enough to be reported, the longest first.
-func (w *Worker) failures() (all []*part) {
+func (w *Worker) failures() (all []*assignment) {
 	for p := range w.failing {
-		if p.lastingly(w.now) {
+		if p.failsLong(w.now) {
 			all = append(all, p)
 		}
 	}
-	slices.SortFunc(all, func(a, b *part) int {
+	slices.SortFunc(all, func(a, b *assignment) int {
 		return cmp.Or(cmp.Compare(a.failing.since, b.failing.since), cmp.Compare(a.name, b.name))
 	})
 	return all

@@ -29,32 +29,32 @@ const (
 	listedPage = 100 // shards that a call lists
 )
 
-// family is what a shard that ended knows of its children.
-type family struct {
-	looking  bool
-	known    bool
-	children []shardreader.Shard
-	attempt  int
-	since    time.Duration
-	creating bool
-	created  bool
+// childSearch is what a shard that ended knows of its children.
+type childSearch struct {
+	searching bool
+	known     bool
+	children  []shardreader.Shard
+	attempt   int
+	since     time.Duration
+	creating  bool
+	created   bool
 }
 
 // reachedEnd is called with the last page of a shard.
-func (w *Worker) reachedEnd(p *part) {
+func (w *Worker) reachedEnd(p *assignment) {
 	// Children wait for this shard: its records should not wait for a batch to fill.
 	w.do(Drain{p.name})
-	p.family.since = w.now
+	p.childSearch.since = w.now
 	w.findChildren(p)
 }
 
 // findChildren asks for the children of a shard that ended.
-func (w *Worker) findChildren(p *part) {
-	f := &p.family
-	if f.known || f.looking {
+func (w *Worker) findChildren(p *assignment) {
+	f := &p.childSearch
+	if f.known || f.searching {
 		return
 	}
-	f.looking = true
+	f.searching = true
 	if len(w.quota.queue) > max(fewCalls, w.rows.len()/listedPage) {
 		w.listForChildren(p)
 		return
@@ -79,8 +79,8 @@ func (w *Worker) findChildren(p *part) {
 
 // listForChildren looks through the whole stream: not every server finds children by their
 // parent.
-func (w *Worker) listForChildren(p *part) {
-	ended := w.now - p.family.since // before the listing, which may take long
+func (w *Worker) listForChildren(p *assignment) {
+	ended := w.now - p.childSearch.since // before the listing, which may take long
 	w.list(p.row.Stream, p.current, func(l *listing, err error) {
 		if !p.current() {
 			return
@@ -108,9 +108,9 @@ func (w *Worker) listForChildren(p *part) {
 	})
 }
 
-func (w *Worker) findChildrenIn(p *part, err error) {
-	f := &p.family
-	f.looking = false
+func (w *Worker) findChildrenIn(p *assignment, err error) {
+	f := &p.childSearch
+	f.searching = false
 	after, _ := pipeline.Retryable(err)
 	w.after(w.backoff(f.attempt, maxRetry, after), func() {
 		if p.current() && !p.draining {
@@ -120,8 +120,8 @@ func (w *Worker) findChildrenIn(p *part, err error) {
 	f.attempt++
 }
 
-func (w *Worker) childrenAre(p *part, children []shardreader.Shard) {
-	p.family.known, p.family.children = true, children
+func (w *Worker) childrenAre(p *assignment, children []shardreader.Shard) {
+	p.childSearch.known, p.childSearch.children = true, children
 	w.save(p)
 }
 
@@ -138,8 +138,8 @@ func childrenIn(shards []shardreader.Shard, parent string) []shardreader.Shard {
 // finish ends a shard of which everything is acknowledged: first its children
 // have leases, then its own says that it ended. So whoever crashes in between
 // leaves nothing that nobody reads.
-func (w *Worker) finish(p *part) {
-	f := &p.family
+func (w *Worker) finish(p *assignment) {
+	f := &p.childSearch
 	switch {
 	case !f.known:
 		return
@@ -183,11 +183,11 @@ func (w *Worker) finish(p *part) {
 
 // aboveParent checks at the hand-over what versions rest on: the sequence numbers of a
 // child are above those of its parent.
-func (w *Worker) aboveParent(p *part) bool {
+func (w *Worker) aboveParent(p *assignment) bool {
 	if p.pos.Kind != leases.Sequence {
 		return true
 	}
-	for _, c := range p.family.children {
+	for _, c := range p.childSearch.children {
 		if c.First != "" && pipeline.CompareSequence(c.First, p.pos.Sequence) <= 0 {
 			w.halt(p, StoppedBelow,
 				slog.String("child", c.ID), slog.String("start", c.First), slog.String("last", p.pos.Sequence))
@@ -197,7 +197,7 @@ func (w *Worker) aboveParent(p *part) bool {
 	return true
 }
 
-func (w *Worker) createChildren(p *part) {
+func (w *Worker) createChildren(p *assignment) {
 	insist := func() bool { return p.current() && !p.draining }
 	left := 1
 	failed := false
@@ -207,19 +207,19 @@ func (w *Worker) createChildren(p *part) {
 			return
 		}
 		if !failed {
-			p.family.created = true
+			p.childSearch.created = true
 			w.save(p)
 			return
 		}
 		// One may be under way still for a partition of this shard that was taken away.
-		p.family.creating = false
+		p.childSearch.creating = false
 		w.after(w.jitter(time.Second), func() {
 			if p.current() && !p.draining {
 				w.save(p)
 			}
 		})
 	}
-	for _, c := range p.family.children {
+	for _, c := range p.childSearch.children {
 		if w.rows.named(c.ID) {
 			continue // a child of it has a lease: it was read
 		}
@@ -227,7 +227,7 @@ func (w *Worker) createChildren(p *part) {
 		if !p.started && p.row.Checkpoint.Kind != leases.Latest {
 			l.From = p.row.From
 		}
-		if insist() && w.contact() {
+		if insist() && w.heartbeatFresh() {
 			l.Owner = w.o.Worker
 		}
 		left++

@@ -19,21 +19,21 @@ type peer struct {
 // beat stood still, between two looks, for the whole of a lease.
 func (w *Worker) alive(worker string) bool {
 	if worker == w.o.Worker {
-		return w.contact()
+		return w.heartbeatFresh()
 	}
 	p := w.peers[worker]
 	return p != nil && w.sent-p.since <= w.o.Lease
 }
 
-// contact tells whether this worker may believe that the others take it for alive.
-func (w *Worker) contact() bool {
-	return w.beatOnce && w.now-w.beatSent <= w.o.Lease*2/3
+// heartbeatFresh tells whether this worker may believe that the others take it for alive.
+func (w *Worker) heartbeatFresh() bool {
+	return w.heartbeatOnce && w.now-w.heartbeatSent <= w.o.Lease*2/3
 }
 
 // live are the workers that take leases, by name of the process.
 func (w *Worker) live() []string {
 	var live []string
-	if w.contact() && !w.leaving {
+	if w.heartbeatFresh() && !w.leaving {
 		live = append(live, w.o.Worker)
 	}
 	for id, p := range w.peers {
@@ -51,17 +51,17 @@ func (w *Worker) leads() bool {
 	return w.seenOnce && len(live) > 0 && live[0] == w.o.Worker
 }
 
-// look reads the table, now or as soon as the look under way is over.
-func (w *Worker) look() {
-	w.lookNo++
-	if w.looking || w.stopped {
+// refreshLeases reads the table, now or as soon as the look under way is over.
+func (w *Worker) refreshLeases() {
+	w.refreshNo++
+	if w.refreshing || w.stopped {
 		return
 	}
-	w.looking = true
-	sent, no := w.now, w.lookNo
+	w.refreshing = true
+	sent, no := w.now, w.refreshNo
 	w.do(ReadTable{on(w, func(e Seen) {
-		w.looking, w.blind = false, e.Err != nil
-		next := w.lookEvery()
+		w.refreshing, w.lastRefreshFailed = false, e.Err != nil
+		next := w.refreshEvery()
 		if e.Err != nil {
 			w.reach.err = e.Err
 			w.tellOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
@@ -73,25 +73,25 @@ func (w *Worker) look() {
 		}
 		switch {
 		case len(w.awaited) > 0 && e.Err == nil:
-			w.look() // for what asked while this one was under way
+			w.refreshLeases() // for what asked while this one was under way
 			return
-		case w.lookNo > no:
+		case w.refreshNo > no:
 			next = min(next, w.o.ReadEvery/4)
 		}
-		w.lookIn(next)
+		w.refreshIn(next)
 	})})
 }
 
-// afterLook does f once the table was read by a call that begins after this one.
-func (w *Worker) afterLook(f func()) {
+// afterRefresh does f once the table was read by a call that begins after this one.
+func (w *Worker) afterRefresh(f func()) {
 	w.awaited = append(w.awaited, awaited{w.now, f})
-	w.look()
+	w.refreshLeases()
 }
 
-// lookOnce reads the table, unless that is under way or has just failed.
-func (w *Worker) lookOnce() {
-	if !w.looking && !w.blind {
-		w.look()
+// refreshOnce reads the table, unless that is under way or has just failed.
+func (w *Worker) refreshOnce() {
+	if !w.refreshing && !w.lastRefreshFailed {
+		w.refreshLeases()
 	}
 }
 
@@ -101,18 +101,18 @@ type awaited struct {
 	do    func()
 }
 
-func (w *Worker) lookIn(d time.Duration) {
-	w.lookNo++
-	no := w.lookNo
+func (w *Worker) refreshIn(d time.Duration) {
+	w.refreshNo++
+	no := w.refreshNo
 	w.after(w.jitter(d), func() {
-		if w.lookNo == no {
-			w.look()
+		if w.refreshNo == no {
+			w.refreshLeases()
 		}
 	})
 }
 
-// lookEvery is the time between two looks: longer where there is much to read.
-func (w *Worker) lookEvery() time.Duration {
+// refreshEvery is the time between two looks: longer where there is much to read.
+func (w *Worker) refreshEvery() time.Duration {
 	return max(w.o.ReadEvery, min(10*time.Second, time.Duration(w.rows.len())*time.Millisecond))
 }
 
@@ -194,7 +194,7 @@ func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 		for i < len(ls) && ls[i].Shard < r.Shard {
 			i++
 		}
-		if (i == len(ls) || ls[i].Shard != r.Shard) && !r.busy && sent >= r.wrote {
+		if (i == len(ls) || ls[i].Shard != r.Shard) && !r.busy && sent >= r.writtenAt {
 			gone = append(gone, r)
 		}
 	}
@@ -205,11 +205,11 @@ func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 		r := w.rows.of(l.Shard)
 		if r == nil {
 			if !w.creating[l.Shard] {
-				w.know(l).sure = sent
+				w.know(l).knownAt = sent
 			}
 			continue
 		}
-		if !r.busy && sent >= r.wrote {
+		if !r.busy && sent >= r.writtenAt {
 			w.learn(r, l, sent)
 		}
 	}
@@ -234,7 +234,7 @@ func (w *Worker) seeBroken(rows []leases.Broken) {
 
 // know adds a lease.
 func (w *Worker) know(l leases.Lease) *row {
-	r := &row{Lease: l, still: w.now}
+	r := &row{Lease: l, unchangedSince: w.now}
 	if _, waits := w.unbegun[l.Shard]; waits {
 		delete(w.unbegun, l.Shard)
 		w.syncSoon() // where it was made by hand, the others of its stream are to follow
@@ -245,21 +245,21 @@ func (w *Worker) know(l leases.Lease) *row {
 
 // learn takes over what a lease was at a time.
 func (w *Worker) learn(r *row, l leases.Lease, at time.Duration) {
-	r.sure = at
+	r.knownAt = at
 	changed := r.Owner != l.Owner || r.Counter != l.Counter
 	if changed {
-		r.still = w.now
+		r.unchangedSince = w.now
 	}
 	w.rows.change(r, l)
-	if changed && r.part != nil {
-		w.lose(r.part)
+	if changed && r.assignment != nil {
+		w.lose(r.assignment)
 	}
 }
 
 // forget drops a lease that is gone.
 func (w *Worker) forget(r *row) {
-	if r.part != nil {
-		w.lose(r.part)
+	if r.assignment != nil {
+		w.lose(r.assignment)
 	}
 	w.rows.remove(r)
 }

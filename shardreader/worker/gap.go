@@ -29,11 +29,11 @@ const PassedGap = "records were lost before they were read, and reading goes on 
 //
 // Of a shard that was read, records are lost. Of an unread one nobody can tell: the sequence number
 // that it starts with need not be that of a record, so that it may be refused though nothing is lost.
-func (w *Worker) trimmed(p *part, at time.Time) {
+func (w *Worker) trimmed(p *assignment, at time.Time) {
 	unread := p.pos.Kind != leases.Sequence
 	if p.gap != nil || unread && (p.row.First == "" || w.young(p.row, at)) {
 		// A gap is noted already, or nothing is lost. What is left of the shard comes behind the position.
-		p.plain = true
+		p.startRefused = true
 		w.wantIn(p, w.backoff(p.attempt, maxRetry, 0))
 		p.attempt++
 		return
@@ -41,8 +41,8 @@ func (w *Worker) trimmed(p *part, at time.Time) {
 	g := w.gapOf(p)
 	g.UnknownExtent = unread
 	if !p.row.From.IsZero() && unread {
-		p.maybe = true
-		w.lookBehind(p, g)
+		p.undecided = true
+		w.seekAfterGap(p, g)
 		return
 	}
 	w.lost(p, g)
@@ -66,63 +66,63 @@ func (w *Worker) young(r *row, at time.Time) bool {
 
 // lost notes a gap and tells of it, whether or not there is a record behind it: none may ever come.
 // Then it looks for one, to read on there, or to know up to where records are lost.
-func (w *Worker) lost(p *part, g Gap) {
+func (w *Worker) lost(p *assignment, g Gap) {
 	w.noteGap(p, g, func() {
 		w.tell(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
 		if w.o.OnGap == Stop {
 			w.halt(p, StoppedAtGap)
 		} else {
-			w.mark(p, PassedGap)
+			w.noteStop(p, PassedGap)
 		}
-		w.lookBehind(p, g)
+		w.seekAfterGap(p, g)
 	})
 }
 
 // resumeStop goes on with a shard where its lease says that it stopped, or that a gap was told.
-func (w *Worker) resumeStop(p *part) {
+func (w *Worker) resumeStop(p *assignment) {
 	why := p.row.Stopped
 	atGap := why == StoppedAtGap || why == PassedGap
 	switch {
 	case why == "", w.o.OnGap == Stop && why == PassedGap, w.o.OnGap == Continue && why == StoppedGone:
 		return // reading finds out what is the case now
 	case w.o.OnGap == Continue && atGap:
-		w.mark(p, PassedGap)
+		w.noteStop(p, PassedGap)
 	default:
 		p.halted = why
-		w.mark(p, why)
+		w.noteStop(p, why)
 		w.tell(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since", shardAttr(p.row.Shard), slog.String("why", why))
 	}
 	if atGap {
 		// What was behind it when its end was noted may be gone since: the gap is open again.
 		g := w.gapOf(p)
 		g.UnknownExtent = p.pos.Kind != leases.Sequence
-		p.noting = true
+		p.confirming = true
 		w.note(NoteGap{Gap: g, Again: true}, p.current, func() {
-			p.noting = false
-			w.lookBehind(p, g)
+			p.confirming = false
+			w.seekAfterGap(p, g)
 		})
 	}
 }
 
-// mark has the lease bear why its shard stopped where it is read to, as soon as all before that is durable.
-func (w *Worker) mark(p *part, why string) {
+// noteStop has the lease bear why its shard stopped where it is read to, as soon as all before that is durable.
+func (w *Worker) noteStop(p *assignment, why string) {
 	p.stop, p.stopAt = why, p.pos
 	w.save(p)
 }
 
-// lookBehind looks for the first record behind a gap, from the oldest that is left.
-func (w *Worker) lookBehind(p *part, g Gap) {
+// seekAfterGap looks for the first record behind a gap, from the oldest that is left.
+func (w *Worker) seekAfterGap(p *assignment, g Gap) {
 	p.gap = &g
 	p.empties, p.anything, p.behindFrom = 0, false, max(1, w.now)
-	p.calm = [calmPages]time.Duration{}
+	p.emptySent = [endPages]time.Duration{}
 	w.want(p)
 }
 
-// judge sees, by the oldest record that is left, whether what was dropped would have
+// detectGap sees, by the oldest record that is left, whether what was dropped would have
 // been passed over anyway. Where none is left, it would not. It is true where the page is to be read.
-func (w *Worker) judge(p *part, page *pipeline.Page) bool {
+func (w *Worker) detectGap(p *assignment, page *pipeline.Page) bool {
 	g := *p.gap
-	p.gap, p.maybe = nil, false
+	p.gap, p.undecided = nil, false
 	if len(page.Changes) > 0 && page.Changes[0].Time.Before(p.row.From) {
 		return true
 	}
@@ -132,18 +132,18 @@ func (w *Worker) judge(p *part, page *pipeline.Page) bool {
 }
 
 // vanished notes that a shard is gone of which not all was read.
-func (w *Worker) vanished(p *part) {
+func (w *Worker) vanished(p *assignment) {
 	if w.descendantPast(p.row.Shard) {
 		w.endsHere(p) // whoever read its descendants had read it
 		return
 	}
-	p.noting = true
+	p.confirming = true
 	w.list(p.row.Stream, p.current, func(l *listing, err error) {
 		switch {
 		case !p.current():
 		case err != nil && !errors.Is(err, shardreader.ErrNotFound), err == nil && l.has(p.row.Shard):
 			// It is listed, or nobody can tell: it may be found again.
-			p.noting, p.notFound = false, 0
+			p.confirming, p.notFound = false, 0
 			w.wantIn(p, w.backoff(p.attempt, maxRetry, 0))
 			p.attempt++
 		default:
@@ -153,7 +153,7 @@ func (w *Worker) vanished(p *part) {
 }
 
 // gone notes that a shard is listed no more of which not all was read.
-func (w *Worker) gone(p *part) {
+func (w *Worker) gone(p *assignment) {
 	g := w.gapOf(p)
 	g.Whole, g.UnknownExtent = true, true
 	w.noteGap(p, g, func() {
@@ -166,7 +166,7 @@ func (w *Worker) gone(p *part) {
 	})
 }
 
-func (w *Worker) gapOf(p *part) Gap {
+func (w *Worker) gapOf(p *assignment) Gap {
 	g := Gap{Stream: p.row.Stream, Shard: p.row.Shard, From: p.time}
 	if p.pos.Kind == leases.Sequence {
 		g.After = p.pos.Sequence
@@ -175,14 +175,14 @@ func (w *Worker) gapOf(p *part) Gap {
 }
 
 // endsHere ends a shard without a last page of the stream's.
-func (w *Worker) endsHere(p *part) {
-	p.gap, p.maybe, p.halted = nil, false, ""
+func (w *Worker) endsHere(p *assignment) {
+	p.gap, p.undecided, p.halted = nil, false, ""
 	w.deliver(p, &pipeline.Page{}, true)
 	w.reachedEnd(p)
 }
 
 // passedGap completes a gap with the first record behind it, or with the shard's end.
-func (w *Worker) passedGap(p *part, page *pipeline.Page) {
+func (w *Worker) passedGap(p *assignment, page *pipeline.Page) {
 	g := *p.gap
 	p.gap = nil
 	g.Before = firstSequence(page)
@@ -201,10 +201,10 @@ func (w *Worker) passedGap(p *part, page *pipeline.Page) {
 
 // noteGap makes a gap durable, however long that takes; nothing more is read of the
 // shard until then.
-func (w *Worker) noteGap(p *part, g Gap, then func()) {
-	p.noting = true
+func (w *Worker) noteGap(p *assignment, g Gap, then func()) {
+	p.confirming = true
 	w.note(NoteGap{Gap: g}, p.current, func() {
-		p.noting = false
+		p.confirming = false
 		then()
 	})
 }

@@ -11,13 +11,13 @@ import (
 func (w *Worker) handOver() {
 	live := w.live()
 	for _, r := range w.rows.all() {
-		if r.part == nil || r.part.draining || r.busy || r.Wanted == "" && r.Pinned == "" {
+		if r.assignment == nil || r.assignment.draining || r.busy || r.Wanted == "" && r.Pinned == "" {
 			continue
 		}
-		to := w.heir(r, live)
+		to := w.successor(r, live)
 		switch {
 		case to != "":
-			w.drain(r.part, to)
+			w.drain(r.assignment, to)
 		case r.Wanted != "":
 			next := r.Clone()
 			next.Wanted = ""
@@ -26,8 +26,8 @@ func (w *Worker) handOver() {
 	}
 }
 
-// heir is the worker that a lease of this one should go to; "" for none.
-func (w *Worker) heir(r *row, live []string) string {
+// successor is the worker that a lease of this one should go to; "" for none.
+func (w *Worker) successor(r *row, live []string) string {
 	if r.Pinned != "" && r.Pinned != w.o.Name {
 		for _, id := range live {
 			if p := w.peers[id]; p != nil && id != w.o.Worker && p.Name == r.Pinned {
@@ -58,11 +58,11 @@ func (w *Worker) pinnedElsewhere(r *row) bool {
 
 // drain lets a partition come to rest, to be handed over: it is read no further, and
 // what the pipeline has of it is written.
-func (w *Worker) drain(p *part, to string) {
+func (w *Worker) drain(p *assignment, to string) {
 	if p.draining {
 		return
 	}
-	p.draining, p.heir = true, to
+	p.draining, p.successor = true, to
 	w.takeBack(p)
 	w.do(Drain{p.name})
 	w.after(w.o.Handover, func() {
@@ -75,26 +75,26 @@ func (w *Worker) drain(p *part, to string) {
 }
 
 // takeBack drops the pages that the pipeline did not take.
-func (w *Worker) takeBack(p *part) {
+func (w *Worker) takeBack(p *assignment) {
 	if len(p.sizes) == 0 {
 		return
 	}
 	for _, n := range p.sizes {
 		w.addUntaken(p, -n)
 	}
-	kept := len(p.marks) - len(p.sizes)
-	for _, m := range p.marks[kept:] {
+	kept := len(p.inFlight) - len(p.sizes)
+	for _, m := range p.inFlight[kept:] {
 		p.pending -= m.records
 	}
-	p.marks = p.marks[:kept]
+	p.inFlight = p.inFlight[:kept]
 	p.sizes = nil
-	p.ended = p.ended && kept > 0 && p.marks[kept-1].end
+	p.ended = p.ended && kept > 0 && p.inFlight[kept-1].end
 	w.do(Drop{p.name})
 }
 
 // revokeAndRelease hands a lease over as it is.
-func (w *Worker) revokeAndRelease(p *part) {
-	r, to := p.row, p.heir
+func (w *Worker) revokeAndRelease(p *assignment) {
+	r, to := p.row, p.successor
 	next := p.checkpointed(r.Clone())
 	w.revoke(p, ErrHandedOver)
 	if r.busy {
@@ -108,7 +108,7 @@ func (w *Worker) revokeAndRelease(p *part) {
 func (w *Worker) release(r *row, next leases.Lease, to string) {
 	next.Owner, next.Wanted = "", to
 	next.Counter++
-	w.swap(r, next, func() bool { return w.known(r) && w.contact() }, func(err error) {
+	w.swap(r, next, func() bool { return w.known(r) && w.heartbeatFresh() }, func(err error) {
 		if err == nil {
 			w.tell(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", to), slog.String("checkpoint", next.Checkpoint.String()))
 			return

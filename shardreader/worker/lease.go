@@ -71,7 +71,7 @@ func (w *Worker) swap(r *row, next leases.Lease, insist func() bool, done func(e
 					delete(w.told, "swap "+r.Shard)
 				}
 				w.rows.change(r, next)
-				r.still, r.sure, r.won = w.now, w.now, w.now
+				r.unchangedSince, r.knownAt, r.confirmedAt = w.now, w.now, w.now
 			}
 			w.wrote(r, done, err)
 		}), old, next})
@@ -84,8 +84,8 @@ func (w *Worker) wrote(r *row, done func(error), err error) {
 	w.rows.written(r, w.now)
 	done(err)
 	switch {
-	case r.part != nil:
-		w.save(r.part)
+	case r.assignment != nil:
+		w.save(r.assignment)
 	case w.leaving:
 		w.letGo(r)
 	}
@@ -105,14 +105,14 @@ func (w *Worker) refused(r *row, err error) {
 		return
 	}
 	w.learn(r, c.Now, w.now)
-	if r.part != nil {
-		w.lose(r.part)
+	if r.assignment != nil {
+		w.lose(r.assignment)
 	}
 }
 
 // takeNext takes the leases that were chosen, some at a time.
 func (w *Worker) takeNext() {
-	for len(w.takes) > 0 && w.taking < maxWrites && w.contact() && !w.leaving {
+	for len(w.takes) > 0 && w.taking < maxWrites && w.heartbeatFresh() && !w.leaving {
 		r := w.takes[0]
 		w.takes = w.takes[1:]
 		if !w.known(r) || r.busy || !w.free(r) {
@@ -173,7 +173,7 @@ func (w *Worker) create(l leases.Lease, insist func() bool, done func(err error)
 				}
 				if r == nil {
 					r = w.know(now)
-					r.wrote, r.sure, r.won = w.now, w.now, w.now
+					r.writtenAt, r.knownAt, r.confirmedAt = w.now, w.now, w.now
 					if e.Err == nil && l.Checkpoint.Kind == leases.Latest {
 						r.fresh = true
 						w.after(5*time.Second, func() { r.fresh = false })
@@ -227,7 +227,7 @@ func (w *Worker) free(r *row) bool {
 		return false // another application is at work on this table
 	case r.Owner == "":
 		// Who asked for it has a moment to take it.
-		return r.Wanted == "" || r.Wanted == w.o.Worker || !w.alive(r.Wanted) || w.leavingPeer(r.Wanted) || w.now-r.still > 4*w.o.ReadEvery
+		return r.Wanted == "" || r.Wanted == w.o.Worker || !w.alive(r.Wanted) || w.leavingPeer(r.Wanted) || w.now-r.unchangedSince > 4*w.o.ReadEvery
 	case w.mine(r):
 		return false // opened when it is seen
 	case w.peers[r.Owner] != nil:
@@ -244,7 +244,7 @@ func (w *Worker) free(r *row) bool {
 func (w *Worker) foreigners() {
 	w.foreign = false
 	for _, r := range w.rows.all() {
-		if r.Owner == "" || r.Ended() || w.mine(r) || w.peers[r.Owner] != nil || w.left[r.Owner] || w.now-r.still > w.o.Takeover {
+		if r.Owner == "" || r.Ended() || w.mine(r) || w.peers[r.Owner] != nil || w.left[r.Owner] || w.now-r.unchangedSince > w.o.Takeover {
 			continue
 		}
 		w.foreign = true
@@ -262,10 +262,10 @@ func (w *Worker) adopt() {
 }
 
 func (w *Worker) tryOpen(r *row) {
-	if !w.known(r) || !w.mine(r) || r.part != nil || r.busy || r.calls > 0 || !w.active(r) || !w.contact() || w.suspended || w.leaving || r.sure < w.resumed {
+	if !w.known(r) || !w.mine(r) || r.assignment != nil || r.busy || r.calls > 0 || !w.active(r) || !w.heartbeatFresh() || w.suspended || w.leaving || r.knownAt < w.resumed {
 		return
 	}
-	if r.won >= w.resumed {
+	if r.confirmedAt >= w.resumed {
 		w.open(r)
 		return
 	}
@@ -283,13 +283,13 @@ func (w *Worker) tryOpen(r *row) {
 }
 
 // lose gives up a partition whose lease is someone else's now.
-func (w *Worker) lose(p *part) {
+func (w *Worker) lose(p *assignment) {
 	w.tell(slog.LevelWarn, "lost a lease", shardAttr(p.row.Shard), slog.String("owner", p.row.Owner))
 	w.revoke(p, ErrLeaseLost)
 }
 
 // revoke takes a partition from the pipeline.
-func (w *Worker) revoke(p *part, cause error) {
+func (w *Worker) revoke(p *assignment, cause error) {
 	w.do(Revoke{p.name, cause})
 	w.close(p)
 }

@@ -64,11 +64,11 @@ func (l *listing) has(shard string) bool {
 	return ok
 }
 
-// lister lists one stream, for all who ask meanwhile.
-type lister struct {
+// streamLister lists one stream, for all who ask meanwhile.
+type streamLister struct {
 	running bool
-	waiting []asking // for the listing under way
-	later   []asking // for the next one: it must begin after they asked
+	waiting []listRequest // for the listing under way
+	later   []listRequest // for the next one: it must begin after they asked
 
 	began  time.Duration            // of the last listing that was whole
 	lacked map[string]time.Duration // shards that are listed, with when the last listing without them began
@@ -78,7 +78,7 @@ type lister struct {
 const long = 100 * 365 * 24 * time.Hour
 
 // listed notes which shards a listing has that the one before it lacked.
-func (l *lister) listed(began time.Duration, shards []shardreader.Shard) {
+func (l *streamLister) listed(began time.Duration, shards []shardreader.Shard) {
 	before := l.began
 	if l.lacked == nil {
 		before = -long // these may have been there for ever
@@ -94,7 +94,7 @@ func (l *lister) listed(began time.Duration, shards []shardreader.Shard) {
 	l.began, l.lacked = began, lacked
 }
 
-type asking struct {
+type listRequest struct {
 	wanted func() bool
 	then   func(*listing, error)
 }
@@ -106,16 +106,16 @@ const listTries = 6
 func (w *Worker) list(stream string, wanted func() bool, then func(*listing, error)) {
 	l := w.lists[stream]
 	if l == nil {
-		l = &lister{}
+		l = &streamLister{}
 		w.lists[stream] = l
 	}
-	l.later = append(l.later, asking{wanted, then})
+	l.later = append(l.later, listRequest{wanted, then})
 	if !l.running {
 		w.runList(stream, l)
 	}
 }
 
-func (w *Worker) runList(stream string, l *lister) {
+func (w *Worker) runList(stream string, l *streamLister) {
 	l.running = true
 	began := w.now
 	l.waiting, l.later = l.later, nil

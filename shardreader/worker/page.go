@@ -12,7 +12,7 @@ import (
 )
 
 // arrived takes in a whole answer.
-func (w *Worker) arrived(p *part, a pipeline.Answer, sent time.Duration) {
+func (w *Worker) arrived(p *assignment, a pipeline.Answer, sent time.Duration) {
 	page := a.Page
 	if page == nil {
 		page = &pipeline.Page{}
@@ -23,7 +23,7 @@ func (w *Worker) arrived(p *part, a pipeline.Answer, sent time.Duration) {
 		return
 	}
 	records := len(page.Changes) + len(page.Errors)
-	if p.maybe && (records > 0 || a.Ended || p.empties >= eagerPages) && !w.judge(p, page) {
+	if p.undecided && (records > 0 || a.Ended || p.empties >= eagerPages) && !w.detectGap(p, page) {
 		return
 	}
 	if records > 0 && p.gap == nil && p.pos.Kind == leases.TrimHorizon && p.row.First == "" && p.row.From.IsZero() && firstSequence(page) != "" {
@@ -48,20 +48,20 @@ func (w *Worker) arrived(p *part, a pipeline.Answer, sent time.Duration) {
 		w.deliver(p, page, false)
 	}
 	if records == 0 {
-		p.calmed(sent)
+		p.emptyPage(sent)
 	}
 	w.next(p, records)
 }
 
 // anchor notes where a shard begins of which nobody knew the oldest record: should it
 // be dropped before it is checkpointed, that is known to be a gap.
-func (w *Worker) anchor(p *part, a pipeline.Answer, sent time.Duration) {
+func (w *Worker) anchor(p *assignment, a pipeline.Answer, sent time.Duration) {
 	r := p.row
-	p.noting = true
+	p.confirming = true
 	w.hold(p, int64(a.Page.Bytes)) // there may be one of each shard, while thousands of leases are made
 	again := func() {
 		if p.current() {
-			p.noting = false
+			p.confirming = false
 			w.hold(p, 0)
 			if !p.draining {
 				w.arrived(p, a, sent)
@@ -85,7 +85,7 @@ func (w *Worker) anchor(p *part, a pipeline.Answer, sent time.Duration) {
 
 // inOrder holds a page against what was read before. A record that was read already
 // is left out; one below the shard's start breaks what versions rest on.
-func (w *Worker) inOrder(p *part, page *pipeline.Page) bool {
+func (w *Worker) inOrder(p *assignment, page *pipeline.Page) bool {
 	first := firstSequence(page)
 	switch {
 	case first == "":
@@ -99,7 +99,7 @@ func (w *Worker) inOrder(p *part, page *pipeline.Page) bool {
 	return true
 }
 
-func (w *Worker) dropKnown(p *part, page *pipeline.Page) {
+func (w *Worker) dropKnown(p *assignment, page *pipeline.Page) {
 	known := func(seq string) bool {
 		return seq != "" && pipeline.CompareSequence(seq, p.pos.Sequence) <= 0
 	}
@@ -110,9 +110,9 @@ func (w *Worker) dropKnown(p *part, page *pipeline.Page) {
 }
 
 // passOver leaves out what was created before the time that reading starts at.
-func (p *part) passOver(page *pipeline.Page) {
+func (p *assignment) passOver(page *pipeline.Page) {
 	from := p.row.From
-	if from.IsZero() || p.newest {
+	if from.IsZero() || p.atLatest {
 		return
 	}
 	from = from.Truncate(time.Second) // as precise as records are
@@ -124,7 +124,7 @@ func (p *part) passOver(page *pipeline.Page) {
 }
 
 // advance moves reading behind a page.
-func (p *part) advance(page *pipeline.Page) {
+func (p *assignment) advance(page *pipeline.Page) {
 	if last := lastSequence(page); last != "" {
 		p.pos = leases.After(last)
 	}
@@ -137,7 +137,7 @@ func (p *part) advance(page *pipeline.Page) {
 }
 
 // deliver hands a page to the pipeline.
-func (w *Worker) deliver(p *part, page *pipeline.Page, end bool) {
+func (w *Worker) deliver(p *assignment, page *pipeline.Page, end bool) {
 	page.Partition = p.name
 	page.End = end
 	page.Position = pipeline.Position(p.pos.String())
@@ -156,7 +156,7 @@ func (w *Worker) deliver(p *part, page *pipeline.Page, end bool) {
 	if len(page.Changes) > 0 && !page.Changes[0].Time.IsZero() {
 		oldest = page.Changes[0].Time.Unix()
 	}
-	p.marks = append(p.marks, mark{page.Position, p.pos, p.time, oldest, records, end})
+	p.inFlight = append(p.inFlight, pageInFlight{page.Position, p.pos, p.time, oldest, records, end})
 	p.sizes = append(p.sizes, int64(page.Bytes))
 	p.pending += records
 	p.flushed = false

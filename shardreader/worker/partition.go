@@ -9,41 +9,41 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// part is one assignment of a shard to this consumer, from open to close.
-type part struct {
+// assignment is one assignment of a shard to this consumer, from open to close.
+type assignment struct {
 	name string
 	row  *row
 
 	// The progress of reading.
-	iterator string
-	pos      leases.Checkpoint        // after the last record delivered
-	time     int64                    // creation time of that record, Unix seconds; 0: unknown
-	opened   bool                     // an answer came, with records or not
-	plain    bool                     // the stream refused the start position: an unread shard begins at the oldest record left
-	polling  bool                     // a call is in flight
-	expect   int64                    // expected size of the next page, in bytes
-	queued   bool                     // in Worker.ready
-	waiting  bool                     // a timer will call want
-	empties  int                      // empty pages in a row
-	anything bool                     // a record was read
-	calm     [calmPages]time.Duration // when the requests of the last empty pages in a row were sent, the oldest first; 0: fewer came
-	attempt  int                      // failed calls in a row
-	failing  failing                  // since when calls fail, and why
-	answered time.Duration            // when the last answer came; before the first one, when the shard was opened
-	notFound int                      // of the failed calls: those that say that there is no such shard
-	paused   bool                     // the pipeline asked for no more of it
-	untaken  int64                    // bytes read that the pipeline has not taken
-	halted   string                   // why the shard is stopped; "": it is not
-	stop     string                   // what Lease.Stopped becomes
-	stopAt   leases.Checkpoint        // once this position is durable
-	gap      *Gap                     // gap whose first record after it is unknown. A halted shard is read only to find that record
-	maybe    bool                     // the gap is not one if all lost records are older than the start position
-	noting   bool                     // a gap or the first record is being made durable, or a listing is in flight: no reads until then
-	newest   bool                     // reading began at LATEST: no record is too old
-	started  bool                     // a page had a record that is not too old, or no record at all
+	iterator     string
+	pos          leases.Checkpoint       // after the last record delivered
+	time         int64                   // creation time of that record, Unix seconds; 0: unknown
+	opened       bool                    // an answer came, with records or not
+	startRefused bool                    // the stream refused the start position: an unread shard begins at the oldest record left
+	polling      bool                    // a call is in flight
+	expect       int64                   // expected size of the next page, in bytes
+	queued       bool                    // in Worker.ready
+	waiting      bool                    // a timer will call want
+	empties      int                     // empty pages in a row
+	anything     bool                    // a record was read
+	emptySent    [endPages]time.Duration // when the requests of the last empty pages in a row were sent, the oldest first; 0: fewer came
+	attempt      int                     // failed calls in a row
+	failing      failing                 // since when calls fail, and why
+	answered     time.Duration           // when the last answer came; before the first one, when the shard was opened
+	notFound     int                     // of the failed calls: those that say that there is no such shard
+	paused       bool                    // the pipeline asked for no more of it
+	untaken      int64                   // bytes read that the pipeline has not taken
+	halted       string                  // why the shard is stopped; "": it is not
+	stop         string                  // what Lease.Stopped becomes
+	stopAt       leases.Checkpoint       // once this position is durable
+	gap          *Gap                    // gap whose first record after it is unknown. A halted shard is read only to find that record
+	undecided    bool                    // the gap is not one if all lost records are older than the start position
+	confirming   bool                    // a gap or the first record is being made durable, or a listing is in flight: no reads until then
+	atLatest     bool                    // reading began at LATEST: no record is too old
+	started      bool                    // a page had a record that is not too old, or no record at all
 
 	// What the pipeline has.
-	marks    []mark            // pages delivered and not acknowledged
+	inFlight []pageInFlight    // pages delivered and not acknowledged
 	lastPos  leases.Checkpoint // of the last delivered page
 	flushed  bool              // the pipeline was told to write its incomplete batches, as no record came since
 	repeated int               // pages in a row that have lastPos too
@@ -60,9 +60,9 @@ type part struct {
 	saveTimer bool          // a timer will call save
 	due       time.Duration // since when the lease lags behind acked; 0: it does not
 	draining  bool          // it is read no further, and its lease is handed over once the pipeline has finished it
-	heir      string        // consumer id of the successor; "": any
+	successor string        // consumer id of the successor; "": any
 
-	family family
+	childSearch childSearch
 
 	// Load and lag.
 	bytes      int64 // read since measuredAt
@@ -74,8 +74,8 @@ type part struct {
 	behindFrom time.Duration // since when it is behind; 0: it is not
 }
 
-// mark is a page in flight in the pipeline.
-type mark struct {
+// pageInFlight is a page in flight in the pipeline.
+type pageInFlight struct {
 	pos     pipeline.Position
 	at      leases.Checkpoint // of the lease once the page is acknowledged
 	time    int64             // creation time of its last record
@@ -90,7 +90,7 @@ const endPosition pipeline.Position = "END"
 // open begins to read a shard from its checkpoint.
 func (w *Worker) open(r *row) {
 	w.opened++
-	p := &part{
+	p := &assignment{
 		name:       fmt.Sprintf("%s~%d", r.Shard, w.opened),
 		row:        r,
 		pos:        r.Checkpoint,
@@ -104,8 +104,8 @@ func (w *Worker) open(r *row) {
 	if !r.Time.IsZero() {
 		p.time, p.ackedTime = r.Time.Unix(), r.Time.Unix()
 	}
-	r.part = p
-	w.parts[p.name] = p
+	r.assignment = p
+	w.assignments[p.name] = p
 	if r.Ended() {
 		panic("worker: the lease of a shard that has ended is opened")
 	}
@@ -114,24 +114,24 @@ func (w *Worker) open(r *row) {
 }
 
 // close forgets a partition and drops its pages.
-func (w *Worker) close(p *part) {
+func (w *Worker) close(p *assignment) {
 	w.addUntaken(p, -p.untaken)
-	p.sizes, p.marks, p.pending = nil, nil, 0
-	p.row.part = nil
+	p.sizes, p.inFlight, p.pending = nil, nil, 0
+	p.row.assignment = nil
 	w.forgetFailures(p)
 	p.row.fresh = false
-	delete(w.parts, p.name)
+	delete(w.assignments, p.name)
 	w.do(Forget{p.name})
 }
 
 // hold counts bytes of a page that is not delivered yet as untaken; 0 ends that.
-func (w *Worker) hold(p *part, bytes int64) {
+func (w *Worker) hold(p *assignment, bytes int64) {
 	w.addUntaken(p, bytes-p.held)
 	p.held = bytes
 }
 
 // addUntaken adds to the bytes of a partition that the pipeline has not taken.
-func (w *Worker) addUntaken(p *part, bytes int64) {
+func (w *Worker) addUntaken(p *assignment, bytes int64) {
 	p.untaken += bytes
 	w.untaken += bytes
 	if p.paused {
@@ -141,7 +141,7 @@ func (w *Worker) addUntaken(p *part, bytes int64) {
 
 // pause pauses the reading of a partition, or resumes it. The pages that were read ahead wait, and use no room
 // that other partitions could use.
-func (w *Worker) pause(p *part, paused bool) {
+func (w *Worker) pause(p *assignment, paused bool) {
 	untaken := p.untaken
 	w.addUntaken(p, -untaken)
 	p.paused = paused
@@ -150,25 +150,25 @@ func (w *Worker) pause(p *part, paused bool) {
 }
 
 // current reports whether p is still the shard's partition.
-func (p *part) current() bool { return p.row.part == p }
+func (p *assignment) current() bool { return p.row.assignment == p }
 
-// still reports whether a partition is stopped and not even read to find the end of a gap.
-func (p *part) still() bool { return p.halted != "" && p.gap == nil }
+// isStopped reports whether a partition is stopped and not even read to find the end of a gap.
+func (p *assignment) isStopped() bool { return p.halted != "" && p.gap == nil }
 
 // halt stops a shard, logs why, and has the lease record it.
-func (w *Worker) halt(p *part, why string, attrs ...slog.Attr) {
-	p.gap, p.maybe = nil, false
+func (w *Worker) halt(p *assignment, why string, attrs ...slog.Attr) {
+	p.gap, p.undecided = nil, false
 	if p.halted == why {
 		return
 	}
 	p.halted = why
 	w.tell(slog.LevelError, why, append([]slog.Attr{shardAttr(p.row.Shard)}, attrs...)...)
-	w.mark(p, why)
+	w.noteStop(p, why)
 }
 
 // taken notes that the pipeline took a page.
 func (w *Worker) taken(e Taken) {
-	p := w.parts[e.Partition]
+	p := w.assignments[e.Partition]
 	if p == nil || len(p.sizes) == 0 {
 		return
 	}
@@ -181,12 +181,12 @@ func (w *Worker) taken(e Taken) {
 
 // acked notes the position up to which the pipeline is finished.
 func (w *Worker) acked(e Acked) {
-	p := w.parts[e.Partition]
+	p := w.assignments[e.Partition]
 	if p == nil {
 		return
 	}
 	n := 0
-	for i, m := range p.marks {
+	for i, m := range p.inFlight {
 		if m.pos == e.Position {
 			n = i + 1
 			break
@@ -195,7 +195,7 @@ func (w *Worker) acked(e Acked) {
 	if n == 0 {
 		return
 	}
-	for _, m := range p.marks[:n] {
+	for _, m := range p.inFlight[:n] {
 		p.pending -= m.records
 		if m.time > 0 {
 			p.ackedTime = m.time
@@ -203,8 +203,8 @@ func (w *Worker) acked(e Acked) {
 		p.acked = m.at
 		p.endAcked = p.endAcked || m.end
 	}
-	if p.marks = p.marks[n:]; len(p.marks) == 0 {
-		p.marks = nil
+	if p.inFlight = p.inFlight[n:]; len(p.inFlight) == 0 {
+		p.inFlight = nil
 	}
 	w.save(p)
 }

@@ -91,7 +91,7 @@ func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 			continue
 		}
 		p.drained = p.drained && r.Ended()
-		if r.Ended() && (r.Owner == "" || w.peers[r.Owner] == nil) && !r.busy && w.now-r.still > keepEnded*w.o.Lease && w.useless(r, l, above) {
+		if r.Ended() && (r.Owner == "" || w.peers[r.Owner] == nil) && !r.busy && w.now-r.unchangedSince > keepEnded*w.o.Lease && w.useless(r, l, above) {
 			p.remove = append(p.remove, r)
 		}
 	}

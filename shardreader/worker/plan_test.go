@@ -59,7 +59,7 @@ func TestPlan(t *testing.T) {
 					l.Parents = []string{parent}
 				}
 				l.Checkpoint = map[string]leases.Checkpoint{"some": leases.After("7"), "end": {Kind: leases.ShardEnd}}[at]
-				w.know(l).still = 0
+				w.know(l).unchangedSince = 0
 			}
 			var shards []shardreader.Shard
 			for f := range strings.FieldsSeq(tt.listed) {

@@ -20,7 +20,7 @@ const (
 )
 
 // want queues a partition for its next call; dispatch makes the call once there is room.
-func (w *Worker) want(p *part) {
+func (w *Worker) want(p *assignment) {
 	if p.queued || p.waiting || !w.readable(p) {
 		return
 	}
@@ -28,12 +28,12 @@ func (w *Worker) want(p *part) {
 	w.ready = append(w.ready, p)
 }
 
-func (w *Worker) readable(p *part) bool {
-	return p.current() && !p.polling && !p.paused && !p.draining && !p.ended && !p.noting && !p.still() && len(p.sizes) < aheadPages
+func (w *Worker) readable(p *assignment) bool {
+	return p.current() && !p.polling && !p.paused && !p.draining && !p.ended && !p.confirming && !p.isStopped() && len(p.sizes) < aheadPages
 }
 
 // wantIn calls want after d.
-func (w *Worker) wantIn(p *part, d time.Duration) {
+func (w *Worker) wantIn(p *assignment, d time.Duration) {
 	if p.waiting {
 		return
 	}
@@ -44,7 +44,7 @@ func (w *Worker) wantIn(p *part, d time.Duration) {
 // dispatch makes the calls that there is room for. The partition that has waited longest is first,
 // or one that is about to lose records if the budget is used up.
 func (w *Worker) dispatch() {
-	for len(w.ready) > 0 && w.reading < w.o.MaxCalls && w.contact() && !w.suspended {
+	for len(w.ready) > 0 && w.reading < w.o.MaxCalls && w.heartbeatFresh() && !w.suspended {
 		p := w.ready[0]
 		if !w.readable(p) {
 			p.queued = false
@@ -75,19 +75,19 @@ func (w *Worker) dispatch() {
 }
 
 // position requests an iterator at the position from which reading continues.
-func (w *Worker) position(p *part) {
+func (w *Worker) position(p *assignment) {
 	at := shardreader.ShardPosition{StreamARN: p.row.Stream, Shard: p.row.Shard}
 	checked := false
-	p.newest = p.newest && p.plain
+	p.atLatest = p.atLatest && p.startRefused
 	switch {
 	case p.gap != nil:
 		at.Type = shardreader.TrimHorizon
 	case p.pos.Kind == leases.Sequence:
 		at.Type, at.Sequence = shardreader.AfterSequence, p.pos.Sequence
-	case p.plain:
+	case p.startRefused:
 		at.Type = shardreader.TrimHorizon
 	case p.pos.Kind == leases.Latest && (p.row.fresh || p.row.From.IsZero()):
-		at.Type, p.newest = shardreader.Latest, true
+		at.Type, p.atLatest = shardreader.Latest, true
 	case p.row.First != "":
 		// TRIM_HORIZON would start at the oldest record left, and hide that older ones are gone.
 		at.Type, at.Sequence, checked = shardreader.AtSequence, p.row.First, true
@@ -104,14 +104,14 @@ func (w *Worker) position(p *part) {
 		}
 		if e.Err == nil {
 			p.iterator = e.Iterator
-			if p.newest {
+			if p.atLatest {
 				p.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 			}
 			w.want(p)
 			return
 		}
 		if checked && !errors.Is(e.Err, shardreader.ErrTrimmed) && !errors.Is(e.Err, shardreader.ErrNotFound) && !errors.Is(e.Err, shardreader.ErrDenied) && !transient(e.Err) {
-			p.plain = true
+			p.startRefused = true
 			w.want(p)
 			return
 		}
@@ -122,14 +122,14 @@ func (w *Worker) position(p *part) {
 var errNoIterator = errs.New("the answer holds no iterator")
 
 // read requests the next page.
-func (w *Worker) read(p *part) {
+func (w *Worker) read(p *assignment) {
 	w.callBegan(p)
 	w.reserved += p.expect
 	expected, sent := p.expect, max(1, w.now)
 	w.budget.called(w)
 	w.do(GetRecords{on(w, func(e Read) {
 		w.reserved -= expected
-		if w.callEnded(p); !p.current() || p.draining || p.still() {
+		if w.callEnded(p); !p.current() || p.draining || p.isStopped() {
 			return
 		}
 		if e.Err != nil {
@@ -148,13 +148,13 @@ func (w *Worker) read(p *part) {
 
 // callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of
 // its former partition are answered: a stream allows two readers of a shard at most.
-func (w *Worker) callBegan(p *part) {
+func (w *Worker) callBegan(p *assignment) {
 	p.polling = true
 	p.row.calls++
 	w.reading++
 }
 
-func (w *Worker) callEnded(p *part) {
+func (w *Worker) callEnded(p *assignment) {
 	p.polling = false
 	p.row.calls--
 	w.reading--
@@ -164,7 +164,7 @@ func (w *Worker) callEnded(p *part) {
 }
 
 // dated notes the age of the newest record of an answer.
-func (w *Worker) dated(p *part, e Read) {
+func (w *Worker) dated(p *assignment, e Read) {
 	if e.Answer.Page == nil || e.At.IsZero() {
 		return
 	}
@@ -177,9 +177,9 @@ func (w *Worker) dated(p *part, e Read) {
 }
 
 // readFailed handles a failed call; at is when it failed.
-func (w *Worker) readFailed(p *part, err error, at time.Time) {
+func (w *Worker) readFailed(p *assignment, err error, at time.Time) {
 	switch {
-	case p.draining || p.still():
+	case p.draining || p.isStopped():
 		return
 	case errors.Is(err, shardreader.ErrTrimmed):
 	default:
@@ -222,10 +222,10 @@ func transient(err error) bool {
 
 // next plans the next call after an answer: at once after records, and after an empty page with a pause
 // that grows.
-func (w *Worker) next(p *part, records int) {
+func (w *Worker) next(p *assignment, records int) {
 	if records > 0 {
 		p.empties, p.anything, p.lastRecord = 0, true, w.now
-		p.calm = [calmPages]time.Duration{}
+		p.emptySent = [endPages]time.Duration{}
 		if p.behindFrom == 0 {
 			p.behindFrom = max(1, w.now)
 		}
@@ -244,7 +244,7 @@ func (w *Worker) next(p *part, records int) {
 	if p.empties < 16 {
 		d = min(most, firstPause<<(p.empties-1))
 	}
-	if w.hurried(p) {
+	if w.endCheckWaits(p) {
 		d = min(d, firstPause)
 	}
 	w.wantIn(p, w.jitter(d))

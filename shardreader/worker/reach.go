@@ -19,7 +19,7 @@ type reach struct {
 func (w *Worker) unwritten() (age time.Duration, shards int) {
 	late := w.o.Lease + w.o.Checkpoint
 	for _, r := range w.rows.all() {
-		if p := r.part; p != nil && p.due > 0 && w.now-p.due > late {
+		if p := r.assignment; p != nil && p.due > 0 && w.now-p.due > late {
 			age = max(age, w.now-p.due)
 			shards++
 		}
@@ -29,7 +29,7 @@ func (w *Worker) unwritten() (age time.Duration, shards int) {
 
 // unseen is for how long the lease table could not be read; 0 where it is no longer than a lease lasts.
 func (w *Worker) unseen() time.Duration {
-	if age := w.now - w.sent; w.seenOnce && age > w.o.Lease+2*w.lookEvery() {
+	if age := w.now - w.sent; w.seenOnce && age > w.o.Lease+2*w.refreshEvery() {
 		return age
 	}
 	return 0

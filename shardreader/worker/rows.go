@@ -29,14 +29,14 @@ type rows struct {
 // row is a lease as this worker knows it.
 type row struct {
 	leases.Lease
-	still time.Duration // since when its owner and counter are seen to stand still
-	wrote time.Duration // when a write of it by this worker was last answered
-	sure  time.Duration // when it was as it is known, at the latest
-	won   time.Duration // when a write of it by this worker last held: nobody had taken it
-	busy  bool          // a write of it is under way
-	fresh bool          // this worker created it at the newest record, a moment ago, and has not begun to read it
-	part  *part         // its partition, where this worker reads it
-	calls int           // of the stream that are under way for it, also of partitions that are gone
+	unchangedSince time.Duration // since when its owner and counter are seen to stand still
+	writtenAt      time.Duration // when a write of it by this worker was last answered
+	knownAt        time.Duration // when it was as it is known, at the latest
+	confirmedAt    time.Duration // when a write of it by this worker last held: nobody had taken it
+	busy           bool          // a write of it is under way
+	fresh          bool          // this worker created it at the newest record, a moment ago, and has not begun to read it
+	assignment     *assignment   // its partition, where this worker reads it
+	calls          int           // of the stream that are under way for it, also of partitions that are gone
 }
 
 func newRows(owner string) rows {
@@ -99,7 +99,7 @@ func (s *rows) writing(r *row) {
 
 // written notes that it was answered.
 func (s *rows) written(r *row, now time.Duration) {
-	r.busy, r.wrote, s.wrote = false, now, now
+	r.busy, r.writtenAt, s.wrote = false, now, now
 	s.busy--
 }
 

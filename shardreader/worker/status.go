@@ -14,10 +14,10 @@ const mostBehind = 200
 
 // member is what this worker tells of itself.
 func (w *Worker) member() leases.Member {
-	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.parts), AtEnd: w.endBeat(), Calls: w.perMonth(), Failing: w.failingOf()}
-	var behind []*part
+	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.assignments), AtEnd: w.endBeat(), Calls: w.perMonth(), Failing: w.failingOf()}
+	var behind []*assignment
 	for _, r := range w.rows.all() {
-		p := r.part
+		p := r.assignment
 		if p == nil {
 			continue
 		}
@@ -45,7 +45,7 @@ func (w *Worker) member() leases.Member {
 		}
 		m.Stopped[shard] = u.why
 	}
-	slices.SortStableFunc(behind, func(a, b *part) int { return cmp.Compare(a.time, b.time) })
+	slices.SortStableFunc(behind, func(a, b *assignment) int { return cmp.Compare(a.time, b.time) })
 	for _, p := range behind[:min(len(behind), mostBehind)] {
 		if m.Behind == nil {
 			m.Behind = make(map[string]time.Time)
@@ -109,7 +109,7 @@ type Status struct {
 
 // Status is that of now, which is the worker's own clock. It changes nothing.
 func (w *Worker) Status() Status {
-	s := Status{Member: w.member(), Contact: w.contact() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live()), Unread: w.unreadWhy, Unseen: w.unseen()}
+	s := Status{Member: w.member(), Contact: w.heartbeatFresh() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live()), Unread: w.unreadWhy, Unseen: w.unseen()}
 	s.Unwritten, _ = w.unwritten()
 	s.Synced = w.listed || w.seenOnce && !w.leads() && w.rows.len() > 0
 	for _, u := range w.unbegun {
@@ -125,13 +125,13 @@ func (w *Worker) Status() Status {
 				s.Orphans++
 			}
 		}
-		p := r.part
+		p := r.assignment
 		if p == nil {
 			continue
 		}
 		oldest := int64(0)
-		if len(p.marks) > 0 {
-			oldest = p.marks[0].oldest
+		if len(p.inFlight) > 0 {
+			oldest = p.inFlight[0].oldest
 		}
 		text := ""
 		if p.failing.err != nil {
@@ -140,7 +140,7 @@ func (w *Worker) Status() Status {
 		s.Partitions = append(s.Partitions, Partition{
 			Failing: p.failing.at, Error: text,
 			Name: p.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
-			Last: unix(p.time), Acked: unix(p.ackedTime), Oldest: unix(oldest), Opened: p.opened, Behind: p.behindFrom > 0 || !p.opened || p.noting, Pending: p.pending, Failures: p.attempt, Answered: p.answered,
+			Last: unix(p.time), Acked: unix(p.ackedTime), Oldest: unix(oldest), Opened: p.opened, Behind: p.behindFrom > 0 || !p.opened || p.confirming, Pending: p.pending, Failures: p.attempt, Answered: p.answered,
 			Paused: p.paused, Ended: p.ended, Draining: p.draining, Stopped: p.halted, Load: p.load,
 		})
 	}

@@ -12,16 +12,16 @@ func (w *Worker) shutdown() {
 	}
 	w.leaving, w.leftAt = true, w.now
 	w.takes = nil
-	w.tell(slog.LevelInfo, "leaving: leases are let go as they drain", slog.Int("partitions", len(w.parts)))
+	w.tell(slog.LevelInfo, "leaving: leases are let go as they drain", slog.Int("partitions", len(w.assignments)))
 	for _, r := range w.rows.all() {
-		if r.part != nil {
-			r.part.heir = ""
-			w.drain(r.part, "")
+		if r.assignment != nil {
+			r.assignment.successor = ""
+			w.drain(r.assignment, "")
 		}
 	}
 	w.letAllGo()
-	w.sendBeat()
-	w.look()
+	w.sendHeartbeat()
+	w.refreshLeases()
 	w.after(w.o.Lease, func() {})
 }
 
@@ -29,9 +29,9 @@ func (w *Worker) shutdown() {
 func (w *Worker) abandon() {
 	w.shutdown()
 	for _, r := range w.rows.all() {
-		if p := r.part; p != nil {
+		if p := r.assignment; p != nil {
 			w.do(Revoke{p.name, ErrAbandoned})
-			p.marks, p.pending = nil, 0
+			p.inFlight, p.pending = nil, 0
 			w.save(p)
 		}
 	}
@@ -45,31 +45,31 @@ func (w *Worker) letAllGo() {
 }
 
 func (w *Worker) letGo(r *row) {
-	if w.known(r) && w.mine(r) && r.part == nil && !r.busy && w.contact() {
+	if w.known(r) && w.mine(r) && r.assignment == nil && !r.busy && w.heartbeatFresh() {
 		w.release(r, r.Clone(), "")
 	}
 }
 
 // checkStopped sees when a soft stop is complete.
 func (w *Worker) checkStopped() {
-	if !w.leaving || w.stopped || len(w.parts) > 0 {
+	if !w.leaving || w.stopped || len(w.assignments) > 0 {
 		return
 	}
 	switch {
-	case w.contact():
+	case w.heartbeatFresh():
 		if w.rows.busy > 0 || w.rows.mine > 0 {
 			return
 		}
 		wrote := max(w.made, w.rows.wrote)
 		if w.sent < wrote || w.sent < w.leftAt || len(w.creating) > 0 {
 			if w.now-max(wrote, w.leftAt) < 2*w.o.Lease {
-				w.lookOnce() // whether a write happened of which no answer came
+				w.refreshOnce() // whether a write happened of which no answer came
 				return
 			} // nobody can tell, as the table cannot be read
 		}
 		w.stopped = true
 		w.do(Leave{on(w, func(Done) { w.do(Stopped{}) }), w.o.Worker})
-	case w.beatOnce && w.now-w.leftAt < w.o.Lease:
+	case w.heartbeatOnce && w.now-w.leftAt < w.o.Lease:
 		// Back in contact, it lets go of what it still has.
 	default:
 		// The others find out that it is gone by its row, which stands still.

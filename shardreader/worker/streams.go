@@ -142,7 +142,7 @@ func compareStreams(a, b *stream) int {
 // resume goes on with a source whose streams are known. Which of them were begun is
 // read before their leases are: a stream that was begun has leases, or had them.
 func (w *Worker) resume(s *source, done func(error)) {
-	w.afterLook(func() {
+	w.afterRefresh(func() {
 		for _, st := range s.streams {
 			st.begun = w.begunStreams[st.arn]
 		}
@@ -236,7 +236,7 @@ func (w *Worker) syncStream(st *stream, start Start, done func(drained bool, err
 		default:
 			// Leases as they are now, not as they were before the listing: what others made since
 			// must not be missed.
-			w.afterLook(func() {
+			w.afterRefresh(func() {
 				p := w.planOf(st.arn, l, !st.begun, start)
 				if start.following && !st.begun && !w.begunStreams[st.arn] && !w.hasLeases(st.arn) {
 					w.follow(st, p, done)

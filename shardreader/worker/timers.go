@@ -17,7 +17,7 @@ type timer struct {
 	at   time.Duration
 	no   uint64
 	do   func() // nil: poll
-	poll *part
+	poll *assignment
 }
 
 var _ heap.Interface = (*timers)(nil)

@@ -25,7 +25,7 @@ func (w *Worker) unread(c *endCheck) (why string, stopped map[string]string) {
 func (w *Worker) unreadLeases(c *endCheck) (why string, stopped map[string]string) {
 	stopped = make(map[string]string)
 	switch {
-	case !w.contact() || w.suspended:
+	case !w.heartbeatFresh() || w.suspended:
 		return "this consumer has no recent heartbeat", stopped
 	case w.foreign:
 		return "another application has leases, and may be running", stopped
@@ -38,7 +38,7 @@ func (w *Worker) unreadLeases(c *endCheck) (why string, stopped map[string]strin
 			continue
 		}
 		switch {
-		case w.stands(r):
+		case w.staysStopped(r):
 			stopped[r.Shard] = r.Stopped
 		case r.Stream == "":
 			return "the stream of shard " + r.Shard + " is not known yet", stopped
@@ -57,8 +57,8 @@ func (w *Worker) followed(r *row) bool {
 	return slices.ContainsFunc(w.sources, func(s *source) bool { return w.belongs(r, s) })
 }
 
-// stands reports whether a shard is stopped, and the lease table says so.
-func (w *Worker) stands(r *row) bool {
+// staysStopped reports whether a shard is stopped, and the lease table says so.
+func (w *Worker) staysStopped(r *row) bool {
 	switch r.Stopped {
 	case "", PassedGap:
 		return false
@@ -70,7 +70,7 @@ func (w *Worker) stands(r *row) bool {
 
 // unreadBy returns what is unread of a shard that a consumer should read.
 func (w *Worker) unreadBy(c *endCheck, r *row) string {
-	p, m := r.part, w.peers[r.Owner]
+	p, m := r.assignment, w.peers[r.Owner]
 	switch {
 	case w.mine(r) && p == nil:
 		return "shard " + r.Shard + " is not being read yet"
@@ -92,7 +92,7 @@ func (w *Worker) unreadBy(c *endCheck, r *row) string {
 		return r.Owner + " has not read and checkpointed all of its shards to their ends; it owns shard " + r.Shard
 	case c == nil:
 		return ""
-	case r.still > c.sent:
+	case r.unchangedSince > c.sent:
 		w.end = nil // its reader's note may be older than the move: everything is requested again
 		return "shard " + r.Shard + " was moved or checkpointed a moment ago"
 	case m.AtEnd <= c.beats[r.Owner]:
@@ -162,7 +162,7 @@ func (w *Worker) unreadListed(st *stream, l *listing, held, stopped map[string]s
 		return "stream " + st.arn + " is not begun yet", false
 	}
 	for _, r := range w.rows.all() { // includes shards that are no longer listed
-		standing = standing || r.Stream == st.arn && !r.Ended() && w.stands(r)
+		standing = standing || r.Stream == st.arn && !r.Ended() && w.staysStopped(r)
 	}
 	p := w.planOf(st.arn, l, false, Start{})
 	for _, lease := range slices.Concat(p.create, p.unknown) {
@@ -185,7 +185,7 @@ func (w *Worker) unreadListed(st *stream, l *listing, held, stopped map[string]s
 			if !s.Open() && l.status == shardreader.Enabled && len(r.Children) == 0 && len(l.children[s.ID]) == 0 {
 				return "shard " + s.ID + " ended, and its children are not listed yet", standing
 			}
-		case !w.stands(r) && w.parentsDone(r) && (!s.Open() || len(l.children[s.ID]) > 0):
+		case !w.staysStopped(r) && w.parentsDone(r) && (!s.Open() || len(l.children[s.ID]) > 0):
 			return "shard " + s.ID + " is closed, but not read to its end", standing
 		}
 	}

@@ -23,46 +23,46 @@ type Worker struct {
 	stopped bool
 
 	// The fleet, as it was last seen.
-	peers    map[string]*peer
-	foreign  bool            // another application works on the table
-	left     map[string]bool // workers that were seen, and have no row any more
-	rows     rows
-	sent     time.Duration // when the last read that succeeded was sent
-	seenOnce bool
-	looking  bool
-	blind    bool // the last look failed
-	lookNo   int  // of the timer of the next look
-	awaited  []awaited
+	peers             map[string]*peer
+	foreign           bool            // another application works on the table
+	left              map[string]bool // workers that were seen, and have no row any more
+	rows              rows
+	sent              time.Duration // when the last read that succeeded was sent
+	seenOnce          bool
+	refreshing        bool
+	lastRefreshFailed bool // the last look failed
+	refreshNo         int  // of the timer of the next look
+	awaited           []awaited
 
 	// Its own life.
-	beat      int64
-	beating   bool
-	beatSent  time.Duration // of the last beat that succeeded
-	beatOnce  bool
-	beats     []beatAt      // the last of those that succeeded
-	suspended bool          // it cannot show that it lives
-	resumed   time.Duration // since when it can again
+	beat             int64
+	sendingHeartbeat bool
+	heartbeatSent    time.Duration // of the last beat that succeeded
+	heartbeatOnce    bool
+	beats            []beatAt      // the last of those that succeeded
+	suspended        bool          // it cannot show that it lives
+	resumed          time.Duration // since when it can again
 
 	// Writes of leases.
 	reach   reach
 	reads   reads
-	failing map[*part]struct{} // partitions whose last read failed
-	takes   []*row             // to be taken
-	taking  int                // takes under way
-	writing int                // writes under way
-	gate    []func()           // writes that wait for these
+	failing map[*assignment]struct{} // partitions whose last read failed
+	takes   []*row                   // to be taken
+	taking  int                      // takes under way
+	writing int                      // writes under way
+	gate    []func()                 // writes that wait for these
 
 	creating map[string]bool // leases that are being made
 	made     time.Duration   // when the last of them was, or was given up: it may be there all the same
 
 	// Partitions.
-	parts         map[string]*part // by partition
+	assignments   map[string]*assignment // by partition
 	opened        int
-	ready         []*part // waiting for a call, the first first
-	reading       int     // calls under way
-	reserved      int64   // bytes that pages under way are expected to bring
-	untaken       int64   // bytes delivered, or about to be, and not taken
-	pausedUntaken int64   // of untaken: those of paused partitions
+	ready         []*assignment // waiting for a call, the first first
+	reading       int           // calls under way
+	reserved      int64         // bytes that pages under way are expected to bring
+	untaken       int64         // bytes delivered, or about to be, and not taken
+	pausedUntaken int64         // of untaken: those of paused partitions
 	budget        budget
 
 	// The end, where Options.Idle asks for it.
@@ -75,11 +75,11 @@ type Worker struct {
 	// The stream.
 	quota        quota
 	sources      []*source
-	broken       map[string]bool    // shards whose rows cannot be read
-	noted        map[string]bool    // shards and streams before which nobody knows whether records were lost: that is durable
-	unbegun      map[string]unbegun // shards that are not read for that
-	begunStreams map[string]bool    // of which the first leases were made
-	lists        map[string]*lister // by stream
+	broken       map[string]bool          // shards whose rows cannot be read
+	noted        map[string]bool          // shards and streams before which nobody knows whether records were lost: that is durable
+	unbegun      map[string]unbegun       // shards that are not read for that
+	begunStreams map[string]bool          // of which the first leases were made
+	lists        map[string]*streamLister // by stream
 	syncing      bool
 	syncNo       int
 	listed       bool // a sync went through, since this worker began
@@ -127,9 +127,9 @@ func New(o Options) (*Worker, error) {
 		begunStreams: make(map[string]bool),
 		creating:     make(map[string]bool),
 		rows:         newRows(o.Worker),
-		parts:        make(map[string]*part),
-		failing:      make(map[*part]struct{}),
-		lists:        make(map[string]*lister),
+		assignments:  make(map[string]*assignment),
+		failing:      make(map[*assignment]struct{}),
+		lists:        make(map[string]*streamLister),
 		told:         make(map[string]bool),
 	}
 	w.quota.seen = -1
@@ -151,10 +151,10 @@ func (w *Worker) Step(now time.Duration, e Event) []Action {
 	w.acts = w.acts[:0]
 	if !w.begun {
 		w.begun = true
-		w.sendBeat()
+		w.sendHeartbeat()
 	}
 	// A worker that was held up for long must stop before it does anything else.
-	w.checkContact()
+	w.checkHeartbeat()
 	w.handle(e)
 	w.runTimers()
 	w.dispatch()
@@ -189,7 +189,7 @@ func (w *Worker) handle(e Event) {
 		w.taken(e)
 		return
 	case Paused:
-		if p := w.parts[e.Partition]; p != nil {
+		if p := w.assignments[e.Partition]; p != nil {
 			w.pause(p, e.Paused)
 		}
 		return
