@@ -122,10 +122,8 @@ func (w *Worker) askForLoad(live []string, owned map[string][]*row, mine int) {
 		return load
 	}
 	own := 0.0
-	for _, p := range w.rows.all() {
-		if p.assignment != nil {
-			own += p.Load
-		}
+	for p := range w.assigned() {
+		own += p.row.Load
 	}
 	busiest, most, all := "", 0.0, own
 	for _, id := range live {
@@ -173,5 +171,5 @@ func (w *Worker) askFor(r *row) {
 	}
 	next := r.Clone()
 	next.Wanted = w.o.Worker
-	w.swap(r, next, nil, func(err error) { w.refused(r, err) })
+	w.swap(&leaseWrite{why: requestLease, row: r, next: next})
 }

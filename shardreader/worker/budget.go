@@ -72,17 +72,8 @@ func (w *Worker) mayCall(p *assignment) bool {
 }
 
 // endangered tells whether the records that a shard reads now are so old that others may
-// soon be dropped. Where nobody knows how old they are, it is for how long it has been behind.
-func (w *Worker) endangered(p *assignment) bool {
-	if p.behindFrom == 0 {
-		return false
-	}
-	late := w.now - p.behindFrom
-	if p.lagKnown {
-		late = p.lag + w.now - p.lastRecord
-	}
-	return late > w.o.Retention/4
-}
+// soon be dropped.
+func (w *Worker) endangered(p *assignment) bool { return p.lag.late(w.now) > w.o.Retention/4 }
 
 // rescue puts the first shard that is in danger before all others that wait, while the
 // budget allows no call. It is false where there is none; it looks once a second.

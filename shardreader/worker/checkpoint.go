@@ -6,104 +6,124 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// checkpointed is a lease with how far the partition is durable.
-func (p *assignment) checkpointed(l leases.Lease) leases.Lease {
-	l.Checkpoint, l.Stopped = p.acked, p.stopNote()
-	if p.ackedTime > 0 {
-		l.Time = time.Unix(p.ackedTime, 0).UTC()
-	}
-	l.Load = p.load
-	return l
+// durable is how far the pipeline has finished an assignment, and what of that its lease has.
+type durable struct {
+	at     leases.Checkpoint // after the last acknowledged record
+	time   int64             // its creation time, Unix seconds
+	end    bool              // the last page is acknowledged
+	stop   string            // what Lease.Stopped becomes
+	stopAt leases.Checkpoint // once this position is durable
+	saved  time.Duration     // when the lease was last written
+	timer  bool              // a timer will call save
+	due    time.Duration     // since when the lease lags behind; 0: it does not
 }
 
 // stopNote is what the lease bears of a stop, at what is durable.
-func (p *assignment) stopNote() string {
-	if p.acked != p.stopAt {
+func (d *durable) stopNote() string {
+	if d.at != d.stopAt {
 		return ""
 	}
-	return p.stop
+	return d.stop
 }
 
-// drained tells whether the pipeline has nothing more of a partition.
-func (p *assignment) drained() bool { return len(p.inFlight) == 0 }
+// isSaved reports whether the lease has all that is durable.
+func (p *assignment) isSaved() bool {
+	return p.durable.at == p.row.Checkpoint && p.durable.stopNote() == p.row.Stopped
+}
 
-// save writes how far a partition is durable, if it is time for that: at most once
-// in Options.Checkpoint, at once when it is let go or has ended.
+// finished reports whether the shard is read to its end, and all of it is durable.
+func (p *assignment) finished() bool { return p.phase == ended && p.durable.end }
+
+// checkpointed is a lease with how far the assignment is durable.
+func (p *assignment) checkpointed(l leases.Lease) leases.Lease {
+	l.Checkpoint, l.Stopped = p.durable.at, p.durable.stopNote()
+	if p.durable.time > 0 {
+		l.Time = unix(p.durable.time)
+	}
+	l.Load = p.load.rate
+	return l
+}
+
+// noteStop has the lease bear why its shard stopped where it is read to, as soon as all before that is durable.
+func (w *Worker) noteStop(p *assignment, why string) {
+	p.durable.stop, p.durable.stopAt = why, p.pos
+	w.save(p)
+}
+
+// save writes how far an assignment is durable, if it is time for that: at most once
+// in Options.Checkpoint, at once when it is handed over or has ended.
 func (w *Worker) save(p *assignment) {
-	r := p.row
+	r, d := p.row, &p.durable
 	switch {
-	case p.acked == r.Checkpoint && p.stopNote() == r.Stopped, p.endAcked && p.halted == "" && !r.busy:
-		p.due = 0 // or its children come first
-	case p.due == 0:
-		p.due = max(1, w.now)
+	case p.isSaved(), p.finished() && !r.busy:
+		d.due = 0 // or its children come first
+	case d.due == 0:
+		d.due = max(1, w.now)
 	}
 	switch {
-	case r.busy:
-		return // goes on behind the write under way
-	case p.draining && p.drained():
-		next := p.checkpointed(r.Clone())
-		to := p.successor
-		w.measure(p)
+	case r.busy: // the write in flight calls save again
+	case p.phase == draining && p.drained():
 		w.close(p)
-		w.release(r, next, to)
-		return
-	case p.endAcked && p.halted == "" && !p.draining:
+		w.release(r, p.checkpointed(r.Clone()), p.successor)
+	case p.finished():
 		w.finish(p)
-		return
-	case p.acked == r.Checkpoint && p.stopNote() == r.Stopped:
+	case p.isSaved():
+	case p.phase != draining && !(w.o.Idle > 0 && p.drained()) && d.saved+w.o.Checkpoint > w.now:
+		w.saveLater(p)
+	default:
+		p.load.measure(w.now)
+		next := p.checkpointed(r.Clone())
+		next.Counter++
+		w.swap(&leaseWrite{why: saveCheckpoint, row: r, next: next, p: p})
+	}
+}
+
+// saveLater calls save once Options.Checkpoint has passed since the last write.
+func (w *Worker) saveLater(p *assignment) {
+	if p.durable.timer {
 		return
 	}
-	if wait := p.savedAt + w.o.Checkpoint - w.now; wait > 0 && !p.draining && !(w.o.Idle > 0 && p.drained()) {
-		if !p.saveTimer {
-			p.saveTimer = true
-			w.after(wait, func() {
-				p.saveTimer = false
-				if p.current() {
-					w.save(p)
-				}
-			})
+	p.durable.timer = true
+	w.after(p.durable.saved+w.o.Checkpoint-w.now, func() {
+		p.durable.timer = false
+		if p.current() {
+			w.save(p)
 		}
-		return
-	}
-	w.measure(p)
-	next := p.checkpointed(r.Clone())
-	next.Counter++
-	w.swap(r, next, p.current, func(err error) {
-		p.savedAt = w.now
-		if err == nil {
-			p.due = 0
-		}
-		w.refused(r, err)
 	})
 }
 
-// measure takes the load of a partition: bytes a second since it was last measured,
-// smoothed.
-func (w *Worker) measure(p *assignment) {
-	d := (w.now - p.measuredAt).Seconds()
+// load is how busy an assignment is.
+type load struct {
+	rate     float64       // bytes a second, smoothed
+	bytes    int64         // read since measured
+	measured time.Duration // when rate was last brought up to date
+}
+
+// measure brings the rate up to date.
+func (l *load) measure(now time.Duration) {
+	d := (now - l.measured).Seconds()
 	if d < 0.5 {
 		return
 	}
-	p.load = p.load*0.7 + float64(p.bytes)/d*0.3
-	if p.load < 1 {
-		p.load = 0
+	l.rate = l.rate*0.7 + float64(l.bytes)/d*0.3
+	if l.rate < 1 {
+		l.rate = 0
 	}
-	p.bytes, p.measuredAt = 0, w.now
+	l.bytes, l.measured = 0, now
 }
 
-// refreshLoad writes the load of shards that were busy and are idle since: nothing
-// else says so, as they have nothing to checkpoint.
+// refreshLoad writes the load of shards that were busy and are idle since: they have nothing to checkpoint.
 func (w *Worker) refreshLoad() {
-	for _, r := range w.rows.all() {
-		p := r.assignment
-		if p == nil || r.busy || r.Load < 1024 || w.now-p.savedAt < time.Minute {
+	for p := range w.assigned() {
+		r := p.row
+		if r.busy || r.Load < 1024 || w.now-p.durable.saved < time.Minute {
 			continue
 		}
-		if w.measure(p); p.load < r.Load/2 {
+		if p.load.measure(w.now); p.load.rate < r.Load/2 {
 			next := r.Clone()
-			next.Load = p.load
-			p.savedAt = w.now
-			w.swap(r, next, nil, func(err error) { w.refused(r, err) })
+			next.Load = p.load.rate
+			p.durable.saved = w.now
+			w.swap(&leaseWrite{why: saveLoad, row: r, next: next})
 		}
 	}
 }

@@ -22,12 +22,17 @@ const (
 // endCheck checks whether everything is read. It uses only answers to requests that were sent after it began:
 // the listed streams, the lease table, and the empty pages of each shard, whichever consumer reads it.
 type endCheck struct {
-	asked   time.Duration    // when it began
-	sent    time.Duration    // when the read of the lease table that beats comes from was sent
-	beats   map[string]int64 // last heartbeat of each consumer in that read
-	listing bool             // the streams are being listed
-	listed  time.Duration    // when the last listing ended; 0: none did yet
-	streams map[string]*listing
+	asked    time.Duration    // when it began
+	sent     time.Duration    // when the read of the lease table that beats comes from was sent
+	beats    map[string]int64 // last heartbeat of each consumer in that read
+	listedAt time.Duration    // when the last listing ended; 0: none did yet
+	streams  map[string]*listing
+
+	listing bool // the streams are being listed:
+	source  int  // of Worker.sources
+	index   int  // of the source's streams
+	stream  *stream
+	found   map[string]*listing
 }
 
 // beatAt is a written heartbeat, and when its write was confirmed.
@@ -36,35 +41,31 @@ type beatAt struct {
 	at   time.Duration
 }
 
-// emptyPage notes an empty page; sent is when its request was sent.
-func (p *assignment) emptyPage(sent time.Duration) {
-	copy(p.emptySent[:], p.emptySent[1:])
-	p.emptySent[endPages-1] = sent
-}
-
 // atEnd returns when the first of the last endPages empty pages was requested, if all of the shard is
 // checkpointed. For a stopped shard it returns now. It returns false if there is, or may be, more to do.
 func (p *assignment) atEnd(now time.Duration) (time.Duration, bool) {
-	r := p.row
 	switch {
-	case !p.drained() || p.draining || p.confirming || r.busy || p.acked != r.Checkpoint || p.stopNote() != r.Stopped:
+	case !p.drained() || p.row.busy || !p.isSaved():
 		return 0, false
-	case p.halted != "":
-		return now, r.Stopped != ""
-	case p.ended || p.undecided || p.paused || p.emptySent[0] == 0 || !p.anything && p.empties <= eagerPages:
+	case p.phase == stopped || p.phase == stoppedAtGap:
+		return now, p.row.Stopped != ""
+	case p.phase != reading && p.phase != afterGap, p.paused, !p.empty.enough(), !p.empty.meanEmpty():
 		return 0, false
 	}
-	return p.emptySent[0], true
+	return p.empty.sent[0], true
 }
 
 // endCheckWaits reports whether the check for the end waits for empty pages of a shard. Those pages are few, and the
 // budget does not count them.
 func (w *Worker) endCheckWaits(p *assignment) bool {
-	if w.o.Idle == 0 || w.leaving || w.now-max(w.lastRecord, w.firstSeen) < w.o.Idle || p.gap != nil && p.halted != "" {
+	if w.o.Idle == 0 || w.leaving || !w.isQuiet() || p.phase == stoppedAtGap {
 		return false
 	}
-	return p.emptySent[0] == 0 || !p.anything && p.empties <= eagerPages || w.end != nil && p.emptySent[0] < w.end.asked
+	return !p.empty.enough() || !p.empty.meanEmpty() || w.end != nil && p.empty.sent[0] < w.end.asked
 }
+
+// isQuiet reports whether no record came for Options.Idle.
+func (w *Worker) isQuiet() bool { return w.now-max(w.lastRecord, w.firstSeen) >= w.o.Idle }
 
 // endBeat returns a heartbeat; all records that were in this consumer's shards before it are checkpointed. 0 means
 // that there is no such heartbeat.
@@ -103,7 +104,7 @@ func (w *Worker) checkEnd() {
 		w.end = nil
 	}
 	if w.end == nil {
-		if w.now-max(w.lastRecord, w.firstSeen) < w.o.Idle {
+		if !w.isQuiet() {
 			w.unreadWhy = "records came a moment ago"
 			return
 		}
@@ -116,7 +117,7 @@ func (w *Worker) checkEnd() {
 	}
 	c := w.end
 	switch {
-	case c.listed == 0:
+	case c.listedAt == 0:
 		return
 	case c.beats == nil:
 		c.sent, c.beats = w.sent, make(map[string]int64, len(w.peers))
@@ -128,9 +129,9 @@ func (w *Worker) checkEnd() {
 	why, stopped := w.unread(c)
 	w.unreadWhy = why
 	switch {
-	case w.end == nil || why != "" && w.now-c.listed < relistAfter:
+	case w.end == nil || why != "" && w.now-c.listedAt < relistAfter:
 	case why != "":
-		w.listEnd(c)
+		c.list(w)
 	default:
 		w.end, w.endAfter = nil, w.now+w.o.Idle
 		w.do(AtEnd{Asked: c.asked, Stopped: stopped})
@@ -139,9 +140,9 @@ func (w *Worker) checkEnd() {
 
 // flush drains the shards that have an empty page or are stopped: the sinks write their incomplete batches.
 func (w *Worker) flush() {
-	for _, r := range w.rows.all() {
-		if p := r.assignment; p != nil && !p.drained() && !p.flushed && (p.emptySent[0] > 0 || p.halted != "") {
-			p.flushed = true
+	for p := range w.assigned() {
+		if !p.drained() && !p.pages.flushed && (p.empty.enough() || p.why != "") {
+			p.pages.flushed = true
 			w.do(Drain{p.name})
 		}
 	}
@@ -150,74 +151,75 @@ func (w *Worker) flush() {
 // beginEnd begins an endCheck: only requests from now on count.
 func (w *Worker) beginEnd() {
 	w.end = &endCheck{asked: max(1, w.now)}
-	for _, r := range w.rows.all() {
-		if p := r.assignment; p != nil && p.waiting {
-			p.waiting = false // the check does not wait for the timer
-			w.want(p)
+	for p := range w.assigned() {
+		if p.poll == waiting {
+			w.wake(p) // the check does not wait for the timer
 		}
 	}
-	w.listEnd(w.end)
+	w.end.list(w)
 }
 
-// listEnd lists the streams, then reads the lease table.
-func (w *Worker) listEnd(c *endCheck) {
+// list lists the streams, then reads the lease table.
+func (c *endCheck) list(w *Worker) {
 	if c.listing {
 		return
 	}
-	c.listing = true
-	streams := make(map[string]*listing)
-	current := func() bool { return w.end == c && w.staying() }
-	failed := func(err error) {
-		if w.end == c {
-			w.end, w.endAfter = nil, w.now+endRetry
-			w.unreadWhy = "a stream cannot be listed: " + pipeline.LogText(err)
+	c.listing, c.source, c.found = true, -1, make(map[string]*listing)
+	c.nextSource(w)
+}
+
+func (c *endCheck) wanted(w *Worker) bool { return w.end == c && w.staying() }
+
+func (c *endCheck) nextSource(w *Worker) {
+	c.source++
+	if c.source == len(w.sources) {
+		w.afterRefresh(c)
+		return
+	}
+	c.index = -1
+	w.findStreams(w.sources[c.source], c)
+}
+
+func (c *endCheck) streamsFound(w *Worker, err error) {
+	if err != nil {
+		c.fail(w, err)
+		return
+	}
+	c.nextStream(w)
+}
+
+func (c *endCheck) nextStream(w *Worker) {
+	if !c.wanted(w) {
+		return
+	}
+	streams := w.sources[c.source].streams
+	for c.index++; c.index < len(streams); c.index++ {
+		if c.stream = streams[c.index]; !c.stream.gone {
+			w.list(c.stream.arn, c)
+			return
 		}
 	}
-	var next func(i, j int)
-	next = func(i, j int) {
-		switch {
-		case !current():
-			return
-		case i == len(w.sources):
-			w.afterRefresh(func() {
-				if current() {
-					c.streams, c.listed, c.listing = streams, max(1, w.now), false
-				}
-			})
-			return
-		case j == len(w.sources[i].streams):
-			if i+1 < len(w.sources) {
-				w.findStreams(w.sources[i+1], func(err error) {
-					if err != nil {
-						failed(err)
-						return
-					}
-					next(i+1, 0)
-				})
-				return
-			}
-			next(i+1, 0)
-			return
-		}
-		st := w.sources[i].streams[j]
-		if st.gone {
-			next(i, j+1)
-			return
-		}
-		w.list(st.arn, current, func(l *listing, err error) {
-			if err != nil {
-				failed(err)
-				return
-			}
-			streams[st.arn] = l
-			next(i, j+1)
-		})
+	c.nextSource(w)
+}
+
+func (c *endCheck) listed(w *Worker, l *listing, err error) {
+	if err != nil {
+		c.fail(w, err)
+		return
 	}
-	w.findStreams(w.sources[0], func(err error) {
-		if err != nil {
-			failed(err)
-			return
-		}
-		next(0, 0)
-	})
+	c.found[c.stream.arn] = l
+	c.nextStream(w)
+}
+
+func (c *endCheck) fail(w *Worker, err error) {
+	if w.end == c {
+		w.end, w.endAfter = nil, w.now+endRetry
+		w.unreadWhy = "a stream cannot be listed: " + pipeline.LogText(err)
+	}
+}
+
+func (c *endCheck) refreshed(w *Worker) {
+	if c.wanted(w) {
+		c.streams, c.listedAt, c.listing = c.found, max(1, w.now), false
+	}
 }

@@ -51,54 +51,61 @@ func (w *Worker) leads() bool {
 	return w.seenOnce && len(live) > 0 && live[0] == w.o.Worker
 }
 
-// refreshLeases reads the table, now or as soon as the look under way is over.
+// refreshLeases reads the table, now or as soon as the refresh in flight is over.
 func (w *Worker) refreshLeases() {
 	w.refreshNo++
 	if w.refreshing || w.stopped {
 		return
 	}
 	w.refreshing = true
-	sent, no := w.now, w.refreshNo
-	w.do(ReadTable{on(w, func(e Seen) {
-		w.refreshing, w.lastRefreshFailed = false, e.Err != nil
-		next := w.refreshEvery()
-		if e.Err != nil {
-			w.reach.err = e.Err
-			w.tellOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
-			after, _ := pipeline.Retryable(e.Err)
-			next = max(next, after)
-		} else {
-			delete(w.told, "look")
-			w.seen(sent, e.Snapshot)
-		}
-		switch {
-		case len(w.awaited) > 0 && e.Err == nil:
-			w.refreshLeases() // for what asked while this one was under way
-			return
-		case w.refreshNo > no:
-			next = min(next, w.o.ReadEvery/4)
-		}
-		w.refreshIn(next)
-	})})
+	w.do(ReadTable{w.begin(refresh{w.now, w.refreshNo})})
 }
 
-// afterRefresh does f once the table was read by a call that begins after this one.
-func (w *Worker) afterRefresh(f func()) {
-	w.awaited = append(w.awaited, awaited{w.now, f})
+// refresh is a call that reads the table.
+type refresh struct {
+	sent time.Duration
+	no   int // Worker.refreshNo
+}
+
+func (op refresh) answered(w *Worker, e Seen) {
+	w.refreshing, w.refreshFailed = false, e.Err != nil
+	next := w.refreshEvery()
+	if e.Err != nil {
+		w.table.err = e.Err
+		w.tellOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
+		after, _ := pipeline.Retryable(e.Err)
+		next = max(next, after)
+	} else {
+		delete(w.told, "look")
+		w.seen(op.sent, e.Snapshot)
+	}
+	if len(w.awaited) > 0 && e.Err == nil {
+		w.refreshLeases() // for what asked while this one was in flight
+		return
+	}
+	if w.refreshNo > op.no {
+		next = min(next, w.o.ReadEvery/4)
+	}
+	w.refreshIn(next)
+}
+
+// awaited is what waits for a refresh.
+type awaited struct {
+	since time.Duration
+	by    interface{ refreshed(w *Worker) }
+}
+
+// afterRefresh has by continue once the table was read by a call that begins after this one.
+func (w *Worker) afterRefresh(by interface{ refreshed(w *Worker) }) {
+	w.awaited = append(w.awaited, awaited{w.now, by})
 	w.refreshLeases()
 }
 
-// refreshOnce reads the table, unless that is under way or has just failed.
+// refreshOnce reads the table, unless that is in flight or has just failed.
 func (w *Worker) refreshOnce() {
-	if !w.refreshing && !w.lastRefreshFailed {
+	if !w.refreshing && !w.refreshFailed {
 		w.refreshLeases()
 	}
-}
-
-// awaited is what waits for a look.
-type awaited struct {
-	since time.Duration
-	do    func()
 }
 
 func (w *Worker) refreshIn(d time.Duration) {
@@ -111,7 +118,7 @@ func (w *Worker) refreshIn(d time.Duration) {
 	})
 }
 
-// refreshEvery is the time between two looks: longer where there is much to read.
+// refreshEvery is the time between two refreshes: longer if there is much to read.
 func (w *Worker) refreshEvery() time.Duration {
 	return max(w.o.ReadEvery, min(10*time.Second, time.Duration(w.rows.len())*time.Millisecond))
 }
@@ -132,37 +139,42 @@ func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 		w.letAllGo()
 		return
 	}
-	waiting := w.awaited
+	all := w.awaited
 	w.awaited = nil
-	for _, a := range waiting {
+	for _, a := range all {
 		if sent < a.since {
 			w.awaited = append(w.awaited, a)
 			continue
 		}
-		a.do()
+		a.by.refreshed(w)
 	}
 	w.foreigners()
-	w.adopt()
+	w.openMine()
 	w.handOver()
 	w.refreshLoad()
 	w.balance()
 	if w.leads() {
-		w.forgetDead()
-		childless := 0
-		for _, r := range w.rows.all() {
-			if r.Ended() && len(r.Children) == 0 {
-				childless++
-			}
-		}
-		switch {
-		case !w.synced:
-			w.sync()
-		case childless > w.childless:
-			w.syncSoon() // a stream may have come to its end
-		}
-		w.childless = childless
+		w.lead()
 	}
 	w.checkEnd()
+}
+
+// lead does what one consumer of the fleet does for all.
+func (w *Worker) lead() {
+	w.forgetDead()
+	childless := 0
+	for _, r := range w.rows.all() {
+		if r.Ended() && len(r.Children) == 0 {
+			childless++
+		}
+	}
+	switch {
+	case !w.synced:
+		w.beginSync()
+	case childless > w.childless:
+		w.syncSoon() // a stream may have come to its end
+	}
+	w.childless = childless
 }
 
 func (w *Worker) seePeers(members []leases.Member) {
@@ -280,7 +292,7 @@ func (w *Worker) forgetDead() {
 	for _, id := range dead {
 		p := w.peers[id]
 		p.since = w.now // not asked for again before long
-		w.do(Leave{on(w, func(Done) {}), id})
+		w.do(Leave{w.begin(nil), id})
 	}
 }
 

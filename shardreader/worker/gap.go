@@ -31,21 +31,24 @@ const PassedGap = "records were lost before they were read, and reading goes on 
 // that it starts with need not be that of a record, so that it may be refused though nothing is lost.
 func (w *Worker) trimmed(p *assignment, at time.Time) {
 	unread := p.pos.Kind != leases.Sequence
-	if p.gap != nil || unread && (p.row.First == "" || w.young(p.row, at)) {
-		// A gap is noted already, or nothing is lost. What is left of the shard comes behind the position.
-		p.startRefused = true
-		w.wantIn(p, w.backoff(p.attempt, maxRetry, 0))
-		p.attempt++
+	if p.phase != reading || unread && (p.row.First == "" || w.young(p.row, at)) {
+		// A gap is noted already, or nothing is lost. What is left of the shard comes after the position.
+		p.start.refused = true
+		w.wantIn(p, w.retryIn(p))
 		return
 	}
 	g := w.gapOf(p)
-	g.UnknownExtent = unread
-	if !p.row.From.IsZero() && unread {
-		p.undecided = true
-		w.seekAfterGap(p, g)
+	if unread && !p.row.From.IsZero() {
+		w.seek(p, g, probing)
 		return
 	}
 	w.lost(p, g)
+}
+
+// retryIn returns the pause after a failed call, and counts the failure.
+func (w *Worker) retryIn(p *assignment) time.Duration {
+	p.attempt++
+	return w.backoff(p.attempt-1, maxRetry, 0)
 }
 
 // young reports whether a shard is younger than what the stream keeps, so that nothing of it can be
@@ -64,21 +67,37 @@ func (w *Worker) young(r *row, at time.Time) bool {
 	return ok && w.now-lacked < keeps
 }
 
-// lost notes a gap and tells of it, whether or not there is a record behind it: none may ever come.
-// Then it looks for one, to read on there, or to know up to where records are lost.
-func (w *Worker) lost(p *assignment, g Gap) {
-	w.noteGap(p, g, func() {
-		w.tell(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
-		if w.o.OnGap == Stop {
-			w.halt(p, StoppedAtGap)
-		} else {
-			w.noteStop(p, PassedGap)
-		}
-		w.seekAfterGap(p, g)
-	})
+// seek looks for the first record after a gap, from the oldest that is left.
+func (w *Worker) seek(p *assignment, g Gap, ph phase) {
+	p.enter(ph)
+	p.gap = &g
+	p.lag.behindFrom = max(1, w.now)
+	p.empty.reset(false)
+	w.want(p)
 }
 
-// resumeStop goes on with a shard where its lease says that it stopped, or that a gap was told.
+// seekEnd is seek for a gap that is durable.
+func (w *Worker) seekEnd(p *assignment, g Gap) {
+	if p.why != "" {
+		w.seek(p, g, stoppedAtGap)
+		return
+	}
+	w.seek(p, g, afterGap)
+}
+
+// probed decides by the oldest record that is left whether the lost records were wanted. If none is left, they were.
+// It reports whether the page is to be read.
+func (w *Worker) probed(p *assignment, page *pipeline.Page) bool {
+	if len(page.Changes) > 0 && page.Changes[0].Time.Before(p.row.From) {
+		p.enter(reading)
+		return true
+	}
+	p.iterator = ""
+	w.lost(p, *p.gap)
+	return false
+}
+
+// resumeStop continues with a shard whose lease says that it stopped, or that a gap was told.
 func (w *Worker) resumeStop(p *assignment) {
 	why := p.row.Stopped
 	atGap := why == StoppedAtGap || why == PassedGap
@@ -88,87 +107,81 @@ func (w *Worker) resumeStop(p *assignment) {
 	case w.o.OnGap == Continue && atGap:
 		w.noteStop(p, PassedGap)
 	default:
-		p.halted = why
+		p.why = why
+		p.enter(stopped)
 		w.noteStop(p, why)
 		w.tell(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since", shardAttr(p.row.Shard), slog.String("why", why))
 	}
 	if atGap {
 		// What was behind it when its end was noted may be gone since: the gap is open again.
-		g := w.gapOf(p)
-		g.UnknownExtent = p.pos.Kind != leases.Sequence
-		p.confirming = true
-		w.note(NoteGap{Gap: g, Again: true}, p.current, func() {
-			p.confirming = false
-			w.seekAfterGap(p, g)
-		})
+		w.note(&gapNote{why: gapReopened, p: p, gap: w.gapOf(p)})
 	}
 }
 
-// noteStop has the lease bear why its shard stopped where it is read to, as soon as all before that is durable.
-func (w *Worker) noteStop(p *assignment, why string) {
-	p.stop, p.stopAt = why, p.pos
-	w.save(p)
-}
+// lost notes a gap and tells of it, whether or not there is a record behind it: none may ever come.
+// Then it looks for one, to read on there, or to know up to where records are lost.
+func (w *Worker) lost(p *assignment, g Gap) { w.note(&gapNote{why: recordsLost, p: p, gap: g}) }
 
-// seekAfterGap looks for the first record behind a gap, from the oldest that is left.
-func (w *Worker) seekAfterGap(p *assignment, g Gap) {
-	p.gap = &g
-	p.empties, p.anything, p.behindFrom = 0, false, max(1, w.now)
-	p.emptySent = [endPages]time.Duration{}
-	w.want(p)
-}
-
-// detectGap sees, by the oldest record that is left, whether what was dropped would have
-// been passed over anyway. Where none is left, it would not. It is true where the page is to be read.
-func (w *Worker) detectGap(p *assignment, page *pipeline.Page) bool {
+// passedGap completes a gap with the first record after it, or with the shard's end.
+func (w *Worker) passedGap(p *assignment, page *pipeline.Page) {
 	g := *p.gap
-	p.gap, p.undecided = nil, false
-	if len(page.Changes) > 0 && page.Changes[0].Time.Before(p.row.From) {
-		return true
+	p.leaveGap()
+	g.Before = firstSequence(page)
+	if len(page.Changes) > 0 {
+		g.To = seconds(page.Changes[0].Time)
 	}
-	p.iterator = ""
-	w.lost(p, g)
-	return false
+	if g.Before != "" || g.To > 0 {
+		// That there is one is durable already, so the page need not wait.
+		w.note(&gapNote{why: extentKnown, p: p, gap: g})
+	}
 }
 
-// vanished notes that a shard is gone of which not all was read.
-func (w *Worker) vanished(p *assignment) {
+// leaveGap enters the phase that follows once the end of a gap is known.
+func (p *assignment) leaveGap() {
+	if p.why != "" {
+		p.enter(stopped)
+		return
+	}
+	p.enter(reading)
+}
+
+// vanished is a shard that is not found, while a listing tells whether it is gone.
+type vanished struct {
+	p    *assignment
+	from phase
+}
+
+// vanish handles a shard that is not found and of which not all was read.
+func (w *Worker) vanish(p *assignment) {
 	if w.descendantPast(p.row.Shard) {
 		w.endsHere(p) // whoever read its descendants had read it
 		return
 	}
-	p.confirming = true
-	w.list(p.row.Stream, p.current, func(l *listing, err error) {
-		switch {
-		case !p.current():
-		case err != nil && !errors.Is(err, shardreader.ErrNotFound), err == nil && l.has(p.row.Shard):
-			// It is listed, or nobody can tell: it may be found again.
-			p.confirming, p.notFound = false, 0
-			w.wantIn(p, w.backoff(p.attempt, maxRetry, 0))
-			p.attempt++
-		default:
-			w.gone(p)
-		}
-	})
+	v := vanished{p, p.phase}
+	p.enter(confirming)
+	w.list(p.row.Stream, v)
 }
 
-// gone notes that a shard is listed no more of which not all was read.
-func (w *Worker) gone(p *assignment) {
-	g := w.gapOf(p)
-	g.Whole, g.UnknownExtent = true, true
-	w.noteGap(p, g, func() {
-		w.tell(slog.LevelError, "records were lost: a shard disappeared before it was read to its end", gapAttrs(g)...)
-		if w.o.OnGap == Stop {
-			w.halt(p, StoppedGone)
-			return
-		}
-		w.endsHere(p)
-	})
+func (v vanished) wanted(*Worker) bool { return v.p.current() }
+
+func (v vanished) listed(w *Worker, l *listing, err error) {
+	p := v.p
+	if err == nil && !l.has(p.row.Shard) || errors.Is(err, shardreader.ErrNotFound) {
+		g := w.gapOf(p)
+		g.Whole, g.UnknownExtent = true, true
+		w.note(&gapNote{why: shardGone, p: p, gap: g})
+		return
+	}
+	// It is listed, or nobody can tell: it may be found again.
+	p.notFound = 0
+	p.enter(v.from)
+	w.wantIn(p, w.retryIn(p))
 }
 
+// gapOf is the gap that begins where a shard is read to.
 func (w *Worker) gapOf(p *assignment) Gap {
-	g := Gap{Stream: p.row.Stream, Shard: p.row.Shard, From: p.time}
-	if p.pos.Kind == leases.Sequence {
+	g := Gap{Stream: p.row.Stream, Shard: p.row.Shard, From: p.time, UnknownExtent: p.pos.Kind != leases.Sequence}
+	if !g.UnknownExtent {
 		g.After = p.pos.Sequence
 	}
 	return g
@@ -176,63 +189,100 @@ func (w *Worker) gapOf(p *assignment) Gap {
 
 // endsHere ends a shard without a last page of the stream's.
 func (w *Worker) endsHere(p *assignment) {
-	p.gap, p.undecided, p.halted = nil, false, ""
-	w.deliver(p, &pipeline.Page{}, true)
-	w.reachedEnd(p)
-}
-
-// passedGap completes a gap with the first record behind it, or with the shard's end.
-func (w *Worker) passedGap(p *assignment, page *pipeline.Page) {
-	g := *p.gap
-	p.gap = nil
-	g.Before = firstSequence(page)
-	if len(page.Changes) > 0 && !page.Changes[0].Time.IsZero() {
-		g.To = page.Changes[0].Time.Unix()
+	if p.phase == draining {
+		return
 	}
-	if g.Before == "" && g.To == 0 {
-		return // there is nothing behind it
+	p.why = ""
+	w.deliverLast(p, &pipeline.Page{})
+}
+
+// noteReason is why a gap is noted. It decides what follows once it is durable.
+type noteReason uint8
+
+const (
+	recordsLost    noteReason = iota // of a shard, before they were read
+	extentKnown                      // of a gap that was noted before
+	gapReopened                      // what ended it may be gone since
+	shardGone                        // before it was read to its end
+	parentUnread                     // a shard has no lease, and its parent is gone and was never read to its end
+	shardUnbegun                     // a shard has no lease, and its children were not begun
+	betweenStreams                   // a stream follows one that was read
+)
+
+// gapNote makes a gap durable, however long that takes.
+type gapNote struct {
+	why   noteReason
+	gap   Gap
+	p     *assignment  // nothing more of it is read until the gap is durable; nil: sync found the gap
+	lease leases.Lease // of parentUnread: the missing lease
+	tries tries
+}
+
+// note makes a gap durable.
+func (w *Worker) note(op *gapNote) {
+	if op.p != nil {
+		op.p.enter(confirming)
 	}
-	// That there is one is durable already, so the page need not wait.
-	w.noteGap(p, g, func() {
-		w.tell(slog.LevelInfo, "the extent of a gap is known", gapAttrs(g)...)
-		w.want(p)
-	})
+	w.sendNote(op)
 }
 
-// noteGap makes a gap durable, however long that takes; nothing more is read of the
-// shard until then.
-func (w *Worker) noteGap(p *assignment, g Gap, then func()) {
-	p.confirming = true
-	w.note(NoteGap{Gap: g}, p.current, func() {
-		p.confirming = false
-		then()
-	})
+func (w *Worker) sendNote(op *gapNote) {
+	w.do(NoteGap{Call: w.begin(op), Gap: op.gap, Again: op.why == gapReopened})
 }
 
-// note makes a gap durable, for as long as insist says so.
-func (w *Worker) note(a NoteGap, insist func() bool, then func()) {
-	attempt := 0
-	var send func()
-	send = func() {
-		a.Call = on(w, func(e Done) {
-			switch {
-			case !insist():
-			case e.Err == nil:
-				then()
-			default:
-				w.tellOnce("gap "+a.Gap.Shard, slog.LevelError, "a gap cannot be noted: nothing behind it is read until it is", shardAttr(a.Gap.Shard), errAttr(e.Err))
-				after, _ := pipeline.Retryable(e.Err)
-				w.after(w.backoff(attempt, maxRetry, after), func() {
-					if insist() {
-						send()
-					}
-				})
-				attempt++
+func (op *gapNote) wanted(w *Worker) bool {
+	if op.p != nil {
+		return op.p.current()
+	}
+	return w.staying()
+}
+
+func (op *gapNote) answered(w *Worker, e Done) {
+	switch {
+	case !op.wanted(w):
+	case e.Err == nil && op.p == nil:
+		w.unknownNoted(op)
+	case e.Err == nil:
+		op.noted(w)
+	default:
+		shard := op.gap.Shard
+		w.tellOnce("gap "+shard, slog.LevelError, "a gap cannot be noted: nothing behind it is read until it is", shardAttr(shard), errAttr(e.Err))
+		w.after(op.tries.next(w, maxRetry, e.Err), func() {
+			if op.wanted(w) {
+				w.sendNote(op)
 			}
 		})
-		w.do(a)
 	}
-	send()
+}
+
+// noted continues with a shard whose gap is durable.
+func (op *gapNote) noted(w *Worker) {
+	p, g := op.p, op.gap
+	switch op.why {
+	case recordsLost:
+		w.tell(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
+		if w.o.OnGap == Stop {
+			w.halt(p, StoppedAtGap)
+		} else {
+			w.noteStop(p, PassedGap)
+		}
+		w.seekEnd(p, g)
+	case gapReopened:
+		w.seekEnd(p, g)
+	case extentKnown:
+		w.tell(slog.LevelInfo, "the extent of a gap is known", gapAttrs(g)...)
+		if p.phase == confirming {
+			p.leaveGap()
+			w.want(p)
+		}
+	case shardGone:
+		w.tell(slog.LevelError, "records were lost: a shard disappeared before it was read to its end", gapAttrs(g)...)
+		if w.o.OnGap == Stop {
+			w.halt(p, StoppedGone)
+		} else {
+			w.endsHere(p)
+		}
+	}
 }
 
 // Seconds is how long the lost records were written for, at least: 0 where that is

@@ -7,21 +7,22 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// handOver begins to drain the leases that others ask for.
+// handOver begins to drain the leases that others request.
 func (w *Worker) handOver() {
 	live := w.live()
-	for _, r := range w.rows.all() {
-		if r.assignment == nil || r.assignment.draining || r.busy || r.Wanted == "" && r.Pinned == "" {
+	for p := range w.assigned() {
+		r := p.row
+		if p.phase == draining || r.busy || r.Wanted == "" && r.Pinned == "" {
 			continue
 		}
 		to := w.successor(r, live)
 		switch {
 		case to != "":
-			w.drain(r.assignment, to)
+			w.drain(p, to)
 		case r.Wanted != "":
 			next := r.Clone()
 			next.Wanted = ""
-			w.swap(r, next, nil, func(err error) { w.refused(r, err) })
+			w.swap(&leaseWrite{why: declineRequest, row: r, next: next})
 		}
 	}
 }
@@ -56,14 +57,15 @@ func (w *Worker) pinnedElsewhere(r *row) bool {
 	return false
 }
 
-// drain lets a partition come to rest, to be handed over: it is read no further, and
+// drain lets an assignment come to rest, to be handed over: it is read no further, and
 // what the pipeline has of it is written.
 func (w *Worker) drain(p *assignment, to string) {
-	if p.draining {
+	if p.phase == draining {
 		return
 	}
-	p.draining, p.successor = true, to
-	w.takeBack(p)
+	p.enter(draining)
+	p.successor = to
+	w.drop(p)
 	w.do(Drain{p.name})
 	w.after(w.o.Handover, func() {
 		if p.current() && !w.leaving {
@@ -74,47 +76,22 @@ func (w *Worker) drain(p *assignment, to string) {
 	w.save(p)
 }
 
-// takeBack drops the pages that the pipeline did not take.
-func (w *Worker) takeBack(p *assignment) {
-	if len(p.sizes) == 0 {
-		return
-	}
-	for _, n := range p.sizes {
-		w.addUntaken(p, -n)
-	}
-	kept := len(p.inFlight) - len(p.sizes)
-	for _, m := range p.inFlight[kept:] {
-		p.pending -= m.records
-	}
-	p.inFlight = p.inFlight[:kept]
-	p.sizes = nil
-	p.ended = p.ended && kept > 0 && p.inFlight[kept-1].end
-	w.do(Drop{p.name})
-}
-
 // revokeAndRelease hands a lease over as it is.
 func (w *Worker) revokeAndRelease(p *assignment) {
-	r, to := p.row, p.successor
+	r := p.row
 	next := p.checkpointed(r.Clone())
 	w.revoke(p, ErrHandedOver)
-	if r.busy {
-		return // the write under way goes first; the lease is adopted again or found lost
+	if !r.busy { // else the write in flight goes first; the lease is adopted again or found lost
+		w.release(r, next, p.successor)
 	}
-	w.release(r, next, to)
 }
 
-// release gives a lease away, to whoever takes it. The worker that it should go to
+// release gives a lease away, to whoever takes it. The consumer that it should go to
 // has the first choice; it is not made the owner, as it may be gone before it knows.
 func (w *Worker) release(r *row, next leases.Lease, to string) {
 	next.Owner, next.Wanted = "", to
 	next.Counter++
-	w.swap(r, next, func() bool { return w.known(r) && w.heartbeatFresh() }, func(err error) {
-		if err == nil {
-			w.tell(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", to), slog.String("checkpoint", next.Checkpoint.String()))
-			return
-		}
-		w.refused(r, err)
-	})
+	w.swap(&leaseWrite{why: releaseLease, row: r, next: next})
 }
 
 func (w *Worker) leavingPeer(id string) bool {

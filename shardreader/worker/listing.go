@@ -26,24 +26,24 @@ func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *li
 	return l
 }
 
-// parent is the parent that a shard is listed with; "" where there is none, no such shard, or no listing.
-func (l *listing) parent(shard string) string {
-	if l == nil {
-		return ""
+// shard is a shard as it is listed; the zero Shard if it is not, or if there is no listing.
+func (l *listing) shard(id string) (s shardreader.Shard) {
+	if l.has(id) {
+		return l.shards[l.byID[id]]
 	}
-	if i, ok := l.byID[shard]; ok {
-		return l.shards[i].Parent
-	}
-	return ""
+	return s
 }
 
-// first is the sequence number that a shard is listed to start with; "" where it is not listed.
-func (l *listing) first(shard string) string {
-	if i, ok := l.byID[shard]; ok {
-		return l.shards[i].First
+func (l *listing) has(shard string) bool {
+	if l == nil {
+		return false
 	}
-	return ""
+	_, ok := l.byID[shard]
+	return ok
 }
+
+// parent is the parent that a shard is listed with; "" if there is none.
+func (l *listing) parent(shard string) string { return l.shard(shard).Parent }
 
 // markAncestors marks the shards above a shard.
 func (l *listing) markAncestors(shard string, above map[string]bool) {
@@ -52,23 +52,32 @@ func (l *listing) markAncestors(shard string, above map[string]bool) {
 	}
 }
 
-// abovePrior tells whether the sequence numbers of a shard are above those of its
+// aboveParent tells whether the sequence numbers of a shard are above those of its
 // parent, as far as the listing says: what versions rest on.
-func (l *listing) abovePrior(s shardreader.Shard) bool {
-	i, ok := l.byID[s.Parent]
-	return !ok || s.First == "" || l.shards[i].Last == "" || pipeline.CompareSequence(s.First, l.shards[i].Last) > 0
+func (l *listing) aboveParent(s shardreader.Shard) bool {
+	last := l.shard(s.Parent).Last
+	return s.First == "" || last == "" || pipeline.CompareSequence(s.First, last) > 0
 }
 
-func (l *listing) has(shard string) bool {
-	_, ok := l.byID[shard]
-	return ok
+// lister requests listings of a stream.
+type lister interface {
+	wanted(w *Worker) bool
+	listed(w *Worker, l *listing, err error)
 }
 
-// streamLister lists one stream, for all who ask meanwhile.
+// streamLister lists one stream, for all who request that meanwhile.
 type streamLister struct {
+	stream  string
 	running bool
-	waiting []listRequest // for the listing under way
-	later   []listRequest // for the next one: it must begin after they asked
+	waiting []lister // for the listing in flight
+	later   []lister // for the next one: it must begin after they requested it
+
+	// The listing in flight.
+	sent   time.Duration // when its first request was made
+	shards []shardreader.Shard
+	seen   map[string]bool // pages that were requested
+	after  string          // the page that is requested now
+	tries  tries
 
 	began  time.Duration            // of the last listing that was whole
 	lacked map[string]time.Duration // shards that are listed, with when the last listing without them began
@@ -77,105 +86,104 @@ type streamLister struct {
 // long is longer than any stream keeps a record.
 const long = 100 * 365 * 24 * time.Hour
 
-// listed notes which shards a listing has that the one before it lacked.
-func (l *streamLister) listed(began time.Duration, shards []shardreader.Shard) {
+const (
+	listTries = 6 // how often a page of a listing is tried again before the listing fails
+	firstTry  = 1 // of these: their first backoff is twice the usual one
+)
+
+// list reads all shards of a stream, beginning after this call.
+func (w *Worker) list(stream string, by lister) {
+	l := w.lists[stream]
+	if l == nil {
+		l = &streamLister{stream: stream}
+		w.lists[stream] = l
+	}
+	l.later = append(l.later, by)
+	if !l.running {
+		l.begin(w)
+	}
+}
+
+func (l *streamLister) begin(w *Worker) {
+	l.running = true
+	l.waiting, l.later = l.later, nil
+	l.sent, l.seen, l.tries = w.now, make(map[string]bool), firstTry
+	l.page(w, "")
+}
+
+// page requests a page of the listing.
+func (l *streamLister) page(w *Worker, after string) {
+	l.after = after
+	w.describe(shardreader.DescribeQuery{StreamARN: l.stream, After: after}, l)
+}
+
+// wanted reports whether somebody still waits for the listing. If not, it ends.
+func (l *streamLister) wanted(w *Worker) bool {
+	for _, by := range l.waiting {
+		if by.wanted(w) {
+			return true
+		}
+	}
+	l.next(w)
+	return false
+}
+
+// next ends a listing, and begins the next one if there are requests. It returns who waited.
+func (l *streamLister) next(w *Worker) []lister {
+	waiting := l.waiting
+	l.running, l.waiting, l.shards = false, nil, nil
+	if len(l.later) > 0 {
+		l.begin(w)
+	}
+	return waiting
+}
+
+func (l *streamLister) described(w *Worker, d shardreader.StreamDescription, err error) {
+	if err == nil && d.After != "" && l.seen[d.After] {
+		err = errs.New("DescribeStream names the same page of shards twice")
+	}
+	switch {
+	case err != nil && transient(err) && l.tries < firstTry+listTries:
+		w.after(l.tries.next(w, maxRetry, err), func() {
+			if l.wanted(w) {
+				l.page(w, l.after)
+			}
+		})
+	case err != nil:
+		l.finish(w, nil, err)
+	case d.After != "":
+		l.tries = firstTry
+		l.shards = append(l.shards, d.Shards...)
+		l.seen[d.After] = true
+		l.page(w, d.After)
+	default:
+		l.shards = append(l.shards, d.Shards...)
+		l.noteLacked()
+		l.finish(w, newListing(d.Status, l.shards), nil)
+	}
+}
+
+func (l *streamLister) finish(w *Worker, got *listing, err error) {
+	for _, by := range l.next(w) {
+		if by.wanted(w) {
+			by.listed(w, got, err)
+		}
+	}
+}
+
+// noteLacked notes which shards the listing has that the one before it lacked.
+func (l *streamLister) noteLacked() {
 	before := l.began
 	if l.lacked == nil {
 		before = -long // these may have been there for ever
 	}
-	lacked := make(map[string]time.Duration, len(shards))
-	for _, s := range shards {
+	lacked := make(map[string]time.Duration, len(l.shards))
+	for _, s := range l.shards {
 		at, known := l.lacked[s.ID]
 		if !known {
 			at = before
 		}
 		lacked[s.ID] = at
 	}
-	l.began, l.lacked = began, lacked
-}
-
-type listRequest struct {
-	wanted func() bool
-	then   func(*listing, error)
-}
-
-// listTries is how often a page of a listing is asked for before the listing fails.
-const listTries = 6
-
-// list reads all shards of a stream, beginning after this call.
-func (w *Worker) list(stream string, wanted func() bool, then func(*listing, error)) {
-	l := w.lists[stream]
-	if l == nil {
-		l = &streamLister{}
-		w.lists[stream] = l
-	}
-	l.later = append(l.later, listRequest{wanted, then})
-	if !l.running {
-		w.runList(stream, l)
-	}
-}
-
-func (w *Worker) runList(stream string, l *streamLister) {
-	l.running = true
-	began := w.now
-	l.waiting, l.later = l.later, nil
-	wanted := func() bool {
-		for _, a := range l.waiting {
-			if a.wanted() {
-				return true
-			}
-		}
-		// Nobody wants it any more: whoever asks next begins anew.
-		l.running, l.waiting = false, nil
-		if len(l.later) > 0 {
-			w.runList(stream, l)
-		}
-		return false
-	}
-	finish := func(got *listing, err error) {
-		waiting := l.waiting
-		l.running, l.waiting = false, nil
-		if len(l.later) > 0 {
-			w.runList(stream, l)
-		}
-		for _, a := range waiting {
-			if a.wanted() {
-				a.then(got, err)
-			}
-		}
-	}
-	var shards []shardreader.Shard
-	seen := make(map[string]bool)
-	tries := 0
-	var page func(after string)
-	page = func(after string) {
-		w.describe(shardreader.DescribeQuery{StreamARN: stream, After: after}, wanted, func(d shardreader.StreamDescription, err error) {
-			if err == nil && d.After != "" && seen[d.After] {
-				err = errs.New("DescribeStream names the same page of shards twice")
-			}
-			if server, again := pipeline.Retryable(err); err != nil && again && tries < listTries {
-				tries++
-				w.after(w.backoff(tries, maxRetry, server), func() {
-					if wanted() {
-						page(after)
-					}
-				})
-				return
-			}
-			if err != nil {
-				finish(nil, err)
-				return
-			}
-			tries = 0
-			shards = append(shards, d.Shards...)
-			if d.After != "" {
-				seen[d.After] = true
-				page(d.After)
-				return
-			}
-			l.listed(began, shards)
-			finish(newListing(d.Status, shards), nil)
-		})
-	}
-	page("")
+	l.began, l.lacked = l.sent, lacked
 }

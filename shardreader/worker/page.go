@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"iter"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -11,98 +12,106 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
+// heldPage is an answer, and when its request was sent.
+type heldPage struct {
+	pipeline.Answer
+	sent time.Duration
+}
+
+func (h *heldPage) records() int { return len(h.Page.Changes) + len(h.Page.Errors) }
+
 // arrived takes in a whole answer.
-func (w *Worker) arrived(p *assignment, a pipeline.Answer, sent time.Duration) {
-	page := a.Page
-	if page == nil {
-		page = &pipeline.Page{}
+func (w *Worker) arrived(p *assignment, a *heldPage) {
+	if a.Page == nil {
+		a.Page = &pipeline.Page{}
 	}
 	p.iterator = a.NextIterator
-	p.expect = max(leastPage, int64(page.Bytes))
-	if n := len(page.Changes) + len(page.Errors); n > 0 && !w.inOrder(p, page) {
+	p.expect = max(leastPage, int64(a.Page.Bytes))
+	if !w.inOrder(p, a.Page) {
 		return
 	}
-	records := len(page.Changes) + len(page.Errors)
-	if p.undecided && (records > 0 || a.Ended || p.empties >= eagerPages) && !w.detectGap(p, page) {
+	switch some := a.records() > 0; {
+	case p.phase == probing && (some || a.Ended || p.empty.count >= eagerPages) && !w.probed(p, a.Page):
 		return
-	}
-	if records > 0 && p.gap == nil && p.pos.Kind == leases.TrimHorizon && p.row.First == "" && p.row.From.IsZero() && firstSequence(page) != "" {
-		w.anchor(p, a, sent)
+	case p.phase == reading && some && w.startUnknown(p) && firstSequence(a.Page) != "":
+		w.saveFirst(p, a)
 		return
-	}
-	if p.gap != nil && (records > 0 || a.Ended) {
-		w.passedGap(p, page)
-		if p.halted != "" {
+	case (p.phase == afterGap || p.phase == stoppedAtGap) && (some || a.Ended):
+		if w.passedGap(p, a.Page); p.why != "" {
 			return
 		}
 	}
-	p.bytes += int64(page.Bytes)
-	p.advance(page)
-	p.passOver(page)
-	if a.Ended {
-		w.deliver(p, page, true)
-		w.reachedEnd(p)
+	w.accept(p, a)
+}
+
+// accept delivers a page, and plans the next call.
+func (w *Worker) accept(p *assignment, a *heldPage) {
+	p.load.bytes += int64(a.Page.Bytes)
+	p.advance(a.Page)
+	records := a.records()
+	p.passOver(a.Page)
+	switch {
+	case a.Ended:
+		w.deliverLast(p, a.Page)
 		return
-	}
-	if records > 0 {
-		w.deliver(p, page, false)
-	}
-	if records == 0 {
-		p.emptyPage(sent)
+	case records > 0:
+		w.deliver(p, a.Page, false)
+	default:
+		p.empty.add(a.sent)
 	}
 	w.next(p, records)
 }
 
-// anchor notes where a shard begins of which nobody knew the oldest record: should it
+// startUnknown reports whether nobody knows the oldest record of an unread shard.
+func (w *Worker) startUnknown(p *assignment) bool {
+	return p.pos.Kind == leases.TrimHorizon && p.row.First == "" && p.row.From.IsZero()
+}
+
+// saveFirst makes durable where a shard begins: should its first record
 // be dropped before it is checkpointed, that is known to be a gap.
-func (w *Worker) anchor(p *assignment, a pipeline.Answer, sent time.Duration) {
+func (w *Worker) saveFirst(p *assignment, a *heldPage) {
 	r := p.row
-	p.confirming = true
+	p.enter(confirming)
 	w.hold(p, int64(a.Page.Bytes)) // there may be one of each shard, while thousands of leases are made
-	again := func() {
-		if p.current() {
-			p.confirming = false
-			w.hold(p, 0)
-			if !p.draining {
-				w.arrived(p, a, sent)
-			}
-		}
-	}
 	if r.busy {
-		w.after(firstPause, again)
+		w.after(firstPause, func() { w.resume(p, a) })
 		return
 	}
 	next := r.Clone()
 	next.First = firstSequence(a.Page)
-	w.swap(r, next, func() bool { return p.current() && !p.draining }, func(err error) {
-		if err != nil {
-			w.refused(r, err)
-			return
-		}
-		again()
-	})
+	w.swap(&leaseWrite{why: saveFirst, row: r, next: next, p: p, page: a})
 }
 
-// inOrder holds a page against what was read before. A record that was read already
+// resume takes in a page that was held.
+func (w *Worker) resume(p *assignment, a *heldPage) {
+	if !p.current() {
+		return
+	}
+	w.hold(p, 0)
+	if p.phase == confirming {
+		p.enter(reading)
+		w.arrived(p, a)
+	}
+}
+
+// inOrder compares a page with what was read before. A record that was read already
 // is left out; one below the shard's start breaks what versions rest on.
 func (w *Worker) inOrder(p *assignment, page *pipeline.Page) bool {
 	first := firstSequence(page)
 	switch {
 	case first == "":
 	case p.pos.Kind == leases.Sequence && pipeline.CompareSequence(first, p.pos.Sequence) <= 0:
-		w.dropKnown(p, page)
+		dropKnown(page, p.pos.Sequence)
 	case p.row.First != "" && pipeline.CompareSequence(first, p.row.First) < 0:
-		w.halt(p, StoppedContrary,
-			slog.String("sequence", first), slog.String("start", p.row.First))
+		w.halt(p, StoppedContrary, slog.String("sequence", first), slog.String("start", p.row.First))
 		return false
 	}
 	return true
 }
 
-func (w *Worker) dropKnown(p *assignment, page *pipeline.Page) {
-	known := func(seq string) bool {
-		return seq != "" && pipeline.CompareSequence(seq, p.pos.Sequence) <= 0
-	}
+// dropKnown leaves out the records up to a sequence number.
+func dropKnown(page *pipeline.Page, upTo string) {
+	known := func(seq string) bool { return seq != "" && pipeline.CompareSequence(seq, upTo) <= 0 }
 	before := len(page.Changes) + len(page.Errors)
 	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return known(c.Sequence) })
 	page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return known(e.Sequence) })
@@ -112,7 +121,7 @@ func (w *Worker) dropKnown(p *assignment, page *pipeline.Page) {
 // passOver leaves out what was created before the time that reading starts at.
 func (p *assignment) passOver(page *pipeline.Page) {
 	from := p.row.From
-	if from.IsZero() || p.atLatest {
+	if from.IsZero() || p.start.atLatest {
 		return
 	}
 	from = from.Truncate(time.Second) // as precise as records are
@@ -120,46 +129,62 @@ func (p *assignment) passOver(page *pipeline.Page) {
 	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool {
 		return !c.Time.IsZero() && c.Time.Before(from)
 	})
-	p.started = p.started || len(page.Changes) > 0 || before == 0
+	p.start.reached = p.start.reached || len(page.Changes) > 0 || before == 0
 }
 
-// advance moves reading behind a page.
+// advance moves the position after a page.
 func (p *assignment) advance(page *pipeline.Page) {
 	if last := lastSequence(page); last != "" {
 		p.pos = leases.After(last)
 	}
-	for i := len(page.Changes) - 1; i >= 0; i-- {
-		if t := page.Changes[i].Time; !t.IsZero() {
-			p.time = t.Unix()
-			break
+	if t := lastTime(page); !t.IsZero() {
+		p.time = t.Unix()
+	}
+}
+
+// lastTime is the creation time of the newest record of a page that has one.
+func lastTime(page *pipeline.Page) (last time.Time) {
+	for _, c := range slices.Backward(page.Changes) {
+		if !c.Time.IsZero() {
+			return c.Time
 		}
 	}
+	return last
+}
+
+// deliverLast hands the last page of a shard to the pipeline, and looks for the shard's children.
+func (w *Worker) deliverLast(p *assignment, page *pipeline.Page) {
+	p.enter(ended)
+	w.deliver(p, page, true)
+	// Children wait for this shard: its records should not wait for a batch to fill.
+	w.do(Drain{p.name})
+	p.search = &childSearch{p: p, since: w.now}
+	p.search.begin(w)
 }
 
 // deliver hands a page to the pipeline.
 func (w *Worker) deliver(p *assignment, page *pipeline.Page, end bool) {
-	page.Partition = p.name
-	page.End = end
+	g := &p.pages
+	page.Partition, page.End = p.name, end
 	page.Position = pipeline.Position(p.pos.String())
-	if p.pos == p.lastPos { // of a page whose records have no sequence number
-		p.repeated++
-		page.Position += pipeline.Position("+" + strconv.Itoa(p.repeated))
+	if p.pos == g.last { // of a page whose records have no sequence number
+		g.repeated++
+		page.Position += pipeline.Position("+" + strconv.Itoa(g.repeated))
 	} else {
-		p.lastPos, p.repeated = p.pos, 0
+		g.last, g.repeated = p.pos, 0
 	}
 	if end {
 		page.Position = endPosition
-		p.ended = true
 	}
 	records := int64(len(page.Changes) + len(page.Errors))
 	oldest := int64(0)
-	if len(page.Changes) > 0 && !page.Changes[0].Time.IsZero() {
-		oldest = page.Changes[0].Time.Unix()
+	if len(page.Changes) > 0 {
+		oldest = seconds(page.Changes[0].Time)
 	}
-	p.inFlight = append(p.inFlight, pageInFlight{page.Position, p.pos, p.time, oldest, records, end})
-	p.sizes = append(p.sizes, int64(page.Bytes))
-	p.pending += records
-	p.flushed = false
+	g.inFlight = append(g.inFlight, pageInFlight{page.Position, p.pos, p.time, oldest, records, end})
+	g.sizes = append(g.sizes, int64(page.Bytes))
+	g.records += records
+	g.flushed = false
 	if records > 0 {
 		w.lastRecord = w.now
 	}
@@ -170,34 +195,34 @@ func (w *Worker) deliver(p *assignment, page *pipeline.Page, end bool) {
 // firstSequence and lastSequence are those of a page's records, decoded or not; "" where
 // none is known. They are copies: a text of a page keeps all of its bytes in memory, and
 // what is noted here of a page outlives it.
-func firstSequence(page *pipeline.Page) string {
-	var first string
-	see := func(seq string) {
-		if seq != "" && (first == "" || pipeline.CompareSequence(seq, first) < 0) {
+func firstSequence(page *pipeline.Page) (first string) {
+	for seq := range sequences(page, 0) {
+		if first == "" || pipeline.CompareSequence(seq, first) < 0 {
 			first = seq
 		}
-	}
-	if len(page.Changes) > 0 {
-		see(page.Changes[0].Sequence)
-	}
-	for _, e := range page.Errors {
-		see(e.Sequence)
 	}
 	return strings.Clone(first)
 }
 
-func lastSequence(page *pipeline.Page) string {
-	var last string
-	see := func(seq string) {
-		if seq != "" && (last == "" || pipeline.CompareSequence(seq, last) > 0) {
+func lastSequence(page *pipeline.Page) (last string) {
+	for seq := range sequences(page, len(page.Changes)-1) {
+		if last == "" || pipeline.CompareSequence(seq, last) > 0 {
 			last = seq
 		}
 	}
-	if n := len(page.Changes); n > 0 {
-		see(page.Changes[n-1].Sequence)
-	}
-	for _, e := range page.Errors {
-		see(e.Sequence)
-	}
 	return strings.Clone(last)
+}
+
+// sequences are the sequence numbers of one change of a page, if it has it, and of the records that are not decoded.
+func sequences(page *pipeline.Page, change int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(page.Changes) > 0 && page.Changes[change].Sequence != "" && !yield(page.Changes[change].Sequence) {
+			return
+		}
+		for _, e := range page.Errors {
+			if e.Sequence != "" && !yield(e.Sequence) {
+				return
+			}
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/shardreader"
@@ -30,72 +31,88 @@ const keepEnded = 10
 // nobody knows whether something before it was lost. So it is where the stream follows
 // one that was read: all of it was to be read.
 func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
-	var p plan
-	above := w.ancestors(l, anyLease)
+	pl := planner{w: w, l: l, begin: begin, start: start, above: w.ancestors(l, anyLease), aged: w.ancestors(l, movedOn)}
 	if begin {
 		for id := range start.Sequences {
-			l.markAncestors(id, above)
+			l.markAncestors(id, pl.above)
 		}
 	}
-	aged := w.ancestors(l, movedOn)
 	for _, s := range l.shards {
 		switch {
 		case w.rows.of(s.ID) != nil, w.broken[s.ID], w.broken[s.Parent]:
-			continue
-		case above[s.ID]:
-			if !begin && !aged[s.ID] {
-				p.missing = append(p.missing, s)
-			}
-			continue
-		}
-		lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
-		if s.Parent != "" {
-			lease.Parents = []string{s.Parent}
-		}
-		parent := w.rows.of(s.Parent)
-		switch {
-		case begin && start.Sequences[s.ID] != "":
-			lease.First = start.Sequences[s.ID] // where it is asked for, and what is gone of it is a gap
-			lease.Checkpoint.Kind = leases.AtTime
-			p.create = append(p.create, lease)
-		case !l.abovePrior(s):
-			p.below = append(p.below, s)
-		case parent != nil:
-			if parent.Ended() {
-				p.create = append(p.create, inherited(lease, parent))
-			} // else its owner makes it
-		case begin && start.Latest:
-			if len(l.children[s.ID]) == 0 && !w.comesTo(l, s.ID) {
-				p.create = append(p.create, w.beginning(lease, start))
-			}
-		case s.Parent != "" && l.has(s.Parent):
-			if above[s.Parent] {
-				p.create = append(p.create, lease) // the parent is done and its lease removed: a child that came late
-			} // else the parent comes first
-		case begin && (s.Parent == "" || !start.following):
-			p.create = append(p.create, w.beginning(lease, start))
-		case s.Parent == "":
-			p.create = append(p.create, lease)
-		default:
-			p.unknown = append(p.unknown, lease)
+		case !pl.above[s.ID]:
+			pl.missing(arn, s)
+		case !begin && !pl.aged[s.ID]:
+			pl.plan.missing = append(pl.plan.missing, s)
 		}
 	}
-	p.drained = l.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0 && len(p.below) == 0
-	for _, s := range l.shards {
+	pl.ended(arn)
+	return pl.plan
+}
+
+// planner makes a plan.
+type planner struct {
+	w     *Worker
+	l     *listing
+	begin bool
+	start Start
+	above map[string]bool // shards that have a descendant with a lease
+	aged  map[string]bool // those whose descendant's lease moved on
+	plan  plan
+}
+
+// missing decides what is done for a shard that has no lease, and no descendant with one.
+func (pl *planner) missing(arn string, s shardreader.Shard) {
+	lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
+	if s.Parent != "" {
+		lease.Parents = []string{s.Parent}
+	}
+	parent := pl.w.rows.of(s.Parent)
+	switch at := pl.start.Sequences[s.ID]; {
+	case pl.begin && at != "":
+		lease.First = at // where it is asked for, and what is gone of it is a gap
+		lease.Checkpoint.Kind = leases.AtTime
+		pl.create(lease)
+	case !pl.l.aboveParent(s):
+		pl.plan.below = append(pl.plan.below, s)
+	case parent != nil && parent.Ended():
+		pl.create(inherited(lease, parent))
+	case parent != nil: // its owner makes it
+	case pl.begin && pl.start.Latest:
+		if len(pl.l.children[s.ID]) == 0 && !pl.w.comesTo(pl.l, s.ID) {
+			pl.create(beginning(lease, pl.start))
+		}
+	case pl.l.has(s.Parent) && pl.above[s.Parent]:
+		pl.create(lease) // the parent is done and its lease removed: a child that came late
+	case pl.l.has(s.Parent): // the parent comes first
+	case pl.begin && (s.Parent == "" || !pl.start.following):
+		pl.create(beginning(lease, pl.start))
+	case s.Parent == "":
+		pl.create(lease)
+	default:
+		pl.plan.unknown = append(pl.plan.unknown, lease)
+	}
+}
+
+func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.create, l) }
+
+// ended decides whether the stream was read to its end, and which leases are of no more use.
+func (pl *planner) ended(arn string) {
+	w, p := pl.w, &pl.plan
+	p.drained = pl.l.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0 && len(p.below) == 0
+	for _, s := range pl.l.shards {
 		r := w.rows.of(s.ID)
-		p.drained = p.drained && !w.broken[s.ID]
-		p.drained = p.drained && (above[s.ID] || r != nil && r.Ended())
+		p.drained = p.drained && !w.broken[s.ID] && (pl.above[s.ID] || r != nil && r.Ended())
 	}
 	for _, r := range w.rows.all() {
 		if r.Stream != arn {
 			continue
 		}
 		p.drained = p.drained && r.Ended()
-		if r.Ended() && (r.Owner == "" || w.peers[r.Owner] == nil) && !r.busy && w.now-r.unchangedSince > keepEnded*w.o.Lease && w.useless(r, l, above) {
+		if r.Ended() && (r.Owner == "" || w.peers[r.Owner] == nil) && !r.busy && w.now-r.unchangedSince > keepEnded*w.o.Lease && pl.useless(r) {
 			p.remove = append(p.remove, r)
 		}
 	}
-	return p
 }
 
 // comesTo tells whether a shard above that one has a lease, so that the lineage comes to it.
@@ -110,7 +127,7 @@ func (w *Worker) comesTo(l *listing, shard string) bool {
 
 // beginning is the lease of a shard that the reading of a stream starts with. Where
 // its oldest records were dropped before that, nothing of ours is lost.
-func (w *Worker) beginning(l leases.Lease, start Start) leases.Lease {
+func beginning(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
 		return l
@@ -142,18 +159,63 @@ func second(t time.Time) time.Time {
 
 // useless tells whether an ended lease may go: each child of it has moved past its
 // start, or nothing is left that could ask for it.
-func (w *Worker) useless(r *row, l *listing, above map[string]bool) bool {
-	kids := append([]string(nil), r.Children...)
-	for _, c := range l.children[r.Shard] {
+func (pl *planner) useless(r *row) bool {
+	kids := slices.Clone(r.Children)
+	for _, c := range pl.l.children[r.Shard] {
 		kids = append(kids, c.ID)
 	}
 	if len(kids) == 0 {
-		return !l.has(r.Shard)
+		return !pl.l.has(r.Shard)
 	}
-	for _, id := range kids {
-		if c := w.rows.of(id); c != nil && !past(c) || c == nil && !above[id] && l.has(id) {
-			return false
+	return !slices.ContainsFunc(kids, func(id string) bool {
+		c := pl.w.rows.of(id)
+		return c != nil && !past(c) || c == nil && !pl.above[id] && pl.l.has(id)
+	})
+}
+
+// ancestors are the shards that have a descendant with such a lease, by the parents that
+// leases name, and those that a listing does where there is one. A lease that cannot be
+// read counts as one.
+func (w *Worker) ancestors(l *listing, such func(*row) bool) map[string]bool {
+	above := make(map[string]bool)
+	var up func(shard string)
+	up = func(shard string) {
+		for ; shard != "" && !above[shard]; shard = l.parent(shard) {
+			above[shard] = true
+			if r := w.rows.of(shard); r != nil {
+				for _, parent := range r.Parents {
+					up(parent)
+				}
+			}
 		}
 	}
-	return true
+	for _, r := range w.rows.all() {
+		if !such(r) {
+			continue
+		}
+		for _, parent := range r.Parents {
+			up(parent)
+		}
+		up(l.parent(r.Shard))
+	}
+	for shard := range w.broken {
+		up(l.parent(shard))
+	}
+	return above
+}
+
+func anyLease(*row) bool { return true }
+
+// movedOn tells whether a lease is not at its start, or never had to wait for the shards
+// above it: they were read, or not asked for.
+func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
+
+// descendantPast tells whether the lease of a descendant of a shard has moved past
+// its start, which happens only when the shard itself was read to its end.
+func (w *Worker) descendantPast(shard string) bool {
+	return slices.ContainsFunc(w.rows.children[shard], past)
+}
+
+func past(r *row) bool {
+	return r.Checkpoint.Kind == leases.Sequence || r.Checkpoint.Kind == leases.ShardEnd
 }

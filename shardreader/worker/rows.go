@@ -2,6 +2,7 @@ package worker
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -56,6 +57,9 @@ func (s *rows) all() []*row {
 	s.walked += len(s.sorted)
 	return s.sorted
 }
+
+// any reports whether there is such a lease.
+func (s *rows) any(such func(*row) bool) bool { return slices.ContainsFunc(s.all(), such) }
 
 // named tells whether a lease names a shard as its parent.
 func (s *rows) named(shard string) bool { return len(s.children[shard]) > 0 }
@@ -125,6 +129,17 @@ func (s *rows) unlink(r *row) {
 			delete(s.children, parent)
 		} else {
 			s.children[parent] = left
+		}
+	}
+}
+
+// assigned are the assignments, by shard.
+func (w *Worker) assigned() iter.Seq[*assignment] {
+	return func(yield func(*assignment) bool) {
+		for _, r := range w.rows.all() {
+			if r.assignment != nil && !yield(r.assignment) {
+				return
+			}
 		}
 	}
 }

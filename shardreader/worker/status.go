@@ -14,52 +14,55 @@ const mostBehind = 200
 
 // member is what this worker tells of itself.
 func (w *Worker) member() leases.Member {
-	m := leases.Member{Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.assignments), AtEnd: w.endBeat(), Calls: w.perMonth(), Failing: w.failingOf()}
+	m := leases.Member{
+		Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.assignments),
+		AtEnd: w.endBeat(), Calls: w.perMonth(), Failing: w.failingOf(), Stopped: make(map[string]string), Behind: make(map[string]time.Time),
+	}
 	var behind []*assignment
-	for _, r := range w.rows.all() {
-		p := r.assignment
-		if p == nil {
-			continue
+	for p := range w.assigned() {
+		m.Load += p.load.rate
+		m.Pending += p.pages.records
+		if p.why != "" {
+			m.Stopped[p.row.Shard] = p.why
 		}
-		m.Load += p.load
-		m.Pending += p.pending
-		if p.halted != "" {
-			if m.Stopped == nil {
-				m.Stopped = make(map[string]string)
-			}
-			m.Stopped[r.Shard] = p.halted
-		}
-		if p.behindFrom > 0 || p.halted != "" || !p.opened {
+		if p.lag.behindFrom > 0 || p.why != "" || !p.start.opened {
 			behind = append(behind, p)
 		}
 	}
 	for shard := range w.broken {
-		if m.Stopped == nil {
-			m.Stopped = make(map[string]string)
-		}
 		m.Stopped[shard] = StoppedBroken
 	}
 	for shard, u := range w.unbegun {
-		if m.Stopped == nil {
-			m.Stopped = make(map[string]string)
-		}
 		m.Stopped[shard] = u.why
 	}
 	slices.SortStableFunc(behind, func(a, b *assignment) int { return cmp.Compare(a.time, b.time) })
 	for _, p := range behind[:min(len(behind), mostBehind)] {
-		if m.Behind == nil {
-			m.Behind = make(map[string]time.Time)
-		}
 		m.Behind[p.row.Shard] = unix(p.time)
+	}
+	m.Stopped, m.Behind = nilIfEmpty(m.Stopped), nilIfEmpty(m.Behind)
+	return m
+}
+
+func nilIfEmpty[K comparable, V any](m map[K]V) map[K]V {
+	if len(m) == 0 {
+		return nil
 	}
 	return m
 }
 
+// unix and seconds convert a time in Unix seconds; 0 is the zero time.
 func unix(seconds int64) time.Time {
 	if seconds == 0 {
 		return time.Time{}
 	}
 	return time.Unix(seconds, 0).UTC()
+}
+
+func seconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
 }
 
 // Partition is what a worker says of a shard that it reads.
@@ -109,15 +112,16 @@ type Status struct {
 
 // Status is that of now, which is the worker's own clock. It changes nothing.
 func (w *Worker) Status() Status {
-	s := Status{Member: w.member(), Contact: w.heartbeatFresh() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent, Live: len(w.live()), Unread: w.unreadWhy, Unseen: w.unseen()}
+	s := Status{
+		Member: w.member(), Contact: w.heartbeatFresh() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent,
+		Live: len(w.live()), Unread: w.unreadWhy, Unseen: w.unseen(), Unbegun: make(map[string]int),
+	}
 	s.Unwritten, _ = w.unwritten()
 	s.Synced = w.listed || w.seenOnce && !w.leads() && w.rows.len() > 0
 	for _, u := range w.unbegun {
-		if s.Unbegun == nil {
-			s.Unbegun = make(map[string]int)
-		}
 		s.Unbegun[u.stream]++
 	}
+	s.Unbegun = nilIfEmpty(s.Unbegun)
 	for _, r := range w.rows.all() {
 		if w.active(r) {
 			s.Active++
@@ -125,24 +129,27 @@ func (w *Worker) Status() Status {
 				s.Orphans++
 			}
 		}
-		p := r.assignment
-		if p == nil {
-			continue
+		if r.assignment != nil {
+			s.Partitions = append(s.Partitions, r.assignment.status())
 		}
-		oldest := int64(0)
-		if len(p.inFlight) > 0 {
-			oldest = p.inFlight[0].oldest
-		}
-		text := ""
-		if p.failing.err != nil {
-			text = pipeline.LogText(p.failing.err)
-		}
-		s.Partitions = append(s.Partitions, Partition{
-			Failing: p.failing.at, Error: text,
-			Name: p.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
-			Last: unix(p.time), Acked: unix(p.ackedTime), Oldest: unix(oldest), Opened: p.opened, Behind: p.behindFrom > 0 || !p.opened || p.confirming, Pending: p.pending, Failures: p.attempt, Answered: p.answered,
-			Paused: p.paused, Ended: p.ended, Draining: p.draining, Stopped: p.halted, Load: p.load,
-		})
+	}
+	return s
+}
+
+func (p *assignment) status() Partition {
+	r := p.row
+	s := Partition{
+		Name: p.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
+		Last: unix(p.time), Acked: unix(p.durable.time), Pending: p.pages.records,
+		Opened: p.start.opened, Behind: p.lag.behindFrom > 0 || !p.start.opened || p.phase == confirming,
+		Failures: p.attempt, Failing: p.failing.at, Answered: p.answered,
+		Paused: p.paused, Ended: p.search != nil, Draining: p.phase == draining, Stopped: p.why, Load: p.load.rate,
+	}
+	if len(p.pages.inFlight) > 0 {
+		s.Oldest = unix(p.pages.inFlight[0].oldest)
+	}
+	if p.failing.err != nil {
+		s.Error = pipeline.LogText(p.failing.err)
 	}
 	return s
 }

@@ -13,11 +13,9 @@ func (w *Worker) shutdown() {
 	w.leaving, w.leftAt = true, w.now
 	w.takes = nil
 	w.tell(slog.LevelInfo, "leaving: leases are let go as they drain", slog.Int("partitions", len(w.assignments)))
-	for _, r := range w.rows.all() {
-		if r.assignment != nil {
-			r.assignment.successor = ""
-			w.drain(r.assignment, "")
-		}
+	for p := range w.assigned() {
+		p.successor = ""
+		w.drain(p, "")
 	}
 	w.letAllGo()
 	w.sendHeartbeat()
@@ -28,12 +26,10 @@ func (w *Worker) shutdown() {
 // abandon lets go of what the pipeline has, at what is durable of it.
 func (w *Worker) abandon() {
 	w.shutdown()
-	for _, r := range w.rows.all() {
-		if p := r.assignment; p != nil {
-			w.do(Revoke{p.name, ErrAbandoned})
-			p.inFlight, p.pending = nil, 0
-			w.save(p)
-		}
+	for p := range w.assigned() {
+		w.do(Revoke{p.name, ErrAbandoned})
+		p.pages.inFlight, p.pages.records = nil, 0
+		w.save(p)
 	}
 }
 
@@ -68,7 +64,7 @@ func (w *Worker) checkStopped() {
 			} // nobody can tell, as the table cannot be read
 		}
 		w.stopped = true
-		w.do(Leave{on(w, func(Done) { w.do(Stopped{}) }), w.o.Worker})
+		w.do(Leave{w.begin(farewell{}), w.o.Worker})
 	case w.heartbeatOnce && w.now-w.leftAt < w.o.Lease:
 		// Back in contact, it lets go of what it still has.
 	default:
@@ -77,3 +73,8 @@ func (w *Worker) checkStopped() {
 		w.do(Stopped{})
 	}
 }
+
+// farewell is the last call.
+type farewell struct{}
+
+func (farewell) answered(w *Worker, _ Done) { w.do(Stopped{}) }

@@ -2,11 +2,9 @@ package worker
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -15,8 +13,8 @@ type source struct {
 	Source
 	streams []*stream // the oldest first
 
-	finding bool          // they are being listed
-	later   []func(error) // who wants that done once more
+	finding bool           // they are being listed
+	later   []streamFinder // who wants that done once more
 }
 
 // stream is one stream of a source. A table has several while one that was disabled
@@ -40,84 +38,100 @@ func newStream(arn string) *stream {
 	return &stream{arn: arn, label: label}
 }
 
-// syncSource finds the streams of a source, then goes through them.
-func (w *Worker) syncSource(s *source, done func(error)) {
-	w.findStreams(s, func(err error) {
-		if err != nil {
-			done(err)
-			return
-		}
-		w.resume(s, done)
-	})
+// tableOf is the name of the table that a stream's ARN names.
+func tableOf(arn string) string {
+	_, rest, _ := strings.Cut(arn, ":table/")
+	table, _, _ := strings.Cut(rest, "/stream/")
+	return table
+}
+
+// streamFinder requests the streams of a source.
+type streamFinder interface {
+	streamsFound(w *Worker, err error)
+}
+
+// streamSearch lists the streams of a table.
+type streamSearch struct {
+	source *source
+	by     streamFinder
+	after  string // the page that is requested
+	listed map[string]bool
+	tries  tries
 }
 
 // findStreams lists the streams of a source, beginning after this call.
-func (w *Worker) findStreams(s *source, done func(error)) {
+func (w *Worker) findStreams(s *source, by streamFinder) {
 	switch {
 	case s.Stream != "":
-		done(nil)
+		by.streamsFound(w, nil)
 	case s.finding:
-		s.later = append(s.later, done)
+		s.later = append(s.later, by)
 	default:
 		s.finding = true
-		w.listStreams(s, func(err error) {
-			s.finding = false
-			later := s.later
-			s.later = nil
-			for _, then := range later {
-				w.findStreams(s, then)
-			}
-			done(err)
-		})
+		op := &streamSearch{source: s, by: by, listed: make(map[string]bool), tries: firstTry}
+		op.send(w)
 	}
 }
 
-func (w *Worker) listStreams(s *source, done func(error)) {
-	listed := make(map[string]bool)
-	tries := 0
-	var page func(after string)
-	page = func(after string) {
-		w.do(ListStreams{on(w, func(e Listed) {
-			if e.Err == nil && e.Page.After != "" && e.Page.After == after {
-				e.Err = errs.New("ListStreams names the same page twice")
-			}
-			if server, again := pipeline.Retryable(e.Err); e.Err != nil && again && tries < listTries {
-				tries++
-				w.after(w.backoff(tries, maxRetry, server), func() { page(after) })
-				return
-			}
-			if e.Err != nil {
-				done(e.Err)
-				return
-			}
-			for _, ref := range e.Page.Streams {
-				if ref.Table == s.Table {
-					listed[ref.ARN] = true
-					s.add(ref)
-				}
-			}
-			if e.Page.After != "" {
-				page(e.Page.After)
-				return
-			}
-			for _, st := range s.streams {
-				st.gone = !listed[st.arn]
-			}
-			// A stream that is listed no more may still have leases.
-			for _, r := range w.rows.all() {
-				if r.Stream != "" && w.belongs(r, s) && !listed[r.Stream] {
-					s.add(shardreader.StreamRef{ARN: r.Stream}).gone = true
-				}
-			}
-			if len(s.streams) == 0 {
-				done(&shardreader.Error{Op: "ListStreams", Subject: "of table " + s.Table, Kind: shardreader.ErrNotFound,
-					Hint: "check name, Region and account, and that the table has a stream"})
-				return
-			}
-			done(nil)
-		}), s.Table, after})
+func (op *streamSearch) send(w *Worker) {
+	w.do(ListStreams{w.begin(op), op.source.Table, op.after})
+}
+
+func (op *streamSearch) answered(w *Worker, e Listed) {
+	err := e.Err
+	if err == nil && e.Page.After != "" && e.Page.After == op.after {
+		err = errs.New("ListStreams names the same page twice")
 	}
-	page("")
+	switch {
+	case err != nil && transient(err) && op.tries < firstTry+listTries:
+		w.after(op.tries.next(w, maxRetry, err), func() { op.send(w) })
+		return
+	case err != nil:
+		op.finish(w, err)
+		return
+	}
+	for _, ref := range e.Page.Streams {
+		if ref.Table == op.source.Table {
+			op.listed[ref.ARN] = true
+			op.source.add(ref)
+		}
+	}
+	if op.after = e.Page.After; op.after != "" {
+		op.send(w)
+		return
+	}
+	op.finish(w, op.complete(w))
+}
+
+// complete compares the streams of the source with the whole list.
+func (op *streamSearch) complete(w *Worker) error {
+	s := op.source
+	for _, st := range s.streams {
+		st.gone = !op.listed[st.arn]
+	}
+	// A stream that is listed no more may still have leases.
+	for _, r := range w.rows.all() {
+		if r.Stream != "" && w.belongs(r, s) && !op.listed[r.Stream] {
+			s.add(shardreader.StreamRef{ARN: r.Stream}).gone = true
+		}
+	}
+	if len(s.streams) > 0 {
+		return nil
+	}
+	return &shardreader.Error{
+		Op: "ListStreams", Subject: "of table " + s.Table, Kind: shardreader.ErrNotFound,
+		Hint: "check name, Region and account, and that the table has a stream",
+	}
+}
+
+func (op *streamSearch) finish(w *Worker, err error) {
+	s := op.source
+	later := s.later
+	s.finding, s.later = false, nil
+	for _, by := range later {
+		w.findStreams(s, by)
+	}
+	op.by.streamsFound(w, err)
 }
 
 // add knows a stream from now on.
@@ -139,57 +153,25 @@ func compareStreams(a, b *stream) int {
 	return cmp.Or(strings.Compare(a.label, b.label), strings.Compare(a.arn, b.arn))
 }
 
-// resume goes on with a source whose streams are known. Which of them were begun is
-// read before their leases are: a stream that was begun has leases, or had them.
-func (w *Worker) resume(s *source, done func(error)) {
-	w.afterRefresh(func() {
-		for _, st := range s.streams {
-			st.begun = w.begunStreams[st.arn]
-		}
-		w.assign(s, 0, done)
-	})
+// belongs tells whether a lease is of a source.
+func (w *Worker) belongs(r *row, s *source) bool {
+	switch {
+	case r.Stream == "":
+		return len(w.sources) == 1
+	case s.Stream != "":
+		return r.Stream == s.Stream
+	}
+	return tableOf(r.Stream) == s.Table
 }
 
-// chain goes through the streams of a source from the first that is read. A stream is
-// begun when the one before it was read to its end: so the changes of an item keep
-// their order over a stream that was switched off and on.
-func (w *Worker) chain(s *source, done func(error)) {
-	first, start := len(s.streams)-1, w.o.Start
-	for i, st := range s.streams {
-		if st.begun || w.hasLeases(st.arn) {
-			if first = i; st.begun {
-				start = Start{}
-			}
-			break
-		}
-	}
-	var one func(i int, start Start)
-	one = func(i int, start Start) {
-		if i == len(s.streams) {
-			done(nil)
-			return
-		}
-		if w.follows(s, i) {
-			start = Start{following: true}
-		}
-		w.syncStream(s.streams[i], start, func(drained bool, err error) {
-			if err != nil || !drained {
-				done(err)
-				return
-			}
-			one(i+1, Start{})
-		})
-	}
-	one(first, start)
-}
+// isBegun reports whether a stream was begun: it is noted, or there are leases.
+func (w *Worker) isBegun(st *stream) bool { return st.begun || w.hasLeases(st.arn) }
 
 // follows reports whether a stream of the table was read before the i-th. What was written
 // between the two is in neither.
 func (w *Worker) follows(s *source, i int) bool {
-	for _, st := range s.streams[:i] {
-		if st.begun || w.hasLeases(st.arn) {
-			return true
-		}
+	if slices.ContainsFunc(s.streams[:i], w.isBegun) {
+		return true
 	}
 	for arn := range w.begunStreams { // also one that is listed no more, and whose leases are gone
 		if s.Table != "" && tableOf(arn) == s.Table && compareStreams(newStream(arn), s.streams[i]) < 0 {
@@ -201,61 +183,20 @@ func (w *Worker) follows(s *source, i int) bool {
 
 // hasLeases tells whether a stream has leases.
 func (w *Worker) hasLeases(arn string) bool {
-	for _, r := range w.rows.all() {
-		if r.Stream == arn {
-			return true
-		}
-	}
-	return false
+	return w.rows.any(func(r *row) bool { return r.Stream == arn })
 }
 
-// unassigned tells whether there are leases of which nobody said whose stream they are
-// of: another application made them.
-func (w *Worker) unassigned(s *source) bool {
-	for _, r := range w.rows.all() {
-		if r.Stream == "" && !r.Ended() && w.belongs(r, s) {
-			return true
-		}
-	}
-	return false
+// isReadOut tells whether no lease of a stream is left to be read.
+func (w *Worker) isReadOut(st *stream) bool {
+	return !w.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
 }
 
-// syncStream holds the leases of one stream against its listing.
-func (w *Worker) syncStream(st *stream, start Start, done func(drained bool, err error)) {
-	if st.gone {
-		done(w.readOut(st), nil)
-		return
-	}
-	w.list(st.arn, w.staying, func(l *listing, err error) {
-		switch {
-		case errors.Is(err, shardreader.ErrNotFound):
-			st.gone = true
-			done(w.readOut(st), nil)
-		case err != nil:
-			done(false, err)
-		default:
-			// Leases as they are now, not as they were before the listing: what others made since
-			// must not be missed.
-			w.afterRefresh(func() {
-				p := w.planOf(st.arn, l, !st.begun, start)
-				if start.following && !st.begun && !w.begunStreams[st.arn] && !w.hasLeases(st.arn) {
-					w.follow(st, p, done)
-					return
-				}
-				w.applyPlan(st, p, done)
-			})
-		}
-	})
+// isIdle tells whether nothing of a source is left to be read.
+func (w *Worker) isIdle(s *source) bool {
+	return !w.rows.any(func(r *row) bool { return !r.Ended() && w.belongs(r, s) })
 }
 
-func (w *Worker) staying() bool { return !w.leaving && !w.stopped }
-
-// readOut tells whether no lease of a stream is left to be read.
-func (w *Worker) readOut(st *stream) bool {
-	for _, r := range w.rows.all() {
-		if r.Stream == st.arn && !r.Ended() {
-			return false
-		}
-	}
-	return true
+// hasStrange tells whether there are leases that name no stream: another application made them.
+func (w *Worker) hasStrange(s *source) bool {
+	return w.rows.any(func(r *row) bool { return r.Stream == "" && !r.Ended() && w.belongs(r, s) })
 }

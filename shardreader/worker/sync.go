@@ -1,18 +1,53 @@
 package worker
 
 import (
+	"cmp"
+	"errors"
 	"log/slog"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
 // followEvery is the time between two looks for the stream that replaces one that
 // was read to its end.
 const followEvery = 15 * time.Second
 
-// syncSoon lists the streams before it is time for that, if this worker is the one to do it.
+// syncStage is what a leaseSync waits for. Each source goes through them in this order.
+type syncStage uint8
+
+const (
+	findingStreams syncStage = iota // the list of its streams
+	readingBegun                    // the lease table, which tells the streams that were begun
+	settingStreams                  // the listing of a stream, then the writes that say which leases of another application belong to it
+	listingStream                   // the listing of the stream, from the first that is read
+	readingLeases                   // the lease table, again: what other consumers made since must not be missed
+	writingLeases                   // what the plan calls for
+)
+
+// leaseSync compares the leases with the listed streams, one source after the other. One consumer of the fleet does that.
+//
+// A stream is begun when the one before it was read to its end: so the changes of an item keep
+// their order over a stream that was switched off and on.
+type leaseSync struct {
+	stage  syncStage
+	source int // of Worker.sources
+	index  int // of the source's streams
+	stream *stream
+	start  Start // of the stream
+	list   *listing
+	rows   []*row // that settingStreams writes
+	plan   plan
+	left   int           // writes in flight
+	err    error         // the first of those that failed
+	next   time.Duration // from this leaseSync to the next one
+	failed bool
+}
+
+// syncSoon lists the streams before it is time for that, if this consumer is the one to do it.
 func (w *Worker) syncSoon() { w.syncIn(time.Second) }
 
 func (w *Worker) syncIn(d time.Duration) {
@@ -20,72 +55,336 @@ func (w *Worker) syncIn(d time.Duration) {
 	no := w.syncNo
 	w.after(w.jitter(d), func() {
 		if w.syncNo == no {
-			w.sync()
+			w.beginSync()
 		}
 	})
 }
 
-// sync holds the leases against the streams, one source after the other.
-func (w *Worker) sync() {
-	if w.syncing || w.leaving {
+// beginSync begins a leaseSync.
+func (w *Worker) beginSync() {
+	if w.sync != nil || w.leaving {
 		return
 	}
 	if !w.leads() {
 		w.synced = false // the next time that it leads, at once
 		return
 	}
-	w.syncing, w.synced = true, true
-	next, failed := w.o.SyncEvery, false
-	var one func(i int)
-	one = func(i int) {
-		if i == len(w.sources) {
-			w.syncing = false
-			w.listed = w.listed || !failed
-			w.syncIn(next)
-			return
-		}
-		w.syncSource(w.sources[i], func(err error) {
-			if err != nil {
-				failed = true
-				w.tellOnce("sync", slog.LevelWarn, "a stream cannot be listed and is tried again", errAttr(err))
-				after, _ := pipeline.Retryable(err)
-				next = min(next, max(2*time.Second, after))
-			} else {
-				delete(w.told, "sync")
-			}
-			if w.idle(w.sources[i]) {
-				next = min(next, followEvery)
-			}
-			one(i + 1)
-		})
-	}
-	one(0)
+	w.synced = true
+	w.sync = &leaseSync{next: w.o.SyncEvery}
+	w.sync.findStreams(w)
 }
 
-// idle tells whether nothing of a source is left to be read.
-func (w *Worker) idle(s *source) bool {
+// findStreams begins with the next source.
+func (s *leaseSync) findStreams(w *Worker) {
+	if s.source < len(w.sources) {
+		s.stage = findingStreams
+		w.findStreams(s.of(w), s)
+		return
+	}
+	w.sync = nil
+	w.listed = w.listed || !s.failed
+	w.syncIn(s.next)
+}
+
+func (s *leaseSync) of(w *Worker) *source { return w.sources[s.source] }
+
+// sourceDone ends the work for a source.
+func (s *leaseSync) sourceDone(w *Worker, err error) {
+	if err != nil {
+		s.failed = true
+		w.tellOnce("sync", slog.LevelWarn, "a stream cannot be listed and is tried again", errAttr(err))
+		after, _ := pipeline.Retryable(err)
+		s.next = min(s.next, max(2*time.Second, after))
+	} else {
+		delete(w.told, "sync")
+	}
+	if w.isIdle(s.of(w)) {
+		s.next = min(s.next, followEvery)
+	}
+	s.source++
+	s.findStreams(w)
+}
+
+func (s *leaseSync) streamsFound(w *Worker, err error) {
+	if err != nil {
+		s.sourceDone(w, err)
+		return
+	}
+	s.stage = readingBegun
+	w.afterRefresh(s)
+}
+
+// refreshed continues after the lease table was read. Which streams were begun is
+// read before their leases are: a stream that was begun has leases, or had them.
+func (s *leaseSync) refreshed(w *Worker) {
+	if s.stage == readingBegun {
+		for _, st := range s.of(w).streams {
+			st.begun = w.begunStreams[st.arn]
+		}
+		s.index = 0
+		s.setStreams(w)
+		return
+	}
+	s.plan = w.planOf(s.stream.arn, s.list, !s.stream.begun, s.start)
+	if s.start.following && !w.begunStreams[s.stream.arn] && !w.isBegun(s.stream) {
+		w.noteUnknown(&gapNote{why: betweenStreams, gap: w.gapBetween(s.stream)})
+		return
+	}
+	s.apply(w)
+}
+
+func (s *leaseSync) wanted(w *Worker) bool { return w.staying() }
+
+func (w *Worker) staying() bool { return !w.leaving && !w.stopped }
+
+// listed continues after a stream was listed.
+func (s *leaseSync) listed(w *Worker, l *listing, err error) {
+	s.list = l
+	gone := errors.Is(err, shardreader.ErrNotFound)
+	switch {
+	case err != nil && !gone:
+		s.sourceDone(w, err)
+	case s.stage == settingStreams:
+		s.setStream(w)
+	case gone:
+		s.stream.gone = true
+		s.streamDone(w, w.isReadOut(s.stream))
+	default:
+		s.stage = readingLeases
+		w.afterRefresh(s)
+	}
+}
+
+// setStreams says in the leases of another application which stream they are of: that
+// which lists their shard, and the newest for a shard that none lists.
+func (s *leaseSync) setStreams(w *Worker) {
+	src := s.of(w)
+	if s.index == len(src.streams) || !w.hasStrange(src) {
+		s.firstStream(w)
+		return
+	}
+	s.stage, s.stream, s.list = settingStreams, src.streams[s.index], nil
+	if s.stream.gone {
+		s.setStream(w)
+		return
+	}
+	w.list(s.stream.arn, s)
+}
+
+// setStream finds the leases of the stream, and has it noted that it is begun before they say so.
+func (s *leaseSync) setStream(w *Worker) {
+	src := s.of(w)
+	newest := s.index == len(src.streams)-1
+	s.rows = nil
 	for _, r := range w.rows.all() {
-		if !r.Ended() && w.belongs(r, s) {
-			return false
+		if r.Stream == "" && w.belongs(r, src) && !r.busy && (s.list.has(r.Shard) || newest && !r.Ended()) {
+			s.rows = append(s.rows, r)
 		}
 	}
-	return true
+	if len(s.rows) == 0 {
+		s.index++
+		s.setStreams(w)
+		return
+	}
+	w.markBegun(s)
 }
 
-// belongs tells whether a lease is of a source.
-func (w *Worker) belongs(r *row, s *source) bool {
-	if r.Stream == "" {
-		return len(w.sources) == 1
+// begunStream is a call that makes durable that the leases that a stream's reading starts with are there.
+// One may be missing because its maker crashed before that, and nothing is lost then.
+type begunStream struct{ sync *leaseSync }
+
+func (w *Worker) markBegun(s *leaseSync) {
+	if s.stream.begun {
+		s.begun(w, nil)
+		return
 	}
-	if s.Stream != "" {
-		return r.Stream == s.Stream
-	}
-	return tableOf(r.Stream) == s.Table
+	w.do(Begin{w.begin(begunStream{s}), s.stream.arn})
 }
 
-// tableOf is the name of the table that a stream's ARN names.
-func tableOf(arn string) string {
-	_, rest, _ := strings.Cut(arn, ":table/")
-	table, _, _ := strings.Cut(rest, "/stream/")
-	return table
+func (op begunStream) answered(w *Worker, e Done) {
+	st := op.sync.stream
+	st.begun = st.begun || e.Err == nil
+	op.sync.begun(w, e.Err)
+}
+
+// begun continues after it is durable that the stream was begun.
+func (s *leaseSync) begun(w *Worker, err error) {
+	switch {
+	case err != nil:
+		s.sourceDone(w, err)
+		return
+	case s.stage == writingLeases:
+		s.streamDone(w, s.plan.drained)
+		return
+	}
+	s.left, s.err = 1, nil
+	for _, r := range s.rows {
+		next := r.Clone()
+		next.Stream = s.stream.arn
+		if r.Checkpoint.Kind == leases.TrimHorizon && s.list != nil {
+			next.First = s.list.shard(r.Shard).First // what is dropped before it is read is known then
+		}
+		s.left++
+		w.swap(&leaseWrite{why: setStream, row: r, next: next})
+	}
+	s.written(w, nil)
+}
+
+// written takes in the end of a write.
+func (s *leaseSync) written(w *Worker, err error) {
+	s.err = cmp.Or(s.err, err)
+	s.left--
+	switch {
+	case s.left > 0:
+	case s.err != nil:
+		s.sourceDone(w, s.err)
+	case s.stage == settingStreams:
+		s.index++
+		s.setStreams(w)
+	default:
+		if len(s.plan.create) > 0 {
+			w.refreshLeases()
+		}
+		w.markBegun(s)
+	}
+}
+
+// firstStream begins with the first stream that is read: the first that was begun, else the newest.
+func (s *leaseSync) firstStream(w *Worker) {
+	src := s.of(w)
+	s.index, s.start = len(src.streams)-1, w.o.Start
+	if i := slices.IndexFunc(src.streams, w.isBegun); i >= 0 {
+		s.index = i
+		if src.streams[i].begun {
+			s.start = Start{}
+		}
+	}
+	s.listStream(w)
+}
+
+// streamDone goes on with the next stream, if this one was read to its end.
+func (s *leaseSync) streamDone(w *Worker, drained bool) {
+	if !drained {
+		s.sourceDone(w, nil)
+		return
+	}
+	s.index++
+	s.start = Start{}
+	s.listStream(w)
+}
+
+func (s *leaseSync) listStream(w *Worker) {
+	src := s.of(w)
+	if s.index == len(src.streams) {
+		s.sourceDone(w, nil)
+		return
+	}
+	if w.follows(src, s.index) {
+		s.start = Start{following: true}
+	}
+	s.stage, s.stream = listingStream, src.streams[s.index]
+	if s.stream.gone {
+		s.streamDone(w, w.isReadOut(s.stream))
+		return
+	}
+	w.list(s.stream.arn, s)
+}
+
+// apply makes what is missing, and removes what is of no more use.
+func (s *leaseSync) apply(w *Worker) {
+	p, arn := s.plan, s.stream.arn
+	alone := len(w.live()) == 1
+	s.stage, s.left, s.err = writingLeases, 1, nil
+	for _, r := range p.remove {
+		w.remove(r)
+	}
+	for _, c := range p.below {
+		w.tellOnce("below "+c.ID, slog.LevelError, StoppedBelow, slog.String("stream", arn), slog.String("child", c.ID), slog.String("start", c.First))
+		w.unbegun[c.ID] = unbegun{arn, StoppedBelow}
+	}
+	for _, c := range p.missing {
+		w.noteUnknown(&gapNote{why: shardUnbegun, gap: unknownIn(arn, c.ID)})
+	}
+	for _, l := range p.create {
+		if alone && w.heartbeatFresh() {
+			l.Owner = w.o.Worker
+		}
+		s.left++
+		w.create(&leaseCreate{lease: l})
+	}
+	for _, l := range p.unknown {
+		s.left++
+		w.noteUnknown(&gapNote{why: parentUnread, gap: unknownIn(arn, l.Shard), lease: l})
+	}
+	s.written(w, nil)
+}
+
+// unbegun is a shard that is not begun, and why: nobody knows what was lost before it, as a rule.
+type unbegun struct{ stream, why string }
+
+func unknownIn(stream, shard string) Gap {
+	return Gap{Stream: stream, Shard: shard, UnknownExtent: true}
+}
+
+// gapBetween is the gap before a stream that follows one that was read. What was written between them, while the
+// table had no stream, is in neither.
+func (w *Worker) gapBetween(st *stream) Gap {
+	g := Gap{Stream: st.arn, UnknownExtent: true}
+	for _, r := range w.rows.all() {
+		if tableOf(r.Stream) == tableOf(st.arn) {
+			g.From = max(g.From, seconds(r.Time))
+		}
+	}
+	if enabled, err := time.Parse("2006-01-02T15:04:05.000", st.label); err == nil {
+		g.To = enabled.Unix()
+	}
+	return g
+}
+
+// noteUnknown notes, once, that nobody knows whether records of a shard were lost, or between two streams.
+func (w *Worker) noteUnknown(op *gapNote) {
+	if w.noted[cmp.Or(op.gap.Shard, op.gap.Stream)] {
+		w.sync.noted(w, op)
+		return
+	}
+	w.sendNote(op)
+}
+
+// unknownTexts are what is told of gaps that a leaseSync found.
+var unknownTexts = map[noteReason]string{
+	parentUnread:   "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost",
+	shardUnbegun:   "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
+	betweenStreams: "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what",
+}
+
+// unknownNoted tells of a gap that a leaseSync found and that is durable now.
+func (w *Worker) unknownNoted(op *gapNote) {
+	w.noted[cmp.Or(op.gap.Shard, op.gap.Stream)] = true
+	attrs := []slog.Attr{slog.String("stream", op.gap.Stream)}
+	if op.gap.Shard != "" {
+		attrs = append(attrs, shardAttr(op.gap.Shard))
+	}
+	w.tell(slog.LevelError, unknownTexts[op.why], attrs...)
+	w.sync.noted(w, op)
+}
+
+// noted continues after a gap is durable.
+func (s *leaseSync) noted(w *Worker, op *gapNote) {
+	switch {
+	case op.why == shardUnbegun: // the sync does not wait for it
+	case op.why == betweenStreams && w.o.OnGap == Continue:
+		s.apply(w)
+	case op.why == betweenStreams:
+		// A lease that is made by hand says that the stream is to be read all the same.
+		l := slices.Concat(s.plan.create, s.plan.unknown)
+		for _, lease := range l {
+			w.unbegun[lease.Shard] = unbegun{s.stream.arn, StoppedBetween}
+		}
+		s.streamDone(w, s.plan.drained && len(l) == 0) // one that was emptied meanwhile holds nothing back
+	case w.o.OnGap == Stop:
+		w.unbegun[op.lease.Shard] = unbegun{s.stream.arn, StoppedUnbegun}
+		s.written(w, nil)
+	default:
+		w.create(&leaseCreate{lease: op.lease})
+	}
 }

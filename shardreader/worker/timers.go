@@ -51,10 +51,17 @@ func (w *Worker) runTimers() {
 		if next := heap.Pop(t).(*timer); next.do != nil {
 			next.do()
 		} else {
-			next.poll.waiting = false
-			w.want(next.poll)
+			w.wake(next.poll)
 		}
 	}
+}
+
+// wake queues an assignment whose timer is due.
+func (w *Worker) wake(p *assignment) {
+	if p.poll == waiting {
+		p.poll = idle
+	}
+	w.want(p)
 }
 
 // after does f once d has passed: in a later step, or in this one if d is 0.

@@ -76,8 +76,8 @@ func (w *Worker) unreadBy(c *endCheck, r *row) string {
 		return "shard " + r.Shard + " is not being read yet"
 	case w.mine(r):
 		switch since, ok := p.atEnd(w.now); {
-		case p.pending > 0:
-			return fmt.Sprintf("%d records of shard %s are not written yet", p.pending, r.Shard)
+		case p.pages.records > 0:
+			return fmt.Sprintf("%d records of shard %s are not written yet", p.pages.records, r.Shard)
 		case !ok || c != nil && since < c.asked:
 			return "shard " + r.Shard + " may have more records"
 		}
@@ -134,7 +134,7 @@ func (w *Worker) unreadStreams(c *endCheck, s *source, held, stopped map[string]
 			return why
 		case standing:
 			return "" // the streams after it wait until an operator resets it
-		case last, w.planOf(st.arn, l, false, Start{}).drained, st.gone && w.readOut(st):
+		case last, w.planOf(st.arn, l, false, Start{}).drained, st.gone && w.isReadOut(st):
 			continue
 		}
 		return "stream " + st.arn + " is not read to its end, and a newer one follows it"

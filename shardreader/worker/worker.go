@@ -14,7 +14,7 @@ type Worker struct {
 	now    time.Duration
 	acts   []Action
 	timers timers
-	calls  map[Call]func(Event) // what is to be done with each answer
+	calls  map[Call]any // what is to be done with each answer
 	last   Call
 
 	begun   bool
@@ -23,16 +23,16 @@ type Worker struct {
 	stopped bool
 
 	// The fleet, as it was last seen.
-	peers             map[string]*peer
-	foreign           bool            // another application works on the table
-	left              map[string]bool // workers that were seen, and have no row any more
-	rows              rows
-	sent              time.Duration // when the last read that succeeded was sent
-	seenOnce          bool
-	refreshing        bool
-	lastRefreshFailed bool // the last look failed
-	refreshNo         int  // of the timer of the next look
-	awaited           []awaited
+	peers         map[string]*peer
+	foreign       bool            // another application works on the table
+	left          map[string]bool // workers that were seen, and have no row any more
+	rows          rows
+	sent          time.Duration // when the last read that succeeded was sent
+	seenOnce      bool
+	refreshing    bool
+	refreshFailed bool // the last look failed
+	refreshNo     int  // of the timer of the next look
+	awaited       []awaited
 
 	// Its own life.
 	beat             int64
@@ -44,13 +44,13 @@ type Worker struct {
 	resumed          time.Duration // since when it can again
 
 	// Writes of leases.
-	reach   reach
-	reads   reads
+	table   outage
+	reads   outage
 	failing map[*assignment]struct{} // partitions whose last read failed
 	takes   []*row                   // to be taken
 	taking  int                      // takes under way
 	writing int                      // writes under way
-	gate    []func()                 // writes that wait for these
+	gate    []gated                  // writes that wait for these
 
 	creating map[string]bool // leases that are being made
 	made     time.Duration   // when the last of them was, or was given up: it may be there all the same
@@ -80,7 +80,7 @@ type Worker struct {
 	unbegun      map[string]unbegun       // shards that are not read for that
 	begunStreams map[string]bool          // of which the first leases were made
 	lists        map[string]*streamLister // by stream
-	syncing      bool
+	sync         *leaseSync               // nil while none runs
 	syncNo       int
 	listed       bool // a sync went through, since this worker began
 	synced       bool // since this worker leads
@@ -118,7 +118,7 @@ func New(o Options) (*Worker, error) {
 	}
 	w := &Worker{
 		o:     o,
-		calls: make(map[Call]func(Event)),
+		calls: make(map[Call]any),
 		peers: make(map[string]*peer),
 		left:  make(map[string]bool),
 
@@ -171,58 +171,34 @@ func (w *Worker) Wake() time.Duration {
 	return w.timers.due[0].at
 }
 
+// handle gives an event to what it is for. The answer of a call goes to the method answered of what made the call.
 func (w *Worker) handle(e Event) {
-	var c Call
 	switch e := e.(type) {
-	case Tick:
-		return
 	case Shutdown:
 		w.shutdown()
-		return
 	case Abandoned:
 		w.abandon()
-		return
 	case Acked:
 		w.acked(e)
-		return
 	case Taken:
 		w.taken(e)
-		return
 	case Paused:
-		if p := w.assignments[e.Partition]; p != nil {
-			w.pause(p, e.Paused)
-		}
-		return
-	case Listed:
-		c = e.Call
-	case Described:
-		c = e.Call
-	case Positioned:
-		c = e.Call
-	case Read:
-		c = e.Call
-	case Seen:
-		c = e.Call
-	case Done:
-		c = e.Call
-	case Reserved:
-		c = e.Call
+		w.pause(e)
+	case Listed: // streamSearch
+		answer(w, e.Call, e)
+	case Described: // describeRequest
+		answer(w, e.Call, e)
+	case Positioned: // positioning
+		answer(w, e.Call, e)
+	case Read: // pageRequest
+		answer(w, e.Call, e)
+	case Seen: // refresh
+		answer(w, e.Call, e)
+	case Done: // leaseCreate, leaseWrite, leaseDelete, heartbeat, begunStream, gapNote, farewell
+		answer(w, e.Call, e)
+	case Reserved: // reservation
+		answer(w, e.Call, e)
 	}
-	if then := w.calls[c]; then != nil {
-		delete(w.calls, c)
-		then(e)
-	}
-}
-
-// on makes a call whose answer is given to then.
-func on[E Event](w *Worker, then func(E)) Call {
-	w.last++
-	w.calls[w.last] = func(e Event) {
-		if e, ok := e.(E); ok {
-			then(e)
-		}
-	}
-	return w.last
 }
 
 func (w *Worker) do(a Action) { w.acts = append(w.acts, a) }
@@ -238,5 +214,3 @@ func (w *Worker) tellOnce(topic string, level slog.Level, message string, attrs 
 		w.tell(level, message, attrs...)
 	}
 }
-
-func (w *Worker) mine(r *row) bool { return r.Owner == w.o.Worker }

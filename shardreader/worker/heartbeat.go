@@ -3,43 +3,50 @@ package worker
 import (
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// sendHeartbeat shows that this worker lives.
+// sendHeartbeat writes this consumer's row: proof that it lives.
 func (w *Worker) sendHeartbeat() {
 	if w.sendingHeartbeat || w.stopped {
 		return
 	}
 	w.sendingHeartbeat = true
 	w.beat++
-	sent, member := w.now, w.member()
-	w.do(Beat{on(w, func(e Done) {
-		w.sendingHeartbeat = false
-		w.tellReach()
-		w.tellReads()
-		if e.Err != nil {
-			w.tellOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
-			w.after(w.jitter(w.o.Lease/24), w.sendHeartbeat)
-			return
-		}
-		delete(w.told, "beat")
-		first := !w.heartbeatOnce
-		w.heartbeatSent, w.heartbeatOnce = sent, true
-		if w.beats = append(w.beats, beatAt{member.Beat, w.now}); len(w.beats) > keptBeats {
-			w.beats = slices.Delete(w.beats, 0, keptBeats/2)
-		}
-		w.after(max(0, sent+w.o.Lease/3-w.now), w.sendHeartbeat)
-		w.after(max(0, sent+w.o.Lease*2/3-w.now)+1, w.checkHeartbeat)
-		if w.heartbeatFresh() && w.suspended {
-			w.suspended, w.resumed = false, w.now
-			w.tell(slog.LevelInfo, "the worker is in contact again")
-		}
-		if first {
-			w.refreshLeases()
-		}
-	}), member})
+	w.do(Beat{w.begin(heartbeat{w.beat, w.now}), w.member()})
+}
+
+// heartbeat is a call that writes one.
+type heartbeat struct {
+	beat int64
+	sent time.Duration
+}
+
+func (op heartbeat) answered(w *Worker, e Done) {
+	w.sendingHeartbeat = false
+	w.tellOutages()
+	if e.Err != nil {
+		w.tellOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
+		w.after(w.jitter(w.o.Lease/24), w.sendHeartbeat)
+		return
+	}
+	delete(w.told, "beat")
+	first := !w.heartbeatOnce
+	w.heartbeatSent, w.heartbeatOnce = op.sent, true
+	if w.beats = append(w.beats, beatAt{op.beat, w.now}); len(w.beats) > keptBeats {
+		w.beats = slices.Delete(w.beats, 0, keptBeats/2)
+	}
+	w.after(max(0, op.sent+w.o.Lease/3-w.now), w.sendHeartbeat)
+	w.after(max(0, op.sent+w.o.Lease*2/3-w.now)+1, w.checkHeartbeat)
+	if w.heartbeatFresh() && w.suspended {
+		w.suspended, w.resumed = false, w.now
+		w.tell(slog.LevelInfo, "the worker is in contact again")
+	}
+	if first {
+		w.refreshLeases()
+	}
 }
 
 // checkHeartbeat gives everything up once the others may soon take this worker for gone.
@@ -51,10 +58,8 @@ func (w *Worker) checkHeartbeat() {
 	w.tell(slog.LevelError, "the worker could not say for two thirds of a lease that it lives: it reads and writes no more until it can",
 		slog.Int("partitions", len(w.assignments)))
 	w.takes = nil
-	for _, r := range w.rows.all() {
-		if r.assignment != nil {
-			w.revoke(r.assignment, ErrOutOfContact)
-		}
+	for p := range w.assigned() {
+		w.revoke(p, ErrOutOfContact)
 	}
 }
 

@@ -1,0 +1,73 @@
+package worker
+
+import (
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// A call in flight is kept as a value: what it asks, of whom, and how often it was tried. begin names it; answer gives
+// the event with its answer to its method answered, which decides what follows.
+
+// begin names a call.
+func (w *Worker) begin(op any) Call {
+	w.last++
+	w.calls[w.last] = op
+	return w.last
+}
+
+// answer gives an answer to the call that it belongs to.
+func answer[E Event](w *Worker, c Call, e E) {
+	op, ok := w.calls[c].(interface{ answered(w *Worker, e E) })
+	delete(w.calls, c)
+	if ok {
+		op.answered(w, e)
+	}
+}
+
+// tries counts the failed tries of a call.
+type tries int
+
+// next returns how long to wait before the next try after err: a backoff of up to most, and at least what the server
+// asks for.
+func (n *tries) next(w *Worker, most time.Duration, err error) time.Duration {
+	server, _ := pipeline.Retryable(err)
+	d := w.backoff(int(*n), most, server)
+	*n++
+	return d
+}
+
+func transient(err error) bool {
+	_, ok := pipeline.Retryable(err)
+	return ok
+}
+
+// maxWrites is how many leases are written at once.
+const maxWrites = 64
+
+// gated is a write of a lease that may wait for others.
+type gated interface{ send(w *Worker) }
+
+// pass sends a write, or has it wait for others that are in flight.
+func (w *Worker) pass(write gated) {
+	if w.writing == maxWrites {
+		w.gate = append(w.gate, write)
+		return
+	}
+	w.writing++
+	write.send(w)
+}
+
+// passed ends what pass began: with the answer, or without a write.
+func (w *Worker) passed() {
+	w.writing--
+	if len(w.gate) == 0 {
+		return
+	}
+	write := w.gate[0]
+	if w.gate = w.gate[1:]; len(w.gate) == 0 {
+		w.gate = nil
+	}
+	w.writing++
+	write.send(w)
+}

@@ -1,0 +1,211 @@
+package worker
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// childless is how long a shard that ended is asked for children before it counts
+// as having none. The service lists them when it closes the shard, or soon after;
+// one that is listed later still is found by the listing of the whole stream.
+//
+// No more children come to a stream that is disabled, but for those that are listed late.
+const (
+	childless = 2 * time.Minute
+	lateChild = 15 * time.Second
+)
+
+// Calls of DescribeStream are few a second. Where more of them wait than a listing of the
+// whole stream takes, shards that end share one: thousands end together when a
+// stream is disabled, and a call for each would take a quarter of an hour.
+const (
+	fewCalls   = 8
+	listedPage = 100 // shards that a call lists
+)
+
+// childSearch finds the children of a shard that ended, and makes their leases.
+type childSearch struct {
+	p        *assignment
+	stage    childStage
+	since    time.Duration
+	ended    time.Duration // of the listing: how long before it the shard had ended
+	tries    tries
+	children []shardreader.Shard
+	left     int  // leases that are being made
+	failed   bool // one of them could not be made
+}
+
+// childStage is how far the children of a shard are.
+type childStage uint8
+
+const (
+	childrenSought  childStage = iota // the stream is asked for them
+	childrenKnown                     // they have no leases yet
+	childrenCreated                   // their leases are being made
+	childrenLeased                    // they have leases: the shard's own lease may end
+)
+
+// begin asks for the children.
+func (s *childSearch) begin(w *Worker) {
+	if len(w.quota.queue) > max(fewCalls, w.rows.len()/listedPage) {
+		s.list(w)
+		return
+	}
+	w.describe(shardreader.DescribeQuery{StreamARN: s.p.row.Stream, ChildrenOf: s.p.row.Shard}, s)
+}
+
+func (s *childSearch) wanted(*Worker) bool { return s.p.current() }
+
+// described takes in the answer for this shard alone.
+func (s *childSearch) described(w *Worker, d shardreader.StreamDescription, err error) {
+	found := slices.DeleteFunc(slices.Clone(d.Shards), func(c shardreader.Shard) bool { return c.Parent != s.p.row.Shard })
+	switch {
+	case !s.p.current():
+	case err == nil && len(found) > 0 && d.After == "":
+		s.found(w, found)
+	case errors.Is(err, shardreader.ErrNotFound):
+		s.found(w, nil) // the stream is gone
+	case err != nil && transient(err):
+		s.again(w, err)
+	default:
+		s.list(w)
+	}
+}
+
+// list looks through the whole stream: not every server finds children by their parent.
+func (s *childSearch) list(w *Worker) {
+	s.ended = w.now - s.since // before the listing, which may take long
+	w.list(s.p.row.Stream, s)
+}
+
+func (s *childSearch) listed(w *Worker, l *listing, err error) {
+	switch shard := s.p.row.Shard; {
+	case errors.Is(err, shardreader.ErrNotFound):
+		s.found(w, nil)
+	case err != nil:
+		s.again(w, err)
+	case len(l.children[shard]) > 0, l.status == shardreader.Disabled && s.ended > lateChild:
+		s.found(w, l.children[shard])
+	case s.ended > childless:
+		w.tell(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(shard))
+		s.found(w, nil)
+	default:
+		s.again(w, nil)
+	}
+}
+
+func (s *childSearch) again(w *Worker, err error) {
+	w.after(s.tries.next(w, maxRetry, err), func() {
+		if s.p.stays() {
+			s.begin(w)
+		}
+	})
+}
+
+func (s *childSearch) found(w *Worker, children []shardreader.Shard) {
+	s.stage, s.children = childrenKnown, children
+	w.save(s.p)
+}
+
+// finish ends a shard of which everything is acknowledged: first its children
+// have leases, then its own says that it ended. So whoever crashes in between
+// leaves nothing that nobody reads.
+func (w *Worker) finish(p *assignment) {
+	switch s := p.search; s.stage {
+	case childrenKnown:
+		if c := s.below(); c != nil {
+			w.halt(p, StoppedBelow, slog.String("child", c.ID), slog.String("start", c.First), slog.String("last", p.pos.Sequence))
+			return
+		}
+		s.create(w)
+	case childrenLeased:
+		p.durable.due = max(1, w.now)
+		w.swap(&leaseWrite{why: saveEnd, row: p.row, next: s.endOf(p.checkpointed(p.row.Clone())), p: p})
+	}
+}
+
+// endOf is a lease that says that the shard was read to its end.
+func (s *childSearch) endOf(l leases.Lease) leases.Lease {
+	l.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
+	l.Owner, l.Wanted, l.Load, l.Stopped, l.Children = "", "", 0, "", nil
+	for _, c := range s.children {
+		l.Children = append(l.Children, c.ID)
+	}
+	slices.Sort(l.Children)
+	l.Counter++
+	return l
+}
+
+// endSaved continues after the lease says that the shard was read to its end.
+func (w *Worker) endSaved(r *row, p *assignment) {
+	if p.current() {
+		w.close(p)
+	}
+	w.tell(slog.LevelInfo, "read a shard to its end", shardAttr(r.Shard), slog.Int("children", len(r.Children)))
+	for _, id := range r.Children {
+		if c := w.rows.of(id); c != nil {
+			w.tryOpen(c)
+		}
+	}
+	if len(r.Children) == 0 {
+		w.syncSoon()
+	}
+}
+
+// below checks at the hand-over what versions rest on: the sequence numbers of a
+// child are above those of its parent. It returns a child whose numbers are not.
+func (s *childSearch) below() *shardreader.Shard {
+	for i, c := range s.children {
+		if s.p.pos.Kind == leases.Sequence && c.First != "" && pipeline.CompareSequence(c.First, s.p.pos.Sequence) <= 0 {
+			return &s.children[i]
+		}
+	}
+	return nil
+}
+
+// create makes the leases of the children.
+func (s *childSearch) create(w *Worker) {
+	p := s.p
+	s.stage, s.left, s.failed = childrenCreated, 1, false
+	for _, c := range s.children {
+		if w.rows.named(c.ID) {
+			continue // a child of it has a lease: it was read
+		}
+		l := leases.Lease{Shard: c.ID, Stream: p.row.Stream, Parents: []string{p.row.Shard}, First: c.First}
+		if !p.start.reached && p.row.Checkpoint.Kind != leases.Latest {
+			l.From = p.row.From
+		}
+		if p.stays() && w.heartbeatFresh() {
+			l.Owner = w.o.Worker
+		}
+		s.left++
+		w.create(&leaseCreate{lease: l, parent: s})
+	}
+	s.written(w, nil)
+}
+
+// written takes in that a child's lease is there, or could not be made.
+func (s *childSearch) written(w *Worker, err error) {
+	s.failed = s.failed || err != nil
+	if s.left--; s.left > 0 || !s.p.current() {
+		return
+	}
+	if !s.failed {
+		s.stage = childrenLeased
+		w.save(s.p)
+		return
+	}
+	// One may be in flight still for an assignment of this shard that was taken away.
+	s.stage = childrenKnown
+	w.after(w.jitter(time.Second), func() {
+		if s.p.stays() {
+			w.save(s.p)
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package worker
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+const (
+	tellAgain  = time.Minute      // between two lines about an outage that lasts
+	failsAfter = 10 * time.Second // how long the reads of a shard fail before the failure is reported: a short throttling is not
+	failsLeast = 3                // how many reads in a row fail before that
+)
+
+// outage is what the log has of something that fails for long.
+type outage struct {
+	told  time.Duration // when the last line was logged; 0: it does not fail
+	since time.Duration // when it began to fail
+	err   error         // of the last call that failed
+	ended bool          // since that line, something that had failed succeeded
+}
+
+// update reports whether to log that it fails, and whether to log that it does no more.
+func (o *outage) update(now time.Duration, fails bool) (down, up bool) {
+	switch {
+	case !fails:
+		up, o.told = o.told > 0, 0
+	case o.told == 0 || now-o.told >= tellAgain:
+		down, o.told = true, max(1, now)
+	}
+	return down, up
+}
+
+// tellOutages logs once a minute that the lease table is out of reach or that shards cannot be read, and once that
+// this is over.
+func (w *Worker) tellOutages() {
+	w.tellTable()
+	w.tellReads()
+}
+
+// tellTable logs how the lease table does: heartbeats do not show that, as they go to another table.
+func (w *Worker) tellTable() {
+	age, shards := w.unwritten()
+	unseen := w.unseen()
+	down, up := w.table.update(w.now, age > 0 || unseen > 0)
+	if up {
+		w.table.err = nil
+		w.tell(slog.LevelInfo, "the lease table is read and written again")
+	}
+	if !down {
+		return
+	}
+	var attrs []slog.Attr
+	if age > 0 {
+		attrs = append(attrs, roundedAttr("unwritten_for", age), slog.Int("shards", shards))
+	}
+	if unseen > 0 {
+		attrs = append(attrs, roundedAttr("unread_for", unseen))
+	}
+	if w.table.err != nil {
+		attrs = append(attrs, errAttr(w.table.err))
+	}
+	w.tell(slog.LevelError, "the lease table is out of reach: what is written since is written again where this consumer ends before its checkpoints are", attrs...)
+}
+
+func roundedAttr(key string, d time.Duration) slog.Attr {
+	return slog.Duration(key, d.Round(time.Second))
+}
+
+// unwritten is how long a checkpoint that is due could not be written, and of how many shards; 0 if it is no longer
+// than a lease lasts.
+func (w *Worker) unwritten() (age time.Duration, shards int) {
+	late := w.o.Lease + w.o.Checkpoint
+	for p := range w.assigned() {
+		if due := p.durable.due; due > 0 && w.now-due > late {
+			age = max(age, w.now-due)
+			shards++
+		}
+	}
+	return age, shards
+}
+
+// unseen is how long the lease table could not be read; 0 if it is no longer than a lease lasts.
+func (w *Worker) unseen() time.Duration {
+	if age := w.now - w.sent; w.seenOnce && age > w.o.Lease+2*w.refreshEvery() {
+		return age
+	}
+	return 0
+}
+
+// tellReads logs failing reads.
+func (w *Worker) tellReads() {
+	all := w.failures()
+	first := w.reads.told == 0
+	down, up := w.reads.update(w.now, len(all) > 0)
+	switch {
+	case up && w.reads.ended: // else the shards that failed went to other consumers
+		w.tell(slog.LevelInfo, "shards are read again", roundedAttr("down", w.now-w.reads.since))
+	case down:
+		p := all[0]
+		if first {
+			w.reads.since = p.failing.since
+		}
+		w.tell(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(all)), slog.String("first", p.row.Shard),
+			roundedAttr("age", w.now-p.failing.since), slog.Int("attempts", p.attempt), errAttr(p.failing.err))
+	}
+	if down || len(all) == 0 {
+		w.reads.ended = false
+	}
+}
+
+// failing describes the failed reads of a shard since its last successful one.
+type failing struct {
+	since time.Duration // when the first one failed; 0: none did
+	at    time.Time     // the same, by the wall clock
+	err   error         // of the last one
+}
+
+// failsLong reports whether the reads of an assignment have failed for long enough to be reported.
+func (p *assignment) failsLong(now time.Duration) bool {
+	f := p.failing
+	return f.since > 0 && p.attempt >= failsLeast && now-f.since >= failsAfter && (p.phase.requests() || p.phase == confirming)
+}
+
+// readsFail notes a failed read of an assignment; at is when it failed.
+func (w *Worker) readsFail(p *assignment, err error, at time.Time) {
+	if p.failing.since == 0 {
+		p.failing.since, p.failing.at = max(1, w.now), at
+		w.failing[p] = struct{}{}
+	}
+	p.failing.err = err
+}
+
+// readsWork notes that a read of an assignment was answered.
+func (w *Worker) readsWork(p *assignment) {
+	w.reads.ended = w.reads.ended || p.failing.since > 0
+	w.forgetFailures(p)
+}
+
+// forgetFailures forgets the failures of an assignment.
+func (w *Worker) forgetFailures(p *assignment) {
+	p.failing = failing{}
+	delete(w.failing, p)
+}
+
+// failures returns the assignments whose reads have failed for long enough to be reported, the longest first.
+func (w *Worker) failures() (all []*assignment) {
+	for p := range w.failing {
+		if p.failsLong(w.now) {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b *assignment) int {
+		return cmp.Or(cmp.Compare(a.failing.since, b.failing.since), cmp.Compare(a.name, b.name))
+	})
+	return all
+}
+
+// failingOf returns the shards whose reads fail, for the heartbeat: mostBehind of them, the longest first.
+func (w *Worker) failingOf() map[string]leases.ReadFailure {
+	all := w.failures()
+	if len(all) == 0 {
+		return nil
+	}
+	of := make(map[string]leases.ReadFailure, len(all))
+	for _, p := range all[:min(len(all), mostBehind)] {
+		of[p.row.Shard] = leases.ReadFailure{Since: p.failing.at.UTC(), Class: pipeline.ErrorClass(p.failing.err)}
+	}
+	return of
+}
