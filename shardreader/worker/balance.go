@@ -33,7 +33,7 @@ func (w *Worker) balance() {
 		case w.mine(r):
 			mine++
 		case w.free(r):
-			if !w.pinnedElsewhere(r) {
+			if w.pinnedElsewhere(r, live) == "" {
 				free = append(free, r)
 			}
 		default:
@@ -171,5 +171,5 @@ func (w *Worker) askFor(r *row) {
 	}
 	next := r.Clone()
 	next.Wanted = w.o.Worker
-	w.swap(&leaseWrite{why: requestLease, row: r, next: next})
+	w.write(&leaseWrite{why: requestLease, row: r, next: next})
 }

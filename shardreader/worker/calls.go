@@ -41,33 +41,3 @@ func transient(err error) bool {
 	_, ok := pipeline.Retryable(err)
 	return ok
 }
-
-// maxWrites is how many leases are written at once.
-const maxWrites = 64
-
-// gated is a write of a lease that may wait for others.
-type gated interface{ send(w *Worker) }
-
-// pass sends a write, or has it wait for others that are in flight.
-func (w *Worker) pass(write gated) {
-	if w.writing == maxWrites {
-		w.gate = append(w.gate, write)
-		return
-	}
-	w.writing++
-	write.send(w)
-}
-
-// passed ends what pass began: with the answer, or without a write.
-func (w *Worker) passed() {
-	w.writing--
-	if len(w.gate) == 0 {
-		return
-	}
-	write := w.gate[0]
-	if w.gate = w.gate[1:]; len(w.gate) == 0 {
-		w.gate = nil
-	}
-	w.writing++
-	write.send(w)
-}

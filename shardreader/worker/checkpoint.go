@@ -74,7 +74,7 @@ func (w *Worker) save(p *assignment) {
 		p.load.measure(w.now)
 		next := p.checkpointed(r.Clone())
 		next.Counter++
-		w.swap(&leaseWrite{why: saveCheckpoint, row: r, next: next, p: p})
+		w.write(&leaseWrite{why: saveCheckpoint, row: r, next: next, p: p})
 	}
 }
 
@@ -123,7 +123,7 @@ func (w *Worker) refreshLoad() {
 			next := r.Clone()
 			next.Load = p.load.rate
 			p.durable.saved = w.now
-			w.swap(&leaseWrite{why: saveLoad, row: r, next: next})
+			w.write(&leaseWrite{why: saveLoad, row: r, next: next})
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (w *Worker) finish(p *assignment) {
 		s.create(w)
 	case childrenLeased:
 		p.durable.due = max(1, w.now)
-		w.swap(&leaseWrite{why: saveEnd, row: p.row, next: s.endOf(p.checkpointed(p.row.Clone())), p: p})
+		w.write(&leaseWrite{why: saveEnd, row: p.row, next: s.endOf(p.checkpointed(p.row.Clone())), p: p})
 	}
 }
 
@@ -185,7 +185,7 @@ func (s *childSearch) create(w *Worker) {
 			l.Owner = w.o.Worker
 		}
 		s.left++
-		w.create(&leaseCreate{lease: l, parent: s})
+		w.create(&leaseWrite{next: l, p: p, by: s})
 	}
 	s.written(w, nil)
 }

@@ -53,18 +53,18 @@ func (w *Worker) leads() bool {
 
 // refreshLeases reads the table, now or as soon as the refresh in flight is over.
 func (w *Worker) refreshLeases() {
-	w.refreshNo++
+	w.refreshAlarm.set++
 	if w.refreshing || w.stopped {
 		return
 	}
 	w.refreshing = true
-	w.do(ReadTable{w.begin(refresh{w.now, w.refreshNo})})
+	w.do(ReadTable{w.begin(refresh{w.now, w.refreshAlarm.set})})
 }
 
 // refresh is a call that reads the table.
 type refresh struct {
 	sent time.Duration
-	no   int // Worker.refreshNo
+	no   int // Worker.refreshAlarm.set
 }
 
 func (op refresh) answered(w *Worker, e Seen) {
@@ -83,10 +83,10 @@ func (op refresh) answered(w *Worker, e Seen) {
 		w.refreshLeases() // for what asked while this one was in flight
 		return
 	}
-	if w.refreshNo > op.no {
+	if w.refreshAlarm.set > op.no {
 		next = min(next, w.o.ReadEvery/4)
 	}
-	w.refreshIn(next)
+	w.refreshAlarm.in(w, w.jitter(next), w.refreshLeases)
 }
 
 // awaited is what waits for a refresh.
@@ -106,16 +106,6 @@ func (w *Worker) refreshOnce() {
 	if !w.refreshing && !w.refreshFailed {
 		w.refreshLeases()
 	}
-}
-
-func (w *Worker) refreshIn(d time.Duration) {
-	w.refreshNo++
-	no := w.refreshNo
-	w.after(w.jitter(d), func() {
-		if w.refreshNo == no {
-			w.refreshLeases()
-		}
-	})
 }
 
 // refreshEvery is the time between two refreshes: longer if there is much to read.

@@ -22,19 +22,15 @@ func (w *Worker) handOver() {
 		case r.Wanted != "":
 			next := r.Clone()
 			next.Wanted = ""
-			w.swap(&leaseWrite{why: declineRequest, row: r, next: next})
+			w.write(&leaseWrite{why: declineRequest, row: r, next: next})
 		}
 	}
 }
 
 // successor is the worker that a lease of this one should go to; "" for none.
 func (w *Worker) successor(r *row, live []string) string {
-	if r.Pinned != "" && r.Pinned != w.o.Name {
-		for _, id := range live {
-			if p := w.peers[id]; p != nil && id != w.o.Worker && p.Name == r.Pinned {
-				return id
-			}
-		}
+	if id := w.pinnedElsewhere(r, live); id != "" {
+		return id
 	}
 	if r.Wanted != "" && r.Wanted != w.o.Worker && slices.Contains(live, r.Wanted) && !w.pinnedHere(r) {
 		return r.Wanted
@@ -44,17 +40,17 @@ func (w *Worker) successor(r *row, live []string) string {
 
 func (w *Worker) pinnedHere(r *row) bool { return r.Pinned != "" && r.Pinned == w.o.Name }
 
-// pinnedElsewhere tells whether a live worker of another name should have a lease.
-func (w *Worker) pinnedElsewhere(r *row) bool {
+// pinnedElsewhere is a live consumer of another name that should have a lease; "" for none.
+func (w *Worker) pinnedElsewhere(r *row, live []string) string {
 	if r.Pinned == "" || r.Pinned == w.o.Name {
-		return false
+		return ""
 	}
-	for id, p := range w.peers {
-		if p.Name == r.Pinned && !p.Leaving && w.alive(id) {
-			return true
+	for _, id := range live {
+		if p := w.peers[id]; p != nil && id != w.o.Worker && p.Name == r.Pinned {
+			return id
 		}
 	}
-	return false
+	return ""
 }
 
 // drain lets an assignment come to rest, to be handed over: it is read no further, and
@@ -91,7 +87,7 @@ func (w *Worker) revokeAndRelease(p *assignment) {
 func (w *Worker) release(r *row, next leases.Lease, to string) {
 	next.Owner, next.Wanted = "", to
 	next.Counter++
-	w.swap(&leaseWrite{why: releaseLease, row: r, next: next})
+	w.write(&leaseWrite{why: releaseLease, row: r, next: next})
 }
 
 func (w *Worker) leavingPeer(id string) bool {

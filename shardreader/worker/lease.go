@@ -74,7 +74,7 @@ func (w *Worker) takeNext() {
 		next.Owner, next.Wanted = w.o.Worker, ""
 		next.Counter++
 		w.taking++
-		w.swap(&leaseWrite{why: takeLease, row: r, next: next})
+		w.write(&leaseWrite{why: takeLease, row: r, next: next})
 	}
 }
 
@@ -97,7 +97,7 @@ func (w *Worker) tryOpen(r *row) {
 		// back: only a write that holds tells that it does not.
 		next := r.Clone()
 		next.Counter++
-		w.swap(&leaseWrite{why: confirmLease, row: r, next: next})
+		w.write(&leaseWrite{why: confirmLease, row: r, next: next})
 	}
 }
 

@@ -2,17 +2,18 @@ package worker
 
 import (
 	"log/slog"
-
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// slowestWrite is the longest backoff of a write of a lease.
-const slowestWrite = 2 * time.Second
+const (
+	maxWrites    = 64              // leases that are written at once
+	slowestWrite = 2 * time.Second // longest backoff of such a write
+)
 
-// writeReason is why a lease is changed. It decides whether the write is tried again, and what follows it.
+// writeReason is why a lease is written. It decides whether the write is tried again, and what follows it.
 type writeReason uint8
 
 const (
@@ -23,32 +24,92 @@ const (
 	releaseLease                      // it is handed over
 	saveLoad
 	saveCheckpoint
-	saveFirst // the first record of the shard, which was not known
-	saveEnd   // the shard is read to its end
-	setStream // it is another application's, which names no stream
+	saveFirst   // the first record of the shard, which was not known
+	saveEnd     // the shard is read to its end
+	setStream   // it is another application's, which names no stream
+	makeLease   // it is missing
+	removeLease // it is of no more use
 )
 
-// leaseWrite is a change of a lease.
+// leaseWrite is a write of a lease.
 //
 // An answer that was lost leaves open whether the write happened. If it insists, the same write is sent again until that
 // is known; a conflict with the very thing that was to be written means that it had happened.
 type leaseWrite struct {
 	why       writeReason
-	row       *row
-	p         *assignment // that it is made for; nil if it is not for the reading of the shard
+	row       *row        // nil for makeLease
+	p         *assignment // of saveCheckpoint, saveFirst and saveEnd; of makeLease, whose child it is; else nil
 	page      *heldPage   // of saveFirst: waits for the write
+	by        maker       // of makeLease and setStream
 	old, next leases.Lease
 	tries     tries
 }
 
-// swap begins to write a lease.
-func (w *Worker) swap(op *leaseWrite) {
+// maker waits for a write: err is nil if it happened.
+type maker interface{ written(w *Worker, err error) }
+
+var (
+	errNotWanted = errs.New("the lease is not wanted any more")
+	errBeingMade = pipeline.Transient(errs.New("the lease is being made"))
+)
+
+// create begins to add a lease, unless it is there.
+func (w *Worker) create(op *leaseWrite) {
+	op.why = makeLease
+	switch shard := op.next.Shard; {
+	case w.rows.of(shard) != nil:
+		op.by.written(w, nil)
+	case w.creating[shard]:
+		op.by.written(w, errBeingMade)
+	default:
+		w.creating[shard] = true
+		w.pass(op)
+	}
+}
+
+// write begins to change a lease, or to remove it.
+func (w *Worker) write(op *leaseWrite) {
 	w.rows.writing(op.row)
 	op.old = op.row.Lease
 	w.pass(op)
 }
 
-func (op *leaseWrite) send(w *Worker) { w.do(Swap{w.begin(op), op.old, op.next}) }
+// pass sends a write, or has it wait for others that are in flight.
+func (w *Worker) pass(op *leaseWrite) {
+	if w.writing == maxWrites {
+		w.gate = append(w.gate, op)
+		return
+	}
+	w.writing++
+	op.send(w)
+}
+
+// passed ends what pass began: with the answer, or without a write.
+func (w *Worker) passed() {
+	w.writing--
+	if len(w.gate) == 0 {
+		return
+	}
+	op := w.gate[0]
+	if w.gate = w.gate[1:]; len(w.gate) == 0 {
+		w.gate = nil
+	}
+	w.pass(op)
+}
+
+func (op *leaseWrite) send(w *Worker) {
+	switch {
+	case op.why == removeLease:
+		w.do(Delete{w.begin(op), op.old})
+	case op.why != makeLease:
+		w.do(Swap{w.begin(op), op.old, op.next})
+	case op.insists(w):
+		w.do(Create{w.begin(op), op.next})
+	default:
+		w.passed()
+		op.made(w, errNotWanted)
+	}
+}
 
 // insists reports whether the write is sent again until it is known what became of it.
 func (op *leaseWrite) insists(w *Worker) bool {
@@ -59,74 +120,81 @@ func (op *leaseWrite) insists(w *Worker) bool {
 		return op.p.current()
 	case saveFirst:
 		return op.p.stays()
+	case makeLease:
+		return op.p != nil && op.p.stays() || op.p == nil && w.staying() && w.heartbeatFresh()
 	}
 	return false
 }
 
 func (op *leaseWrite) answered(w *Worker, e Done) {
 	w.passed()
-	r, err := op.row, e.Err
-	conflict, refused := leases.AsConflict(err)
-	if refused && conflict.Did(op.next) {
-		err = nil
+	err := e.Err
+	c, refused := leases.AsConflict(err)
+	switch {
+	case op.why == makeLease && refused && !c.Gone:
+		op.exists(w, c.Now, false)
+	case op.why == makeLease && err == nil:
+		op.exists(w, op.next, true)
+	case err == nil, refused && op.why != removeLease && c.Did(op.next):
+		op.succeeded(w)
+		op.end(w, nil)
+	case op.insists(w) && (!refused || op.why == makeLease):
+		op.again(w, err)
+	case op.why == makeLease:
+		op.made(w, err)
+	default:
+		op.end(w, err)
 	}
-	if err != nil && !refused && op.insists(w) {
+}
+
+// again sends the write once more, after a while.
+func (op *leaseWrite) again(w *Worker, err error) {
+	if op.why == makeLease {
+		shard := op.next.Shard
+		w.tellOnce("create "+shard, slog.LevelWarn, "a lease cannot be made and is tried again", shardAttr(shard), errAttr(err))
+	} else {
 		w.table.err = err
-		w.tellOnce("swap "+r.Shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(r.Shard), errAttr(err))
-		w.after(op.tries.next(w, slowestWrite, err), func() {
-			if op.insists(w) {
-				w.pass(op)
-				return
-			}
-			op.end(w, err)
-		})
-		return
+		shard := op.row.Shard
+		w.tellOnce("swap "+shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(shard), errAttr(err))
 	}
-	if err == nil {
-		if op.tries > 0 {
-			delete(w.told, "swap "+r.Shard)
+	w.after(op.tries.next(w, slowestWrite, err), func() {
+		if op.why == makeLease || op.insists(w) {
+			w.pass(op)
+			return
 		}
+		op.end(w, err)
+	})
+}
+
+// succeeded takes in that the row is as it was to be written.
+func (op *leaseWrite) succeeded(w *Worker) {
+	r := op.row
+	if op.tries > 0 {
+		delete(w.told, "swap "+r.Shard)
+	}
+	if op.why != removeLease {
 		w.rows.change(r, op.next)
 		r.unchangedSince, r.knownAt, r.confirmedAt = w.now, w.now, w.now
 	}
-	op.end(w, err)
 }
 
-// end does what follows the write: err is nil if it happened, a *leases.Conflict if it was refused, and another error if
-// nobody knows.
+// end does what follows the write of a known lease: err is nil if it happened, a *leases.Conflict if it was refused,
+// and another error if nobody knows.
 func (op *leaseWrite) end(w *Worker, err error) {
 	r, p := op.row, op.p
 	w.rows.written(r, w.now)
-	if p != nil {
-		p.durable.written(op.why, err, w.now)
-	}
 	w.refused(r, err)
+	if err == nil {
+		op.follow(w)
+	}
 	switch op.why {
 	case takeLease:
 		w.taking--
-		if err == nil {
-			w.tell(slog.LevelInfo, "took a lease", shardAttr(r.Shard), slog.String("checkpoint", r.Checkpoint.String()))
-			w.tryOpen(r)
-		}
 		w.takeNext()
-	case confirmLease:
-		if err == nil {
-			w.tryOpen(r) // else the next refresh tries again
-		}
-	case releaseLease:
-		if err == nil {
-			w.tell(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", op.next.Wanted), slog.String("checkpoint", op.next.Checkpoint.String()))
-		}
-	case saveFirst:
-		if err == nil {
-			w.resume(p, op.page)
-		}
-	case saveEnd:
-		if err == nil {
-			w.endSaved(r, p)
-		}
+	case saveCheckpoint:
+		p.durable.saved = w.now
 	case setStream:
-		w.sync.written(w, err)
+		op.by.written(w, err)
 	}
 	switch {
 	case r.assignment != nil:
@@ -136,14 +204,27 @@ func (op *leaseWrite) end(w *Worker, err error) {
 	}
 }
 
-// written notes the end of a write of the lease.
-func (d *durable) written(why writeReason, err error, now time.Duration) {
-	if why != saveCheckpoint {
-		return
-	}
-	d.saved = now
-	if err == nil {
-		d.due = 0
+// follow does what follows a write that happened.
+func (op *leaseWrite) follow(w *Worker) {
+	r, checkpoint := op.row, slog.String("checkpoint", op.next.Checkpoint.String())
+	switch op.why {
+	case takeLease:
+		w.tell(slog.LevelInfo, "took a lease", shardAttr(r.Shard), checkpoint)
+		w.tryOpen(r)
+	case confirmLease:
+		w.tryOpen(r) // if it did not happen, the next refresh tries again
+	case releaseLease:
+		w.tell(slog.LevelInfo, "let a lease go", shardAttr(r.Shard), slog.String("to", op.next.Wanted), checkpoint)
+	case saveCheckpoint:
+		op.p.durable.due = 0
+	case saveFirst:
+		w.resume(op.p, op.page)
+	case saveEnd:
+		w.endSaved(r, op.p)
+	case removeLease:
+		if w.known(r) {
+			w.forget(r)
+		}
 	}
 }
 
@@ -162,114 +243,26 @@ func (w *Worker) refused(r *row, err error) {
 	}
 }
 
-// leaseCreate adds a lease that is missing: of a child of a shard that ended, or of a shard that a listing calls for.
-type leaseCreate struct {
-	lease  leases.Lease
-	parent *childSearch // whose child it is; nil: sync made it
-	tries  tries
-}
-
-var (
-	errNotWanted = errs.New("the lease is not wanted any more")
-	errBeingMade = pipeline.Transient(errs.New("the lease is being made"))
-)
-
-// create begins to add a lease, unless it is there.
-func (w *Worker) create(op *leaseCreate) {
-	switch shard := op.lease.Shard; {
-	case w.rows.of(shard) != nil:
-		op.tellMaker(w, nil)
-	case w.creating[shard]:
-		op.tellMaker(w, errBeingMade)
-	default:
-		w.creating[shard] = true
-		w.pass(op)
-	}
-}
-
-func (op *leaseCreate) tellMaker(w *Worker, err error) {
-	if op.parent != nil {
-		op.parent.written(w, err)
-		return
-	}
-	w.sync.written(w, err)
-}
-
-// wanted reports whether the lease is still to be made.
-func (op *leaseCreate) wanted(w *Worker) bool {
-	if op.parent != nil {
-		return op.parent.p.stays()
-	}
-	return w.staying() && w.heartbeatFresh()
-}
-
-func (op *leaseCreate) send(w *Worker) {
-	if !op.wanted(w) {
-		w.passed()
-		op.end(w, errNotWanted)
-		return
-	}
-	w.do(Create{w.begin(op), op.lease})
-}
-
-func (op *leaseCreate) answered(w *Worker, e Done) {
-	w.passed()
-	c, refused := leases.AsConflict(e.Err)
-	switch {
-	case e.Err == nil:
-		op.exists(w, op.lease, true)
-	case refused && !c.Gone:
-		op.exists(w, c.Now, false)
-	case op.wanted(w):
-		shard := op.lease.Shard
-		w.tellOnce("create "+shard, slog.LevelWarn, "a lease cannot be made and is tried again", shardAttr(shard), errAttr(e.Err))
-		w.after(op.tries.next(w, slowestWrite, e.Err), func() { w.pass(op) })
-	default:
-		op.end(w, e.Err)
-	}
-}
-
-// exists takes in that the lease is there; made tells whether this write made it.
-func (op *leaseCreate) exists(w *Worker, now leases.Lease, made bool) {
-	r := w.rows.of(op.lease.Shard)
+// exists takes in that a missing lease is there; here tells whether this write made it.
+func (op *leaseWrite) exists(w *Worker, now leases.Lease, here bool) {
+	r := w.rows.of(op.next.Shard)
 	if r == nil {
 		r = w.know(now)
 		r.writtenAt, r.knownAt, r.confirmedAt = w.now, w.now, w.now
-		if made && now.Checkpoint.Kind == leases.Latest {
+		if here && now.Checkpoint.Kind == leases.Latest {
 			r.fresh = true
 			w.after(5*time.Second, func() { r.fresh = false })
 		}
 	}
-	op.end(w, nil)
+	op.made(w, nil)
 	if w.tryOpen(r); w.leaving {
 		w.letGo(r)
 	}
 }
 
-func (op *leaseCreate) end(w *Worker, err error) {
-	delete(w.creating, op.lease.Shard)
-	w.made = w.now
-	op.tellMaker(w, err)
-}
-
-// leaseDelete removes a lease that is of no more use.
-type leaseDelete struct{ row *row }
-
-func (w *Worker) remove(r *row) {
-	w.rows.writing(r)
-	w.pass(leaseDelete{r})
-}
-
-func (op leaseDelete) send(w *Worker) { w.do(Delete{w.begin(op), op.row.Lease}) }
-
-func (op leaseDelete) answered(w *Worker, e Done) {
-	w.passed()
-	w.rows.written(op.row, w.now)
-	switch {
-	case !w.known(op.row):
-	case e.Err == nil:
-		w.forget(op.row)
-	default:
-		w.refused(op.row, e.Err)
-	}
+// made ends the creation of a lease.
+func (op *leaseWrite) made(w *Worker, err error) {
+	delete(w.creating, op.next.Shard)
+	w.madeAt = w.now
+	op.by.written(w, err)
 }

@@ -79,7 +79,7 @@ func (w *Worker) saveFirst(p *assignment, a *heldPage) {
 	}
 	next := r.Clone()
 	next.First = firstSequence(a.Page)
-	w.swap(&leaseWrite{why: saveFirst, row: r, next: next, p: p, page: a})
+	w.write(&leaseWrite{why: saveFirst, row: r, next: next, p: p, page: a})
 }
 
 // resume takes in a page that was held.

@@ -56,7 +56,7 @@ func (w *Worker) checkStopped() {
 		if w.rows.busy > 0 || w.rows.mine > 0 {
 			return
 		}
-		wrote := max(w.made, w.rows.wrote)
+		wrote := max(w.madeAt, w.rows.wrote)
 		if w.sent < wrote || w.sent < w.leftAt || len(w.creating) > 0 {
 			if w.now-max(wrote, w.leftAt) < 2*w.o.Lease {
 				w.refreshOnce() // whether a write happened of which no answer came

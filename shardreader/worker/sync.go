@@ -50,15 +50,7 @@ type leaseSync struct {
 // syncSoon lists the streams before it is time for that, if this consumer is the one to do it.
 func (w *Worker) syncSoon() { w.syncIn(time.Second) }
 
-func (w *Worker) syncIn(d time.Duration) {
-	w.syncNo++
-	no := w.syncNo
-	w.after(w.jitter(d), func() {
-		if w.syncNo == no {
-			w.beginSync()
-		}
-	})
-}
+func (w *Worker) syncIn(d time.Duration) { w.syncAlarm.in(w, w.jitter(d), w.beginSync) }
 
 // beginSync begins a leaseSync.
 func (w *Worker) beginSync() {
@@ -225,7 +217,7 @@ func (s *leaseSync) begun(w *Worker, err error) {
 			next.First = s.list.shard(r.Shard).First // what is dropped before it is read is known then
 		}
 		s.left++
-		w.swap(&leaseWrite{why: setStream, row: r, next: next})
+		w.write(&leaseWrite{why: setStream, row: r, next: next, by: s})
 	}
 	s.written(w, nil)
 }
@@ -296,7 +288,7 @@ func (s *leaseSync) apply(w *Worker) {
 	alone := len(w.live()) == 1
 	s.stage, s.left, s.err = writingLeases, 1, nil
 	for _, r := range p.remove {
-		w.remove(r)
+		w.write(&leaseWrite{why: removeLease, row: r})
 	}
 	for _, c := range p.below {
 		w.tellOnce("below "+c.ID, slog.LevelError, StoppedBelow, slog.String("stream", arn), slog.String("child", c.ID), slog.String("start", c.First))
@@ -310,7 +302,7 @@ func (s *leaseSync) apply(w *Worker) {
 			l.Owner = w.o.Worker
 		}
 		s.left++
-		w.create(&leaseCreate{lease: l})
+		w.create(&leaseWrite{next: l, by: s})
 	}
 	for _, l := range p.unknown {
 		s.left++
@@ -385,6 +377,6 @@ func (s *leaseSync) noted(w *Worker, op *gapNote) {
 		w.unbegun[op.lease.Shard] = unbegun{s.stream.arn, StoppedUnbegun}
 		s.written(w, nil)
 	default:
-		w.create(&leaseCreate{lease: op.lease})
+		w.create(&leaseWrite{next: op.lease, by: s})
 	}
 }

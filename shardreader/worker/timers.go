@@ -64,6 +64,20 @@ func (w *Worker) wake(p *assignment) {
 	w.want(p)
 }
 
+// alarm is a timer that is set again before it is due.
+type alarm struct{ set int }
+
+// in does f once d has passed, unless the alarm is set again before.
+func (a *alarm) in(w *Worker, d time.Duration, f func()) {
+	a.set++
+	no := a.set
+	w.after(d, func() {
+		if a.set == no {
+			f()
+		}
+	})
+}
+
 // after does f once d has passed: in a later step, or in this one if d is 0.
 func (w *Worker) after(d time.Duration, f func()) { w.later(d, &timer{do: f}) }
 

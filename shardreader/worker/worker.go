@@ -31,7 +31,7 @@ type Worker struct {
 	seenOnce      bool
 	refreshing    bool
 	refreshFailed bool // the last look failed
-	refreshNo     int  // of the timer of the next look
+	refreshAlarm  alarm
 	awaited       []awaited
 
 	// Its own life.
@@ -50,10 +50,10 @@ type Worker struct {
 	takes   []*row                   // to be taken
 	taking  int                      // takes under way
 	writing int                      // writes under way
-	gate    []gated                  // writes that wait for these
+	gate    []*leaseWrite            // writes that wait for these
 
 	creating map[string]bool // leases that are being made
-	made     time.Duration   // when the last of them was, or was given up: it may be there all the same
+	madeAt   time.Duration   // when the last of them was, or was given up: it may be there all the same
 
 	// Partitions.
 	assignments   map[string]*assignment // by partition
@@ -81,7 +81,7 @@ type Worker struct {
 	begunStreams map[string]bool          // of which the first leases were made
 	lists        map[string]*streamLister // by stream
 	sync         *leaseSync               // nil while none runs
-	syncNo       int
+	syncAlarm    alarm
 	listed       bool // a sync went through, since this worker began
 	synced       bool // since this worker leads
 	childless    int  // leases that ended without children, when it last looked
