@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,47 +9,15 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// onStream is a Streams API with an empty table shop, and a file that reads it.
-func onStream(t *testing.T) (api *streamtest.Server, file string) {
-	t.Helper()
-	api = streamtest.New(streamtest.Options{PageRecords: 2})
-	api.AddStream("shop")
-	server := httptest.NewServer(api)
-	t.Cleanup(server.Close)
-	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB_STREAMS", server.URL)
-	t.Setenv("AWS_ENDPOINT_URL_STS", server.URL)
-	t.Setenv("AWS_REGION", "eu-central-1")
-	t.Setenv("AWS_ACCESS_KEY_ID", "test")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
-	file = filepath.Join(t.TempDir(), "shop.yaml")
-	text := "version: 1\nname: shop\nsource: {table: shop, polling: {max_idle: 50ms}}\nsinks: {orders: {view: {table: orders, key: {PK: 'STATUS#{Status}', SK: '{@key}'}}}}\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return api, file
-}
-
-// put writes an order into the table.
-func put(t *testing.T, table *streamtest.Table, n int, status string) streamtest.Written {
-	t.Helper()
-	w, err := table.Put(fmt.Sprintf(`{"PK":{"S":"ORDER#%d"},"SK":{"S":"META"},"Status":{"S":%q}}`, n, status))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-// ends runs a command line, whose exit code must be code.
+// ends runs a command line, whose exit code must be code, and returns all that it printed.
 func ends(t *testing.T, code int, args ...string) string {
 	t.Helper()
-	var out, errs bytes.Buffer
-	if is := program(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); is != code {
-		t.Fatalf("tablewake %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), is, code, out.String(), errs.String())
-	}
-	return out.String() + errs.String()
+	out, errs := program.Run(t, code, args...)
+	return out + errs
 }
 
 func wants(t *testing.T, text string, parts ...string) {
@@ -66,16 +32,16 @@ func wants(t *testing.T, text string, parts ...string) {
 // Records that the stream dropped before they were read stop their shard, and nobody
 // can overlook it: until somebody resets the shard, by hand.
 func TestConsume_GapStops(t *testing.T) {
-	api, file := onStream(t)
+	api, file := clitest.OnStream(t)
 	table := api.Table("shop")
 	dir := filepath.Join(t.TempDir(), "out")
 	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"}
 	status := []string{"status", "-c", file, "--local", dir}
 
-	shard := put(t, table, 1, "paid").Shard
+	shard := clitest.Put(t, table, 1, "paid").Shard
 	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
-	last := put(t, table, 2, "lost")
-	put(t, table, 3, "paid")
+	last := clitest.Put(t, table, 2, "lost")
+	clitest.Put(t, table, 3, "paid")
 	table.Stream().Trim(shard, 2)
 
 	wants(t, ends(t, cli.ExitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost", shard+" is read no further (records were lost before they were read")
@@ -102,14 +68,14 @@ func TestConsume_GapStops(t *testing.T) {
 // A gap that leaves its shard empty is told all the same, and the consumer does not wait for a record
 // that may never come.
 func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
-	api, file := onStream(t)
+	api, file := clitest.OnStream(t)
 	table := api.Table("shop")
 	dir := filepath.Join(t.TempDir(), "out")
 	consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms"}
 
-	last := put(t, table, 1, "paid")
+	last := clitest.Put(t, table, 1, "paid")
 	wants(t, ends(t, cli.ExitOK, consume...), "shop: 1 records")
-	put(t, table, 2, "lost")
+	clitest.Put(t, table, 2, "lost")
 	table.Stream().Trim(last.Shard, 2)
 
 	text, err := os.ReadFile(file)
@@ -128,7 +94,7 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 	wants(t, ends(t, cli.ExitUnwell, consume...), "shop: 0 records", "level=ERROR", "records were lost: the stream dropped them", last.Shard+" is read no further (records were lost before they were read")
 	wants(t, ends(t, cli.ExitUnwell, "status", "-c", file, "--local", dir), "records that were lost before they were read:\n  shard "+last.Shard+": behind "+last.Sequence, " to its oldest record")
 
-	next := put(t, table, 3, "paid")
+	next := clitest.Put(t, table, 3, "paid")
 	wants(t, ends(t, cli.ExitUnwell, consume...), "shop: 0 records", "is read no further")
 	wants(t, ends(t, cli.ExitUnwell, "status", "-c", file, "--local", dir), " to "+next.Sequence)
 	wants(t, ends(t, cli.ExitOK, "leases", "reset", "-c", file, "--local", dir, last.Shard, "--to", "trim_horizon"), "checkpoint TRIM_HORIZON")
@@ -139,10 +105,10 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 // A shard that no consumer dared to begin gets its lease by hand, and only a shard that the
 // stream lists does.
 func TestLeases_ResetMakesALease(t *testing.T) {
-	api, file := onStream(t)
+	api, file := clitest.OnStream(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	at := []string{"-c", file, "--local", dir}
-	parent := put(t, api.Table("shop"), 1, "paid").Shard
+	parent := clitest.Put(t, api.Table("shop"), 1, "paid").Shard
 	ends(t, cli.ExitOK, append([]string{"consume", "--health", "off", "--exit-when-idle", "200ms"}, at...)...)
 	shard := api.Table("shop").Stream().Rollover(parent)
 
@@ -159,7 +125,7 @@ func TestLeases_ResetMakesALease(t *testing.T) {
 
 // Several tables in one process: each with leases and items of its own.
 func TestConsume_Tables(t *testing.T) {
-	api, file := onStream(t)
+	api, file := clitest.OnStream(t)
 	api.AddStream("stock")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -169,8 +135,8 @@ func TestConsume_Tables(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
-	put(t, api.Table("shop"), 1, "paid")
-	put(t, api.Table("stock"), 1, "paid")
+	clitest.Put(t, api.Table("shop"), 1, "paid")
+	clitest.Put(t, api.Table("stock"), 1, "paid")
 	said := ends(t, cli.ExitOK, "consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "200ms")
 	wants(t, said, "shop: 2 records", "table/shop/stream/", "table/stock/stream/")
 	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "STATUS#paid  shop!ORDER%231,META", "STATUS#paid  stock!ORDER%231,META")
@@ -182,7 +148,7 @@ func TestConsume_Tables(t *testing.T) {
 
 // Nothing of an item is in what a consumer says, however much it is asked to say.
 func TestConsume_ShowsNoValues(t *testing.T) {
-	api, file := onStream(t)
+	api, file := clitest.OnStream(t)
 	const secret = "tweety"
 	table := api.Table("shop")
 	if _, err := table.Put(`{"PK":{"S":"` + secret + `"},"SK":{"S":"` + secret + `"},"Status":{"S":"` + secret + `"}}`); err != nil {
@@ -203,7 +169,7 @@ func TestConsume_ShowsNoValues(t *testing.T) {
 func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 	for policy, code := range map[string]int{"stop": cli.ExitUnwell, "continue": cli.ExitOK} {
 		t.Run(policy, func(t *testing.T) {
-			api, file := onStream(t)
+			api, file := clitest.OnStream(t)
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -214,11 +180,11 @@ func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out")
 			consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "50ms"}
 			table := api.Table("shop")
-			put(t, table, 1, "paid")
+			clitest.Put(t, table, 1, "paid")
 			ends(t, cli.ExitOK, consume...)
 			table.Stream().Disable()
 			api.AddStream("shop")
-			put(t, api.Table("shop"), 2, "paid")
+			clitest.Put(t, api.Table("shop"), 2, "paid")
 			said := ends(t, code, consume...)
 			switch rows := ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir); {
 			case code == cli.ExitOK && !strings.Contains(rows, "ORDER%232"):
@@ -233,16 +199,16 @@ func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 // A stream that was switched off and on more than once leaves streams between that are not begun. Each
 // stands in status, and is begun by hand, in turn.
 func TestConsume_StreamsBetween(t *testing.T) {
-	api, file := onStream(t)
+	api, file := clitest.OnStream(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	at := []string{"-c", file, "--local", dir}
 	consume := append([]string{"consume", "--health", "off", "--exit-when-idle", "50ms"}, at...)
-	put(t, api.Table("shop"), 1, "paid")
+	clitest.Put(t, api.Table("shop"), 1, "paid")
 	ends(t, cli.ExitOK, consume...)
 	for n := 2; n <= 4; n++ {
 		api.Table("shop").Stream().Disable()
 		api.AddStream("shop")
-		put(t, api.Table("shop"), n, "paid")
+		clitest.Put(t, api.Table("shop"), n, "paid")
 	}
 	for range 3 {
 		stopped := regexp.MustCompile(`shard (shardId-\S+) is read no further \(its stream follows`).FindStringSubmatch(ends(t, cli.ExitUnwell, consume...))
@@ -262,8 +228,8 @@ func TestConsume_StreamsBetween(t *testing.T) {
 
 // What cannot be read is waited for, for as long as --idle-timeout says; then it is named.
 func TestConsume_IdleTimeout(t *testing.T) {
-	api, file := onStream(t)
-	shard := put(t, api.Table("shop"), 1, "paid").Shard
+	api, file := clitest.OnStream(t)
+	shard := clitest.Put(t, api.Table("shop"), 1, "paid").Shard
 	api.FailWhen(func(c streamtest.Call) streamtest.Fault {
 		if c.Op == "GetRecords" {
 			return streamtest.Fault{Code: "InternalServerError"}

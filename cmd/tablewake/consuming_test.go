@@ -5,11 +5,11 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/consumer"
@@ -31,8 +31,8 @@ func (denied) Leave(context.Context, string) error { return pipeline.Transient(e
 // A consumer that cannot go on ends within the time of a stop, though nobody asked for one: with its
 // error, and as a failure, as the same command would not go on.
 func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
-	api, file := onStream(t)
-	put(t, api.Table("shop"), 1, "paid")
+	api, file := clitest.OnStream(t)
+	clitest.Put(t, api.Table("shop"), 1, "paid")
 	cfg, err := cli.LoadConfig(file)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	defer stop.close()
 	c := &consuming{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, stores: st}
 	ended := make(chan error, 1)
-	go func() { ended <- c.run(t.Context(), cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: log}) }()
+	go func() { ended <- c.run(t.Context(), cli.Streams{Out: io.Discard, Err: log}) }()
 	select {
 	case err = <-ended:
 	case <-time.After(20 * time.Second): // far beyond the time of a stop

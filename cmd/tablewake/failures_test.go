@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
 // Whatever fails, standard error is documents of one form, and the last one is the error that ended the command.
 func TestLogFormatJSON_Failures(t *testing.T) {
-	_, sound := onStream(t)
+	_, sound := clitest.OnStream(t)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()
@@ -59,7 +60,7 @@ func TestLogFormatJSON_Failures(t *testing.T) {
 		}
 		for _, args := range [][]string{append([]string{"--log-format", "json"}, args...), append(slices.Clone(args), "--log-format=json")} {
 			var out, errs bytes.Buffer
-			if code := program(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); code != want.code {
+			if code := program.Main(args, cli.Streams{Out: &out, Err: &errs}); code != want.code {
 				t.Errorf("%v: exit code %d, want %d\n%s", args, code, want.code, errs.String())
 				continue
 			}

@@ -67,6 +67,6 @@ func TestHealthOfNobody(t *testing.T) {
 
 func askHealth(address, args string) (code int, out, said string) {
 	var stdout, stderr bytes.Buffer
-	code = program(append([]string{"health", "--address", address}, strings.Fields(args)...), cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
+	code = program.Main(append([]string{"health", "--address", address}, strings.Fields(args)...), cli.Streams{Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }

@@ -2,23 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/worker"
-	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
-	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
 // heldBackStore keeps the notes of consumers for `status`.
@@ -122,38 +114,4 @@ func (c *consuming) noteHeldBack(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// openHeldBack opens what is noted beside leases that are in a file: in the --local folder, or
-// in the state table, where there is one.
-func (f *openFleet) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
-	if !t.Live {
-		f.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.Local, cfg.Name) }
-		return nil
-	}
-	if cfg.State == nil {
-		return nil
-	}
-	sdk, err := target.LoadAWS(ctx)
-	if err != nil {
-		return err
-	}
-	beside := &openFleet{}
-	err = beside.openState(ctx, t, sdk, cfg, w)
-	f.heldBack, f.close = beside.heldBack, append(f.close, beside.close...)
-	return err
-}
-
-// localHeldBack is what is noted in a folder, which a consumer may work on.
-func localHeldBack(ctx context.Context, dir, name string) (held []state.HeldBack, err error) {
-	path := local.Dir(dir).Views()
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	db, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return db.State(name).HeldBack(ctx)
 }

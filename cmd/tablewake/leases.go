@@ -70,7 +70,7 @@ func (o *leasesOptions) newList(s cli.Streams) *cobra.Command {
 		Example: "  tablewake leases list -c tablewake.yaml --live -o json",
 		Args:    cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.with(c.Context(), s, false, func(ctx context.Context, _ *config.Config, f *openFleet) error {
+			return o.with(c.Context(), s, false, func(ctx context.Context, _ *config.Config, f *opened) error {
 				seen, err := f.read(ctx)
 				if err != nil {
 					return err
@@ -179,7 +179,7 @@ func shardArguments(hint string) cobra.PositionalArgs {
 }
 
 // with opens the stores that consumers share, calls do, and closes them. change reports whether do writes leases.
-func (o *leasesOptions) with(ctx context.Context, s cli.Streams, change bool, do func(context.Context, *config.Config, *openFleet) error) (err error) {
+func (o *leasesOptions) with(ctx context.Context, s cli.Streams, change bool, do func(context.Context, *config.Config, *opened) error) (err error) {
 	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (o *leasesOptions) with(ctx context.Context, s cli.Streams, change bool, do
 		return err
 	}
 	o.LookOnly = true
-	f, err := openFleetStores(ctx, &o.Flags, cfg, s.Err, change)
+	f, err := openStores(ctx, &o.Flags, cfg, s.Err, change)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (o *leasesOptions) with(ctx context.Context, s cli.Streams, change bool, do
 
 // edit changes the leases of shards, one after the other, and stops at the first error.
 func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (fleet.Edit, error)) error {
-	return o.with(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, f *openFleet) error {
+	return o.with(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, f *opened) error {
 		seen, err := f.read(ctx)
 		if err != nil {
 			return err
@@ -227,7 +227,7 @@ func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string
 }
 
 // begin creates the lease of a shard that has none.
-func (o *leasesOptions) begin(ctx context.Context, f *openFleet, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
+func (o *leasesOptions) begin(ctx context.Context, f *opened, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
 	api, err := f.streams()
 	if err != nil {
 		return fleet.Edit{}, err
@@ -277,7 +277,7 @@ const contention = 20
 
 // swap changes one lease. If its owner changed it meanwhile, swap plans the change again. Skipped records are noted
 // as a gap first.
-func (o *leasesOptions) swap(ctx context.Context, f *openFleet, l leases.Lease, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
+func (o *leasesOptions) swap(ctx context.Context, f *opened, l leases.Lease, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
 	for range contention {
 		e, err := plan(l)
 		if err != nil || o.dryRun || !e.Changes() {

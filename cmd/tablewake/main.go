@@ -20,7 +20,7 @@ import (
 
 func main() {
 	ballast := gcBallast()
-	code := cli.Run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, commands)
+	code := cli.Run(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, release(), commands)
 	runtime.KeepAlive(ballast)
 	os.Exit(code)
 }
@@ -37,35 +37,9 @@ func gcBallast() []byte {
 	return make([]byte, 8<<20)
 }
 
-// commands is the program with all its commands.
-func commands(s cli.Streams) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "tablewake",
-		Short: "Carry every change of a DynamoDB table to views, a search index and an archive",
-		Long: `tablewake carries every change of a DynamoDB table to the places that must follow
-it: materialized views, a search index, an archive, notifications.`,
-		Example: `  # The whole pipeline over saved records, into a folder on this machine
-  tablewake replay -c tablewake.yaml --local out stream.jsonl
-
-  # The changes of the table as they are written, for as long as it runs
-  tablewake consume -c tablewake.yaml --live
-
-  # What would happen to each record, and why
-  tablewake explain -c tablewake.yaml stream.jsonl
-
-  # What stands in the views afterwards
-  tablewake query view --local out`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usagef("there is no command %q; see `tablewake --help`", args[0])
-			}
-			return nil
-		},
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
-		Version: release(),
-	}
-	root.AddCommand(replay.New(s), explain.New(s), newValidate(s), newTest(s), replay.NewRecord(s),
-		query.New(s), why.New(s), redrive.New(s), explain.NewCost(s), archive.NewAthena(s), archive.NewCompact(s), adopt.NewPurge(s), adopt.New(s), newTemplate(s),
-		newConsume(s), newHealth(s), newStatus(s), newLeases(s))
-	return root
+// commands are those of tablewake.
+var commands = []func(cli.Streams) *cobra.Command{
+	replay.New, explain.New, newValidate, newTest, replay.NewRecord,
+	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, newTemplate,
+	newConsume, newHealth, newStatus, newLeases,
 }

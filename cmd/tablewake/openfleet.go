@@ -20,10 +20,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// openFleet has the open stores that consumers share, for a command that inspects or changes them.
-type openFleet struct {
+// opened has the open stores that consumers share, for a command that inspects or changes them.
+type opened struct {
 	read    func(context.Context) (leases.Snapshot, error)
 	table   leases.Table                    // nil if leases are only read
 	streams func() (shardreader.API, error) // nil if the command does not read the stream
@@ -39,7 +40,7 @@ type openFleet struct {
 }
 
 // Close closes the stores.
-func (f *openFleet) Close() error {
+func (f *opened) Close() error {
 	var errs []error
 	for i := len(f.close) - 1; i >= 0; i-- {
 		errs = append(errs, f.close[i]())
@@ -47,9 +48,9 @@ func (f *openFleet) Close() error {
 	return errors.Join(errs...)
 }
 
-// openFleetStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
+// openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
 // first names them on w.
-func openFleetStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool) (*openFleet, error) {
+func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool) (*opened, error) {
 	path, err := stream.LeaseFile(t, cfg)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func openFleetStores(ctx context.Context, t *target.Flags, cfg *config.Config, w
 			return nil, err
 		}
 	}
-	f := &openFleet{silent: stream.LeaseDuration(cfg), streams: func() (shardreader.API, error) {
+	f := &opened{silent: stream.LeaseDuration(cfg), streams: func() (shardreader.API, error) {
 		sdk, err := target.LoadAWS(ctx)
 		return stream.Polite(sdk, cfg), err
 	}}
@@ -88,7 +89,7 @@ func openFleetStores(ctx context.Context, t *target.Flags, cfg *config.Config, w
 }
 
 // openFile opens leases in a file. A consumer can use the file meanwhile if change is false.
-func (f *openFleet) openFile(cfg *config.Config, path string, change bool) error {
+func (f *opened) openFile(cfg *config.Config, path string, change bool) error {
 	f.silent = max(f.silent, fileSilent)
 	f.read = func(context.Context) (leases.Snapshot, error) {
 		seen, _, err := leasesfile.Look(path)
@@ -132,7 +133,7 @@ func idleSince(path string) time.Duration {
 const fileSilent = 13 * time.Second
 
 // openTable opens leases in a table, and the state table.
-func (f *openFleet) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+func (f *opened) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	table, err := stream.OpenLeaseTable(ctx, sdk, cfg, t.Create)
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func (f *openFleet) openTable(ctx context.Context, t *target.Flags, sdk awssdk.C
 
 // openState opens the state table: gaps, and what consumers noted of held back shards. It keeps the stores of sinks
 // if the command only looks.
-func (f *openFleet) openState(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+func (f *opened) openState(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	opened := aws.Stores(sdk, t.Options(w)...)
 	f.close = append(f.close, opened.Close)
 	kept, err := opened.State(ctx, cfg)
@@ -151,7 +152,9 @@ func (f *openFleet) openState(ctx context.Context, t *target.Flags, sdk awssdk.C
 		return err
 	}
 	f.note = kept.AddGap
-	if noted, ok := kept.(heldBackStore); ok {
+	if noted, ok := kept.(interface {
+		HeldBack(ctx context.Context) ([]state.HeldBack, error)
+	}); ok {
 		f.heldBack = noted.HeldBack
 	}
 	if t.LookOnly {
@@ -162,7 +165,7 @@ func (f *openFleet) openState(ctx context.Context, t *target.Flags, sdk awssdk.C
 }
 
 // openGaps opens the state table of cfg, without leases and streams. It first names the stores on w.
-func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) (*openFleet, error) {
+func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) (*opened, error) {
 	if cfg.State == nil {
 		return nil, fmt.Errorf("%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)
 	}
@@ -171,9 +174,38 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 		return nil, err
 	}
 	target.Announce(ctx, sdk, cfg, w)
-	f := &openFleet{read: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
+	f := &opened{read: func(context.Context) (leases.Snapshot, error) { return leases.Snapshot{}, nil }}
 	if err := f.openState(ctx, t, sdk, cfg, w); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// openHeldBack opens what is noted beside leases that are in a file: in the --local folder, or
+// in the state table, where there is one.
+func (f *opened) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
+	if !t.Live {
+		f.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.Local, cfg.Name) }
+		return nil
+	}
+	if cfg.State == nil {
+		return nil
+	}
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return err
+	}
+	beside := &opened{}
+	err = beside.openState(ctx, t, sdk, cfg, w)
+	f.heldBack, f.close = beside.heldBack, append(f.close, beside.close...)
+	return err
+}
+
+// localHeldBack is what is noted in a folder, which a consumer may work on.
+func localHeldBack(ctx context.Context, dir, name string) (held []state.HeldBack, err error) {
+	err = target.ReadState(ctx, local.Dir(dir), name, func(kept *sqlite.State) error {
+		held, err = kept.HeldBack(ctx)
+		return err
+	})
+	return held, err
 }

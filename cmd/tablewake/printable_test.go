@@ -37,7 +37,7 @@ func TestPrintable_AllCommands(t *testing.T) {
 		{"test", "-c", evil}, {"leases", "list", "-c", file, "--local", out}, {"record", "--table", evil, "--out", evil + "/no/such"}, {evil}, {"replay", "--" + evil},
 	} {
 		var both bytes.Buffer
-		program(args, cli.Streams{In: strings.NewReader(""), Out: &both, Err: &both})
+		program.Main(args, cli.Streams{Out: &both, Err: &both})
 		if strings.ContainsAny(both.String(), "\x1b\x07\u009b\u202e") {
 			t.Errorf("%q shows %q", args, both.String())
 		}

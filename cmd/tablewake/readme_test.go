@@ -70,7 +70,7 @@ func tablewake(t *testing.T, line, out string) string {
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := program(args, cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr}); code != cli.ExitOK || stderr.Len() > 0 && !strings.HasPrefix(stderr.String(), "there are more: ") {
+	if code := program.Main(args, cli.Streams{Out: &stdout, Err: &stderr}); code != cli.ExitOK || stderr.Len() > 0 && !strings.HasPrefix(stderr.String(), "there are more: ") {
 		t.Fatalf("tablewake %s: exit code %d\n%s", line, code, stderr.String())
 	}
 	return stdout.String() + stderr.String()

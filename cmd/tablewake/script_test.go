@@ -9,7 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/pipeline/filelock"
 	"github.com/tablewake/tablewake/sinks/local"
 )
@@ -68,5 +68,5 @@ func lock(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = taken.Release() })
 }
 
-// program runs a command line in this process.
-func program(args []string, s cli.Streams) int { return cli.Run(args, s, commands) }
+// program is all of tablewake.
+var program = clitest.Program(commands)

@@ -52,7 +52,7 @@ func TestShop(t *testing.T) {
 	}
 	t.Chdir(other)
 	var stdout, stderr bytes.Buffer
-	if code := program(strings.Fields(command), cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr}); code != cli.ExitFailure || stderr.Len() > 0 {
+	if code := program.Main(strings.Fields(command), cli.Streams{Out: &stdout, Err: &stderr}); code != cli.ExitFailure || stderr.Len() > 0 {
 		t.Errorf("tablewake %s: exit code %d\n%s", command, code, stderr.String())
 	}
 	if diff := cmp.Diff(want, stdout.String()); diff != "" {

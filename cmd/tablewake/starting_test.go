@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -41,7 +42,7 @@ func (r *running) text() string {
 
 func start(t *testing.T, args ...string) *running {
 	r := &running{t: t, ended: make(chan int, 1)}
-	go func() { r.ended <- program(args, cli.Streams{In: strings.NewReader(""), Out: r, Err: r}) }()
+	go func() { r.ended <- program.Main(args, cli.Streams{Out: r, Err: r}) }()
 	return r
 }
 
@@ -60,8 +61,8 @@ func (r *running) says(expr string) []string {
 
 // A start waits for servers as a running consumer does, and says so: it lives, and is not ready.
 func TestConsume_StartWaits(t *testing.T) {
-	api, file := onStream(t)
-	put(t, api.Table("shop"), 1, "paid")
+	api, file := clitest.OnStream(t)
+	clitest.Put(t, api.Table("shop"), 1, "paid")
 	var mu sync.Mutex
 	away := true
 	api.FailWhen(func(c streamtest.Call) streamtest.Fault {
@@ -106,7 +107,7 @@ func TestConsume_HangUp(t *testing.T) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP) // the tests themselves may run under nohup
 	defer signal.Stop(hup)
-	_, file := onStream(t)
+	_, file := clitest.OnStream(t)
 	r := start(t, "consume", "-c", file, "--local", filepath.Join(t.TempDir(), "out"), "--health", "off")
 	r.says("took a lease|created|consumer [^ ]+-")
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {

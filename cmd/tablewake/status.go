@@ -149,12 +149,12 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 
 // open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves
 // out the leases and notes the reason in look.
-func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, look *fleet.Look) (*openFleet, error) {
+func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, look *fleet.Look) (*opened, error) {
 	if o.Live && cfg.Leases == nil {
 		look.Unconfigured = cfg.File
 		return openGaps(ctx, &o.Flags, cfg, w)
 	}
-	f, err := openFleetStores(ctx, &o.Flags, cfg, w, false)
+	f, err := openStores(ctx, &o.Flags, cfg, w, false)
 	if noLeaseTable(err, cfg) {
 		look.NoTable = cfg.Leases.Table
 		return o.openMembers(ctx, cfg)
@@ -163,7 +163,7 @@ func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Write
 }
 
 // openMembers opens the state table, which has gaps and heartbeats, if the lease table does not exist.
-func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*openFleet, error) {
+func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*opened, error) {
 	f, err := openGaps(ctx, &o.Flags, cfg, io.Discard)
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*o
 }
 
 // lostStores returns the sinks whose output and state do not belong together.
-func lostStores(ctx context.Context, cfg *config.Config, f *openFleet, seen leases.Snapshot) ([]fleet.Lost, error) {
+func lostStores(ctx context.Context, cfg *config.Config, f *opened, seen leases.Snapshot) ([]fleet.Lost, error) {
 	if f.stores == nil {
 		return nil, nil
 	}
@@ -205,7 +205,7 @@ func noLeaseTable(err error, cfg *config.Config) bool {
 }
 
 // look reads leases, streams, gaps and notes, and then watches the heartbeats.
-func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *openFleet, look *fleet.Look) error {
+func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *opened, look *fleet.Look) error {
 	read := func(ctx context.Context) (leases.Snapshot, error) { return bounded(ctx, f.read) }
 	first, err := read(ctx)
 	if err != nil {

@@ -79,7 +79,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	kept := "state: {table: " + *table + "}\n"
 	function, consumer := file(kept), file(kept+"leases: {table: "+name+"-leases}\n")
 
-	if out, _ := command(t, cli.ExitOK, "status", "-c", function, "--live"); !strings.Contains(out, "no consumer is configured") || !strings.Contains(out, "gaps noted: 0") {
+	if out, _ := program.Run(t, cli.ExitOK, "status", "-c", function, "--live"); !strings.Contains(out, "no consumer is configured") || !strings.Contains(out, "gaps noted: 0") {
 		t.Errorf("before anything is lost it says\n%s", out)
 	}
 	lost := state.Gap{StreamARN: "arn:shop", Shard: "shardId-7", After: "100", Before: "200", Found: time.Now()}
@@ -87,13 +87,13 @@ func TestStatus_WithoutLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	const gap = "shard shardId-7: behind 100 to 200"
-	if out, _ := command(t, cli.ExitOK, "status", "-c", function, "--live"); !strings.Contains(out, "no consumer is configured") || !strings.Contains(out, gap) {
+	if out, _ := program.Run(t, cli.ExitOK, "status", "-c", function, "--live"); !strings.Contains(out, "no consumer is configured") || !strings.Contains(out, gap) {
 		t.Errorf("of a function it says\n%s", out)
 	}
-	if out, _ := command(t, cli.ExitOK, "status", "-c", function, "--live", "-o", "json"); !strings.Contains(out, `"note":"no consumer`) || !strings.Contains(out, `"shard":"shardId-7"`) {
+	if out, _ := program.Run(t, cli.ExitOK, "status", "-c", function, "--live", "-o", "json"); !strings.Contains(out, `"note":"no consumer`) || !strings.Contains(out, `"shard":"shardId-7"`) {
 		t.Errorf("of a function it says\n%s", out)
 	}
-	if out, said := command(t, cli.ExitUnwell, "status", "-c", consumer, "--live"); !strings.Contains(out, "there is no lease table "+name+"-leases") || !strings.Contains(out, gap) || strings.Count(said, "account ") != 1 {
+	if out, said := program.Run(t, cli.ExitUnwell, "status", "-c", consumer, "--live"); !strings.Contains(out, "there is no lease table "+name+"-leases") || !strings.Contains(out, gap) || strings.Count(said, "account ") != 1 {
 		t.Errorf("without a lease table it says\n%s%s", out, said)
 	}
 	beats, err := leasesdynamo.New(leasesdynamo.Options{Client: client, Table: name + "-leases", State: *table, Pipeline: name})
@@ -103,7 +103,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	if err := beats.Beat(t.Context(), leases.Member{Worker: "w1", Beat: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if out, _ := command(t, cli.ExitUnwell, "status", "-c", consumer, "--live", "--no-watch"); !strings.Contains(out, "the lease table "+name+"-leases is gone: 1 consumers live") || !strings.Contains(out, "w1") || strings.Contains(out, "has begun") {
+	if out, _ := program.Run(t, cli.ExitUnwell, "status", "-c", consumer, "--live", "--no-watch"); !strings.Contains(out, "the lease table "+name+"-leases is gone: 1 consumers live") || !strings.Contains(out, "w1") || strings.Contains(out, "has begun") {
 		t.Errorf("of a consumer whose lease table is gone it says\n%s", out)
 	}
 	stopped, stop := context.WithCancel(t.Context())
@@ -111,7 +111,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	if err := (&statusOptions{config: consumer, Flags: target.Flags{Live: true}, urgent: time.Hour}).run(stopped, cli.Streams{Out: io.Discard, Err: io.Discard}); err == nil || cli.ExitCode(err) != cli.ExitInterrupted {
 		t.Errorf("interrupted it ends with %v", err)
 	}
-	if _, said := command(t, cli.ExitFailure, "status", "-c", file(""), "--live"); !strings.Contains(said, "add state: {table: NAME}") {
+	if _, said := program.Run(t, cli.ExitFailure, "status", "-c", file(""), "--live"); !strings.Contains(said, "add state: {table: NAME}") {
 		t.Errorf("without a state table it says %s", said)
 	}
 }

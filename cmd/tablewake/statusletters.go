@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
@@ -32,7 +30,7 @@ func (u uncountable) Error() string { return string(u) }
 
 // lettersOf counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing. It
 // does not count the letters of a queue, as a read of a queue hides its messages from other readers.
-func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *openFleet) *fleet.Letters {
+func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *opened) *fleet.Letters {
 	l := &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}}
 	if cfg.DeadLetters == nil {
 		l.None = true
@@ -52,7 +50,7 @@ func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *op
 	if o.Live {
 		err = liveLetters(ctx, cfg, f, l, add)
 	} else {
-		err = errors.Join(target.EachLetter(ctx, local.Dir(o.Local), slog.New(slog.DiscardHandler), add), localMarks(ctx, o.Local, cfg.Name, l))
+		err = errors.Join(target.EachLetter(ctx, local.Dir(o.Local), slog.New(slog.DiscardHandler), add), target.ReadState(ctx, local.Dir(o.Local), cfg.Name, func(kept *sqlite.State) error { return countKeys(ctx, kept, l) }))
 	}
 	switch {
 	case errors.Is(err, errCounted), n > 0 && ctx.Err() != nil:
@@ -65,18 +63,15 @@ func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *op
 	return l
 }
 
-func liveLetters(ctx context.Context, cfg *config.Config, f *openFleet, l *fleet.Letters, add func(pipeline.DeadLetter) error) error {
+func liveLetters(ctx context.Context, cfg *config.Config, f *opened, l *fleet.Letters, add func(pipeline.DeadLetter) error) error {
 	if f.stores == nil {
 		return uncountable("leases are in a file: `tablewake redrive --list` shows the letters")
 	}
 	if kept, err := f.stores.State(ctx, cfg); err != nil {
 		return err
 	} else if kept != nil {
-		for m, err := range kept.Marks(ctx, "") {
-			if err != nil {
-				return err
-			}
-			l.Keys[m.Sink]++
+		if err := countKeys(ctx, kept, l); err != nil {
+			return err
 		}
 	}
 	if cfg.DeadLetters.Queue != "" {
@@ -89,22 +84,10 @@ func liveLetters(ctx context.Context, cfg *config.Config, f *openFleet, l *fleet
 	return letters.Each(ctx, cfg, kept, add)
 }
 
-func localMarks(ctx context.Context, dir, name string, l *fleet.Letters) (err error) {
-	path := local.Dir(dir).Views()
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	db, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	var kept state.Quarantine = db.State(name)
-	for m, err := range kept.Marks(ctx, "") {
-		if err != nil {
-			return err
-		}
+// countKeys counts the quarantined keys by sink.
+func countKeys(ctx context.Context, kept state.Quarantine, l *fleet.Letters) error {
+	return target.EachMark(ctx, kept, func(m state.Mark) error {
 		l.Keys[m.Sink]++
-	}
-	return nil
+		return nil
+	})
 }

@@ -35,7 +35,7 @@ func TestRun_OutputCannotBeWritten(t *testing.T) {
 		}
 	}
 	var both bytes.Buffer
-	if code := program([]string{"replay", "-c", file, "--local", out, input}, cli.Streams{In: strings.NewReader(""), Out: &both, Err: &both}); code != cli.ExitOK {
+	if code := program.Main([]string{"replay", "-c", file, "--local", out, input}, cli.Streams{Out: &both, Err: &both}); code != cli.ExitOK {
 		t.Fatalf("replay ends with %d: %s", code, &both)
 	}
 	for _, line := range []string{
@@ -48,14 +48,14 @@ func TestRun_OutputCannotBeWritten(t *testing.T) {
 	} {
 		args := strings.Fields(strings.NewReplacer("FILE", file, "SHOP", "../../test/fixtures/shop/tablewake.yaml", "OUT", out, "INPUT", input).Replace(line))
 		var plain, errs bytes.Buffer
-		code := program(args, cli.Streams{In: strings.NewReader(""), Out: &plain, Err: &errs})
+		code := program.Main(args, cli.Streams{Out: &plain, Err: &errs})
 		if plain.Len() == 0 {
 			t.Errorf("%s has no output, and ends with %d: %s", line, code, &errs)
 			continue
 		}
 		for _, room := range []int{0, plain.Len() / 2} {
 			var errs bytes.Buffer
-			got := program(args, cli.Streams{In: strings.NewReader(""), Out: &full{room}, Err: &errs})
+			got := program.Main(args, cli.Streams{Out: &full{room}, Err: &errs})
 			want := code
 			if code == cli.ExitOK {
 				want = cli.ExitFailure

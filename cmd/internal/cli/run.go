@@ -18,9 +18,9 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Run runs one command line of the program whose commands are given, and returns its exit code. The first
+// Run runs one command line of the program with these commands, and returns its exit code. The first
 // interrupt stops the work softly; the second ends the process at once.
-func Run(args []string, s Streams, commands func(Streams) *cobra.Command) int {
+func Run(args []string, s Streams, version string, commands []func(Streams) *cobra.Command) int {
 	out, errs := &printable{w: s.Out}, &printable{w: s.Err}
 	defer func() { _ = errs.end() }() // of it nobody can be told
 	var logs logFlags
@@ -32,8 +32,11 @@ func Run(args []string, s Streams, commands func(Streams) *cobra.Command) int {
 	context.AfterFunc(ctx, stop)
 
 	var prof profile
-	root := commands(s)
-	prepare(root, &prof, &logs)
+	root := newRoot(&prof, &logs)
+	root.Version = version
+	for _, command := range commands {
+		root.AddCommand(command(s))
+	}
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
@@ -76,17 +79,43 @@ func unwritten(err, failed error) error {
 	return errors.Join(err, failed)
 }
 
-// prepare gives the program the flags and the errors that all its commands share.
-func prepare(root *cobra.Command, prof *profile, logs *logFlags) {
-	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		logs.set = c.Flags().Changed("log-level")
-		return prof.start()
+// newRoot is the program without its commands, with the flags and the errors that all of them share.
+func newRoot(prof *profile, logs *logFlags) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tablewake",
+		Short: "Carry every change of a DynamoDB table to views, a search index and an archive",
+		Long: `tablewake carries every change of a DynamoDB table to the places that must follow
+it: materialized views, a search index, an archive, notifications.`,
+		Example: `  # The whole pipeline over saved records, into a folder on this machine
+  tablewake replay -c tablewake.yaml --local out stream.jsonl
+
+  # The changes of the table as they are written, for as long as it runs
+  tablewake consume -c tablewake.yaml --live
+
+  # What would happen to each record, and why
+  tablewake explain -c tablewake.yaml stream.jsonl
+
+  # What stands in the views afterwards
+  tablewake query view --local out`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return Usagef("there is no command %q; see `tablewake --help`", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			logs.set = c.Flags().Changed("log-level")
+			return prof.start()
+		},
+		SilenceUsage:  true,
+		SilenceErrors: true,
 	}
-	root.SilenceUsage, root.SilenceErrors = true, true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return Usagef("%w; see `%s --help`", err, c.CommandPath())
 	})
 	root.PersistentFlags().StringVar(&prof.dir, "profile", "", "write cpu.pprof and heap.pprof of this run into this `folder`")
 	logs.add(root)
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitCodes)
+	return root
 }

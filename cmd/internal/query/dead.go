@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
-	"github.com/tablewake/tablewake/sinks/view/sqlite"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
 func (o *queryOptions) dead(s cli.Streams) *cobra.Command {
@@ -88,17 +86,13 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 			return target.EachLetter(ctx, dir, log, do)
 		},
 		marks: func(ctx context.Context, pipelines []string, do func(state.Mark) error) error {
-			if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			return target.WithViews(ctx, dir, func(db *sqlite.Store) error {
-				for _, name := range pipelines {
-					if err := target.EachMark(ctx, db.State(name), do); err != nil {
-						return err
-					}
+			for _, name := range pipelines {
+				err := target.ReadState(ctx, dir, name, func(kept *sqlite.State) error { return target.EachMark(ctx, kept, do) })
+				if err != nil {
+					return err
 				}
-				return nil
-			})
+			}
+			return nil
 		},
 	}
 }

@@ -12,12 +12,13 @@ import (
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
+	statesqlite "github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
 // WithViews opens the view tables of a folder.
 func WithViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
-	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
+	if missing(dir.Views()) {
 		return fmt.Errorf("the folder holds no views: its configuration has none")
 	}
 	db, err := sqlite.Open(ctx, dir.Views(), sqlite.Options{ReadOnly: true})
@@ -27,9 +28,27 @@ func WithViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error)
 	return errors.Join(do(db), db.Close())
 }
 
+// ReadState reads what a folder remembers of a pipeline, which a consumer may work on meanwhile. A folder without
+// state remembers nothing.
+func ReadState(ctx context.Context, dir local.Dir, pipeline string, do func(*statesqlite.State) error) error {
+	if missing(dir.Views()) {
+		return nil
+	}
+	db, err := statesqlite.Open(ctx, dir.Views(), statesqlite.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(db.State(pipeline)), db.Close())
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // EachLetter hands each letter of a folder to do. Lines that are none are logged.
 func EachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
-	if _, err := os.Stat(dir.DeadLetters()); errors.Is(err, fs.ErrNotExist) {
+	if missing(dir.DeadLetters()) {
 		return nil
 	}
 	store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters(), Logger: log})

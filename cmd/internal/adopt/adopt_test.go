@@ -1,4 +1,4 @@
-package main
+package adopt_test
 
 import (
 	"encoding/json"
@@ -12,37 +12,37 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
 // A state table that was deleted is not made beside what was written under it: neither by --create, nor by
 // anybody who makes it by hand. adopt refuses what cannot be right, and says what to do; that done,
 // the whole history fills all sinks again, and nothing is doubled.
 func TestAdopt_LostState(t *testing.T) {
-	file, name, tables := onServers(t)
-	makeSource(t, tables, name)
+	file, name, tables := clitest.OnServers(t)
 	stream := filepath.Join(t.TempDir(), "stream.jsonl")
-	if err := os.WriteFile(stream, []byte(orderRecord("a,b", "1")+orderRecord("c", "2")), 0o644); err != nil {
+	if err := os.WriteFile(stream, []byte(clitest.Order("a,b", "1")+clitest.Order("c", "2")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	command(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
-	if text, _ := command(t, cli.ExitOK, "adopt", "-c", file, "--live"); !strings.Contains(text, "nothing to adopt") {
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
+	if text, _ := program.Run(t, cli.ExitOK, "adopt", "-c", file, "--live"); !strings.Contains(text, "nothing to adopt") {
 		t.Errorf("with all in its place adopt says %s", text)
 	}
-	counted := group(t, tables, name)
+	counted := clitest.Paid(t, tables, name)
 
 	drop(t, tables, name+"-state")
-	_, said := command(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream)
+	_, said := program.Run(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream)
 	if !strings.Contains(said, "the state table "+name+"-state is missing") || !strings.Contains(said, "`tablewake adopt --create`") {
 		t.Errorf("--create beside rows says %s", said)
 	}
 	if _, err := tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(name + "-state")}); err == nil {
 		t.Error("the state table was made")
 	}
-	refused, _ := command(t, cli.ExitFailure, "adopt", "-c", file, "--live", "--create", "--yes")
+	refused, _ := program.Run(t, cli.ExitFailure, "adopt", "-c", file, "--live", "--create", "--yes")
 	if !strings.Contains(refused, "paid (table "+name+"-rows)") || !strings.Contains(refused, "refused") || !strings.Contains(refused, "Delete the output") {
 		t.Errorf("of an aggregate whose state is gone adopt says %s", refused)
 	}
-	if _, said := command(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "tablewake adopt --sink paid") {
+	if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "tablewake adopt --sink paid") {
 		t.Errorf("nothing was accepted, and replay says %s", said)
 	}
 
@@ -51,26 +51,25 @@ func TestAdopt_LostState(t *testing.T) {
 		Accepted bool
 		Sinks    []struct{ Sink string }
 	}
-	text, _ := command(t, cli.ExitFailure, "adopt", "-c", file, "--live", "-o", "json")
+	text, _ := program.Run(t, cli.ExitFailure, "adopt", "-c", file, "--live", "-o", "json")
 	if err := json.Unmarshal([]byte(text), &looked); err != nil || looked.Accepted || len(looked.Sinks) != 2 || looked.Sinks[0].Sink != "docs" || looked.Sinks[1].Sink != "log" {
 		t.Errorf("of what is left adopt says %s (%v)", text, err)
 	}
-	command(t, cli.ExitOK, "adopt", "-c", file, "--live", "--yes")
-	command(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
-	if again := group(t, tables, name); again != counted {
+	program.Run(t, cli.ExitOK, "adopt", "-c", file, "--live", "--yes")
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
+	if again := clitest.Paid(t, tables, name); again != counted {
 		t.Errorf("the group counted %s, and after all %s", counted, again)
 	}
 }
 
 // A table that was restored is another one: it is refused until it is accepted, which asks.
 func TestAdopt_RestoredTable(t *testing.T) {
-	file, name, tables := onServers(t)
-	makeSource(t, tables, name)
+	file, name, tables := clitest.OnServers(t)
 	stream := filepath.Join(t.TempDir(), "stream.jsonl")
-	if err := os.WriteFile(stream, []byte(orderRecord("a,b", "1")), 0o644); err != nil {
+	if err := os.WriteFile(stream, []byte(clitest.Order("a,b", "1")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	command(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)
 	rows, err := tables.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(name + "-rows")})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +79,7 @@ func TestAdopt_RestoredTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	drop(t, tables, name+"-rows")
-	if _, said := command(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "table "+name+"-rows is missing, and the state knows") {
+	if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "table "+name+"-rows is missing, and the state knows") {
 		t.Errorf("--create of a table that was deleted says %s", said)
 	}
 	if _, err := tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
@@ -93,11 +92,11 @@ func TestAdopt_RestoredTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, said := command(t, cli.ExitFailure, "replay", "-c", file, "--live", stream); !strings.Contains(said, "it was deleted, restored or exchanged") {
+	if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", file, "--live", stream); !strings.Contains(said, "it was deleted, restored or exchanged") {
 		t.Errorf("over a restored table replay says %s", said)
 	}
-	command(t, cli.ExitUsage, "adopt", "-c", file, "--live", "--sink", "none")
-	asked, said := command(t, cli.ExitFailure, "adopt", "-c", file, "--live", "--sink", "orders,paid")
+	program.Run(t, cli.ExitUsage, "adopt", "-c", file, "--live", "--sink", "none")
+	asked, said := program.Run(t, cli.ExitFailure, "adopt", "-c", file, "--live", "--sink", "orders,paid")
 	for _, want := range []string{"orders (table " + name + "-rows)", "1 of the birth ", "accept this? [y/N]"} {
 		if !strings.Contains(asked, want) {
 			t.Errorf("it does not say %q: %s", want, asked)
@@ -106,19 +105,8 @@ func TestAdopt_RestoredTable(t *testing.T) {
 	if !strings.Contains(said, "nothing was accepted: --yes accepts it") {
 		t.Errorf("without an answer it says %s", said)
 	}
-	command(t, cli.ExitOK, "adopt", "-c", file, "--live", "--sink", "orders,paid", "--yes")
-	command(t, cli.ExitOK, "replay", "-c", file, "--live", stream)
-}
-
-func makeSource(t *testing.T, tables *dynamodb.Client, name string) {
-	t.Helper()
-	if _, err := tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: aws.String(name + "-source"), BillingMode: types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: "S"}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	program.Run(t, cli.ExitOK, "adopt", "-c", file, "--live", "--sink", "orders,paid", "--yes")
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", stream)
 }
 
 func drop(t *testing.T, tables *dynamodb.Client, table string) {
@@ -126,20 +114,4 @@ func drop(t *testing.T, tables *dynamodb.Client, table string) {
 	if _, err := tables.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// group is how many the group of what is paid counts.
-func group(t *testing.T, tables *dynamodb.Client, name string) string {
-	t.Helper()
-	got, err := tables.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(name + "-rows"), ConsistentRead: new(true), Key: map[string]types.AttributeValue{
-		"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, _ := got.Item["n"].(*types.AttributeValueMemberN)
-	if n == nil {
-		t.Fatalf("the group is %v", got.Item)
-	}
-	return n.Value
 }

@@ -1,4 +1,4 @@
-package main
+package redrive_test
 
 import (
 	"os"
@@ -9,6 +9,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -23,7 +24,7 @@ func TestRedrive_SinkThatIsGone(t *testing.T) {
 	renamed := strings.Replace(strings.Replace(mended, "  orders: {view: {table: rows", "  by_status: {view: {table: others", 1), ", when: 'item.N == 1', key: {PK: 'S#{Status}', SK: '{@key}'}", ", key: {PK: 'S#{Status}', SK: '{@key}'}", 1)
 	for name, text := range map[string]string{
 		file: renamed, flawed: strings.Replace(mended, "when: 'item.N == 1'", "when: 'item.Status > 1'", 1),
-		stream: orderRecord("a", "1") + orderRecord("b", "2"),
+		stream: clitest.Order("a", "1") + clitest.Order("b", "2"),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -38,24 +39,24 @@ func TestRedrive_SinkThatIsGone(t *testing.T) {
 		{[]string{"--discard"}, "2 letters of the sink orders, which " + file + " has no more, are to be discarded", "discarded", 0},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
-		command(t, cli.ExitDeadLetters, "replay", "-c", flawed, "--local", out, stream)
-		if text, _ := command(t, cli.ExitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "--sink NAME --to SINK") || !strings.Contains(text, "--sink NAME --discard") {
+		program.Run(t, cli.ExitDeadLetters, "replay", "-c", flawed, "--local", out, stream)
+		if text, _ := program.Run(t, cli.ExitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "--sink NAME --to SINK") || !strings.Contains(text, "--sink NAME --discard") {
 			t.Errorf("of letters of a sink that is gone redrive says %s", text)
 		}
-		if _, said := command(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--sink", "orders"); !strings.Contains(said, "--to SINK moves its letters") {
+		if _, said := program.Run(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--sink", "orders"); !strings.Contains(said, "--to SINK moves its letters") {
 			t.Errorf("without --to redrive says %s", said)
 		}
-		command(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--to", "by_status")
-		command(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--sink", "orders", "--to", "nothing")
-		command(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--sink", "by_status", "--to", "by_status")
-		text, said := command(t, cli.ExitOK, append([]string{"redrive", "-c", file, "--local", out, "--sink", "orders"}, test.flags...)...)
+		program.Run(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--to", "by_status")
+		program.Run(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--sink", "orders", "--to", "nothing")
+		program.Run(t, cli.ExitUsage, "redrive", "-c", file, "--local", out, "--sink", "by_status", "--to", "by_status")
+		text, said := program.Run(t, cli.ExitOK, append([]string{"redrive", "-c", file, "--local", out, "--sink", "orders"}, test.flags...)...)
 		if !strings.Contains(said, test.said) || !strings.Contains(text, test.report) {
 			t.Errorf("%s says %s%s", test.flags, said, text)
 		}
-		if text, _ := command(t, cli.ExitOK, "query", "view", "others", "--local", out); strings.Count(text, "S#paid") != test.rows {
+		if text, _ := program.Run(t, cli.ExitOK, "query", "view", "others", "--local", out); strings.Count(text, "S#paid") != test.rows {
 			t.Errorf("after %s there are %s", test.flags, text)
 		}
-		if text, _ := command(t, cli.ExitOK, "query", "dead", "--local", out); text != "" {
+		if text, _ := program.Run(t, cli.ExitOK, "query", "dead", "--local", out); text != "" {
 			t.Errorf("after %s there stay %s", test.flags, text)
 		}
 	}
@@ -66,9 +67,12 @@ func TestRedrive_SinkThatIsGone(t *testing.T) {
 func TestRedrive_Live(t *testing.T) {
 	for _, kind := range []string{"bucket", "queue"} {
 		t.Run(kind, func(t *testing.T) {
-			file, name, tables := onServers(t)
-			makeSource(t, tables, name)
-			text := read(t, file)
+			file, name, tables := clitest.OnServers(t)
+			configured, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(configured)
 			if kind == "queue" {
 				endpoint := server.SQS().Endpoint(t)
 				t.Setenv("AWS_ENDPOINT_URL_SQS", endpoint)
@@ -88,43 +92,43 @@ func TestRedrive_Live(t *testing.T) {
 				}
 			}
 			stream := filepath.Join(t.TempDir(), "stream.jsonl")
-			if err := os.WriteFile(stream, []byte(orderRecord("a", "1")+orderRecord("b", "2")), 0o644); err != nil {
+			if err := os.WriteFile(stream, []byte(clitest.Order("a", "1")+clitest.Order("b", "2")), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			flawed := strings.NewReplacer("view: {table", "view: {when: 'item.Status > 1', table", `item.Status == "paid"`, "item.Status > 1", "search: {", "search: {when: 'item.Status > 1', ").Replace(text)
 			write(flawed)
-			command(t, cli.ExitDeadLetters, "replay", "-c", file, "--live", "--create", stream)
+			program.Run(t, cli.ExitDeadLetters, "replay", "-c", file, "--live", "--create", stream)
 			hold(t, file, "orders", "a")
 			write(text)
 
-			list, _ := command(t, cli.ExitOK, "query", "dead", "-c", file, "--live")
+			list, _ := program.Run(t, cli.ExitOK, "query", "dead", "-c", file, "--live")
 			if strings.Count(list, "\n") != 6 || strings.Count(list, "orders  a  ") != 1 || strings.Count(list, "docs  b  ") != 1 {
 				t.Errorf("query dead --live says\n%s", list)
 			}
-			if list, _ := command(t, cli.ExitOK, "query", "dead", "-c", file, "--live", "-n", "2", "-o", "json"); strings.Count(list, `"record":{`) != 2 {
+			if list, _ := program.Run(t, cli.ExitOK, "query", "dead", "-c", file, "--live", "-n", "2", "-o", "json"); strings.Count(list, `"record":{`) != 2 {
 				t.Errorf("query dead --live -n 2 -o json says\n%s", list)
 			}
-			if list, _ := command(t, cli.ExitOK, "query", "dead", "-c", file, "--live", "--quarantined"); !strings.HasPrefix(list, "orders  a  1 letters since") {
+			if list, _ := program.Run(t, cli.ExitOK, "query", "dead", "-c", file, "--live", "--quarantined"); !strings.HasPrefix(list, "orders  a  1 letters since") {
 				t.Errorf("query dead --live --quarantined says\n%s", list)
 			}
-			command(t, cli.ExitUsage, "query", "dead", "-c", file, "--live", "--local", "out")
-			command(t, cli.ExitUsage, "query", "dead", "-c", file, "--local", "out")
+			program.Run(t, cli.ExitUsage, "query", "dead", "-c", file, "--live", "--local", "out")
+			program.Run(t, cli.ExitUsage, "query", "dead", "-c", file, "--local", "out")
 
 			write(strings.Replace(text, "  orders: {", "  by_status: {", 1))
-			report, said := command(t, cli.ExitDeadLetters, "redrive", "-c", file, "--live")
+			report, said := program.Run(t, cli.ExitDeadLetters, "redrive", "-c", file, "--live")
 			for _, sink := range []string{"docs", "paid"} {
 				if strings.Count(said, "the sink holds nothing") != 2 || !strings.Contains(said, "sink="+sink) {
 					t.Errorf("redrive says\n%s%s", said, report)
 				}
 			}
-			report, _ = command(t, cli.ExitOK, "redrive", "-c", file, "--live", "--sink", "orders", "--to", "by_status")
+			report, _ = program.Run(t, cli.ExitOK, "redrive", "-c", file, "--live", "--sink", "orders", "--to", "by_status")
 			if !strings.Contains(report, "2 moved from orders to by_status") {
 				t.Errorf("redrive --to says\n%s", report)
 			}
-			if counted := group(t, tables, name); !strings.Contains(counted, "2") {
+			if counted := clitest.Paid(t, tables, name); !strings.Contains(counted, "2") {
 				t.Errorf("the group counts %s", counted)
 			}
-			if list, _ := command(t, cli.ExitOK, "query", "dead", "-c", file, "--live"); list != "" {
+			if list, _ := program.Run(t, cli.ExitOK, "query", "dead", "-c", file, "--live"); list != "" {
 				t.Errorf("there stay\n%s", list)
 			}
 		})

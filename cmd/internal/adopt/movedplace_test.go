@@ -1,4 +1,4 @@
-package main
+package adopt_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
 // movable is a file with a view's table, what its rows' key begins with, and the template of indexes.
@@ -62,23 +63,23 @@ func TestAdopt_MovedPlace(t *testing.T) {
 			}
 			replay := []string{"replay", "-c", file, "--local", out, stream}
 			adopt := []string{"adopt", "-c", file, "--local", out, "--yes"}
-			write(stream, orderRecord("a", "1"))
+			write(stream, clitest.Order("a", "1"))
 			write(file, test.was)
-			command(t, test.wrote, replay...)
+			program.Run(t, test.wrote, replay...)
 			write(file, test.is)
-			_, said := command(t, test.takes, replay...)
+			_, said := program.Run(t, test.takes, replay...)
 			if strings.Contains(said, "the state was lost") || test.takes == cli.ExitFailure && !strings.Contains(said, "was written under other settings") {
 				t.Errorf("a replay says %s", said)
 			}
-			text, said := command(t, test.adopts, adopt...)
+			text, said := program.Run(t, test.adopts, adopt...)
 			if !strings.Contains(text+said, test.says) {
 				t.Errorf("adopt says %s%s", text, said)
 			}
 			if test.adopts != cli.ExitOK {
 				return
 			}
-			command(t, cli.ExitOK, replay...)
-			if text, said := command(t, cli.ExitOK, adopt...); !strings.Contains(text, "nothing to adopt") {
+			program.Run(t, cli.ExitOK, replay...)
+			if text, said := program.Run(t, cli.ExitOK, adopt...); !strings.Contains(text, "nothing to adopt") {
 				t.Errorf("adopt says in the end %s%s", text, said)
 			}
 		})

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package replay_test
 
 import (
 	"bytes"
@@ -82,7 +82,7 @@ func TestFullDisk_FileSize(t *testing.T) {
 func asReleased(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "tablewake"), ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "tablewake"), "../../tablewake").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))

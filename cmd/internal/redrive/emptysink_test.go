@@ -1,4 +1,4 @@
-package main
+package redrive_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
 // A sink all of whose changes are dead letters takes mended settings by itself, and holds what a clean pass
@@ -21,16 +22,16 @@ func TestRedrive_SinkThatHoldsNothing(t *testing.T) {
 	} {
 		t.Run(test.sink, func(t *testing.T) {
 			f := replayFlawed(t, test.good, test.flawed, strings.NewReplacer(`"Total":{"S":`, `"Total":{"N":`))
-			report, said := command(t, cli.ExitOK, "redrive", "-c", f.file, "--local", f.out)
+			report, said := program.Run(t, cli.ExitOK, "redrive", "-c", f.file, "--local", f.out)
 			if strings.Count(said, "the sink holds nothing") != 1 || !strings.Contains(said, "sink="+test.sink) {
 				t.Errorf("under other settings redrive says %s", said)
 			}
 			t.Logf("%s", report)
-			if _, said := command(t, cli.ExitOK, "redrive", "-c", f.file, "--local", f.out); strings.Contains(said, "holds nothing") {
+			if _, said := program.Run(t, cli.ExitOK, "redrive", "-c", f.file, "--local", f.out); strings.Contains(said, "holds nothing") {
 				t.Errorf("the settings are taken, and redrive says %s", said)
 			}
 			f.compare(t)
-			if _, said := command(t, cli.ExitFailure, "replay", "-c", f.flawed, "--local", f.out, f.stream); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
+			if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", f.flawed, "--local", f.out, f.stream); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
 				t.Errorf("under the former settings a replay says %s", said)
 			}
 		})
@@ -42,7 +43,7 @@ func TestRedrive_SinkThatHoldsNothing(t *testing.T) {
 func TestReplay_SettingsOfAnArchive(t *testing.T) {
 	dir := t.TempDir()
 	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
-	if err := os.WriteFile(stream, []byte(orderRecord("a", "1")), 0o644); err != nil {
+	if err := os.WriteFile(stream, []byte(clitest.Order("a", "1")), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	replay := func(code int, status, tombstones string) (said string) {
@@ -57,7 +58,7 @@ sinks:
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, said = command(t, code, "replay", "-c", file, "--local", out, stream)
+		_, said = program.Run(t, code, "replay", "-c", file, "--local", out, stream)
 		return said
 	}
 	replay(cli.ExitOK, "open", "apart")
@@ -76,7 +77,7 @@ sinks:
 func TestRedrive_RefusedLetterStays(t *testing.T) {
 	dir := t.TempDir()
 	file, holder, later, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "holder.jsonl"), filepath.Join(dir, "later.jsonl"), filepath.Join(dir, "out")
-	for name, text := range map[string]string{holder: orderRecord("a", "1"), later: orderRecord("b", "2"), file: `version: 1
+	for name, text := range map[string]string{holder: clitest.Order("a", "1"), later: clitest.Order("b", "2"), file: `version: 1
 name: shop
 source: {table: shop}
 sinks:
@@ -87,10 +88,10 @@ sinks:
 		}
 	}
 	// One after the other: where b comes first, a takes the row over, and there is no letter.
-	command(t, cli.ExitOK, "replay", "-c", file, "--local", out, holder)
-	command(t, cli.ExitDeadLetters, "replay", "-c", file, "--local", out, later)
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--local", out, holder)
+	program.Run(t, cli.ExitDeadLetters, "replay", "-c", file, "--local", out, later)
 	for range 2 {
-		if text, _ := command(t, cli.ExitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "stays: ") || strings.Contains(text, "superseded") {
+		if text, _ := program.Run(t, cli.ExitDeadLetters, "redrive", "-c", file, "--local", out); !strings.Contains(text, "stays: ") || strings.Contains(text, "superseded") {
 			t.Errorf("redrive says %s", text)
 		}
 	}
@@ -114,20 +115,20 @@ sinks:
 	streams := make([]string, 2)
 	for i, n := range []string{`"S":"x"`, `"N":"5"`} {
 		streams[i] = filepath.Join(dir, string(rune('a'+i))+".jsonl")
-		record := strings.NewReplacer(`"Status":{"S":"paid"}`, `"N":{`+n+`}`, "INSERT", "MODIFY", `"NewImage"`, `"OldImage":{"PK":{"S":"a"},"N":{"N":"1"}},"NewImage"`).Replace(orderRecord("a", string(rune('1'+i))))
+		record := strings.NewReplacer(`"Status":{"S":"paid"}`, `"N":{`+n+`}`, "INSERT", "MODIFY", `"NewImage"`, `"OldImage":{"PK":{"S":"a"},"N":{"N":"1"}},"NewImage"`).Replace(clitest.Order("a", string(rune('1'+i))))
 		if err := os.WriteFile(streams[i], []byte(record), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	command(t, cli.ExitDeadLetters, "replay", "-c", file, "--local", out, streams[0])
-	if text, _ := command(t, cli.ExitDeadLetters, "redrive", "-c", file, "--local", out); strings.Contains(text, "superseded") {
+	program.Run(t, cli.ExitDeadLetters, "replay", "-c", file, "--local", out, streams[0])
+	if text, _ := program.Run(t, cli.ExitDeadLetters, "redrive", "-c", file, "--local", out); strings.Contains(text, "superseded") {
 		t.Errorf("before the newer version redrive says %s", text)
 	}
-	command(t, cli.ExitOK, "replay", "-c", file, "--local", out, streams[1])
-	if text, _ := command(t, cli.ExitOK, "redrive", "-c", file, "--local", out); !strings.Contains(text, "4 superseded: the sink has a newer version of their items") {
+	program.Run(t, cli.ExitOK, "replay", "-c", file, "--local", out, streams[1])
+	if text, _ := program.Run(t, cli.ExitOK, "redrive", "-c", file, "--local", out); !strings.Contains(text, "4 superseded: the sink has a newer version of their items") {
 		t.Errorf("redrive says %s", text)
 	}
-	if text, _ := command(t, cli.ExitOK, "query", "dead", "--local", out); text != "" {
+	if text, _ := program.Run(t, cli.ExitOK, "query", "dead", "--local", out); text != "" {
 		t.Errorf("there stay %s", text)
 	}
 }

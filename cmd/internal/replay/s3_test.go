@@ -1,7 +1,6 @@
-package main
+package replay_test
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"io"
@@ -22,17 +21,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-const shopConfig = "../../test/fixtures/shop/tablewake.yaml"
-
-// command runs a command line, wants its exit code, and returns what it printed.
-func command(t *testing.T, code int, args ...string) (stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	if got := program(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); got != code {
-		t.Fatalf("tablewake %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), errs.String())
-	}
-	return out.String(), errs.String()
-}
+const shopConfig = "../../../test/fixtures/shop/tablewake.yaml"
 
 // inBucket copies the log of a --local folder into a new bucket of a server, which the
 // environment names from now on.
@@ -86,7 +75,7 @@ func stands(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, query := range [][]string{{"view", "shop-views"}, {"search", "products"}, {"archive", "shop-archive", "--prefix", "changes/"}} {
-		out, _ := command(t, cli.ExitOK, append(append([]string{"query"}, query...), "--local", dir, "-o", "json")...)
+		out, _ := program.Run(t, cli.ExitOK, append(append([]string{"query"}, query...), "--local", dir, "-o", "json")...)
 		all.WriteString(births.ReplaceAllString(out, ""))
 	}
 	return all.String()
@@ -95,20 +84,20 @@ func stands(t *testing.T, dir string) string {
 // An archive in S3 replays as the stream did that it came from: before it is compacted, and
 // after.
 func TestReplayFromS3(t *testing.T) {
-	stream := filepath.Join("../../test/fixtures/shop", "stream.jsonl")
+	stream := filepath.Join("../../../test/fixtures/shop", "stream.jsonl")
 	first := filepath.Join(t.TempDir(), "first")
-	command(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", first, stream)
+	program.Run(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", first, stream)
 	want := stands(t, first)
 	bucket, _ := inBucket(t, server.S3().Endpoint(t), first, "")
 	url := "s3://" + bucket + "/changes/"
 	for i, step := range []func(){
 		func() {},
 		func() {
-			out, _ := command(t, cli.ExitOK, "compact", url, "--dry-run")
+			out, _ := program.Run(t, cli.ExitOK, "compact", url, "--dry-run")
 			if !strings.HasPrefix(out, "would roll ") {
 				t.Errorf("a dry run prints %s", out)
 			}
-			out, _ = command(t, cli.ExitOK, "compact", url, "-o", "json")
+			out, _ = program.Run(t, cli.ExitOK, "compact", url, "-o", "json")
 			var done struct {
 				DryRun bool `json:"dry_run"`
 			}
@@ -119,7 +108,7 @@ func TestReplayFromS3(t *testing.T) {
 	} {
 		step()
 		dir := filepath.Join(t.TempDir(), "again")
-		command(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", dir, url)
+		program.Run(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", dir, url)
 		if got := stands(t, dir); got != want {
 			t.Errorf("step %d: there stands\n%.2000s\nwant\n%.2000s", i, got, want)
 		}
@@ -127,7 +116,7 @@ func TestReplayFromS3(t *testing.T) {
 
 	read := func(args ...string) int64 {
 		t.Helper()
-		out, _ := command(t, cli.ExitOK, append([]string{"replay", "-c", shopConfig, "--local", filepath.Join(t.TempDir(), "part"), "-o", "json"}, args...)...)
+		out, _ := program.Run(t, cli.ExitOK, append([]string{"replay", "-c", shopConfig, "--local", filepath.Join(t.TempDir(), "part"), "-o", "json"}, args...)...)
 		var sum struct {
 			Ledger struct{ Source struct{ Read int64 } }
 		}
@@ -145,7 +134,7 @@ func TestReplayFromS3(t *testing.T) {
 		t.Errorf("a file and an archive of %d changes bring %d", all, both)
 	}
 
-	_, errs := command(t, cli.ExitFailure, "replay", "-c", shopConfig, "--local", t.TempDir(), "s3://"+bucket+"-none/x/")
+	_, errs := program.Run(t, cli.ExitFailure, "replay", "-c", shopConfig, "--local", t.TempDir(), "s3://"+bucket+"-none/x/")
 	if !strings.Contains(errs, "NoSuchBucket") || !strings.Contains(errs, "check its name") {
 		t.Errorf("of a bucket that is not there: %s", errs)
 	}
@@ -155,19 +144,19 @@ func TestReplayFromS3(t *testing.T) {
 		{stream, "--from", "2026-02-01"},
 		{"s3:///x"},
 	} {
-		command(t, cli.ExitUsage, append([]string{"replay", "-c", shopConfig, "--local", t.TempDir()}, args...)...)
+		program.Run(t, cli.ExitUsage, append([]string{"replay", "-c", shopConfig, "--local", t.TempDir()}, args...)...)
 	}
 	for _, args := range [][]string{{}, {url, "--target", "1X"}, {url, "--min-bytes", "2MB", "--target", "1MiB"}, {"s3:///x"}} {
-		command(t, cli.ExitUsage, append([]string{"compact"}, args...)...)
+		program.Run(t, cli.ExitUsage, append([]string{"compact"}, args...)...)
 	}
 }
 
 // What sleeps in GLACIER is named with the command that restores it.
 func TestReplayFromGlacier(t *testing.T) {
 	first := filepath.Join(t.TempDir(), "first")
-	command(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", first, "../../test/fixtures/shop/stream.jsonl")
+	program.Run(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", first, "../../../test/fixtures/shop/stream.jsonl")
 	bucket, client := inBucket(t, server.Moto().Endpoint(t), first, "GLACIER")
-	_, errs := command(t, cli.ExitFailure, "replay", "-c", shopConfig, "--local", t.TempDir(), "s3://"+bucket+"/changes/")
+	_, errs := program.Run(t, cli.ExitFailure, "replay", "-c", shopConfig, "--local", t.TempDir(), "s3://"+bucket+"/changes/")
 	list, err := client.ListObjectsV2(t.Context(), &awss3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String("changes/")})
 	if err != nil {
 		t.Fatal(err)

@@ -1,15 +1,19 @@
-package main
+package redrive_test
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
+
+// births are those that documents bear: each folder has others.
+var births = regexp.MustCompile(`"birth":"[0-9a-z]+"`)
 
 const mended = `version: 1
 name: shop
@@ -35,13 +39,13 @@ func TestAdopt_MendedSettings(t *testing.T) {
 	} {
 		t.Run(test.sink+" "+test.flawed, func(t *testing.T) {
 			f := replayFlawed(t, test.good, test.flawed, strings.NewReplacer())
-			if _, said := command(t, cli.ExitFailure, "redrive", "-c", f.file, "--local", f.out); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
+			if _, said := program.Run(t, cli.ExitFailure, "redrive", "-c", f.file, "--local", f.out); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
 				t.Fatalf("under other settings redrive says %s", said)
 			}
-			if text, _ := command(t, cli.ExitOK, "adopt", "-c", f.file, "--local", f.out, "--yes"); !strings.Contains(text, "accepted: "+test.sink) {
+			if text, _ := program.Run(t, cli.ExitOK, "adopt", "-c", f.file, "--local", f.out, "--yes"); !strings.Contains(text, "accepted: "+test.sink) {
 				t.Fatalf("adopt says %s", text)
 			}
-			command(t, cli.ExitOK, "redrive", "-c", f.file, "--local", f.out)
+			program.Run(t, cli.ExitOK, "redrive", "-c", f.file, "--local", f.out)
 			f.compare(t)
 		})
 	}
@@ -70,8 +74,8 @@ func replayFlawed(t *testing.T, good, flawed string, edit *strings.Replacer) fla
 			t.Fatal(err)
 		}
 	}
-	command(t, cli.ExitOK, "replay", "-c", f.file, "--local", f.clean, f.stream)
-	command(t, cli.ExitDeadLetters, "replay", "-c", f.flawed, "--local", f.out, f.stream)
+	program.Run(t, cli.ExitOK, "replay", "-c", f.file, "--local", f.clean, f.stream)
+	program.Run(t, cli.ExitDeadLetters, "replay", "-c", f.flawed, "--local", f.out, f.stream)
 	return f
 }
 
@@ -79,8 +83,8 @@ func replayFlawed(t *testing.T, good, flawed string, edit *strings.Replacer) fla
 func (f flawedRun) compare(t *testing.T) {
 	t.Helper()
 	for _, query := range [][]string{{"view", "rows"}, {"view", "in-place"}, {"search", "docs", "-n", "100"}} {
-		want, _ := command(t, cli.ExitOK, append([]string{"query", "-o", "json", "--local", f.clean}, query...)...)
-		got, _ := command(t, cli.ExitOK, append([]string{"query", "-o", "json", "--local", f.out}, query...)...)
+		want, _ := program.Run(t, cli.ExitOK, append([]string{"query", "-o", "json", "--local", f.clean}, query...)...)
+		got, _ := program.Run(t, cli.ExitOK, append([]string{"query", "-o", "json", "--local", f.out}, query...)...)
 		if births.ReplaceAllString(got, "") != births.ReplaceAllString(want, "") {
 			t.Errorf("%s holds\n%s\nand after a clean pass\n%s", query, got, want)
 		}

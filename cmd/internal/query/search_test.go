@@ -1,4 +1,4 @@
-package main
+package query_test
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func TestQuery_Limit(t *testing.T) {
 		}
 	}
 	var both bytes.Buffer
-	if code := program([]string{"replay", "-c", file, "--local", out, input}, cli.Streams{In: strings.NewReader(""), Out: &both, Err: &both}); code != cli.ExitOK {
+	if code := program.Main([]string{"replay", "-c", file, "--local", out, input}, cli.Streams{Out: &both, Err: &both}); code != cli.ExitOK {
 		t.Fatalf("replay ends with %d: %s", code, &both)
 	}
 	for line, want := range map[string]int{
@@ -34,7 +34,7 @@ func TestQuery_Limit(t *testing.T) {
 		"search products": 12, "search products -n 0": 12, "search products -n 11": 11, "search products -n 12": 12,
 	} {
 		var text, errs bytes.Buffer
-		code := program(append(append([]string{"query"}, strings.Fields(line)...), "--local", out), cli.Streams{In: strings.NewReader(""), Out: &text, Err: &errs})
+		code := program.Main(append(append([]string{"query"}, strings.Fields(line)...), "--local", out), cli.Streams{Out: &text, Err: &errs})
 		got, more := strings.Count(text.String(), "\n"), strings.Contains(errs.String(), "there are more")
 		if code != cli.ExitOK || got != want || more != (want < 12) {
 			t.Errorf("query %s ends with %d and shows %d results, want %d; on standard error: %q", line, code, got, want, &errs)

@@ -1,7 +1,6 @@
-package main
+package redrive_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/local"
 )
@@ -21,28 +21,20 @@ sinks:
 dead_letters: {dir: dead, redrive: auto}
 `
 
-func orderRecord(key, sequence string) string {
-	return `{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":"INSERT","dynamodb":{"SequenceNumber":"` +
-		sequence + `","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"` + key + `"}},"NewImage":{"PK":{"S":"` + key + `"},"Status":{"S":"paid"}}}}` + "\n"
-}
-
 // What an outage left in dead letters is delivered by the next run whose sinks are well;
 // what was refused for good stays for somebody to look at.
 func TestAutoRedrive(t *testing.T) {
 	dir := t.TempDir()
 	file, stream, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")
-	for name, text := range map[string]string{file: autoShop, stream: orderRecord("a", "1")} {
+	for name, text := range map[string]string{file: autoShop, stream: clitest.Order("a", "1")} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	command := func(want int, args ...string) string {
 		t.Helper()
-		var stdout, stderr bytes.Buffer
-		if code := program(args, cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr}); code != want {
-			t.Fatalf("%s: exit code %d, want %d: %s", args, code, want, stderr.String())
-		}
-		return stdout.String()
+		out, _ := program.Run(t, want, args...)
+		return out
 	}
 	command(cli.ExitOK, "replay", "-c", file, "--local", out, stream)
 
@@ -55,7 +47,7 @@ func TestAutoRedrive(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := func(sequence string) pipeline.Version {
-		page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(orderRecord("a", sequence)))
+		page, err := pipeline.NewDecoder(pipeline.DecoderOptions{}).Decode([]byte(clitest.Order("a", sequence)))
 		if err != nil || len(page.Changes) != 1 {
 			t.Fatal(err)
 		}
@@ -64,7 +56,7 @@ func TestAutoRedrive(t *testing.T) {
 	letter := func(key, sequence, class string) pipeline.DeadLetter {
 		return pipeline.DeadLetter{
 			Pipeline: "shop", Sink: "orders", Key: pipeline.Key(key), Version: version(sequence), Sequence: sequence, Table: "shop",
-			Class: class, Error: "the server was away", Raw: []byte(strings.TrimSpace(orderRecord(key, sequence))), Time: time.Unix(1767323045, 0),
+			Class: class, Error: "the server was away", Raw: []byte(strings.TrimSpace(clitest.Order(key, sequence))), Time: time.Unix(1767323045, 0),
 		}
 	}
 	if err := letters.Put(t.Context(), []pipeline.DeadLetter{letter("b", "2", "held"), letter("c", "3", "write")}); err != nil {

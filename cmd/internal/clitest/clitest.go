@@ -1,0 +1,39 @@
+// Package clitest runs command lines in the process of a test.
+package clitest
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+)
+
+// Program is the commands that a test runs.
+type Program []func(cli.Streams) *cobra.Command
+
+// Main runs a command line, and returns its exit code.
+func (p Program) Main(args []string, s cli.Streams) int {
+	if s.In == nil {
+		s.In = strings.NewReader("")
+	}
+	return cli.Run(args, s, "(test)", p)
+}
+
+// Run runs a command line, wants its exit code, and returns what it printed.
+func (p Program) Run(t *testing.T, code int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if got := p.Main(args, cli.Streams{Out: &out, Err: &errs}); got != code {
+		t.Fatalf("tablewake %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), errs.String())
+	}
+	return out.String(), errs.String()
+}
+
+// Order is a record of a new order, a line of JSON.
+func Order(key, sequence string) string {
+	return `{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":"INSERT","dynamodb":{"SequenceNumber":"` +
+		sequence + `","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"` + key + `"}},"NewImage":{"PK":{"S":"` + key + `"},"Status":{"S":"paid"}}}}` + "\n"
+}

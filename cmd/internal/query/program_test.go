@@ -1,0 +1,9 @@
+package query_test
+
+import (
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
+	"github.com/tablewake/tablewake/cmd/internal/query"
+	"github.com/tablewake/tablewake/cmd/internal/replay"
+)
+
+var program = clitest.Program{replay.New, query.New}

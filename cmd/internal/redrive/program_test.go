@@ -1,0 +1,11 @@
+package redrive_test
+
+import (
+	"github.com/tablewake/tablewake/cmd/internal/adopt"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
+	"github.com/tablewake/tablewake/cmd/internal/query"
+	"github.com/tablewake/tablewake/cmd/internal/redrive"
+	"github.com/tablewake/tablewake/cmd/internal/replay"
+)
+
+var program = clitest.Program{replay.New, adopt.New, redrive.New, query.New}
