@@ -12,6 +12,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/archive"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/explain"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/query"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
@@ -41,5 +42,5 @@ func gcBallast() []byte {
 var commands = []func(cli.Streams) *cobra.Command{
 	replay.New, explain.New, newValidate, newTest, replay.NewRecord,
 	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, newTemplate,
-	newConsume, newHealth, newStatus, newLeases,
+	newConsume, newHealth, fleet.NewStatus, fleet.NewLeases,
 }

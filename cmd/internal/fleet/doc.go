@@ -1,4 +1,5 @@
-// Package fleet reports the state of a pipeline's consumers, and plans changes of their leases by hand.
+// Package fleet is the commands status and leases: it reports the state of a pipeline's consumers, and changes
+// their leases by hand.
 //
 // A [Look] has what is visible outside of the consumers: leases, heartbeats, the listed shards of the stream, and
 // noted gaps. [Look.Report] makes a [Report] of it: the tree of shards, the consumer that reads each, its position

@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -34,7 +33,8 @@ type statusOptions struct {
 	format   cli.Format
 }
 
-func newStatus(s cli.Streams) *cobra.Command {
+// NewStatus is the command status.
+func NewStatus(s cli.Streams) *cobra.Command {
 	var o statusOptions
 	c := &cobra.Command{
 		Use:   "status -c FILE (--live | --local DIR)",
@@ -117,7 +117,7 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 		return cli.Usagef("--loss-within is a time, as 4h")
 	}
 	o.LookOnly = true
-	look := fleet.Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.CommandLine(), Urgent: o.urgent}
+	look := Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.CommandLine(), Urgent: o.urgent}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })
@@ -129,7 +129,7 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 	if err := o.look(ctx, cfg, f, &look); err != nil {
 		return err
 	}
-	look.Lost, err = bounded(ctx, func(ctx context.Context) ([]fleet.Lost, error) { return lostStores(ctx, cfg, f, look.Leases) })
+	look.Lost, err = bounded(ctx, func(ctx context.Context) ([]Lost, error) { return lostStores(ctx, cfg, f, look.Leases) })
 	look.Missed("what sinks wrote", err)
 	look.Letters = o.lettersOf(ctx, cfg, f)
 	if ctx.Err() != nil {
@@ -149,7 +149,7 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 
 // open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves
 // out the leases and notes the reason in look.
-func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, look *fleet.Look) (*opened, error) {
+func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, look *Look) (*opened, error) {
 	if o.Live && cfg.Leases == nil {
 		look.Unconfigured = cfg.File
 		return openGaps(ctx, &o.Flags, cfg, w)
@@ -185,14 +185,14 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*o
 }
 
 // lostStores returns the sinks whose output and state do not belong together.
-func lostStores(ctx context.Context, cfg *config.Config, f *opened, seen leases.Snapshot) ([]fleet.Lost, error) {
+func lostStores(ctx context.Context, cfg *config.Config, f *opened, seen leases.Snapshot) ([]Lost, error) {
 	if f.stores == nil {
 		return nil, nil
 	}
 	all, err := sinks.Adopt(ctx, cfg, f.stores, stream.ReadText(seen, "the lease table"))
-	lost := make([]fleet.Lost, len(all))
+	lost := make([]Lost, len(all))
 	for i := range all {
-		lost[i] = fleet.Lost{Sink: all[i].Sink, What: all[i].Problem}
+		lost[i] = Lost{Sink: all[i].Sink, What: all[i].Problem}
 	}
 	return lost, err
 }
@@ -205,7 +205,7 @@ func noLeaseTable(err error, cfg *config.Config) bool {
 }
 
 // look reads leases, streams, gaps and notes, and then watches the heartbeats.
-func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *opened, look *fleet.Look) error {
+func (o *statusOptions) look(ctx context.Context, cfg *config.Config, f *opened, look *Look) error {
 	read := func(ctx context.Context) (leases.Snapshot, error) { return bounded(ctx, f.read) }
 	first, err := read(ctx)
 	if err != nil {
@@ -274,13 +274,13 @@ func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, err
 
 // listStreams lists the streams of each source table from the first unbegun one, at least the newest one, and the
 // streams of leases that have not ended. The error of a stream that cannot be listed is in its Err.
-func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, seen leases.Snapshot) []fleet.Stream {
+func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, seen leases.Snapshot) []Stream {
 	var arns []string
-	var failed []fleet.Stream
+	var failed []Stream
 	for _, t := range cfg.Source.Tables {
 		refs, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
-			failed = append(failed, fleet.Stream{ARN: "of table " + t.Name, Err: err})
+			failed = append(failed, Stream{ARN: "of table " + t.Name, Err: err})
 		}
 		for _, ref := range refs[unbegun(refs, seen):] {
 			if !slices.Contains(arns, ref.ARN) {
@@ -294,10 +294,10 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 		}
 	}
 	slices.Sort(arns) // by table and age
-	listed := make([]fleet.Stream, 0, len(arns))
+	listed := make([]Stream, 0, len(arns))
 	for _, arn := range arns {
 		d, err := shardreader.ListShards(ctx, api, arn)
-		listed = append(listed, fleet.Stream{ARN: arn, Status: d.Status, Shards: d.Shards, Err: err})
+		listed = append(listed, Stream{ARN: arn, Status: d.Status, Shards: d.Shards, Err: err})
 	}
 	return append(listed, failed...)
 }

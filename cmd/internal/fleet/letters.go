@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
@@ -30,8 +29,8 @@ func (u uncountable) Error() string { return string(u) }
 
 // lettersOf counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing. It
 // does not count the letters of a queue, as a read of a queue hides its messages from other readers.
-func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *opened) *fleet.Letters {
-	l := &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}}
+func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *opened) *Letters {
+	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}}
 	if cfg.DeadLetters == nil {
 		l.None = true
 		return l
@@ -63,7 +62,7 @@ func (o *statusOptions) lettersOf(ctx context.Context, cfg *config.Config, f *op
 	return l
 }
 
-func liveLetters(ctx context.Context, cfg *config.Config, f *opened, l *fleet.Letters, add func(pipeline.DeadLetter) error) error {
+func liveLetters(ctx context.Context, cfg *config.Config, f *opened, l *Letters, add func(pipeline.DeadLetter) error) error {
 	if f.stores == nil {
 		return uncountable("leases are in a file: `tablewake redrive --list` shows the letters")
 	}
@@ -85,7 +84,7 @@ func liveLetters(ctx context.Context, cfg *config.Config, f *opened, l *fleet.Le
 }
 
 // countKeys counts the quarantined keys by sink.
-func countKeys(ctx context.Context, kept state.Quarantine, l *fleet.Letters) error {
+func countKeys(ctx context.Context, kept state.Quarantine, l *Letters) error {
 	return target.EachMark(ctx, kept, func(m state.Mark) error {
 		l.Keys[m.Sink]++
 		return nil

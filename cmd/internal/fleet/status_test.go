@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
@@ -27,6 +28,8 @@ import (
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/test/server"
 )
+
+var program = clitest.Program{NewStatus}
 
 // Where there are no leases, status shows the gaps that a function noted. That the lease
 // table of a consumer is missing is a problem; that there is no consumer is none.

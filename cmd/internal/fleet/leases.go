@@ -1,4 +1,4 @@
-package main
+package fleet
 
 import (
 	"cmp"
@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -32,7 +31,8 @@ type leasesOptions struct {
 	format cli.Format
 }
 
-func newLeases(s cli.Streams) *cobra.Command {
+// NewLeases is the command leases.
+func NewLeases(s cli.Streams) *cobra.Command {
 	var o leasesOptions
 	c := &cobra.Command{
 		Use:   "leases list | release | reset | pin | unpin",
@@ -92,7 +92,7 @@ under way is given up, and the next one reads on behind the last checkpoint.`,
 		Example: "  tablewake leases release -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
 		Args:    shardArguments("name the shards whose leases are to be released"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.edit(c.Context(), s, args, fleet.Release)
+			return o.edit(c.Context(), s, args, Release)
 		},
 	}
 	o.addDryRun(c)
@@ -117,11 +117,11 @@ meant: they are noted as a gap first.`,
   tablewake leases reset -c tablewake.yaml --live shardId-00000001760000000000-abcdef01 --to 2026-01-31T12:00:00Z --dry-run`,
 		Args: shardArguments("name the shards that are to be read from another position"),
 		RunE: func(c *cobra.Command, args []string) error {
-			to, err := fleet.ParsePosition(o.to)
+			to, err := ParsePosition(o.to)
 			if err != nil {
 				return cli.Usagef("--to %q: %w", o.to, err)
 			}
-			return o.edit(c.Context(), s, args, func(l leases.Lease) (fleet.Edit, error) { return fleet.Reset(l, to, o.skip, time.Now()) })
+			return o.edit(c.Context(), s, args, func(l leases.Lease) (Edit, error) { return Reset(l, to, o.skip, time.Now()) })
 		},
 	}
 	c.Flags().StringVar(&o.to, "to", "", "trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
@@ -144,7 +144,7 @@ of them lives. Another owner hands it over softly: nothing is read twice.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.edit(c.Context(), s, args[:1], func(l leases.Lease) (fleet.Edit, error) { return fleet.Pin(l, args[1]) })
+			return o.edit(c.Context(), s, args[:1], func(l leases.Lease) (Edit, error) { return Pin(l, args[1]) })
 		},
 	}
 	o.addDryRun(c)
@@ -158,7 +158,7 @@ func (o *leasesOptions) newUnpin(s cli.Streams) *cobra.Command {
 		Example: "  tablewake leases unpin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
 		Args:    shardArguments("name the shards that are to be pinned no more"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.edit(c.Context(), s, args, func(l leases.Lease) (fleet.Edit, error) { return fleet.Pin(l, "") })
+			return o.edit(c.Context(), s, args, func(l leases.Lease) (Edit, error) { return Pin(l, "") })
 		},
 	}
 	o.addDryRun(c)
@@ -197,7 +197,7 @@ func (o *leasesOptions) with(ctx context.Context, s cli.Streams, change bool, do
 }
 
 // edit changes the leases of shards, one after the other, and stops at the first error.
-func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (fleet.Edit, error)) error {
+func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (Edit, error)) error {
 	return o.with(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, f *opened) error {
 		seen, err := f.read(ctx)
 		if err != nil {
@@ -206,7 +206,7 @@ func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string
 		for _, shard := range shards {
 			i := slices.IndexFunc(seen.Leases, func(l leases.Lease) bool { return l.Shard == shard })
 			b := slices.IndexFunc(seen.Broken, func(b leases.Broken) bool { return b.Shard == shard })
-			var done fleet.Edit
+			var done Edit
 			switch {
 			case b >= 0:
 				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or set by hand what is wrong with it", shard, seen.Broken[b].Why)
@@ -227,31 +227,31 @@ func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string
 }
 
 // begin creates the lease of a shard that has none.
-func (o *leasesOptions) begin(ctx context.Context, f *opened, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
+func (o *leasesOptions) begin(ctx context.Context, f *opened, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (Edit, error)) (Edit, error) {
 	api, err := f.streams()
 	if err != nil {
-		return fleet.Edit{}, err
+		return Edit{}, err
 	}
 	var refs []shardreader.StreamRef
 	for _, t := range cfg.Source.Tables {
 		of, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
-			return fleet.Edit{}, err
+			return Edit{}, err
 		}
 		refs = append(refs, of...)
 	}
 	for _, ref := range slices.Backward(refs) { // most shards belong to the newest stream
 		d, err := shardreader.ListShards(ctx, api, ref.ARN)
 		if err != nil {
-			return fleet.Edit{}, err
+			return Edit{}, err
 		}
 		i := slices.IndexFunc(d.Shards, func(s shardreader.Shard) bool { return s.ID == shard })
 		if i < 0 {
 			continue
 		}
-		l, err := fleet.Begin(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
+		l, err := Begin(ref.ARN, d.Shards[i], d.Shards, seen.Leases)
 		if err != nil {
-			return fleet.Edit{}, err
+			return Edit{}, err
 		}
 		e, err := plan(l)
 		e.Makes = true
@@ -269,7 +269,7 @@ func (o *leasesOptions) begin(ctx context.Context, f *opened, cfg *config.Config
 		}
 		return e, err
 	}
-	return fleet.Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
+	return Edit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }
 
 // contention bounds the tries of a change whose lease is changed by its owner meanwhile.
@@ -277,7 +277,7 @@ const contention = 20
 
 // swap changes one lease. If its owner changed it meanwhile, swap plans the change again. Skipped records are noted
 // as a gap first.
-func (o *leasesOptions) swap(ctx context.Context, f *opened, l leases.Lease, plan func(leases.Lease) (fleet.Edit, error)) (fleet.Edit, error) {
+func (o *leasesOptions) swap(ctx context.Context, f *opened, l leases.Lease, plan func(leases.Lease) (Edit, error)) (Edit, error) {
 	for range contention {
 		e, err := plan(l)
 		if err != nil || o.dryRun || !e.Changes() {
@@ -301,11 +301,11 @@ func (o *leasesOptions) swap(ctx context.Context, f *opened, l leases.Lease, pla
 		}
 		l = c.Now
 	}
-	return fleet.Edit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
+	return Edit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
 }
 
 // tell prints the change of a lease and its effects.
-func (o *leasesOptions) tell(w io.Writer, e fleet.Edit) {
+func (o *leasesOptions) tell(w io.Writer, e Edit) {
 	would := cli.Either(o.dryRun, " (dry run: nothing is written)", "")
 	if !e.Changes() {
 		fmt.Fprintf(w, "%s: unchanged: it is so already\n", e.Old.Shard)
@@ -357,4 +357,29 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Why)
 	}
 	return tw.Flush()
+}
+
+// leaseJSON is a lease as `leases list -o json` prints it.
+type leaseJSON struct {
+	Shard      string     `json:"shard"`
+	Stream     string     `json:"stream,omitempty"`
+	Owner      string     `json:"owner"`
+	Counter    int64      `json:"counter"`
+	Checkpoint string     `json:"checkpoint"`
+	Parents    []string   `json:"parents"`
+	Children   []string   `json:"children"`
+	From       *time.Time `json:"from,omitempty"`        // what was created before it is passed over
+	LastRecord *time.Time `json:"last_record,omitempty"` // creation time of the record at the checkpoint
+	Wanted     string     `json:"wanted,omitempty"`
+	Pinned     string     `json:"pinned,omitempty"`
+	Stopped    string     `json:"stopped,omitempty"` // why the shard is read no further than the checkpoint
+	Broken     string     `json:"broken,omitempty"`  // why the row cannot be read; then nothing else of it is known
+}
+
+func leaseOf(l leases.Lease) leaseJSON {
+	return leaseJSON{
+		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
+		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.Wanted, Pinned: l.Pinned, Stopped: l.Stopped,
+		From: cli.Known(l.From), LastRecord: cli.Known(l.Time),
+	}
 }
