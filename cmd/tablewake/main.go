@@ -11,8 +11,10 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/adopt"
 	"github.com/tablewake/tablewake/cmd/internal/archive"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/consume"
 	"github.com/tablewake/tablewake/cmd/internal/explain"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/health"
 	"github.com/tablewake/tablewake/cmd/internal/query"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
@@ -42,5 +44,5 @@ func gcBallast() []byte {
 var commands = []func(cli.Streams) *cobra.Command{
 	replay.New, explain.New, newValidate, newTest, replay.NewRecord,
 	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, newTemplate,
-	newConsume, newHealth, fleet.NewStatus, fleet.NewLeases,
+	consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
 }

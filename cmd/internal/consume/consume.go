@@ -1,4 +1,4 @@
-package main
+package consume
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// consumeOptions are the flags of `consume`.
-type consumeOptions struct {
+// options are the flags of `consume`.
+type options struct {
 	records.Input
 	target.Flags
 	worker      string
@@ -35,8 +35,9 @@ type consumeOptions struct {
 	format      cli.Format
 }
 
-func newConsume(s cli.Streams) *cobra.Command {
-	var o consumeOptions
+// New is the command consume.
+func New(s cli.Streams) *cobra.Command {
+	var o options
 	c := &cobra.Command{
 		Use:   "consume -c FILE (--live | --local DIR)",
 		Short: "Carry the changes of a table as they are written, beside any number of others",
@@ -87,7 +88,7 @@ a restart helps.`,
 	return c
 }
 
-func (o *consumeOptions) run(ctx context.Context, s cli.Streams) (err error) {
+func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	cfg, err := cli.LoadConfig(o.Config)
 	if err != nil {
 		return err
@@ -155,7 +156,7 @@ func (o *consumeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 }
 
 // logger logs what happens to shards, and all with --verbose.
-func (o *consumeOptions) logger(w io.Writer) *slog.Logger {
+func (o *options) logger(w io.Writer) *slog.Logger {
 	return cli.NewLogger(w, slog.LevelInfo, o.verbose)
 }
 
@@ -163,7 +164,7 @@ func (o *consumeOptions) logger(w io.Writer) *slog.Logger {
 const readCalls = 64
 
 // workerOptions are those that cfg says.
-func (o *consumeOptions) workerOptions(cfg *config.Config) worker.Options {
+func (o *options) workerOptions(cfg *config.Config) worker.Options {
 	w := worker.Options{
 		Name: o.worker, Sources: stream.Sources(cfg), Lease: stream.LeaseDuration(cfg),
 		Start: worker.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},

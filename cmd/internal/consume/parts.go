@@ -1,4 +1,4 @@
-package main
+package consume
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (p *consumeParts) Close() error {
 }
 
 // openParts opens what a consumer works on, and says on w what that is.
-func (o *consumeOptions) openParts(ctx context.Context, cfg *config.Config, w io.Writer) (*consumeParts, error) {
+func (o *options) openParts(ctx context.Context, cfg *config.Config, w io.Writer) (*consumeParts, error) {
 	path, err := stream.LeaseFile(&o.Flags, cfg)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (p *consumeParts) say(ctx context.Context, s *starting, cfg *config.Config,
 }
 
 // open opens leases, gaps and stores.
-func (p *consumeParts) open(ctx context.Context, o *consumeOptions, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer) (err error) {
+func (p *consumeParts) open(ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer) (err error) {
 	if o.Live {
 		target.AnnounceStores(cfg, w)
 		p.stores = target.LiveStores(sdk, o.Options(w)...)

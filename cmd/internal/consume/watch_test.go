@@ -1,4 +1,4 @@
-package main
+package consume
 
 import (
 	"strings"
@@ -18,7 +18,7 @@ func TestVerdict_StoppedShards(t *testing.T) {
 	stop := newStopper(t.Context(), time.Minute)
 	defer stop.close()
 	c := &consuming{
-		o: &consumeOptions{Flags: target.Flags{Live: true}}, cfg: &config.Config{File: "shop.yaml"}, stop: stop,
+		o: &options{Flags: target.Flags{Live: true}}, cfg: &config.Config{File: "shop.yaml"}, stop: stop,
 		stopped: map[string]string{"shardId-2": "a gap", "shardId-1": worker.StoppedBroken},
 	}
 	for _, others := range []string{", and so is another one", ""} {

@@ -1,4 +1,4 @@
-package main
+package consume
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "out")
-	o := &consumeOptions{Flags: target.Flags{Local: dir}, health: "off", stopTimeout: time.Second}
+	o := &options{Flags: target.Flags{Local: dir}, health: "off", stopTimeout: time.Second}
 	st, err := o.OpenLocal(cfg, io.Discard, false)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/health"
 )
 
-// healthOptions are the flags of `health`.
-type healthOptions struct {
+// options are the flags of `health`.
+type options struct {
 	address string
 	ready   bool
 	timeout time.Duration
 	format  cli.Format
 }
 
-func newHealth(s cli.Streams) *cobra.Command {
-	var o healthOptions
+// New is the command health.
+func New(s cli.Streams) *cobra.Command {
+	var o options
 	c := &cobra.Command{
 		Use:   "health",
 		Short: "Ask the consumer on this machine whether it lives",
@@ -54,7 +54,7 @@ sink lets nothing through. No restart mends that: it is for people and for deplo
 	return c
 }
 
-func (o *healthOptions) run(ctx context.Context, s cli.Streams) error {
+func (o *options) run(ctx context.Context, s cli.Streams) error {
 	if o.timeout <= 0 {
 		return cli.Usagef("--timeout is a time, as 4s")
 	}
@@ -76,7 +76,7 @@ func (o *healthOptions) run(ctx context.Context, s cli.Streams) error {
 }
 
 // ask has the consumer judge itself; well is what the exit code says.
-func (o *healthOptions) ask(ctx context.Context) (v health.Verdict, well bool, err error) {
+func (o *options) ask(ctx context.Context) (v Verdict, well bool, err error) {
 	path := "/livez"
 	if o.ready {
 		path = "/readyz"
@@ -102,7 +102,7 @@ func (o *healthOptions) ask(ctx context.Context) (v health.Verdict, well bool, e
 }
 
 // wellText is a line of what a consumer says of itself.
-func wellText(v health.Verdict) string {
+func wellText(v Verdict) string {
 	text := fmt.Sprintf("%s: %s, %s records pending", v.State, cli.Counted(v.Shards, "shard"), cli.Thousands(v.Pending))
 	if len(v.Reasons) > 0 {
 		text += "; " + strings.Join(v.Reasons, "; ")

@@ -1,4 +1,4 @@
-package main
+package consume
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func (s *starting) status() any {
 }
 
 // serve starts the health endpoint, before anything that may take long; nil where there is to be none.
-func (o *consumeOptions) serve(cfg *config.Config, log io.Writer) (*health.Server, error) {
+func (o *options) serve(cfg *config.Config, log io.Writer) (*health.Server, error) {
 	if o.health == "off" {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package main
+package health_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/health"
 )
 
@@ -67,6 +68,6 @@ func TestHealthOfNobody(t *testing.T) {
 
 func askHealth(address, args string) (code int, out, said string) {
 	var stdout, stderr bytes.Buffer
-	code = program.Main(append([]string{"health", "--address", address}, strings.Fields(args)...), cli.Streams{Out: &stdout, Err: &stderr})
+	code = clitest.Program{health.New}.Main(append([]string{"health", "--address", address}, strings.Fields(args)...), cli.Streams{Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }

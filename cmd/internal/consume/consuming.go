@@ -1,4 +1,4 @@
-package main
+package consume
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 
 // consuming is a consumer at work.
 type consuming struct {
-	o        *consumeOptions
+	o        *options
 	cfg      *config.Config
 	pipeline *pipeline.Pipeline
 	source   *consumer.Consumer

@@ -1,0 +1,9 @@
+package consume
+
+import (
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/query"
+)
+
+var program = clitest.Program{New, fleet.NewStatus, fleet.NewLeases, query.New}
