@@ -3,14 +3,18 @@
 package main
 
 import (
+	"cmp"
+
 	"os"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/adopt"
 	"github.com/tablewake/tablewake/cmd/internal/archive"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/configtest"
 	"github.com/tablewake/tablewake/cmd/internal/consume"
 	"github.com/tablewake/tablewake/cmd/internal/explain"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
@@ -18,6 +22,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/query"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
+	"github.com/tablewake/tablewake/cmd/internal/template"
 	"github.com/tablewake/tablewake/cmd/internal/why"
 )
 
@@ -42,7 +47,19 @@ func gcBallast() []byte {
 
 // commands are those of tablewake.
 var commands = []func(cli.Streams) *cobra.Command{
-	replay.New, explain.New, newValidate, newTest, replay.NewRecord,
-	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, newTemplate,
+	replay.New, explain.New, configtest.NewValidate, configtest.New, replay.NewRecord,
+	query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact, adopt.NewPurge, adopt.New, template.New,
 	consume.New, health.New, fleet.NewStatus, fleet.NewLeases,
+}
+
+// version is a release's; what links one sets it (-X main.version=v1.2.3).
+var version string
+
+// release is the version, or what the go command knows of where the program is from.
+func release() string {
+	built := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		built = cmp.Or(info.Main.Version, built)
+	}
+	return cmp.Or(version, built)
 }

@@ -1,4 +1,4 @@
-// Package configtest runs the tests that users write of their configuration.
+// Package configtest is the commands test and validate. It runs the tests that users write of their configuration.
 //
 // A test gives changes of items, and says what then stands in the sinks. It is run
 // by what runs in production: the configuration is assembled over the embedded

@@ -1,4 +1,4 @@
-package main
+package configtest
 
 import (
 	"bytes"
@@ -288,7 +288,7 @@ func TestEveryRefusalHasACase(t *testing.T) {
 	used := make(map[string]bool)
 	for folder, functions := range constructors {
 		found := make(map[string]bool)
-		for _, text := range refusalsOf(t, filepath.Join("..", "..", filepath.FromSlash(folder)), functions, found) {
+		for _, text := range refusalsOf(t, filepath.Join("..", "..", "..", filepath.FromSlash(folder)), functions, found) {
 			i := slices.IndexFunc(known, func(begin string) bool { return strings.HasPrefix(text, begin) })
 			if i < 0 {
 				t.Errorf("%s refuses with %q, and no case of refusals tries it through validate", folder, text)

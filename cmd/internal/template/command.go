@@ -1,4 +1,4 @@
-package main
+package template
 
 import (
 	"bytes"
@@ -8,13 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/template"
 	"github.com/tablewake/tablewake/sinks/policy"
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
 
-// templateOptions are the flags of template.
-type templateOptions struct {
+// flags are the flags of template.
+type flags struct {
 	config   string
 	output   string
 	runner   string
@@ -24,8 +23,9 @@ type templateOptions struct {
 	limit    int
 }
 
-func newTemplate(s cli.Streams) *cobra.Command {
-	var o templateOptions
+// New is the command template.
+func New(s cli.Streams) *cobra.Command {
+	var o flags
 	c := &cobra.Command{
 		Use:   "template -c FILE",
 		Short: "Print what runs a configuration as a Lambda function",
@@ -51,7 +51,7 @@ there, and of what could not be pushed down to Lambda, why not. It connects to n
 	return c
 }
 
-func (o *templateOptions) run(s cli.Streams) error {
+func (o *flags) run(s cli.Streams) error {
 	runners := map[string]policy.Runner{"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator}
 	runner, ok := runners[o.runner]
 	if !ok {
@@ -71,21 +71,21 @@ func (o *templateOptions) run(s cli.Streams) error {
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	d := template.Options{
+	d := Options{
 		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit},
 		Runner:   runner, Redrive: o.redrive, Code: o.code,
-		Environment: template.EnvironmentOf(file, cfg.Name, os.LookupEnv),
+		Environment: EnvironmentOf(file, cfg.Name, os.LookupEnv),
 	}
 	var b bytes.Buffer
 	switch o.output {
 	case "filters":
-		err = template.Filters(&b, cfg, d)
+		err = Filters(&b, cfg, d)
 	case "policies":
-		err = template.Policies(&b, cfg, d)
+		err = Policies(&b, cfg, d)
 	case "sam":
-		err = template.SAM(&b, cfg, d)
+		err = SAM(&b, cfg, d)
 	case "terraform":
-		err = template.Terraform(&b, cfg, d)
+		err = Terraform(&b, cfg, d)
 	default:
 		return cli.Usagef("-o %q cannot be printed: write filters, policies, sam or terraform", o.output)
 	}

@@ -1,4 +1,4 @@
-package main
+package configtest
 
 import (
 	"errors"
@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-func newValidate(s cli.Streams) *cobra.Command {
+// NewValidate is the command validate.
+func NewValidate(s cli.Streams) *cobra.Command {
 	var file string
 	var schema bool
 	var f cli.Format

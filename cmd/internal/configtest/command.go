@@ -1,4 +1,4 @@
-package main
+package configtest
 
 import (
 	"context"
@@ -15,12 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/configtest"
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// testOptions are the flags of `test`.
-type testOptions struct {
+// flags are the flags of `test`.
+type flags struct {
 	config  string
 	run     string
 	update  bool
@@ -28,8 +27,9 @@ type testOptions struct {
 	format  cli.Format
 }
 
-func newTest(s cli.Streams) *cobra.Command {
-	var o testOptions
+// New is the command test.
+func New(s cli.Streams) *cobra.Command {
+	var o flags
 	c := &cobra.Command{
 		Use:   "test -c FILE [PATH...]",
 		Short: "Run the tests of a configuration",
@@ -63,7 +63,7 @@ A test is written like this, and its expectations can be left to --update:
 	return c
 }
 
-func (o *testOptions) tests(ctx context.Context, s cli.Streams, paths []string) error {
+func (o *flags) tests(ctx context.Context, s cli.Streams, paths []string) error {
 	wanted, err := regexp.Compile(o.run)
 	if err != nil {
 		return cli.Usagef("--run: %w", err)
@@ -79,10 +79,10 @@ func (o *testOptions) tests(ctx context.Context, s cli.Streams, paths []string) 
 	if err != nil {
 		return err
 	}
-	files := make([]*configtest.File, len(names))
+	files := make([]*File, len(names))
 	var problems config.Problems
 	for i, name := range names {
-		f, err := configtest.Load(name, cfg)
+		f, err := Load(name, cfg)
 		ps, bad := errors.AsType[config.Problems](err)
 		switch {
 		case bad:
@@ -145,21 +145,21 @@ func testFiles(paths []string) ([]string, error) {
 }
 
 // file runs the tests of one file, and answers how many ran and failed.
-func (o *testOptions) file(ctx context.Context, w io.Writer, cfg *config.Config, f *configtest.File, wanted *regexp.Regexp) (ran, failed int, err error) {
-	var cases []*configtest.Case
+func (o *flags) file(ctx context.Context, w io.Writer, cfg *config.Config, f *File, wanted *regexp.Regexp) (ran, failed int, err error) {
+	var cases []*Case
 	for _, c := range f.Cases {
 		if wanted.MatchString(c.Name) {
 			cases = append(cases, c)
 		}
 	}
-	var results []*configtest.Result
-	for r := range configtest.Run(ctx, cfg, cases) {
+	var results []*Result
+	for r := range Run(ctx, cfg, cases) {
 		results = append(results, r)
 	}
 	if ctx.Err() != nil {
 		return len(results), 0, cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
 	}
-	var updated []*configtest.Case
+	var updated []*Case
 	if o.update {
 		if updated, err = f.Update(cfg, results); err != nil {
 			return 0, 0, err
@@ -199,7 +199,7 @@ type testRun struct {
 	Differences []testDifference `json:"differences,omitempty"`
 	Letters     []string         `json:"letters,omitempty"` // errors of the dead letters of a test that failed
 
-	r *configtest.Result
+	r *Result
 }
 
 type testDifference struct {
@@ -208,7 +208,7 @@ type testDifference struct {
 	Diff   []string `json:"diff"`
 }
 
-func (o *testOptions) print(w io.Writer, t testRun) error {
+func (o *flags) print(w io.Writer, t testRun) error {
 	if t.Result == "fail" {
 		t.Error, t.Letters = cli.TextOf(t.r.Err), t.r.Letters
 		for _, d := range t.r.Differences {
