@@ -3,9 +3,12 @@ package clitest
 
 import (
 	"bytes"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -30,6 +33,26 @@ func (p Program) Run(t *testing.T, code int, args ...string) (stdout, stderr str
 		t.Fatalf("tablewake %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.String(), errs.String())
 	}
 	return out.String(), errs.String()
+}
+
+// TestMain runs the tests of a package. Those that use [Apart] find tablewake with these commands.
+func (p Program) TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tablewake": func() {
+		os.Exit(p.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}})
+}
+
+// Apart runs a command line in a process of its own with env, as tests do that run in parallel. It wants its exit
+// code, and returns all that it printed.
+func Apart(t *testing.T, env []string, code int, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "tablewake", args...)
+	cmd.Env = append(os.Environ(), env...)
+	out, _ := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Fatalf("tablewake %s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, out)
+	}
+	return string(out)
 }
 
 // Order is a record of a new order, a line of JSON.

@@ -167,9 +167,11 @@ func TestConsume_ShowsNoValues(t *testing.T) {
 
 // The end is that of the table: a stream that was switched on again is read, or is known to stand still.
 func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
+	t.Parallel()
 	for policy, code := range map[string]int{"stop": cli.ExitUnwell, "continue": cli.ExitOK} {
 		t.Run(policy, func(t *testing.T) {
-			api, file := clitest.OnStream(t)
+			t.Parallel()
+			api, file, env := clitest.NewStream(t)
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -181,12 +183,12 @@ func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 			consume := []string{"consume", "-c", file, "--local", dir, "--health", "off", "--exit-when-idle", "50ms"}
 			table := api.Table("shop")
 			clitest.Put(t, table, 1, "paid")
-			ends(t, cli.ExitOK, consume...)
+			clitest.Apart(t, env, cli.ExitOK, consume...)
 			table.Stream().Disable()
 			api.AddStream("shop")
 			clitest.Put(t, api.Table("shop"), 2, "paid")
-			said := ends(t, code, consume...)
-			switch rows := ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir); {
+			said := clitest.Apart(t, env, code, consume...)
+			switch rows := clitest.Apart(t, env, cli.ExitOK, "query", "view", "orders", "--local", dir); {
 			case code == cli.ExitOK && !strings.Contains(rows, "ORDER%232"):
 				t.Errorf("it ended with 0, and a record is not there:\n%s%s", said, rows)
 			case code != cli.ExitOK:
@@ -199,31 +201,32 @@ func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 // A stream that was switched off and on more than once leaves streams between that are not begun. Each
 // stands in status, and is begun by hand, in turn.
 func TestConsume_StreamsBetween(t *testing.T) {
-	api, file := clitest.OnStream(t)
+	t.Parallel()
+	api, file, env := clitest.NewStream(t)
 	dir := filepath.Join(t.TempDir(), "out")
 	at := []string{"-c", file, "--local", dir}
 	consume := append([]string{"consume", "--health", "off", "--exit-when-idle", "50ms"}, at...)
 	clitest.Put(t, api.Table("shop"), 1, "paid")
-	ends(t, cli.ExitOK, consume...)
+	clitest.Apart(t, env, cli.ExitOK, consume...)
 	for n := 2; n <= 4; n++ {
 		api.Table("shop").Stream().Disable()
 		api.AddStream("shop")
 		clitest.Put(t, api.Table("shop"), n, "paid")
 	}
 	for range 3 {
-		stopped := regexp.MustCompile(`shard (shardId-\S+) is read no further \(its stream follows`).FindStringSubmatch(ends(t, cli.ExitUnwell, consume...))
+		stopped := regexp.MustCompile(`shard (shardId-\S+) is read no further \(its stream follows`).FindStringSubmatch(clitest.Apart(t, env, cli.ExitUnwell, consume...))
 		if stopped == nil {
 			t.Fatal("it names no shard")
 		}
-		said := ends(t, cli.ExitUnwell, append([]string{"status"}, at...)...)
+		said := clitest.Apart(t, env, cli.ExitUnwell, append([]string{"status"}, at...)...)
 		wants(t, said, "leases reset -c "+file+" --local "+dir+" "+stopped[1]+" --to trim_horizon")
 		if strings.Contains(said, "is read by nobody") || strings.Contains(said, "no consumer reads") {
 			t.Errorf("a shard that waits for an older stream is no problem: %s", said)
 		}
-		ends(t, cli.ExitOK, append([]string{"leases", "reset", stopped[1], "--to", "trim_horizon"}, at...)...)
+		clitest.Apart(t, env, cli.ExitOK, append([]string{"leases", "reset", stopped[1], "--to", "trim_horizon"}, at...)...)
 	}
-	ends(t, cli.ExitOK, consume...)
-	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%232", "ORDER%233", "ORDER%234")
+	clitest.Apart(t, env, cli.ExitOK, consume...)
+	wants(t, clitest.Apart(t, env, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%232", "ORDER%233", "ORDER%234")
 }
 
 // What cannot be read is waited for, for as long as --idle-timeout says; then it is named.

@@ -16,6 +16,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	build "github.com/tablewake/tablewake/test/e2e/program"
 )
 
 // every is a configuration with a store of each kind.
@@ -78,14 +81,20 @@ func TestFullDisk_FileSize(t *testing.T) {
 	fillDisks(t, fileSize(t), 5)
 }
 
-// asReleased has the commands of a test run without the race detector, which makes hundreds of them slow.
+// released is tablewake without the race detector, which makes a hundred of its runs slow.
+var released string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(inNamespace) != "" { // has it in its PATH
+		os.Exit(m.Run())
+	}
+	os.Exit(build.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &released}))
+}
+
+// asReleased has the replays of a test run as they are released.
 func asReleased(t *testing.T) {
 	t.Helper()
-	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "tablewake"), "../../tablewake").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("PATH", filepath.Dir(released)+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 const cannotMount = "nothing can be mounted"
@@ -128,7 +137,7 @@ func fillDisks(t *testing.T, disk limitedDisk, sizes int) {
 	const room = 64 << 20
 	given := t.TempDir()
 	file, lines := filepath.Join(given, "tablewake.yaml"), filepath.Join(given, "stream.jsonl")
-	stream, err := os.ReadFile(filepath.Join("..", "..", "test", "fixtures", "shop", "stream.jsonl"))
+	stream, err := os.ReadFile(filepath.Join("..", "..", "..", "test", "fixtures", "shop", "stream.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,11 +200,8 @@ func contentsOf(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, query := range [][]string{{"view", "views"}, {"search", "everything"}, {"search", "everything", "completed", "-n", "1000"}, {"archive", "history"}, {"events"}, {"dead"}} {
-		b, err := exec.CommandContext(t.Context(), "tablewake", append(append([]string{"query"}, query...), "--local", dir, "-o", "json")...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("query %s: %v\n%s", query, err, b)
-		}
-		all.Write(b)
+		out, said := program.Run(t, cli.ExitOK, append(append([]string{"query"}, query...), "--local", dir, "-o", "json")...)
+		all.WriteString(out + said)
 	}
 	return regexp.MustCompile(`"birth":"[a-z0-9]*",?`).ReplaceAllString(all.String(), "")
 }
