@@ -79,11 +79,8 @@ Stop all consumers first. 0 says that all belongs together now, and 1 that it do
 }
 
 func (o *adoptOptions) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := cli.LoadConfig(o.Config)
+	cfg, err := o.Flags.Load(o.Config)
 	if err != nil {
-		return err
-	}
-	if err := o.Check(); err != nil {
 		return err
 	}
 	for _, name := range o.sinks {

@@ -89,11 +89,8 @@ a restart helps.`,
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := cli.LoadConfig(o.Config)
+	cfg, err := o.Flags.Load(o.Config)
 	if err != nil {
-		return err
-	}
-	if err := o.Check(); err != nil {
 		return err
 	}
 	switch {
@@ -118,10 +115,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if o.Live && cfg.Metrics == config.MetricsEMF {
 		emf, s.Out = s.Out, log // a log of documents alone: the summary goes to the other one
 	}
-	if o.Telemetry, err = target.StartTelemetry(ctx, cfg, emf, log, o.verbose); err != nil {
+	end, err := o.StartTelemetry(ctx, cfg, emf, log, o.verbose)
+	if err != nil {
 		return err
 	}
-	defer target.EndTelemetry(ctx, o.Telemetry, log)
+	defer end()
 	o.start.log = o.logger(log)
 	endpoint, err := o.serve(cfg, log)
 	if err != nil {
@@ -136,12 +134,10 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	p, err := waiting(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
-		return sinks.Assemble(ctx, cfg, f.stores, sinks.Live(), sinks.WithLogger(o.logger(log)), sinks.WithCommands("-c "+cfg.File+" "+o.CommandLine()), sinks.WithStopTimeout(o.stopTimeout),
-			sinks.WithTelemetry(o.Telemetry.Tracer, o.Telemetry.Meter), sinks.ReadBefore(f.readBefore))
+		return o.Assemble(ctx, cfg, f.stores, o.logger(log), sinks.Live(), sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(f.readBefore))
 	})
 	if err != nil {
-		_, changed := errors.AsType[*sinks.ChangedError](err)
-		return o.Hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
+		return o.Hint(err)
 	}
 	source, err := consumer.New(consumer.Options{
 		API: f.api, Table: f.table, Gaps: f.gaps, Worker: o.workerOptions(cfg), CallTimeout: stream.Patience, Logger: o.logger(log),

@@ -202,7 +202,7 @@ func (c *consuming) verdict(sum replay.Summary, err error) error {
 	case failed && err != nil: // however long the stop took: the same command would not go on
 		return err
 	case unread != "":
-		return cli.Exit(cli.ExitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status -c %s %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.cfg.File, c.o.CommandLine()), err))
+		return cli.Exit(cli.ExitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.o.CommandLine(c.cfg)), err))
 	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
 		return cli.Exit(cli.ExitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err))
 	case err != nil:
@@ -217,7 +217,7 @@ func (c *consuming) verdict(sum replay.Summary, err error) error {
 		if n := len(stopped) - 1; n > 0 {
 			others = ", and so " + areOthers(n)
 		}
-		return cli.Exit(cli.ExitUnwell, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status -c %s %s` shows what to do", first, stopped[first], others, c.cfg.File, c.o.CommandLine()))
+		return cli.Exit(cli.ExitUnwell, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status %s` shows what to do", first, stopped[first], others, c.o.CommandLine(c.cfg)))
 	}
 	return nil
 }

@@ -34,17 +34,8 @@ type consumeParts struct {
 	heldBack   heldBackStore // nil where there is no place for it
 	readBefore string        // how leases tell that the stream was read before; "" where they don't
 
-	close  []func() error // in the order in which it was opened
+	target.Closers
 	asking sync.WaitGroup
-}
-
-// Close closes it all.
-func (p *consumeParts) Close() error {
-	var errs []error
-	for i := len(p.close) - 1; i >= 0; i-- {
-		errs = append(errs, p.close[i]())
-	}
-	return errors.Join(errs...)
 }
 
 // openParts opens what a consumer works on, and says on w what that is.
@@ -73,7 +64,7 @@ func (p *consumeParts) announce(ctx context.Context, sdk awssdk.Config, w io.Wri
 			fmt.Fprintf(w, "account %s, Region %s\n", account, sdk.Region)
 		}
 	})
-	p.close = append(p.close, func() error {
+	p.Closes(func() error {
 		stop()
 		p.asking.Wait()
 		return nil
@@ -101,7 +92,7 @@ func (p *consumeParts) open(ctx context.Context, o *options, cfg *config.Config,
 	} else if p.stores, err = o.OpenLocal(cfg, w, false); err != nil {
 		return err
 	}
-	p.close = append(p.close, p.stores.Close)
+	p.Closes(p.stores.Close)
 	kept, err := waiting(ctx, &o.start, "opening the state", func() (state.Store, error) { return p.stores.State(ctx, cfg) }) // first: a state table is not made beside what was written under another one
 	if err != nil {
 		return err
@@ -113,7 +104,8 @@ func (p *consumeParts) open(ctx context.Context, o *options, cfg *config.Config,
 			return err
 		}
 		fmt.Fprintf(w, "leases in %s, for this consumer alone\n", filepath.Clean(path))
-		p.table, p.gaps, p.close = table, table, append(p.close, table.Close)
+		p.table, p.gaps = table, table
+		p.Closes(table.Close)
 		seen, err := table.Read(ctx)
 		p.readBefore = stream.ReadText(seen, filepath.Clean(path))
 		return err

@@ -76,7 +76,7 @@ func (o *options) serve(cfg *config.Config, log io.Writer) (*health.Server, erro
 	if o.health == "off" {
 		return nil, nil
 	}
-	judge := health.NewJudge(health.Options{Patience: patienceOf(cfg), Status: "tablewake status -c " + cfg.File + " " + o.CommandLine()})
+	judge := health.NewJudge(health.Options{Patience: patienceOf(cfg), Status: "tablewake status " + o.CommandLine(cfg)})
 	s, err := health.Start(o.health, judge, health.SourceFunc(o.start.facts), o.start.status)
 	if err != nil {
 		return nil, err

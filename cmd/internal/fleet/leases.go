@@ -180,11 +180,8 @@ func shardArguments(hint string) cobra.PositionalArgs {
 
 // with opens the stores that consumers share, calls do, and closes them. change reports whether do writes leases.
 func (o *leasesOptions) with(ctx context.Context, s cli.Streams, change bool, do func(context.Context, *config.Config, *opened) error) (err error) {
-	cfg, err := cli.LoadConfig(o.config)
+	cfg, err := o.Load(o.config)
 	if err != nil {
-		return err
-	}
-	if err := o.Check(); err != nil {
 		return err
 	}
 	o.LookOnly = true
@@ -215,7 +212,7 @@ func (o *leasesOptions) edit(ctx context.Context, s cli.Streams, shards []string
 			case o.to != "":
 				done, err = o.begin(ctx, f, cfg, shard, seen, plan)
 			default:
-				err = fmt.Errorf("shard %s has no lease: `tablewake leases list -c %s %s` shows those that there are", shard, cfg.File, o.CommandLine())
+				err = fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard, o.CommandLine(cfg))
 			}
 			if err != nil {
 				return err

@@ -36,16 +36,7 @@ type opened struct {
 
 	silent time.Duration // a consumer without a new heartbeat for this long is silent
 	gone   time.Duration // how long no process has used the lease file; 0: one does, or it is unknown
-	close  []func() error
-}
-
-// Close closes the stores.
-func (f *opened) Close() error {
-	var errs []error
-	for i := len(f.close) - 1; i >= 0; i-- {
-		errs = append(errs, f.close[i]())
-	}
-	return errors.Join(errs...)
+	target.Closers
 }
 
 // openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
@@ -70,7 +61,7 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 			if err != nil {
 				return nil, err
 			}
-			f.close = append(f.close, folder.Close)
+			f.Closes(folder.Close)
 		}
 		if err := errors.Join(f.openFile(cfg, path, change), f.openHeldBack(ctx, t, cfg, w)); err != nil {
 			return nil, errors.Join(err, f.Close())
@@ -111,7 +102,8 @@ func (f *opened) openFile(cfg *config.Config, path string, change bool) error {
 	if err != nil {
 		return err
 	}
-	f.table, f.close = table, append(f.close, table.Close)
+	f.table = table
+	f.Closes(table.Close)
 	f.note = func(ctx context.Context, g state.Gap) error { return table.AddGap(ctx, stream.WorkerGap(g)) }
 	return nil
 }
@@ -146,7 +138,7 @@ func (f *opened) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Conf
 // if the command only looks.
 func (f *opened) openState(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	opened := aws.Stores(sdk, t.Options(w)...)
-	f.close = append(f.close, opened.Close)
+	f.Closes(opened.Close)
 	kept, err := opened.State(ctx, cfg)
 	if err != nil {
 		return err
@@ -196,8 +188,9 @@ func (f *opened) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.
 		return err
 	}
 	beside := &opened{}
+	f.Closes(beside.Close)
 	err = beside.openState(ctx, t, sdk, cfg, w)
-	f.heldBack, f.close = beside.heldBack, append(f.close, beside.close...)
+	f.heldBack = beside.heldBack
 	return err
 }
 

@@ -106,18 +106,15 @@ var errNoAnswer = fmt.Errorf("no answer for %v", lookTimeout)
 
 // report reads all stores and prints the report.
 func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := cli.LoadConfig(o.config)
+	cfg, err := o.Load(o.config)
 	if err != nil {
-		return err
-	}
-	if err := o.Check(); err != nil {
 		return err
 	}
 	if o.urgent <= 0 {
 		return cli.Usagef("--loss-within is a time, as 4h")
 	}
 	o.LookOnly = true
-	look := Look{Pipeline: cfg.Name, Flags: "-c " + cfg.File + " " + o.CommandLine(), Urgent: o.urgent}
+	look := Look{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Urgent: o.urgent}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(errNoAnswer) })

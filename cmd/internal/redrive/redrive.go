@@ -99,17 +99,18 @@ until they are moved to another one with --to, which makes them its own, or are 
 const classes = "undecodable, filter, detector, plan, write, panic, held or quarantined"
 
 func (o *redriveOptions) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.Load()
+	cfg, err := o.Input.Load()
 	if err != nil {
 		return err
 	}
 	if err := o.check(cfg); err != nil {
 		return err
 	}
-	if o.Telemetry, err = target.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose); err != nil {
+	end, err := o.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose)
+	if err != nil {
 		return err
 	}
-	defer target.EndTelemetry(ctx, o.Telemetry, s.Err)
+	defer end()
 	opened, err := o.OpenWritten(ctx, cfg, s.Err)
 	if err != nil {
 		return err
@@ -170,10 +171,7 @@ func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro red
 	if err != nil {
 		return err
 	}
-	does := "to be discarded"
-	if o.to != "" {
-		does = "to be moved to " + o.to
-	}
+	does := cli.Either(o.to == "", "to be discarded", "to be moved to "+o.to)
 	fmt.Fprintf(s.Err, "%s letters of the sink %s, which %s has no more, are %s\n", cli.Thousands(int64(report.Sinks[o.sink].Letters)), o.sink, cfg.File, does)
 	return nil
 }
@@ -181,11 +179,11 @@ func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro red
 // deliver redrives, and reports.
 func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
 	bar := cli.NewCount(s.Err, "redriving")
-	opts := []sinks.Option{sinks.WithLogger(cli.Logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.CommandLine()), sinks.WithTelemetry(o.Telemetry.Tracer, o.Telemetry.Meter)}
+	var opts []sinks.Option
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("redrive"))
 	}
-	p, err := sinks.Assemble(ctx, cfg, opened, opts...)
+	p, err := o.Assemble(ctx, cfg, opened, cli.Logger(bar, o.verbose), opts...)
 	if err != nil {
 		return err
 	}

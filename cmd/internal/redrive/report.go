@@ -3,9 +3,6 @@ package redrive
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"text/tabwriter"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
@@ -20,17 +17,11 @@ type redriven struct {
 }
 
 func (o *redriveOptions) print(s cli.Streams, r redrive.Report) error {
-	if o.format == cli.FormatJSON {
-		if r.Failures == nil {
-			r.Failures = []redrive.Failure{}
-		}
-		if r.Sinks == nil {
-			r.Sinks = map[string]redrive.SinkReport{}
-		}
-		return cli.WriteJSON(s.Out, redriven{r, o.dryRun, r.Left()})
+	r.Failures = append([]redrive.Failure{}, r.Failures...) // [] in JSON
+	if r.Sinks == nil {
+		r.Sinks = map[string]redrive.SinkReport{}
 	}
-	o.write(s.Out, r)
-	return nil
+	return cli.Print(s.Out, o.format, redriven{r, o.dryRun, r.Left()}, func(w io.Writer) { o.write(w, r) })
 }
 
 // write prints the report for people. Columns that are zero everywhere are left out.
@@ -39,44 +30,18 @@ func (o *redriveOptions) write(w io.Writer, r redrive.Report) {
 		fmt.Fprintln(w, "there are no such dead letters")
 		return
 	}
-	columns := []struct {
-		title string
-		of    func(redrive.SinkReport) int
-	}{
-		{"letters", func(s redrive.SinkReport) int { return s.Letters }},
-		{"delivered", func(s redrive.SinkReport) int { return s.Delivered }},
-		{"superseded", func(s redrive.SinkReport) int { return s.Superseded }},
-		{"discarded", func(s redrive.SinkReport) int { return s.Discarded }},
-		{"failed", func(s redrive.SinkReport) int { return s.Failed }},
-		{"waiting", func(s redrive.SinkReport) int { return s.Waiting }},
-		{"keys let go", func(s redrive.SinkReport) int { return s.Released }},
-		{"keys quarantined", func(s redrive.SinkReport) int { return s.Held }},
-	}
-	shown := columns[:0:0]
-	for i, c := range columns {
-		any := i == 0
-		for _, k := range r.Sinks {
-			any = any || c.of(k) != 0
-		}
-		if any {
-			shown = append(shown, c)
-		}
-	}
+	type sink = redrive.SinkReport
 	if len(r.Sinks) > 0 {
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprint(tw, "sink\t")
-		for _, c := range shown {
-			fmt.Fprint(tw, c.title+"\t")
-		}
-		fmt.Fprintln(tw)
-		for _, name := range slices.Sorted(maps.Keys(r.Sinks)) {
-			fmt.Fprint(tw, name+"\t")
-			for _, c := range shown {
-				fmt.Fprint(tw, cli.Thousands(int64(c.of(r.Sinks[name])))+"\t")
-			}
-			fmt.Fprintln(tw)
-		}
-		_ = tw.Flush()
+		cli.Columns(w, r.Sinks, 1, []cli.Column[sink]{
+			{Title: "letters", Of: func(s sink) int64 { return int64(s.Letters) }},
+			{Title: "delivered", Of: func(s sink) int64 { return int64(s.Delivered) }},
+			{Title: "superseded", Of: func(s sink) int64 { return int64(s.Superseded) }},
+			{Title: "discarded", Of: func(s sink) int64 { return int64(s.Discarded) }},
+			{Title: "failed", Of: func(s sink) int64 { return int64(s.Failed) }},
+			{Title: "waiting", Of: func(s sink) int64 { return int64(s.Waiting) }},
+			{Title: "keys let go", Of: func(s sink) int64 { return int64(s.Released) }},
+			{Title: "keys quarantined", Of: func(s sink) int64 { return int64(s.Held) }},
+		})
 	}
 	overtaken := 0
 	for _, sink := range r.Sinks {

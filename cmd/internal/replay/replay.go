@@ -79,7 +79,7 @@ compared by version: a replay never puts back what a newer change has written.`,
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
-	cfg, err := o.Load()
+	cfg, err := o.Input.Load()
 	if err != nil {
 		return err
 	}
@@ -101,10 +101,11 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	defer src.Close()
-	if o.Telemetry, err = target.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose); err != nil {
+	end, err := o.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose)
+	if err != nil {
 		return err
 	}
-	defer target.EndTelemetry(ctx, o.Telemetry, s.Err)
+	defer end()
 	stores, err := o.Open(ctx, cfg, s.Err, o.fresh)
 	if err != nil {
 		return err
@@ -112,17 +113,16 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	defer func() { err = errors.Join(err, stores.Close()) }()
 
 	bar := cli.NewProgress(s.Err, "replaying", src.Progress().TotalBytes)
-	opts := []sinks.Option{sinks.Finite(), sinks.WithLogger(cli.Logger(bar, o.verbose)), sinks.WithCommands("-c " + cfg.File + " " + o.CommandLine()), sinks.WithTelemetry(o.Telemetry.Tracer, o.Telemetry.Meter)}
+	opts := []sinks.Option{sinks.Finite()}
 	if !o.notify {
 		opts = append(opts, sinks.Suppressed("replay"))
 	}
 	if o.rebuild {
 		opts = append(opts, sinks.Rebuild())
 	}
-	p, err := sinks.Assemble(ctx, cfg, stores, opts...)
+	p, err := o.Assemble(ctx, cfg, stores, cli.Logger(bar, o.verbose), opts...)
 	if err != nil {
-		_, changed := errors.AsType[*sinks.ChangedError](err)
-		return o.Hint(err, changed || errors.Is(err, sinks.ErrNotEmpty))
+		return o.Hint(err)
 	}
 	auto, err := redrive.StartAuto(ctx, &o.Input, cfg, stores, p, bar, o.verbose)
 	if err != nil {

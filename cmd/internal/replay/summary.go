@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -52,7 +51,7 @@ func (s Summary) refused() int64 {
 // Print prints the summary, with the commands that show and deliver what was refused.
 func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *target.Flags) error {
 	if s.refused() > 0 {
-		s.Redrive = fmt.Sprintf("tablewake redrive -c %s %s", cfg.File, t.CommandLine())
+		s.Redrive = "tablewake redrive " + t.CommandLine(cfg)
 		s.DeadLetters = s.Redrive + " --list"
 		if !t.Live {
 			s.DeadLetters = "tablewake query dead --local " + t.Local
@@ -94,45 +93,20 @@ func (s Summary) write(w io.Writer) {
 
 // writeSinks prints a line a sink; columns that are zero everywhere are left out.
 func (s Summary) writeSinks(w io.Writer) {
-	columns := []struct {
-		title string
-		of    func(pipeline.SinkLedger) int64
-	}{
-		{"routed", func(l pipeline.SinkLedger) int64 { return l.Routed }},
-		{"written", func(l pipeline.SinkLedger) int64 { return l.Written }},
-		{"superseded", func(l pipeline.SinkLedger) int64 { return l.Superseded }},
-		{"no effect", func(l pipeline.SinkLedger) int64 { return total(l.NoEffect) }},
-		{"coalesced", func(l pipeline.SinkLedger) int64 { return l.Coalesced }},
-		{"suppressed", func(l pipeline.SinkLedger) int64 { return l.Suppressed }},
-		{"dead letters", func(l pipeline.SinkLedger) int64 { return l.DeadLettered }},
-		{"quarantined", func(l pipeline.SinkLedger) int64 { return l.Quarantined }},
-		{"revoked", func(l pipeline.SinkLedger) int64 { return l.Revoked }},
-		{"pending", func(l pipeline.SinkLedger) int64 { return l.Pending }},
-	}
-	names := slices.Sorted(maps.Keys(s.Ledger.Sinks))
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tw, "sink\t")
-	shown := columns[:0:0]
-	for i, c := range columns {
-		any := i < 2
-		for _, n := range names {
-			any = any || c.of(s.Ledger.Sinks[n]) != 0
-		}
-		if any {
-			shown = append(shown, c)
-			fmt.Fprint(tw, c.title+"\t")
-		}
-	}
-	fmt.Fprintln(tw)
-	for _, n := range names {
-		fmt.Fprint(tw, n+"\t")
-		for _, c := range shown {
-			fmt.Fprint(tw, cli.Thousands(c.of(s.Ledger.Sinks[n]))+"\t")
-		}
-		fmt.Fprintln(tw)
-	}
-	_ = tw.Flush()
-	for _, n := range names {
+	type ledger = pipeline.SinkLedger
+	cli.Columns(w, s.Ledger.Sinks, 2, []cli.Column[ledger]{
+		{Title: "routed", Of: func(l ledger) int64 { return l.Routed }},
+		{Title: "written", Of: func(l ledger) int64 { return l.Written }},
+		{Title: "superseded", Of: func(l ledger) int64 { return l.Superseded }},
+		{Title: "no effect", Of: func(l ledger) int64 { return total(l.NoEffect) }},
+		{Title: "coalesced", Of: func(l ledger) int64 { return l.Coalesced }},
+		{Title: "suppressed", Of: func(l ledger) int64 { return l.Suppressed }},
+		{Title: "dead letters", Of: func(l ledger) int64 { return l.DeadLettered }},
+		{Title: "quarantined", Of: func(l ledger) int64 { return l.Quarantined }},
+		{Title: "revoked", Of: func(l ledger) int64 { return l.Revoked }},
+		{Title: "pending", Of: func(l ledger) int64 { return l.Pending }},
+	})
+	for _, n := range slices.Sorted(maps.Keys(s.Ledger.Sinks)) {
 		dropped := s.Ledger.Sinks[n].Dropped
 		for _, reason := range slices.Sorted(maps.Keys(dropped)) {
 			fmt.Fprintf(w, "dropped before %s (%s): %s\n", n, reason, cli.Thousands(dropped[reason]))

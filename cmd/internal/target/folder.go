@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/tablewake/tablewake/pipeline"
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
@@ -78,4 +79,13 @@ func EachMark(ctx context.Context, of state.Quarantine, do func(state.Mark) erro
 		}
 	}
 	return nil
+}
+
+// WroteLocal is an error where dir is no folder that a replay wrote.
+func WroteLocal(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, ownerFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir, dir)
+	}
+	return err
 }

@@ -33,7 +33,7 @@ func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemet
 // LiveStores are the stores that sdk reaches.
 func LiveStores(sdk awssdk.Config, opts ...aws.Option) *Stores {
 	opened := aws.Stores(sdk, opts...)
-	return &Stores{Stores: opened, close: []func() error{opened.Close}}
+	return &Stores{opened, Closers{opened.Close}}
 }
 
 // LoadAWS is the SDK's configuration as the standard variables and files have it.

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"log/slog"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 	"github.com/tablewake/tablewake/sinks"
@@ -56,27 +56,39 @@ func (t *Flags) Check() error {
 	return nil
 }
 
-// CommandLine are those that name the target again, for a command line that is shown.
-func (t *Flags) CommandLine() string {
-	if t.Live {
-		return "--live"
+// Load reads a configuration, and checks the flags.
+func (t *Flags) Load(file string) (*config.Config, error) {
+	cfg, err := cli.LoadConfig(file)
+	if err != nil {
+		return nil, err
 	}
-	return "--local " + t.Local
+	return cfg, t.Check()
+}
+
+// CommandLine names the configuration and the target again, for a command line that is shown.
+func (t *Flags) CommandLine(cfg *config.Config) string {
+	return "-c " + cfg.File + " " + cli.Either(t.Live, "--live", "--local "+t.Local)
 }
 
 // Stores are open stores of a pipeline.
 type Stores struct {
 	sinks.Stores
-	close []func() error // what is to be closed, in the order in which it was opened
+	Closers
 }
 
-// Close closes the stores, and lets a folder go.
-func (s *Stores) Close() error {
+// Closers close what is open, in the order in which it was opened.
+type Closers []func() error
+
+// Closes adds what is to be closed.
+func (c *Closers) Closes(one func() error) { *c = append(*c, one) }
+
+// Close closes all, the last first.
+func (c *Closers) Close() error {
 	var errs []error
-	for i := len(s.close) - 1; i >= 0; i-- {
-		errs = append(errs, s.close[i]())
+	for _, one := range slices.Backward(*c) {
+		errs = append(errs, one())
 	}
-	s.close = nil
+	*c = nil
 	return errors.Join(errs...)
 }
 
@@ -103,7 +115,7 @@ func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores,
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	return &Stores{Stores: opened, close: []func() error{opened.Close}}, nil
+	return &Stores{opened, Closers{opened.Close}}, nil
 }
 
 // Options are what is asked of real stores; what is wrong with files of theirs is logged on w.
@@ -128,19 +140,16 @@ func (t *Flags) OpenWritten(ctx context.Context, cfg *config.Config, w io.Writer
 	return t.Open(ctx, cfg, w, false)
 }
 
-// Hint adds to an error of assembly what this target can do about it.
-func (t *Flags) Hint(err error, changed bool) error {
-	if err == nil || !changed || t.Live {
+// Assemble makes the pipeline of cfg over open stores.
+func (t *Flags) Assemble(ctx context.Context, cfg *config.Config, opened sinks.Stores, log *slog.Logger, opts ...sinks.Option) (*pipeline.Pipeline, error) {
+	return sinks.Assemble(ctx, cfg, opened, append(opts, sinks.WithLogger(log), sinks.WithCommands(t.CommandLine(cfg)),
+		sinks.WithTelemetry(t.Telemetry.Tracer, t.Telemetry.Meter))...)
+}
+
+// Hint adds to an error of Assemble what this target can do about it.
+func (t *Flags) Hint(err error) error {
+	if _, changed := errors.AsType[*sinks.ChangedError](err); t.Live || !changed && !errors.Is(err, sinks.ErrNotEmpty) {
 		return err
 	}
 	return fmt.Errorf("%w (--fresh empties %s first)", err, t.Local)
-}
-
-// WroteLocal is an error where dir is no folder that a replay wrote.
-func WroteLocal(dir string) error {
-	_, err := os.Stat(filepath.Join(dir, ownerFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is no folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir, dir)
-	}
-	return err
 }

@@ -19,31 +19,28 @@ const telemetryPatience = 3 * time.Second
 
 // StartTelemetry sets spans and metrics up as the environment and cfg say, and says on log
 // where they go, if anywhere. Documents of EMF are written to emf; without one there are none.
-// The command ends it.
-func StartTelemetry(ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool) (*telemetry.Telemetry, error) {
+// end exports what is left; that it cannot is said, and is no failure of the command.
+func (t *Flags) StartTelemetry(ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool) (end func(), err error) {
 	metrics := cfg.Metrics
 	if metrics == config.MetricsEMF && emf == nil {
 		metrics = config.MetricsNone
 	}
-	tel, err := telemetry.Start(ctx, telemetry.Options{
+	t.Telemetry, err = telemetry.Start(ctx, telemetry.Options{
 		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.Logger(log, verbose), Patience: telemetryPatience,
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case tel.Enabled():
-		fmt.Fprintf(log, "telemetry: %s\n", tel)
+	case t.Telemetry.Enabled():
+		fmt.Fprintf(log, "telemetry: %s\n", t.Telemetry)
 	case metrics == config.MetricsOTLP:
 		fmt.Fprintf(log, "telemetry: %s has metrics: otlp, and none are exported: set OTEL_EXPORTER_OTLP_ENDPOINT\n", cfg.File)
 	}
-	return tel, nil
-}
-
-// EndTelemetry exports what is left. That it cannot is said, and is no failure of the command.
-func EndTelemetry(ctx context.Context, tel *telemetry.Telemetry, log io.Writer) {
-	if err := tel.Shutdown(context.WithoutCancel(ctx)); err != nil {
-		fmt.Fprintf(log, "telemetry: the last of it may be missing: %v\n", err)
-	}
+	return func() {
+		if err := t.Telemetry.Shutdown(context.WithoutCancel(ctx)); err != nil {
+			fmt.Fprintf(log, "telemetry: the last of it may be missing: %v\n", err)
+		}
+	}, nil
 }
 
 // LoadObserved is loadAWS, with calls traced and counted where tel is there.

@@ -60,7 +60,7 @@ Values are not shown: only where they are, and the names of attributes that diff
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
-	cfg, err := o.Load()
+	cfg, err := o.Input.Load()
 	if err != nil {
 		return err
 	}
