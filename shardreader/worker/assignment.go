@@ -190,7 +190,6 @@ func (w *Worker) close(p *assignment) {
 	w.addUntaken(p, -p.pages.untaken)
 	p.pages = pages{}
 	p.row.assignment = nil
-	w.forgetFailures(p)
 	p.row.fresh = false
 	delete(w.assignments, p.name)
 	w.do(Forget{p.name})

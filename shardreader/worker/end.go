@@ -109,7 +109,7 @@ func (w *Worker) checkEnd() {
 			return
 		}
 		w.flush()
-		if w.unreadWhy, _ = w.unreadLeases(nil); w.unreadWhy != "" || w.now < w.endAfter {
+		if w.unreadWhy = w.newUnreadSearch(nil).leases(); w.unreadWhy != "" || w.now < w.endAfter {
 			return
 		}
 		w.beginEnd()
@@ -126,7 +126,8 @@ func (w *Worker) checkEnd() {
 		}
 	}
 	w.flush()
-	why, stopped := w.unread(c)
+	s := w.newUnreadSearch(c)
+	why := s.all()
 	w.unreadWhy = why
 	switch {
 	case w.end == nil || why != "" && w.now-c.listedAt < relistAfter:
@@ -134,7 +135,7 @@ func (w *Worker) checkEnd() {
 		c.list(w)
 	default:
 		w.end, w.endAfter = nil, w.now+w.o.Idle
-		w.do(AtEnd{Asked: c.asked, Stopped: stopped})
+		w.do(AtEnd{Asked: c.asked, Stopped: s.stopped})
 	}
 }
 

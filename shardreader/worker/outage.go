@@ -1,13 +1,8 @@
 package worker
 
 import (
-	"cmp"
 	"log/slog"
-	"slices"
 	"time"
-
-	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
 const (
@@ -38,15 +33,15 @@ func (o *outage) update(now time.Duration, fails bool) (down, up bool) {
 // tellOutages logs once a minute that the lease table is out of reach or that shards cannot be read, and once that
 // this is over.
 func (w *Worker) tellOutages() {
-	w.tellTable()
-	w.tellReads()
+	s := w.survey()
+	w.tellTable(s)
+	w.tellReads(s.failing)
 }
 
 // tellTable logs how the lease table does: heartbeats do not show that, as they go to another table.
-func (w *Worker) tellTable() {
-	age, shards := w.unwritten()
+func (w *Worker) tellTable(s survey) {
 	unseen := w.unseen()
-	down, up := w.table.update(w.now, age > 0 || unseen > 0)
+	down, up := w.table.update(w.now, s.lateFor > 0 || unseen > 0)
 	if up {
 		w.table.err = nil
 		w.tell(slog.LevelInfo, "the lease table is read and written again")
@@ -55,8 +50,8 @@ func (w *Worker) tellTable() {
 		return
 	}
 	var attrs []slog.Attr
-	if age > 0 {
-		attrs = append(attrs, roundedAttr("unwritten_for", age), slog.Int("shards", shards))
+	if s.lateFor > 0 {
+		attrs = append(attrs, roundedAttr("unwritten_for", s.lateFor), slog.Int("shards", s.lateOnes))
 	}
 	if unseen > 0 {
 		attrs = append(attrs, roundedAttr("unread_for", unseen))
@@ -71,19 +66,6 @@ func roundedAttr(key string, d time.Duration) slog.Attr {
 	return slog.Duration(key, d.Round(time.Second))
 }
 
-// unwritten is how long a checkpoint that is due could not be written, and of how many shards; 0 if it is no longer
-// than a lease lasts.
-func (w *Worker) unwritten() (age time.Duration, shards int) {
-	late := w.o.Lease + w.o.Checkpoint
-	for p := range w.assigned() {
-		if due := p.durable.due; due > 0 && w.now-due > late {
-			age = max(age, w.now-due)
-			shards++
-		}
-	}
-	return age, shards
-}
-
 // unseen is how long the lease table could not be read; 0 if it is no longer than a lease lasts.
 func (w *Worker) unseen() time.Duration {
 	if age := w.now - w.sent; w.seenOnce && age > w.o.Lease+2*w.refreshEvery() {
@@ -92,9 +74,8 @@ func (w *Worker) unseen() time.Duration {
 	return 0
 }
 
-// tellReads logs failing reads.
-func (w *Worker) tellReads() {
-	all := w.failures()
+// tellReads logs that the reads of these assignments fail.
+func (w *Worker) tellReads(all []*assignment) {
 	first := w.reads.told == 0
 	down, up := w.reads.update(w.now, len(all) > 0)
 	switch {
@@ -130,7 +111,6 @@ func (p *assignment) failsLong(now time.Duration) bool {
 func (w *Worker) readsFail(p *assignment, err error, at time.Time) {
 	if p.failing.since == 0 {
 		p.failing.since, p.failing.at = max(1, w.now), at
-		w.failing[p] = struct{}{}
 	}
 	p.failing.err = err
 }
@@ -138,37 +118,5 @@ func (w *Worker) readsFail(p *assignment, err error, at time.Time) {
 // readsWork notes that a read of an assignment was answered.
 func (w *Worker) readsWork(p *assignment) {
 	w.reads.ended = w.reads.ended || p.failing.since > 0
-	w.forgetFailures(p)
-}
-
-// forgetFailures forgets the failures of an assignment.
-func (w *Worker) forgetFailures(p *assignment) {
 	p.failing = failing{}
-	delete(w.failing, p)
-}
-
-// failures returns the assignments whose reads have failed for long enough to be reported, the longest first.
-func (w *Worker) failures() (all []*assignment) {
-	for p := range w.failing {
-		if p.failsLong(w.now) {
-			all = append(all, p)
-		}
-	}
-	slices.SortFunc(all, func(a, b *assignment) int {
-		return cmp.Or(cmp.Compare(a.failing.since, b.failing.since), cmp.Compare(a.name, b.name))
-	})
-	return all
-}
-
-// failingOf returns the shards whose reads fail, for the heartbeat: mostBehind of them, the longest first.
-func (w *Worker) failingOf() map[string]leases.ReadFailure {
-	all := w.failures()
-	if len(all) == 0 {
-		return nil
-	}
-	of := make(map[string]leases.ReadFailure, len(all))
-	for _, p := range all[:min(len(all), mostBehind)] {
-		of[p.row.Shard] = leases.ReadFailure{Since: p.failing.at.UTC(), Class: pipeline.ErrorClass(p.failing.err)}
-	}
-	return of
 }

@@ -18,6 +18,17 @@ type plan struct {
 	drained bool                // every shard of the stream was read to its end, and no more will come
 }
 
+// withoutLease are the shards that have no lease and should have one.
+func (p plan) withoutLease() (shards []string) {
+	for _, l := range slices.Concat(p.create, p.unknown) {
+		shards = append(shards, l.Shard)
+	}
+	for _, s := range p.below {
+		shards = append(shards, s.ID)
+	}
+	return shards
+}
+
 // keepEnded is how many times the duration of a lease an ended one stays at least:
 // longer than any call that would make it again can be under way.
 const keepEnded = 10

@@ -9,25 +9,53 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// mostBehind is how many shards a member says to be behind.
-const mostBehind = 200
+// mostTold is how many shards a member says to be behind, or to fail.
+const mostTold = 200
 
-// member is what this worker tells of itself.
-func (w *Worker) member() leases.Member {
-	m := leases.Member{
-		Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.assignments),
-		AtEnd: w.endBeat(), Calls: w.perMonth(), Failing: w.failingOf(), Stopped: make(map[string]string), Behind: make(map[string]time.Time),
-	}
-	var behind []*assignment
+// survey is what is told of the assignments, gathered in one pass.
+type survey struct {
+	load     float64
+	pending  int64 // records
+	stopped  map[string]string
+	behind   []*assignment // those that may be behind, the furthest first
+	failing  []*assignment // those whose reads have failed for long enough to be reported, the longest first
+	lateFor  time.Duration // how long a checkpoint that is due could not be written; 0 if it is no longer than a lease lasts
+	lateOnes int           // shards with such a checkpoint
+}
+
+func (w *Worker) survey() survey {
+	s := survey{stopped: make(map[string]string)}
 	for p := range w.assigned() {
-		m.Load += p.load.rate
-		m.Pending += p.pages.records
+		s.load += p.load.rate
+		s.pending += p.pages.records
 		if p.why != "" {
-			m.Stopped[p.row.Shard] = p.why
+			s.stopped[p.row.Shard] = p.why
 		}
 		if p.lag.behindFrom > 0 || p.why != "" || !p.start.opened {
-			behind = append(behind, p)
+			s.behind = append(s.behind, p)
 		}
+		if p.failsLong(w.now) {
+			s.failing = append(s.failing, p)
+		}
+		if late := w.now - p.durable.due; p.durable.due > 0 && late > w.o.Lease+w.o.Checkpoint {
+			s.lateFor = max(s.lateFor, late)
+			s.lateOnes++
+		}
+	}
+	slices.SortStableFunc(s.behind, func(a, b *assignment) int { return cmp.Compare(a.time, b.time) })
+	slices.SortFunc(s.failing, func(a, b *assignment) int {
+		return cmp.Or(cmp.Compare(a.failing.since, b.failing.since), cmp.Compare(a.name, b.name))
+	})
+	return s
+}
+
+// member is what this consumer tells of itself.
+func (w *Worker) member() leases.Member {
+	s := w.survey()
+	m := leases.Member{
+		Worker: w.o.Worker, Name: w.o.Name, Beat: w.beat, Leaving: w.leaving, Leases: len(w.assignments),
+		AtEnd: w.endBeat(), Calls: w.perMonth(), Load: s.load, Pending: s.pending, Stopped: s.stopped,
+		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}
 	for shard := range w.broken {
 		m.Stopped[shard] = StoppedBroken
@@ -35,11 +63,13 @@ func (w *Worker) member() leases.Member {
 	for shard, u := range w.unbegun {
 		m.Stopped[shard] = u.why
 	}
-	slices.SortStableFunc(behind, func(a, b *assignment) int { return cmp.Compare(a.time, b.time) })
-	for _, p := range behind[:min(len(behind), mostBehind)] {
+	for _, p := range s.behind[:min(len(s.behind), mostTold)] {
 		m.Behind[p.row.Shard] = unix(p.time)
 	}
-	m.Stopped, m.Behind = nilIfEmpty(m.Stopped), nilIfEmpty(m.Behind)
+	for _, p := range s.failing[:min(len(s.failing), mostTold)] {
+		m.Failing[p.row.Shard] = leases.ReadFailure{Since: p.failing.at.UTC(), Class: pipeline.ErrorClass(p.failing.err)}
+	}
+	m.Stopped, m.Behind, m.Failing = nilIfEmpty(m.Stopped), nilIfEmpty(m.Behind), nilIfEmpty(m.Failing)
 	return m
 }
 
@@ -114,9 +144,8 @@ type Status struct {
 func (w *Worker) Status() Status {
 	s := Status{
 		Member: w.member(), Contact: w.heartbeatFresh() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent,
-		Live: len(w.live()), Unread: w.unreadWhy, Unseen: w.unseen(), Unbegun: make(map[string]int),
+		Live: len(w.live()), Unread: w.unreadWhy, Unwritten: w.survey().lateFor, Unseen: w.unseen(), Unbegun: make(map[string]int),
 	}
-	s.Unwritten, _ = w.unwritten()
 	s.Synced = w.listed || w.seenOnce && !w.leads() && w.rows.len() > 0
 	for _, u := range w.unbegun {
 		s.Unbegun[u.stream]++

@@ -46,11 +46,10 @@ type Worker struct {
 	// Writes of leases.
 	table   outage
 	reads   outage
-	failing map[*assignment]struct{} // partitions whose last read failed
-	takes   []*row                   // to be taken
-	taking  int                      // takes under way
-	writing int                      // writes under way
-	gate    []*leaseWrite            // writes that wait for these
+	takes   []*row        // to be taken
+	taking  int           // takes under way
+	writing int           // writes under way
+	gate    []*leaseWrite // writes that wait for these
 
 	creating map[string]bool // leases that are being made
 	madeAt   time.Duration   // when the last of them was, or was given up: it may be there all the same
@@ -128,7 +127,6 @@ func New(o Options) (*Worker, error) {
 		creating:     make(map[string]bool),
 		rows:         newRows(o.Worker),
 		assignments:  make(map[string]*assignment),
-		failing:      make(map[*assignment]struct{}),
 		lists:        make(map[string]*streamLister),
 		told:         make(map[string]bool),
 	}
