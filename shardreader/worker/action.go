@@ -165,24 +165,12 @@ type Gap struct {
 	Found    int64 // when it was noted, Unix seconds; 0: who keeps it says so
 }
 
-func (ListStreams) action()      {}
-func (DescribeStream) action()   {}
-func (GetShardIterator) action() {}
-func (GetRecords) action()       {}
-func (ReadTable) action()        {}
-func (Create) action()           {}
-func (Swap) action()             {}
-func (Delete) action()           {}
-func (Beat) action()             {}
-func (Leave) action()            {}
-func (Begin) action()            {}
-func (Reserve) action()          {}
-func (NoteGap) action()          {}
-func (Deliver) action()          {}
-func (Drop) action()             {}
-func (Drain) action()            {}
-func (Forget) action()           {}
-func (Revoke) action()           {}
-func (Tell) action()             {}
-func (AtEnd) action()            {}
-func (Stopped) action()          {}
+func (Call) action()    {}
+func (Deliver) action() {}
+func (Drop) action()    {}
+func (Drain) action()   {}
+func (Forget) action()  {}
+func (Revoke) action()  {}
+func (Tell) action()    {}
+func (AtEnd) action()   {}
+func (Stopped) action() {}

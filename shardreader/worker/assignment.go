@@ -79,7 +79,7 @@ type assignment struct {
 	iterator string
 	expect   int64         // expected size of the next page, in bytes
 	paused   bool          // the pipeline asked for no more of it
-	attempt  int           // failed calls in a row
+	attempt  tries         // failed calls in a row
 	notFound int           // those of them that say that there is no such shard
 	failing  failing       // since when calls fail, and why
 	answered time.Duration // when the last answer came; before the first one, when the shard was opened

@@ -1,29 +1,51 @@
 package worker
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"time"
 )
 
-// A worker asks for a busier lease at most once in this time, and for this many at once.
+// A consumer asks for a busier lease at most once in this time, and for this many at once.
 const (
 	moveEvery = 30 * time.Second
 	askAtOnce = 16
 )
 
-// balance takes leases that are free, up to this worker's share, and asks others for some
+// shares are the leases that consumers should read now.
+type shares struct {
+	others []string          // live consumers but this one
+	owned  map[string][]*row // by the others
+	mine   int
+	share  int    // the leases of each consumer, if all had as many
+	free   []*row // those that this consumer may take
+}
+
+// balance takes leases that are free, up to this consumer's share, and asks others for some
 // when it has fewer. Shares are by number; within them busy leases are spread by load.
 func (w *Worker) balance() {
 	if !w.heartbeatFresh() || w.suspended || w.leaving {
 		return
 	}
-	live := w.live()
-	owned := make(map[string][]*row, len(live))
-	for _, id := range live {
-		owned[id] = nil
+	s := w.shares()
+	w.takes = w.takes[:0]
+	for _, r := range s.free {
+		if s.mine+len(w.takes) < s.share || w.pinnedHere(r) || r.Wanted == w.o.Worker {
+			w.takes = append(w.takes, r)
+		}
 	}
-	var free []*row
-	active, mine := 0, 0
+	w.takeNext()
+	if len(s.free) == 0 {
+		w.ask(s)
+	}
+}
+
+func (w *Worker) shares() shares {
+	live := w.live()
+	self := slices.Index(live, w.o.Worker)
+	s := shares{others: slices.Delete(slices.Clone(live), self, self+1), owned: make(map[string][]*row)}
+	active := 0
 	for _, r := range w.rows.all() {
 		if !w.active(r) {
 			continue
@@ -31,141 +53,99 @@ func (w *Worker) balance() {
 		active++
 		switch {
 		case w.mine(r):
-			mine++
-		case w.free(r):
-			if w.pinnedElsewhere(r, live) == "" {
-				free = append(free, r)
-			}
-		default:
-			if has, ok := owned[r.Owner]; ok {
-				owned[r.Owner] = append(has, r)
-			}
+			s.mine++
+		case !w.free(r):
+			s.owned[r.Owner] = append(s.owned[r.Owner], r)
+		case w.pinnedElsewhere(r, live) == "":
+			s.free = append(s.free, r)
 		}
 	}
-	share := (active + len(live) - 1) / max(1, len(live))
+	s.share = (active + len(live) - 1) / len(live)
 	// Each begins at another place of the list, so that they seldom want the same.
-	if n := len(free); n > 0 {
-		at := n * max(0, slices.Index(live, w.o.Worker)) / max(1, len(live))
-		free = append(free[at:n:n], free[:at]...)
+	if n := len(s.free); n > 0 {
+		at := n * self / len(live)
+		s.free = append(s.free[at:n:n], s.free[:at]...)
 	}
-	w.takes = w.takes[:0]
-	taking := 0
-	for _, r := range free {
-		if mine+taking < share || w.pinnedHere(r) || r.Wanted == w.o.Worker {
-			w.takes = append(w.takes, r)
-			taking++
+	return s
+}
+
+// ask requests leases of others, unless this consumer waits for some that it requested.
+func (w *Worker) ask(s shares) {
+	waits := false
+	for _, id := range s.others {
+		for _, r := range s.owned[id] {
+			waits = waits || r.Wanted == w.o.Worker
+			if w.pinnedHere(r) && r.Wanted == "" && w.peers[id].Name != r.Pinned {
+				w.request(r)
+			}
 		}
 	}
-	w.takeNext()
-	if taking == 0 && len(free) == 0 {
-		w.ask(live, owned, share, mine)
+	if !waits && !w.requestFew(s) && w.now-w.moved >= moveEvery {
+		w.requestForLoad(s)
 	}
 }
 
-// ask marks leases of others as wanted by this worker.
-func (w *Worker) ask(live []string, owned map[string][]*row, share, mine int) {
-	asked := 0
-	for _, id := range live {
-		for _, r := range owned[id] {
-			if r.Wanted == w.o.Worker {
-				asked++
-			}
-			if w.pinnedHere(r) && r.Wanted == "" && w.peers[id] != nil && w.peers[id].Name != r.Pinned {
-				w.askFor(r)
-			}
-		}
+// requestFew asks the consumers that have most for their idlest leases, up to a fair share,
+// as long as a move makes the numbers more even. It reports whether it asked.
+func (w *Worker) requestFew(s shares) (asked bool) {
+	left := make(map[string]int, len(s.others))
+	for _, id := range s.others {
+		left[id] = len(s.owned[id])
 	}
-	if asked == 0 && w.askForFew(live, owned, share, mine) {
-		return
-	}
-	if asked == 0 && w.now-w.moved >= moveEvery {
-		w.askForLoad(live, owned, mine)
-	}
-}
-
-// askForFew asks the workers that have most for their idlest leases, up to a fair share,
-// where a move makes the numbers more even. It
-// tells whether it asked.
-func (w *Worker) askForFew(live []string, owned map[string][]*row, share, mine int) bool {
-	left := make(map[string]int, len(live))
-	for _, id := range live {
-		left[id] = len(owned[id])
-	}
-	asked := false
-	for n := mine; n < share && n-mine < askAtOnce; n++ {
-		most := ""
-		for _, id := range live {
-			if id != w.o.Worker && (most == "" || left[id] > left[most]) {
-				most = id
-			}
-		}
-		if most == "" || left[most] < n+2 {
-			break // a move would make nothing more even
-		}
-		left[most]--
-		r := pick(owned[most], func(a, b *row) bool { return a.Load < b.Load })
-		if r == nil {
+	for n := s.mine; n < s.share && n-s.mine < askAtOnce && len(s.others) > 0; n++ {
+		most := slices.MaxFunc(s.others, func(a, b string) int { return cmp.Compare(left[a], left[b]) })
+		r := best(s.owned[most], func(r *row) float64 { return r.Load })
+		if left[most] < n+2 || r == nil {
 			break
 		}
-		w.askFor(r)
+		left[most]--
+		w.request(r)
 		asked = true
 	}
 	return asked
 }
 
-// askForLoad asks the busiest worker for a lease whose move makes both more even.
-func (w *Worker) askForLoad(live []string, owned map[string][]*row, mine int) {
-	sum := func(rows []*row) (load float64) {
-		for _, r := range rows {
-			load += r.Load
-		}
-		return load
-	}
+// requestForLoad asks the busiest consumer for a lease whose move makes both more even.
+func (w *Worker) requestForLoad(s shares) {
 	own := 0.0
 	for p := range w.assigned() {
 		own += p.row.Load
 	}
-	busiest, most, all := "", 0.0, own
-	for _, id := range live {
-		l := sum(owned[id])
-		all += l
-		if l > most {
-			busiest, most = id, l
+	busiest, most, least, all := "", 0.0, own, own
+	for _, id := range s.others {
+		load := 0.0
+		for _, r := range s.owned[id] {
+			load += r.Load
 		}
-		if id != w.o.Worker && l < own {
-			return // another one has less to do
+		all += load
+		least = min(least, load)
+		if load > most {
+			busiest, most = id, load
 		}
 	}
-	even := all / max(1, float64(len(live)))
-	if busiest == "" || most-own < even/2 || len(owned[busiest]) < 2 || mine > len(owned[busiest]) {
+	even, has := all/float64(len(s.others)+1), s.owned[busiest]
+	if least < own || busiest == "" || most-own < even/2 || len(has) < 2 || s.mine > len(has) {
 		return
 	}
 	// The one nearest to half of the difference.
-	half := (most - own) / 2
-	r := pick(owned[busiest], func(a, b *row) bool { return distance(a.Load, half) < distance(b.Load, half) })
+	r := best(has, func(r *row) float64 { return math.Abs(r.Load - (most-own)/2) })
 	if r != nil && r.Load > even/10 && r.Load < (most-own)*0.8 {
 		w.moved = w.now
-		w.askFor(r)
+		w.request(r)
 	}
 }
 
-func distance(a, b float64) float64 { return max(a-b, b-a) }
-
-// pick is the best of the rows that may be asked for.
-func pick(rows []*row, better func(a, b *row) bool) *row {
-	var best *row
+// best is the row with the least cost of those that may be requested; nil if there is none.
+func best(rows []*row, cost func(*row) float64) (best *row) {
 	for _, r := range rows {
-		if r.busy || r.Wanted != "" || r.Pinned != "" {
-			continue
-		}
-		if best == nil || better(r, best) {
+		if !r.busy && r.Wanted == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {
 			best = r
 		}
 	}
 	return best
 }
 
-func (w *Worker) askFor(r *row) {
+func (w *Worker) request(r *row) {
 	if r.busy {
 		return
 	}

@@ -94,16 +94,10 @@ type (
 	}
 )
 
-func (Tick) event()       {}
-func (Shutdown) event()   {}
-func (Abandoned) event()  {}
-func (Acked) event()      {}
-func (Taken) event()      {}
-func (Paused) event()     {}
-func (Listed) event()     {}
-func (Described) event()  {}
-func (Positioned) event() {}
-func (Read) event()       {}
-func (Seen) event()       {}
-func (Done) event()       {}
-func (Reserved) event()   {}
+func (Call) event()      {}
+func (Tick) event()      {}
+func (Shutdown) event()  {}
+func (Abandoned) event() {}
+func (Acked) event()     {}
+func (Taken) event()     {}
+func (Paused) event()    {}

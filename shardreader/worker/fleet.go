@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"time"
@@ -190,28 +191,17 @@ func (w *Worker) seePeers(members []leases.Member) {
 // seeLeases takes in leases, but for those that this worker wrote since: of these it
 // knows more.
 func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
-	i := 0
-	var gone []*row
+	byShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
 	for _, r := range w.rows.all() {
-		for i < len(ls) && ls[i].Shard < r.Shard {
-			i++
+		if _, there := slices.BinarySearchFunc(ls, r.Shard, byShard); !there && !r.busy && sent >= r.writtenAt {
+			w.forget(r)
 		}
-		if (i == len(ls) || ls[i].Shard != r.Shard) && !r.busy && sent >= r.writtenAt {
-			gone = append(gone, r)
-		}
-	}
-	for _, r := range gone {
-		w.forget(r)
 	}
 	for _, l := range ls {
-		r := w.rows.of(l.Shard)
-		if r == nil {
-			if !w.creating[l.Shard] {
-				w.know(l).knownAt = sent
-			}
-			continue
-		}
-		if !r.busy && sent >= r.writtenAt {
+		switch r := w.rows.of(l.Shard); {
+		case r == nil && !w.creating[l.Shard]:
+			w.know(l).knownAt = sent
+		case r != nil && !r.busy && sent >= r.writtenAt:
 			w.learn(r, l, sent)
 		}
 	}

@@ -34,7 +34,7 @@ func (w *Worker) trimmed(p *assignment, at time.Time) {
 	if p.phase != reading || unread && (p.row.First == "" || w.young(p.row, at)) {
 		// A gap is noted already, or nothing is lost. What is left of the shard comes after the position.
 		p.start.refused = true
-		w.wantIn(p, w.retryIn(p))
+		w.wantIn(p, p.attempt.next(w, maxRetry, nil))
 		return
 	}
 	g := w.gapOf(p)
@@ -43,12 +43,6 @@ func (w *Worker) trimmed(p *assignment, at time.Time) {
 		return
 	}
 	w.lost(p, g)
-}
-
-// retryIn returns the pause after a failed call, and counts the failure.
-func (w *Worker) retryIn(p *assignment) time.Duration {
-	p.attempt++
-	return w.backoff(p.attempt-1, maxRetry, 0)
 }
 
 // young reports whether a shard is younger than what the stream keeps, so that nothing of it can be
@@ -175,7 +169,7 @@ func (v vanished) listed(w *Worker, l *listing, err error) {
 	// It is listed, or nobody can tell: it may be found again.
 	p.notFound = 0
 	p.enter(v.from)
-	w.wantIn(p, w.retryIn(p))
+	w.wantIn(p, p.attempt.next(w, maxRetry, nil))
 }
 
 // gapOf is the gap that begins where a shard is read to.

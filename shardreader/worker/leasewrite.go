@@ -149,14 +149,13 @@ func (op *leaseWrite) answered(w *Worker, e Done) {
 
 // again sends the write once more, after a while.
 func (op *leaseWrite) again(w *Worker, err error) {
+	shard := op.next.Shard
+	topic, text := "swap ", "a lease cannot be written and is tried again"
 	if op.why == makeLease {
-		shard := op.next.Shard
-		w.tellOnce("create "+shard, slog.LevelWarn, "a lease cannot be made and is tried again", shardAttr(shard), errAttr(err))
-	} else {
-		w.table.err = err
-		shard := op.row.Shard
-		w.tellOnce("swap "+shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(shard), errAttr(err))
+		topic, text = "create ", "a lease cannot be made and is tried again"
 	}
+	w.table.err = err
+	w.tellOnce(topic+shard, slog.LevelWarn, text, shardAttr(shard), errAttr(err))
 	w.after(op.tries.next(w, slowestWrite, err), func() {
 		if op.why == makeLease || op.insists(w) {
 			w.pass(op)

@@ -87,7 +87,7 @@ func (w *Worker) tellReads(all []*assignment) {
 			w.reads.since = p.failing.since
 		}
 		w.tell(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(all)), slog.String("first", p.row.Shard),
-			roundedAttr("age", w.now-p.failing.since), slog.Int("attempts", p.attempt), errAttr(p.failing.err))
+			roundedAttr("age", w.now-p.failing.since), slog.Int("attempts", int(p.attempt)), errAttr(p.failing.err))
 	}
 	if down || len(all) == 0 {
 		w.reads.ended = false

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"iter"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -195,34 +194,24 @@ func (w *Worker) deliver(p *assignment, page *pipeline.Page, end bool) {
 // firstSequence and lastSequence are those of a page's records, decoded or not; "" where
 // none is known. They are copies: a text of a page keeps all of its bytes in memory, and
 // what is noted here of a page outlives it.
-func firstSequence(page *pipeline.Page) (first string) {
-	for seq := range sequences(page, 0) {
-		if first == "" || pipeline.CompareSequence(seq, first) < 0 {
-			first = seq
-		}
-	}
-	return strings.Clone(first)
-}
+func firstSequence(page *pipeline.Page) string { return extreme(page, 0, -1) }
 
-func lastSequence(page *pipeline.Page) (last string) {
-	for seq := range sequences(page, len(page.Changes)-1) {
-		if last == "" || pipeline.CompareSequence(seq, last) > 0 {
-			last = seq
-		}
-	}
-	return strings.Clone(last)
-}
+func lastSequence(page *pipeline.Page) string { return extreme(page, len(page.Changes)-1, +1) }
 
-// sequences are the sequence numbers of one change of a page, if it has it, and of the records that are not decoded.
-func sequences(page *pipeline.Page, change int) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if len(page.Changes) > 0 && page.Changes[change].Sequence != "" && !yield(page.Changes[change].Sequence) {
-			return
-		}
-		for _, e := range page.Errors {
-			if e.Sequence != "" && !yield(e.Sequence) {
-				return
-			}
+// extreme is the lowest (-1) or highest (+1) sequence number of a change of a page, and of the records that are not
+// decoded.
+func extreme(page *pipeline.Page, change, sign int) string {
+	seq := ""
+	see := func(s string) {
+		if s != "" && (seq == "" || pipeline.CompareSequence(s, seq)*sign > 0) {
+			seq = s
 		}
 	}
+	if len(page.Changes) > 0 {
+		see(page.Changes[change].Sequence)
+	}
+	for _, e := range page.Errors {
+		see(e.Sequence)
+	}
+	return strings.Clone(seq)
 }

@@ -213,7 +213,7 @@ func (w *Worker) readFailed(p *assignment, err error, at time.Time) {
 			w.want(p)
 			return
 		}
-		w.wantIn(p, w.backoff(p.attempt, maxRetry, 0))
+		w.wantIn(p, w.backoff(int(p.attempt), maxRetry, 0))
 		return
 	case errors.Is(err, shardreader.ErrNotFound):
 		p.iterator = ""
@@ -226,7 +226,7 @@ func (w *Worker) readFailed(p *assignment, err error, at time.Time) {
 	if !ok {
 		w.tellOnce("read "+p.name, slog.LevelError, "a shard cannot be read and is tried again", shardAttr(p.row.Shard), errAttr(err))
 	}
-	w.wantIn(p, w.backoff(p.attempt+2, maxRetry, after))
+	w.wantIn(p, w.backoff(int(p.attempt)+2, maxRetry, after))
 	p.attempt++
 }
 

@@ -171,7 +171,7 @@ func (p *assignment) status() Partition {
 		Name: p.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
 		Last: unix(p.time), Acked: unix(p.durable.time), Pending: p.pages.records,
 		Opened: p.start.opened, Behind: p.lag.behindFrom > 0 || !p.start.opened || p.phase == confirming,
-		Failures: p.attempt, Failing: p.failing.at, Answered: p.answered,
+		Failures: int(p.attempt), Failing: p.failing.at, Answered: p.answered,
 		Paused: p.paused, Ended: p.search != nil, Draining: p.phase == draining, Stopped: p.why, Load: p.load.rate,
 	}
 	if len(p.pages.inFlight) > 0 {

@@ -335,12 +335,14 @@ func (w *Worker) gapBetween(st *stream) Gap {
 
 // noteUnknown notes, once, that nobody knows whether records of a shard were lost, or between two streams.
 func (w *Worker) noteUnknown(op *gapNote) {
-	if w.noted[cmp.Or(op.gap.Shard, op.gap.Stream)] {
+	if w.told[unknownTopic(op.gap)] {
 		w.sync.noted(w, op)
 		return
 	}
 	w.sendNote(op)
 }
+
+func unknownTopic(g Gap) string { return "unknown " + cmp.Or(g.Shard, g.Stream) }
 
 // unknownTexts are what is told of gaps that a leaseSync found.
 var unknownTexts = map[noteReason]string{
@@ -351,12 +353,11 @@ var unknownTexts = map[noteReason]string{
 
 // unknownNoted tells of a gap that a leaseSync found and that is durable now.
 func (w *Worker) unknownNoted(op *gapNote) {
-	w.noted[cmp.Or(op.gap.Shard, op.gap.Stream)] = true
 	attrs := []slog.Attr{slog.String("stream", op.gap.Stream)}
 	if op.gap.Shard != "" {
 		attrs = append(attrs, shardAttr(op.gap.Shard))
 	}
-	w.tell(slog.LevelError, unknownTexts[op.why], attrs...)
+	w.tellOnce(unknownTopic(op.gap), slog.LevelError, unknownTexts[op.why], attrs...)
 	w.sync.noted(w, op)
 }
 

@@ -75,7 +75,6 @@ type Worker struct {
 	quota        quota
 	sources      []*source
 	broken       map[string]bool          // shards whose rows cannot be read
-	noted        map[string]bool          // shards and streams before which nobody knows whether records were lost: that is durable
 	unbegun      map[string]unbegun       // shards that are not read for that
 	begunStreams map[string]bool          // of which the first leases were made
 	lists        map[string]*streamLister // by stream
@@ -121,7 +120,6 @@ func New(o Options) (*Worker, error) {
 		peers: make(map[string]*peer),
 		left:  make(map[string]bool),
 
-		noted:        make(map[string]bool),
 		unbegun:      make(map[string]unbegun),
 		begunStreams: make(map[string]bool),
 		creating:     make(map[string]bool),
