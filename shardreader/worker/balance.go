@@ -25,7 +25,7 @@ type shares struct {
 // balance takes leases that are free, up to this consumer's share, and asks others for some
 // when it has fewer. Shares are by number; within them busy leases are spread by load.
 func (w *Worker) balance() {
-	if !w.heartbeatFresh() || w.suspended || w.leaving {
+	if !w.heartbeatFresh() || w.leaving {
 		return
 	}
 	s := w.shares()

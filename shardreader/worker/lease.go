@@ -89,7 +89,7 @@ func (w *Worker) openMine() {
 func (w *Worker) tryOpen(r *row) {
 	switch {
 	case !w.known(r), !w.mine(r), r.assignment != nil, r.busy, r.calls > 0, !w.active(r):
-	case !w.heartbeatFresh(), w.suspended, w.leaving, r.knownAt < w.resumed:
+	case !w.heartbeatFresh(), w.leaving, r.knownAt < w.resumed:
 	case r.confirmedAt >= w.resumed:
 		w.open(r)
 	default:

@@ -45,7 +45,7 @@ func (w *Worker) wantIn(p *assignment, d time.Duration) {
 // dispatch makes the calls that there is room for. The assignment that has waited longest is first,
 // or one that is about to lose records if the budget is used up.
 func (w *Worker) dispatch() {
-	for len(w.ready) > 0 && w.reading < w.o.MaxCalls && w.heartbeatFresh() && !w.suspended {
+	for len(w.ready) > 0 && w.reading < w.o.MaxCalls && w.heartbeatFresh() {
 		p := w.ready[0]
 		switch {
 		case !w.readable(p):

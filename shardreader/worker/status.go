@@ -143,7 +143,7 @@ type Status struct {
 // Status is that of now, which is the worker's own clock. It changes nothing.
 func (w *Worker) Status() Status {
 	s := Status{
-		Member: w.member(), Contact: w.heartbeatFresh() && !w.suspended, Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent,
+		Member: w.member(), Contact: w.heartbeatFresh(), Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent,
 		Live: len(w.live()), Unread: w.unreadWhy, Unwritten: w.survey().lateFor, Unseen: w.unseen(), Unbegun: make(map[string]int),
 	}
 	s.Synced = w.listed || w.seenOnce && !w.leads() && w.rows.len() > 0

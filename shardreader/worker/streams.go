@@ -165,7 +165,17 @@ func (w *Worker) belongs(r *row, s *source) bool {
 }
 
 // isBegun reports whether a stream was begun: it is noted, or there are leases.
-func (w *Worker) isBegun(st *stream) bool { return st.begun || w.hasLeases(st.arn) }
+func (w *Worker) isBegun(st *stream) bool {
+	return st.begun || w.begunStreams[st.arn] || w.hasLeases(st.arn)
+}
+
+// firstRead returns the first stream of a source that is read: the oldest that was begun, else the newest.
+func (w *Worker) firstRead(s *source) int {
+	if i := slices.IndexFunc(s.streams, w.isBegun); i >= 0 {
+		return i
+	}
+	return len(s.streams) - 1
+}
 
 // follows reports whether a stream of the table was read before the i-th. What was written
 // between the two is in neither.

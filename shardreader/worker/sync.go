@@ -118,7 +118,7 @@ func (s *leaseSync) refreshed(w *Worker) {
 		return
 	}
 	s.plan = w.planOf(s.stream.arn, s.list, !s.stream.begun, s.start)
-	if s.start.following && !w.begunStreams[s.stream.arn] && !w.isBegun(s.stream) {
+	if s.start.following && !w.isBegun(s.stream) {
 		w.noteUnknown(&gapNote{why: betweenStreams, gap: w.gapBetween(s.stream)})
 		return
 	}
@@ -241,15 +241,11 @@ func (s *leaseSync) written(w *Worker, err error) {
 	}
 }
 
-// firstStream begins with the first stream that is read: the first that was begun, else the newest.
+// firstStream begins with the first stream that is read.
 func (s *leaseSync) firstStream(w *Worker) {
-	src := s.of(w)
-	s.index, s.start = len(src.streams)-1, w.o.Start
-	if i := slices.IndexFunc(src.streams, w.isBegun); i >= 0 {
-		s.index = i
-		if src.streams[i].begun {
-			s.start = Start{}
-		}
+	s.index, s.start = w.firstRead(s.of(w)), w.o.Start
+	if s.of(w).streams[s.index].begun {
+		s.start = Start{}
 	}
 	s.listStream(w)
 }

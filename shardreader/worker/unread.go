@@ -47,7 +47,7 @@ func (s *unreadSearch) all() string {
 func (s *unreadSearch) leases() string {
 	w := s.w
 	switch {
-	case !w.heartbeatFresh() || w.suspended:
+	case !w.heartbeatFresh():
 		return "this consumer has no recent heartbeat"
 	case w.foreign:
 		return "another application has leases, and may be running"
@@ -200,12 +200,4 @@ func (w *Worker) unreadShard(s shardreader.Shard, l *listing) string {
 		return "shard " + s.ID + " is closed, but not read to its end"
 	}
 	return ""
-}
-
-// firstRead returns the first stream of a source that is read: the oldest that was begun, else the newest.
-func (w *Worker) firstRead(s *source) int {
-	if i := slices.IndexFunc(s.streams, func(st *stream) bool { return w.begunStreams[st.arn] || w.hasLeases(st.arn) }); i >= 0 {
-		return i
-	}
-	return len(s.streams) - 1
 }

@@ -40,7 +40,7 @@ type Worker struct {
 	heartbeatSent    time.Duration // of the last beat that succeeded
 	heartbeatOnce    bool
 	beats            []beatAt      // the last of those that succeeded
-	suspended        bool          // it cannot show that it lives
+	suspended        bool          // heartbeatFresh was false since the last success: every assignment was revoked
 	resumed          time.Duration // since when it can again
 
 	// Writes of leases.
