@@ -44,7 +44,7 @@ const (
 	reading      phase = iota // pages are requested and delivered
 	probing                   // pages are requested from the oldest record left, to find whether the gap is one
 	confirming                // a gap or the first record is being made durable, or a shard that is not found is listed
-	afterGap                  // pages are requested from the oldest record left, and delivered: the first record ends the gap
+	afterGap                  // pages are requested from the oldest record left, and delivered: the first one ends the gap
 	stoppedAtGap              // pages are requested from there to find that record, and not delivered
 	stopped                   // the shard is read no further
 	ended                     // the last page is delivered
@@ -123,7 +123,7 @@ type emptyPages struct {
 	sent   [endPages]time.Duration // when the requests of the last ones were sent, the oldest first; 0: fewer came
 }
 
-// reset forgets the pages; record tells whether a record ended them.
+// reset forgets the pages; record reports whether a record ended them.
 func (e *emptyPages) reset(record bool) { *e = emptyPages{record: record} }
 
 // add notes an empty page; sent is when its request was sent.

@@ -8,22 +8,22 @@ import (
 
 const month = 30 * 24 * time.Hour
 
-// budget holds the GetRecords calls of this worker to its part of the fleet's.
+// budget limits the GetRecords calls of this consumer to its part of the fleet's.
 type budget struct {
 	tokens  float64
 	at      time.Duration
 	begun   bool
 	waiting bool
-	rescued time.Duration // when shards in danger were last looked for
-	passed  time.Duration // when a call was last made for which nothing was left; 0: never
+	rescued time.Duration // when endangered shards were last searched
+	passed  time.Duration // when the budget was last passed; 0: never
 
-	// The rate of late, in calls a second.
+	// The smoothed rate, in calls a second.
 	calls int64
 	rate  float64
 	since time.Duration
 }
 
-// share is how many calls a second this worker may make: its part of the shards.
+// share is the number of calls a second that this consumer may make: its part of the shards.
 func (w *Worker) share() float64 {
 	mine := len(w.assignments)
 	active := max(w.rows.unended, mine)
@@ -33,9 +33,9 @@ func (w *Worker) share() float64 {
 	return float64(w.o.CallsPerMonth) / month.Seconds() * float64(mine) / float64(active)
 }
 
-// mayCall takes a call from the budget. When it is used up, a timer asks again. Losing
-// records is worse than spending more: a shard that is behind for a quarter of what
-// the stream keeps is read whatever the budget says.
+// mayCall takes a call from the budget. When it is used up, a timer tries again. Losing
+// records is worse than spending more: a shard that is behind by a quarter of the retention
+// is read although the budget is used up.
 func (w *Worker) mayCall(p *assignment) bool {
 	b := &w.budget
 	if w.o.CallsPerMonth == 0 || w.endCheckWaits(p) {
@@ -58,7 +58,8 @@ func (w *Worker) mayCall(p *assignment) bool {
 		return true
 	case w.endangered(p):
 		b.passed = max(1, w.now)
-		w.tellOnce("budget", slog.LevelError, "the budget of GetRecords calls is too small: records would be lost, so it is passed",
+		w.tellOnce("budget", slog.LevelError,
+			"the budget of GetRecords calls is too small: records would be lost, so it is passed",
 			slog.Int64("calls_per_month", w.o.CallsPerMonth))
 		return true
 	}
@@ -71,12 +72,12 @@ func (w *Worker) mayCall(p *assignment) bool {
 	return false
 }
 
-// endangered tells whether the records that a shard reads now are so old that others may
+// endangered reports whether the records that are read of a shard now are so old that later ones may
 // soon be dropped.
 func (w *Worker) endangered(p *assignment) bool { return p.lag.late(w.now) > w.o.Retention/4 }
 
-// rescue puts the first shard that is in danger before all others that wait, while the
-// budget allows no call. It is false where there is none; it looks once a second.
+// rescue puts the first endangered shard before all others that wait, while the
+// budget allows no call. It reports whether there is one; it searches once a second.
 func (w *Worker) rescue() bool {
 	if w.now-w.budget.rescued < time.Second {
 		return false
@@ -112,7 +113,7 @@ func (b *budget) settle(now time.Duration) {
 	b.calls, b.since = 0, now
 }
 
-// perMonth is how many calls a month the rate of late makes. What was saved up for a
+// perMonth is the number of calls a month at the smoothed rate. What was saved up for a
 // start, and is spent then, does not count: over a month the budget holds.
 func (w *Worker) perMonth() float64 {
 	b := &w.budget

@@ -114,13 +114,14 @@ func (s *childSearch) found(w *Worker, children []shardreader.Shard) {
 }
 
 // finish ends a shard of which everything is acknowledged: first its children
-// have leases, then its own says that it ended. So whoever crashes in between
-// leaves nothing that nobody reads.
+// have leases, then its own says that it ended. So a crash in between
+// leaves no shard unread.
 func (w *Worker) finish(p *assignment) {
 	switch s := p.search; s.stage {
 	case childrenKnown:
 		if c := s.below(); c != nil {
-			w.halt(p, StoppedBelow, slog.String("child", c.ID), slog.String("start", c.First), slog.String("last", p.pos.Sequence))
+			w.halt(p, StoppedBelow,
+				slog.String("child", c.ID), slog.String("start", c.First), slog.String("last", p.pos.Sequence))
 			return
 		}
 		s.create(w)

@@ -8,35 +8,35 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Event is what a worker learns. Each action that is a call (it has a Call) brings
+// Event is what a worker learns. Each action that is a call (it has a Call) is answered by
 // one event with the same Call, in any order, also after [Stopped]; a call whose
-// answer never comes must be answered with an error that is transient.
+// answer never comes must be answered with a transient error.
 type Event interface{ event() }
 
-// Call names a call, to tie its answer to it.
+// Call names a call and its answer.
 type Call uint64
 
 type (
-	// Tick says that time passed: to be sent when Worker.Wake comes, or at any time.
+	// Tick reports that time passed: to be sent when Worker.Wake comes, or at any time.
 	Tick struct{}
 
-	// Shutdown asks for a soft stop: what is read is drained, checkpointed and let go.
+	// Shutdown begins a soft stop: the pages that are read are drained and checkpointed, and the leases released.
 	Shutdown struct{}
 
-	// Abandoned says that the pipeline gives up: nothing more of what it was given will be
-	// acknowledged. It is a Shutdown where there was none, and leases are let go as they are.
+	// Abandoned reports that the pipeline ended: nothing more of what it was given will be
+	// acknowledged. It is a Shutdown if there was none, and leases are released as they are.
 	Abandoned struct{}
 
-	// Acked says that a partition is durable up to a position of a page of it.
+	// Acked reports that a partition is durable up to a position of a page of it.
 	Acked struct {
 		Partition string
 		Position  pipeline.Position
 	}
 
-	// Taken says that the pipeline took the oldest page of a partition that it was given by Deliver.
+	// Taken reports that the pipeline took the oldest page of a partition that it was given by Deliver.
 	Taken struct{ Partition string }
 
-	// Paused says that a partition must not be read for now, or may be read again.
+	// Paused reports that a partition must not be read temporarily, or may be read again.
 	Paused struct {
 		Partition string
 		Paused    bool
@@ -64,12 +64,12 @@ type (
 		At       time.Time // as that of Read
 	}
 
-	// Read answers GetRecords. Beside an error the answer is not looked at.
+	// Read answers GetRecords. With an error the answer is ignored.
 	Read struct {
 		Call
 		Answer pipeline.Answer
 		Err    error
-		At     time.Time // when it came, by a clock that dates records: says how far behind the shard is, and how old. Zero: not known
+		At     time.Time // when it came, by the clock that dates records; zero: unknown
 	}
 
 	// Seen answers ReadTable.

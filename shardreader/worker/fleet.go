@@ -10,14 +10,14 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// peer is another worker, as it was last seen.
+// peer is a consumer, as it was last seen.
 type peer struct {
 	leases.Member
-	since time.Duration // when this beat of it was first seen
+	since time.Duration // when this heartbeat of it was first seen
 }
 
-// alive tells whether a worker is believed to live. One of others is gone when its
-// beat stood still, between two looks, for the whole of a lease.
+// alive reports whether a consumer counts as alive. Another one does not when its
+// heartbeat was unchanged, between two refreshes, for the duration of a lease.
 func (w *Worker) alive(worker string) bool {
 	if worker == w.o.Worker {
 		return w.heartbeatFresh()
@@ -26,12 +26,12 @@ func (w *Worker) alive(worker string) bool {
 	return p != nil && w.sent-p.since <= w.o.Lease
 }
 
-// heartbeatFresh tells whether this worker may believe that the others take it for alive.
+// heartbeatFresh reports whether this consumer still counts as alive for all others.
 func (w *Worker) heartbeatFresh() bool {
 	return w.heartbeatOnce && w.now-w.heartbeatSent <= w.o.Lease*2/3
 }
 
-// live are the workers that take leases, by name of the process.
+// live are the consumers that take leases, by consumer id.
 func (w *Worker) live() []string {
 	var live []string
 	if w.heartbeatFresh() && !w.leaving {
@@ -46,7 +46,7 @@ func (w *Worker) live() []string {
 	return live
 }
 
-// leads tells whether it is this worker that lists the streams.
+// leads reports whether this consumer is the one that lists the streams.
 func (w *Worker) leads() bool {
 	live := w.live()
 	return w.seenOnce && len(live) > 0 && live[0] == w.o.Worker
@@ -81,7 +81,7 @@ func (op refresh) answered(w *Worker, e Seen) {
 		w.seen(op.sent, e.Snapshot)
 	}
 	if len(w.awaited) > 0 && e.Err == nil {
-		w.refreshLeases() // for what asked while this one was in flight
+		w.refreshLeases() // for what was requested while this one was in flight
 		return
 	}
 	if w.refreshAlarm.set > op.no {
@@ -150,7 +150,7 @@ func (w *Worker) seen(sent time.Duration, s leases.Snapshot) {
 	w.checkEnd()
 }
 
-// lead does what one consumer of the fleet does for all.
+// lead does what one consumer does for the whole fleet.
 func (w *Worker) lead() {
 	w.forgetDead()
 	childless := 0
@@ -188,7 +188,7 @@ func (w *Worker) seePeers(members []leases.Member) {
 	}
 }
 
-// seeLeases takes in leases, but for those that this worker wrote since: of these it
+// seeLeases takes in leases, except those that this consumer wrote since: of these it
 // knows more.
 func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 	byShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
@@ -207,8 +207,8 @@ func (w *Worker) seeLeases(sent time.Duration, ls []leases.Lease) {
 	}
 }
 
-// seeBroken takes in which rows nobody can read: their shards are somebody's to repair,
-// and nobody reads them, nor what comes after them, until then.
+// seeBroken takes in which rows are damaged. Their shards need attention:
+// no consumer reads them, nor their descendants, until then.
 func (w *Worker) seeBroken(rows []leases.Broken) {
 	broken := make(map[string]bool, len(rows))
 	for _, b := range rows {
@@ -229,13 +229,13 @@ func (w *Worker) know(l leases.Lease) *row {
 	r := &row{Lease: l, unchangedSince: w.now}
 	if _, waits := w.unbegun[l.Shard]; waits {
 		delete(w.unbegun, l.Shard)
-		w.syncSoon() // where it was made by hand, the others of its stream are to follow
+		w.syncSoon() // if it was made by hand, the others of its stream are to follow
 	}
 	w.rows.add(r)
 	return r
 }
 
-// learn takes over what a lease was at a time.
+// learn takes in how a lease was at a time.
 func (w *Worker) learn(r *row, l leases.Lease, at time.Duration) {
 	r.knownAt = at
 	changed := r.Owner != l.Owner || r.Counter != l.Counter
@@ -271,7 +271,7 @@ func (w *Worker) forgetDead() {
 	slices.Sort(dead)
 	for _, id := range dead {
 		p := w.peers[id]
-		p.since = w.now // not asked for again before long
+		p.since = w.now // it is not removed again soon
 		w.do(Leave{w.begin(nil), id})
 	}
 }

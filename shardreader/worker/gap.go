@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Why a shard is read no further, as status has it.
+// Why a shard is read no further, as status shows it.
 const (
 	StoppedAtGap    = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
 	StoppedGone     = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
@@ -21,14 +21,14 @@ const (
 	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
 
-// PassedGap is what a lease bears instead where reading goes on behind a gap (on_gap: continue) and no
-// record was found there yet: the gap is noted and told, and whoever reads the shard next says nothing of it.
+// PassedGap is what a lease bears instead if reading continues after a gap (on_gap: continue) and no
+// record was found there yet: the gap is noted and logged, and the next reader of the shard does not log it again.
 const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue)"
 
 // trimmed handles a position that the stream refuses as older than what it keeps.
 //
-// Of a shard that was read, records are lost. Of an unread one nobody can tell: the sequence number
-// that it starts with need not be that of a record, so that it may be refused though nothing is lost.
+// Of a shard that was read, records are lost. Of an unread one that is unknown: the sequence number
+// that it starts with need not be that of a record, so that it may be refused although nothing is lost.
 func (w *Worker) trimmed(p *assignment, at time.Time) {
 	unread := p.pos.Kind != leases.Sequence
 	if p.phase != reading || unread && (p.row.First == "" || w.young(p.row, at)) {
@@ -46,7 +46,7 @@ func (w *Worker) trimmed(p *assignment, at time.Time) {
 }
 
 // young reports whether a shard is younger than what the stream keeps, so that nothing of it can be
-// dropped: by the time in its id, or, where that has none, by a listing that lacked the shard. at is the
+// dropped: by the time in its id, or, if that has none, by a listing that lacked the shard. at is the
 // time now, zero if it is unknown.
 func (w *Worker) young(r *row, at time.Time) bool {
 	keeps := w.o.Retention - w.o.Retention/24 // clocks differ, and a listing lags behind
@@ -91,7 +91,7 @@ func (w *Worker) probed(p *assignment, page *pipeline.Page) bool {
 	return false
 }
 
-// resumeStop continues with a shard whose lease says that it stopped, or that a gap was told.
+// resumeStop continues with a shard whose lease bears that it stopped, or that a gap was logged.
 func (w *Worker) resumeStop(p *assignment) {
 	why := p.row.Stopped
 	atGap := why == StoppedAtGap || why == PassedGap
@@ -104,16 +104,17 @@ func (w *Worker) resumeStop(p *assignment) {
 		p.why = why
 		p.enter(stopped)
 		w.noteStop(p, why)
-		w.tell(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since", shardAttr(p.row.Shard), slog.String("why", why))
+		w.tell(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since",
+			shardAttr(p.row.Shard), slog.String("why", why))
 	}
 	if atGap {
-		// What was behind it when its end was noted may be gone since: the gap is open again.
+		// The record after it may be gone since it was noted: the end of the gap is unknown again.
 		w.note(&gapNote{why: gapReopened, p: p, gap: w.gapOf(p)})
 	}
 }
 
-// lost notes a gap and tells of it, whether or not there is a record behind it: none may ever come.
-// Then it looks for one, to read on there, or to know up to where records are lost.
+// lost notes a gap and logs it, whether or not there is a record after it: none may ever come.
+// Then it looks for one, to continue there, or to know where the gap ends.
 func (w *Worker) lost(p *assignment, g Gap) { w.note(&gapNote{why: recordsLost, p: p, gap: g}) }
 
 // passedGap completes a gap with the first record after it, or with the shard's end.
@@ -125,7 +126,7 @@ func (w *Worker) passedGap(p *assignment, page *pipeline.Page) {
 		g.To = seconds(page.Changes[0].Time)
 	}
 	if g.Before != "" || g.To > 0 {
-		// That there is one is durable already, so the page need not wait.
+		// The gap itself is durable already, so the page need not wait.
 		w.note(&gapNote{why: extentKnown, p: p, gap: g})
 	}
 }
@@ -139,7 +140,7 @@ func (p *assignment) leaveGap() {
 	p.enter(reading)
 }
 
-// vanished is a shard that is not found, while a listing tells whether it is gone.
+// vanished is a shard that is not found, while a listing decides whether it is gone.
 type vanished struct {
 	p    *assignment
 	from phase
@@ -148,7 +149,7 @@ type vanished struct {
 // vanish handles a shard that is not found and of which not all was read.
 func (w *Worker) vanish(p *assignment) {
 	if w.descendantPast(p.row.Shard) {
-		w.endsHere(p) // whoever read its descendants had read it
+		w.endsHere(p) // it was read before its descendants
 		return
 	}
 	v := vanished{p, p.phase}
@@ -166,7 +167,7 @@ func (v vanished) listed(w *Worker, l *listing, err error) {
 		w.note(&gapNote{why: shardGone, p: p, gap: g})
 		return
 	}
-	// It is listed, or nobody can tell: it may be found again.
+	// It is listed, or that is unknown: it may be found again.
 	p.notFound = 0
 	p.enter(v.from)
 	w.wantIn(p, p.attempt.next(w, maxRetry, nil))
@@ -181,7 +182,7 @@ func (w *Worker) gapOf(p *assignment) Gap {
 	return g
 }
 
-// endsHere ends a shard without a last page of the stream's.
+// endsHere ends a shard without a last page from the stream.
 func (w *Worker) endsHere(p *assignment) {
 	if p.phase == draining {
 		return
@@ -240,7 +241,8 @@ func (op *gapNote) answered(w *Worker, e Done) {
 		op.noted(w)
 	default:
 		shard := op.gap.Shard
-		w.tellOnce("gap "+shard, slog.LevelError, "a gap cannot be noted: nothing behind it is read until it is", shardAttr(shard), errAttr(e.Err))
+		w.tellOnce("gap "+shard, slog.LevelError, "a gap cannot be noted: nothing behind it is read until it is",
+			shardAttr(shard), errAttr(e.Err))
 		w.after(op.tries.next(w, maxRetry, e.Err), func() {
 			if op.wanted(w) {
 				w.sendNote(op)
@@ -279,8 +281,8 @@ func (op *gapNote) noted(w *Worker) {
 	}
 }
 
-// Seconds is how long the lost records were written for, at least: 0 where that is
-// not known. Creation times are cut to the second, so two of them are up to one closer than they look.
+// Seconds is the time in which the lost records were written, at least: 0 if that is
+// unknown. Creation times are cut to the second, so two of them may be up to one second closer than they look.
 func (g Gap) Seconds() int64 {
 	if g.From == 0 || g.To <= g.From {
 		return 0

@@ -27,7 +27,7 @@ func (w *Worker) handOver() {
 	}
 }
 
-// successor is the worker that a lease of this one should go to; "" for none.
+// successor is the consumer that a lease of this one should go to; "" for none.
 func (w *Worker) successor(r *row, live []string) string {
 	if id := w.pinnedElsewhere(r, live); id != "" {
 		return id
@@ -77,7 +77,7 @@ func (w *Worker) revokeAndRelease(p *assignment) {
 	r := p.row
 	next := p.checkpointed(r.Clone())
 	w.revoke(p, ErrHandedOver)
-	if !r.busy { // else the write in flight goes first; the lease is adopted again or found lost
+	if !r.busy { // else the write in flight is first; then the lease is opened again, or lost
 		w.release(r, next, p.successor)
 	}
 }

@@ -49,7 +49,7 @@ func (op heartbeat) answered(w *Worker, e Done) {
 	}
 }
 
-// checkHeartbeat gives everything up once the others may soon take this worker for gone.
+// checkHeartbeat revokes all assignments once the others may soon count this consumer as gone.
 func (w *Worker) checkHeartbeat() {
 	if !w.heartbeatOnce || w.heartbeatFresh() || w.suspended {
 		return
@@ -71,7 +71,7 @@ var (
 	ErrHandedOver   error = cause("the lease was asked for, and was not drained in time")
 )
 
-// cause is an error that says the same in logs.
+// cause is an error that logs show whole.
 type cause string
 
 var _ pipeline.Redacted = cause("")

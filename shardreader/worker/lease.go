@@ -2,13 +2,13 @@ package worker
 
 import "log/slog"
 
-// known tells whether a row is still the one that the worker knows of its shard.
+// known reports whether a row is still the one of its shard.
 func (w *Worker) known(r *row) bool { return w.rows.of(r.Shard) == r }
 
 func (w *Worker) mine(r *row) bool { return r.Owner == w.o.Worker }
 
-// parentsDone tells whether every parent of a shard was read to its end: its lease
-// says so, or it was removed, which is done only then.
+// parentsDone reports whether every parent of a shard was read to its end: its lease
+// says so, or it was removed, which happens only then.
 func (w *Worker) parentsDone(r *row) bool {
 	for _, id := range r.Parents {
 		if p := w.rows.of(id); p != nil && !p.Ended() || w.broken[id] {
@@ -18,12 +18,12 @@ func (w *Worker) parentsDone(r *row) bool {
 	return true
 }
 
-// active tells whether a consumer is to read a lease's shard now.
+// active reports whether a consumer is to read a lease's shard now.
 func (w *Worker) active(r *row) bool {
 	return !r.Ended() && r.Stream != "" && w.parentsDone(r)
 }
 
-// free tells whether a lease may be taken: nobody has it, or its owner is gone.
+// free reports whether a lease may be taken: it has no owner, or its owner is gone.
 func (w *Worker) free(r *row) bool {
 	if !w.active(r) || r.busy {
 		return false
@@ -42,12 +42,13 @@ func (w *Worker) free(r *row) bool {
 	return !w.foreign
 }
 
-// requested tells whether another consumer requested a lease: it has a moment to take it.
+// requested reports whether another consumer requested a lease: it has a moment to take it.
 func (w *Worker) requested(r *row) bool {
-	return r.Wanted != "" && r.Wanted != w.o.Worker && w.alive(r.Wanted) && !w.leavingPeer(r.Wanted) && w.now-r.unchangedSince <= 4*w.o.ReadEvery
+	other := r.Wanted != "" && r.Wanted != w.o.Worker && w.alive(r.Wanted) && !w.leavingPeer(r.Wanted)
+	return other && w.now-r.unchangedSince <= 4*w.o.ReadEvery
 }
 
-// foreigners sees whether another application works on the table: it moves counters
+// foreigners finds whether another application works on the table: it moves counters
 // of leases whose owners this fleet does not know. Nothing is taken while it does.
 func (w *Worker) foreigners() {
 	w.foreign = false
@@ -78,7 +79,7 @@ func (w *Worker) takeNext() {
 	}
 }
 
-// openMine opens the leases that are this consumer's by the table, and that it does not read.
+// openMine opens the leases that are this consumer's by the table and are not read.
 func (w *Worker) openMine() {
 	for _, r := range w.rows.all() {
 		w.tryOpen(r)
@@ -101,13 +102,13 @@ func (w *Worker) tryOpen(r *row) {
 	}
 }
 
-// lose gives up an assignment whose lease is another consumer's now.
+// lose revokes an assignment whose lease is another consumer's now.
 func (w *Worker) lose(p *assignment) {
 	w.tell(slog.LevelWarn, "lost a lease", shardAttr(p.row.Shard), slog.String("owner", p.row.Owner))
 	w.revoke(p, ErrLeaseLost)
 }
 
-// revoke takes an assignment from the pipeline.
+// revoke revokes an assignment.
 func (w *Worker) revoke(p *assignment, cause error) {
 	w.do(Revoke{p.name, cause})
 	w.close(p)

@@ -20,7 +20,7 @@ const (
 	takeLease      writeReason = iota // this consumer becomes its owner
 	confirmLease                      // this consumer still is, although its heartbeats had stopped
 	requestLease                      // another consumer has it, and is asked for it
-	declineRequest                    // whoever requested it does not get it
+	declineRequest                    // the consumer that requested it does not get it
 	releaseLease                      // it is handed over
 	saveLoad
 	saveCheckpoint
@@ -33,8 +33,8 @@ const (
 
 // leaseWrite is a write of a lease.
 //
-// An answer that was lost leaves open whether the write happened. If it insists, the same write is sent again until that
-// is known; a conflict with the very thing that was to be written means that it had happened.
+// An answer that was lost leaves open whether the write happened. If it insists, the same write is sent again until
+// that is known; a conflict with the very thing that was to be written means that it had happened.
 type leaseWrite struct {
 	why       writeReason
 	row       *row        // nil for makeLease
@@ -178,7 +178,7 @@ func (op *leaseWrite) succeeded(w *Worker) {
 }
 
 // end does what follows the write of a known lease: err is nil if it happened, a *leases.Conflict if it was refused,
-// and another error if nobody knows.
+// and another error if that is unknown.
 func (op *leaseWrite) end(w *Worker, err error) {
 	r, p := op.row, op.p
 	w.rows.written(r, w.now)
@@ -242,7 +242,7 @@ func (w *Worker) refused(r *row, err error) {
 	}
 }
 
-// exists takes in that a missing lease is there; here tells whether this write made it.
+// exists takes in that a missing lease is there; here reports whether this write made it.
 func (op *leaseWrite) exists(w *Worker, now leases.Lease, here bool) {
 	r := w.rows.of(op.next.Shard)
 	if r == nil {

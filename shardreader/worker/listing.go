@@ -16,7 +16,7 @@ type listing struct {
 }
 
 func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *listing {
-	l := &listing{status: status, shards: shards, byID: make(map[string]int, len(shards)), children: make(map[string][]shardreader.Shard)}
+	l := &listing{status, shards, make(map[string]int, len(shards)), make(map[string][]shardreader.Shard)}
 	for i, s := range shards {
 		l.byID[s.ID] = i
 		if s.Parent != "" {
@@ -52,7 +52,7 @@ func (l *listing) markAncestors(shard string, above map[string]bool) {
 	}
 }
 
-// aboveParent tells whether the sequence numbers of a shard are above those of its
+// aboveParent reports whether the sequence numbers of a shard are above those of its
 // parent, as far as the listing says: what versions rest on.
 func (l *listing) aboveParent(s shardreader.Shard) bool {
 	last := l.shard(s.Parent).Last
@@ -65,12 +65,12 @@ type lister interface {
 	listed(w *Worker, l *listing, err error)
 }
 
-// streamLister lists one stream, for all who request that meanwhile.
+// streamLister lists one stream, for all that request it meanwhile.
 type streamLister struct {
 	stream  string
 	running bool
 	waiting []lister // for the listing in flight
-	later   []lister // for the next one: it must begin after they requested it
+	later   []lister // for the next one, which begins after their request
 
 	// The listing in flight.
 	sent   time.Duration // when its first request was made
@@ -117,7 +117,7 @@ func (l *streamLister) page(w *Worker, after string) {
 	w.describe(shardreader.DescribeQuery{StreamARN: l.stream, After: after}, l)
 }
 
-// wanted reports whether somebody still waits for the listing. If not, it ends.
+// wanted reports whether the listing is still wanted. If not, it ends.
 func (l *streamLister) wanted(w *Worker) bool {
 	for _, by := range l.waiting {
 		if by.wanted(w) {
@@ -128,7 +128,7 @@ func (l *streamLister) wanted(w *Worker) bool {
 	return false
 }
 
-// next ends a listing, and begins the next one if there are requests. It returns who waited.
+// next ends a listing, and begins the next one if there are requests. It returns those that waited.
 func (l *streamLister) next(w *Worker) []lister {
 	waiting := l.waiting
 	l.running, l.waiting, l.shards = false, nil, nil
@@ -175,7 +175,7 @@ func (l *streamLister) finish(w *Worker, got *listing, err error) {
 func (l *streamLister) noteLacked() {
 	before := l.began
 	if l.lacked == nil {
-		before = -long // these may have been there for ever
+		before = -long // these may have been listed before
 	}
 	lacked := make(map[string]time.Duration, len(l.shards))
 	for _, s := range l.shards {

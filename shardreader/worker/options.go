@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Options shape a worker. All workers of a fleet should have the same, but for
+// Options configure a worker. All consumers of a fleet should have the same, except
 // Worker and Name.
 type Options struct {
 	Worker  string   // required: unique to the process
 	Name    string   // the same over restarts. Default: Worker
 	Sources []Source // required
-	Start   Start    // of a stream that nobody has read before. Default: from the oldest record
+	Start   Start    // of a stream that was never read. Default: from the oldest record
 	OnGap   Policy   // Default: Stop
 
-	Lease     time.Duration // how long the beats of a worker may stand still before others take its leases. Default: 6s
-	Takeover  time.Duration // the same for owners that have no beats, as of another application: how long their leases must stand still. Default: 30s
-	Handover  time.Duration // how long a lease that is asked for is drained before it is handed over as it is. Default: 30s
+	Lease     time.Duration // how long a consumer may be without a heartbeat before others take its leases. Default: 6s
+	Takeover  time.Duration // the same for owners without heartbeats, as of another application: how long their leases must be unchanged. Default: 30s
+	Handover  time.Duration // how long a lease that was requested is drained before it is handed over as it is. Default: 30s
 	Retention time.Duration // how long the stream keeps a record. Default: 24h
 
 	Checkpoint time.Duration // between two checkpoints of a shard. Default: 1s
-	ReadEvery  time.Duration // between two looks at leases and members; more with many leases. Default: 500ms
-	SyncEvery  time.Duration // between two full listings of a stream, by one worker of the fleet. Default: 5m
+	ReadEvery  time.Duration // between two reads of the lease table; more with many leases. Default: 500ms
+	SyncEvery  time.Duration // between two full listings of a stream, by one consumer of the fleet. Default: 5m
 
-	// Idle asks for the end: [AtEnd] comes once nothing was read for this long, and all that the
-	// streams have is read and checkpointed, whoever reads it. Default (0): nobody asks.
+	// Idle requests [AtEnd]: it comes once nothing was read for this long, and all records of the
+	// streams are read and checkpointed, by whichever consumer. Default (0): it never comes.
 	Idle time.Duration
 
 	MaxIdle       time.Duration // longest pause between two polls of an idle shard. Default: 5s
@@ -42,24 +42,24 @@ type Source struct {
 	Stream string // ARN: this stream alone. Default: the table's
 }
 
-// Start says where a stream is begun that has no leases yet. Whatever it says, a
-// shard whose parent was read is read from its oldest record.
+// Start is where a stream without leases is begun. A
+// shard whose parent was read is always read from its oldest record.
 type Start struct {
 	Latest bool      // at the newest records
 	Time   time.Time // at the first record created then or later. Default: at the oldest record
 
 	// Sequences are sequence numbers to start some shards at, by shard id: of the first
-	// record to be read. The shards above these are not read, all others as the rest says.
+	// record to be read. Their ancestors are not read; all other shards start as the other fields say.
 	Sequences map[string]string
 
-	following bool // behind a stream that was read to its end: all of it is to be read
+	following bool // the stream follows one that was read to its end: all of it is to be read
 }
 
-// Policy says what becomes of a shard that lost records before they were read.
+// Policy is what is done with a shard that lost records before they were read.
 type Policy uint8
 
 // The policies.
 const (
 	Stop     Policy = iota // the shard and its descendants are read no further
-	Continue               // reading goes on behind the gap
+	Continue               // reading continues after the gap
 )

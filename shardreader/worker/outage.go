@@ -104,7 +104,8 @@ type failing struct {
 // failsLong reports whether the reads of an assignment have failed for long enough to be reported.
 func (p *assignment) failsLong(now time.Duration) bool {
 	f := p.failing
-	return f.since > 0 && p.attempt >= failsLeast && now-f.since >= failsAfter && (p.phase.requests() || p.phase == confirming)
+	lasts := f.since > 0 && p.attempt >= failsLeast && now-f.since >= failsAfter
+	return lasts && (p.phase.requests() || p.phase == confirming)
 }
 
 // readsFail notes a failed read of an assignment; at is when it failed.

@@ -61,7 +61,7 @@ func (w *Worker) accept(p *assignment, a *heldPage) {
 	w.next(p, records)
 }
 
-// startUnknown reports whether nobody knows the oldest record of an unread shard.
+// startUnknown reports whether the oldest record of an unread shard is unknown.
 func (w *Worker) startUnknown(p *assignment) bool {
 	return p.pos.Kind == leases.TrimHorizon && p.row.First == "" && p.row.From.IsZero()
 }
@@ -191,9 +191,8 @@ func (w *Worker) deliver(p *assignment, page *pipeline.Page, end bool) {
 	w.do(Deliver{page})
 }
 
-// firstSequence and lastSequence are those of a page's records, decoded or not; "" where
-// none is known. They are copies: a text of a page keeps all of its bytes in memory, and
-// what is noted here of a page outlives it.
+// firstSequence and lastSequence are those of a page's records, decoded or not; "" if
+// none is known. They are copies: a text of a page keeps all of its bytes in memory.
 func firstSequence(page *pipeline.Page) string { return extreme(page, 0, -1) }
 
 func lastSequence(page *pipeline.Page) string { return extreme(page, len(page.Changes)-1, +1) }

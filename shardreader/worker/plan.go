@@ -10,10 +10,10 @@ import (
 
 // plan is what a listing of a stream calls for.
 type plan struct {
-	create  []leases.Lease      // missing, and nothing lost
+	create  []leases.Lease      // missing, and nothing is lost
 	below   []shardreader.Shard // missing, and not above their parents: versions cannot be trusted
-	unknown []leases.Lease      // missing, and nobody knows whether something before them was lost
-	missing []shardreader.Shard // without a lease above leases that were not begun: nobody knows whether they were read to their ends
+	unknown []leases.Lease      // missing, and records before them may be lost
+	missing []shardreader.Shard // without a lease, above leases that were not begun: they may not have been read to their ends
 	remove  []*row              // ended, and of no more use
 	drained bool                // every shard of the stream was read to its end, and no more will come
 }
@@ -30,17 +30,15 @@ func (p plan) withoutLease() (shards []string) {
 }
 
 // keepEnded is how many times the duration of a lease an ended one stays at least:
-// longer than any call that would make it again can be under way.
+// longer than any call that would make it again can be in flight.
 const keepEnded = 10
 
-// planOf holds the leases against what is listed.
+// planOf compares the leases with a listing.
 //
 // A lease is made for a shard whose parent was read to its end, and for the oldest
-// shards of what nobody has read; never above a lease that exists. begin tells that the
-// stream has not been begun, so that a shard without a parent, or with one that is
-// listed no more, starts the reading; else such a shard without a lease is one of which
-// nobody knows whether something before it was lost. So it is where the stream follows
-// one that was read: all of it was to be read.
+// shards of a lineage without leases; never above a lease that exists. If the stream was not begun, a shard without a
+// parent, or with one that is listed no more, starts the reading. If it was, records before such a shard may be lost;
+// so they may if the stream follows one that was read, as all of it was to be read.
 func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	pl := planner{w: w, l: l, begin: begin, start: start, above: w.ancestors(l, anyLease), aged: w.ancestors(l, movedOn)}
 	if begin {
@@ -120,13 +118,14 @@ func (pl *planner) ended(arn string) {
 			continue
 		}
 		p.drained = p.drained && r.Ended()
-		if r.Ended() && (r.Owner == "" || w.peers[r.Owner] == nil) && !r.busy && w.now-r.unchangedSince > keepEnded*w.o.Lease && pl.useless(r) {
+		unowned := !r.busy && (r.Owner == "" || w.peers[r.Owner] == nil)
+		if r.Ended() && unowned && w.now-r.unchangedSince > keepEnded*w.o.Lease && pl.useless(r) {
 			p.remove = append(p.remove, r)
 		}
 	}
 }
 
-// comesTo tells whether a shard above that one has a lease, so that the lineage comes to it.
+// comesTo reports whether an ancestor of a shard has a lease, so that the shard is read after it.
 func (w *Worker) comesTo(l *listing, shard string) bool {
 	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
 		if w.rows.of(shard) != nil {
@@ -136,8 +135,8 @@ func (w *Worker) comesTo(l *listing, shard string) bool {
 	return false
 }
 
-// beginning is the lease of a shard that the reading of a stream starts with. Where
-// its oldest records were dropped before that, nothing of ours is lost.
+// beginning is the lease of a shard that the reading of a stream starts with. If
+// its oldest records were dropped before that, none is lost that was to be read.
 func beginning(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
@@ -153,7 +152,7 @@ func beginning(l leases.Lease, start Start) leases.Lease {
 	return l
 }
 
-// inherited is a lease that passes over what its parent's passed over to its end.
+// inherited is a lease that skips what its parent's lease skipped up to the parent's end.
 func inherited(l leases.Lease, parent *row) leases.Lease {
 	if !parent.From.IsZero() && (parent.Time.IsZero() || parent.Time.Before(parent.From)) {
 		l.From = parent.From
@@ -168,8 +167,8 @@ func second(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Second)
 }
 
-// useless tells whether an ended lease may go: each child of it has moved past its
-// start, or nothing is left that could ask for it.
+// useless reports whether an ended lease may be removed: each child of it has moved past its
+// start, or nothing is left that could need it.
 func (pl *planner) useless(r *row) bool {
 	kids := slices.Clone(r.Children)
 	for _, c := range pl.l.children[r.Shard] {
@@ -185,8 +184,8 @@ func (pl *planner) useless(r *row) bool {
 }
 
 // ancestors are the shards that have a descendant with such a lease, by the parents that
-// leases name, and those that a listing does where there is one. A lease that cannot be
-// read counts as one.
+// leases name, and those that a listing names if there is one. A damaged row
+// counts as such a lease.
 func (w *Worker) ancestors(l *listing, such func(*row) bool) map[string]bool {
 	above := make(map[string]bool)
 	var up func(shard string)
@@ -217,11 +216,11 @@ func (w *Worker) ancestors(l *listing, such func(*row) bool) map[string]bool {
 
 func anyLease(*row) bool { return true }
 
-// movedOn tells whether a lease is not at its start, or never had to wait for the shards
-// above it: they were read, or not asked for.
+// movedOn reports whether a lease is past its start, or never had to wait for its
+// ancestors: they were read, or were not to be read.
 func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 
-// descendantPast tells whether the lease of a descendant of a shard has moved past
+// descendantPast reports whether the lease of a descendant of a shard has moved past
 // its start, which happens only when the shard itself was read to its end.
 func (w *Worker) descendantPast(shard string) bool {
 	return slices.ContainsFunc(w.rows.children[shard], past)

@@ -3,7 +3,6 @@ package worker
 import (
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -17,7 +16,7 @@ const (
 	maxRetry   = 20 * time.Second      // longest backoff of a failing call
 	leastPage  = 16 << 10              // least size that the next page is expected to have, in bytes
 	aheadPages = 2                     // most pages of a shard that are read and that the pipeline has not taken
-	unknownFor = 4                     // calls in a row that do not find a shard until it is looked for: some servers know a shard later than they list it
+	unknownFor = 4                     // calls in a row that do not find a shard: some servers list a shard before they know it
 )
 
 // want queues an assignment for its next call; dispatch makes the call once there is room.
@@ -127,7 +126,7 @@ func (op positioning) answered(w *Worker, e Positioned) {
 			p.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 		}
 		w.want(p)
-	case op.checked && !transient(e.Err) && !isAny(e.Err, shardreader.ErrTrimmed, shardreader.ErrNotFound, shardreader.ErrDenied):
+	case op.checked && isInvalid(e.Err):
 		p.start.refused = true
 		w.want(p)
 	default:
@@ -137,8 +136,10 @@ func (op positioning) answered(w *Worker, e Positioned) {
 
 var errNoIterator = errs.New("the answer holds no iterator")
 
-func isAny(err error, kinds ...error) bool {
-	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
+// isInvalid reports whether the stream refuses a position for none of the usual reasons.
+func isInvalid(err error) bool {
+	return !transient(err) && !errors.Is(err, shardreader.ErrTrimmed) && !errors.Is(err, shardreader.ErrNotFound) &&
+		!errors.Is(err, shardreader.ErrDenied)
 }
 
 // pageRequest is a call of GetRecords.
@@ -224,7 +225,8 @@ func (w *Worker) readFailed(p *assignment, err error, at time.Time) {
 	}
 	after, ok := pipeline.Retryable(err)
 	if !ok {
-		w.tellOnce("read "+p.name, slog.LevelError, "a shard cannot be read and is tried again", shardAttr(p.row.Shard), errAttr(err))
+		w.tellOnce("read "+p.name, slog.LevelError, "a shard cannot be read and is tried again",
+			shardAttr(p.row.Shard), errAttr(err))
 	}
 	w.wantIn(p, w.backoff(int(p.attempt)+2, maxRetry, after))
 	p.attempt++

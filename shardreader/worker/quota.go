@@ -13,7 +13,7 @@ const staleToken = 200 * time.Millisecond
 
 // quota spaces the DescribeStream calls of the whole fleet. A count that all consumers
 // share is raised before each call, and only by one that has seen it unchanged for
-// as long as a call may take: so there is one call in that time, whoever makes it,
+// as long as a call may take: so there is one call in that time in the whole fleet,
 // and no clock is compared with another.
 type quota struct {
 	queue   []describeRequest
@@ -77,7 +77,8 @@ func (op reservation) answered(w *Worker, e Reserved) {
 	q.busy, q.since = false, w.now
 	took := w.now - op.sent
 	if e.Err != nil {
-		w.tellOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it", errAttr(e.Err))
+		w.tellOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
+			errAttr(e.Err))
 		q.seen = -1
 		w.pumpIn(q.tries.next(w, maxRetry, e.Err))
 		return
@@ -89,12 +90,13 @@ func (op reservation) answered(w *Worker, e Reserved) {
 	switch {
 	case e.OK && took <= max(staleToken, 2*q.fastest) && len(q.queue) > 0:
 		if took > staleToken {
-			w.tellOnce("slow quota", slog.LevelWarn, "taking the right to a DescribeStream call takes long: shards are found slowly", slog.Duration("took", took))
+			w.tellOnce("slow quota", slog.LevelWarn, "taking the right to a DescribeStream call takes long: shards are found slowly",
+				slog.Duration("took", took))
 		}
 		q.tries = 0
 		w.callDescribe()
 	case e.Count == 0:
-		q.since = w.now - w.describeSpace() // nobody has ever made a call
+		q.since = w.now - w.describeSpace() // no call was ever made
 	}
 }
 

@@ -11,40 +11,40 @@ import (
 )
 
 // rows are the leases that a worker knows. A fleet may read tens of thousands of shards,
-// so what is done for one lease never goes through them all: what is asked of all at each
-// step is counted where they change, and whoever has to see each of them (a look at the
-// table, a listing, a beat, a stop) does so once for all of them.
+// so work for one lease never visits them all: what each step needs of all
+// is counted when they change, and what has to visit each of them (a refresh, a listing, a heartbeat, a stop)
+// does so once for all of them.
 type rows struct {
-	owner    string // this worker
+	owner    string // this consumer
 	byShard  map[string]*row
 	children map[string][]*row // by a shard that they name as parent
 	sorted   []*row            // by shard; nil when it is out of date
 
-	unended int           // that are not read to their end
-	mine    int           // that are this worker's
-	busy    int           // of which a write is under way
-	wrote   time.Duration // when a write of any by this worker was last answered
+	unended int           // not read to their ends
+	mine    int           // this consumer's
+	busy    int           // that are being written
+	wrote   time.Duration // when a write of any of them was last answered
 	walked  int           // rows that all gave so far: the work that grows with their number
 }
 
 // row is a lease as this worker knows it.
 type row struct {
 	leases.Lease
-	unchangedSince time.Duration // since when its owner and counter are seen to stand still
-	writtenAt      time.Duration // when a write of it by this worker was last answered
-	knownAt        time.Duration // when it was as it is known, at the latest
-	confirmedAt    time.Duration // when a write of it by this worker last held: nobody had taken it
-	busy           bool          // a write of it is under way
-	fresh          bool          // this worker created it at the newest record, a moment ago, and has not begun to read it
-	assignment     *assignment   // its partition, where this worker reads it
-	calls          int           // of the stream that are under way for it, also of partitions that are gone
+	unchangedSince time.Duration // since when its owner and counter are unchanged, as far as this consumer saw
+	writtenAt      time.Duration // when a write of it was last answered
+	knownAt        time.Duration // when it was as it is here, at the latest
+	confirmedAt    time.Duration // when a write of it last succeeded: no other consumer had taken it
+	busy           bool          // it is being written
+	fresh          bool          // this consumer created it at the newest record, a moment ago, and has not read it
+	assignment     *assignment   // nil if this consumer does not read it
+	calls          int           // calls of the stream in flight for it, also of former assignments
 }
 
 func newRows(owner string) rows {
 	return rows{owner: owner, byShard: make(map[string]*row), children: make(map[string][]*row)}
 }
 
-// of is the lease of a shard, nil where none is known.
+// of is the lease of a shard, nil if none is known.
 func (s *rows) of(shard string) *row { return s.byShard[shard] }
 
 func (s *rows) len() int { return len(s.byShard) }
@@ -61,7 +61,7 @@ func (s *rows) all() []*row {
 // any reports whether there is such a lease.
 func (s *rows) any(such func(*row) bool) bool { return slices.ContainsFunc(s.all(), such) }
 
-// named tells whether a lease names a shard as its parent.
+// named reports whether a lease names a shard as its parent.
 func (s *rows) named(shard string) bool { return len(s.children[shard]) > 0 }
 
 func (s *rows) add(r *row) {
@@ -78,7 +78,7 @@ func (s *rows) remove(r *row) {
 	s.unlink(r)
 }
 
-// change makes a lease be what is known of it now. It may have been forgotten before.
+// change updates a lease, which may have been forgotten before.
 func (s *rows) change(r *row, l leases.Lease) {
 	if s.byShard[r.Shard] != r {
 		r.Lease = l
@@ -95,7 +95,7 @@ func (s *rows) change(r *row, l leases.Lease) {
 	s.count(r, +1)
 }
 
-// writing notes that a write of a lease is under way.
+// writing notes that a lease is being written.
 func (s *rows) writing(r *row) {
 	r.busy = true
 	s.busy++

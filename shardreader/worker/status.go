@@ -95,56 +95,57 @@ func seconds(t time.Time) int64 {
 	return t.Unix()
 }
 
-// Partition is what a worker says of a shard that it reads.
+// Partition is the status of an assignment.
 type Partition struct {
 	Name       string // of the partition
 	Shard      string
 	Stream     string
 	Checkpoint string    // durable
-	Last       time.Time // creation time of the last record delivered; zero where there was none
-	Acked      time.Time // of the last one that is durable everywhere
-	Oldest     time.Time // of the oldest delivered and not acknowledged; zero where there is none
-	Opened     bool      // a whole answer was had since reading began
-	Behind     bool      // there may be records that it has not read yet
+	Last       time.Time // creation time of the last record delivered; zero if there was none
+	Acked      time.Time // of the last one that is durable in all sinks
+	Oldest     time.Time // of the oldest one delivered and not acknowledged; zero if there is none
+	Opened     bool      // a whole answer came since reading began
+	Behind     bool      // there may be records that are not read yet
 	Pending    int64     // records delivered and not acknowledged
 	Failures   int       // calls that failed in a row
-	Failing    time.Time // when the first of them did; zero where none does
-	Error      string    // of the last of them, as the log has it
+	Failing    time.Time // when the first of them failed; zero if none does
+	Error      string    // of the last of them, as in the log
 
-	// Answered is when GetRecords last brought a whole answer, empty or not, by the
+	// Answered is when the last whole answer of GetRecords came, empty or not, by the
 	// worker's clock; before the first, when reading began.
 	Answered time.Duration
 
-	Paused   bool    // the pipeline is full of it
+	Paused   bool    // the pipeline asked for no more of it
 	Ended    bool    // it was read to its end
 	Draining bool    // it is being handed over
-	Stopped  string  // why it is read no further; "" while it is
+	Stopped  string  // why it is read no further; "" if it is read
 	Load     float64 // bytes a second
 }
 
-// Status is what a worker knows of itself and the fleet.
+// Status is the status of a consumer, and of the fleet as it sees it.
 type Status struct {
 	Member     leases.Member
-	Contact    bool // its beats succeed
+	Contact    bool // its heartbeats succeed
 	Leads      bool // it lists the streams
 	Seen       bool // it has read the table
 	SeenAt     time.Duration
-	Live       int            // workers that take leases
-	Active     int            // leases that somebody should read now
-	Orphans    int            // of them, those that nobody owns, or somebody who is gone
-	Unbegun    map[string]int // shards that it leaves unread for a gap before them, by their stream's ARN
-	Synced     bool           // the streams were listed, by this worker, or another one leads that did
-	Unwritten  time.Duration  // for how long a checkpoint that is due could not be written; 0 where that is no longer than a lease lasts
-	Unseen     time.Duration  // the same of reading the lease table
-	Unread     string         // what is unread, where Options.Idle asks for the end, as far as is known
+	Live       int            // consumers that take leases
+	Active     int            // leases that a consumer should read now
+	Orphans    int            // those of them without an owner, or whose owner is gone
+	Unbegun    map[string]int // shards that it does not begin, as records may be lost before them, by their stream's ARN
+	Synced     bool           // the streams were listed, by this consumer, or by another one that leads
+	Unwritten  time.Duration  // how long a checkpoint that is due could not be written; 0 if that is no longer than a lease lasts
+	Unseen     time.Duration  // the same for reading the lease table
+	Unread     string         // what is unread, as far as is known, if Options.Idle is set
 	Partitions []Partition    // by shard
 }
 
-// Status is that of now, which is the worker's own clock. It changes nothing.
+// Status returns the status after the last Step. It changes nothing.
 func (w *Worker) Status() Status {
 	s := Status{
 		Member: w.member(), Contact: w.heartbeatFresh(), Leads: w.leads(), Seen: w.seenOnce, SeenAt: w.sent,
-		Live: len(w.live()), Unread: w.unreadWhy, Unwritten: w.survey().lateFor, Unseen: w.unseen(), Unbegun: make(map[string]int),
+		Live: len(w.live()), Unread: w.unreadWhy, Unwritten: w.survey().lateFor, Unseen: w.unseen(),
+		Unbegun: make(map[string]int),
 	}
 	s.Synced = w.listed || w.seenOnce && !w.leads() && w.rows.len() > 0
 	for _, u := range w.unbegun {

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 )
 
-// shutdown begins a soft stop: nothing more is read or taken, and each lease is let
-// go as soon as what was read of it is durable.
+// shutdown begins a soft stop: nothing more is read or taken, and each lease is released
+// as soon as what was read of it is durable.
 func (w *Worker) shutdown() {
 	if w.leaving {
 		return
@@ -23,7 +23,7 @@ func (w *Worker) shutdown() {
 	w.after(w.o.Lease, func() {})
 }
 
-// abandon lets go of what the pipeline has, at what is durable of it.
+// abandon revokes all assignments, and releases their leases at what is durable.
 func (w *Worker) abandon() {
 	w.shutdown()
 	for p := range w.assigned() {
@@ -33,7 +33,7 @@ func (w *Worker) abandon() {
 	}
 }
 
-// letAllGo releases the leases that are this worker's by the table and have no partition.
+// letAllGo releases the leases that are this consumer's by the table and are not read.
 func (w *Worker) letAllGo() {
 	for _, r := range w.rows.all() {
 		w.letGo(r)
@@ -46,7 +46,7 @@ func (w *Worker) letGo(r *row) {
 	}
 }
 
-// checkStopped sees when a soft stop is complete.
+// checkStopped ends a soft stop when it is complete.
 func (w *Worker) checkStopped() {
 	if !w.leaving || w.stopped || len(w.assignments) > 0 {
 		return
@@ -59,16 +59,16 @@ func (w *Worker) checkStopped() {
 		wrote := max(w.madeAt, w.rows.wrote)
 		if w.sent < wrote || w.sent < w.leftAt || len(w.creating) > 0 {
 			if w.now-max(wrote, w.leftAt) < 2*w.o.Lease {
-				w.refreshOnce() // whether a write happened of which no answer came
+				w.refreshOnce() // a write may have happened although its answer was lost
 				return
-			} // nobody can tell, as the table cannot be read
+			} // the table cannot be read: that stays unknown
 		}
 		w.stopped = true
 		w.do(Leave{w.begin(farewell{}), w.o.Worker})
 	case w.heartbeatOnce && w.now-w.leftAt < w.o.Lease:
-		// Back in contact, it lets go of what it still has.
+		// If heartbeats succeed again, it releases what it still has.
 	default:
-		// The others find out that it is gone by its row, which stands still.
+		// The others find that it is gone by its heartbeat, which is unchanged.
 		w.stopped = true
 		w.do(Stopped{})
 	}

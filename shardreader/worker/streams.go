@@ -14,14 +14,14 @@ type source struct {
 	streams []*stream // the oldest first
 
 	finding bool           // they are being listed
-	later   []streamFinder // who wants that done once more
+	later   []streamFinder // those that request it once more
 }
 
 // stream is one stream of a source. A table has several while one that was disabled
 // can still be read.
 type stream struct {
 	arn, label string
-	begun      bool // the leases that its reading starts with were made, by whomever
+	begun      bool // the leases that its reading starts with were made, by any consumer
 	gone       bool // it is listed no more
 }
 
@@ -134,7 +134,7 @@ func (op *streamSearch) finish(w *Worker, err error) {
 	op.by.streamsFound(w, err)
 }
 
-// add knows a stream from now on.
+// add adds a stream, if it is new.
 func (s *source) add(ref shardreader.StreamRef) *stream {
 	for _, st := range s.streams {
 		if st.arn == ref.ARN {
@@ -153,7 +153,7 @@ func compareStreams(a, b *stream) int {
 	return cmp.Or(strings.Compare(a.label, b.label), strings.Compare(a.arn, b.arn))
 }
 
-// belongs tells whether a lease is of a source.
+// belongs reports whether a lease belongs to a source.
 func (w *Worker) belongs(r *row, s *source) bool {
 	switch {
 	case r.Stream == "":
@@ -191,22 +191,22 @@ func (w *Worker) follows(s *source, i int) bool {
 	return false
 }
 
-// hasLeases tells whether a stream has leases.
+// hasLeases reports whether a stream has leases.
 func (w *Worker) hasLeases(arn string) bool {
 	return w.rows.any(func(r *row) bool { return r.Stream == arn })
 }
 
-// isReadOut tells whether no lease of a stream is left to be read.
+// isReadOut reports whether no lease of a stream is left to be read.
 func (w *Worker) isReadOut(st *stream) bool {
 	return !w.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
 }
 
-// isIdle tells whether nothing of a source is left to be read.
+// isIdle reports whether nothing of a source is left to be read.
 func (w *Worker) isIdle(s *source) bool {
 	return !w.rows.any(func(r *row) bool { return !r.Ended() && w.belongs(r, s) })
 }
 
-// hasStrange tells whether there are leases that name no stream: another application made them.
+// hasStrange reports whether there are leases that name no stream: another application made them.
 func (w *Worker) hasStrange(s *source) bool {
 	return w.rows.any(func(r *row) bool { return r.Stream == "" && !r.Ended() && w.belongs(r, s) })
 }

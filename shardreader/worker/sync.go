@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// followEvery is the time between two looks for the stream that replaces one that
+// followEvery is the time between two listings that look for the stream that replaces one that
 // was read to its end.
 const followEvery = 15 * time.Second
 
@@ -22,13 +22,13 @@ type syncStage uint8
 const (
 	findingStreams syncStage = iota // the list of its streams
 	readingBegun                    // the lease table, which tells the streams that were begun
-	settingStreams                  // the listing of a stream, then the writes that say which leases of another application belong to it
+	settingStreams                  // for leases of another application: the listing of a stream, then the writes
 	listingStream                   // the listing of the stream, from the first that is read
 	readingLeases                   // the lease table, again: what other consumers made since must not be missed
 	writingLeases                   // what the plan calls for
 )
 
-// leaseSync compares the leases with the listed streams, one source after the other. One consumer of the fleet does that.
+// leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer does that.
 //
 // A stream is begun when the one before it was read to its end: so the changes of an item keep
 // their order over a stream that was switched off and on.
@@ -147,8 +147,8 @@ func (s *leaseSync) listed(w *Worker, l *listing, err error) {
 	}
 }
 
-// setStreams says in the leases of another application which stream they are of: that
-// which lists their shard, and the newest for a shard that none lists.
+// setStreams writes the stream into the leases of another application: the one
+// that lists their shard, and the newest for a shard that none lists.
 func (s *leaseSync) setStreams(w *Worker) {
 	src := s.of(w)
 	if s.index == len(src.streams) || !w.hasStrange(src) {
@@ -163,7 +163,7 @@ func (s *leaseSync) setStreams(w *Worker) {
 	w.list(s.stream.arn, s)
 }
 
-// setStream finds the leases of the stream, and has it noted that it is begun before they say so.
+// setStream finds the leases of the stream, and notes that it is begun before they name it.
 func (s *leaseSync) setStream(w *Worker) {
 	src := s.of(w)
 	newest := s.index == len(src.streams)-1
@@ -278,7 +278,7 @@ func (s *leaseSync) listStream(w *Worker) {
 	w.list(s.stream.arn, s)
 }
 
-// apply makes what is missing, and removes what is of no more use.
+// apply makes the leases that are missing, and removes those that are of no more use.
 func (s *leaseSync) apply(w *Worker) {
 	p, arn := s.plan, s.stream.arn
 	alone := len(w.live()) == 1
@@ -287,7 +287,8 @@ func (s *leaseSync) apply(w *Worker) {
 		w.write(&leaseWrite{why: removeLease, row: r})
 	}
 	for _, c := range p.below {
-		w.tellOnce("below "+c.ID, slog.LevelError, StoppedBelow, slog.String("stream", arn), slog.String("child", c.ID), slog.String("start", c.First))
+		w.tellOnce("below "+c.ID, slog.LevelError, StoppedBelow,
+			slog.String("stream", arn), slog.String("child", c.ID), slog.String("start", c.First))
 		w.unbegun[c.ID] = unbegun{arn, StoppedBelow}
 	}
 	for _, c := range p.missing {
@@ -307,7 +308,7 @@ func (s *leaseSync) apply(w *Worker) {
 	s.written(w, nil)
 }
 
-// unbegun is a shard that is not begun, and why: nobody knows what was lost before it, as a rule.
+// unbegun is a shard that is not begun, and why: usually, records before it may be lost.
 type unbegun struct{ stream, why string }
 
 func unknownIn(stream, shard string) Gap {
@@ -329,7 +330,7 @@ func (w *Worker) gapBetween(st *stream) Gap {
 	return g
 }
 
-// noteUnknown notes, once, that nobody knows whether records of a shard were lost, or between two streams.
+// noteUnknown notes, once, that records before a shard may be lost, or between two streams.
 func (w *Worker) noteUnknown(op *gapNote) {
 	if w.told[unknownTopic(op.gap)] {
 		w.sync.noted(w, op)
@@ -340,14 +341,14 @@ func (w *Worker) noteUnknown(op *gapNote) {
 
 func unknownTopic(g Gap) string { return "unknown " + cmp.Or(g.Shard, g.Stream) }
 
-// unknownTexts are what is told of gaps that a leaseSync found.
+// unknownTexts are logged for the gaps that a leaseSync found.
 var unknownTexts = map[noteReason]string{
 	parentUnread:   "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost",
 	shardUnbegun:   "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
 	betweenStreams: "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what",
 }
 
-// unknownNoted tells of a gap that a leaseSync found and that is durable now.
+// unknownNoted logs a gap that a leaseSync found and that is durable now.
 func (w *Worker) unknownNoted(op *gapNote) {
 	attrs := []slog.Attr{slog.String("stream", op.gap.Stream)}
 	if op.gap.Shard != "" {
@@ -364,12 +365,12 @@ func (s *leaseSync) noted(w *Worker, op *gapNote) {
 	case op.why == betweenStreams && w.o.OnGap == Continue:
 		s.apply(w)
 	case op.why == betweenStreams:
-		// A lease that is made by hand says that the stream is to be read all the same.
+		// A lease that is made by hand means that the stream is to be read nevertheless.
 		l := slices.Concat(s.plan.create, s.plan.unknown)
 		for _, lease := range l {
 			w.unbegun[lease.Shard] = unbegun{s.stream.arn, StoppedBetween}
 		}
-		s.streamDone(w, s.plan.drained && len(l) == 0) // one that was emptied meanwhile holds nothing back
+		s.streamDone(w, s.plan.drained && len(l) == 0) // a stream that was emptied meanwhile does not stop the next one
 	case w.o.OnGap == Stop:
 		w.unbegun[op.lease.Shard] = unbegun{s.stream.arn, StoppedUnbegun}
 		s.written(w, nil)

@@ -11,8 +11,7 @@ type timers struct {
 	made uint64
 }
 
-// timer is one of them. Each shard that is idle has one for its next poll, so that is no func of
-// its own.
+// timer is one of them. Each idle shard has one for its next poll: that one needs no func.
 type timer struct {
 	at   time.Duration
 	no   uint64
@@ -95,8 +94,8 @@ func (w *Worker) jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(w.o.Rand.Int64N(int64(d/2)+1))
 }
 
-// backoff is the pause behind a failure: of the attempts that failed in a row, and at
-// least what the server asks for.
+// backoff is the pause after attempts that failed in a row: at
+// least what the server requests.
 func (w *Worker) backoff(attempt int, most, server time.Duration) time.Duration {
 	d := most
 	if attempt < 16 {

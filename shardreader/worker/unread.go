@@ -13,7 +13,7 @@ import (
 type unreadSearch struct {
 	w       *Worker
 	c       *endCheck         // nil: answers of any age count
-	held    map[string]string // shards without a lease that are not begun, with the reasons of the consumer that lists the streams
+	held    map[string]string // shards that are not begun, with the reasons of the leading consumer
 	stopped map[string]string // stopped shards that were found, with the reasons
 }
 

@@ -8,83 +8,82 @@ import (
 	"time"
 )
 
-// Worker is one worker of a fleet. It is no more than its state: one goroutine at a time.
+// Worker is the coordinator of one consumer. It is only state: one goroutine at a time may use it.
 type Worker struct {
 	o      Options
 	now    time.Duration
 	acts   []Action
 	timers timers
-	calls  map[Call]any // what is to be done with each answer
+	calls  map[Call]any // what made each call in flight
 	last   Call
+	told   map[string]bool // topics that tellOnce told
 
 	begun   bool
 	leaving bool // Shutdown came
 	leftAt  time.Duration
 	stopped bool
 
-	// The fleet, as it was last seen.
+	// The lease table, as it was last read.
 	peers         map[string]*peer
+	left          map[string]bool // consumers that were seen, and have no row any more
 	foreign       bool            // another application works on the table
-	left          map[string]bool // workers that were seen, and have no row any more
 	rows          rows
-	sent          time.Duration // when the last read that succeeded was sent
+	broken        map[string]bool // shards whose rows cannot be read
+	begunStreams  map[string]bool // streams whose first leases were made
+	sent          time.Duration   // when the last refresh that succeeded was sent
 	seenOnce      bool
+	firstSeen     time.Duration // when the first refresh succeeded
 	refreshing    bool
-	refreshFailed bool // the last look failed
+	refreshFailed bool // the last refresh failed
 	refreshAlarm  alarm
 	awaited       []awaited
 
-	// Its own life.
+	// Heartbeats.
 	beat             int64
 	sendingHeartbeat bool
-	heartbeatSent    time.Duration // of the last beat that succeeded
+	heartbeatSent    time.Duration // of the last one that succeeded
 	heartbeatOnce    bool
 	beats            []beatAt      // the last of those that succeeded
 	suspended        bool          // heartbeatFresh was false since the last success: every assignment was revoked
-	resumed          time.Duration // since when it can again
+	resumed          time.Duration // when it became true again
 
 	// Writes of leases.
-	table   outage
-	reads   outage
-	takes   []*row        // to be taken
-	taking  int           // takes under way
-	writing int           // writes under way
-	gate    []*leaseWrite // writes that wait for these
+	takes    []*row             // to be taken
+	taking   int                // that are being taken
+	moved    time.Duration      // when a lease was last requested for its load
+	writing  int                // writes in flight
+	gate     []*leaseWrite      // that wait for these
+	creating map[string]bool    // leases that are being made
+	madeAt   time.Duration      // when the last of them was made, or not: it may be there all the same
+	unbegun  map[string]unbegun // shards that are not begun, as records may be lost before them
 
-	creating map[string]bool // leases that are being made
-	madeAt   time.Duration   // when the last of them was, or was given up: it may be there all the same
-
-	// Partitions.
+	// Assignments.
 	assignments   map[string]*assignment // by partition
 	opened        int
-	ready         []*assignment // waiting for a call, the first first
-	reading       int           // calls under way
-	reserved      int64         // bytes that pages under way are expected to bring
+	ready         []*assignment // queued for a call
+	reading       int           // calls in flight
+	reserved      int64         // bytes that their pages are expected to have
 	untaken       int64         // bytes delivered, or about to be, and not taken
-	pausedUntaken int64         // of untaken: those of paused partitions
+	pausedUntaken int64         // of untaken: those of paused assignments
 	budget        budget
+	lastRecord    time.Duration // when a record was last delivered
+	table         outage        // of the lease table
+	reads         outage        // of the stream
 
-	// The end, where Options.Idle asks for it.
-	end        *endCheck     // a look for it; nil while there is none
-	endAfter   time.Duration // when the next may begin
-	firstSeen  time.Duration // when the table was first read
-	lastRecord time.Duration // when a record was last delivered
-	unreadWhy  string        // what is unread; "" while nobody knows of anything
+	// The streams.
+	sources   []*source
+	lists     map[string]*streamLister // by stream
+	quota     quota
+	sync      *leaseSync // nil while none runs
+	syncAlarm alarm
+	listed    bool // a leaseSync succeeded
+	synced    bool // one was begun since this consumer leads
+	childless int  // leases that ended without children, at the last refresh
 
-	// The stream.
-	quota        quota
-	sources      []*source
-	broken       map[string]bool          // shards whose rows cannot be read
-	unbegun      map[string]unbegun       // shards that are not read for that
-	begunStreams map[string]bool          // of which the first leases were made
-	lists        map[string]*streamLister // by stream
-	sync         *leaseSync               // nil while none runs
-	syncAlarm    alarm
-	listed       bool // a sync went through, since this worker began
-	synced       bool // since this worker leads
-	childless    int  // leases that ended without children, when it last looked
-	told         map[string]bool
-	moved        time.Duration // when leases were last moved for their load
+	// The end, if Options.Idle requests it.
+	end       *endCheck     // nil while none runs
+	endAfter  time.Duration // when the next one may begin
+	unreadWhy string        // what is unread; "" if nothing is known to be
 }
 
 // New checks the options and makes a worker, which does nothing before its first Step.
@@ -138,9 +137,8 @@ func New(o Options) (*Worker, error) {
 	return w, nil
 }
 
-// Step takes in an event that happened at now, and returns what follows. now is a
-// clock of the worker's own that never goes back: the time since it was made. The
-// slice is valid until the next Step.
+// Step takes in an event that happened at now, and returns what follows. now is the time since the worker was
+// made, by a clock that never goes back. The slice is valid until the next Step.
 func (w *Worker) Step(now time.Duration, e Event) []Action {
 	w.now = max(w.now, now)
 	clear(w.acts)
@@ -149,7 +147,7 @@ func (w *Worker) Step(now time.Duration, e Event) []Action {
 		w.begun = true
 		w.sendHeartbeat()
 	}
-	// A worker that was held up for long must stop before it does anything else.
+	// A process that stood still for long must stop before it does anything else.
 	w.checkHeartbeat()
 	w.handle(e)
 	w.runTimers()
@@ -190,7 +188,7 @@ func (w *Worker) handle(e Event) {
 		answer(w, e.Call, e)
 	case Seen: // refresh
 		answer(w, e.Call, e)
-	case Done: // leaseCreate, leaseWrite, leaseDelete, heartbeat, begunStream, gapNote, farewell
+	case Done: // leaseWrite, heartbeat, begunStream, gapNote, farewell
 		answer(w, e.Call, e)
 	case Reserved: // reservation
 		answer(w, e.Call, e)
@@ -203,7 +201,7 @@ func (w *Worker) tell(level slog.Level, message string, attrs ...slog.Attr) {
 	w.do(Tell{level, message, attrs})
 }
 
-// tellOnce says something once, until it is forgotten.
+// tellOnce logs a line once, until its topic is deleted from told.
 func (w *Worker) tellOnce(topic string, level slog.Level, message string, attrs ...slog.Attr) {
 	if !w.told[topic] {
 		w.told[topic] = true
