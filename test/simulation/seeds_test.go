@@ -11,7 +11,7 @@ import (
 
 var (
 	seed  = flag.Int64("seed", -1, "run this seed alone, and tell its story")
-	seeds = flag.Int("seeds", usualSeeds, "how many seeds to run; the mixes take turns")
+	seeds = flag.Int("seeds", 2000, "how many seeds to run; the mixes take turns")
 	first = flag.Uint64("first", 0, "the first of the seeds")
 	mix   = flag.String("mix", "", "what happens how often: default, harsh, reshard, deploy or trim. Default: all")
 )
