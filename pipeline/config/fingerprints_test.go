@@ -1,0 +1,26 @@
+package config_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The settings of every example are stored beside outputs, so their bytes never change.
+func TestStoredSettings(t *testing.T) {
+	var b strings.Builder
+	for _, file := range glob(t, "testdata/good/*.yaml", "testdata/examples/*.yaml") {
+		cfg, err := load(t, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range cfg.Sinks {
+			for _, path := range slices.Sorted(maps.Keys(s.Settings)) {
+				fmt.Fprintf(&b, "%s %s %s: %s\n", file, s.Name, path, s.Settings[path])
+			}
+		}
+	}
+	golden(t, "testdata/stored_settings.golden", b.String())
+}
