@@ -86,8 +86,12 @@ func importedModules(t *testing.T, direct []string) (product, tests map[string]b
 		if strings.HasPrefix(p.ImportPath, module+"/test/") {
 			continue
 		}
+		into := product
+		if strings.Contains(p.ImportPath, "/internal/") && strings.HasSuffix(p.ImportPath, "test") {
+			into = tests // a kit that nobody else can import
+		}
 		for _, imp := range p.Imports {
-			product[moduleOf(direct, imp)] = true
+			into[moduleOf(direct, imp)] = true
 		}
 		for _, imp := range slices.Concat(p.TestImports, p.XTestImports) {
 			tests[moduleOf(direct, imp)] = true
