@@ -23,8 +23,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// adoptOptions are the flags of `adopt`.
-type adoptOptions struct {
+// options are the flags of `adopt`.
+type options struct {
 	records.Input
 	target.Flags
 	sinks  []string
@@ -34,7 +34,7 @@ type adoptOptions struct {
 
 // New is the command adopt.
 func New(s cli.Streams) *cobra.Command {
-	var o adoptOptions
+	var o options
 	c := &cobra.Command{
 		Use:   "adopt -c FILE (--live | --local DIR)",
 		Short: "Accept a store that was restored, moved or emptied, or settings that were mended",
@@ -78,7 +78,7 @@ Stop all consumers first. 0 says that all belongs together now, and 1 that it do
 	return c
 }
 
-func (o *adoptOptions) run(ctx context.Context, s cli.Streams) (err error) {
+func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	cfg, err := o.Flags.Load(o.Config)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (o *adoptOptions) run(ctx context.Context, s cli.Streams) (err error) {
 }
 
 // ask shows what there is, and asks whether that is to be accepted.
-func (o *adoptOptions) ask(s cli.Streams, all []sinks.Adoption) bool {
+func (o *options) ask(s cli.Streams, all []sinks.Adoption) bool {
 	writeAdoptions(s.Out, all)
 	fmt.Fprint(s.Out, "accept this? [y/N] ")
 	answer, _ := bufio.NewReader(s.In).ReadString('\n')
@@ -128,7 +128,7 @@ func (o *adoptOptions) ask(s cli.Streams, all []sinks.Adoption) bool {
 }
 
 // report prints the outcome, whose error is the exit code.
-func (o *adoptOptions) report(s cli.Streams, all []sinks.Adoption, accepted, refused bool) error {
+func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted, refused bool) error {
 	switch {
 	case o.format == cli.FormatJSON:
 		if err := cli.WriteJSON(s.Out, adoptionsJSON(all, accepted)); err != nil {

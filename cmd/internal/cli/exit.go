@@ -63,6 +63,16 @@ func Usagef(format string, args ...any) error {
 	return Exit(ExitUsage, fmt.Errorf(format, args...))
 }
 
+// Some is cobra's check of a command that takes arguments; without any the message is a usage error.
+func Some(message string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return Usagef("%s", message)
+		}
+		return nil
+	}
+}
+
 // Exactly is cobra's check of the number of arguments, with a usage error.
 func Exactly(least, most int, usage string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {

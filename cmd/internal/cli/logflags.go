@@ -27,7 +27,7 @@ func (l *logFlags) add(c *cobra.Command) {
 	f.Var(&l.format, "log-format", "how standard error is written: text, or json: each line is a document")
 	f.TextVar(&l.level, "log-level", &l.level, "what is logged: debug, info, warn or error (default warn; consume: info)")
 	f.Lookup("log-level").DefValue = ""
-	_ = c.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(Formats, cobra.ShellCompDirectiveNoFileComp))
+	completeFormat(c, "log-format")
 	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 

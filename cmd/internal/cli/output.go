@@ -21,14 +21,25 @@ const (
 	FormatJSON Format = "json"
 )
 
-// Formats are the values of -o.
-var Formats = []string{string(FormatText), string(FormatJSON)}
+// formats are the values of -o.
+var formats = []string{string(FormatText), string(FormatJSON)}
 
 // AddFormat adds -o to a command.
 func AddFormat(c *cobra.Command, f *Format) {
 	*f = FormatText
 	c.Flags().VarP(f, "output", "o", "text or json")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(Formats, cobra.ShellCompDirectiveNoFileComp))
+	completeFormat(c, "output")
+}
+
+// AddFormatBelow adds -o to a command and those below it.
+func AddFormatBelow(c *cobra.Command, f *Format) {
+	*f = FormatText
+	c.PersistentFlags().VarP(f, "output", "o", "text or json")
+	completeFormat(c, "output")
+}
+
+func completeFormat(c *cobra.Command, flag string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // String returns the value of the flag.
@@ -39,8 +50,8 @@ func (f *Format) Type() string { return "format" }
 
 // Set takes a value of the flag.
 func (f *Format) Set(s string) error {
-	if !slices.Contains(Formats, s) {
-		return Usagef("%q is no output format: %s", s, strings.Join(Formats, " or "))
+	if !slices.Contains(formats, s) {
+		return Usagef("%q is no output format: %s", s, strings.Join(formats, " or "))
 	}
 	*f = Format(s)
 	return nil

@@ -190,30 +190,21 @@ func (o *flags) file(ctx context.Context, w io.Writer, cfg *config.Config, f *Fi
 
 // testRun is what `test -o json` prints of one test.
 type testRun struct {
-	File        string           `json:"file"`
-	Line        int              `json:"line"`
-	Name        string           `json:"name"`
-	Result      string           `json:"result"` // pass, fail or updated
-	Seconds     float64          `json:"seconds"`
-	Error       string           `json:"error,omitempty"` // of a test that could not be run
-	Differences []testDifference `json:"differences,omitempty"`
-	Letters     []string         `json:"letters,omitempty"` // errors of the dead letters of a test that failed
+	File        string       `json:"file"`
+	Line        int          `json:"line"`
+	Name        string       `json:"name"`
+	Result      string       `json:"result"` // pass, fail or updated
+	Seconds     float64      `json:"seconds"`
+	Error       string       `json:"error,omitempty"` // of a test that could not be run
+	Differences []Difference `json:"differences,omitempty"`
+	Letters     []string     `json:"letters,omitempty"` // errors of the dead letters of a test that failed
 
 	r *Result
 }
 
-type testDifference struct {
-	Line   int      `json:"line"`
-	Expect string   `json:"expect"` // rows.orders_by_status
-	Diff   []string `json:"diff"`
-}
-
 func (o *flags) print(w io.Writer, t testRun) error {
 	if t.Result == "fail" {
-		t.Error, t.Letters = cli.TextOf(t.r.Err), t.r.Letters
-		for _, d := range t.r.Differences {
-			t.Differences = append(t.Differences, testDifference{d.Line, d.Where, d.Lines})
-		}
+		t.Error, t.Letters, t.Differences = cli.TextOf(t.r.Err), t.r.Letters, t.r.Differences
 	}
 	switch {
 	case o.format == cli.FormatJSON:
@@ -228,8 +219,8 @@ func (o *flags) print(w io.Writer, t testRun) error {
 			fmt.Fprintf(w, "    %s:%d: %s\n", t.File, t.Line, t.Error)
 		}
 		for _, d := range t.Differences {
-			fmt.Fprintf(w, "    %s:%d: %s (- wanted, + came):\n", t.File, d.Line, d.Expect)
-			for _, line := range d.Diff {
+			fmt.Fprintf(w, "    %s:%d: %s (- wanted, + came):\n", t.File, d.Line, d.Where)
+			for _, line := range d.Lines {
 				fmt.Fprintf(w, "      %s\n", line)
 			}
 		}

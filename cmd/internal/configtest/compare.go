@@ -8,9 +8,9 @@ import (
 
 // Difference is one entry of `expect` that is not what came.
 type Difference struct {
-	Line  int      // of the entry in its file
-	Where string   // rows.orders_by_status
-	Lines []string // for people: "-" wanted and not there, "+" there and not wanted
+	Line  int      `json:"line"`   // of the entry in its file
+	Where string   `json:"expect"` // rows.orders_by_status
+	Lines []string `json:"diff"`   // for people: "-" wanted and not there, "+" there and not wanted
 }
 
 // ordered tells whether a section's elements have an order that counts.

@@ -24,8 +24,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// consumeParts is what a consumer works on: the stream, leases, gaps and stores.
-type consumeParts struct {
+// parts is what a consumer works on: the stream, leases, gaps and stores.
+type parts struct {
 	api    shardreader.API
 	table  leases.Table
 	gaps   consumer.GapStore
@@ -39,7 +39,7 @@ type consumeParts struct {
 }
 
 // openParts opens what a consumer works on, and says on w what that is.
-func (o *options) openParts(ctx context.Context, cfg *config.Config, w io.Writer) (*consumeParts, error) {
+func (o *options) openParts(ctx context.Context, cfg *config.Config, w io.Writer) (*parts, error) {
 	path, err := stream.LeaseFile(&o.Flags, cfg)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (o *options) openParts(ctx context.Context, cfg *config.Config, w io.Writer
 	if err != nil {
 		return nil, err
 	}
-	p := &consumeParts{api: stream.Open(sdk, cfg, readCalls)}
+	p := &parts{api: stream.Open(sdk, cfg, readCalls)}
 	p.announce(ctx, sdk, w)
 	if err := errors.Join(p.say(ctx, &o.start, cfg, w), p.open(ctx, o, cfg, sdk, path, w)); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -57,7 +57,7 @@ func (o *options) openParts(ctx context.Context, cfg *config.Config, w io.Writer
 }
 
 // announce says whose account it is, as soon as that is known: nothing waits for it.
-func (p *consumeParts) announce(ctx context.Context, sdk awssdk.Config, w io.Writer) {
+func (p *parts) announce(ctx context.Context, sdk awssdk.Config, w io.Writer) {
 	ctx, stop := context.WithCancel(ctx)
 	p.asking.Go(func() {
 		if account := target.AccountOf(ctx, sdk); ctx.Err() == nil {
@@ -72,7 +72,7 @@ func (p *consumeParts) announce(ctx context.Context, sdk awssdk.Config, w io.Wri
 }
 
 // say says which streams are read, from where, and what that costs.
-func (p *consumeParts) say(ctx context.Context, s *starting, cfg *config.Config, w io.Writer) error {
+func (p *parts) say(ctx context.Context, s *starting, cfg *config.Config, w io.Writer) error {
 	refs, err := waiting(ctx, s, "listing the streams", func() ([]shardreader.StreamRef, error) { return stream.Newest(ctx, p.api, cfg) })
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (p *consumeParts) say(ctx context.Context, s *starting, cfg *config.Config,
 }
 
 // open opens leases, gaps and stores.
-func (p *consumeParts) open(ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer) (err error) {
+func (p *parts) open(ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer) (err error) {
 	if o.Live {
 		target.AnnounceStores(cfg, w)
 		p.stores = target.LiveStores(sdk, o.Options(w)...)

@@ -17,8 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// explainOptions are the flags of `explain`.
-type explainOptions struct {
+// options are the flags of `explain`.
+type options struct {
 	records.Input
 	key      string
 	sequence string
@@ -28,7 +28,7 @@ type explainOptions struct {
 
 // New is the command explain.
 func New(s cli.Streams) *cobra.Command {
-	var o explainOptions
+	var o options
 	c := &cobra.Command{
 		Use:   "explain -c FILE PATH...",
 		Short: "Show what would happen to each saved record, and why",
@@ -42,12 +42,7 @@ there. The rest is as sensitive as the table.`,
 		Example: `  tablewake explain -c tablewake.yaml stream.jsonl
   tablewake explain -c tablewake.yaml --key 'USER%23001,ORDER%23000001' stream.jsonl
   tablewake explain -c tablewake.yaml --limit 10 -o json stream.jsonl | jq .sinks`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cli.Usagef("name what to explain: files, folders, or - for standard input")
-			}
-			return nil
-		},
+		Args: cli.Some("name what to explain: files, folders, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
 	o.Add(c)
@@ -59,7 +54,7 @@ there. The rest is as sensitive as the table.`,
 	return c
 }
 
-func (o *explainOptions) run(ctx context.Context, s cli.Streams, paths []string) error {
+func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error {
 	if o.limit < 0 {
 		return cli.Usagef("--limit is a number of changes, or 0 for all")
 	}
@@ -109,7 +104,7 @@ func (e explainer) explain(c *pipeline.Change) pipeline.Explanation {
 }
 
 // explain prints what is asked for, and answers how many explanations that were.
-func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p explainer, out io.Writer) (printed int64, err error) {
+func (o *options) explain(ctx context.Context, src *replay.Source, p explainer, out io.Writer) (printed int64, err error) {
 	var behind, undecodable int64
 	for {
 		page, readErr := records.ReadPage(ctx, src)
@@ -142,7 +137,7 @@ func (o *explainOptions) explain(ctx context.Context, src *replay.Source, p expl
 }
 
 // explanations yields what is asked for of a page, in the order of its records.
-func (o *explainOptions) explanations(p explainer, page *pipeline.Page, before int64) func(func(explanation) bool) {
+func (o *options) explanations(p explainer, page *pipeline.Page, before int64) func(func(explanation) bool) {
 	return func(yield func(explanation) bool) {
 		if page == nil {
 			return
@@ -171,12 +166,12 @@ func (o *explainOptions) explanations(p explainer, page *pipeline.Page, before i
 	}
 }
 
-func (o *explainOptions) wants(key pipeline.Key, sequence string) bool {
+func (o *options) wants(key pipeline.Key, sequence string) bool {
 	return (o.key == "" || pipeline.Key(o.key) == key) &&
 		(o.sequence == "" || pipeline.CompareSequence(o.sequence, sequence) == 0)
 }
 
-func (o *explainOptions) print(w io.Writer, x explanation) error {
+func (o *options) print(w io.Writer, x explanation) error {
 	if o.format == cli.FormatJSON {
 		return cli.WriteJSON(w, x)
 	}

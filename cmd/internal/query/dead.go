@@ -22,7 +22,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-func (o *queryOptions) dead(s cli.Streams) *cobra.Command {
+func (o *options) dead(s cli.Streams) *cobra.Command {
 	var d deadOptions
 	c := &cobra.Command{
 		Use:   "dead",
@@ -98,7 +98,7 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 }
 
 // inLive shows the letters of the stores that the configuration names.
-func (d *deadOptions) inLive(ctx context.Context, o *queryOptions, s cli.Streams) (err error) {
+func (d *deadOptions) inLive(ctx context.Context, o *options, s cli.Streams) (err error) {
 	if o.local != "" || o.limit < 0 {
 		return cli.Usagef("--local and --live cannot stand together, and --limit is a number of results, or 0 for all")
 	}
@@ -150,19 +150,6 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results)
 			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(one.Sink), one.Key, one.Class, one.Error)
 		})
 	})
-}
-
-func countDead(log *slog.Logger) count {
-	return func(ctx context.Context, dir local.Dir, add adds) error {
-		var n int64
-		if err := target.EachLetter(ctx, dir, log, func(pipeline.DeadLetter) error { n++; return nil }); err != nil {
-			return err
-		}
-		if n == 0 {
-			return nil
-		}
-		return add("dead", "letters", n, "records")
-	}
 }
 
 // heldKey is a quarantined key as `query dead --quarantined -o json` prints it.
@@ -235,14 +222,4 @@ func heldKeys(ctx context.Context, box letterBox) ([]heldKey, error) {
 		return nil
 	})
 	return keys, err
-}
-
-func countQuarantined(log *slog.Logger) count {
-	return func(ctx context.Context, dir local.Dir, add adds) error {
-		keys, err := heldKeys(ctx, folderBox(dir, log))
-		if err != nil || len(keys) == 0 {
-			return err
-		}
-		return add("dead", "quarantined", int64(len(keys)), "keys")
-	}
 }

@@ -1,11 +1,9 @@
 package query
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 )
 
-func (o *queryOptions) archive(s cli.Streams) *cobra.Command {
+func (o *options) archive(s cli.Streams) *cobra.Command {
 	var prefix string
 	c := &cobra.Command{
 		Use:   "archive [BUCKET]",
@@ -64,7 +62,7 @@ func entryText(e archive.Entry) string {
 	return fmt.Sprintf("%s  %s  %s", e.Key, e.Version, e.Change.Op)
 }
 
-func (o *queryOptions) events(s cli.Streams) *cobra.Command {
+func (o *options) events(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "events [SINK]",
 		Short:   "Events that a notify sink published (replay --notify)",
@@ -96,62 +94,5 @@ func chooseName(args []string, folder, what, suffix string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for i := range have {
-		if len(args) == 1 && args[0] == have[i] {
-			return have[i], nil
-		}
-	}
-	switch {
-	case len(have) == 0:
-		return "", fmt.Errorf("the folder holds none: its configuration has no such sink")
-	case len(args) == 1:
-		return "", fmt.Errorf("no %s %q; there are: %s", what, args[0], strings.Join(have, ", "))
-	case len(have) == 1:
-		return have[0], nil
-	}
-	return "", cli.Usagef("name one %s: %s", what, strings.Join(have, ", "))
-}
-
-func countArchive(ctx context.Context, dir local.Dir, add adds) error {
-	buckets, err := names(filepath.Dir(dir.Archive("x")), "")
-	if err != nil {
-		return err
-	}
-	for _, b := range buckets {
-		store, err := archivedir.New(archivedir.Options{Dir: dir.Archive(b)})
-		if err != nil {
-			return err
-		}
-		var n int64
-		for _, err := range store.List(ctx, "") {
-			if err != nil {
-				return err
-			}
-			n++
-		}
-		if err := add("archive", b, n, "objects"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func countEvents(_ context.Context, dir local.Dir, add adds) error {
-	sinks, err := names(filepath.Dir(dir.Events("x")), ".jsonl")
-	if err != nil {
-		return err
-	}
-	for _, sink := range sinks {
-		var n int64
-		for _, err := range jsonl.Read(dir.Events(sink)) {
-			if err != nil {
-				return err
-			}
-			n++
-		}
-		if err := add("events", sink, n, "events"); err != nil {
-			return err
-		}
-	}
-	return nil
+	return choose(args, have, "the folder holds none: its configuration has no such sink", what, "name one "+what)
 }

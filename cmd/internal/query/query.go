@@ -1,12 +1,11 @@
 package query
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// queryOptions are the flags that every kind of query has.
-type queryOptions struct {
+// options are the flags that every kind of query has.
+type options struct {
 	local  string
 	limit  int
 	format cli.Format
@@ -25,7 +24,7 @@ type queryOptions struct {
 
 // New is the command query.
 func New(s cli.Streams) *cobra.Command {
-	var o queryOptions
+	var o options
 	c := &cobra.Command{
 		Use:   "query [view | search | archive | events | dead] --local DIR",
 		Short: "Look into what a replay wrote into a folder",
@@ -47,7 +46,7 @@ a kind it lists what there is. Of dead letters it shows real ones too. Deleted r
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			return o.in(s, func(dir local.Dir, out *cli.Results) error {
-				return overview(c.Context(), dir, cli.Logger(s.Err, false), out)
+				return overview{dir, out}.list(c.Context(), cli.Logger(s.Err, false))
 			})
 		},
 	}
@@ -55,15 +54,13 @@ a kind it lists what there is. Of dead letters it shows real ones too. Deleted r
 	f.StringVar(&o.local, "local", "", "the folder that a replay wrote (required)")
 	f.IntVarP(&o.limit, "limit", "n", 0, "at most so many results (0: all; default all, of a search 10)")
 	_ = c.MarkPersistentFlagDirname("local")
-	o.format = cli.FormatText
-	f.VarP(&o.format, "output", "o", "text or json")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(cli.Formats, cobra.ShellCompDirectiveNoFileComp))
+	cli.AddFormatBelow(c, &o.format)
 	c.AddCommand(o.view(s), o.search(s), o.archive(s), o.events(s), o.dead(s))
 	return c
 }
 
 // in runs a query in the folder, which no replay may be writing meanwhile.
-func (o *queryOptions) in(s cli.Streams, query func(local.Dir, *cli.Results) error) (err error) {
+func (o *options) in(s cli.Streams, query func(local.Dir, *cli.Results) error) (err error) {
 	if o.limit < 0 {
 		return cli.Usagef("--limit is a number of results, or 0 for all")
 	}
@@ -82,33 +79,19 @@ func (o *queryOptions) in(s cli.Streams, query func(local.Dir, *cli.Results) err
 	return out.End(query(local.Dir(o.local), out), s.Err)
 }
 
-// adds adds a line to an overview: n of what there are in a store of that kind and name.
-type adds func(kind, name string, n int64, what string) error
-
-// count adds what the folder holds of one kind.
-type count func(ctx context.Context, dir local.Dir, add adds) error
-
-// overview lists what the folder holds.
-func overview(ctx context.Context, dir local.Dir, log *slog.Logger, out *cli.Results) error {
-	type entry struct {
-		Kind string `json:"kind"`
-		Name string `json:"name"`
-		N    int64  `json:"count"`
+// choose is the name given, or the only one there is.
+func choose(args, have []string, none, what, several string) (string, error) {
+	switch {
+	case len(have) == 0:
+		return "", errors.New(none)
+	case len(args) == 1 && slices.Contains(have, args[0]):
+		return args[0], nil
+	case len(args) == 1:
+		return "", fmt.Errorf("no %s %q; there are: %s", what, args[0], strings.Join(have, ", "))
+	case len(have) == 1:
+		return have[0], nil
 	}
-	add := func(kind, name string, n int64, what string) error {
-		return out.Add(entry{kind, name, n}, func() string {
-			return fmt.Sprintf("%-8s %-24s %s %s", kind, name, cli.Thousands(n), what)
-		})
-	}
-	counts := []count{
-		countViews, countSearch, countArchive, countEvents, countDead(log), countQuarantined(log),
-	}
-	for _, count := range counts {
-		if err := count(ctx, dir, add); err != nil {
-			return err
-		}
-	}
-	return nil
+	return "", cli.Usagef("%s: %s", several, strings.Join(have, ", "))
 }
 
 // names are the entries of a folder that end with suffix, without it, but for what begins with

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/sqlite"
 )
 
-func (o *queryOptions) search(s cli.Streams) *cobra.Command {
+func (o *options) search(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "search INDEX [QUERY]",
 		Short: "Documents of an index that match a query, best first; all without one",
@@ -64,7 +62,7 @@ regular expressions, groups and boosts are not supported.`,
 }
 
 // searchLimit is how many documents are asked for: 10 where --limit is not given.
-func (o *queryOptions) searchLimit(c *cobra.Command) int {
+func (o *options) searchLimit(c *cobra.Command) int {
 	if o.limit == 0 && c.Flags().Changed("limit") {
 		return math.MaxInt
 	}
@@ -106,26 +104,4 @@ func withSearch(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error
 		return err
 	}
 	return errors.Join(do(store), store.Close())
-}
-
-func countSearch(ctx context.Context, dir local.Dir, add adds) error {
-	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return withSearch(ctx, dir, func(store *sqlite.Store) error {
-		indexes, err := store.Indexes(ctx)
-		if err != nil {
-			return err
-		}
-		for _, index := range indexes {
-			hits, err := store.Search(ctx, index, "*", 1)
-			if err != nil {
-				return err
-			}
-			if err := add("search", index, int64(hits.Total), "documents"); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -3,10 +3,8 @@ package query
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-func (o *queryOptions) view(s cli.Streams) *cobra.Command {
+func (o *options) view(s cli.Streams) *cobra.Command {
 	var pk, pkPrefix, skPrefix string
 	var typed bool
 	c := &cobra.Command{
@@ -68,26 +66,19 @@ func (o *queryOptions) view(s cli.Streams) *cobra.Command {
 
 // chooseTable is the table named, or the only one there is.
 func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Table, error) {
-	ts, err := db.Tables(ctx)
+	tables, err := db.Tables(ctx)
 	if err != nil {
 		return view.Table{}, err
 	}
-	var have []string
-	for _, t := range ts {
-		if len(args) == 1 && args[0] == t.Name {
-			return t, nil
-		}
-		have = append(have, t.Name)
+	have := make([]string, len(tables))
+	for i, t := range tables {
+		have[i] = t.Name
 	}
-	switch {
-	case len(ts) == 0:
-		return view.Table{}, errors.New("the folder holds no views: its configuration has none")
-	case len(args) == 1:
-		return view.Table{}, fmt.Errorf("no view table %q; there are: %s", args[0], strings.Join(have, ", "))
-	case len(ts) == 1:
-		return ts[0], nil
+	name, err := choose(args, have, "the folder holds no views: its configuration has none", "view table", "name one of the view tables")
+	if err != nil {
+		return view.Table{}, err
 	}
-	return view.Table{}, cli.Usagef("name one of the view tables: %s", strings.Join(have, ", "))
+	return tables[slices.Index(have, name)], nil
 }
 
 func itemJSON(item pipeline.Image, typed bool) json.RawMessage {
@@ -118,29 +109,4 @@ func plain(v pipeline.Value) string {
 		return s
 	}
 	return string(v.AppendJSON(nil))
-}
-
-func countViews(ctx context.Context, dir local.Dir, add adds) error {
-	if _, err := os.Stat(dir.Views()); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return target.WithViews(ctx, dir, func(db *sqlite.Store) error {
-		ts, err := db.Tables(ctx)
-		if err != nil {
-			return err
-		}
-		for _, t := range ts {
-			var n int64
-			for _, err := range db.Rows(ctx, t, view.Query{}) {
-				if err != nil {
-					return err
-				}
-				n++
-			}
-			if err := add("view", t.Name, n, "rows"); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -33,7 +33,7 @@ func StartAuto(ctx context.Context, in *records.Input, cfg *config.Config, opene
 		return nil, err
 	}
 	a := &Auto{}
-	if a.options, err = redriveSettings(ctx, in, cfg, opened, kept, p); err != nil {
+	if a.options, err = settings(ctx, in, cfg, opened, kept, p); err != nil {
 		return nil, err
 	}
 	beside, stop := context.WithCancel(ctx)

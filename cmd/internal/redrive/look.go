@@ -15,7 +15,7 @@ import (
 )
 
 // look shows letters, and gives back what a queue keeps for who reads it.
-func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams) (err error) {
+func (o *options) look(ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams) (err error) {
 	if l, ok := kept.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()
 	}
@@ -51,7 +51,7 @@ func (o *redriveOptions) look(ctx context.Context, cfg *config.Config, kept dead
 }
 
 // wants tells whether a letter is one that the flags ask for.
-func (o *redriveOptions) wants(cfg *config.Config, l *pipeline.DeadLetter) bool {
+func (o *options) wants(cfg *config.Config, l *pipeline.DeadLetter) bool {
 	return (l.Pipeline == "" || l.Pipeline == cfg.Name) && (o.sink == "" || o.sink == l.Sink) &&
 		(o.key == "" || o.key == string(l.Key)) && (len(o.classes) == 0 || slices.Contains(o.classes, l.Class))
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// redriveOptions are the flags of `redrive`.
-type redriveOptions struct {
+// options are the flags of `redrive`.
+type options struct {
 	records.Input
 	target.Flags
 	sink    string
@@ -39,7 +39,7 @@ type redriveOptions struct {
 
 // New is the command redrive.
 func New(s cli.Streams) *cobra.Command {
-	var o redriveOptions
+	var o options
 	c := &cobra.Command{
 		Use:   "redrive -c FILE --local DIR | --live",
 		Short: "List, show and deliver dead letters, each to the sink that it is of",
@@ -98,7 +98,7 @@ until they are moved to another one with --to, which makes them its own, or are 
 
 const classes = "undecodable, filter, detector, plan, write, panic, held or quarantined"
 
-func (o *redriveOptions) run(ctx context.Context, s cli.Streams) (err error) {
+func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	cfg, err := o.Input.Load()
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (o *redriveOptions) run(ctx context.Context, s cli.Streams) (err error) {
 }
 
 // check is a usage error where the flags contradict each other.
-func (o *redriveOptions) check(cfg *config.Config) error {
+func (o *options) check(cfg *config.Config) error {
 	looks := 0
 	for _, asked := range []bool{o.list, o.show != "", o.dryRun, o.discard} {
 		if asked {
@@ -157,15 +157,15 @@ func hasSink(cfg *config.Config, name string) bool {
 	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
 }
 
-// redriveSettings are how letters go back to the sinks of a pipeline: all of them.
-func redriveSettings(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
+// settings are how letters go back to the sinks of a pipeline: all of them.
+func settings(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
 	o, err := letters.Options(ctx, cfg, opened, kept, p)
 	o.Decoder = in.Decoder(cfg)
 	return o, err
 }
 
 // sayGone says how many letters of a sink that the file has no more are about to go.
-func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro redrive.Options, s cli.Streams) error {
+func (o *options) sayGone(ctx context.Context, cfg *config.Config, ro redrive.Options, s cli.Streams) error {
 	ro.DryRun = true
 	report, err := redrive.Run(ctx, ro)
 	if err != nil {
@@ -177,7 +177,7 @@ func (o *redriveOptions) sayGone(ctx context.Context, cfg *config.Config, ro red
 }
 
 // deliver redrives, and reports.
-func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
+func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
 	bar := cli.NewCount(s.Err, "redriving")
 	var opts []sinks.Option
 	if !o.notify {
@@ -187,7 +187,7 @@ func (o *redriveOptions) deliver(ctx context.Context, cfg *config.Config, opened
 	if err != nil {
 		return err
 	}
-	ro, err := redriveSettings(ctx, &o.Input, cfg, opened, kept, p)
+	ro, err := settings(ctx, &o.Input, cfg, opened, kept, p)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ type redriven struct {
 	Left   int  `json:"left"`
 }
 
-func (o *redriveOptions) print(s cli.Streams, r redrive.Report) error {
+func (o *options) print(s cli.Streams, r redrive.Report) error {
 	r.Failures = append([]redrive.Failure{}, r.Failures...) // [] in JSON
 	if r.Sinks == nil {
 		r.Sinks = map[string]redrive.SinkReport{}
@@ -25,7 +25,7 @@ func (o *redriveOptions) print(s cli.Streams, r redrive.Report) error {
 }
 
 // write prints the report for people. Columns that are zero everywhere are left out.
-func (o *redriveOptions) write(w io.Writer, r redrive.Report) {
+func (o *options) write(w io.Writer, r redrive.Report) {
 	if r.Empty() {
 		fmt.Fprintln(w, "there are no such dead letters")
 		return

@@ -57,12 +57,7 @@ compared by version: a replay never puts back what a newer change has written.`,
   tablewake replay -c tablewake.yaml --local out --fresh events/ more.jsonl.gz
   tablewake replay -c tablewake.yaml --local out s3://audit/changes/ --from 2026-01-01 --to 2026-02-01
   aws dynamodbstreams get-records --shard-iterator "$IT" | tablewake replay -c tablewake.yaml --local out --stream-arn "$ARN" -`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cli.Usagef("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input")
-			}
-			return nil
-		},
+		Args: cli.Some("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
 	o.Input.Add(c)

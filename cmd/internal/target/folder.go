@@ -19,7 +19,7 @@ import (
 
 // WithViews opens the view tables of a folder.
 func WithViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error) error {
-	if missing(dir.Views()) {
+	if Missing(dir.Views()) {
 		return fmt.Errorf("the folder holds no views: its configuration has none")
 	}
 	db, err := sqlite.Open(ctx, dir.Views(), sqlite.Options{ReadOnly: true})
@@ -32,7 +32,7 @@ func WithViews(ctx context.Context, dir local.Dir, do func(*sqlite.Store) error)
 // ReadState reads what a folder remembers of a pipeline, which a consumer may work on meanwhile. A folder without
 // state remembers nothing.
 func ReadState(ctx context.Context, dir local.Dir, pipeline string, do func(*statesqlite.State) error) error {
-	if missing(dir.Views()) {
+	if Missing(dir.Views()) {
 		return nil
 	}
 	db, err := statesqlite.Open(ctx, dir.Views(), statesqlite.Options{ReadOnly: true})
@@ -42,14 +42,15 @@ func ReadState(ctx context.Context, dir local.Dir, pipeline string, do func(*sta
 	return errors.Join(do(db.State(pipeline)), db.Close())
 }
 
-func missing(path string) bool {
+// Missing tells whether there is nothing at a path.
+func Missing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
 // EachLetter hands each letter of a folder to do. Lines that are none are logged.
 func EachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
-	if missing(dir.DeadLetters()) {
+	if Missing(dir.DeadLetters()) {
 		return nil
 	}
 	store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters(), Logger: log})

@@ -1,4 +1,4 @@
-// Package deployment prints what runs a configuration as a Lambda function: the FilterCriteria and
+// Package template is the command template. It prints what runs a configuration as a Lambda function: the FilterCriteria and
 // the policies that follow from it, and whole templates of SAM and Terraform around them.
 //
 // What is printed is the same for the same configuration. It says of every part why it is

@@ -1,0 +1,138 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
+	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/notify/jsonl"
+	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
+	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/view/sqlite"
+)
+
+// overview lists what a folder holds.
+type overview struct {
+	dir local.Dir
+	out *cli.Results
+}
+
+// list lists all kinds.
+func (o overview) list(ctx context.Context, log *slog.Logger) error {
+	kinds := []func(context.Context) error{
+		o.views, o.indexes, o.archives, o.events,
+		func(ctx context.Context) error { return o.dead(ctx, log) },
+	}
+	for _, list := range kinds {
+		if err := list(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a line: n of what there are in a store of that kind and name.
+func (o overview) add(kind, name string, n int64, what string) error {
+	type entry struct {
+		Kind string `json:"kind"`
+		Name string `json:"name"`
+		N    int64  `json:"count"`
+	}
+	return o.out.Add(entry{kind, name, n}, func() string {
+		return fmt.Sprintf("%-8s %-24s %s %s", kind, name, cli.Thousands(n), what)
+	})
+}
+
+// counted adds a line with the number of what all yields.
+func counted[T any](o overview, kind, name string, all iter.Seq2[T, error], what string) error {
+	var n int64
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	return o.add(kind, name, n, what)
+}
+
+func (o overview) views(ctx context.Context) error {
+	if target.Missing(o.dir.Views()) {
+		return nil
+	}
+	return target.WithViews(ctx, o.dir, func(db *sqlite.Store) error {
+		tables, err := db.Tables(ctx)
+		for _, t := range tables {
+			if err := counted(o, "view", t.Name, db.Rows(ctx, t, view.Query{}), "rows"); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
+
+func (o overview) indexes(ctx context.Context) error {
+	if target.Missing(o.dir.Views()) {
+		return nil
+	}
+	return withSearch(ctx, o.dir, func(store *searchsqlite.Store) error {
+		indexes, err := store.Indexes(ctx)
+		for _, index := range indexes {
+			hits, err := store.Search(ctx, index, "*", 1)
+			if err != nil {
+				return err
+			}
+			if err := o.add("search", index, int64(hits.Total), "documents"); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
+
+func (o overview) archives(ctx context.Context) error {
+	buckets, err := names(filepath.Dir(o.dir.Archive("x")), "")
+	for _, b := range buckets {
+		store, err := archivedir.New(archivedir.Options{Dir: o.dir.Archive(b)})
+		if err != nil {
+			return err
+		}
+		if err := counted(o, "archive", b, store.List(ctx, ""), "objects"); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (o overview) events(context.Context) error {
+	sinks, err := names(filepath.Dir(o.dir.Events("x")), ".jsonl")
+	for _, sink := range sinks {
+		if err := counted(o, "events", sink, jsonl.Read(o.dir.Events(sink)), "events"); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// dead lists dead letters and quarantined keys, where there are any.
+func (o overview) dead(ctx context.Context, log *slog.Logger) error {
+	box := folderBox(o.dir, log)
+	var n int64
+	if err := box.letters(ctx, func(pipeline.DeadLetter) error { n++; return nil }); err != nil || n == 0 {
+		return err
+	}
+	if err := o.add("dead", "letters", n, "records"); err != nil {
+		return err
+	}
+	keys, err := heldKeys(ctx, box)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	return o.add("dead", "quarantined", int64(len(keys)), "keys")
+}
