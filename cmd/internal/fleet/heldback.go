@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -59,7 +60,7 @@ func (r *Report) unanswered() {
 			what = "the dead letters do"
 		}
 		r.problem(FailingSink, cmp.Or(sink, "dead letters"), "look whether its server works and can be reached: nothing is lost, and it goes on once the write is answered",
-			"%s not answer: a write has lasted for %s, and the checkpoints of %s shards wait; the first is %s", what, Age(seconds(h.Seconds)), count(n[sink]), h.Shard)
+			"%s not answer: a write has lasted for %s, and the checkpoints of %s shards wait; the first is %s", what, Age(seconds(h.Seconds)), cli.Thousands(n[sink]), h.Shard)
 	}
 }
 
@@ -71,10 +72,10 @@ func (r Report) writeHeldBack(out *printer) {
 	out.line("held back:")
 	rows := [][]string{{"SHARD", "SINK", "REASON", "FOR", "BYTES", "CONSUMER"}}
 	for _, h := range r.HeldBack {
-		rows = append(rows, []string{h.Shard, cmp.Or(h.Sink, "(dead letters)"), h.Reason, Age(seconds(h.Seconds)), count(h.Bytes), h.Consumer})
+		rows = append(rows, []string{h.Shard, cmp.Or(h.Sink, "(dead letters)"), h.Reason, Age(seconds(h.Seconds)), cli.Thousands(h.Bytes), h.Consumer})
 	}
 	out.table(rows)
 	if r.HeldBackMore > 0 {
-		out.line("  and %s more, for a shorter time", count(int64(r.HeldBackMore)))
+		out.line("  and %s more, for a shorter time", cli.Thousands(int64(r.HeldBackMore)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -318,15 +319,9 @@ func later(a, b time.Time) time.Time {
 // gapOf returns a gap with the time span of the lost writes. Creation times are rounded down to seconds, so the span
 // is one second less than their difference.
 func gapOf(g state.Gap, retention time.Duration) Gap {
-	out := Gap{Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent}
-	for _, at := range []struct {
-		from time.Time
-		to   **time.Time
-	}{{g.From, &out.From}, {g.To, &out.To}, {g.Found, &out.Found}} {
-		if !at.from.IsZero() {
-			t := at.from.UTC()
-			*at.to = &t
-		}
+	out := Gap{
+		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
+		From: cli.Known(g.From.UTC()), To: cli.Known(g.To.UTC()), Found: cli.Known(g.Found.UTC()),
 	}
 	until := g.To
 	if until.IsZero() && !g.Found.IsZero() { // the stream still had the records within its retention

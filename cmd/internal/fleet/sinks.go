@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -27,10 +28,10 @@ func (r *Report) sinks(l *Look) {
 			one := Sink{s, max(l.At.Sub(s.Failing), 0).Seconds(), h.Consumer}
 			r.Sinks = append(r.Sinks, one)
 			hint := "the consumer's log has a line every ten seconds; mend the cause, and the sink continues"
-			text := fmt.Sprintf("sink %s has failed for %s, with %s changes pending: %s", s.Sink, Age(seconds(one.Seconds)), count(s.Pending), s.Error)
+			text := fmt.Sprintf("sink %s has failed for %s, with %s changes pending: %s", s.Sink, Age(seconds(one.Seconds)), cli.Thousands(s.Pending), s.Error)
 			if s.Blocked > 0 {
 				hint = "mend the cause, or configure dead_letters and start again"
-				text += fmt.Sprintf("; %s keys are blocked by a change that can never be written: no dead letters are configured", count(int64(s.Blocked)))
+				text += fmt.Sprintf("; %s keys are blocked by a change that can never be written: no dead letters are configured", cli.Thousands(int64(s.Blocked)))
 			}
 			r.problem(FailingSink, s.Sink, hint, "%s", text)
 		}
@@ -47,15 +48,15 @@ func (r *Report) sinks(l *Look) {
 		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
 			"%s changes are in dead letters", l.Letters.text(n))
 	} else if n := total(l.Letters.Keys); n > 0 {
-		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+"` delivers the waiting changes and releases the keys", "%s keys are quarantined", count(int64(n)))
+		r.problem(DeadLetters, l.Pipeline, "`"+l.command("redrive")+"` delivers the waiting changes and releases the keys", "%s keys are quarantined", cli.Thousands(int64(n)))
 	}
 }
 
 func (l *Letters) text(n int) string {
 	if l.More {
-		return "more than " + count(int64(n))
+		return "more than " + cli.Thousands(int64(n))
 	}
-	return count(int64(n))
+	return cli.Thousands(int64(n))
 }
 
 func total(by map[string]int) (n int) {
@@ -74,7 +75,7 @@ func (r Report) writeSinks(out *printer) {
 			if s.Oldest != nil {
 				oldest = Age(max(r.At.Sub(*s.Oldest), 0))
 			}
-			rows = append(rows, []string{s.Sink, Age(seconds(s.Seconds)), count(s.Pending), oldest, s.Consumer, s.Error})
+			rows = append(rows, []string{s.Sink, Age(seconds(s.Seconds)), cli.Thousands(s.Pending), oldest, s.Consumer, s.Error})
 		}
 		out.table(rows)
 	}
@@ -101,7 +102,7 @@ func (r Report) writeSinks(out *printer) {
 func bySink(n map[string]int, more bool) string {
 	var parts []string
 	for _, sink := range slices.Sorted(maps.Keys(n)) {
-		parts = append(parts, count(int64(n[sink]))+" of "+cmp.Or(sink, "every sink"))
+		parts = append(parts, cli.Thousands(int64(n[sink]))+" of "+cmp.Or(sink, "every sink"))
 	}
 	if more {
 		parts = append(parts, "and more")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
 // Write prints a report for people: consumers, the tree of shards, held back shards, failing sinks, gaps and, at the
@@ -80,7 +82,7 @@ func (r Report) writeConsumers(out *printer) {
 		case c.Leaving:
 			state = "leaving"
 		}
-		rows = append(rows, []string{c.Worker, count(int64(c.Shards)), count(int64(c.Behind)), count(c.Pending), count(int64(c.BytesASecond)), count(int64(c.CallsAMonth)), state})
+		rows = append(rows, []string{c.Worker, cli.Thousands(int64(c.Shards)), cli.Thousands(int64(c.Behind)), cli.Thousands(c.Pending), cli.Thousands(int64(c.BytesASecond)), cli.Thousands(int64(c.CallsAMonth)), state})
 	}
 	out.table(rows)
 }
@@ -122,7 +124,7 @@ func (r Report) writeStream(out *printer, of Listing, all bool) {
 		text  string
 	}{{Reading, "being read"}, {Waiting, "waiting for their parents"}, {Stopped, "STOPPED"}, {Unowned, "WITHOUT OWNER"}, {Unclaimed, "WITHOUT LEASE"}, {Done, "read to their end"}} {
 		if n[c.state] > 0 {
-			counts = append(counts, count(int64(n[c.state]))+" "+c.text)
+			counts = append(counts, cli.Thousands(int64(n[c.state]))+" "+c.text)
 		}
 	}
 	out.line("")
@@ -153,7 +155,7 @@ func (s Shard) row(depth int) []string {
 		case *s.Behind:
 			behind = "yes"
 		case s.Records != nil && *s.Records > 0:
-			behind = count(*s.Records) + " records"
+			behind = cli.Thousands(*s.Records) + " records"
 		default:
 			behind = "no"
 		}
@@ -261,12 +263,3 @@ func (g Gap) between() string {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// count formats a number with separators: 1,234,567.
-func count(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
