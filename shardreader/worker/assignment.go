@@ -15,29 +15,36 @@ import (
 //
 //	phase         requests  next phase    when
 //	(open)                  reading       the lease bears no stop
-//	                        confirming    it stopped at a gap before; then as after a gap
+//	                        confirming    it stopped at a gap before: the gap is noted again, as its end may have changed
 //	                        stopped       it stopped for another reason, and was not reset since
-//	reading       yes       confirming    records were lost, the first record is about to be made durable, or the shard
-//	                                      is not found
-//	                        probing       the stream refuses the start position, and older records were not wanted
+//	reading       yes       confirming    records were lost; or the first record is found and is to become durable; or
+//	                                      the shard is not found
+//	                        probing       the stream refuses the start position, and old records were not to be read
 //	                        stopped       a record is below the shard's start
 //	                        ended         the last page is delivered
-//	probing       yes       reading       the oldest record left is older than the start: nothing was lost
-//	                        confirming    it is not, or there is none: records were lost
-//	confirming    no        reading       the first record, or the extent of a gap, is durable; the shard is listed
-//	                        afterGap      the gap is durable (on_gap: continue)
-//	                        stoppedAtGap  the gap is durable (on_gap: stop)
-//	                        stopped       the extent of the gap is durable (on_gap: stop), or that the shard is gone
-//	                        ended         that the shard is gone is durable (on_gap: continue)
-//	afterGap      yes       confirming    the first record after the gap is there, or the shard's end
-//	stoppedAtGap  yes       confirming    the same; the record is not delivered
-//	                        stopped       the shard ended, and nothing follows the gap
+//	probing       yes       reading       the oldest record left is older than the start: none is lost
+//	                        confirming    it is not, or there is none: records were lost; or the shard is not found
+//	                        stopped       as for reading
+//	confirming    no        reading       the first record, or the extent of a gap, is durable
+//	                        afterGap      a gap is durable (on_gap: continue)
+//	                        stoppedAtGap  a gap is durable (on_gap: stop)
+//	                        stopped       the extent of a gap is durable, or that the shard is gone (on_gap: stop)
+//	                        ended         that the shard is gone is durable (on_gap: continue); or the page that ends a
+//	                                      gap is also the last one
+//	                        (the former)  a shard that was not found is listed
+//	                        confirming    it is not listed: that it is gone is to become durable
+//	afterGap      yes       confirming    the first record after the gap is found; or the shard is not found
+//	                        reading       the shard ended, and nothing follows the gap; then ended
+//	                        stopped       as for reading
+//	stoppedAtGap  yes       confirming    as for afterGap; the record is not delivered
+//	                        stopped       the shard ended, and nothing follows the gap; or as for reading
 //	ended         no        stopped       a child starts at or below the last record
 //	stopped       no
 //	draining      no
 //
-// Each phase becomes draining when another consumer gets the lease or this one leaves, and each ends with close: when
-// the lease is lost, released, or says that the shard is read to its end.
+// A shard that is not found, and whose descendants were read further, becomes ended at once. Each phase becomes draining
+// when another consumer gets the lease or this one leaves, and each ends with close: when the lease is lost or released,
+// or says that the shard is read to its end.
 type phase uint8
 
 const (
@@ -230,9 +237,14 @@ func (p *assignment) current() bool { return p.row.assignment == p }
 // stays reports whether p is still the shard's assignment, and is not handed over.
 func (p *assignment) stays() bool { return p.current() && p.phase != draining }
 
-// halt stops a shard, logs why, and has the lease record it.
+// halt stops a shard.
 func (w *Worker) halt(p *assignment, why string, attrs ...slog.Attr) {
 	p.enter(stopped)
+	w.tellStop(p, why, attrs...)
+}
+
+// tellStop logs why a shard is stopped, and has the lease record it.
+func (w *Worker) tellStop(p *assignment, why string, attrs ...slog.Attr) {
 	if p.why == why {
 		return
 	}

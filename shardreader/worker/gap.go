@@ -101,8 +101,9 @@ func (w *Worker) resumeStop(p *assignment) {
 	case w.o.OnGap == Continue && atGap:
 		w.noteStop(p, PassedGap)
 	default:
-		p.why = why
-		p.enter(stopped)
+		if p.why = why; !atGap {
+			p.enter(stopped)
+		}
 		w.noteStop(p, why)
 		w.tell(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since",
 			shardAttr(p.row.Shard), slog.String("why", why))
@@ -120,15 +121,16 @@ func (w *Worker) lost(p *assignment, g Gap) { w.note(&gapNote{why: recordsLost, 
 // passedGap completes a gap with the first record after it, or with the shard's end.
 func (w *Worker) passedGap(p *assignment, page *pipeline.Page) {
 	g := *p.gap
-	p.leaveGap()
 	g.Before = firstSequence(page)
 	if len(page.Changes) > 0 {
 		g.To = seconds(page.Changes[0].Time)
 	}
-	if g.Before != "" || g.To > 0 {
-		// The gap itself is durable already, so the page need not wait.
-		w.note(&gapNote{why: extentKnown, p: p, gap: g})
+	if g.Before == "" && g.To == 0 {
+		p.leaveGap()
+		return
 	}
+	// The gap itself is durable already, so the page need not wait.
+	w.note(&gapNote{why: extentKnown, p: p, gap: g})
 }
 
 // leaveGap enters the phase that follows once the end of a gap is known.
@@ -258,7 +260,7 @@ func (op *gapNote) noted(w *Worker) {
 	case recordsLost:
 		w.tell(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
 		if w.o.OnGap == Stop {
-			w.halt(p, StoppedAtGap)
+			w.tellStop(p, StoppedAtGap)
 		} else {
 			w.noteStop(p, PassedGap)
 		}
