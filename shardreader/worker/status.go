@@ -17,7 +17,7 @@ type survey struct {
 	load     float64
 	pending  int64 // records
 	stopped  map[string]string
-	behind   []*assignment // those that may be behind, the furthest first
+	behind   []*assignment // those that may be behind
 	failing  []*assignment // those whose reads have failed for long enough to be reported, the longest first
 	lateFor  time.Duration // how long a checkpoint that is due could not be written; 0 if it is no longer than a lease lasts
 	lateOnes int           // shards with such a checkpoint
@@ -42,7 +42,6 @@ func (w *Worker) survey() survey {
 			s.lateOnes++
 		}
 	}
-	slices.SortStableFunc(s.behind, func(a, b *assignment) int { return cmp.Compare(a.time, b.time) })
 	slices.SortFunc(s.failing, func(a, b *assignment) int {
 		return cmp.Or(cmp.Compare(a.failing.since, b.failing.since), cmp.Compare(a.name, b.name))
 	})
@@ -63,6 +62,7 @@ func (w *Worker) member() leases.Member {
 	for shard, u := range w.unbegun {
 		m.Stopped[shard] = u.why
 	}
+	slices.SortStableFunc(s.behind, func(a, b *assignment) int { return cmp.Compare(a.time, b.time) })
 	for _, p := range s.behind[:min(len(s.behind), mostTold)] {
 		m.Behind[p.row.Shard] = unix(p.time)
 	}

@@ -1,0 +1,22 @@
+package worker
+
+import "testing"
+
+// Pages are requested in four phases, draining is the last one, and a gap is kept as long as its end is sought.
+func TestPhase_Enter(t *testing.T) {
+	requests := map[phase]bool{reading: true, probing: true, afterGap: true, stoppedAtGap: true}
+	for ph := reading; ph <= draining; ph++ {
+		if ph.requests() != requests[ph] {
+			t.Errorf("phase %d requests pages: %v", ph, ph.requests())
+		}
+		p := &assignment{gap: &Gap{}}
+		p.enter(ph)
+		if over := ph == reading || ph == stopped || ph == ended; (p.gap == nil) != over {
+			t.Errorf("phase %d has a gap: %v", ph, p.gap != nil)
+		}
+		p.enter(draining)
+		if p.enter(ph); p.phase != draining {
+			t.Errorf("phase %d follows draining", p.phase)
+		}
+	}
+}
