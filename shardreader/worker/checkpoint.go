@@ -34,12 +34,14 @@ func (p *assignment) isSaved() bool {
 // finished reports whether the shard is read to its end, and all of it is durable.
 func (p *assignment) finished() bool { return p.phase == ended && p.durable.end }
 
-// checkpointed is a lease with how far the assignment is durable.
-func (p *assignment) checkpointed(l leases.Lease) leases.Lease {
+// checkpointed is the lease of an assignment with how far it is durable, and its load.
+func (w *Worker) checkpointed(p *assignment) leases.Lease {
+	l := p.row.Clone()
 	l.Checkpoint, l.Stopped = p.durable.at, p.durable.stopNote()
 	if p.durable.time > 0 {
 		l.Time = unix(p.durable.time)
 	}
+	p.load.measure(w.now)
 	l.Load = p.load.rate
 	return l
 }
@@ -64,15 +66,14 @@ func (w *Worker) save(p *assignment) {
 	case r.busy: // the write in flight calls save again
 	case p.phase == draining && p.drained():
 		w.close(p)
-		w.release(r, p.checkpointed(r.Clone()), p.successor)
+		w.release(r, w.checkpointed(p), p.successor)
 	case p.finished():
 		w.finish(p)
 	case p.isSaved():
 	case p.phase != draining && !(w.o.Idle > 0 && p.drained()) && d.saved+w.o.Checkpoint > w.now:
 		w.saveLater(p)
 	default:
-		p.load.measure(w.now)
-		next := p.checkpointed(r.Clone())
+		next := w.checkpointed(p)
 		next.Counter++
 		w.write(&leaseWrite{why: saveCheckpoint, row: r, next: next, p: p})
 	}
