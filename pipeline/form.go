@@ -16,7 +16,7 @@ type batch struct {
 	ctx   context.Context         // of the Write
 	parts []*partition            // of the items, each once
 	end   context.CancelCauseFunc // ends ctx; nil where no partition can be revoked
-	cut   bool                    // ctx was cancelled because a partition was revoked
+	again bool                    // it counts as no try: a partition was revoked and ctx cancelled, or a plan failed
 	ds    []Delivery
 	errs  []error
 
@@ -37,7 +37,7 @@ func (b *batch) reset() {
 	clear(b.quarantined)
 	clear(b.quarantinedOf)
 	clear(b.parts)
-	b.ctx, b.parts, b.end, b.cut, b.chunks = nil, b.parts[:0], nil, false, nil
+	b.ctx, b.parts, b.end, b.again, b.chunks = nil, b.parts[:0], nil, false, nil
 	b.keys, b.quarantined, b.quarantinedOf = b.keys[:0], b.quarantined[:0], b.quarantinedOf[:0]
 	b.items, b.of, b.lanes, b.ds, b.errs, b.bytes = b.items[:0], b.of[:0], b.lanes[:0], b.ds[:0], b.errs[:0], 0
 }

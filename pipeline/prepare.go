@@ -15,6 +15,8 @@ type item struct {
 	size  int64    // bytes of the record
 	fail  *failure // why it can never be written; it still takes its turn in its key's order
 	owned bool     // cloned: it does not pin its page
+
+	unplanned bool // cloned since its plan, which was in the page's memory
 }
 
 // failure is why a change is given up.

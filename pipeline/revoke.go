@@ -125,8 +125,8 @@ func (s *scheduler) revoke(cause error) {
 	}
 	now := time.Now()
 	for _, b := range s.flying {
-		if !b.cut && slices.ContainsFunc(b.parts, func(part *partition) bool { return part.cut }) {
-			b.cut = true
+		if !b.again && slices.ContainsFunc(b.parts, func(part *partition) bool { return part.cut }) {
+			b.again = true
 			b.end(cause)
 		}
 	}

@@ -54,6 +54,25 @@ func newRoute(o Route, letters bool) *route {
 	return r
 }
 
+// planAgain plans the deliveries that were cloned since their plan. If a plan fails, nothing of the batch is tried:
+// the failed change must be the first of its key again. It returns false then.
+func (r *route) planAgain(b *batch) bool {
+	failed := false
+	for i := range b.items {
+		if it := &b.items[i]; it.unplanned {
+			it.unplanned = false
+			it.fail = r.plan(&it.d)
+			failed = failed || it.fail != nil
+		}
+	}
+	if failed {
+		for range b.items {
+			b.errs = append(b.errs, errHeldBack)
+		}
+	}
+	return !failed
+}
+
 // write gives a batch to the sink and leaves each delivery's error in b.errs.
 func (r *route) write(n *run, b *batch) {
 	if err := n.takeOutQuarantined(r, b); err != nil {

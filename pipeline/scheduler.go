@@ -197,8 +197,12 @@ func (s *scheduler) writer() {
 			s.mu.Lock()
 			continue
 		}
-		s.route.write(s.run, b)
+		planned := s.route.planAgain(b)
+		if planned {
+			s.route.write(s.run, b)
+		}
 		s.mu.Lock()
+		b.again = b.again || !planned
 		s.applyResult(b, time.Now())
 		s.unlock()
 		s.run.relievePressure()

@@ -37,7 +37,7 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 			}
 		case hard:
 			// It stays pending: the next run delivers it.
-		case b.cut:
+		case b.again:
 			l.retry = append(l.retry, *it)
 		case s.nacks(it) && !again:
 			s.retries.add(s, it, err)
@@ -64,7 +64,7 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 		if len(l.retry) > 0 {
 			l.queue = append(l.retry, l.queue...)
 			l.retry = nil
-			if !b.cut { // a batch that a revoke cancelled is tried again at once
+			if !b.again { // it is tried again at once
 				l.expiresAt = s.deadline(l, b.at)
 				d := &delays[min(l.attempt, maxSharedDelays-1)]
 				if *d == 0 {
@@ -152,7 +152,7 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 }
 
 // detach clones a change that waits after its batch, so that it does not pin its page. The sink plans it again,
-// since the plan refers to the page, too.
+// before its Write, since the plan refers to the page, too.
 func (s *scheduler) detach(it *item) {
 	if it.owned {
 		return
@@ -163,10 +163,7 @@ func (s *scheduler) detach(it *item) {
 		e.Change, e.Old, e.New = c, e.Old.Clone(), e.New.Clone()
 		d.Events = append(d.Events, e)
 	}
-	if it.fail == nil {
-		it.fail = s.route.plan(&d)
-	}
-	it.d, it.owned = d, true
+	it.d, it.owned, it.unplanned = d, true, it.fail == nil
 	if l := s.lanes.of(it.hash, c.Key); l != nil {
 		l.key = c.Key // which was a range of the page's keys
 	}

@@ -184,7 +184,7 @@ var errNotWhole = errs.New("some of its keys wait or are quarantined")
 
 // applyPackedResult books a packed batch that was written, or puts it back.
 func (s *scheduler) applyPackedResult(b *batch, items [][]item, coalesced int64, err error) {
-	cut := b.cut
+	cut := b.again
 	s.endWrite(b)
 	s.unpacking = false
 	var back []chunk
@@ -233,8 +233,7 @@ func (s *scheduler) unpackItems(chunks []chunk) ([][]item, error) {
 		for k := range changes {
 			c, it := &changes[k], &items[k]
 			it.page, it.hash = chunks[i].page, maphash.String(s.run.p.seed, string(c.Key))
-			it.d.Change, it.size, it.owned = c, int64(len(c.Raw)), true
-			it.fail = s.route.plan(&it.d)
+			it.d.Change, it.size, it.owned, it.unplanned = c, int64(len(c.Raw)), true, true
 		}
 		out[i] = items
 	}

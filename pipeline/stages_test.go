@@ -258,3 +258,49 @@ func TestStages_EventsOfManyChangesStayApart(t *testing.T) {
 		}
 	})
 }
+
+// A change that waits is planned again with no lock held, so Plan may ask the pipeline how it does.
+func TestPlan_AgainWithoutALock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p *Pipeline
+		plans := 0
+		s := &planned{recorder: recorder{fail: failing("a", 1, Transient(errDown))}}
+		s.plan = func(*Delivery) error {
+			plans++
+			p.Ledger()
+			return nil
+		}
+		p = newPipeline(t, s)
+		if err := p.Run(t.Context(), pages(nil, pageOf(map[string]int{}, "p", 1, "a")), nil); err != nil {
+			t.Fatal(err)
+		}
+		if plans != 2 || len(s.all()) != 1 {
+			t.Errorf("%d plans, written %v", plans, s.all())
+		}
+	})
+}
+
+// A plan that fails only the second time goes to dead letters like any other, and overtakes no change of its key.
+func TestPlan_FailsTheSecondTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, plans := map[string]int{}, map[string]int{}
+		s := &planned{recorder: recorder{keepsOrder: true, fail: failing("a", 1, Transient(errDown))}}
+		s.plan = func(d *Delivery) error {
+			if plans[name(d.Change)]++; name(d.Change) == "a2" && plans["a2"] == 2 {
+				return errBad
+			}
+			return nil
+		}
+		g, q := &graveyard{}, &marks{}
+		p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.Quarantine = g, q })
+		if err := p.Run(t.Context(), pages(nil, pageOf(n, "p", 1, "a", "a", "a", "b")), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.all(); !slices.Equal(got, []string{"b1", "a1"}) {
+			t.Errorf("written %v", got)
+		}
+		if want := []string{"s a2 plan", "s a3 quarantined"}; !slices.Equal(g.lines(), want) {
+			t.Errorf("letters %v, want %v", g.lines(), want)
+		}
+	})
+}
