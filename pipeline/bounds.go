@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"context"
 	"slices"
-	"sync"
 	"unsafe"
 )
 
@@ -15,21 +13,24 @@ import (
 // partition uses more than its share. Partitions that use little are therefore read first. A
 // partition that uses nothing does not make the shares of the others smaller.
 //
-// bounds also knows when nothing can move any more: then a batch that waits to be full would
-// wait forever, because the pages that would fill it are not read.
+// It is part of the state of a run.
 type bounds struct {
-	limit  amount
-	pauser Pauser // nil where the source has none
-
-	mu      sync.Mutex
+	limit   amount
+	pauser  bool // the source is a Pauser
 	used    amount
 	parked  amount        // of used
-	moving  int           // pages on their way to the sinks, writes under way
 	waiting bool          // the reader waits for room
 	room    chan struct{} // signals the reader; capacity 1
 	shares  map[string]*share
 	holding int      // shares that use something
 	paused  []*share // those that are not read now
+	pauses  []pause  // calls of Pause that are still to be made
+}
+
+// pause is a call of [Pauser.Pause].
+type pause struct {
+	partition string
+	paused    bool
 }
 
 // amount is memory in flight.
@@ -77,10 +78,8 @@ type share struct {
 	state  reading
 }
 
-func newBounds(maxBytes int64, maxChanges int, src Source) *bounds {
-	b := &bounds{limit: amount{maxBytes, int64(maxChanges)}, room: make(chan struct{}, 1), shares: map[string]*share{}}
-	b.pauser, _ = src.(Pauser)
-	return b
+func newBounds(maxBytes int64, maxChanges int, pauser bool) *bounds {
+	return &bounds{limit: amount{maxBytes, int64(maxChanges)}, pauser: pauser, room: make(chan struct{}, 1), shares: map[string]*share{}}
 }
 
 // take adds to the memory in flight, also above the limit: the limit stops the reader, and
@@ -105,8 +104,6 @@ func (b *bounds) unpark(partition string, bytes int64) {
 }
 
 func (b *bounds) change(partition string, held, parked amount) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	s := b.shares[partition]
 	if s == nil {
 		s = &share{name: partition}
@@ -125,14 +122,17 @@ func (b *bounds) change(partition string, held, parked amount) {
 			b.holding--
 		}
 	}
-	if b.pauser != nil {
+	if b.pauser {
 		b.pauseOrResume(s)
 		if less && len(b.paused) > 0 {
 			b.resume()
 		}
 	}
 	if less && b.waiting && !b.full() {
-		b.signal()
+		select {
+		case b.room <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -142,11 +142,11 @@ func (b *bounds) pauseOrResume(s *share) {
 	switch was := s.state; {
 	case was == isRead && state != isRead:
 		b.paused = append(b.paused, s)
-		b.pauser.Pause(s.name, true)
+		b.pauses = append(b.pauses, pause{s.name, true})
 	case was != isRead && state == isRead:
 		i := slices.Index(b.paused, s)
 		b.paused = slices.Delete(b.paused, i, i+1)
-		b.pauser.Pause(s.name, false)
+		b.pauses = append(b.pauses, pause{s.name, false})
 	}
 	s.state = state
 }
@@ -180,8 +180,6 @@ func (b *bounds) readingOf(s *share) reading {
 
 // forget drops a partition that has ended and uses nothing.
 func (b *bounds) forget(partition string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if s := b.shares[partition]; s != nil && s.used == (amount{}) {
 		delete(b.shares, partition)
 		if len(b.paused) > 0 {
@@ -194,41 +192,6 @@ func (b *bounds) full() bool {
 	return b.used.bytes >= b.limit.bytes || b.used.changes >= b.limit.changes
 }
 
-func (b *bounds) signal() {
-	select {
-	case b.room <- struct{}{}:
-	default:
-	}
-}
-
-// wait blocks until there is room or ctx is done. pressure is called before it blocks.
-func (b *bounds) wait(ctx context.Context, pressure func()) {
-	for ctx.Err() == nil {
-		b.mu.Lock()
-		b.waiting = b.full()
-		waiting := b.waiting
-		b.mu.Unlock()
-		if !waiting {
-			return
-		}
-		pressure()
-		select {
-		case <-b.room:
-		case <-ctx.Done():
-		}
-	}
-	b.mu.Lock()
-	b.waiting = false
-	b.mu.Unlock()
-}
-
-// move notes that n things started (or, below 0, stopped) moving.
-func (b *bounds) move(n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.moving += n
-}
-
 // pressure is how much reading is held back by the limit.
 type pressure uint8
 
@@ -238,43 +201,31 @@ const (
 	stalled               // the reader waits, and nothing moves
 )
 
-// pressure is that of now. It is somePressure, which depends on time, only if the source is a
-// [Pauser]: the batches of any other source are cut by the input alone.
-func (b *bounds) pressure() pressure {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// pressure is that of now, where so many things move. It is somePressure, which depends on time, only if the source
+// is a [Pauser]: the batches of any other source are cut by the input alone.
+func (b *bounds) pressure(moving int) pressure {
 	waiting := b.waiting && b.full()
 	switch {
-	case waiting && b.moving == 0:
+	case waiting && moving == 0:
 		return stalled
-	case b.pauser != nil && (waiting || len(b.paused) > 0):
+	case b.pauser && (waiting || len(b.paused) > 0):
 		return somePressure
 	}
 	return noPressure
 }
 
 // mostlyFilling reports whether batches that wait to be full hold at least half of the memory
-// that is used and not parked: of all memory, which they hold all of, or of a paused partition,
-// one of parts, which they hold its filling of.
-func (b *bounds) mostlyFilling(all amount, parts []*partition) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// that is used and not parked: of all memory, which they hold all of, or of a paused partition.
+func (b *bounds) mostlyFilling(all amount, of map[string]amount) bool {
 	if all.atLeastHalfOf(b.used.minus(b.parked)) {
 		return true
 	}
-	for _, part := range parts {
-		if s := b.shares[part.name]; s != nil && s.state != isRead && part.filling.atLeastHalfOf(s.used.minus(s.parked)) {
+	for _, s := range b.paused {
+		if a := of[s.name]; a.atLeastHalfOf(s.used.minus(s.parked)) {
 			return true
 		}
 	}
 	return false
-}
-
-// inFlight is the memory in flight.
-func (b *bounds) inFlight() (bytes, changes int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.used.bytes, b.used.changes
 }
 
 // pinnedBytes is the memory of a page: its input and, once it is decoded, its changes. The

@@ -177,8 +177,8 @@ func TestBounds_WaitingChangePinsNoPage(t *testing.T) {
 		one := cloneBytes(&item{size: int64(len(page.Changes[0].Raw))})
 		go func() { done <- p.Run(t.Context(), endless(page), nil) }()
 		synctest.Wait()
-		if bytes, changes := p.run.bounds.inFlight(); bytes != one || changes != 1 {
-			t.Errorf("%d bytes and %d changes are held for one waiting change of %d bytes", bytes, changes, one)
+		if use := inFlight(p.run); use != (amount{one, 1}) {
+			t.Errorf("%+v is held for one waiting change of %d bytes", use, one)
 		}
 		p.Stop(t.Context())
 		if _, ok := errors.AsType[*StopError](<-done); !ok {
@@ -248,18 +248,18 @@ func TestBounds_NothingIsHeldAtTheEnd(t *testing.T) {
 			o.DeadLetters = &graveyard{}
 			o.Routes = append(o.Routes, Route{Name: "t", Sink: &recorder{}, Batch: Batch{Fill: true}})
 		})
-		var held func() (int64, int64)
+		var held *run
 		page := withBad(pageOf(n, "p", 3, "a", "b"))
 		script := pages(nil, pageOf(n, "p", 1, "a", "b"), pageOf(n, "p", 2, "a", "a"), page)
 		err := p.Run(t.Context(), SourceFunc(func(ctx context.Context) (*Page, error) {
-			held = p.run.bounds.inFlight
+			held = p.run
 			return script.Read(ctx)
 		}), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes, changes := held(); bytes != 0 || changes != 0 {
-			t.Errorf("%d bytes and %d changes are held", bytes, changes)
+		if use := inFlight(held); use != (amount{}) {
+			t.Errorf("%+v is held", use)
 		}
 	})
 }
@@ -308,19 +308,18 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 			}
 		}, amount{1 << 20, 1}, false},
 	} {
-		src := &apart{paused: map[string]bool{}, wake: make(chan struct{}, 1)}
-		b := newBounds(most, 64_000, src)
+		b := newBounds(most, 64_000, true)
 		for i := range 10_000 {
 			b.take(fmt.Sprint(i), amount{100, 1})
 			b.release(fmt.Sprint(i), amount{100, 1})
 		}
 		c.fill(b)
 		b.take("busy", c.add)
-		if src.paused["busy"] != c.want {
-			t.Errorf("%s: paused %v", c.name, src.paused["busy"])
+		if pausedNow(b, "busy") != c.want {
+			t.Errorf("%s: paused %v", c.name, pausedNow(b, "busy"))
 		}
 		b.release("busy", c.add)
-		if src.paused["busy"] {
+		if pausedNow(b, "busy") {
 			t.Errorf("%s: paused, and holds nothing", c.name)
 		}
 	}
@@ -328,21 +327,37 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 
 // A partition whose changes fail is paused once they take half of the bounds.
 func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
-	src := &apart{paused: map[string]bool{}, wake: make(chan struct{}, 1)}
-	b := newBounds(64<<20, 64_000, src)
+	b := newBounds(64<<20, 64_000, true)
 	b.take("other", amount{1, 1})
 	for range 32 {
 		b.park("ill", 1<<20)
 	}
-	if src.paused["ill"] {
+	if pausedNow(b, "ill") {
 		t.Error("paused with half of the bounds parked")
 	}
 	b.park("ill", 1<<20)
-	if !src.paused["ill"] {
+	if !pausedNow(b, "ill") {
 		t.Error("read on with more than half of the bounds parked")
 	}
 	b.unpark("ill", 1<<20)
-	if src.paused["ill"] {
+	if pausedNow(b, "ill") {
 		t.Error("still paused with half of the bounds parked")
 	}
+}
+
+// pausedNow is what the last call of Pause for a partition says.
+func pausedNow(b *bounds, partition string) (paused bool) {
+	for _, p := range b.pauses {
+		if p.partition == partition {
+			paused = p.paused
+		}
+	}
+	return paused
+}
+
+// inFlight is the memory that a run has in flight.
+func inFlight(r *run) amount {
+	r.p.mu.Lock()
+	defer r.p.mu.Unlock()
+	return r.bounds.used
 }

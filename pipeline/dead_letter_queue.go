@@ -9,13 +9,18 @@ import (
 // deadLetterQueue holds the failed changes of a sink whose dead letters are not durable yet. Later changes of
 // their keys wait for that. One goroutine writes them, while there are any.
 type deadLetterQueue struct {
-	items   []item
-	of      []*lane   // of each item
-	putting []item    // taken from items: the goroutine stores them now
-	since   time.Time // since when
-	busy    bool      // the goroutine runs
-	blocked bool      // the last Put or Hold failed: waiting changes are detached
+	items   []failedItem
+	putting []failedItem // taken from items: the goroutine stores them now
+	since   time.Time    // since when
+	busy    bool         // the goroutine runs
+	down    bool         // the last Put or Hold failed: waiting changes are detached
 	told    deadLetterLog
+}
+
+// failedItem is a change that failed permanently, and its lane.
+type failedItem struct {
+	item
+	of *lane
 }
 
 // maxLetters bounds one Put.
@@ -23,101 +28,110 @@ const maxLetters = 500
 
 // deadLetter queues an item that failed permanently.
 func (s *scheduler) deadLetter(l *lane, it item) {
-	l.dead++
+	l.letters++
 	l.expiresAt = time.Time{}
 	l.follow = l.follow || s.run.quarantines(s.route, it.fail.class)
-	s.deadLetters.items = append(s.deadLetters.items, it)
-	s.deadLetters.of = append(s.deadLetters.of, l)
-	if s.deadLetters.blocked {
-		s.detach(&s.deadLetters.items[len(s.deadLetters.items)-1])
-		s.detachQueue(l)
+	if s.deadLetters.down {
+		s.detach(&it)
 	}
+	s.deadLetters.items = append(s.deadLetters.items, failedItem{it, l})
 	if !s.deadLetters.busy {
 		s.deadLetters.busy = true
-		s.run.bounds.move(+1)
+		s.run.move(+1)
 		s.run.work.Go(s.writeDeadLetters)
 	}
 }
 
 // writeDeadLetters writes the queue until it is empty, or until a hard stop.
 func (s *scheduler) writeDeadLetters() {
+	var items []failedItem
+	kept := false
 	for {
-		s.mu.Lock()
-		n := min(len(s.deadLetters.items), maxLetters)
-		if n == 0 || s.run.hard.Err() != nil {
-			s.deadLetters.busy, s.deadLetters.putting = false, nil
-			s.mu.Unlock()
-			s.run.doneMoving()
+		s.run.on(func(now time.Time) {
+			if kept {
+				s.lettersKept(items, now)
+			}
+			items = s.nextLetters(now)
+		})
+		if len(items) == 0 {
 			return
 		}
-		items, of := s.deadLetters.items[:n:n], s.deadLetters.of[:n:n]
-		s.deadLetters.items, s.deadLetters.of = s.deadLetters.items[n:], s.deadLetters.of[n:]
-		if len(s.deadLetters.items) == 0 {
-			s.deadLetters.items, s.deadLetters.of = nil, nil
-		}
-		s.deadLetters.putting, s.deadLetters.since = items, time.Now()
-		s.mu.Unlock()
+		kept = s.keep(items)
+	}
+}
 
-		if !s.keep(items, of) {
-			continue // stopped hard: they stay pending
+// nextLetters takes the items whose letters are stored next. If there are none, the goroutine ends.
+func (s *scheduler) nextLetters(now time.Time) []failedItem {
+	q := &s.deadLetters
+	n := min(len(q.items), maxLetters)
+	if n == 0 || s.run.hard.Err() != nil {
+		q.busy, q.putting = false, nil
+		s.run.move(-1)
+		return nil
+	}
+	q.putting, q.since = q.items[:n:n], now
+	if q.items = q.items[n:]; len(q.items) == 0 {
+		q.items = nil
+	}
+	return q.putting
+}
+
+// lettersKept books items whose letters are durable, and moves their lanes on.
+func (s *scheduler) lettersKept(items []failedItem, now time.Time) {
+	s.deadLetters.down = false
+	for i := range items {
+		outcome := DeadLettered
+		if items[i].fail.class == classQuarantined {
+			outcome = Quarantined
 		}
-		now := time.Now()
-		s.mu.Lock()
-		s.deadLetters.blocked, s.deadLetters.putting = false, nil
+		s.letterDone(&items[i], outcome, now)
+	}
+}
+
+// letterDone ends the wait for one letter.
+func (s *scheduler) letterDone(it *failedItem, o Outcome, now time.Time) {
+	s.finish(&it.item, o, "")
+	if it.of.letters--; it.of.letters == 0 {
+		s.moveOn(it.of, now)
+	}
+}
+
+// lettersDown clones what waits for letters out of its pages, as they cannot be stored now.
+func (s *scheduler) lettersDown() {
+	s.deadLetters.down = true
+	for _, items := range [][]failedItem{s.deadLetters.putting, s.deadLetters.items} {
 		for i := range items {
-			outcome := DeadLettered
-			if items[i].fail.class == classQuarantined {
-				outcome = Quarantined
-			}
-			s.finish(&items[i], outcome, "")
-			of[i].dead--
-			if of[i].dead == 0 {
-				s.requeueLane(of[i], now)
-			}
+			s.detach(&items[i].item)
+			s.detachQueue(items[i].of)
 		}
-		s.dispatch(now)
-		s.unlock()
 	}
 }
 
 // keep stores the dead letters of items, then quarantines their keys. It returns false after a hard stop.
-func (s *scheduler) keep(items []item, of []*lane) bool {
+func (s *scheduler) keep(items []failedItem) bool {
 	letters := s.letters(items)
-	waiting := func() {
-		s.mu.Lock()
-		defer s.unlock()
-		s.deadLetters.blocked = true
-		for i := range items {
-			s.detach(&items[i])
-			s.detachQueue(of[i])
-		}
-		for i := range s.deadLetters.items {
-			s.detach(&s.deadLetters.items[i])
-			s.detachQueue(s.deadLetters.of[i])
-		}
-		clones := s.letters(items) // letters refer to the page too
-		for i := range clones {
-			clones[i].Time = letters[i].Time // stores name a letter by it: a retry must not make a second one
-		}
-		copy(letters, clones)
-	}
-	if !s.run.putLetters(s.run.hard, letters, waiting) {
-		return false
-	}
 	var keys []Key
 	for i := range items {
 		if s.run.quarantines(s.route, items[i].fail.class) {
 			keys = append(keys, letters[i].Key)
 		}
 	}
-	if !s.run.quarantine(s.run.hard, s.route.Name, keys, waiting) {
+	failed := func() {
+		s.lettersDown()
+		clones := s.letters(items) // letters refer to the page too
+		for i := range clones {
+			clones[i].Time = letters[i].Time // stores name a letter by it: a retry must not make a second one
+		}
+		copy(letters, clones)
+	}
+	if !s.run.putLetters(s.run.hard, letters, failed) || !s.run.quarantine(s.run.hard, s.route.Name, keys, failed) {
 		return false
 	}
 	s.deadLetters.told.tell(s, items)
 	return true
 }
 
-func (s *scheduler) letters(items []item) []DeadLetter {
+func (s *scheduler) letters(items []failedItem) []DeadLetter {
 	now := time.Now().UTC()
 	letters := make([]DeadLetter, len(items))
 	for i := range items {
@@ -135,35 +149,38 @@ func (s *scheduler) letters(items []item) []DeadLetter {
 }
 
 // putLetters retries until letters are durable; it returns false if ctx ends first.
-func (r *run) putLetters(ctx context.Context, letters []DeadLetter, waiting func()) bool {
-	return r.retryUntilDone(ctx, "dead letters are not kept: what waits for them is blocked", len(letters), func() error { return r.put(ctx, letters) }, waiting)
+func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func()) bool {
+	return r.retryUntilDone(ctx, "dead letters are not kept: what waits for them is blocked", len(letters),
+		func() error { return r.put(ctx, letters) }, failed)
 }
 
-// retryUntilDone calls do until it succeeds; it returns false if ctx ends first. It logs blocked at each failure,
-// with n, the number of letters or keys. It calls waiting once, after the first failure. The caller counts as moving
-// (see bounds.move), except from the first failure until retryUntilDone returns. A fatal error also stops the run.
-func (r *run) retryUntilDone(ctx context.Context, blocked string, n int, do func() error, waiting func()) bool {
+// retryUntilDone calls do until it succeeds; it returns false if ctx ends first. It logs text at each failure,
+// with n, the number of letters or keys. The first failure is a step of failed. The caller counts as moving
+// (see run.move), except from the first failure until retryUntilDone returns. A fatal error also stops the run.
+func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		err := do()
 		if err == nil {
 			if attempt > 0 {
 				r.p.log.LogAttrs(r.hard, slog.LevelInfo, "it works again, and what waited goes on", slog.Int("waited", n), slog.Duration("down", down(start)))
-				r.bounds.move(+1)
+				r.on(func(time.Time) { r.move(+1) })
 			}
 			return true
 		}
-		r.p.log.LogAttrs(r.hard, slog.LevelError, blocked, r.p.failed(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
-		if attempt == 0 {
-			waiting()
-			r.doneMoving()
-		}
+		r.p.log.LogAttrs(r.hard, slog.LevelError, text, r.p.failed(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
+		r.on(func(time.Time) {
+			if attempt == 0 {
+				failed()
+				r.move(-1)
+			}
+			if IsFatal(err) {
+				r.fail(err)
+			}
+		})
 		after, _ := Retryable(err)
-		if IsFatal(err) {
-			r.fail(err)
-		}
 		if !sleep(ctx, r.p.o.Backoff.delay(attempt, after)) {
-			r.bounds.move(+1)
+			r.on(func(time.Time) { r.move(+1) })
 			return false
 		}
 	}
@@ -187,10 +204,10 @@ type deadLetterLog struct {
 }
 
 // tell writes a line for each kind of failure.
-func (l *deadLetterLog) tell(s *scheduler, items []item) {
+func (l *deadLetterLog) tell(s *scheduler, items []failedItem) {
 	var failed, held []*item
 	for i := range items {
-		it := &items[i]
+		it := &items[i].item
 		s.route.tel.lettered(s.run.hard, it.fail.class)
 		switch it.fail.class {
 		case classHeld:

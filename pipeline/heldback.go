@@ -65,14 +65,14 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	for i, s := range r.scheds {
 		waits[i] = s.countWaits(now)
 	}
-	use := r.bounds.snapshot()
+	full := r.bounds.waiting && r.bounds.full()
 	var all []HeldBack
 	seen := make(map[heldKey]heldSince)
 	for _, part := range r.parts {
-		if part.revoked {
-			continue
+		share := r.bounds.shares[part.name]
+		if part.state.revoked() || share == nil {
+			continue // nothing was read of it
 		}
-		share := use.of[part.name]
 		add := func(sink, reason string, key heldKey, since time.Time) {
 			if since.IsZero() {
 				was, ok := r.heldSince[key]
@@ -82,12 +82,12 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 				was.seen = now
 				seen[key], since = was, was.at
 			}
-			all = append(all, HeldBack{part.name, sink, reason, since, share.bytes})
+			all = append(all, HeldBack{part.name, sink, reason, since, share.used.bytes})
 		}
 		switch reading := (heldKey{partition: part.name}); {
 		case share.state != isRead:
 			add(r.mainSink(waits, part), HeldByShare, reading, time.Time{})
-		case use.full && share.bytes > 0:
+		case full && share.used.bytes > 0:
 			add(r.mainSink(waits, part), HeldByBounds, reading, time.Time{})
 		}
 		if len(part.waiting) > 0 && !part.waiting[0].ready {
@@ -130,14 +130,6 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 // lasts reports whether a Write that began then has lasted for heldBackLogAfter; false if began is zero.
 func lasts(began, now time.Time) bool { return !began.IsZero() && now.Sub(began) >= heldBackLogAfter }
 
-// earlier returns the earlier of two times; a zero time does not count.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
 // mainSink returns the sink with most of a partition's deliveries. If the partition has no queued delivery, it is
 // the sink with most deliveries of all partitions.
 func (r *run) mainSink(waits []schedulerWaits, part *partition) (sink string) {
@@ -170,7 +162,7 @@ type schedulerWaits struct {
 
 // partitionWaits describes the deliveries of one partition that wait for one sink.
 type partitionWaits struct {
-	n       int64     // deliveries; of those in a Write, the keys of the whole batch
+	n       int64     // deliveries
 	backoff bool      // some failed, and are tried again
 	filling time.Time // since when the oldest waits for its batch to fill; zero: none does
 	writing time.Time // start of the oldest Write that some wait for; zero: none does
@@ -179,10 +171,8 @@ type partitionWaits struct {
 
 // countWaits counts what waits in the scheduler, by partition.
 func (s *scheduler) countWaits(now time.Time) schedulerWaits {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	w := schedulerWaits{make(map[*partition]*partitionWaits), s.route.ledger.Pending}
-	if s.closed {
+	if s.run.closed {
 		return w
 	}
 	fills := s.ready.n > 0 && s.waits() && !s.due(now)
@@ -198,58 +188,47 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 			of.writing = earlier(of.writing, since)
 		}
 	}
-	type written struct {
-		keys    int64
-		backoff bool
-	}
-	flying := make(map[*batch]written)
 	for l := range s.lanes.all() {
-		failed := l.attempt > 0 || l.parked || l.dead > 0 && s.deadLetters.blocked
-		behind := time.Time{}
-		switch {
-		case l.batch != nil:
-			behind = l.batch.at
-		case !l.parked && l.dead == 0:
-			behind = since
+		why := partitionWaits{backoff: l.attempt > 0 || s.waitsLong(l)}
+		switch l.state {
+		case writing:
+			why.writing = l.batch.at
+		case queued:
+			why.writing = since
 		}
-		w.add(l.queue, partitionWaits{backoff: failed, writing: behind})
-		if l.batch != nil {
-			b := flying[l.batch]
-			flying[l.batch] = written{b.keys + 1, b.backoff || failed}
+		for i := range l.queue {
+			w.add(&l.queue[i], why)
 		}
 	}
-	for b, keys := range flying { // the Write may change b.items now, so count the keys
-		for _, part := range b.parts {
-			of := w.at(part)
-			of.n += keys.keys
-			of.backoff = of.backoff || keys.backoff
+	for _, b := range s.writing {
+		for i := range b.items {
+			w.add(&b.items[i], partitionWaits{backoff: b.of[i].attempt > 0, writing: b.at})
 		}
-	}
-	for _, b := range s.flying {
 		for i := range b.chunks {
-			w.at(b.chunks[i].page.part).n += int64(b.chunks[i].n)
-		}
-		for _, part := range b.parts {
-			of := w.at(part)
+			of := w.at(b.chunks[i].page.part)
+			of.n += int64(b.chunks[i].n)
 			of.writing = earlier(of.writing, b.at)
 		}
 	}
-	letters := partitionWaits{backoff: s.deadLetters.blocked}
-	if !s.deadLetters.blocked && s.deadLetters.putting != nil {
+	letters := partitionWaits{backoff: s.deadLetters.down}
+	if !s.deadLetters.down && s.deadLetters.putting != nil {
 		letters.letters = s.deadLetters.since
 	}
-	w.add(s.deadLetters.items, letters)
-	w.add(s.deadLetters.putting, letters)
+	for _, items := range [][]failedItem{s.deadLetters.putting, s.deadLetters.items} {
+		for i := range items {
+			w.add(&items[i].item, letters)
+		}
+	}
 	return w
 }
 
 // nothingStarts returns since when no further Write can start, because the allowed number of Writes runs; zero
 // if one can.
 func (s *scheduler) nothingStarts() (since time.Time) {
-	if len(s.flying) < s.route.Concurrency {
+	if len(s.writing) < s.route.Concurrency {
 		return time.Time{}
 	}
-	for _, b := range s.flying {
+	for _, b := range s.writing {
 		since = later(since, b.at)
 	}
 	return since
@@ -264,39 +243,11 @@ func (w *schedulerWaits) at(part *partition) *partitionWaits {
 	return of
 }
 
-// add counts items, and why they wait, by partition. Most neighbours belong to one partition.
-func (w *schedulerWaits) add(items []item, why partitionWaits) {
-	for i := 0; i < len(items); {
-		part, from := items[i].page.part, i
-		for i < len(items) && items[i].page.part == part {
-			i++
-		}
-		of := w.at(part)
-		of.n += int64(i - from)
-		of.backoff = of.backoff || why.backoff
-		of.writing = earlier(of.writing, why.writing)
-		of.letters = earlier(of.letters, why.letters)
-	}
-}
-
-// boundsSnapshot is the use of the bounds at one moment.
-type boundsSnapshot struct {
-	full bool // the reader waits for room
-	of   map[string]shareSnapshot
-}
-
-// shareSnapshot is a partition's use of the bounds.
-type shareSnapshot struct {
-	bytes int64
-	state reading
-}
-
-func (b *bounds) snapshot() boundsSnapshot {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	use := boundsSnapshot{b.waiting && b.full(), make(map[string]shareSnapshot, len(b.shares))}
-	for name, s := range b.shares {
-		use.of[name] = shareSnapshot{s.used.bytes, s.state}
-	}
-	return use
+// add counts an item, and why it waits.
+func (w *schedulerWaits) add(it *item, why partitionWaits) {
+	of := w.at(it.page.part)
+	of.n++
+	of.backoff = of.backoff || why.backoff
+	of.writing = earlier(of.writing, why.writing)
+	of.letters = earlier(of.letters, why.letters)
 }

@@ -19,43 +19,6 @@ const (
 	heldBackRepeatNew = 10 * time.Second // the same, if it has partitions that were not logged yet
 )
 
-// watchHeldBack logs partitions that are held back for long, until the run returns. It sleeps
-// while nothing is in flight.
-func (r *run) watchHeldBack(returned <-chan struct{}) {
-	told := heldBackLog{r: r, groups: make(map[heldGroup]*loggedGroup)}
-	for {
-		select {
-		case <-r.arrived:
-		case <-returned:
-			return
-		}
-		tick := time.NewTicker(heldBackInterval)
-		for open := 1; open > 0 || len(told.groups) > 0; {
-			select {
-			case <-tick.C:
-			case <-returned:
-				tick.Stop()
-				return
-			}
-			now := time.Now()
-			r.p.mu.Lock()
-			open = r.open
-			held := r.heldBack(now)
-			r.p.mu.Unlock()
-			told.update(now, held)
-		}
-		tick.Stop()
-	}
-}
-
-// wakeWatcher wakes watchHeldBack: a page is in flight.
-func (r *run) wakeWatcher() {
-	select {
-	case r.arrived <- struct{}{}:
-	default:
-	}
-}
-
 // heldGroup is what one line of the log is about.
 type heldGroup struct{ sink, reason string }
 

@@ -7,34 +7,57 @@ import (
 	"time"
 )
 
-// lane is the order of one key at one sink. It is there only while a change of
-// the key is being written, is failed, or waits behind one that is: a key at rest costs
-// nothing. A lane is in one of four places:
-//
-//   - with a batch that is being written (batch is set)
-//   - waiting for dead letters to be durable (dead > 0)
-//   - parked until wake
-//   - awake: its queue may be written
+// lane is the order of one key at one sink. It is there only while a change of the key is being written, has failed,
+// or waits behind one that is: a key at rest costs nothing.
 type lane struct {
-	key       Key
-	hash      uint64
-	next      *lane  // of the same hash
-	queue     []item // in order; failed ones, to be tried again, stand first
-	batch     *batch
-	dead      int
-	parked    bool
-	wake      time.Time
+	key   Key
+	hash  uint64
+	next  *lane // of the same hash
+	state laneState
+	queue []item // in order; failed ones, to be tried again, are first
+	batch *batch // that has changes of it, while it is writing
+
+	letters int  // changes whose dead letters are not durable
+	follow  bool // one of these holds the key: the later changes become dead letters too
+
+	wake      time.Time     // of the next try
 	attempt   int           // failures since the last success
-	retry     []item        // of the batch that is being settled
+	retry     []item        // of the batch whose result is applied
 	server    time.Duration // the wait that a server asked for
 	err       error         // the last failure that is tried again
-	expiresAt time.Time     // when its first is given up, which has failed; zero: never
-	follow    bool          // its first was given up and holds the key: what waits behind goes the same way
+	expiresAt time.Time     // when its first, which has failed, becomes a dead letter; zero: never
 
-	nacked bool // its first can never be written, and nobody keeps it: it and all behind it go back to the source
-
-	skipped bool // while its batch is written delivery by delivery: an earlier one failed
+	skipped bool // while the result of a batch is looked at: its later changes are not tried
 }
+
+// laneState is what a key waits for at a sink.
+//
+//	from           event                                                 to
+//	idle           a change joins a batch                                writing
+//	idle           a change that failed before the sink has its turn     deadLettering, blocked or nacked
+//	queued         it is taken into a batch                              writing
+//	queued         its first change failed before the sink, or expired   deadLettering, blocked or nacked
+//	writing        all of it is finished                                 idle, or queued if more has come
+//	writing        a change failed and is tried again                    parked, or blocked if that cannot help
+//	writing        a change failed permanently                           deadLettering or nacked
+//	writing        the batch counts as no try                            queued
+//	parked         the backoff is over, or the failed change is revoked  queued
+//	blocked        likewise                                              queued
+//	deadLettering  all its letters are durable, or revoked               as after writing
+//	nacked         (the end: later changes return to their source too)
+//
+// blocked is parked where there are neither dead letters nor a source that takes single records back.
+type laneState uint8
+
+const (
+	idle          laneState = iota // the key has no lane
+	queued                         // its queue can be written
+	writing                        // a batch has some of it
+	parked                         // its first change failed, and waits until wake
+	blocked                        // likewise, and its first change can never be written
+	deadLettering                  // letters of it are not durable
+	nacked                         // its first change returned to the source
+)
 
 // pop takes the first of the queue.
 func (l *lane) pop() item {

@@ -113,8 +113,7 @@ type Pipeline struct {
 	tel       *telemetry
 	patience  struct{ letters, held, hold, commit Patience }
 
-	// mu guards what follows, and each run's pages. Locks are taken in the order
-	// mu, scheduler.mu, bounds.mu.
+	// mu guards what follows, the ledgers of the routes, and all that changes in a run; see run.on.
 	mu     sync.Mutex
 	run    *run          // nil between runs
 	ended  chan struct{} // closed when run has returned
@@ -285,12 +284,6 @@ func (p *Pipeline) Ledger() Ledger {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := Ledger{Source: p.source.clone(), Sinks: make(map[string]SinkLedger, len(p.routes)), Events: maps.Clone(p.events)}
-	if p.run != nil {
-		for _, s := range p.run.scheds {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-		}
-	}
 	for _, r := range p.routes {
 		l.Sinks[r.Name] = r.ledger.clone()
 	}

@@ -5,134 +5,106 @@ import (
 	"time"
 )
 
-// doneMoving notes that a page or a writer has stopped moving.
-func (r *run) doneMoving() {
-	r.bounds.move(-1)
-	r.relievePressure()
-}
-
 // relievePressure frees memory that batches hold while they wait to be full, if that is why a
-// partition is not read. It is called when a page was handed over, when a Write has ended and
-// when the reader waits. It packs or clones what the batches hold, and if that frees nothing it
-// has them written.
+// partition is not read. It is a part of each step that ends something, or in which the reader begins to wait. It
+// clones what the batches hold or has it packed, and if that frees nothing it has them written.
 //
 // Once the reader waits and nothing moves, nothing else changes either, so the result depends on
-// the input alone. The loop looks again after each step: pages that were handed over meanwhile
-// may have used up what the step freed, and may be packed or cloned too.
-func (r *run) relievePressure() {
-	if len(r.lingering) == 0 {
-		return
-	}
-	r.relieving.Lock()
-	defer r.relieving.Unlock()
-	for {
+// the input alone. The loop looks again after each clone: pages that were handed over meanwhile
+// may have used up what it freed, and may be cloned too.
+func (r *run) relievePressure(now time.Time) {
+	for len(r.lingering) > 0 && !r.packing && !r.closed {
 		fillers := r.lingering
-		switch r.bounds.pressure() {
+		switch r.bounds.pressure(r.moving) {
 		case noPressure:
 			return
 		case somePressure:
-			if fillers = r.fillersHoldingBack(); len(fillers) == 0 {
+			if fillers = r.fillersHoldingBack(now); len(fillers) == 0 {
 				return
 			}
 		}
 		cloned := false
+		var packs []packWork
 		for _, s := range fillers {
-			cloned = s.freePages() || cloned
+			if s.route.sorted == nil {
+				cloned = s.clonePages() || cloned
+				continue
+			}
+			for _, group := range packables(s.ready.chunks) {
+				packs = append(packs, packWork{s: s, group: group})
+			}
 		}
-		if cloned {
-			continue
+		if len(packs) > 0 {
+			r.packing = true
+			r.work.Go(func() { r.pack(fillers, packs, cloned) })
+			return
 		}
-		for _, s := range fillers {
-			s.flushReady()
+		if !cloned {
+			for _, s := range fillers {
+				s.flushReady()
+			}
+			return
 		}
-		return
+		r.progress(now)
 	}
 }
 
 // fillersHoldingBack are the schedulers whose batches wait to be full, if together they hold at
 // least half of the memory of a paused partition, or of all memory in flight. Parked changes do
 // not count: they are tried again by themselves.
-func (r *run) fillersHoldingBack() []*scheduler {
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	now := time.Now()
+func (r *run) fillersHoldingBack(now time.Time) []*scheduler {
 	var filling []*scheduler
 	for _, s := range r.lingering {
-		if s.countFilling(now) {
-			filling = append(filling, s)
+		if s.ready.n == 0 || s.due(now) {
+			continue
+		}
+		filling = append(filling, s)
+		for i := range s.ready.chunks {
+			if c := &s.ready.chunks[i]; c.packed == nil && !c.items[0].owned {
+				c.page.filling += c.n
+			}
 		}
 	}
 	var all amount
-	var parts []*partition
+	of := map[string]amount{} // by partition
 	for _, s := range filling {
-		s.sumFilling(func(part *partition, a amount) {
-			if part.filling == (amount{}) {
-				parts = append(parts, part)
-			}
-			part.filling.add(a)
+		for i := range s.ready.chunks {
+			c := &s.ready.chunks[i]
+			a := c.fills()
+			part := of[c.page.part.name]
+			part.add(a)
+			of[c.page.part.name] = part
 			all.add(a)
-		})
+		}
 	}
-	back := r.bounds.mostlyFilling(all, parts)
-	for _, part := range parts {
-		part.filling = amount{}
-	}
-	if !back {
+	if !r.bounds.mostlyFilling(all, of) {
 		return nil
 	}
 	return filling
 }
 
-// countFilling counts for each page how many of its deliveries wait for a batch to fill. It
-// reports whether any does. Pipeline.mu is held, here and below.
-func (s *scheduler) countFilling(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ready.n == 0 || s.closed || s.due(now) {
-		return false
-	}
-	for i := range s.ready.chunks {
-		if c := &s.ready.chunks[i]; c.packed == nil && !c.items[0].owned {
-			c.page.filling += c.n
+// fills returns the memory that only deliveries hold that wait to fill batches: that of the clones of a chunk, or of
+// its page if all deliveries of that wait, whose number has been counted.
+func (c *chunk) fills() (a amount) {
+	switch {
+	case c.packed != nil:
+	case c.items[0].owned:
+		a.changes = int64(len(c.items))
+		for k := range c.items {
+			a.bytes += cloneBytes(&c.items[k])
 		}
+	default:
+		if c.page.filling > 0 && c.page.filling == c.page.pins {
+			a = amount{c.page.bytes, c.page.changes}
+		}
+		c.page.filling = 0 // it counts once
 	}
-	return true
+	return a
 }
 
-// sumFilling yields the memory that only waiting deliveries hold: that of clones, and of pages
-// whose deliveries all wait.
-func (s *scheduler) sumFilling(yield func(*partition, amount)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.ready.chunks {
-		items, in := s.ready.chunks[i].items, s.ready.chunks[i].page
-		if s.ready.chunks[i].packed != nil {
-			continue
-		}
-		if items[0].owned {
-			a := amount{changes: int64(len(items))}
-			for k := range items {
-				a.bytes += cloneBytes(&items[k])
-			}
-			yield(in.part, a)
-			continue
-		}
-		if in.filling > 0 && in.filling == in.pins {
-			yield(in.part, amount{in.bytes, in.changes})
-		}
-		in.filling = 0
-	}
-}
-
-// freePages packs what waits to fill a batch. If its sink is not a [SortedWriter], it clones
-// the changes out of their pages, provided that this frees at least twice the memory that it
-// costs. It reports whether it did anything.
-func (s *scheduler) freePages() bool {
-	if s.route.sorted != nil {
-		return s.pack()
-	}
-	s.mu.Lock()
-	defer s.unlock()
+// clonePages clones the changes that wait to fill a batch out of their pages, provided that this frees at least twice
+// the memory that it costs. It reports whether it did so.
+func (s *scheduler) clonePages() bool {
 	var own, pinned int64
 	var last *inflight
 	s.each(func(it *item) {
@@ -164,11 +136,7 @@ func (s *scheduler) each(f func(*item)) {
 // not, so that the cut does not depend on time. It does nothing if all of it is packed within
 // its budget: then it holds no page.
 func (s *scheduler) flushReady() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.packed <= s.run.packRoom && !slices.ContainsFunc(s.ready.chunks, func(c chunk) bool { return c.packed == nil }) {
-		return
+	if s.packed > s.run.packRoom || slices.ContainsFunc(s.ready.chunks, func(c chunk) bool { return c.packed == nil }) {
+		s.flush = s.ready.n
 	}
-	s.flush = s.ready.n
-	s.dispatch(time.Now())
 }

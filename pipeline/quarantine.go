@@ -30,51 +30,6 @@ func (r *run) quarantines(rt *route, class string) bool {
 	return r.p.o.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
 }
 
-// takeOutQuarantined moves the changes of held keys from b.items to b.quarantined. An error fails the whole batch.
-func (r *run) takeOutQuarantined(rt *route, b *batch) error {
-	if r.p.o.Quarantine == nil {
-		return nil
-	}
-	for _, l := range b.lanes {
-		b.keys = append(b.keys, l.key)
-	}
-	held, err := r.callQuarantine(b.ctx, rt.Name, b.keys)
-	if err == nil && len(held) != len(b.keys) {
-		err = errs.Errorf("it answered %d of %d keys", len(held), len(b.keys))
-	}
-	if err != nil {
-		if IsFatal(err) {
-			return fmt.Errorf("quarantine: %w", err)
-		}
-		after, _ := Retryable(err)
-		return RetryAfter(&quarantineError{err}, after)
-	}
-	some := false
-	for i, h := range held {
-		b.lanes[i].skipped = h
-		some = some || h
-	}
-	if !some {
-		return nil
-	}
-	kept := 0
-	for i, l := range b.of {
-		if l.skipped {
-			b.quarantined, b.quarantinedOf = append(b.quarantined, b.items[i]), append(b.quarantinedOf, l)
-			continue
-		}
-		b.items[kept], b.of[kept] = b.items[i], l
-		kept++
-	}
-	clear(b.items[kept:])
-	clear(b.of[kept:])
-	b.items, b.of = b.items[:kept], b.of[:kept]
-	for _, l := range b.lanes {
-		l.skipped = false
-	}
-	return nil
-}
-
 func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held []bool, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -86,7 +41,7 @@ func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held
 }
 
 // quarantine retries until keys are held durably; it returns false if ctx ends first.
-func (r *run) quarantine(ctx context.Context, sink string, keys []Key, waiting func()) bool {
+func (r *run) quarantine(ctx context.Context, sink string, keys []Key, failed func()) bool {
 	if len(keys) == 0 {
 		return true
 	}
@@ -98,7 +53,16 @@ func (r *run) quarantine(ctx context.Context, sink string, keys []Key, waiting f
 			err = r.p.patience.hold.Take(err)
 		}()
 		return r.p.o.Quarantine.Hold(ctx, sink, keys)
-	}, waiting)
+	}, failed)
+}
+
+// quarantineFailed is the error of all deliveries of a batch for which Held failed.
+func quarantineFailed(err error) error {
+	if IsFatal(err) {
+		return fmt.Errorf("quarantine: %w", err)
+	}
+	after, _ := Retryable(err)
+	return RetryAfter(&quarantineError{err}, after)
 }
 
 // quarantineError is a failed call of a Quarantine. It is retried, even after a panic, as no delivery failed.
@@ -109,11 +73,8 @@ var _ Redacted = (*quarantineError)(nil)
 func (e *quarantineError) Error() string    { return "quarantine: " + e.err.Error() }
 func (e *quarantineError) Redacted() string { return "quarantine: " + SafeText(e.err) }
 
-// quarantineRest dead-letters the waiting changes of a lane, if a letter of it holds the key.
+// quarantineRest dead-letters the waiting changes of a lane: a letter of it holds the key.
 func (s *scheduler) quarantineRest(l *lane) {
-	if !l.follow {
-		return
-	}
 	l.attempt, l.wake = 0, time.Time{}
 	for len(l.queue) > 0 {
 		it := l.pop()

@@ -12,7 +12,7 @@ const retryLogEvery = 10 * time.Second
 // retention is how long a stream of DynamoDB keeps a record.
 const retention = 24 * time.Hour
 
-// retryLog gathers failures that are tried again. The scheduler's lock guards it.
+// retryLog gathers failures that are tried again.
 type retryLog struct {
 	n      int64
 	err    error     // the last
@@ -27,13 +27,13 @@ type retryLog struct {
 	saidThat bool
 }
 
-func (l *retryLog) add(s *scheduler, it *item, err error) {
+func (l *retryLog) add(s *scheduler, it *item, err error, now time.Time) {
 	s.route.tel.retried(s.run.hard)
 	l.n++
 	l.err, l.last = err, err
 	l.blocks = l.blocks || s.blocks(it, err)
 	if l.since.IsZero() {
-		l.since = time.Now()
+		l.since = now
 	}
 	if at := it.d.Change.Time; !at.IsZero() && (l.oldest.IsZero() || at.Before(l.oldest)) {
 		l.oldest = at
@@ -45,20 +45,23 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 	if l.n == 0 || now.Before(l.next) && (!l.blocks || l.saidThat) {
 		return
 	}
-	attrs := s.run.p.failed(Failure{Sink: s.route.Name}, l.err,
-		slog.String("sink", s.route.Name), slog.Int64("failures", l.n), slog.Int("keys_waiting", len(s.parked)), slog.String("class", classOf(l.err)))
-	if o := &s.run.p.o; o.Live && !l.oldest.IsZero() {
-		// What nothing gives up is lost when the stream drops it.
-		attrs = append(attrs, slog.Float64("hours_to_loss", hours(l.oldest.Add(retention).Sub(now))))
-		if o.MaxHold > 0 {
-			attrs = append(attrs, slog.Float64("hours_to_dead_letters", hours(l.oldest.Add(o.MaxHold).Sub(now))))
-		}
-	}
 	level, text := slog.LevelWarn, "deliveries failed and are tried again; their keys wait"
 	if l.blocks {
 		level, text = slog.LevelError, "changes can never be written and there are no dead letters: they block their keys and the checkpoint; mend the cause, or configure dead_letters"
 	}
-	s.run.p.log.LogAttrs(s.run.hard, level, text, attrs...)
+	n, err, oldest, waiting := l.n, l.err, l.oldest, len(s.parked)
+	s.run.log(level, text, func() []slog.Attr {
+		attrs := s.run.p.failed(Failure{Sink: s.route.Name}, err,
+			slog.String("sink", s.route.Name), slog.Int64("failures", n), slog.Int("keys_waiting", waiting), slog.String("class", classOf(err)))
+		if o := &s.run.p.o; o.Live && !oldest.IsZero() {
+			// What nothing gives up is lost when the stream drops it.
+			attrs = append(attrs, slog.Float64("hours_to_loss", hours(oldest.Add(retention).Sub(now))))
+			if o.MaxHold > 0 {
+				attrs = append(attrs, slog.Float64("hours_to_dead_letters", hours(oldest.Add(o.MaxHold).Sub(now))))
+			}
+		}
+		return attrs
+	})
 	l.blocks, l.saidThat = false, l.blocks || l.saidThat
 	l.n, l.err, l.oldest, l.next, l.told = 0, nil, time.Time{}, now.Add(retryLogEvery), true
 }
@@ -74,7 +77,10 @@ func (l *retryLog) recover(s *scheduler, now time.Time) {
 		}
 	}
 	if l.told {
-		s.run.p.log.LogAttrs(s.run.hard, slog.LevelInfo, "the sink works again", slog.String("sink", s.route.Name), slog.Duration("down", down(l.since)))
+		d := down(l.since)
+		s.run.log(slog.LevelInfo, "the sink works again", func() []slog.Attr {
+			return []slog.Attr{slog.String("sink", s.route.Name), slog.Duration("down", d)}
+		})
 	}
 	l.blocks, l.saidThat = false, false
 	l.n, l.err, l.oldest, l.since, l.told, l.last = 0, nil, time.Time{}, time.Time{}, false, nil
@@ -82,19 +88,6 @@ func (l *retryLog) recover(s *scheduler, now time.Time) {
 
 // down is for how long something did not work.
 func down(since time.Time) time.Duration { return time.Since(since).Round(time.Millisecond) }
-
-// blocks reports whether an item that failed with err blocks its key: it can never be written, and there
-// are neither dead letters nor a source that takes it back.
-func (s *scheduler) blocks(it *item, err error) bool {
-	if s.run.p.o.DeadLetters != nil || s.nacks(it) {
-		return false
-	}
-	if it.fail != nil {
-		err = it.fail.err
-	}
-	_, again := Retryable(err)
-	return err != nil && !again
-}
 
 // hours is d in hours, to a tenth, and not below 0.
 func hours(d time.Duration) float64 {

@@ -10,130 +10,115 @@ import (
 var _ Control = (*run)(nil)
 
 // Fail implements [Control].
-func (r *run) Fail(err error) { r.sourceFailed(err) }
+func (r *run) Fail(err error) { r.on(func(time.Time) { r.sourceFailed(err) }) }
 
 // Drain implements [Control].
 func (r *run) Drain(partitions ...string) {
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	for _, name := range partitions {
-		r.part(name).drain = true
-	}
-	for _, s := range r.scheds {
-		s.drain()
-	}
+	r.on(func(time.Time) {
+		for _, name := range partitions {
+			r.part(name).enter(draining)
+		}
+		for _, s := range r.scheds {
+			s.drain(partitions)
+		}
+	})
 }
 
 // Forget implements [Control].
 func (r *run) Forget(partitions ...string) {
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	for _, name := range partitions {
-		if part := r.parts[name]; part != nil {
-			part.ended = true
-			r.forget(part)
+	r.on(func(time.Time) {
+		for _, name := range partitions {
+			if part := r.parts[name]; part != nil {
+				part.ended = true
+				r.forget(part)
+			}
 		}
-	}
+	})
 }
 
-// drain makes what is ready due up to the last delivery of partitions that are
-// drained. Pipeline.mu is held.
-func (s *scheduler) drain() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// drain makes what is ready due up to the last delivery of partitions.
+func (s *scheduler) drain(partitions []string) {
 	n := 0
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
 		n += c.n
-		if c.page.part.drain {
+		if slices.Contains(partitions, c.page.part.name) {
 			s.flush = max(s.flush, n)
 		}
 	}
-	s.dispatch(time.Now())
 }
 
 // Recall implements [Control].
 func (r *run) Recall(partitions ...string) {
-	r.giveBack(nil, partitions, "partitions were called back: what is queued of them is given back")
+	r.on(func(now time.Time) {
+		r.revoke(revokedSoft, nil, partitions, "partitions were called back: what is queued of them is given back", now)
+	})
 }
 
 // Revoke implements [Control].
 func (r *run) Revoke(cause error, partitions ...string) {
-	r.giveBack(cause, partitions, "partitions were taken away: what is queued of them is given up")
+	r.on(func(now time.Time) {
+		r.revoke(revokedHard, cause, partitions, "partitions were taken away: what is queued of them is given up", now)
+	})
 }
 
-// giveBack gives up what is queued of partitions and, where there is a cause, cancels what
-// is under way. All locks are held at once: nothing is given up while something behind it
-// in its key's order could still start.
-func (r *run) giveBack(cause error, partitions []string, text string) {
-	r.p.mu.Lock()
-	defer r.unlock()
+// revoke gives up what is queued of partitions and, if that is hard, cancels the calls that hold some of it.
+func (r *run) revoke(to partitionState, cause error, partitions []string, text string, now time.Time) {
 	var parts []*partition
 	for _, name := range partitions {
-		if part := r.part(name); !part.revoked || cause != nil && !part.cut {
-			parts = append(parts, part)
+		part := r.part(name)
+		if !part.enter(to) {
+			continue
+		}
+		parts = append(parts, part)
+		part.wm, part.dirty = Watermark{}, false
+		if to == revokedHard {
+			part.cancel(cause)
 		}
 	}
 	if len(parts) == 0 {
 		return
 	}
-	for _, s := range r.scheds {
-		s.mu.Lock()
-	}
-	for _, part := range parts {
-		part.revoked = true
-		part.over.Store(true)
-		part.wm, part.dirty = Watermark{}, false
-		if cause != nil {
-			part.cut = true
-			part.cancel(cause)
-		}
-	}
-	var done []progress
 	var n int64
 	for _, s := range r.scheds {
 		n -= s.route.ledger.Revoked
-		s.revoke(cause)
+		s.revoke(cause, now)
 		n += s.route.ledger.Revoked
-		done, s.done = append(done, s.done...), nil
-	}
-	for _, s := range r.scheds {
-		s.mu.Unlock()
 	}
 	for _, part := range parts {
-		r.handOver(part)
+		r.handOver(part, now)
 	}
-	r.progress(done)
+	r.progress(now)
 	for _, part := range parts {
 		r.forget(part)
 	}
 	if n == 0 {
 		return
 	}
-	attrs := []slog.Attr{slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", n)}
-	if cause != nil {
-		attrs = append(attrs, slog.String("cause", LogText(cause)))
-	}
-	r.p.log.LogAttrs(r.hard, slog.LevelInfo, text, attrs...)
+	r.log(slog.LevelInfo, text, func() []slog.Attr {
+		attrs := []slog.Attr{slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", n)}
+		if cause != nil {
+			attrs = append(attrs, slog.String("cause", LogText(cause)))
+		}
+		return attrs
+	})
 }
 
-// revoke gives up what is queued of revoked partitions, and cancels the Writes that hold
-// some of those that are cut. The lock is held, here and below.
-func (s *scheduler) revoke(cause error) {
-	if s.closed {
+// revoke gives up what is queued of revoked partitions, and cancels the calls for batches that hold some of those
+// that are revoked hard.
+func (s *scheduler) revoke(cause error, now time.Time) {
+	if s.run.closed {
 		return // what is left stays pending
 	}
-	now := time.Now()
-	for _, b := range s.flying {
-		if !b.again && slices.ContainsFunc(b.parts, func(part *partition) bool { return part.cut }) {
+	for _, b := range s.writing {
+		if !b.again && slices.ContainsFunc(b.parts, func(part *partition) bool { return part.state == revokedHard }) {
 			b.again = true
 			b.end(cause)
 		}
 	}
 	s.revokeReady()
-	s.revokeBuried(now)
+	s.revokeLetters(now)
 	s.revokeLanes()
-	s.dispatch(now)
 }
 
 // revokeReady gives up what no lane holds yet.
@@ -142,7 +127,7 @@ func (s *scheduler) revokeReady() {
 	due := s.flush
 	q.chunks = slices.DeleteFunc(q.chunks, func(c chunk) bool {
 		n += c.n
-		if !c.page.part.revoked {
+		if !c.page.part.state.revoked() {
 			return false
 		}
 		s.flush -= max(0, min(c.n, due-(n-c.n)))
@@ -161,34 +146,31 @@ func (s *scheduler) revokeReady() {
 	})
 }
 
-// revokeBuried gives up what waits for a Put of dead letters; one that is under way may finish.
-func (s *scheduler) revokeBuried(now time.Time) {
-	items, of := s.deadLetters.items, s.deadLetters.of
-	s.deadLetters.items, s.deadLetters.of = nil, nil
+// revokeLetters gives up what waits for a Put of dead letters; one that is under way may finish.
+func (s *scheduler) revokeLetters(now time.Time) {
+	items := s.deadLetters.items
+	s.deadLetters.items = nil
 	for i := range items {
-		if !items[i].page.part.revoked {
-			s.deadLetters.items, s.deadLetters.of = append(s.deadLetters.items, items[i]), append(s.deadLetters.of, of[i])
-			continue
-		}
-		s.finish(&items[i], Revoked, "")
-		if of[i].dead--; of[i].dead == 0 {
-			s.requeueLane(of[i], now)
+		if items[i].page.part.state.revoked() {
+			s.letterDone(&items[i], Revoked, now)
+		} else {
+			s.deadLetters.items = append(s.deadLetters.items, items[i])
 		}
 	}
 }
 
-// revokeLanes gives up what waits for its turn in its key's order. What stood
-// behind that has not failed, and waits no longer.
+// revokeLanes gives up what waits for its turn in its key's order. What was after a failed change
+// has not failed, and does not wait for its backoff.
 func (s *scheduler) revokeLanes() {
 	for l := range s.lanes.all() {
 		if len(l.queue) == 0 {
 			continue
 		}
-		if l.queue[0].page.part.revoked && l.batch == nil {
+		if l.queue[0].page.part.state.revoked() && l.state != writing {
 			l.attempt, l.wake, l.expiresAt, l.err = 0, time.Time{}, time.Time{}, nil
 		}
 		l.queue = slices.DeleteFunc(l.queue, func(it item) bool {
-			gone := it.page.part.revoked
+			gone := it.page.part.state.revoked()
 			if gone {
 				s.finish(&it, Revoked, "")
 			}
@@ -200,10 +182,10 @@ func (s *scheduler) revokeLanes() {
 		if s.dropEmpty(l) {
 			return true
 		}
-		if l.parked = !l.wake.IsZero(); !l.parked {
-			s.awake = append(s.awake, l)
+		if l.wake.IsZero() {
+			s.awaken(l)
 		}
-		return !l.parked
+		return l.state == queued
 	})
 	heap.Init(&s.parked)
 }

@@ -48,8 +48,8 @@ func running(t *testing.T, sink Sink, ps []*Page, set ...func(*Options)) (p *Pip
 
 func holdsNothing(t *testing.T, p *Pipeline) {
 	t.Helper()
-	if bytes, changes := p.run.bounds.inFlight(); bytes != 0 || changes != 0 {
-		t.Errorf("%d bytes and %d changes are held", bytes, changes)
+	if use := inFlight(p.run); use != (amount{}) {
+		t.Errorf("%+v is held", use)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -53,99 +52,6 @@ func newRoute(o Route, letters bool) *route {
 	r.ledger = SinkLedger{NoEffect: map[string]int64{}, Dropped: map[string]int64{}}
 	return r
 }
-
-// planAgain plans the deliveries that were cloned since their plan. If a plan fails, nothing of the batch is tried:
-// the failed change must be the first of its key again. It returns false then.
-func (r *route) planAgain(b *batch) bool {
-	failed := false
-	for i := range b.items {
-		if it := &b.items[i]; it.unplanned {
-			it.unplanned = false
-			it.fail = r.plan(&it.d)
-			failed = failed || it.fail != nil
-		}
-	}
-	if failed {
-		for range b.items {
-			b.errs = append(b.errs, errHeldBack)
-		}
-	}
-	return !failed
-}
-
-// write gives a batch to the sink and leaves each delivery's error in b.errs.
-func (r *route) write(n *run, b *batch) {
-	if err := n.takeOutQuarantined(r, b); err != nil {
-		for range b.items {
-			b.errs = append(b.errs, err)
-		}
-		if IsFatal(err) {
-			n.fail(fmt.Errorf("%s: %w", r.stage, err))
-		}
-		return
-	}
-	if len(b.items) == 0 {
-		return
-	}
-	for i := range b.items {
-		b.ds = append(b.ds, b.items[i].d)
-	}
-	b.errs = slices.Grow(b.errs, len(b.ds))[:len(b.ds)]
-	ctx, done := r.tel.write(b.ctx, b)
-	start := time.Now()
-	whole := r.call(ctx, b.ds, b.errs)
-	if whole != nil {
-		r.isolate(ctx, n, b, whole)
-	}
-	failed := 0
-	for _, err := range b.errs {
-		if err == nil {
-			continue
-		}
-		failed++
-		if IsFatal(err) && classOf(err) != classPanic {
-			n.fail(fmt.Errorf("%s: %w", r.stage, err))
-		}
-	}
-	done(time.Since(start), failed)
-}
-
-// isolate deals with an error that failed a Write as a whole. A transient one is
-// everyone's. A panic, or a permanent error of several deliveries, has a culprit:
-// each is written once more by itself. Behind a delivery that fails then and comes
-// again, or holds its key, the key's later ones are held back.
-func (r *route) isolate(ctx context.Context, n *run, b *batch, whole error) {
-	_, panicked := errors.AsType[*PanicError](whole)
-	_, retry := Retryable(whole)
-	if ctx.Err() != nil || !panicked && (retry || IsFatal(whole) || len(b.ds) == 1) {
-		for i := range b.errs {
-			b.errs[i] = whole
-		}
-		return
-	}
-	for i := range b.items {
-		if slices.ContainsFunc(b.of[:i], func(l *lane) bool { return l == b.of[i] && l.skipped }) {
-			b.errs[i] = errHeldBack
-			continue
-		}
-		if ctx.Err() != nil || b.items[i].page.part.over.Load() {
-			b.errs[i] = errHeldBack
-			continue
-		}
-		b.ds[i] = b.items[i].d
-		if err := r.call(ctx, b.ds[i:i+1:i+1], b.errs[i:i+1]); err != nil {
-			b.errs[i] = err
-		}
-		b.of[i].skipped = b.errs[i] != nil && (r.retried(b.errs[i]) || n.quarantines(r, classWrite))
-	}
-	for _, l := range b.lanes {
-		l.skipped = false
-	}
-}
-
-// errHeldBack is the error of a delivery that was not tried, because an earlier
-// one of its key failed.
-var errHeldBack = Transient(errs.New("held back behind an earlier change of its key"))
 
 // call is one call of the sink's Write. It fills errs, or returns an error that
 // fails all of ds.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -26,32 +25,41 @@ type run struct {
 	hard       context.Context // done: stop hard
 	cancelHard context.CancelCauseFunc
 	controlled Controlled // nil if the source is not
+	pauser     Pauser     // likewise
 
-	bounds    *bounds
 	scheds    []*scheduler
 	lingering []*scheduler // schedulers whose batches wait to be full
+	packRoom  int64        // bytes, of each of lingering
 
-	packRoom int64 // bytes, of each of lingering
-	pages    chan *inflight
-	work     sync.WaitGroup // workers, writers of batches and dead letters, committers
-	drained  chan struct{}  // closed when all read pages are finished
+	pages   chan *inflight
+	work    sync.WaitGroup // writers of batches and dead letters, committers, packers
+	drained chan struct{}  // closed when all read pages are finished
+	timer   *time.Timer
 
-	relieving sync.Mutex // taken before Pipeline.mu
-
-	// Pipeline.mu guards what follows.
+	// Pipeline.mu guards what follows, and all of the schedulers; see on.
+	fx       effects
+	bounds   *bounds
 	parts    map[string]*partition
 	prepared map[uint64]*inflight // ahead of their turn
 	nextSeq  uint64               // the page to hand over next
 	unplaced int                  // pages read and not handed over
 	open     int                  // pages read and not finished
+	done     []progress           // since the step began
 	eof      bool                 // nothing more is read
-	ending   bool                 // the schedulers know that they have all pages
+	ending   bool                 // no page comes any more: batches are written, full or not
 	allDone  bool                 // drained is closed
-	spent    []*inflight          // no delivery needs their arenas any more
+	closed   bool                 // nothing starts any more
 	srcErr   error
 	fatal    error
 
-	arrived   chan struct{} // wakes the watcher of what is held back; capacity 1
+	moving  int  // pages that are prepared, writers of batches, and writers of dead letters that do not wait
+	relief  bool // something stopped moving, or the reader waits: batches that fill may hold everything back
+	packing bool // a packer runs
+	pausing bool // a goroutine makes the calls of Pause
+
+	wakeAt    time.Time // when the timer fires; zero: it does not
+	lookAt    time.Time // when heldBack looks next; zero: nothing is in flight
+	stopAt    time.Time // when a soft stop becomes hard; zero: there is none
 	heldSince map[heldKey]heldSince
 }
 
@@ -68,13 +76,13 @@ type inflight struct {
 	tracker *Tracker // nil: the source does not track single records
 
 	// Pipeline.mu guards what follows.
-	ready     bool         // prepared, and the letters of what could not be decoded are durable
-	givenBack bool         // its dead letters cannot be stored: it and the later pages return to the source
-	mark      uint64       // in the partition's watermark
-	left      int          // deliveries not finished
-	pins      int          // deliveries that hold its bytes and arenas
-	filling   int          // of pins: those that wait for a batch to fill, while they are counted
-	arenas    []*planArena // by the route; nil if nothing is planned
+	ready   bool         // prepared, and the letters of what could not be decoded are durable
+	nacked  bool         // its dead letters cannot be stored: it and the later pages return to the source
+	mark    uint64       // in the partition's watermark
+	left    int          // deliveries not finished
+	pins    int          // deliveries that hold its bytes and arenas
+	filling int          // of pins: those that wait for a batch to fill, while they are counted
+	arenas  []*planArena // by the route; nil if nothing is planned
 }
 
 var errStopTimeout = errs.New("StopTimeout passed")
@@ -82,19 +90,21 @@ var errStopTimeout = errs.New("StopTimeout passed")
 func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r := &run{
 		p: p, src: src, committer: c,
-		bounds:   newBounds(p.o.MaxBytes, p.o.MaxChanges, src),
 		pages:    make(chan *inflight, p.o.Workers),
 		drained:  make(chan struct{}),
+		timer:    time.NewTimer(time.Hour),
 		parts:    map[string]*partition{},
 		prepared: map[uint64]*inflight{},
-		arrived:  make(chan struct{}, 1),
 	}
+	r.timer.Stop()
 	r.soft, r.cancelSoft = context.WithCancelCause(ctx)
 	r.reading, r.stopRead = context.WithCancel(r.soft)
 	r.hard, r.cancelHard = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.controlled, _ = src.(Controlled)
+	r.pauser, _ = src.(Pauser)
+	r.bounds = newBounds(p.o.MaxBytes, p.o.MaxChanges, r.pauser != nil)
 	for _, rt := range p.routes {
-		s := newScheduler(r, rt)
+		s := &scheduler{run: r, route: rt, spare: rt.spares.take()}
 		r.scheds = append(r.scheds, s)
 		if s.waits() {
 			r.lingering = append(r.lingering, s)
@@ -110,33 +120,26 @@ func (r *run) do() error {
 		r.controlled.Control(r)
 	}
 	returned := make(chan struct{})
-	var watch sync.WaitGroup
-	watch.Go(func() { r.watch(returned) })
-	watch.Go(func() { r.watchHeldBack(returned) })
-	var workers sync.WaitGroup
+	var clock sync.WaitGroup
+	clock.Go(func() { r.clock(returned) })
+	var preparers sync.WaitGroup
 	for range r.p.o.Workers {
-		workers.Go(r.worker)
+		preparers.Go(r.preparer)
 	}
 	r.read()
 	close(r.pages)
-	workers.Wait()
-	r.endReading()
+	preparers.Wait()
+	r.on(func(time.Time) { r.eof = true })
 	select {
 	case <-r.drained:
 	case <-r.hard.Done():
 	}
 	flushErr := r.flush()
-	for _, s := range r.scheds {
-		if r.hard.Err() != nil {
-			s.close()
-		}
-	}
+	r.on(func(time.Time) { r.closed = r.hard.Err() != nil })
 	r.work.Wait()
-	for _, s := range r.scheds {
-		s.leave()
-	}
+	r.on(func(time.Time) { r.leave() })
 	close(returned)
-	watch.Wait()
+	clock.Wait()
 	if r.controlled != nil {
 		r.controlled.Control(nil)
 	}
@@ -147,42 +150,27 @@ func (r *run) do() error {
 	return err
 }
 
-// watch turns a soft stop that exceeds StopTimeout into a hard one.
-func (r *run) watch(returned <-chan struct{}) {
-	select {
-	case <-r.soft.Done():
-	case <-returned:
-		return
-	}
-	r.p.log.LogAttrs(r.hard, slog.LevelInfo, "stopping: reading has ended, what was read is delivered")
-	t := time.NewTimer(r.p.o.StopTimeout)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		r.cancelHard(errStopTimeout)
-	case <-r.hard.Done():
-	case <-returned:
+// leave ends the run, and leaves the empty lanes and batches of the schedulers to runs to come.
+func (r *run) leave() {
+	r.closed = true
+	for _, s := range r.scheds {
+		s.route.spares.leave(s.spare)
+		s.spare = spare{}
 	}
 }
 
-// fail stops at once.
+// fail stops at once. Pipeline.mu is held.
 func (r *run) fail(err error) {
-	r.p.mu.Lock()
 	if r.fatal == nil {
 		r.fatal = err
 	}
-	r.p.mu.Unlock()
 	r.cancelHard(err)
 	r.cancelSoft(err)
 }
 
 // read is the reader's loop.
 func (r *run) read() {
-	for seq := uint64(0); ; {
-		r.bounds.wait(r.reading, r.relievePressure)
-		if r.reading.Err() != nil {
-			return
-		}
+	for seq := uint64(0); r.awaitRoom(); {
 		page, err := r.callRead()
 		if page != nil {
 			in := r.enter(seq, page)
@@ -194,16 +182,34 @@ func (r *run) read() {
 			}
 		}
 		if err != nil {
-			if !errors.Is(err, io.EOF) && !r.tellsOfStop(err) {
-				r.sourceFailed(err)
+			if !errors.Is(err, io.EOF) && !r.isStop(err) {
+				r.Fail(err)
 			}
 			return
 		}
 	}
 }
 
-// tellsOfStop reports whether a source's error is that of the context that ended its reading, or its cause.
-func (r *run) tellsOfStop(err error) bool {
+// awaitRoom blocks until the bounds have room; it is false if reading ends first.
+func (r *run) awaitRoom() bool {
+	for {
+		reading := r.reading.Err() == nil
+		r.on(func(time.Time) {
+			r.bounds.waiting = reading && r.bounds.full()
+			r.relief = r.relief || r.bounds.waiting
+		})
+		if !reading || !r.bounds.waiting {
+			return reading
+		}
+		select {
+		case <-r.bounds.room:
+		case <-r.reading.Done():
+		}
+	}
+}
+
+// isStop reports whether a source's error is that of the context that ended its reading, or its cause.
+func (r *run) isStop(err error) bool {
 	return r.soft.Err() != nil && (errors.Is(err, r.soft.Err()) || errors.Is(err, context.Cause(r.soft)))
 }
 
@@ -219,32 +225,21 @@ func (r *run) callRead() (page *Page, err error) {
 // enter accounts for a page that was read.
 func (r *run) enter(seq uint64, page *Page) *inflight {
 	in := &inflight{seq: seq, page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
-	r.p.mu.Lock()
-	in.part = r.part(page.Partition)
-	in.part.open++
-	r.unplaced++
-	r.open++
-	r.p.mu.Unlock()
-	r.wakeWatcher()
-	r.bounds.move(+1)
-	r.bounds.take(page.Partition, amount{in.bytes, in.changes})
+	r.on(func(now time.Time) {
+		in.part = r.part(page.Partition)
+		in.part.open++
+		r.unplaced++
+		r.open++
+		r.move(+1)
+		if r.lookAt.IsZero() {
+			r.lookAt = now.Add(heldBackInterval)
+		}
+		r.bounds.take(page.Partition, amount{in.bytes, in.changes})
+	})
 	return in
 }
 
-// part returns the partition of that name. Pipeline.mu is held.
-func (r *run) part(name string) *partition {
-	part := r.parts[name]
-	if part == nil {
-		part = &partition{name: name, ctx: r.hard, cancel: func(error) {}}
-		if r.controlled != nil {
-			part.ctx, part.cancel = context.WithCancelCause(r.hard)
-		}
-		r.parts[name] = part
-	}
-	return part
-}
-
-func (r *run) worker() {
+func (r *run) preparer() {
 	for in := range r.pages {
 		if r.hard.Err() == nil {
 			r.prepare(in)
@@ -257,39 +252,41 @@ func (r *run) prepare(in *inflight) {
 	in.span = r.p.tel.page(r.hard, in.part.name)
 	start := time.Now()
 	r.p.mu.Lock()
-	revoked := in.part.revoked
+	revoked := in.part.state.revoked()
 	r.p.mu.Unlock()
 	if revoked {
 		in.page = &Page{Partition: in.page.Partition} // its records are not decoded
 	}
 	if in.page.Decode != nil {
 		in.page, in.err = decode(in.page)
-		more, n := pinnedBytes(in.page)-in.bytes, int64(len(in.page.Changes))-in.changes
-		r.bounds.take(in.part.name, amount{more, n})
-		in.bytes, in.changes = in.bytes+more, in.changes+n
 	}
 	in.prep = r.p.prepare(in)
 	r.p.tel.prepared(r.hard, time.Since(start))
+	r.on(func(now time.Time) { r.pagePrepared(in, now) })
+}
+
+// pagePrepared hands over a page, and the later ones that waited for it.
+func (r *run) pagePrepared(in *inflight, now time.Time) {
+	more := amount{pinnedBytes(in.page) - in.bytes, int64(len(in.page.Changes)) - in.changes}
+	r.bounds.take(in.part.name, more)
+	in.bytes, in.changes = in.bytes+more.bytes, in.changes+more.changes
 	if in.prep.fatal != nil {
 		r.fail(in.prep.fatal)
 		return
 	}
-	undecodable := in.page.Errors
-	r.p.mu.Lock()
-	in.ready = len(undecodable) == 0
+	if undecodable := in.page.Errors; len(undecodable) > 0 {
+		r.work.Go(func() { r.keepUndecodable(in, undecodable) })
+	} else {
+		in.ready = true
+		r.move(-1)
+	}
 	r.prepared[in.seq] = in
 	for next := r.prepared[r.nextSeq]; next != nil; next = r.prepared[r.nextSeq] {
 		delete(r.prepared, r.nextSeq)
 		r.nextSeq++
 		next.part.waiting = append(next.part.waiting, next)
-		r.handOver(next.part)
+		r.handOver(next.part, now)
 	}
-	r.unlock()
-	if len(undecodable) > 0 {
-		r.work.Go(func() { r.buryUndecodable(in, undecodable) })
-		return
-	}
-	r.doneMoving()
 }
 
 // decode returns a page with its content. After an error or a panic it has the records before that.
@@ -309,16 +306,9 @@ func decode(page *Page) (whole *Page, err error) {
 	return &out, err
 }
 
-// sourceFailed ends reading with an error that Run returns.
+// sourceFailed ends reading with an error that Run returns. A source that controls its run is stopped softly: other
+// consumers can read its partitions only after that. Pipeline.mu is held.
 func (r *run) sourceFailed(err error) {
-	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	r.failed(err)
-}
-
-// failed is sourceFailed with Pipeline.mu held. A source that controls its run is stopped softly: other consumers
-// can read its partitions only after that.
-func (r *run) failed(err error) {
 	if r.srcErr == nil {
 		r.srcErr = fmt.Errorf("source: %w", err)
 	}

@@ -2,34 +2,23 @@ package pipeline
 
 import (
 	"container/heap"
-	"sync"
 	"time"
 )
 
-// scheduler carries deliveries to one sink: in order per key, at most Concurrency
-// Writes at once, in batches. It has no goroutine of its own: whoever brings
-// something or finishes something starts a writer where one may start.
-//
-// Locks are taken in the order Pipeline.mu, scheduler.mu, bounds.mu. What a
-// scheduler finishes it reports after it has let go of its lock (unlock).
+// scheduler carries deliveries to one sink: in order per key, at most Concurrency Writes at once, in batches. Its
+// state is part of the run's: dispatch is called at the end of each step, and starts what may start then.
 type scheduler struct {
 	run   *run
 	route *route
 
-	mu    sync.Mutex
 	ready queue
 	spare
-	awake       []*lane
-	parked      parking
+	awake       []*lane // queued
+	parked      parking // parked and blocked
 	deadLetters deadLetterQueue
-	writing     int
+	writing     []*batch
 	flush       int       // so many of ready are due, full or not
-	ended       bool      // nothing more comes: ready is written, full or not
-	closed      bool      // nothing starts any more
 	next        time.Time // before it the rate allows no Write
-	timer       *time.Timer
-	done        []progress // what unlock reports
-	flying      []*batch   // being written
 
 	packed    int64 // bytes of what is packed
 	unpacking bool  // what is packed is being written: nothing else starts
@@ -37,25 +26,8 @@ type scheduler struct {
 	retries retryLog
 }
 
-// progress is what became of some deliveries of a page.
-type progress struct {
-	page     *inflight
-	finished int // deliveries
-	unpinned int // deliveries that do not hold the page any more
-}
-
-func newScheduler(r *run, rt *route) *scheduler {
-	s := &scheduler{run: r, route: rt, spare: rt.spares.take()}
-	s.timer = time.AfterFunc(time.Hour, s.tick)
-	s.timer.Stop()
-	return s
-}
-
-// accept takes the deliveries of the next page. Pipeline.mu is held, so that a
-// ledger never shows half a page. due says that they wait for no batch to fill.
+// accept takes the deliveries of the next page. due says that they wait for no batch to fill.
 func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	l := &s.route.ledger
 	l.Routed += p.routed
 	p.dropped.addTo(l.Dropped)
@@ -68,148 +40,251 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 			s.flush = s.ready.n
 		}
 	}
-	s.dispatch(at)
 }
 
-// end writes what is left, full or not.
-func (s *scheduler) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ended = true
-	s.dispatch(time.Now())
-}
-
-// close lets nothing start any more.
-func (s *scheduler) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	s.timer.Stop()
-}
-
-// leave closes what has ended, and leaves its lanes and batches to runs to come.
-func (s *scheduler) leave() {
-	s.close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.route.spares.leave(s.spare)
-	s.spare = spare{}
-}
-
-// tick is the timer's: something may start that could not before.
-func (s *scheduler) tick() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dispatch(time.Now())
-}
-
-// unlock lets go of the lock and reports what was finished under it.
-func (s *scheduler) unlock() {
-	done := s.done
-	s.done = nil
-	s.mu.Unlock()
-	if len(done) > 0 {
-		s.run.progressed(done)
-	}
-}
-
-// report adds to what unlock reports; neighbours mostly are of one page.
-func (s *scheduler) report(page *inflight, finished, unpinned int) {
-	if n := len(s.done); n > 0 && s.done[n-1].page == page {
-		s.done[n-1].finished += finished
-		s.done[n-1].unpinned += unpinned
-		return
-	}
-	s.done = append(s.done, progress{page, finished, unpinned})
-}
-
-// dispatch starts a writer where one may start; that one starts the next. It is
-// counted as moving from here on, so that there is no instant between
-// a page's arrival and its Write at which nothing seems to move.
+// dispatch starts a writer for each batch that can be written now.
 func (s *scheduler) dispatch(now time.Time) {
-	if s.closed {
-		return
+	s.wake(now)
+	for len(s.writing) < s.route.Concurrency {
+		b := s.nextBatch(now)
+		if b == nil {
+			return
+		}
+		s.run.move(+1)
+		s.run.work.Go(func() { s.writer(b) })
 	}
-	for len(s.parked) > 0 && !s.parked[0].wake.After(now) {
-		l := heap.Pop(&s.parked).(*lane)
-		l.parked = false
-		s.awake = append(s.awake, l)
-	}
-	if s.writing < s.route.Concurrency && (len(s.awake) > 0 || s.ready.n > 0 && s.due(now)) && !now.Before(s.next) {
-		s.writing++
-		s.run.bounds.move(+1)
-		s.run.work.Go(s.writer)
-	}
-	s.arm(now)
 }
 
-// waits tells whether batches wait to be full.
+// wake ends the backoff of keys.
+func (s *scheduler) wake(now time.Time) {
+	for len(s.parked) > 0 && !s.parked[0].wake.After(now) {
+		s.awaken(heap.Pop(&s.parked).(*lane))
+	}
+}
+
+// waits reports whether batches wait to be full.
 func (s *scheduler) waits() bool { return s.route.Batch.Fill || s.route.Batch.Linger > 0 }
 
-// due tells whether what is ready may be written. Ready is not empty.
+// due reports whether what is ready can be written. Ready is not empty.
 func (s *scheduler) due(now time.Time) bool {
 	b := &s.route.Batch
-	return !s.waits() || s.flush > 0 || s.ended ||
+	return !s.waits() || s.flush > 0 || s.run.ending ||
 		s.ready.n >= b.Count || s.ready.bytes >= b.Bytes ||
 		b.Linger > 0 && now.Sub(s.ready.since()) >= b.Linger
 }
 
-// arm sets the timer for the next thing that time alone lets start.
-func (s *scheduler) arm(now time.Time) {
-	if s.closed {
-		return
-	}
-	var at time.Time
-	sooner := func(t time.Time) {
-		if at.IsZero() || t.Before(at) {
-			at = t
-		}
-	}
+// wakesAt returns when dispatch could start what it could not start now; zero if time alone changes nothing.
+func (s *scheduler) wakesAt(now time.Time) (at time.Time) {
 	if len(s.parked) > 0 {
-		sooner(s.parked[0].wake)
+		at = s.parked[0].wake
 	}
-	if s.ready.n > 0 && s.writing < s.route.Concurrency && s.route.Batch.Linger > 0 && !s.due(now) {
-		sooner(s.ready.since().Add(s.route.Batch.Linger))
+	if s.ready.n > 0 && len(s.writing) < s.route.Concurrency && s.route.Batch.Linger > 0 && !s.due(now) {
+		at = earlier(at, s.ready.since().Add(s.route.Batch.Linger))
 	}
 	if now.Before(s.next) && (s.ready.n > 0 || len(s.awake) > 0) {
-		sooner(s.next)
+		at = earlier(at, s.next)
 	}
-	if at.IsZero() {
-		s.timer.Stop()
-		return
-	}
-	s.timer.Reset(max(at.Sub(now), 0))
+	return at
 }
 
-// writer writes batch after batch while there is one.
-func (s *scheduler) writer() {
-	s.mu.Lock()
-	for {
-		b := s.nextBatch(time.Now())
-		if b == nil {
-			break
-		}
-		s.dispatch(time.Now())
-		s.unlock()
-		if b.chunks != nil {
-			s.writePacked(b)
-			s.run.relievePressure()
-			s.mu.Lock()
-			continue
-		}
-		planned := s.route.planAgain(b)
-		if planned {
-			s.route.write(s.run, b)
-		}
-		s.mu.Lock()
-		b.again = b.again || !planned
-		s.applyResult(b, time.Now())
-		s.unlock()
-		s.run.relievePressure()
-		s.mu.Lock()
+// nextBatch takes the next batch: first lanes that are awake, then what is ready, in the order of the source. It
+// returns nil if there is nothing to write.
+func (s *scheduler) nextBatch(now time.Time) *batch {
+	if s.run.closed || s.run.hard.Err() != nil {
+		return nil
 	}
-	s.writing--
-	s.arm(time.Now())
-	s.unlock()
-	s.run.doneMoving()
+	s.wake(now)
+	due := s.ready.n > 0 && s.due(now)
+	if s.unpacking || now.Before(s.next) || !due && len(s.awake) == 0 {
+		return nil
+	}
+	b := s.newBatch()
+	full := false
+	for len(s.awake) > 0 && !full {
+		full = !s.takeLane(b, s.awake[0], now)
+		if !full {
+			s.awake[0] = nil
+			s.awake = s.awake[1:]
+		}
+	}
+	if !full && due && (len(b.items) == 0 || !s.waits()) {
+		s.takeReady(b, now)
+	}
+	n := len(b.items)
+	if n == 0 && s.ready.n > 0 && s.ready.chunks[0].packed != nil && s.due(now) {
+		n = s.takePacked(b)
+	}
+	if n == 0 {
+		s.batches = append(s.batches, b)
+		return nil
+	}
+	b.begin(s, now)
+	s.writing = append(s.writing, b)
+	if rate := s.route.Rate; rate > 0 {
+		s.next = later(s.next, now).Add(time.Duration(float64(n) / rate * float64(time.Second)))
+	}
+	return b
+}
+
+func (s *scheduler) newBatch() *batch {
+	if n := len(s.batches); n > 0 {
+		b := s.batches[n-1]
+		s.batches = s.batches[:n-1]
+		return b
+	}
+	return &batch{}
+}
+
+func (s *scheduler) fits(b *batch, it *item) bool {
+	return len(b.items) == 0 || len(b.items) < s.route.Batch.Count && b.bytes+it.size <= s.route.Batch.Bytes
+}
+
+// takeLane moves what it can of an awake lane into the batch. It is false when
+// the batch is full and the lane still awake.
+func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
+	s.expire(l, now)
+	for len(l.queue) > 0 {
+		it := &l.queue[0]
+		if it.fail != nil {
+			if l.batch == b {
+				return true // after those of the batch
+			}
+			s.failPermanently(l, now)
+			return true
+		}
+		if !s.fits(b, it) {
+			return l.batch == b
+		}
+		b.add(l.pop(), l)
+		if !s.route.keepsOrder {
+			return true
+		}
+	}
+	return true
+}
+
+// takeReady fills the batch from what is ready. A change whose key has a lane that is busy
+// joins the lane's queue; the changes after it go on.
+func (s *scheduler) takeReady(b *batch, now time.Time) {
+	left := s.ready.n
+	if s.flush > 0 {
+		left = s.flush
+	}
+	for ; left > 0 && s.ready.chunks[0].packed == nil; left-- {
+		it := s.ready.first()
+		l := s.lanes.of(it.hash, it.d.Change.Key)
+		switch {
+		case l != nil && l.state == nacked:
+			given := s.popReady()
+			s.finish(&given, Revoked, "")
+		case l != nil && (l.batch != b || !s.route.keepsOrder || len(l.queue) > 0 || it.fail != nil):
+			l.queue = append(l.queue, s.popReady())
+			if s.waitsLong(l) {
+				s.detach(&l.queue[len(l.queue)-1])
+			}
+		case it.fail != nil:
+			l = s.newLane(it)
+			l.queue = append(l.queue, s.popReady())
+			s.failPermanently(l, now)
+		case !s.fits(b, it):
+			return
+		default:
+			if l == nil {
+				l = s.newLane(it)
+			}
+			b.add(s.popReady(), l)
+		}
+	}
+}
+
+func (s *scheduler) popReady() item {
+	s.flush = max(s.flush-1, 0)
+	it, done := s.ready.pop()
+	if done != nil {
+		s.route.slabs.put(done)
+	}
+	return it
+}
+
+func (s *scheduler) newLane(it *item) *lane {
+	var l *lane
+	if n := len(s.idle); n > 0 {
+		l, s.idle = s.idle[n-1], s.idle[:n-1]
+	} else {
+		l = new(lane)
+	}
+	l.key, l.hash = it.d.Change.Key, it.hash
+	s.lanes.add(l)
+	return l
+}
+
+// maxIdle bounds the lanes kept for the next keys: enough for the batches in
+// flight, and no memory of a backlog that is over.
+const maxIdle = 4096
+
+func (s *scheduler) dropLane(l *lane) {
+	s.lanes.drop(l)
+	if len(s.idle) < maxIdle {
+		*l = lane{}
+		s.idle = append(s.idle, l)
+	}
+}
+
+// waitsLong reports whether the changes of a lane wait for a backoff, or for dead letters that cannot be stored now.
+func (s *scheduler) waitsLong(l *lane) bool {
+	return l.state == parked || l.state == blocked || l.state == deadLettering && s.deadLetters.down
+}
+
+// detach clones a change that waits after its batch, so that it does not pin its page. The sink plans it again,
+// before its Write, since the plan refers to the page, too.
+func (s *scheduler) detach(it *item) {
+	if it.owned {
+		return
+	}
+	c := it.d.Change.Clone()
+	d := Delivery{Change: c}
+	for _, e := range it.d.Events {
+		e.Change, e.Old, e.New = c, e.Old.Clone(), e.New.Clone()
+		d.Events = append(d.Events, e)
+	}
+	it.d, it.owned, it.unplanned = d, true, it.fail == nil
+	if l := s.lanes.of(it.hash, c.Key); l != nil {
+		l.key = c.Key // which was a range of the page's keys
+	}
+	s.run.bounds.park(it.page.part.name, cloneBytes(it))
+	s.run.report(it.page, 0, 1)
+}
+
+// finish books the end of one delivery.
+func (s *scheduler) finish(it *item, o Outcome, reason string) {
+	l := &s.route.ledger
+	l.Pending--
+	l.count(o, reason, 1)
+	if o != Revoked {
+		s.route.newest.see(it.d.Change.Time)
+		if it.page.tracker != nil {
+			it.page.tracker.finish(int(it.d.Change.Index))
+		}
+	}
+	if it.owned {
+		s.run.bounds.unpark(it.page.part.name, cloneBytes(it))
+		s.run.report(it.page, 1, 0)
+		return
+	}
+	s.run.report(it.page, 1, 1)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// earlier returns the earlier of two times; a zero time does not count.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -2,54 +2,86 @@ package pipeline
 
 import (
 	"container/heap"
+	"fmt"
 	"time"
 )
 
-// applyResult books what a Write returned for a batch, and requeues each of its lanes.
-func (s *scheduler) applyResult(b *batch, now time.Time) {
-	hard := s.run.hard.Err() != nil
-	s.endWrite(b)
-	wrote := false
-	for i := range b.quarantined {
-		switch it := &b.quarantined[i]; {
-		case it.page.part.revoked:
-			s.finish(it, Revoked, "")
-		case !hard:
-			it.fail = errQuarantined
-			s.deadLetter(b.quarantinedOf[i], *it)
+// fate is what the result of a Write means for one delivery.
+type fate uint8
+
+const (
+	isDone     fate = iota // it has the outcome that the sink says
+	isRevoked              // it failed, and its partition is revoked: another reader delivers it
+	isPending              // it failed, and the run stops hard: the next run delivers it
+	isUntried              // it was not tried, and is tried again at once
+	isNacked               // it failed permanently, and returns to its source
+	isRetried              // it is tried again after a backoff
+	isLettered             // it failed permanently, and becomes a dead letter
+)
+
+// fateOf turns the result of delivery i of a batch into its fate.
+func (s *scheduler) fateOf(b *batch, i int) fate {
+	it, l, err := &b.items[i], b.of[i], b.errs[i]
+	_, transient := Retryable(err)
+	switch {
+	case err == nil:
+		return isDone
+	case it.page.part.state.revoked():
+		return isRevoked
+	case s.run.hard.Err() != nil:
+		return isPending
+	case b.again:
+		return isUntried
+	case it.fail != nil:
+		return isLettered // its key is in quarantine
+	case s.nacks(it) && !transient:
+		return isNacked
+	case s.route.retried(err) || len(l.retry) > 0:
+		return isRetried
+	}
+	return isLettered
+}
+
+// settle applies the result of a batch to its deliveries, and moves each of its lanes on.
+func (s *scheduler) settle(b *batch, now time.Time) {
+	for _, err := range b.errs {
+		if IsFatal(err) && classOf(err) != classPanic {
+			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, err))
 		}
 	}
+	wrote := false
 	for i := range b.items {
 		it, l, err := &b.items[i], b.of[i], b.errs[i]
-		after, again := Retryable(err)
-		switch {
-		case err == nil:
+		switch s.fateOf(b, i) {
+		case isDone:
 			s.finish(it, b.ds[i].Outcome, b.ds[i].Reason)
 			wrote = true
 			l.attempt = 0
 			if len(l.retry) == 0 {
 				l.expiresAt = time.Time{}
 			}
-		case it.page.part.revoked:
+		case isRevoked:
 			s.finish(it, Revoked, "")
 			if len(l.retry) == 0 {
 				l.attempt, l.expiresAt = 0, time.Time{} // the later changes of the key have not failed
 			}
-		case hard:
-			// It stays pending: the next run delivers it.
-		case b.again:
+		case isPending: // it stays pending
+		case isUntried:
 			l.retry = append(l.retry, *it)
-		case s.nacks(it) && !again:
-			s.retries.add(s, it, err)
-			l.nacked = true
+		case isNacked:
+			s.retries.add(s, it, err, now)
+			l.state = nacked
 			s.finish(it, Revoked, "")
-		case s.route.retried(err) || len(l.retry) > 0:
+		case isRetried:
+			after, _ := Retryable(err)
 			l.server = max(l.server, after)
 			l.retry = append(l.retry, *it)
 			l.err = err
-			s.retries.add(s, it, err)
-		default:
-			it.fail = &failure{classOf(err), err}
+			s.retries.add(s, it, err, now)
+		case isLettered:
+			if it.fail == nil {
+				it.fail = &failure{classOf(err), err}
+			}
 			s.deadLetter(l, *it)
 		}
 	}
@@ -57,32 +89,22 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 	// Write for each key.
 	var delays [maxSharedDelays]time.Duration
 	for _, l := range b.lanes {
-		l.batch = nil
-		if l.nacked {
-			s.nackQueue(l)
-		}
+		l.batch, l.skipped = nil, false
 		if len(l.retry) > 0 {
 			l.queue = append(l.retry, l.queue...)
 			l.retry = nil
-			if !b.again { // it is tried again at once
+			if !b.again {
 				l.expiresAt = s.deadline(l, b.at)
 				d := &delays[min(l.attempt, maxSharedDelays-1)]
 				if *d == 0 {
 					*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
 				}
-				l.wake = now.Add(max(*d, l.server))
-				if !l.expiresAt.IsZero() && l.expiresAt.Before(l.wake) {
-					l.wake = l.expiresAt
-				}
-				l.attempt++
+				s.backOff(l, max(*d, l.server), now)
 				l.server = 0
 			}
 		}
-		s.quarantineRest(l)
-		s.requeueLane(l, now)
+		s.moveOn(l, now)
 	}
-	b.reset()
-	s.batches = append(s.batches, b)
 	s.retries.flush(s, now)
 	if wrote {
 		s.retries.recover(s, now)
@@ -92,83 +114,63 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 // Later attempts share a delay: the backoff has reached its maximum.
 const maxSharedDelays = 16
 
-// requeueLane parks, awakes or drops a lane, unless some of it is in flight.
-func (s *scheduler) requeueLane(l *lane, now time.Time) {
+// backOff has a lane wait for d before the next try of its first change, or until that change expires.
+func (s *scheduler) backOff(l *lane, d time.Duration, now time.Time) {
+	l.attempt++
+	l.wake = now.Add(max(1, d))
+	if !l.expiresAt.IsZero() && l.expiresAt.Before(l.wake) {
+		l.wake = l.expiresAt
+	}
+}
+
+// moveOn gives a lane that is in no batch any more, or whose letters are durable, its next state; see laneState.
+func (s *scheduler) moveOn(l *lane, now time.Time) {
+	if l.follow {
+		s.quarantineRest(l)
+	}
 	switch {
-	case l.dead > 0 && s.deadLetters.blocked:
-		s.detachQueue(l)
-	case l.dead > 0 || l.batch != nil:
-	case l.nacked: // it stays, for later changes of the key in this run
+	case l.state == nacked: // it stays, for later changes of the key in this run
+		s.nackQueue(l)
+	case l.letters > 0:
+		l.state = deadLettering
+		if s.deadLetters.down {
+			s.detachQueue(l)
+		}
 	case len(l.queue) == 0:
 		s.dropLane(l)
 	case l.wake.After(now):
+		l.state = parked
+		if s.blocks(&l.queue[0], l.err) {
+			l.state = blocked
+		}
 		s.detachQueue(l)
-		l.parked = true
 		heap.Push(&s.parked, l)
 	default:
-		s.awake = append(s.awake, l)
+		s.awaken(l)
 	}
 }
 
-// failPermanently dead-letters the first change of the lane's queue. If there are no dead letters, the change
-// returns to a source that acknowledges each record, and blocks its key with any other source.
+// awaken lets the queue of a lane be written.
+func (s *scheduler) awaken(l *lane) {
+	l.state = queued
+	s.awake = append(s.awake, l)
+}
+
+// failPermanently dead-letters the first change of the lane's queue, whose turn it is. If there are no dead letters,
+// the change returns to a source that acknowledges each record, and blocks its key with any other source.
 func (s *scheduler) failPermanently(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
 		s.deadLetter(l, l.pop())
-		s.quarantineRest(l)
-		return
-	}
-	if s.nacks(&l.queue[0]) {
-		s.retries.add(s, &l.queue[0], l.queue[0].fail.err)
-		s.retries.flush(s, now)
-		l.nacked = true
-		s.nackQueue(l)
-		return
-	}
-	s.retries.add(s, &l.queue[0], l.queue[0].fail.err)
-	l.wake = now.Add(max(1, s.run.p.o.Backoff.delay(l.attempt, 0)))
-	l.attempt++
-	s.requeueLane(l, now)
-	s.retries.flush(s, now)
-}
-
-// finish books the end of one delivery.
-func (s *scheduler) finish(it *item, o Outcome, reason string) {
-	l := &s.route.ledger
-	l.Pending--
-	l.count(o, reason, 1)
-	if o != Revoked {
-		s.route.newest.see(it.d.Change.Time)
-		if it.page.tracker != nil {
-			it.page.tracker.finish(int(it.d.Change.Index))
+	} else {
+		s.retries.add(s, &l.queue[0], l.queue[0].fail.err, now)
+		if s.nacks(&l.queue[0]) {
+			l.state = nacked
+		} else {
+			s.backOff(l, s.run.p.o.Backoff.delay(l.attempt, 0), now)
 		}
 	}
-	if it.owned {
-		s.run.bounds.unpark(it.page.part.name, cloneBytes(it))
-		s.report(it.page, 1, 0)
-		return
-	}
-	s.report(it.page, 1, 1)
-}
-
-// detach clones a change that waits after its batch, so that it does not pin its page. The sink plans it again,
-// before its Write, since the plan refers to the page, too.
-func (s *scheduler) detach(it *item) {
-	if it.owned {
-		return
-	}
-	c := it.d.Change.Clone()
-	d := Delivery{Change: c}
-	for _, e := range it.d.Events {
-		e.Change, e.Old, e.New = c, e.Old.Clone(), e.New.Clone()
-		d.Events = append(d.Events, e)
-	}
-	it.d, it.owned, it.unplanned = d, true, it.fail == nil
-	if l := s.lanes.of(it.hash, c.Key); l != nil {
-		l.key = c.Key // which was a range of the page's keys
-	}
-	s.run.bounds.park(it.page.part.name, cloneBytes(it))
-	s.report(it.page, 0, 1)
+	s.moveOn(l, now)
+	s.retries.flush(s, now)
 }
 
 // detachQueue detaches the waiting changes of a lane.
@@ -186,10 +188,21 @@ func (s *scheduler) nacks(it *item) bool {
 
 // nackQueue returns the changes that wait in a lane to their source.
 func (s *scheduler) nackQueue(l *lane) {
-	for _, items := range [][]item{l.retry, l.queue} {
-		for i := range items {
-			s.finish(&items[i], Revoked, "")
-		}
+	for i := range l.queue {
+		s.finish(&l.queue[i], Revoked, "")
 	}
-	l.retry, l.queue = nil, nil
+	l.queue = nil
+}
+
+// blocks reports whether an item that failed with err blocks its key: it can never be written, and there
+// are neither dead letters nor a source that takes it back.
+func (s *scheduler) blocks(it *item, err error) bool {
+	if s.run.p.o.DeadLetters != nil || s.nacks(it) {
+		return false
+	}
+	if it.fail != nil {
+		err = it.fail.err
+	}
+	_, again := Retryable(err)
+	return err != nil && !again
 }

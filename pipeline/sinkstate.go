@@ -27,20 +27,15 @@ func (p *Pipeline) Sinks() []SinkState {
 }
 
 func (s *scheduler) state() SinkState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	st := SinkState{Name: s.route.Name, Pending: s.route.ledger.Pending, Failing: s.retries.since}
 	if s.retries.last != nil {
 		st.Error = LogText(s.retries.last)
 	}
 	for _, l := range s.parked {
-		if len(l.queue) == 0 {
-			continue
-		}
 		if at := l.queue[0].d.Change.Time; !at.IsZero() && (st.Oldest.IsZero() || at.Before(st.Oldest)) {
 			st.Oldest = at
 		}
-		if it := &l.queue[0]; s.blocks(it, l.err) {
+		if l.state == blocked {
 			st.Blocked++
 		}
 	}

@@ -9,27 +9,33 @@ import (
 	"time"
 )
 
-// pack compresses what waits to fill a batch, so that it does not hold its pages. It reports
-// whether it packed anything. Compression runs without the lock: chunks that leave the queue
-// meanwhile are left out.
-func (s *scheduler) pack() bool {
-	s.mu.Lock()
-	groups := packables(s.ready.chunks)
-	s.mu.Unlock()
-	packedSome := false
-	for _, group := range groups {
-		p := packPages(group)
-		s.mu.Lock()
-		packedSome = s.replace(s.ready.chunks, group, p) || packedSome
-		s.unlock()
+// packWork is a pack to make for a scheduler.
+type packWork struct {
+	s     *scheduler
+	group []packable
+	pack  *pack
+}
+
+// pack makes packs of what waits to fill batches, so that it does not hold its pages. It runs in a goroutine of its
+// own, and chunks that leave the queue meanwhile are left out. If nothing was packed, and cloned says that nothing
+// was cloned either, the fillers' batches are written.
+func (r *run) pack(fillers []*scheduler, work []packWork, cloned bool) {
+	for i := range work {
+		work[i].pack = packPages(work[i].group)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.packed > s.run.packRoom {
-		s.flush = s.ready.n
-		s.dispatch(time.Now())
-	}
-	return packedSome
+	r.on(func(time.Time) {
+		r.packing, r.relief = false, true
+		for _, w := range work {
+			cloned = w.s.replace(w.s.ready.chunks, w.group, w.pack) || cloned
+		}
+		for _, s := range fillers {
+			if s.packed > r.packRoom {
+				s.flush = s.ready.n
+			} else if !cloned {
+				s.flushReady()
+			}
+		}
+	})
 }
 
 // packables are the pages of chunks that can be packed, one group for each pack.
@@ -68,7 +74,7 @@ func (c *chunk) canPack() bool {
 }
 
 // replace puts a pack in the place of the chunks that it was made of. It reports whether any of
-// them is still there. The lock is held, here and below.
+// them is still there.
 func (s *scheduler) replace(chunks []chunk, group []packable, p *pack) bool {
 	p.pages = 0
 	of := make(map[*inflight]int, len(group))
@@ -90,7 +96,7 @@ func (s *scheduler) replace(chunks []chunk, group []packable, p *pack) bool {
 		clear(c.items)
 		s.route.slabs.put(c.slab)
 		c.items, c.slab = nil, nil
-		s.report(c.page, 0, c.n)
+		s.run.report(c.page, 0, c.n)
 		p.pages++
 	}
 	if p.pages > 0 {
@@ -114,7 +120,7 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	if o != Revoked {
 		s.route.newest.see(c.packed.newest)
 	}
-	s.report(c.page, c.n, 0)
+	s.run.report(c.page, c.n, 0)
 	s.unpacked(c)
 }
 
@@ -142,68 +148,68 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 	return n
 }
 
-// writePacked gives a packed batch to WriteSorted. If a key of it has a lane or is in quarantine,
-// or if WriteSorted fails, the batch is unpacked and put back, for Write. No lock is held.
-func (s *scheduler) writePacked(b *batch) {
-	n := 0
-	for i := range b.chunks {
-		n += b.chunks[i].n
-	}
+// pack packs the chunks of a batch that are not.
+func (b *batch) pack() {
 	for _, group := range packables(b.chunks) {
-		p := packPages(group)
-		s.mu.Lock()
-		s.replace(b.chunks, group, p)
-		s.unlock()
+		b.packs = append(b.packs, packWork{group: group, pack: packPages(group)})
 	}
-	s.mu.Lock()
-	whole := s.lanes.n == 0 && n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes
-	s.mu.Unlock()
-	coalesced := int64(0)
-	err := errNotWhole
-	if whole {
-		coalesced, err = s.route.writeSorted(s.run, b, n)
-	}
-	var items [][]item
-	if err != nil && s.run.hard.Err() == nil {
-		s.run.p.log.LogAttrs(b.ctx, slog.LevelDebug, "a batch that was packed is unpacked and written",
-			slog.String("sink", s.route.Name), slog.Int("deliveries", n), slog.String("cause", LogText(err)))
-		if items, err = s.unpackItems(b.chunks); err != nil { // memory is broken
-			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, err))
-		} else {
-			err = errNotWhole
+}
+
+// calledPacked takes the result of a call for a packed batch. If a key of it has a lane or is in quarantine, or if
+// WriteSorted fails, the batch is unpacked and becomes ready again, for Write.
+func (s *scheduler) calledPacked(b *batch) {
+	switch b.phase {
+	case packing:
+		for _, w := range b.packs {
+			s.replace(b.chunks, w.group, w.pack)
 		}
+		b.phase = sorting
+		if s.lanes.n == 0 && b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes {
+			return
+		}
+		b.err = errNotWhole
+	case unpacking:
+		b.phase = settled
+		if b.err != nil { // memory is broken
+			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, b.err))
+		}
+		b.err = errNotWhole
+		return
 	}
-	s.mu.Lock()
-	defer s.unlock()
-	s.applyPackedResult(b, items, coalesced, err)
-	s.dispatch(time.Now())
+	if b.err == nil || s.run.hard.Err() != nil {
+		b.phase = settled
+		return
+	}
+	b.phase = unpacking
+	n, cause := b.n, b.err
+	s.run.log(slog.LevelDebug, "a batch that was packed is unpacked and written", func() []slog.Attr {
+		return []slog.Attr{slog.String("sink", s.route.Name), slog.Int("deliveries", n), slog.String("cause", LogText(cause))}
+	})
 }
 
 // errNotWhole means that a packed batch has to be written change by change.
 var errNotWhole = errs.New("some of its keys wait or are quarantined")
 
-// applyPackedResult books a packed batch that was written, or puts it back.
-func (s *scheduler) applyPackedResult(b *batch, items [][]item, coalesced int64, err error) {
-	cut := b.again
-	s.endWrite(b)
+// settlePacked books a packed batch that was written, or makes it ready again.
+func (s *scheduler) settlePacked(b *batch) {
 	s.unpacking = false
 	var back []chunk
 	n := 0
 	for i := range b.chunks {
 		c := &b.chunks[i]
 		switch {
-		case err == nil:
+		case b.err == nil:
 			s.finishPacked(c, Written)
 			continue
 		case s.run.hard.Err() != nil:
 			continue // it stays pending: the next run delivers it
-		case c.page.part.revoked:
+		case c.page.part.state.revoked():
 			s.finishPacked(c, Revoked)
 			continue
-		case !cut:
+		case !b.again:
 			s.unpacked(c)
 			at := c.at
-			*c = chunkOf(items[i], at)
+			*c = chunkOf(b.unpacked[i], at)
 			for k := range c.items {
 				s.run.bounds.park(c.page.part.name, cloneBytes(&c.items[k]))
 			}
@@ -211,28 +217,28 @@ func (s *scheduler) applyPackedResult(b *batch, items [][]item, coalesced int64,
 		n += c.n
 		back = append(back, *c)
 	}
-	s.route.ledger.Written -= coalesced
-	s.route.ledger.Coalesced += coalesced
+	if b.err == nil {
+		s.route.ledger.Written -= b.coalesced
+		s.route.ledger.Coalesced += b.coalesced
+	}
 	if len(back) > 0 {
 		s.ready.putBack(back)
 		s.flush += n
 	}
-	b.reset()
-	s.batches = append(s.batches, b)
 }
 
 // unpackItems makes the deliveries of packed chunks again, by chunk. They hold their own bytes.
-func (s *scheduler) unpackItems(chunks []chunk) ([][]item, error) {
+func (r *run) unpackItems(rt *route, chunks []chunk) ([][]item, error) {
 	pages, err := unpackPages(chunks)
 	if err != nil {
 		return nil, err
 	}
 	out := make([][]item, len(chunks))
 	for i, changes := range pages {
-		items := s.route.slabs.get(len(changes))[:len(changes)]
+		items := rt.slabs.get(len(changes))[:len(changes)]
 		for k := range changes {
 			c, it := &changes[k], &items[k]
-			it.page, it.hash = chunks[i].page, maphash.String(s.run.p.seed, string(c.Key))
+			it.page, it.hash = chunks[i].page, maphash.String(r.p.seed, string(c.Key))
 			it.d.Change, it.size, it.owned, it.unplanned = c, int64(len(c.Raw)), true, true
 		}
 		out[i] = items
@@ -241,19 +247,12 @@ func (s *scheduler) unpackItems(chunks []chunk) ([][]item, error) {
 }
 
 // writeSorted gives a batch that is packed to the sink. Its error fails all of it.
-func (r *route) writeSorted(n *run, b *batch, deliveries int) (coalesced int64, err error) {
+func (r *route) writeSorted(n *run, b *batch) (coalesced int64, err error) {
 	if err := n.refuseQuarantined(r, b); err != nil {
 		return 0, err
 	}
-	ctx, done := r.tel.write(b.ctx, b)
-	start := time.Now()
-	coalesced, err = r.callSorted(ctx, b)
-	failed := 0
-	if err != nil {
-		failed = deliveries
-	}
-	done(time.Since(start), failed)
-	return coalesced, err
+	b.send(r)
+	return r.callSorted(b.sending, b)
 }
 
 func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err error) {

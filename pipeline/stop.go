@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,21 +85,21 @@ func (r *run) result(flushErr error) error {
 		pending += n.Pending
 	}
 	r.p.mu.Lock()
-	defer r.p.mu.Unlock()
-	if r.fatal != nil {
-		r.logHard(pending, r.fatal)
-		return r.fatal
+	fatal, srcErr, open, complete := r.fatal, r.srcErr, r.open, r.complete()
+	r.p.mu.Unlock()
+	if fatal == nil && complete {
+		return errors.Join(srcErr, flushErr)
 	}
-	var stop error
-	if !r.complete() {
-		cause := context.Cause(r.hard)
-		r.logHard(pending, cause)
-		stop = &StopError{Pending: pending, Cause: cause}
+	cause := cmp.Or(fatal, context.Cause(r.hard))
+	r.p.log.LogAttrs(context.WithoutCancel(r.hard), slog.LevelWarn, "stopped hard: what is pending comes again with the next run",
+		slog.Int64("pending", pending), slog.Int("pages", open), slog.String("cause", LogText(cause)))
+	if fatal != nil {
+		return fatal
 	}
-	return errors.Join(stop, r.srcErr, flushErr)
+	return errors.Join(&StopError{Pending: pending, Cause: cause}, srcErr, flushErr)
 }
 
-// complete tells whether all that was read is finished and committed.
+// complete reports whether all that was read is finished and committed.
 func (r *run) complete() bool {
 	for _, part := range r.parts {
 		if part.dirty {
@@ -106,9 +107,4 @@ func (r *run) complete() bool {
 		}
 	}
 	return r.open == 0
-}
-
-func (r *run) logHard(pending int64, cause error) {
-	r.p.log.LogAttrs(context.WithoutCancel(r.hard), slog.LevelWarn, "stopped hard: what is pending comes again with the next run",
-		slog.Int64("pending", pending), slog.Int("pages", r.open), slog.String("cause", LogText(cause)))
 }

@@ -108,15 +108,14 @@ func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
 	lag := k.Reading("tablewake.lag", "s", "age of the newest change that a stage is done with: read, or sink")
 	name := metric.WithAttributes(t.name)
 	k.Observe(func(_ context.Context, o metric.Observer) error {
+		var use amount
 		p.mu.Lock()
-		r := p.run
-		p.mu.Unlock()
-		var b, c int64
-		if r != nil {
-			b, c = r.bounds.inFlight()
+		if p.run != nil {
+			use = p.run.bounds.used
 		}
-		o.ObserveInt64(bytes, b, name)
-		o.ObserveInt64(changes, c, name)
+		p.mu.Unlock()
+		o.ObserveInt64(bytes, use.bytes, name)
+		o.ObserveInt64(changes, use.changes, name)
 		now := time.Now()
 		if d, ok := p.newest.lag(now); ok {
 			o.ObserveFloat64(lag, d.Seconds(), metric.WithAttributes(t.name, attribute.String("stage", "read")))
@@ -158,13 +157,12 @@ func (t *sinkTelemetry) write(ctx context.Context, b *batch) (_ context.Context,
 			links = append(links, trace.Link{SpanContext: sc})
 		}
 	}
-	n := int64(len(b.items))
-	for i := range b.items {
+	n := int64(b.n)
+	for i := range b.ds {
 		link(b.items[i].page)
 	}
 	for i := range b.chunks {
 		link(b.chunks[i].page)
-		n += int64(b.chunks[i].n)
 	}
 	ctx, span := t.tracer.Start(ctx, "tablewake.write", trace.WithLinks(links...),
 		trace.WithAttributes(t.attrs...), trace.WithAttributes(attribute.Int64("deliveries", n)))

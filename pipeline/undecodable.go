@@ -13,11 +13,11 @@ type placed interface {
 	Place() string
 }
 
-// buryUndecodable stores the dead letters of a page's undecodable records, holds their keys if they are known, and
+// keepUndecodable stores the dead letters of a page's undecodable records, holds their keys if they are known, and
 // then hands the page over. Later pages of the partition wait meanwhile, so that no change overtakes such a record,
 // whatever its key is. Other partitions and earlier pages continue. Without dead letters, the page and the later
 // ones return to a source that tracks single records; else the partition is blocked.
-func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
+func (r *run) keepUndecodable(in *inflight, records []*RecordError) {
 	letters := make([]DeadLetter, len(records))
 	now := time.Now().UTC()
 	for i, e := range records {
@@ -36,51 +36,45 @@ func (r *run) buryUndecodable(in *inflight, records []*RecordError) {
 	if r.p.o.DeadLetters == nil && in.tracker != nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: they are given back, with what comes behind them; configure dead letters", attrs...)
-		r.p.mu.Lock()
-		in.ready, in.givenBack = true, true
-		r.handOver(in.part)
-		r.unlock()
-		r.doneMoving()
+		r.on(func(now time.Time) {
+			in.nacked = true
+			r.undecodableKept(in, now)
+		})
 		return
 	}
 	if r.p.o.DeadLetters == nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters", attrs...)
-		r.doneMoving()
+		r.on(func(time.Time) { r.move(-1) })
 		return
 	}
-	if r.putLetters(in.part.ctx, letters, func() { r.flushBefore(in) }) && r.holdUndecodable(in.part.ctx, records) {
-		r.p.tel.undecodable(r.hard, len(records))
-		r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
-		r.p.mu.Lock()
-		in.ready = true
-		r.handOver(in.part)
-		r.unlock()
+	if !r.putLetters(in.part.ctx, letters, func() { r.flushBefore(in) }) || !r.quarantineUndecodable(in.part.ctx, records) {
+		r.on(func(time.Time) { r.move(-1) })
+		return
 	}
-	r.doneMoving()
+	r.p.tel.undecodable(r.hard, len(records))
+	r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: given up to dead letters", attrs...)
+	r.on(func(now time.Time) { r.undecodableKept(in, now) })
+}
+
+// undecodableKept hands over a page whose letters are durable, or that returns to its source.
+func (r *run) undecodableKept(in *inflight, now time.Time) {
+	in.ready = true
+	r.move(-1)
+	r.handOver(in.part, now)
 }
 
 // flushBefore has the schedulers write incomplete batches, if the source tracks single records. The letters of a
 // page cannot be stored now, and the earlier records must not wait for batches that this page would fill: the
 // answer of the source could come too late.
 func (r *run) flushBefore(in *inflight) {
-	if in.tracker == nil {
-		return
-	}
-	r.p.mu.Lock()
-	defer r.unlock()
-	if !r.ending {
-		r.ending = true
-		for _, s := range r.scheds {
-			s.end()
-		}
-	}
+	r.ending = r.ending || in.tracker != nil
 }
 
-// holdUndecodable holds the known keys of undecodable records. It holds them for every sink that does not compare
+// quarantineUndecodable holds the known keys of undecodable records. It holds them for every sink that does not compare
 // versions, as it is unknown which sinks the record is for. Earlier changes of such a key that are in flight become
 // dead letters too; a redrive delivers them before it.
-func (r *run) holdUndecodable(ctx context.Context, records []*RecordError) bool {
+func (r *run) quarantineUndecodable(ctx context.Context, records []*RecordError) bool {
 	var keys []Key
 	for _, e := range records {
 		if e.Key != "" {

@@ -1,0 +1,265 @@
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// partition is what the run knows of one partition. Pipeline.mu guards it.
+type partition struct {
+	name   string
+	state  partitionState
+	ended  bool            // its source brings nothing more of it: it is dropped once nothing of it is in flight
+	ctx    context.Context // done: it is revoked hard, or the run stops hard
+	cancel context.CancelCauseFunc
+
+	open       int         // pages read and not finished
+	waiting    []*inflight // prepared, in order, behind one whose letters are not durable
+	wm         Watermark
+	pos        Position // to commit
+	dirty      bool     // pos is not committed
+	committing bool     // a committer is at work
+}
+
+// partitionState is how far the pages of a partition still go. A partition is open until Drain, an error of its
+// pages, Recall or Revoke moves it down this list; it never moves up.
+//
+//	state        pages that come     deliveries in flight            commits
+//	open         go to the sinks     wait for batches to fill        yes
+//	draining     go to the sinks     are due: nothing waits to fill  yes
+//	broken       finish undelivered  as before                       up to the page that broke
+//	revokedSoft  finish undelivered  queued: Revoked; Writes end     no
+//	revokedHard  finish undelivered  as before; Writes cancelled     no
+type partitionState uint8
+
+const (
+	open        partitionState = iota
+	draining                   // Control.Drain
+	broken                     // Decode failed, or records that cannot be decoded return to the source
+	revokedSoft                // Control.Recall
+	revokedHard                // Control.Revoke
+)
+
+func (s partitionState) revoked() bool { return s >= revokedSoft }
+
+// enter moves the partition to a state, unless it is there or beyond; it reports whether it moved.
+func (part *partition) enter(s partitionState) bool {
+	if s <= part.state {
+		return false
+	}
+	part.state = s
+	return true
+}
+
+// part returns the partition of that name.
+func (r *run) part(name string) *partition {
+	part := r.parts[name]
+	if part == nil {
+		part = &partition{name: name, ctx: r.hard, cancel: func(error) {}}
+		if r.controlled != nil {
+			part.ctx, part.cancel = context.WithCancelCause(r.hard)
+		}
+		r.parts[name] = part
+	}
+	return part
+}
+
+// handOver gives the ready pages of a partition to the schedulers, in order.
+func (r *run) handOver(part *partition, now time.Time) {
+	for len(part.waiting) > 0 && (part.waiting[0].ready || part.state.revoked()) {
+		in := part.waiting[0]
+		part.waiting[0] = nil
+		part.waiting = part.waiting[1:]
+		r.unplaced--
+		if in.nacked {
+			part.enter(broken)
+		}
+		if part.state >= broken {
+			r.unpin(in)
+			r.finished(in)
+		} else {
+			r.place(in, now)
+		}
+		in.page, in.prep = nil, nil
+	}
+}
+
+// place adds a page to the ledgers and hands its deliveries to the schedulers.
+func (r *run) place(in *inflight, now time.Time) {
+	part, prep := in.part, in.prep
+	r.p.book(prep)
+	in.arenas = make([]*planArena, len(prep.routes))
+	for i := range prep.routes {
+		in.left += len(prep.routes[i].items)
+		in.arenas[i] = prep.routes[i].room
+	}
+	in.pins = in.left
+	if in.tracker != nil {
+		in.tracker.place(prep)
+	}
+	for i, s := range r.scheds {
+		s.accept(&prep.routes[i], now, part.state == draining)
+	}
+	pending := in.left
+	if in.err != nil {
+		pending++ // the page's position is after the broken record, so it is never committed
+		part.enter(broken)
+		r.sourceFailed(in.err)
+	}
+	if in.tracker != nil {
+		pending++ // the source answers for each record, so its page is never committed
+	}
+	mark, ok := part.wm.Begin(in.page.Position, pending)
+	in.mark = mark
+	part.ended = part.ended || in.page.End
+	if ok {
+		r.advance(part, in.page.Position)
+	}
+	if in.left == 0 {
+		r.unpin(in)
+		r.finished(in)
+	}
+}
+
+// progress is what became of some deliveries of a page.
+type progress struct {
+	page     *inflight
+	finished int // deliveries
+	unpinned int // deliveries that do not hold the page any more
+}
+
+// report notes progress; on books it when the step is over. Neighbours mostly are of one page.
+func (r *run) report(page *inflight, finished, unpinned int) {
+	if n := len(r.done); n > 0 && r.done[n-1].page == page {
+		r.done[n-1].finished += finished
+		r.done[n-1].unpinned += unpinned
+		return
+	}
+	r.done = append(r.done, progress{page, finished, unpinned})
+}
+
+func (r *run) bookProgress(d *progress) {
+	in := d.page
+	if d.unpinned > 0 {
+		if in.pins -= d.unpinned; in.pins == 0 {
+			r.unpin(in)
+		}
+	}
+	if d.finished == 0 {
+		return
+	}
+	if pos, ok := in.part.wm.Finish(in.mark, d.finished); ok {
+		r.advance(in.part, pos)
+	}
+	if in.left -= d.finished; in.left == 0 {
+		r.finished(in)
+	}
+}
+
+// unpin releases the memory of a page: no delivery holds it any more.
+func (r *run) unpin(in *inflight) {
+	r.bounds.release(in.part.name, amount{in.bytes, in.changes})
+	if in.arenas != nil {
+		r.fx.spent = append(r.fx.spent, in)
+	}
+}
+
+// finished ends a page: all of its deliveries are finished, or it has none.
+func (r *run) finished(in *inflight) {
+	r.open--
+	in.part.open--
+	r.fx.ended = append(r.fx.ended, in)
+	r.forget(in.part)
+}
+
+// checkEnd ends the waiting of batches once all pages are handed over, and closes drained once all are finished.
+func (r *run) checkEnd() {
+	if !r.eof || r.unplaced > 0 {
+		return
+	}
+	r.ending = true
+	if r.open == 0 && !r.allDone {
+		r.allDone = true
+		close(r.drained)
+	}
+}
+
+// forget drops a partition that has ended and is finished. One that was revoked holds no share of the bounds before
+// that.
+func (r *run) forget(part *partition) {
+	if part.state.revoked() {
+		r.bounds.forget(part.name)
+	}
+	if part.ended && part.open == 0 && part.wm.Open() == 0 && !part.dirty && !part.committing && r.parts[part.name] == part {
+		part.cancel(nil)
+		delete(r.parts, part.name)
+		r.bounds.forget(part.name)
+	}
+}
+
+// commitTimeout bounds one Commit. A stop does not cut it short: what is durable
+// should be known as such, also by the next run.
+const commitTimeout = 10 * time.Second
+
+// advance takes over a new watermark.
+func (r *run) advance(part *partition, pos Position) {
+	if r.committer == nil {
+		return
+	}
+	part.pos, part.dirty = pos, true
+	if !part.committing {
+		part.committing = true
+		r.work.Go(func() { r.commit(part) })
+	}
+}
+
+// commit is the partition's committer, while there is something to commit. It always commits the newest watermark,
+// so positions are skipped and never go back. After a hard stop a position has one try: the next run reads again
+// from the last commit that worked.
+func (r *run) commit(part *partition) {
+	for attempt := 0; ; attempt++ {
+		var pos Position
+		more := false
+		r.on(func(time.Time) {
+			pos, more = part.pos, part.dirty
+			part.dirty, part.committing = false, more
+			if !more {
+				r.forget(part)
+			}
+		})
+		if !more {
+			return
+		}
+		err := r.callCommit(part.name, pos)
+		if err == nil {
+			attempt = -1
+			continue
+		}
+		r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
+			r.p.failed(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
+		r.on(func(time.Time) {
+			part.dirty = !part.state.revoked()
+			if IsFatal(err) {
+				r.fail(err)
+			}
+		})
+		after, _ := Retryable(err)
+		if r.hard.Err() != nil || !sleep(r.hard, r.p.o.Backoff.delay(attempt, after)) {
+			r.on(func(time.Time) { part.committing = false })
+			return
+		}
+	}
+}
+
+func (r *run) callCommit(partition string, pos Position) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = recovered("committer", v)
+		}
+		err = r.p.patience.commit.Take(err)
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hard), commitTimeout)
+	defer cancel()
+	return r.committer.Commit(ctx, partition, pos)
+}

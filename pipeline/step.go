@@ -1,0 +1,166 @@
+package pipeline
+
+import (
+	"log/slog"
+	"time"
+)
+
+// A run is a state machine. Each event (a page was read, a Write has returned, time has passed) is one step: on
+// takes Pipeline.mu, which guards all state of the run, and gives the step the time. No code of the user runs in a
+// step. What a step wants done outside of the lock is an effect: goroutines that call the sink, the dead letters, the
+// quarantine or the committer, and whose results are steps again; and those of effects, which on performs itself.
+
+// effects are what a step wants done once the lock is free.
+type effects struct {
+	logs  []func()    // lines of the log
+	ended []*inflight // finished pages: their spans end
+	spent []*inflight // pages whose arenas no delivery needs any more
+	pause bool        // there are calls of Pause, and this goroutine makes them
+}
+
+// on runs one step, starts what may start after it, and performs its effects.
+func (r *run) on(step func(now time.Time)) {
+	r.p.mu.Lock()
+	now := time.Now()
+	step(now)
+	r.progress(now)
+	if r.relief {
+		r.relief = false
+		r.relievePressure(now)
+		r.progress(now)
+	}
+	r.arm(now)
+	if len(r.bounds.pauses) > 0 && !r.pausing {
+		r.pausing, r.fx.pause = true, true
+	}
+	fx := r.fx
+	r.fx = effects{}
+	r.p.mu.Unlock()
+	r.perform(&fx)
+}
+
+func (r *run) perform(fx *effects) {
+	for _, in := range fx.ended {
+		in.span.End()
+	}
+	for _, in := range fx.spent {
+		for i, arena := range in.arenas {
+			if arena != nil {
+				r.p.routes[i].arenas.put(arena)
+			}
+		}
+		in.arenas = nil
+	}
+	for _, log := range fx.logs {
+		log()
+	}
+	if fx.pause {
+		r.pauseParts()
+	}
+}
+
+// pauseParts makes the calls of Pause in order, also those that are added meanwhile. One goroutine at a time does so.
+func (r *run) pauseParts() {
+	for {
+		r.p.mu.Lock()
+		pauses := r.bounds.pauses
+		r.bounds.pauses = nil
+		r.pausing = len(pauses) > 0
+		r.p.mu.Unlock()
+		if len(pauses) == 0 {
+			return
+		}
+		for _, p := range pauses {
+			r.pauser.Pause(p.partition, p.paused)
+		}
+	}
+}
+
+// log adds a line of the log to the effects of a step. attrs is called without the lock.
+func (r *run) log(level slog.Level, text string, attrs func() []slog.Attr) {
+	r.fx.logs = append(r.fx.logs, func() { r.p.log.LogAttrs(r.hard, level, text, attrs()...) })
+}
+
+// move notes that n pages, writers or writers of dead letters began or, below 0, ended. Nothing moves if none is left.
+func (r *run) move(n int) {
+	r.moving += n
+	r.relief = r.relief || n < 0
+}
+
+// progress books what has finished, and starts the Writes that may start, until neither leads to more.
+func (r *run) progress(now time.Time) {
+	for {
+		for i := range r.done {
+			r.bookProgress(&r.done[i])
+		}
+		clear(r.done)
+		r.done = r.done[:0]
+		r.checkEnd()
+		for _, s := range r.scheds {
+			s.dispatch(now)
+		}
+		if len(r.done) == 0 {
+			return
+		}
+	}
+}
+
+// arm sets the timer for the earliest of all times at which something starts or ends by itself.
+func (r *run) arm(now time.Time) {
+	at := earlier(r.lookAt, r.stopAt)
+	if !r.closed {
+		for _, s := range r.scheds {
+			at = earlier(at, s.wakesAt(now))
+		}
+	}
+	switch {
+	case at.Equal(r.wakeAt):
+	case at.IsZero():
+		r.timer.Stop()
+	default:
+		r.timer.Reset(max(at.Sub(now), 0))
+	}
+	r.wakeAt = at
+}
+
+// clock makes the steps that time alone causes, until the run returns.
+func (r *run) clock(returned <-chan struct{}) {
+	told := heldBackLog{r: r, groups: make(map[heldGroup]*loggedGroup)}
+	soft := r.soft.Done()
+	for {
+		select {
+		case <-soft:
+			soft = nil
+			r.p.log.LogAttrs(r.hard, slog.LevelInfo, "stopping: reading has ended, what was read is delivered")
+			r.on(func(now time.Time) { r.stopAt = now.Add(r.p.o.StopTimeout) })
+		case <-r.timer.C:
+			r.tick(&told)
+		case <-returned:
+			r.timer.Stop()
+			return
+		}
+	}
+}
+
+// tick is the step of the timer.
+func (r *run) tick(told *heldBackLog) {
+	var held []HeldBack
+	var at time.Time
+	r.on(func(now time.Time) {
+		r.wakeAt = time.Time{}
+		if !r.stopAt.IsZero() && !now.Before(r.stopAt) {
+			r.stopAt = time.Time{}
+			r.cancelHard(errStopTimeout)
+		}
+		if !r.lookAt.IsZero() && !now.Before(r.lookAt) {
+			at, held = now, r.heldBack(now)
+			r.lookAt = time.Time{}
+			if r.open > 0 || len(told.groups) > 0 {
+				r.lookAt = now.Add(heldBackInterval)
+			}
+		}
+	})
+	if !at.IsZero() {
+		told.update(at, held)
+	}
+}
