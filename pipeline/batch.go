@@ -17,7 +17,6 @@ type batch struct {
 	bytes int64
 	at    time.Time               // when it was formed
 	ctx   context.Context         // of the calls
-	parts []*partition            // of the items, each once
 	end   context.CancelCauseFunc // ends ctx; nil where no partition can be revoked
 	again bool                    // it counts as no try: a partition was revoked and ctx cancelled, or a plan failed
 	ds    []Delivery
@@ -67,8 +66,7 @@ func (b *batch) reset() {
 	clear(b.ds)
 	clear(b.errs)
 	clear(b.keys)
-	clear(b.parts)
-	*b = batch{items: b.items[:0], of: b.of[:0], lanes: b.lanes[:0], ds: b.ds[:0], errs: b.errs[:0], keys: b.keys[:0], parts: b.parts[:0]}
+	*b = batch{items: b.items[:0], of: b.of[:0], lanes: b.lanes[:0], ds: b.ds[:0], errs: b.errs[:0], keys: b.keys[:0]}
 }
 
 func (b *batch) add(it item, l *lane) {
@@ -88,11 +86,7 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 		b.ctx, b.end = context.WithCancelCause(s.run.hard)
 	}
 	b.errs = slices.Grow(b.errs, b.n)[:b.n]
-	for i := range b.items {
-		b.addPart(b.items[i].page.part)
-	}
 	for i := range b.chunks {
-		b.addPart(b.chunks[i].page.part)
 		b.n += b.chunks[i].n
 	}
 	switch {
@@ -103,10 +97,10 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 	}
 }
 
-func (b *batch) addPart(part *partition) {
-	if !slices.Contains(b.parts, part) {
-		b.parts = append(b.parts, part)
-	}
+// revokedHard reports whether some of a batch is of a partition that is revoked hard.
+func (b *batch) revokedHard() bool {
+	return slices.ContainsFunc(b.items, func(it item) bool { return it.page.part.state == revokedHard }) ||
+		slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.part.state == revokedHard })
 }
 
 // fail gives all deliveries of a batch the same error.
@@ -117,10 +111,24 @@ func (b *batch) fail(err error) {
 }
 
 // writer makes the calls of a batch, and then those of the next one, while there is one.
-func (s *scheduler) writer(b *batch) {
-	for b != nil {
+func (s *scheduler) writer() {
+	var b *batch
+	for {
+		s.run.on(func(now time.Time) {
+			if b != nil {
+				b = s.called(b, now)
+			} else {
+				s.starting = false
+				b = s.nextBatch(now)
+			}
+			if b == nil {
+				s.run.move(-1)
+			}
+		})
+		if b == nil {
+			return
+		}
 		b.call(s.route, s.run)
-		s.run.on(func(now time.Time) { b = s.called(b, now) })
 	}
 }
 
@@ -185,11 +193,7 @@ func (s *scheduler) called(b *batch, now time.Time) *batch {
 	}
 	b.reset()
 	s.batches = append(s.batches, b)
-	next := s.nextBatch(now)
-	if next == nil {
-		s.run.move(-1)
-	}
-	return next
+	return s.nextBatch(now)
 }
 
 // endWrite ends the context of a batch, and drops it from those that are written.

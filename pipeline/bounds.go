@@ -61,21 +61,12 @@ const (
 	parkedDivisor = 2
 )
 
-// reading is whether a partition is read, or why it is paused.
-type reading uint8
-
-const (
-	isRead        reading = iota
-	atShare               // it uses its share, and little room is left
-	atParkedShare         // parked changes use much of the limit, and some of them are its own
-)
-
 // share is the memory that one partition has in flight.
 type share struct {
 	name   string
 	used   amount
 	parked amount // of held: changes that were cloned out of their pages
-	state  reading
+	paused bool   // it is not read
 }
 
 func newBounds(maxBytes int64, maxChanges int, pauser bool) *bounds {
@@ -138,17 +129,18 @@ func (b *bounds) change(partition string, held, parked amount) {
 
 // pauseOrResume pauses a partition, or resumes it.
 func (b *bounds) pauseOrResume(s *share) {
-	state := b.readingOf(s)
-	switch was := s.state; {
-	case was == isRead && state != isRead:
-		b.paused = append(b.paused, s)
-		b.pauses = append(b.pauses, pause{s.name, true})
-	case was != isRead && state == isRead:
-		i := slices.Index(b.paused, s)
-		b.paused = slices.Delete(b.paused, i, i+1)
-		b.pauses = append(b.pauses, pause{s.name, false})
+	paused := b.takesTooMuch(s)
+	if paused == s.paused {
+		return
 	}
-	s.state = state
+	s.paused = paused
+	b.pauses = append(b.pauses, pause{s.name, paused})
+	if paused {
+		b.paused = append(b.paused, s)
+		return
+	}
+	i := slices.Index(b.paused, s)
+	b.paused = slices.Delete(b.paused, i, i+1)
 }
 
 // resume resumes the partitions that may be read again. Each uses a share, so they are few.
@@ -158,24 +150,21 @@ func (b *bounds) resume() {
 	}
 }
 
-// readingOf decides whether a partition is read.
-func (b *bounds) readingOf(s *share) reading {
+// takesTooMuch decides whether a partition is paused: it uses its share and little room is left, or parked changes use
+// much of the limit and some of them are its own.
+func (b *bounds) takesTooMuch(s *share) bool {
 	if len(b.shares) < 2 {
-		return isRead // the limit alone stops the reader
+		return false // the limit alone stops the reader
 	}
 	parkable := b.limit.dividedBy(parkedDivisor)
-	least := parkable.dividedBy(maxShares)
-	if b.parked.bytes > parkable.bytes && s.parked.bytes > least.bytes ||
-		b.parked.changes > parkable.changes && s.parked.changes > least.changes {
-		return atParkedShare
-	}
 	room := b.limit.minus(b.limit.dividedBy(spareDivisor))
 	fair := room.dividedBy(int64(max(1, min(b.holding, maxShares))))
-	if b.used.bytes > room.bytes && s.used.bytes > fair.bytes ||
-		b.used.changes > room.changes && s.used.changes > fair.changes {
-		return atShare
-	}
-	return isRead
+	return b.parked.exceeds(parkable, s.parked, parkable.dividedBy(maxShares)) || b.used.exceeds(room, s.used, fair)
+}
+
+// exceeds reports whether, in bytes or in changes, a is above its limit and its part is above the fair part.
+func (a amount) exceeds(limit, part, fair amount) bool {
+	return a.bytes > limit.bytes && part.bytes > fair.bytes || a.changes > limit.changes && part.changes > fair.changes
 }
 
 // forget drops a partition that has ended and uses nothing.

@@ -85,7 +85,7 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 			all = append(all, HeldBack{part.name, sink, reason, since, share.used.bytes})
 		}
 		switch reading := (heldKey{partition: part.name}); {
-		case share.state != isRead:
+		case share.paused:
 			add(r.mainSink(waits, part), HeldByShare, reading, time.Time{})
 		case full && share.used.bytes > 0:
 			add(r.mainSink(waits, part), HeldByBounds, reading, time.Time{})

@@ -56,10 +56,8 @@ func (part *partition) enter(s partitionState) bool {
 func (r *run) part(name string) *partition {
 	part := r.parts[name]
 	if part == nil {
-		part = &partition{name: name, ctx: r.hard, cancel: func(error) {}}
-		if r.controlled != nil {
-			part.ctx, part.cancel = context.WithCancelCause(r.hard)
-		}
+		part = &partition{name: name}
+		part.ctx, part.cancel = context.WithCancelCause(r.hard)
 		r.parts[name] = part
 	}
 	return part
@@ -76,8 +74,8 @@ func (r *run) handOver(part *partition, now time.Time) {
 			part.enter(broken)
 		}
 		if part.state >= broken {
-			r.unpin(in)
-			r.finished(in)
+			r.release(in)
+			r.end(in)
 		} else {
 			r.place(in, now)
 		}
@@ -91,17 +89,17 @@ func (r *run) place(in *inflight, now time.Time) {
 	r.p.book(prep)
 	in.arenas = make([]*planArena, len(prep.routes))
 	for i := range prep.routes {
-		in.left += len(prep.routes[i].items)
+		in.deliveries += len(prep.routes[i].items)
 		in.arenas[i] = prep.routes[i].room
 	}
-	in.pins = in.left
+	in.left, in.pins = in.deliveries, in.deliveries
 	if in.tracker != nil {
 		in.tracker.place(prep)
 	}
 	for i, s := range r.scheds {
 		s.accept(&prep.routes[i], now, part.state == draining)
 	}
-	pending := in.left
+	pending := in.deliveries
 	if in.err != nil {
 		pending++ // the page's position is after the broken record, so it is never committed
 		part.enter(broken)
@@ -116,57 +114,40 @@ func (r *run) place(in *inflight, now time.Time) {
 	if ok {
 		r.advance(part, in.page.Position)
 	}
-	if in.left == 0 {
-		r.unpin(in)
-		r.finished(in)
+	if in.deliveries == 0 {
+		r.release(in)
+		r.end(in)
 	}
 }
 
-// progress is what became of some deliveries of a page.
-type progress struct {
-	page     *inflight
-	finished int // deliveries
-	unpinned int // deliveries that do not hold the page any more
-}
-
-// report notes progress; on books it when the step is over. Neighbours mostly are of one page.
-func (r *run) report(page *inflight, finished, unpinned int) {
-	if n := len(r.done); n > 0 && r.done[n-1].page == page {
-		r.done[n-1].finished += finished
-		r.done[n-1].unpinned += unpinned
-		return
-	}
-	r.done = append(r.done, progress{page, finished, unpinned})
-}
-
-func (r *run) bookProgress(d *progress) {
-	in := d.page
-	if d.unpinned > 0 {
-		if in.pins -= d.unpinned; in.pins == 0 {
-			r.unpin(in)
-		}
-	}
-	if d.finished == 0 {
-		return
-	}
-	if pos, ok := in.part.wm.Finish(in.mark, d.finished); ok {
-		r.advance(in.part, pos)
-	}
-	if in.left -= d.finished; in.left == 0 {
-		r.finished(in)
+// unpin notes that n deliveries do not hold the memory of their page any more.
+func (r *run) unpin(in *inflight, n int) {
+	if in.pins -= n; in.pins == 0 {
+		r.release(in)
 	}
 }
 
-// unpin releases the memory of a page: no delivery holds it any more.
-func (r *run) unpin(in *inflight) {
+// release frees the memory of a page.
+func (r *run) release(in *inflight) {
 	r.bounds.release(in.part.name, amount{in.bytes, in.changes})
 	if in.arenas != nil {
 		r.fx.spent = append(r.fx.spent, in)
 	}
 }
 
-// finished ends a page: all of its deliveries are finished, or it has none.
-func (r *run) finished(in *inflight) {
+// finish notes that n deliveries of a page are finished.
+func (r *run) finish(in *inflight, n int) {
+	if in.left -= n; in.left > 0 {
+		return
+	}
+	if pos, ok := in.part.wm.Finish(in.mark, in.deliveries); ok {
+		r.advance(in.part, pos)
+	}
+	r.end(in)
+}
+
+// end ends a page: all of its deliveries are finished, or it has none.
+func (r *run) end(in *inflight) {
 	r.open--
 	in.part.open--
 	r.fx.ended = append(r.fx.ended, in)

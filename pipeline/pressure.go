@@ -45,7 +45,7 @@ func (r *run) relievePressure(now time.Time) {
 			}
 			return
 		}
-		r.progress(now)
+		r.dispatch(now)
 	}
 }
 

@@ -88,7 +88,6 @@ func (r *run) revoke(to partitionState, cause error, partitions []string, text s
 	for _, part := range parts {
 		r.handOver(part, now)
 	}
-	r.progress(now)
 	for _, part := range parts {
 		r.forget(part)
 	}
@@ -111,7 +110,7 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 		return // what is left stays pending
 	}
 	for _, b := range s.writing {
-		if !b.again && slices.ContainsFunc(b.parts, func(part *partition) bool { return part.state == revokedHard }) {
+		if !b.again && b.revokedHard() {
 			b.again = true
 			b.end(cause)
 		}

@@ -40,15 +40,13 @@ type run struct {
 	fx       effects
 	bounds   *bounds
 	parts    map[string]*partition
-	prepared map[uint64]*inflight // ahead of their turn
-	nextSeq  uint64               // the page to hand over next
-	unplaced int                  // pages read and not handed over
-	open     int                  // pages read and not finished
-	done     []progress           // since the step began
-	eof      bool                 // nothing more is read
-	ending   bool                 // no page comes any more: batches are written, full or not
-	allDone  bool                 // drained is closed
-	closed   bool                 // nothing starts any more
+	line     []*inflight // pages in the order of reading, from the first that is not prepared
+	unplaced int         // pages read and not handed over
+	open     int         // pages read and not finished
+	eof      bool        // nothing more is read
+	ending   bool        // no page comes any more: batches are written, full or not
+	allDone  bool        // drained is closed
+	closed   bool        // nothing starts any more
 	srcErr   error
 	fatal    error
 
@@ -65,7 +63,6 @@ type run struct {
 
 // inflight is a page on its way.
 type inflight struct {
-	seq     uint64
 	part    *partition
 	page    *Page     // until it is handed over
 	prep    *prepared // likewise
@@ -76,13 +73,15 @@ type inflight struct {
 	tracker *Tracker // nil: the source does not track single records
 
 	// Pipeline.mu guards what follows.
-	ready   bool         // prepared, and the letters of what could not be decoded are durable
-	nacked  bool         // its dead letters cannot be stored: it and the later pages return to the source
-	mark    uint64       // in the partition's watermark
-	left    int          // deliveries not finished
-	pins    int          // deliveries that hold its bytes and arenas
-	filling int          // of pins: those that wait for a batch to fill, while they are counted
-	arenas  []*planArena // by the route; nil if nothing is planned
+	prepared   bool
+	ready      bool         // prepared, and the letters of what could not be decoded are durable
+	nacked     bool         // its dead letters cannot be stored: it and the later pages return to the source
+	mark       uint64       // in the partition's watermark
+	deliveries int          // to all sinks
+	left       int          // of deliveries: they are not finished
+	pins       int          // of deliveries: they hold its bytes and arenas
+	filling    int          // of pins: they wait for a batch to fill, while they are counted
+	arenas     []*planArena // by the route; nil if nothing is planned
 }
 
 var errStopTimeout = errs.New("StopTimeout passed")
@@ -90,11 +89,10 @@ var errStopTimeout = errs.New("StopTimeout passed")
 func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r := &run{
 		p: p, src: src, committer: c,
-		pages:    make(chan *inflight, p.o.Workers),
-		drained:  make(chan struct{}),
-		timer:    time.NewTimer(time.Hour),
-		parts:    map[string]*partition{},
-		prepared: map[uint64]*inflight{},
+		pages:   make(chan *inflight, p.o.Workers),
+		drained: make(chan struct{}),
+		timer:   time.NewTimer(time.Hour),
+		parts:   map[string]*partition{},
 	}
 	r.timer.Stop()
 	r.soft, r.cancelSoft = context.WithCancelCause(ctx)
@@ -170,11 +168,10 @@ func (r *run) fail(err error) {
 
 // read is the reader's loop.
 func (r *run) read() {
-	for seq := uint64(0); r.awaitRoom(); {
+	for r.awaitRoom() {
 		page, err := r.callRead()
 		if page != nil {
-			in := r.enter(seq, page)
-			seq++
+			in := r.enter(page)
 			select {
 			case r.pages <- in:
 			case <-r.hard.Done():
@@ -223,11 +220,12 @@ func (r *run) callRead() (page *Page, err error) {
 }
 
 // enter accounts for a page that was read.
-func (r *run) enter(seq uint64, page *Page) *inflight {
-	in := &inflight{seq: seq, page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
+func (r *run) enter(page *Page) *inflight {
+	in := &inflight{page: page, bytes: pinnedBytes(page), changes: int64(len(page.Changes)), tracker: page.Tracker}
 	r.on(func(now time.Time) {
 		in.part = r.part(page.Partition)
 		in.part.open++
+		r.line = append(r.line, in)
 		r.unplaced++
 		r.open++
 		r.move(+1)
@@ -274,16 +272,17 @@ func (r *run) pagePrepared(in *inflight, now time.Time) {
 		r.fail(in.prep.fatal)
 		return
 	}
+	in.prepared = true
 	if undecodable := in.page.Errors; len(undecodable) > 0 {
 		r.work.Go(func() { r.keepUndecodable(in, undecodable) })
 	} else {
 		in.ready = true
 		r.move(-1)
 	}
-	r.prepared[in.seq] = in
-	for next := r.prepared[r.nextSeq]; next != nil; next = r.prepared[r.nextSeq] {
-		delete(r.prepared, r.nextSeq)
-		r.nextSeq++
+	for len(r.line) > 0 && r.line[0].prepared {
+		next := r.line[0]
+		r.line[0] = nil
+		r.line = r.line[1:]
 		next.part.waiting = append(next.part.waiting, next)
 		r.handOver(next.part, now)
 	}

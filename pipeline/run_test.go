@@ -82,7 +82,7 @@ func TestRun_OneAtATime(t *testing.T) {
 func TestRun_PageThatDecodesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{keepsOrder: true}
-		p := newPipeline(t, s, func(o *Options) { o.Routes[0].Concurrency = 1 })
+		p := newPipeline(t, s)
 		n := map[string]int{}
 		lazy := func(pos int, err error, keys ...string) *Page {
 			whole := pageOf(n, "ignored", 99, keys...)

@@ -17,6 +17,7 @@ type scheduler struct {
 	parked      parking // parked and blocked
 	deadLetters deadLetterQueue
 	writing     []*batch
+	starting    bool      // a writer has not taken its first batch yet
 	flush       int       // so many of ready are due, full or not
 	next        time.Time // before it the rate allows no Write
 
@@ -42,17 +43,21 @@ func (s *scheduler) accept(p *preparedRoute, at time.Time, due bool) {
 	}
 }
 
-// dispatch starts a writer for each batch that can be written now.
+// dispatch starts a writer if one can start. The next one starts once that has taken its batch: what comes until then
+// joins the batch.
 func (s *scheduler) dispatch(now time.Time) {
 	s.wake(now)
-	for len(s.writing) < s.route.Concurrency {
-		b := s.nextBatch(now)
-		if b == nil {
-			return
-		}
+	if !s.starting && len(s.writing) < s.route.Concurrency && s.canStart(now) {
+		s.starting = true
 		s.run.move(+1)
-		s.run.work.Go(func() { s.writer(b) })
+		s.run.work.Go(s.writer)
 	}
+}
+
+// canStart reports whether a batch can start.
+func (s *scheduler) canStart(now time.Time) bool {
+	return !s.run.closed && s.run.hard.Err() == nil && !s.unpacking && !now.Before(s.next) &&
+		(len(s.awake) > 0 || s.ready.n > 0 && s.due(now))
 }
 
 // wake ends the backoff of keys.
@@ -90,12 +95,8 @@ func (s *scheduler) wakesAt(now time.Time) (at time.Time) {
 // nextBatch takes the next batch: first lanes that are awake, then what is ready, in the order of the source. It
 // returns nil if there is nothing to write.
 func (s *scheduler) nextBatch(now time.Time) *batch {
-	if s.run.closed || s.run.hard.Err() != nil {
-		return nil
-	}
 	s.wake(now)
-	due := s.ready.n > 0 && s.due(now)
-	if s.unpacking || now.Before(s.next) || !due && len(s.awake) == 0 {
+	if !s.canStart(now) {
 		return nil
 	}
 	b := s.newBatch()
@@ -107,7 +108,7 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 			s.awake = s.awake[1:]
 		}
 	}
-	if !full && due && (len(b.items) == 0 || !s.waits()) {
+	if !full && s.ready.n > 0 && s.due(now) && (len(b.items) == 0 || !s.waits()) {
 		s.takeReady(b, now)
 	}
 	n := len(b.items)
@@ -252,7 +253,7 @@ func (s *scheduler) detach(it *item) {
 		l.key = c.Key // which was a range of the page's keys
 	}
 	s.run.bounds.park(it.page.part.name, cloneBytes(it))
-	s.run.report(it.page, 0, 1)
+	s.run.unpin(it.page, 1)
 }
 
 // finish books the end of one delivery.
@@ -268,10 +269,10 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 	}
 	if it.owned {
 		s.run.bounds.unpark(it.page.part.name, cloneBytes(it))
-		s.run.report(it.page, 1, 0)
-		return
+	} else {
+		s.run.unpin(it.page, 1)
 	}
-	s.run.report(it.page, 1, 1)
+	s.run.finish(it.page, 1)
 }
 
 func later(a, b time.Time) time.Time {

@@ -96,7 +96,7 @@ func (s *scheduler) replace(chunks []chunk, group []packable, p *pack) bool {
 		clear(c.items)
 		s.route.slabs.put(c.slab)
 		c.items, c.slab = nil, nil
-		s.run.report(c.page, 0, c.n)
+		s.run.unpin(c.page, c.n)
 		p.pages++
 	}
 	if p.pages > 0 {
@@ -120,7 +120,7 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	if o != Revoked {
 		s.route.newest.see(c.packed.newest)
 	}
-	s.run.report(c.page, c.n, 0)
+	s.run.finish(c.page, c.n)
 	s.unpacked(c)
 }
 

@@ -23,11 +23,11 @@ func (r *run) on(step func(now time.Time)) {
 	r.p.mu.Lock()
 	now := time.Now()
 	step(now)
-	r.progress(now)
+	r.dispatch(now)
 	if r.relief {
 		r.relief = false
 		r.relievePressure(now)
-		r.progress(now)
+		r.dispatch(now)
 	}
 	r.arm(now)
 	if len(r.bounds.pauses) > 0 && !r.pausing {
@@ -87,22 +87,13 @@ func (r *run) move(n int) {
 	r.relief = r.relief || n < 0
 }
 
-// progress books what has finished, and starts the Writes that may start, until neither leads to more.
-func (r *run) progress(now time.Time) {
-	for {
-		for i := range r.done {
-			r.bookProgress(&r.done[i])
-		}
-		clear(r.done)
-		r.done = r.done[:0]
-		r.checkEnd()
-		for _, s := range r.scheds {
-			s.dispatch(now)
-		}
-		if len(r.done) == 0 {
-			return
-		}
+// dispatch starts what can start now.
+func (r *run) dispatch(now time.Time) {
+	r.checkEnd()
+	for _, s := range r.scheds {
+		s.dispatch(now)
 	}
+	r.checkEnd()
 }
 
 // arm sets the timer for the earliest of all times at which something starts or ends by itself.
