@@ -34,7 +34,7 @@ func TestGuides_NameWhatThereIs(t *testing.T) {
 func TestGuides_AWrongNameIsFound(t *testing.T) {
 	tree := newTree(t)
 	for _, right := range []string{
-		"`pipeline`", "`sinks/view/`", "`pipeline/form.go`", "`pipeline.New`", "`pipeline.Pipeline.Run`", "`pipeline.Options.Routes`", "`pipeline.Sink.Write`",
+		"`pipeline`", "`sinks/view/`", "`pipeline/path.go`", "`pipeline.New`", "`pipeline.Pipeline.Run`", "`pipeline.Options.Routes`", "`pipeline.Sink.Write`",
 		"`pipeline/scan*.go`", "`test/house.guides`", "`sinks/NAME/DRIVER`", "`go test ./nowhere/...`", "`leases.Nothing`", "[x](README.md)", "[x](README.md#speed)",
 		"[x](https://example.com/nothing)", "[x](pipeline/config/README.md#reading-a-view)", "```\n`pipeline/nothing.go`\n```",
 	} {
