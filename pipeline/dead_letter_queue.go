@@ -151,49 +151,35 @@ func (s *scheduler) letters(items []failedItem) []DeadLetter {
 // putLetters retries until letters are durable; it returns false if ctx ends first.
 func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func()) bool {
 	return r.retryUntilDone(ctx, "dead letters are not kept: what waits for them is blocked", len(letters),
-		func() error { return r.put(ctx, letters) }, failed)
+		func() error {
+			return guard("dead letters", &r.p.patience.letters, func() error { return r.p.o.DeadLetters.Put(ctx, letters) })
+		}, failed)
 }
 
 // retryUntilDone calls do until it succeeds; it returns false if ctx ends first. It logs text at each failure,
 // with n, the number of letters or keys. The first failure is a step of failed. The caller counts as moving
 // (see run.move), except from the first failure until retryUntilDone returns. A fatal error also stops the run.
 func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
-	start := time.Now()
-	for attempt := 0; ; attempt++ {
-		err := do()
-		if err == nil {
-			if attempt > 0 {
-				r.p.log.LogAttrs(r.hard, slog.LevelInfo, "it works again, and what waited goes on", slog.Int("waited", n), slog.Duration("down", down(start)))
-				r.on(func(time.Time) { r.move(+1) })
-			}
-			return true
-		}
+	start, waits := time.Now(), false
+	err := r.retry(ctx, do, func(attempt int, err error) bool {
 		r.p.log.LogAttrs(r.hard, slog.LevelError, text, r.p.failed(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
 		r.on(func(time.Time) {
-			if attempt == 0 {
+			if !waits {
+				waits = true
 				failed()
 				r.move(-1)
 			}
-			if IsFatal(err) {
-				r.fail(err)
-			}
+			r.failIfFatal(err)
 		})
-		after, _ := Retryable(err)
-		if !sleep(ctx, r.p.o.Backoff.delay(attempt, after)) {
-			r.on(func(time.Time) { r.move(+1) })
-			return false
-		}
+		return true
+	})
+	if waits {
+		r.on(func(time.Time) { r.move(+1) })
 	}
-}
-
-func (r *run) put(ctx context.Context, letters []DeadLetter) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = recovered("dead letters", v)
-		}
-		err = r.p.patience.letters.Take(err)
-	}()
-	return r.p.o.DeadLetters.Put(ctx, letters)
+	if waits && err == nil {
+		r.p.log.LogAttrs(r.hard, slog.LevelInfo, "it works again, and what waited goes on", slog.Int("waited", n), slog.Duration("down", down(start)))
+	}
+	return err == nil
 }
 
 // deadLetterLog logs what was dead-lettered. It logs quarantined changes once per retryLogEvery at most: the line

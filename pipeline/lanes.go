@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"container/heap"
 	"slices"
 	"sync"
 	"time"
@@ -68,20 +67,23 @@ func (l *lane) pop() item {
 }
 
 // parking holds parked lanes, the first to wake on top.
-type parking []*lane
+type parking = heapOf[*lane]
 
-var _ heap.Interface = (*parking)(nil)
+func (l *lane) before(other *lane) bool { return l.wake.Before(other.wake) }
 
-func (p parking) Len() int           { return len(p) }
-func (p parking) Less(i, j int) bool { return p[i].wake.Before(p[j].wake) }
-func (p parking) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
-func (p *parking) Push(x any)        { *p = append(*p, x.(*lane)) }
-func (p *parking) Pop() any {
-	old := *p
-	l := old[len(old)-1]
-	old[len(old)-1] = nil
-	*p = old[:len(old)-1]
-	return l
+// heapOf is a heap, for package heap.
+type heapOf[T interface{ before(T) bool }] []T
+
+func (h heapOf[T]) Len() int           { return len(h) }
+func (h heapOf[T]) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h heapOf[T]) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *heapOf[T]) Push(x any)        { *h = append(*h, x.(T)) }
+func (h *heapOf[T]) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	clear(old[len(old)-1:])
+	*h = old[:len(old)-1]
+	return x
 }
 
 // queue holds what a sink has not looked at yet, in the order of the source, by

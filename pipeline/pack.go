@@ -138,52 +138,42 @@ func (r *packReader) next() (bool, error) {
 }
 
 // packReaders is a heap of readers, the one with the lowest change on top.
-type packReaders []*packReader
+type packReaders = heapOf[*packReader]
 
-var _ heap.Interface = (*packReaders)(nil)
+func (r *packReader) before(other *packReader) bool { return r.compare(other.packedRecord) < 0 }
 
-func (h packReaders) Len() int { return len(h) }
-func (h packReaders) Less(i, j int) bool {
-	return h[i].compare(h[j].packedRecord) < 0
-}
-func (h packReaders) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *packReaders) Push(x any)   { *h = append(*h, x.(*packReader)) }
-func (h *packReaders) Pop() any {
-	old := *h
-	r := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return r
-}
-
-// unpackSorted yields the changes of packed chunks in the order of their keys and versions. One
-// frame of each pack is in memory at a time.
-func unpackSorted(chunks []chunk) iter.Seq2[*Change, error] {
-	return func(yield func(*Change, error) bool) {
-		wanted := map[*pack]map[int]bool{} // pages of a pack that are in chunks
+// unpackSorted yields the changes of packed chunks in the order of their keys and versions: the page of a record is the
+// index of its chunk. One frame of each pack is in memory at a time.
+func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
+	return func(yield func(packedRecord, error) bool) {
+		wanted := map[*pack]map[int]int{} // the index in chunks, by the page of a pack
 		var h packReaders
-		for _, c := range chunks {
+		for i, c := range chunks {
 			p := c.packed.pack
 			if wanted[p] == nil {
 				h = append(h, &packReader{p: p, packedRecord: packedRecord{pack: len(h)}})
-				wanted[p] = map[int]bool{}
+				wanted[p] = map[int]int{}
 			}
-			wanted[p][c.packed.page] = true
+			wanted[p][c.packed.page] = i
 		}
 		for _, r := range h {
 			if ok, err := r.next(); !ok { // a pack has one change at least
-				yield(nil, cmp.Or(err, errPacked))
+				yield(packedRecord{}, cmp.Or(err, errPacked))
 				return
 			}
 		}
 		heap.Init(&h)
 		for len(h) > 0 {
 			r := h[0]
-			if wanted[r.p][r.page] && !yield(r.c, nil) {
+			record := r.packedRecord
+			i, ok := wanted[r.p][r.page]
+			record.page = i
+			if ok && !yield(record, nil) {
 				return
 			}
 			switch ok, err := r.next(); {
 			case err != nil:
-				yield(nil, err)
+				yield(packedRecord{}, err)
 				return
 			case ok:
 				heap.Fix(&h, 0)
@@ -192,35 +182,4 @@ func unpackSorted(chunks []chunk) iter.Seq2[*Change, error] {
 			}
 		}
 	}
-}
-
-// unpackPages returns the changes of packed chunks: by chunk, in the order of the source.
-func unpackPages(chunks []chunk) ([][]Change, error) {
-	out := make([][]Change, len(chunks))
-	packs := map[*pack]map[int]int{} // the index in chunks, by the page of a pack
-	for i, c := range chunks {
-		out[i] = make([]Change, c.n)
-		if packs[c.packed.pack] == nil {
-			packs[c.packed.pack] = map[int]int{}
-		}
-		packs[c.packed.pack][c.packed.page] = i
-	}
-	for p, pages := range packs {
-		for r := (&packReader{p: p}); ; {
-			ok, err := r.next()
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				break
-			}
-			if i, wanted := pages[r.page]; wanted {
-				if r.pos >= len(out[i]) {
-					return nil, errPacked
-				}
-				out[i][r.pos] = *r.c
-			}
-		}
-	}
-	return out, nil
 }

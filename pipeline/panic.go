@@ -30,6 +30,19 @@ func recovered(stage string, v any) *PanicError {
 	return &PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
 }
 
+// guard calls code of the user. It makes a panic an error of that stage, and p decides about refusals (nil: nobody).
+func guard(stage string, p *Patience, f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = recovered(stage, v)
+		}
+		if p != nil {
+			err = p.Take(err)
+		}
+	}()
+	return f()
+}
+
 // errorText is the whole text of an error, with the trace of a panic.
 func errorText(err error) string {
 	if p, ok := errors.AsType[*PanicError](err); ok {

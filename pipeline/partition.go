@@ -199,48 +199,35 @@ func (r *run) advance(part *partition, pos Position) {
 // so positions are skipped and never go back. After a hard stop a position has one try: the next run reads again
 // from the last commit that worked.
 func (r *run) commit(part *partition) {
-	for attempt := 0; ; attempt++ {
-		var pos Position
-		more := false
-		r.on(func(time.Time) {
-			pos, more = part.pos, part.dirty
-			part.dirty, part.committing = false, more
+	more := true
+	for more {
+		err := r.retry(r.hard, func() error {
+			var pos Position
+			r.on(func(time.Time) {
+				pos, more = part.pos, part.dirty
+				part.dirty, part.committing = false, more
+				if !more {
+					r.forget(part)
+				}
+			})
 			if !more {
-				r.forget(part)
+				return nil
 			}
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hard), commitTimeout)
+			defer cancel()
+			return guard("committer", &r.p.patience.commit, func() error { return r.committer.Commit(ctx, part.name, pos) })
+		}, func(attempt int, err error) bool {
+			r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
+				r.p.failed(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
+			r.on(func(time.Time) {
+				part.dirty = !part.state.revoked()
+				r.failIfFatal(err)
+			})
+			return true
 		})
-		if !more {
-			return
-		}
-		err := r.callCommit(part.name, pos)
-		if err == nil {
-			attempt = -1
-			continue
-		}
-		r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
-			r.p.failed(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
-		r.on(func(time.Time) {
-			part.dirty = !part.state.revoked()
-			if IsFatal(err) {
-				r.fail(err)
-			}
-		})
-		after, _ := Retryable(err)
-		if r.hard.Err() != nil || !sleep(r.hard, r.p.o.Backoff.delay(attempt, after)) {
+		if err != nil {
 			r.on(func(time.Time) { part.committing = false })
 			return
 		}
 	}
-}
-
-func (r *run) callCommit(partition string, pos Position) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = recovered("committer", v)
-		}
-		err = r.p.patience.commit.Take(err)
-	}()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hard), commitTimeout)
-	defer cancel()
-	return r.committer.Commit(ctx, partition, pos)
 }

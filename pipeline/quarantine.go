@@ -31,13 +31,11 @@ func (r *run) quarantines(rt *route, class string) bool {
 }
 
 func (r *run) callQuarantine(ctx context.Context, sink string, keys []Key) (held []bool, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = recovered("quarantine", v)
-		}
-		err = r.p.patience.held.Take(err)
-	}()
-	return r.p.o.Quarantine.Held(ctx, sink, keys)
+	err = guard("quarantine", &r.p.patience.held, func() (err error) {
+		held, err = r.p.o.Quarantine.Held(ctx, sink, keys)
+		return err
+	})
+	return held, err
 }
 
 // quarantine retries until keys are held durably; it returns false if ctx ends first.
@@ -45,14 +43,8 @@ func (r *run) quarantine(ctx context.Context, sink string, keys []Key, failed fu
 	if len(keys) == 0 {
 		return true
 	}
-	return r.retryUntilDone(ctx, "the quarantine of keys is not kept: what waits for it is blocked", len(keys), func() (err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				err = recovered("quarantine", v)
-			}
-			err = r.p.patience.hold.Take(err)
-		}()
-		return r.p.o.Quarantine.Hold(ctx, sink, keys)
+	return r.retryUntilDone(ctx, "the quarantine of keys is not kept: what waits for it is blocked", len(keys), func() error {
+		return guard("quarantine", &r.p.patience.hold, func() error { return r.p.o.Quarantine.Hold(ctx, sink, keys) })
 	}, failed)
 }
 

@@ -166,6 +166,13 @@ func (r *run) fail(err error) {
 	r.cancelSoft(err)
 }
 
+// failIfFatal stops at once if err is fatal.
+func (r *run) failIfFatal(err error) {
+	if IsFatal(err) {
+		r.fail(err)
+	}
+}
+
 // read is the reader's loop.
 func (r *run) read() {
 	for r.awaitRoom() {
@@ -211,12 +218,11 @@ func (r *run) isStop(err error) bool {
 }
 
 func (r *run) callRead() (page *Page, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			page, err = nil, recovered("source", v)
-		}
-	}()
-	return r.src.Read(r.reading)
+	err = guard("source", nil, func() (err error) {
+		page, err = r.src.Read(r.reading)
+		return err
+	})
+	return page, err
 }
 
 // enter accounts for a page that was read.
@@ -289,19 +295,17 @@ func (r *run) pagePrepared(in *inflight, now time.Time) {
 }
 
 // decode returns a page with its content. After an error or a panic it has the records before that.
-func decode(page *Page) (whole *Page, err error) {
+func decode(page *Page) (*Page, error) {
 	out := *page
 	out.Decode = nil
-	defer func() {
-		if v := recover(); v != nil {
-			whole, err = &out, recovered("decoder", v)
+	err := guard("decoder", nil, func() error {
+		p, err := page.Decode()
+		if p != nil {
+			out.Changes, out.Errors, out.Duplicates, out.EmptyMaps = p.Changes, p.Errors, p.Duplicates, p.EmptyMaps
+			out.Bytes = max(out.Bytes, p.Bytes)
 		}
-	}()
-	p, err := page.Decode()
-	if p != nil {
-		out.Changes, out.Errors, out.Duplicates, out.EmptyMaps = p.Changes, p.Errors, p.Duplicates, p.EmptyMaps
-		out.Bytes = max(out.Bytes, p.Bytes)
-	}
+		return err
+	})
 	return &out, err
 }
 

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -229,19 +230,17 @@ func (s *scheduler) settlePacked(b *batch) {
 
 // unpackItems makes the deliveries of packed chunks again, by chunk. They hold their own bytes.
 func (r *run) unpackItems(rt *route, chunks []chunk) ([][]item, error) {
-	pages, err := unpackPages(chunks)
-	if err != nil {
-		return nil, err
-	}
 	out := make([][]item, len(chunks))
-	for i, changes := range pages {
-		items := rt.slabs.get(len(changes))[:len(changes)]
-		for k := range changes {
-			c, it := &changes[k], &items[k]
-			it.page, it.hash = chunks[i].page, maphash.String(r.p.seed, string(c.Key))
-			it.d.Change, it.size, it.owned, it.unplanned = c, int64(len(c.Raw)), true, true
+	for i, c := range chunks {
+		out[i] = rt.slabs.get(c.n)[:c.n]
+	}
+	for u, err := range unpackSorted(chunks) {
+		if err != nil || u.pos >= len(out[u.page]) {
+			return nil, cmp.Or(err, errPacked)
 		}
-		out[i] = items
+		it := &out[u.page][u.pos]
+		it.page, it.hash = chunks[u.page].page, maphash.String(r.p.seed, string(u.c.Key))
+		it.d.Change, it.size, it.owned, it.unplanned = u.c, int64(len(u.c.Raw)), true, true
 	}
 	return out, nil
 }
@@ -256,36 +255,30 @@ func (r *route) writeSorted(n *run, b *batch) (coalesced int64, err error) {
 }
 
 func (r *route) callSorted(ctx context.Context, b *batch) (coalesced int64, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = recovered(r.stage, v)
-		}
-		if err == nil {
-			r.health.see(nil, []error{nil})
-			r.patience.took()
-		}
-	}()
 	var unsound error
-	err = r.sorted.WriteSorted(ctx, func(yield func(*Delivery, error) bool) {
-		for c, err := range unpackSorted(b.chunks) {
-			d := &Delivery{Change: c}
-			if err == nil {
-				err = r.callPlan(d)
+	err = guard(r.stage, nil, func() error {
+		return r.sorted.WriteSorted(ctx, func(yield func(*Delivery, error) bool) {
+			for u, err := range unpackSorted(b.chunks) {
+				d := &Delivery{Change: u.c}
+				if err == nil {
+					err = r.callPlan(d)
+				}
+				if !yield(d, err) || err != nil {
+					return
+				}
+				switch d.Outcome {
+				case Written:
+				case Coalesced:
+					coalesced++
+				default:
+					unsound = errs.Errorf("the sink set the outcome %s of a sorted delivery", d.Outcome)
+				}
 			}
-			if !yield(d, err) || err != nil {
-				return
-			}
-			switch d.Outcome {
-			case Written:
-			case Coalesced:
-				coalesced++
-			default:
-				unsound = errs.Errorf("the sink set the outcome %s of a sorted delivery", d.Outcome)
-			}
-		}
+		})
 	})
-	if err == nil {
-		err = unsound
+	if err = cmp.Or(err, unsound); err == nil {
+		r.health.see(nil, []error{nil})
+		r.patience.took()
 	}
 	return coalesced, err
 }
@@ -309,14 +302,14 @@ func (r *run) refuseQuarantined(rt *route, b *batch) error {
 		keys = keys[:0]
 		return nil
 	}
-	for c, err := range unpackSorted(b.chunks) {
+	for u, err := range unpackSorted(b.chunks) {
 		if err != nil {
 			return err
 		}
-		if n := len(keys); n > 0 && keys[n-1] == c.Key {
+		if n := len(keys); n > 0 && keys[n-1] == u.c.Key {
 			continue
 		}
-		if keys = append(keys, c.Key); len(keys) == 500 {
+		if keys = append(keys, u.c.Key); len(keys) == 500 {
 			if err := ask(); err != nil {
 				return err
 			}

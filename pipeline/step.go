@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"log/slog"
 	"time"
 )
@@ -112,6 +113,21 @@ func (r *run) arm(now time.Time) {
 		r.timer.Reset(max(at.Sub(now), 0))
 	}
 	r.wakeAt = at
+}
+
+// retry calls do until it succeeds, ctx ends, or failed returns false; it returns the last error. failed learns of each
+// failure, before the backoff.
+func (r *run) retry(ctx context.Context, do func() error, failed func(attempt int, err error) bool) error {
+	for attempt := 0; ; attempt++ {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		after, _ := Retryable(err)
+		if !failed(attempt, err) || !sleep(ctx, r.p.o.Backoff.delay(attempt, after)) {
+			return err
+		}
+	}
 }
 
 // clock makes the steps that time alone causes, until the run returns.

@@ -51,31 +51,23 @@ func (r *run) flush() error {
 		if !ok || r.hard.Err() != nil {
 			continue
 		}
-		for attempt := 0; ; attempt++ {
-			err := r.callFlush(s.route, f)
-			if err == nil {
-				break
-			}
-			after, retry := Retryable(err)
-			if !retry || !sleep(r.hard, r.p.o.Backoff.delay(attempt, after)) {
-				errs = append(errs, fmt.Errorf("%s: flush: %w", s.route.stage, err))
-				break
-			}
+		err := r.retry(r.hard, func() error { return r.callFlush(s.route, f) }, func(_ int, err error) bool {
+			_, again := Retryable(err)
+			return again
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: flush: %w", s.route.stage, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (r *run) callFlush(rt *route, f Flusher) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = recovered(rt.stage, v)
-		}
-		if err != nil { // a flush of nothing says nothing
-			err = rt.patience.Take(err)
-		}
-	}()
-	return f.Flush(r.hard)
+func (r *run) callFlush(rt *route, f Flusher) error {
+	err := guard(rt.stage, nil, func() error { return f.Flush(r.hard) })
+	if err == nil {
+		return nil // a flush of nothing says nothing of the sink's rights
+	}
+	return rt.patience.Take(err)
 }
 
 // result is what Run returns, once nothing of the run is under way.
