@@ -1,16 +1,15 @@
 package configtest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -21,13 +20,12 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	bySink = bySink && sink.Archive != nil
 	log := bySink && !sink.Archive.PerItem && x.want.kind != pipeline.KindM
 	out, changes := object(), []archive.Entry(nil)
-	puts := slices.Clone(o.stores.puts)
-	slices.SortFunc(puts, func(a, b put) int { return cmp.Compare(a.name, b.name) })
-	for _, p := range puts {
-		if of, _ := o.sink(p.sink); bySink && p.sink != x.name || !bySink && bucketOf(of) != x.name {
-			continue
-		}
-		es, err := o.entries(ctx, p)
+	found, err := o.archives(ctx, func(k config.Sink) bool { return bySink && k.Name == x.name || !bySink && bucketOf(k) == x.name })
+	if err != nil {
+		return value{}, err
+	}
+	for _, one := range found {
+		es, err := o.entries(ctx, one)
 		if err != nil {
 			return value{}, err
 		}
@@ -42,7 +40,7 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 		if len(v.elems) == 1 {
 			v = v.elems[0]
 		}
-		out = out.with(p.name, v)
+		out = out.with(one.info.Name, v)
 	}
 	if !log {
 		return out, nil
@@ -51,36 +49,50 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	return o.archived(changes)
 }
 
-// entries are the changes of one object.
-func (o *outcome) entries(ctx context.Context, p put) ([]archive.Entry, error) {
-	var es []archive.Entry
-	for e, err := range archive.Read(ctx, oneObject(p), archive.ReadOptions{TableInKey: len(o.cfg.Source.Tables) > 1}) {
+// archives are the objects of some archive sinks, by their names.
+func (o *outcome) archives(ctx context.Context, of func(config.Sink) bool) ([]oneObject, error) {
+	var found []oneObject
+	for _, k := range o.cfg.Sinks {
+		if k.Archive == nil || !of(k) {
+			continue
+		}
+		store, err := o.stores.Archive(ctx, o.cfg, k)
 		if err != nil {
-			return nil, fmt.Errorf("object %s: %w", p.name, err)
+			return nil, err
+		}
+		listed := store.(archive.Lister)
+		for info, err := range listed.List(ctx, "") {
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, oneObject{listed, info})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b oneObject) int { return cmp.Compare(a.info.Name, b.info.Name) })
+	return found, nil
+}
+
+// entries are the changes of one object.
+func (o *outcome) entries(ctx context.Context, one oneObject) ([]archive.Entry, error) {
+	var es []archive.Entry
+	for e, err := range archive.Read(ctx, one, archive.ReadOptions{TableInKey: len(o.cfg.Source.Tables) > 1}) {
+		if err != nil {
+			return nil, fmt.Errorf("object %s: %w", one.info.Name, err)
 		}
 		es = append(es, e)
 	}
 	return es, nil
 }
 
-// oneObject is an archive of one object.
-type oneObject put
-
-var _ archive.Lister = oneObject{}
-
-// Put is never called.
-func (oneObject) Put(context.Context, archive.Object) error { return archive.ErrExists }
-
-// Get opens the object.
-func (p oneObject) Get(context.Context, string) (io.ReadCloser, error) {
-	return io.NopCloser(bytes.NewReader(p.body)), nil
+// oneObject is an archive that lists one object.
+type oneObject struct {
+	archive.Lister
+	info archive.Info
 }
 
 // List yields it.
-func (p oneObject) List(context.Context, string) iter.Seq2[archive.Info, error] {
-	return func(yield func(archive.Info, error) bool) {
-		yield(archive.Info{Name: p.name, Size: int64(len(p.body))}, nil)
-	}
+func (one oneObject) List(context.Context, string) iter.Seq2[archive.Info, error] {
+	return func(yield func(archive.Info, error) bool) { yield(one.info, nil) }
 }
 
 // archived are changes as an archive holds them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -22,6 +23,7 @@ type outcome struct {
 	stores *stores
 	raised map[string][]value // events by detector
 	ledger pipeline.Ledger
+	dead   []pipeline.DeadLetter
 }
 
 // mark is the attribute of rows and documents that is the pipeline's own.
@@ -61,7 +63,7 @@ func (o *outcome) part(ctx context.Context, x expectation) (value, error) {
 		got, err := o.objects(ctx, x)
 		return named(got, x.want), err
 	case events:
-		return o.events(x.name), nil
+		return o.events(x.name)
 	case drops:
 		return o.drops(), nil
 	default:
@@ -117,7 +119,13 @@ func (o *outcome) rows(ctx context.Context, name string) (value, error) {
 	sink, ok := o.sink(name)
 	ok = ok && sink.View != nil
 	out := list()
-	for row, err := range o.stores.reader.Rows(ctx, view.Table{Name: o.tableOf(name)}, view.Query{}) {
+	table := o.tableOf(name)
+	i := slices.IndexFunc(o.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && s.View.Table == table })
+	store, err := o.stores.View(ctx, o.cfg, o.cfg.Sinks[i])
+	if err != nil {
+		return value{}, err
+	}
+	for row, err := range store.(view.Reader).Rows(ctx, view.Table{Name: table}, view.Query{}) {
 		if err != nil {
 			return value{}, err
 		}
@@ -139,8 +147,12 @@ func (o *outcome) groups(ctx context.Context, name string) (value, error) {
 	for _, v := range a.Values {
 		g.Values = append(g.Values, view.Value{Name: v.Name, Of: v.Of})
 	}
+	store, err := o.stores.Aggregate(ctx, o.cfg, sink)
+	if err != nil {
+		return value{}, err
+	}
 	out := list()
-	for row, err := range g.All(ctx, o.stores.reader, view.Query{}) {
+	for row, err := range g.All(ctx, store.(view.Reader), view.Query{}) {
 		if err != nil {
 			return value{}, err
 		}
@@ -216,10 +228,20 @@ func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 }
 
 // events are those that a notify sink sent, or that a detector raised.
-func (o *outcome) events(name string) value {
+func (o *outcome) events(name string) (value, error) {
 	all := o.raised[name]
 	if s, ok := o.sink(name); ok && s.Notify != nil {
-		all = o.stores.sent[name]
+		all = nil
+		for line, err := range jsonl.Read(o.stores.dir.Events(name)) {
+			if err != nil {
+				return value{}, err
+			}
+			sent, err := parseJSON(line)
+			if err != nil {
+				return value{}, err
+			}
+			all = append(all, sent.get("data"))
+		}
 	}
 	out := list()
 	for _, e := range all {
@@ -228,7 +250,7 @@ func (o *outcome) events(name string) value {
 		}
 		out.elems = append(out.elems, e)
 	}
-	return out
+	return out, nil
 }
 
 // drops are what filters dropped, at the source and then on the way to each sink.
@@ -258,7 +280,7 @@ func (o *outcome) drops() value {
 func (o *outcome) letters(want value) (value, error) {
 	out := list()
 	told := make([]bool, len(want.elems))
-	for _, l := range o.stores.letters {
+	for _, l := range o.dead {
 		v := object()
 		if l.Sink != "" {
 			v = v.with("sink", text(l.Sink))
@@ -285,7 +307,7 @@ func (o *outcome) letters(want value) (value, error) {
 // errors says why each dead letter is one.
 func (o *outcome) errors() []string {
 	var lines []string
-	for _, l := range o.stores.letters {
+	for _, l := range o.dead {
 		lines = append(lines, fmt.Sprintf("%s of %s: %s", cmp.Or(l.Sink, "every sink"), cmp.Or(string(l.Key), "a record"), l.Error))
 	}
 	return lines

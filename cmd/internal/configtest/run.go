@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
@@ -103,6 +105,13 @@ func (r *Result) run(ctx context.Context, cfg *config.Config) (err error) {
 	o.ledger = p.Ledger()
 	if err := o.ledger.Check(); err != nil {
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", err)
+	}
+	err = target.EachLetter(ctx, s.dir, slog.New(slog.DiscardHandler), func(l pipeline.DeadLetter) error {
+		o.dead = append(o.dead, l)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return r.judge(ctx, o)
 }
