@@ -178,34 +178,31 @@ func (s *leaseSync) setStream(w *Worker) {
 		s.setStreams(w)
 		return
 	}
-	w.markBegun(s)
+	s.begin(w)
 }
 
-// begunStream is a call that makes durable that the leases that a stream's reading starts with are there.
+// begin makes durable that the leases that a stream's reading starts with are there.
 // One may be missing because its maker crashed before that, and nothing is lost then.
-type begunStream struct{ sync *leaseSync }
-
-func (w *Worker) markBegun(s *leaseSync) {
+func (s *leaseSync) begin(w *Worker) {
 	if s.stream.begun {
-		s.begun(w, nil)
+		s.begun(w)
 		return
 	}
-	w.do(Begin{w.begin(begunStream{s}), s.stream.arn})
+	w.do(Begin{w.begin(s), s.stream.arn})
 }
 
-func (op begunStream) answered(w *Worker, e Done) {
-	st := op.sync.stream
-	st.begun = st.begun || e.Err == nil
-	op.sync.begun(w, e.Err)
+func (s *leaseSync) answered(w *Worker, e Done) {
+	if e.Err != nil {
+		s.sourceDone(w, e.Err)
+		return
+	}
+	s.stream.begun = true
+	s.begun(w)
 }
 
 // begun continues after it is durable that the stream was begun.
-func (s *leaseSync) begun(w *Worker, err error) {
-	switch {
-	case err != nil:
-		s.sourceDone(w, err)
-		return
-	case s.stage == writingLeases:
+func (s *leaseSync) begun(w *Worker) {
+	if s.stage == writingLeases {
 		s.streamDone(w, s.plan.drained)
 		return
 	}
@@ -237,7 +234,7 @@ func (s *leaseSync) written(w *Worker, err error) {
 		if len(s.plan.create) > 0 {
 			w.refreshLeases()
 		}
-		w.markBegun(s)
+		s.begin(w)
 	}
 }
 

@@ -188,7 +188,7 @@ func (w *Worker) handle(e Event) {
 		answer(w, e.Call, e)
 	case Seen: // refresh
 		answer(w, e.Call, e)
-	case Done: // leaseWrite, heartbeat, begunStream, gapNote, farewell
+	case Done: // leaseWrite, heartbeat, leaseSync, gapNote, farewell
 		answer(w, e.Call, e)
 	case Reserved: // reservation
 		answer(w, e.Call, e)
