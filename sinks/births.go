@@ -22,9 +22,9 @@ type Outputs interface {
 func Target(s config.Sink) string {
 	switch {
 	case s.View != nil:
-		return "table " + s.View.Table
+		return "table " + s.View.Table.Name
 	case s.Aggregate != nil:
-		return "table " + s.Aggregate.Table
+		return "table " + s.Aggregate.Table.Name
 	case s.Search != nil:
 		return "index " + s.Search.Index.String()
 	case s.Archive != nil:
@@ -38,9 +38,9 @@ func OutputRef(cfg *config.Config, s config.Sink) state.OutputRef {
 	p := state.OutputRef{Pipeline: cfg.Name, Sink: s.Name}
 	switch {
 	case s.View != nil:
-		p.Name = s.View.Table
+		p.Name = s.View.Table.Name
 	case s.Aggregate != nil:
-		p.Name = s.Aggregate.Table
+		p.Name = s.Aggregate.Table.Name
 	case s.Search != nil:
 		p.Name = s.Search.Index.String()
 	}

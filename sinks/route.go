@@ -8,7 +8,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -22,7 +21,10 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 		Filters:     filters(s.Filters),
 		Rate:        s.Rate,
 		Concurrency: s.Concurrency,
-		Batch:       s.Batch,
+		Batch:       pipeline.Batch{Count: s.Batch.Count, Bytes: s.Batch.Bytes, Linger: s.Batch.Linger},
+	}
+	if s.WhenChange != nil { // what it does not take is dropped on its route alone
+		r.Filters = append(r.Filters, pipeline.Keep("when", s.WhenChange))
 	}
 	var err error
 	switch {
@@ -33,14 +35,11 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 	case s.Search != nil:
 		r.Sink, err = a.search(ctx, s)
 	case s.Archive != nil:
-		r.Filters = withWhen(r.Filters, s.Archive.When)
 		err = a.archive(ctx, s, &r)
 	case s.Notify != nil:
-		r.Filters = withWhen(r.Filters, s.Notify.When)
 		r.NeedsEvents, r.Suppress = true, a.suppress
 		r.Sink, err = a.notify(ctx, s)
 	case s.Custom != nil:
-		r.Filters = withWhen(r.Filters, s.Custom.When)
 		r.NeedsEvents = len(a.cfg.Detectors) > 0
 		r.Sink, err = a.goSink(ctx, s.Custom)
 	}
@@ -54,13 +53,12 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 	return r, nil
 }
 
-// withWhen adds the `when` of a sink that is about changes: what it does not take
-// is dropped on its route alone, and counted as "when".
-func withWhen(fs []pipeline.Filter, when *expr.Change) []pipeline.Filter {
-	if when == nil {
-		return fs
+// items is the `when` of a state sink; nil: every item.
+func items(s config.Sink) pipeline.ItemCondition {
+	if s.WhenItem == nil {
+		return nil
 	}
-	return append(fs, pipeline.Keep("when", when))
+	return s.WhenItem
 }
 
 func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
@@ -71,7 +69,8 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 	o := view.Options{
 		Name:       s.Name,
 		Pipeline:   a.cfg.Name,
-		Table:      s.View.Table,
+		Table:      s.View.Table.Name,
+		When:       items(s),
 		Attributes: attributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,
@@ -80,10 +79,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Store:      store,
 	}
 	o.PK, o.SK = rowKey(s.View.Key)
-	if s.View.When != nil {
-		o.When = s.View.When
-	}
-	if o.Retention, err = a.retention(ctx, store, s.Name, birth, s.View.Table, o.PK, o.SK); err != nil {
+	if o.Retention, err = a.retention(ctx, store, s.Name, birth, s.View.Table.Name, o.PK, o.SK); err != nil {
 		return nil, err
 	}
 	return view.New(o)
@@ -97,7 +93,8 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	o := view.AggregateOptions{
 		Name:      s.Name,
 		Pipeline:  a.cfg.Name,
-		Table:     s.Aggregate.Table,
+		Table:     s.Aggregate.Table.Name,
+		When:      items(s),
 		ForEach:   s.Aggregate.ForEach,
 		Shards:    s.Aggregate.Shards,
 		KeepOnTTL: s.Aggregate.KeepOnTTL,
@@ -107,12 +104,9 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	}
 	o.PK, o.SK = rowKey(s.Aggregate.Group)
 	for _, v := range s.Aggregate.Values {
-		o.Values = append(o.Values, view.Value(v))
+		o.Values = append(o.Values, view.Value{Name: v.Name, Of: v.Of, Path: v.Path, Each: v.Each})
 	}
-	if s.Aggregate.When != nil {
-		o.When = s.Aggregate.When
-	}
-	if o.Retention, err = a.retention(ctx, store, s.Name, birth, s.Aggregate.Table, o.PK, o.SK); err != nil {
+	if o.Retention, err = a.retention(ctx, store, s.Name, birth, s.Aggregate.Table.Name, o.PK, o.SK); err != nil {
 		return err
 	}
 	sink, err := view.NewAggregate(o)
@@ -151,6 +145,7 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 		Birth:    birth.ID,
 		Store:    store,
 		Index:    s.Search.Index,
+		When:     items(s),
 		Fields:   Fields(s.Search),
 		HMACKey:  []byte(a.cfg.HMACKey),
 		HashID:   s.Search.HashID,
@@ -160,22 +155,19 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 	if o.Retention, err = a.retentionOfIndex(ctx, store, birth); err != nil {
 		return nil, err
 	}
-	if s.Search.When != nil {
-		o.When = s.Search.When
-	}
 	return search.New(o)
 }
 
 // Fields are what a search sink takes of an item, as its store must map it.
 func Fields(s *config.Search) search.Fields {
 	f := search.Fields{
-		Include: s.Include,
-		Exclude: s.Exclude,
-		Rename:  s.Rename,
-		Hash:    s.Hash,
-		Numbers: make(map[string]search.Number, len(s.Numbers)),
+		Include: s.Fields.Include,
+		Exclude: s.Fields.Exclude,
+		Rename:  s.Fields.Rename,
+		Hash:    s.Fields.Hash,
+		Numbers: make(map[string]search.Number, len(s.Fields.Numbers)),
 	}
-	for path, n := range s.Numbers {
+	for path, n := range s.Fields.Numbers {
 		f.Numbers[path] = search.Number(n)
 	}
 	return f

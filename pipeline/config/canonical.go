@@ -1,35 +1,29 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
 // canonical is a scalar in the one way that stands for all the ways to write it.
 func canonical(v *value) string {
 	switch d := v.data.(type) {
-	case time.Duration:
-		return d.String()
-	case int64:
-		return strconv.FormatInt(d, 10)
-	case bool:
-		return strconv.FormatBool(d)
-	case pipeline.Decimal:
-		return d.String()
+	case Table:
+		return d.Name
 	case pipeline.Path:
 		return canonicalPath(v.source)
 	case pipeline.Pattern:
 		return canonicalPattern(d)
-	}
-	switch {
-	case v.rule.shape == itemExprShape, v.rule.shape == changeExprShape:
+	case *expr.Item, *expr.Change:
 		return canonicalExpr(v.source)
-	case v.rule.ref == "table":
-		return tableName(v.source)
+	case time.Duration, int64, bool, pipeline.Decimal:
+		return fmt.Sprint(d)
 	}
 	return v.source
 }
@@ -79,31 +73,20 @@ func asSet(texts []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(texts))), ", ")
 }
 
-func entryNames(v *value) []string {
-	names := make([]string, len(v.entries))
-	for i, e := range v.entries {
-		names[i] = e.name
-	}
-	return names
-}
-
 // filtersText is what a list of filters keeps: it does not depend on their order, nor
 // on their names.
-func filtersText(v *value, src Source) string {
+func (c *checker) filtersText(fs []Filter) string {
 	var texts []string
-	for _, e := range v.all() {
-		if len(e.all()) == 1 {
-			verb := e.entries[0]
-			texts = append(texts, verb.name+" "+conditionText(verb, src))
-		}
+	for _, f := range fs {
+		texts = append(texts, f.verb.name+" "+c.conditionText(f.verb))
 	}
 	return asSet(texts)
 }
 
 // conditionText is a condition of a filter.
-func conditionText(v *value, src Source) string {
+func (c *checker) conditionText(v *value) string {
 	if v.text() == "probable_ttl" {
-		return "probable_ttl by " + src.TTLAttribute
+		return "probable_ttl by " + c.cfg.Source.TTLAttribute
 	}
 	f := form(v)
 	if f == nil {
@@ -113,10 +96,10 @@ func conditionText(v *value, src Source) string {
 	switch f.name {
 	case "any", "all":
 		for _, e := range f.all() {
-			parts = append(parts, conditionText(e, src))
+			parts = append(parts, c.conditionText(e))
 		}
 	case "not":
-		parts = []string{conditionText(f, src)}
+		parts = []string{c.conditionText(f)}
 	default:
 		return f.name + " " + valueText(f)
 	}
@@ -144,12 +127,13 @@ func valueText(v *value) string {
 		}
 		parts = append(parts, text)
 	}
-	switch v.rule.shape {
-	case listShape:
+	_, isText := v.data.(string)
+	switch {
+	case v.rule.shape == listShape:
 		return "[" + asSet(parts) + "]"
-	case mapShape:
+	case v.rule.shape == mapShape:
 		return "{" + asSet(parts) + "}"
-	case textShape, scalarShape:
+	case isText && v.rule.words == nil:
 		return strconv.Quote(v.source)
 	}
 	return canonical(v)

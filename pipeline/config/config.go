@@ -4,43 +4,146 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Config is a file that was read, checked and compiled.
+// Config is a file that was read, checked and compiled. Its keys stand in the order in which they are read: attributes
+// first, since expressions are checked by them.
 type Config struct {
-	File        string // name given to Parse
-	Name        string // keeps state and fingerprints apart, and names own writes
-	Source      Source
-	Attributes  map[string]pipeline.Kind // declared types; nil where none are
-	Filters     []Filter                 // at the source, in order
-	Detectors   []Detector               // in the order of the file
-	Sinks       []Sink                   // in the order of the file; at least one
-	DeadLetters *DeadLetters             // nil where the file has none
-	State       *State                   // nil where the file has none
-	Leases      *Leases                  // nil where the file has none
-	Connections []Connection             // in the order of the file
-	HMACKey     string                   // secret behind masks, hashed fields and hashed ids, 16 bytes at least; "" where the file has none
-	Metrics     Metrics                  // how metrics leave the process
-	Sensitive   []pipeline.Pattern       // attributes that are masked and reach no sink unless it says so; none without HMACKey
+	File        string                   // name given to Parse
+	_           int                      `key:"version,required" max:"1" doc:"Version of the file's format."`
+	Name        string                   `key:"name,required" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
+	Source      Source                   `key:"source,required" doc:"The table whose changes are carried."`
+	Attributes  map[string]pipeline.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded. An N is a double in a search index that is made, unless its mapping says otherwise."` // nil where none are declared
+	Connections []Connection             `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
+	Leases      *Leases                  `key:"leases" doc:"Where consumers agree on who reads which shard, and keep how far they came."`
+	State       *State                   `key:"state" doc:"What sinks remember of items."`
+	HMACKey     string                   `key:"hmac_key" is:"secret" doc:"Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."`
+	Sensitive   []pipeline.Pattern       `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."` // none without HMACKey
+	Filters     []Filter                 `key:"filters" ref:"filters" doc:"What to drop before any sink, in order; each drop is counted by its name."`
+	Detectors   []Detector               `key:"detect" doc:"Events to raise, by name."`
+	Sinks       []Sink                   `key:"sinks,required" doc:"Where changes go, by name."` // at least one
+	DeadLetters *DeadLetters             `key:"dead_letters" doc:"Where what cannot be delivered goes."`
+	Metrics     Metrics                  `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
 	Warnings    Problems                 // what is allowed and may still surprise
 	LocalOnly   Problems                 // what keeps the file from running on real servers, and not in a folder of embedded stores
 }
 
+// made makes the filters.
+func (cfg *Config) made(c *checker, v *value) { cfg.Filters = c.filters(v.get("filters")) }
+
 // Source is the table or the tables whose changes the pipeline carries.
 type Source struct {
-	Line          int
-	Tables        []Table // one, or several under source.tables
-	TTLAttribute  string  // top-level attribute that holds the expiry, epoch seconds; "" where not said
-	Kinesis       string  // ARN of the Kinesis stream that the table writes to and a Lambda reads; "" for the table's own stream
-	DynamoDBLocal bool    // records come from DynamoDB Local, which writes {} for the empty map
-	Start         Start   // of a stream that nobody has read before
-	ContinueOnGap bool    // a shard that lost records is read on behind them; else it stops
-	Polling       Polling
+	_             any     `one:"table,stream,tables"`
+	Line          int     `key:"@"`
+	_             Table   `key:"table" doc:"Name or ARN of the table."`
+	_             Table   `key:"stream" is:"stream" doc:"ARN of the table's stream."`
+	Tables        []Table `key:"tables" doc:"Several tables; canonical keys then hold the table's name."` // also of table and stream
+	TTLAttribute  string  `key:"ttl_attribute" doc:"Attribute of the table's TTL, epoch seconds."`
+	DynamoDBLocal bool    `key:"emulator" words:"dynamodb-local" yes:"dynamodb-local" doc:"Records come from DynamoDB Local: {} is the empty map."`
+	Start         Start   `key:"start" def:"trim_horizon" doc:"Where a stream is begun that nobody has read before."`
+	ContinueOnGap bool    `key:"on_gap" words:"stop,continue" yes:"continue" def:"stop" doc:"What becomes of a shard that lost records before they were read."`
+	Polling       Polling `key:"polling" doc:"How often shards are read."`
+	Kinesis       string  `key:"kinesis" is:"kinesis" doc:"ARN of the Kinesis stream that source.table writes to, which a Lambda reads instead of the table's own."`
 }
+
+// made gathers the tables, however the file names them.
+func (s *Source) made(_ *checker, v *value) {
+	for _, k := range []string{"table", "stream"} {
+		if t := as[Table](v.get(k)); t.Name != "" {
+			s.Tables = append(s.Tables, t)
+		}
+	}
+}
+
+// Table is a DynamoDB table.
+type Table struct {
+	Name      string // also where the file gives an ARN
+	ARN       string // "" where the file gives the name
+	StreamARN string // "" where the file names the table only
+}
+
+// tableOf reads a table's name, its ARN, or its stream's.
+func tableOf(text string) Table {
+	_, rest, isARN := strings.Cut(text, ":table/")
+	name, _, isStream := strings.Cut(rest, "/stream/")
+	switch {
+	case isStream:
+		return Table{Name: name, StreamARN: text}
+	case isARN:
+		return Table{Name: name, ARN: text}
+	}
+	return Table{Name: text}
+}
+
+// Start says where a stream is begun. The zero Start is its oldest record.
+type Start struct {
+	Latest bool      // at the newest records
+	Time   time.Time // at the first record created then or later, UTC; zero where not said
+}
+
+// Polling says how often shards are read.
+type Polling struct {
+	MaxIdle       time.Duration `key:"max_idle" def:"5s" doc:"Longest pause between two polls of an idle shard; 5m at most."`
+	CallsPerMonth int64         `key:"calls_per_month" doc:"Budget of GetRecords calls of all consumers together, in 30 days. Default: none."`
+}
+
+// Leases is where consumers agree on who reads which shard: a table or a file.
+type Leases struct {
+	_        any           `one:"table,file"`
+	Line     int           `key:"@"`
+	Table    Table         `key:"table" doc:"DynamoDB table of leases, which Amazon's KCL can take over. Not used by --local, whose folder holds them."`
+	File     string        `key:"file" doc:"File of leases, for one process."` // as it is written
+	Duration time.Duration `key:"duration" def:"6s" doc:"How long a consumer may be silent before others take its shards; 3s to 5m."`
+}
+
+// State is where sinks remember what they must of items, on AWS.
+type State struct {
+	Line           int           `key:"@"`
+	Table          Table         `key:"table,required" doc:"DynamoDB table of guards, contributions and quarantine, of consumers and gaps. Not used by --local, whose folder holds them."`
+	GuardRetention time.Duration `key:"guard_retention" def:"30d" doc:"How long the guard of a row that is gone lives; 24h at least."`
+}
+
+// Connection is a server that sinks write to.
+type Connection struct {
+	Name       string `key:"*" is:"name"`
+	Line       int    `key:"@"`
+	OpenSearch string `key:"opensearch,required" doc:"URL of the OpenSearch cluster."`
+	Auth       string `key:"auth" words:"sigv4,basic,none" def:"sigv4" doc:"How requests are signed."`
+	Region     string `key:"region" doc:"AWS Region that requests are signed for."` // "": that of the process
+	AssumeRole string `key:"assume_role" doc:"ARN of the role to assume."`
+	CA         string `key:"ca" doc:"File of the certificate authority."` // "": the system's
+	User       string `key:"user" doc:"User of basic authentication."`
+	Password   string `key:"password" is:"secret" doc:"Password of basic authentication, by ${ENV} or reference."`
+}
+
+// DeadLetters says where what could not be delivered goes.
+type DeadLetters struct {
+	_           any           `most:"bucket,dir"`
+	_           any           `most:"queue,dir"`
+	Line        int           `key:"@"`
+	Bucket      string        `key:"bucket" is:"bucket" doc:"S3 bucket; beside queue, of letters that are too large for a message."`
+	Prefix      string        `key:"prefix" doc:"Prefix of the objects in the bucket."`
+	Queue       string        `key:"queue" doc:"URL of an SQS queue."`
+	Dir         string        `key:"dir" doc:"Local directory."`
+	MaxHold     time.Duration `key:"max_hold" def:"12h" doc:"How long a transient failure blocks its key before it is given up; below 24h."`
+	NoHold      bool          `key:"quarantine" words:"key,none" yes:"none" def:"key" doc:"What is held back behind a letter."`
+	AutoRedrive bool          `key:"redrive" words:"manual,auto" yes:"auto" def:"manual" doc:"Who brings letters back."`
+	Undecodable Undecodable   `key:"undecodable" words:"dead_letter,block" def:"dead_letter" doc:"What becomes of a record that cannot be decoded."`
+}
+
+// Undecodable says what becomes of a record that cannot be decoded.
+type Undecodable uint8
+
+// What can become of a record that cannot be decoded.
+const (
+	DeadLetterUndecodable Undecodable = iota // raw, to dead letters
+	BlockOnUndecodable                       // the stream stops there
+)
 
 // Metrics says how metrics leave the process.
 type Metrics uint8
@@ -52,54 +155,6 @@ const (
 	MetricsOTLP                   // the OpenTelemetry protocol
 	MetricsNone
 )
-
-// Start says where a stream is begun. The zero Start is its oldest record.
-type Start struct {
-	Latest bool      // at the newest records
-	Time   time.Time // at the first record created then or later, UTC; zero where not said
-}
-
-// Polling says how often shards are read.
-type Polling struct {
-	MaxIdle       time.Duration // longest pause between two polls of an idle shard, by default 5s
-	CallsPerMonth int64         // budget of GetRecords calls of all consumers, in 30 days; 0: none
-}
-
-// Leases is where consumers agree on who reads which shard: a table or a file.
-type Leases struct {
-	Line     int
-	Table    string        // its name, also where the file gives the ARN; "" where there is a file
-	ARN      string        // "" where the file gives the name
-	File     string        // as it is written; "" where there is a table
-	Duration time.Duration // how long a consumer may be silent; 3s to 5m, by default 6s
-}
-
-// State is where sinks remember what they must of items, on AWS.
-type State struct {
-	Line           int
-	Table          string        // its name, also where the file gives the ARN
-	ARN            string        // "" where the file gives the name
-	GuardRetention time.Duration // how long the guard of a row that is gone lives; 24 h at least, by default 30 days
-}
-
-// Connection is a server that sinks write to.
-type Connection struct {
-	Name       string
-	Line       int
-	OpenSearch string // URL
-	Auth       string // sigv4, basic or none
-	Region     string // that sigv4 signs for; "": that of the process
-	AssumeRole string // ARN; "": none
-	CA         string // file of the certificate authority; "": the system's
-	User       string // of basic
-	Password   string // of basic
-}
-
-// Table is one source table.
-type Table struct {
-	Name      string
-	StreamARN string // "" where the file names the table only
-}
 
 // Load reads the file at path with the environment of the process. The error is
 // [Problems], or says why the file cannot be read.
@@ -126,15 +181,14 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 // ParseFrom is [Parse] of a file that is in no folder, as an object of a bucket: read
 // answers the files that it speaks of, by their paths as they are written.
 func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
-	c := &checker{file: name, lines: strings.Split(string(b), "\n"), getenv: getenv, read: read}
 	cfg := &Config{File: name}
+	c := &checker{cfg: cfg, places: make(map[any]*value), lines: strings.Split(string(b), "\n"), getenv: getenv, read: read}
 	if doc := c.document(b); doc != nil {
-		root := c.walk("", "", nil, doc, grammar())
-		c.build(cfg, root)
-		c.rules(cfg, root)
+		c.walk("", "", nil, doc, grammar(), reflect.ValueOf(cfg).Elem(), reflect.Value{})
+		c.rules()
 		for i := range cfg.Sinks {
 			if len(c.problems) == 0 {
-				cfg.Sinks[i].Settings = c.settings(cfg, root, i)
+				cfg.Sinks[i].Settings = c.settings(&cfg.Sinks[i])
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func TestEnvironmentIsText(t *testing.T) {
 		`'"${BRACES}".contains(item.Brace)'`: true,
 	} {
 		cfg := parse(t, sink("search: {index: i, when: "+src+"}"))
-		if got, err := cfg.Sinks[0].Search.When.Match(item); got != want || err != nil {
+		if got, err := cfg.Sinks[0].WhenItem.Match(item); got != want || err != nil {
 			t.Errorf("%s is %v (%v), want %v", src, got, err, want)
 		}
 	}

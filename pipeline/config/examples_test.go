@@ -10,7 +10,7 @@ import (
 // Every worked example loads, without a warning.
 func TestExampleShop(t *testing.T) {
 	cfg := example(t, "shop")
-	if len(cfg.Sinks) != 8 || cfg.State.Table != "tablewake-state" || len(cfg.Sensitive) != 2 || cfg.HMACKey != environment["TABLEWAKE_HMAC_KEY"] {
+	if len(cfg.Sinks) != 8 || cfg.State.Table.Name != "tablewake-state" || len(cfg.Sensitive) != 2 || cfg.HMACKey != environment["TABLEWAKE_HMAC_KEY"] {
 		t.Errorf("%+v", cfg)
 	}
 }

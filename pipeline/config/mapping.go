@@ -11,12 +11,12 @@ import (
 // maxMapping bounds the file of a mapping.
 const maxMapping = 1 << 20
 
-// mapping is the JSON of the file that v names, compacted; nil where there is none.
-func (c *checker) mapping(v *value) json.RawMessage {
-	if v.text() == "" {
+// readMapping is the JSON of the file that v names, compacted.
+func readMapping(c *checker, v *value, parts []part) any {
+	path, ok := readText(c, v, parts).(string)
+	if !ok {
 		return nil
 	}
-	path := v.text()
 	b, err := c.read(path)
 	if err != nil {
 		c.fail(v, "write its path, from the folder that this file is in", "the mapping cannot be read: %v", err)
@@ -35,7 +35,7 @@ func (c *checker) mapping(v *value) json.RawMessage {
 	if json.Compact(&compact, b) != nil {
 		return nil // it was read above
 	}
-	return compact.Bytes()
+	return json.RawMessage(compact.Bytes())
 }
 
 // readFile reads a regular file that is not too large.

@@ -84,23 +84,23 @@ func TestSpecs(t *testing.T) {
 	if cfg.Name != "shop" || len(cfg.Sinks) != 3 || len(cfg.Filters) != 2 {
 		t.Fatalf("got %+v", cfg)
 	}
-	if src := cfg.Source; len(src.Tables) != 1 || src.Tables[0] != (config.Table{Name: "shop"}) {
+	if src := cfg.Source; len(src.Tables) != 1 || src.Tables[0].Name != "shop" || src.Tables[0].StreamARN != "" {
 		t.Errorf("source %+v", src)
 	}
 	orders := cfg.Sinks[0]
 	if orders.Name != "orders_by_status" || orders.Line != 9 || orders.Rate != 50.5 || orders.Concurrency != 2 ||
-		orders.Batch != (pipeline.Batch{Count: 100, Bytes: 1 << 20, Linger: 250 * time.Millisecond}) {
+		orders.Batch != (config.Batch{Count: 100, Bytes: 1 << 20, Linger: 250 * time.Millisecond}) {
 		t.Errorf("sink %+v", orders)
 	}
 	v := orders.View
-	if v == nil || v.Table != "shop-views" || v.When.String() != `item.Type == "Order"` || len(v.Key) != 2 || len(v.Attributes) != 3 {
+	if v == nil || v.Table.Name != "shop-views" || orders.WhenItem.String() != `item.Type == "Order"` || len(v.Key) != 2 || len(v.Attributes) != 3 {
 		t.Fatalf("view %+v", v)
 	}
 	if v.Key[0].Name != "PK" || v.Key[1].Template.String() != "{CreatedAt|date:2006-01-02}#{@key}" || v.Attributes[2].Name != "kind" {
 		t.Errorf("columns %+v %+v", v.Key, v.Attributes)
 	}
 	s := cfg.Sinks[1].Search
-	if s == nil || s.Index.String() != "products" || len(s.Include) != 3 || s.Rename["Name"] != "title" || s.Numbers["Price"] != "scaled_float" {
+	if s == nil || s.Index.String() != "products" || len(s.Fields.Include) != 3 || s.Fields.Rename["Name"] != "title" || s.Fields.Numbers["Price"] != "scaled_float" {
 		t.Errorf("search %+v", s)
 	}
 	if d := cfg.DeadLetters; d == nil || d.Dir != "dead" || d.Undecodable != config.BlockOnUndecodable {

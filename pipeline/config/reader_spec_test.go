@@ -19,7 +19,7 @@ func TestReaderSpecs(t *testing.T) {
 		Start:   config.Start{Time: time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)},
 		Polling: config.Polling{MaxIdle: 250 * time.Millisecond, CallsPerMonth: 1e6},
 	}
-	leases := &config.Leases{Line: 4, Table: "leases", ARN: "arn:aws:dynamodb:eu-central-1:123456789012:table/leases", Duration: 30 * time.Second}
+	leases := &config.Leases{Line: 4, Table: config.Table{Name: "leases", ARN: "arn:aws:dynamodb:eu-central-1:123456789012:table/leases"}, Duration: 30 * time.Second}
 	if diff := cmp.Diff(source, cfg.Source) + cmp.Diff(leases, cfg.Leases); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

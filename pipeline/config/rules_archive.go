@@ -1,10 +1,13 @@
 package config
 
 import (
+	"fmt"
+	"net"
 	"slices"
 	"strings"
-
-	"github.com/tablewake/tablewake/pipeline/template"
+	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // maxTags is how many tags an object of S3 may have.
@@ -20,14 +23,18 @@ var fixedColumns = []string{
 }
 
 // archiveRules checks that a layout and a format have their own keys only.
-func (c *checker) archiveRules(a *Archive, v *value) {
-	if e := v.get("tags"); e != nil && len(a.Tags) > maxTags {
-		c.fail(e, "keep ten of them", "an object has at most %d tags, not %d", maxTags, len(a.Tags))
+func (c *checker) archiveRules(a *Archive) {
+	c.waitRules(&a.Roll.Age)
+	if a.Bucket == "" {
+		c.live(a, "add bucket: NAME", "no bucket is named")
 	}
-	if e := v.get("columns"); e != nil && a.Format != Parquet {
-		c.fail(e, "write format: parquet, or remove it", "columns are of Parquet")
+	if len(a.Tags) > maxTags {
+		c.fail(&a.Tags, "keep ten of them", "an object has at most %d tags, not %d", maxTags, len(a.Tags))
 	}
-	for _, e := range v.get("columns").all() {
+	if a.Format != Parquet {
+		c.refuse(&a.Columns, "write format: parquet, or remove it", "columns are of Parquet")
+	}
+	for _, e := range c.of(&a.Columns).all() {
 		switch {
 		case slices.Contains(fixedColumns, e.name):
 			c.fail(e, "take another name", "every Parquet object has a column %q", e.name)
@@ -35,36 +42,144 @@ func (c *checker) archiveRules(a *Archive, v *value) {
 			c.fail(e, "write 1 to 255 lowercase letters, digits and _", "%s is no name of a column that query engines take as it is", quoted(e.name))
 		}
 	}
-	if e := v.get("roll").get("age"); e != nil && e.data != nil && e.duration() == 0 {
+	if e := c.of(&a.Roll.Age); c.sound(e) && as[time.Duration](e) == 0 {
 		c.fail(e, "write 1s to 1h, or remove the key for 5m", "an object gathers changes for some time")
 	}
 	if a.PerItem {
-		c.perItemRules(a, v)
-		return
+		c.perItemRules(a)
+	} else {
+		c.logRules(a)
 	}
-	if e := v.get("key"); e != nil {
-		c.fail(e, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
-	}
-	for _, e := range v.get("tags").all() {
-		if t := as[*template.Template](e); t != nil && !t.OfTable() {
+	c.objectNameRules(a)
+	c.tagRules(a)
+	c.bucketRules(&a.Bucket)
+}
+
+func (c *checker) logRules(a *Archive) {
+	c.refuse(&a.Key, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
+	for _, e := range c.of(&a.Tags).all() {
+		if t := templateOf(e); t != nil && !t.OfTable() {
 			c.fail(e, "write text and {@table} only, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
 		}
 	}
 }
 
-func (c *checker) perItemRules(a *Archive, v *value) {
-	for _, k := range []string{"partition", "roll", "format"} {
-		if e := v.get(k); e != nil {
-			c.fail(e, "remove it, or write layout: log", "%q is of layout log", k)
+func (c *checker) perItemRules(a *Archive) {
+	for _, of := range []any{&a.Partition, &a.Roll, &a.Format} {
+		if e := c.of(of); e != nil {
+			c.fail(e, "remove it, or write layout: log", "%q is of layout log", e.name)
 		}
 	}
-	if v.get("key") == nil {
-		c.fail(v, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json'", "layout per_item wants a key")
+	switch {
+	case !c.has(&a.Key):
+		c.fail(a, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json'", "layout per_item wants a key")
+	case a.Key == nil:
+	case !strings.Contains(a.Key.String(), "{@version}"):
+		c.fail(&a.Key, "put {@version} into it", "the key is the same for every change of an item, and objects are never overwritten")
+		fallthrough
+	default:
+		if a.Key.AmbiguousObjectKey() {
+			c.warnAmbiguous(&a.Key, "different items may come to the same text")
+		}
 	}
-	if a.Key != nil && !strings.Contains(a.Key.String(), "{@version}") {
-		c.fail(v.get("key"), "put {@version} into it", "the key is the same for every change of an item, and objects are never overwritten")
+}
+
+func (c *checker) warnAmbiguous(at any, what string) {
+	c.warn(at, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", what)
+}
+
+// longestPrefix bounds an archive's prefix: S3 takes names of 1,024 bytes, and an object of a log
+// has 150 of its own.
+const longestPrefix = 400
+
+// objectNameRules checks the names of an archive's objects, as far as the file makes them.
+func (c *checker) objectNameRules(a *Archive) {
+	if c.has(&a.Prefix) {
+		if problem := objectNameProblem(a.Prefix + "x"); problem != "" {
+			c.fail(&a.Prefix, "write folders as in changes/2026/", "%s %s", quoted(a.Prefix), problem)
+			return
+		}
+		if len(a.Prefix) > longestPrefix {
+			c.fail(&a.Prefix, "write a shorter one", "a prefix has %d bytes at most, and this one has %d", longestPrefix, len(a.Prefix))
+			return
+		}
 	}
-	if a.Key != nil && a.Key.AmbiguousObjectKey() {
-		c.warnAmbiguous(v.get("key"), "different items may come to the same text")
+	t, of, end := a.Partition, &a.Partition, "/x"
+	if a.PerItem {
+		t, of, end = a.Key, &a.Key, ""
+	}
+	if t == nil {
+		return
+	}
+	if problem := objectNameProblem(a.Prefix + strings.Join(t.Literals(), "x") + end); problem != "" { // values are never empty
+		c.fail(of, "write segments of text and placeholders, with one / between two of them", "%s %s", quoted(a.Prefix+t.String()), problem)
+	}
+	ends := []string{".jsonl.zst", ".jsonl.gz", ".parquet"}
+	if a.PerItem && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(t.String(), end) }) {
+		c.fail(of, "name the objects .json", "it ends in %s, by which objects of layout log are known", t.String()[strings.LastIndexByte(t.String(), '.'):])
+	}
+}
+
+// objectNameProblem is what is wrong with the name of an object; "" where nothing is.
+func objectNameProblem(name string) string {
+	switch {
+	case !utf8.ValidString(name):
+		return "is not UTF-8"
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7F }):
+		return "holds a control character"
+	case strings.Contains(name, `\`):
+		return `holds a \: folders are parted by /`
+	}
+	for i, s := range strings.Split(name, "/") {
+		switch {
+		case s == "" && i == 0:
+			return "begins with /, and object names do not"
+		case s == "":
+			return "has a segment without text"
+		case s == "." || s == "..":
+			return fmt.Sprintf("has the segment %s, which some servers do not keep", s)
+		case s[0] == '~' || s == ".~fingerprints":
+			return fmt.Sprintf("has the segment %s, and names that begin so are the archive's own", s)
+		}
+	}
+	return ""
+}
+
+// bucketRules checks what a bucket's name is beyond its letters.
+func (c *checker) bucketRules(bucket *string) {
+	name, problem := *bucket, ""
+	switch {
+	case strings.Contains(name, ".."):
+		problem = "has two periods in a row"
+	case net.ParseIP(name) != nil:
+		problem = "is formed as an IP address"
+	}
+	for _, begin := range []string{"xn--", "sthree-", "amzn-s3-demo-"} {
+		if strings.HasPrefix(name, begin) {
+			problem = "begins with " + begin + ", which AWS keeps for itself"
+		}
+	}
+	for _, end := range []string{".mrap", "--table-s3"} { // -s3alias is an access point's, which stands for its bucket
+		if strings.HasSuffix(name, end) {
+			problem = "ends with " + end + ", which AWS keeps for itself"
+		}
+	}
+	if problem != "" {
+		c.fail(bucket, "write the name of a bucket that is there", "%s %s: no S3 bucket has such a name", quoted(name), problem)
+	}
+}
+
+// maxTagKey is the longest key of an object's tag, in characters.
+const maxTagKey = 128
+
+// tagRules checks the keys of an archive's tags.
+func (c *checker) tagRules(a *Archive) {
+	other := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" +-=._:/@", r)
+	}
+	for _, e := range c.of(&a.Tags).all() {
+		if e.name == "" || utf8.RuneCountInString(e.name) > maxTagKey || strings.HasPrefix(e.name, "aws:") || strings.ContainsFunc(e.name, other) {
+			c.fail(e, "write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:", "%s is no key of a tag", quoted(e.name))
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"time"
 )
 
@@ -16,32 +15,60 @@ const (
 const longestIdle = 5 * time.Minute
 
 // readerRules checks what a consumer needs: leases, and how it polls.
-func (c *checker) readerRules(cfg *Config, root *value) {
-	if e := root.get("source").get("polling").get("max_idle"); e != nil && e.data != nil {
-		switch idle := e.duration(); {
+func (c *checker) readerRules() {
+	if e := c.of(&c.cfg.Source.Polling.MaxIdle); c.sound(e) {
+		switch idle := as[time.Duration](e); {
 		case idle <= 0:
 			c.fail(e, "write a duration such as 5s; 50ms polls eagerly", "an idle shard is asked after a pause")
 		case idle > longestIdle:
 			c.fail(e, "write 5m or less", "a shard that is looked at less often may split unseen, and its iterator expires after 15 minutes")
 		}
 	}
-	v := root.get("leases")
-	if v == nil || cfg.Leases == nil {
+	l := c.cfg.Leases
+	if l == nil {
 		return
 	}
-	if e := v.get("duration"); e != nil && e.data != nil && (e.duration() < shortestLease || e.duration() > longestLease) {
+	c.liveTable(&l.Table)
+	if e := c.of(&l.Duration); c.sound(e) && (as[time.Duration](e) < shortestLease || l.Duration > longestLease) {
 		c.fail(e, "write 3s to 5m; 6s is the default", "a consumer must be able to show within it that it lives, and what dies is replaced only after it")
 	}
-	table := cfg.Leases.Table
-	if table == "" {
-		return
-	}
-	switch e := v.get("table"); {
-	case cfg.State == nil:
-		c.fail(e, "add state: {table: NAME}", "leases in a table want a state table beside it: consumers, their common quota and gaps are kept there, not among leases")
-	case cfg.State.Table == table:
-		c.fail(e, "give leases a table of their own", "it is the table of state")
-	case slices.ContainsFunc(cfg.Source.Tables, func(t Table) bool { return t.Name == table }):
-		c.fail(e, "give leases a table of their own", "it is a source table: what is written there would come back as changes")
+	switch own := "give leases a table of their own"; {
+	case l.Table.Name == "":
+	case c.cfg.State == nil:
+		c.fail(&l.Table, "add state: {table: NAME}", "leases in a table want a state table beside it: consumers, their common quota and gaps are kept there, not among leases")
+	case c.cfg.State.Table.Name == l.Table.Name:
+		c.fail(&l.Table, own, "it is the table of state")
+	case c.isSource(l.Table.Name):
+		c.fail(&l.Table, own, comesBack)
 	}
 }
+
+// kinesisRules checks what holds of a table's changes that come over Kinesis: repeated, and
+// not always in the order of the writes. Versions are creation times then.
+func (c *checker) kinesisRules() {
+	src := &c.cfg.Source
+	if !c.sound(&src.Kinesis) {
+		return
+	}
+	if c.of(src).get("table") == nil {
+		c.fail(&src.Kinesis, "write source: {table: NAME, kinesis: ARN}", "wants the name of the one table that writes to it")
+	}
+	for _, of := range []any{&src.Start, &src.ContinueOnGap, &src.Polling, &c.cfg.Leases} {
+		c.refuse(of, "remove it: where a Lambda begins is its event source mapping's to say", "is of the table's own stream, and the source is a Kinesis stream")
+	}
+	for _, s := range c.sinks {
+		switch {
+		case s.Aggregate != nil:
+			c.fail(s.Aggregate, "read the table's own stream (remove source.kinesis), or query the archive",
+				"an aggregate over a Kinesis stream is refused: its records may repeat and come late")
+		case s.Search != nil && s.Search.Fast:
+			c.fail(&s.Search.Fast, "write mode: exact", "compares whole seconds, and records of a Kinesis stream come in another order than they were written")
+		case s.Notify != nil:
+			c.warn(s.Notify, "give it the table's own stream where order matters", outOfOrder)
+		case s.Custom != nil:
+			c.warn(s.Custom, "give it the table's own stream where order matters", outOfOrder)
+		}
+	}
+}
+
+const outOfOrder = "records of a Kinesis stream may repeat, and come in another order than they were written"

@@ -5,102 +5,112 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
 // rows is what views and aggregates have in common: a table of rows with a key.
 type rows struct {
-	noun     string // "view" or "aggregate"
-	table    string
-	key      []Column
-	keyField string   // of the file: key or group
-	others   []string // attributes beside the key
-	when     *expr.Item
+	sink   *Sink
+	noun   string // "view" or "aggregate"
+	table  *Table
+	key    *[]Column
+	beside any      // the field of the attributes beside the key
+	others []string // their names
 }
 
 // rowsOf is what a sink writes into a table; false where it writes none.
-func rowsOf(s Sink) (rows, bool) {
+func rowsOf(s *Sink) (rows, bool) {
 	switch {
 	case s.View != nil:
-		r := rows{noun: "view", table: s.View.Table, key: s.View.Key, keyField: "key", when: s.View.When}
+		r := rows{sink: s, noun: "view", table: &s.View.Table, key: &s.View.Key, beside: &s.View.Attributes}
 		for _, c := range s.View.Attributes {
 			r.others = append(r.others, c.Name)
 		}
 		return r, true
 	case s.Aggregate != nil:
-		r := rows{noun: "aggregate", table: s.Aggregate.Table, key: s.Aggregate.Group, keyField: "group", when: s.Aggregate.When}
+		r := rows{sink: s, noun: "aggregate", table: &s.Aggregate.Table, key: &s.Aggregate.Group, beside: &s.Aggregate.Values}
 		for _, v := range s.Aggregate.Values {
 			r.others = append(r.others, v.Name)
 		}
 		return r, true
-	default:
-		return rows{}, false
 	}
+	return rows{}, false
+}
+
+// earlier are the rows of the sinks before it in the file.
+func (c *checker) earlier(r rows) []rows {
+	var rs []rows
+	for _, s := range c.sinks {
+		if s == r.sink {
+			break
+		}
+		if o, ok := rowsOf(s); ok {
+			rs = append(rs, o)
+		}
+	}
+	return rs
 }
 
 // rowMark begins the names of what a row has that is not its view's.
 const rowMark = "_tw"
 
-// rowRules checks the key and the table of the rows of sink i. others are the
-// attributes beside the key.
-func (c *checker) rowRules(cfg *Config, i int, v *value, others []*value) {
-	r, _ := rowsOf(cfg.Sinks[i])
-	key := v.get(r.keyField)
-	if key != nil && len(key.all()) > 2 {
+// rowRules checks the key and the table of the rows of a sink.
+func (c *checker) rowRules(s *Sink) {
+	r, _ := rowsOf(s)
+	key, others, keys := c.of(r.key), c.of(r.beside).all(), *r.key
+	c.liveTable(r.table)
+	c.keyTypeRules(r)
+	if len(key.all()) > 2 {
 		c.fail(key, "keep the partition key and the sort key", "a row's key has one or two attributes, not %d", len(key.all()))
 	}
 	c.attributeNameRules(key, others)
-	c.tableNameRules(cfg, i, v)
-	for _, e := range append(key.all(), others...) {
-		switch {
-		case e.name == rowMark:
-			c.fail(e, "give it another name", "_tw is where a row keeps its version")
-		case strings.HasPrefix(e.name, rowMark):
-			c.fail(e, "give it another name", "names that begin with _tw are those of what a row keeps for itself")
-		}
-	}
-	for _, e := range others {
-		if key.get(e.name) != nil && !strings.HasPrefix(e.name, rowMark) {
-			c.fail(e, "remove it, or give it another name", "the row's key has this attribute already")
-		}
-	}
-	if key == nil || len(r.key) != len(key.all()) || len(r.key) == 0 {
+	c.tableNameRules(r)
+	if key == nil || len(keys) != len(key.all()) || len(keys) == 0 {
 		return
 	}
-	for j, col := range r.key {
+	for i, col := range keys {
 		if !col.Template.Stable() {
-			c.fail(key.entries[j], "make it of the item, {@key} and {@table}", "it differs from change to change of an item, and the row of an older one could not be found again")
+			c.fail(key.entries[i], "make it of the item, {@key} and {@table}", "it differs from change to change of an item, and the row of an older one could not be found again")
 		}
-		if col.Template.Ambiguous() {
-			what := "different items may come to the same text"
-			if r.noun == "aggregate" {
-				what = "different groups may come to the same text, and count as one"
-			}
-			c.warnAmbiguous(key.entries[j], what)
+		switch {
+		case !col.Template.Ambiguous():
+		case r.noun == "aggregate":
+			c.warnAmbiguous(key.entries[i], "different groups may come to the same text, and count as one")
+		default:
+			c.warnAmbiguous(key.entries[i], "different items may come to the same text")
 		}
 	}
+	c.sharedTableRules(r)
+	if r.table.Name == "" {
+		return // said by the walk
+	}
+	const own = "give the rows a table of their own"
+	if c.cfg.State != nil && c.cfg.State.Table.Name == r.table.Name {
+		c.fail(r.table, own, "%s is the table of state", quoted(r.table.Name))
+	}
+	if c.cfg.Leases != nil && c.cfg.Leases.Table.Name == r.table.Name {
+		c.fail(r.table, own, "%s is the table of leases", quoted(r.table.Name))
+	}
+	c.ownTable(r)
+}
+
+// sharedTableRules checks that the sinks of one table have one key, and rows of their own.
+func (c *checker) sharedTableRules(r rows) {
 	var meet []string
-	for _, other := range cfg.Sinks[:i] {
-		switch o, ok := rowsOf(other); {
-		case !ok || o.table != r.table:
-		case columnNames(o.key) != columnNames(r.key):
-			c.fail(key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", o.noun, other.Name, columnNames(o.key), columnNames(r.key))
-		case sameKey(o.key, r.key):
-			c.fail(key, "start one of the keys with a text of its own", "the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, other.Name)
-		case mayMeet(o.key, r.key):
-			meet = append(meet, other.Name)
+	for _, o := range c.earlier(r) {
+		name, theirs, ours := o.sink.Name, columnNames(*o.key), columnNames(*r.key)
+		switch {
+		case o.table.Name != r.table.Name:
+		case theirs != ours:
+			c.fail(r.key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", o.noun, name, theirs, ours)
+		case sameKey(*o.key, *r.key):
+			c.fail(r.key, "start one of the keys with a text of its own", "the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, name)
+		case mayMeet(*o.key, *r.key):
+			meet = append(meet, name)
 		}
 	}
 	if len(meet) > 0 {
-		c.warn(key, "start each key with a text of its own", "%s may come to the same row keys in this table, and a row is that of one sink", enumerate(meet, "and"))
+		c.warn(r.key, "start each key with a text of its own", "%s may come to the same row keys in this table, and a row is that of one sink", enumerate(meet, "and"))
 	}
-	if cfg.State != nil && cfg.State.Table == r.table {
-		c.fail(v.get("table"), "give the rows a table of their own", "%s is the table of state", quoted(r.table))
-	}
-	if cfg.Leases != nil && cfg.Leases.Table == r.table && r.table != "" {
-		c.fail(v.get("table"), "give the rows a table of their own", "%s is the table of leases", quoted(r.table))
-	}
-	c.ownTable(cfg, r, v)
 }
 
 // columnNames is "PK, SK".
@@ -127,30 +137,29 @@ func mayMeet(a, b []Column) bool {
 	})
 }
 
+// isSource tells whether the table is one of the source's.
+func (c *checker) isSource(table string) bool {
+	return slices.ContainsFunc(c.cfg.Source.Tables, func(t Table) bool { return t.Name == table })
+}
+
 // ownTable refuses rows in the source table that would be items of the sink itself.
-func (c *checker) ownTable(cfg *Config, r rows, v *value) {
-	own := slices.ContainsFunc(cfg.Source.Tables, func(t Table) bool { return t.Name == r.table })
-	if !own {
+func (c *checker) ownTable(r rows) {
+	when := r.sink.WhenItem
+	if !c.isSource(r.table.Name) || when == nil && c.has(&r.sink.WhenItem) { // the latter is said when it was compiled
 		return
 	}
 	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
-	if r.when == nil && v.get("when") != nil {
-		return // said when it was compiled
-	}
-	if r.when == nil {
-		c.fail(v.get("table"), hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
+	if when == nil {
+		c.fail(r.table, hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
 		return
 	}
-	row := make(map[string]bool)
-	for _, col := range r.key {
-		row[col.Name] = true
+	row := slices.Clone(r.others)
+	for _, col := range *r.key {
+		row = append(row, col.Name)
 	}
-	for _, name := range r.others {
-		row[name] = true
-	}
-	for _, p := range r.when.Paths() {
-		if row[p] || p == "*" {
-			c.fail(v.get("table"), hint, "the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)
+	for _, p := range when.Paths() {
+		if p == "*" || slices.Contains(row, p) {
+			c.fail(r.table, hint, "the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)
 			return
 		}
 	}
@@ -158,7 +167,103 @@ func (c *checker) ownTable(cfg *Config, r rows, v *value) {
 	if err != nil {
 		return
 	}
-	if met, err := r.when.Match(none); met || err != nil {
-		c.fail(v.get("table"), hint, "the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are", r.noun, enumerate(r.when.Paths(), "and"))
+	if met, err := when.Match(none); met || err != nil {
+		c.fail(r.table, hint, "the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are", r.noun, enumerate(when.Paths(), "and"))
+	}
+}
+
+// shortestTable is the least length of a DynamoDB table's name.
+const shortestTable = 3
+
+func (c *checker) liveTable(t *Table) {
+	if t.Name != "" && len(t.Name) < shortestTable {
+		c.live(t, "give it a longer name", "a DynamoDB table's name has 3 characters or more, and %s has %d", quoted(t.Name), len(t.Name))
+	}
+}
+
+// keyTypeRules checks that the sinks of one table agree on the types of its key attributes.
+func (c *checker) keyTypeRules(r rows) {
+	types := c.keyTypes(r)
+	for _, o := range c.earlier(r) {
+		if o.table.Name != r.table.Name || columnNames(*o.key) != columnNames(*r.key) {
+			continue
+		}
+		for i, theirs := range c.keyTypes(o) {
+			if mine := types[i]; mine != anyKey && theirs != anyKey && mine != theirs {
+				c.live(c.of(r.key).entries[i], "make both a text, or both the attribute itself",
+					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", mine, theirs, o.noun, o.sink.Name)
+				return
+			}
+		}
+	}
+}
+
+// anyKey is the type of a key attribute that only the items tell.
+const anyKey = pipeline.Kind(0)
+
+// keyTypes are the types of the key attributes of a sink's rows.
+func (c *checker) keyTypes(r rows) []pipeline.Kind {
+	types := make([]pipeline.Kind, len(*r.key))
+	for i, col := range *r.key {
+		types[i] = pipeline.KindS
+		path, whole := col.Template.Path()
+		if a := r.sink.Aggregate; !whole || i == 0 && a != nil && a.Shards > 1 {
+			continue
+		}
+		switch kind, declared := c.cfg.Attributes[path]; {
+		case !declared:
+			types[i] = anyKey
+		case kind == pipeline.KindN, kind == pipeline.KindB:
+			types[i] = kind
+		}
+	}
+	return types
+}
+
+// reservedTables begin the names of tables that a folder of embedded stores has for itself.
+var reservedTables = []string{"_tw_", "_tws_", "sqlite_"}
+
+// tableNameRules checks that a table of rows has a name that every store takes: the embedded one
+// tells names apart without regard to case.
+func (c *checker) tableNameRules(r rows) {
+	lower := strings.ToLower(r.table.Name)
+	if lower == "tables" || slices.ContainsFunc(reservedTables, func(begin string) bool { return strings.HasPrefix(lower, begin) }) {
+		c.fail(r.table, "give the table another name", "%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself", quoted(r.table.Name), enumerate(reservedTables, "or"))
+	}
+	for _, o := range c.earlier(r) {
+		if o.table.Name != r.table.Name && strings.EqualFold(o.table.Name, r.table.Name) {
+			c.fail(r.table, "rename one of them", "%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one", quoted(r.table.Name), quoted(o.table.Name), o.sink.Name)
+			return
+		}
+	}
+}
+
+// longestKeyName is the longest name of a key attribute in DynamoDB, in bytes.
+const longestKeyName = 255
+
+// attributeNameRules checks the names of what a row holds: its key, and others beside it.
+func (c *checker) attributeNameRules(key *value, others []*value) {
+	for _, e := range slices.Concat(key.all(), others) {
+		if e.name == "" {
+			c.fail(e, "give it a name", "an attribute has a name")
+		}
+	}
+	for _, e := range key.all() {
+		if len(e.name) > longestKeyName || strings.ContainsRune(e.name, 0) {
+			c.fail(e, "give it a name of 1 to 255 bytes, without NUL", "it is no name of a key attribute")
+		}
+	}
+	for _, e := range slices.Concat(key.all(), others) {
+		switch {
+		case e.name == rowMark:
+			c.fail(e, "give it another name", "_tw is where a row keeps its version")
+		case strings.HasPrefix(e.name, rowMark):
+			c.fail(e, "give it another name", "names that begin with _tw are those of what a row keeps for itself")
+		}
+	}
+	for _, e := range others {
+		if key.get(e.name) != nil && !strings.HasPrefix(e.name, rowMark) {
+			c.fail(e, "remove it, or give it another name", "the row's key has this attribute already")
+		}
 	}
 }

@@ -1,67 +1,212 @@
 package config
 
 import (
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// indexRules checks where the documents of search sink i go.
-func (c *checker) indexRules(cfg *Config, i int, v *value) {
-	s := cfg.Sinks[i].Search
-	if e := v.get("mode"); s.Fast && e != nil {
-		c.warn(e, "keep mode: exact where two processes may write, or an item changes more than once a second", "changes of an item within one second are told apart by this process alone")
+// indexName is what every search store takes.
+var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,254}$`)
+
+// searchRules checks the index and the fields of a search sink.
+func (c *checker) searchRules(sink *Sink) {
+	s := sink.Search
+	if s.Connection == "" {
+		c.live(s, "add connection: NAME, one of connections", "no server is named")
 	}
-	if e := v.get("routing"); e != nil && s.Routing != nil && !s.Routing.Stable() {
-		c.fail(e, "make it of key attributes, {@key} and {@table}", "it differs from change to change of an item, and the document would be in two places")
+	c.serverlessRules(s)
+	c.mappingRules(s)
+	if s.Fast {
+		c.warn(&s.Fast, "keep mode: exact where two processes may write, or an item changes more than once a second", "changes of an item within one second are told apart by this process alone")
 	}
-	index := v.get("index")
-	if index == nil || s.Index == nil {
-		return
+	if s.Index != nil {
+		c.indexRules(sink)
 	}
-	for _, other := range cfg.Sinks[:i] {
-		if o := other.Search; o != nil && o.Index != nil && o.Index.String() == index.source {
-			c.fail(index, "give it an index of its own, or make one sink of the two", "%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
+	if s.Routing != nil {
+		c.routingRules(s)
+	}
+	c.fieldRules(&s.Fields)
+}
+
+// indexRules checks where the documents of a search sink go.
+func (c *checker) indexRules(sink *Sink) {
+	s, name := sink.Search, sink.Search.Index.String()
+	for _, other := range c.sinks {
+		if other == sink {
+			break
+		}
+		if o := other.Search; o != nil && o.Index != nil && o.Index.String() == name {
+			c.fail(&s.Index, "give it an index of its own, or make one sink of the two", "%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
 		}
 	}
 	if _, whole := s.Index.Prefix(); !whole {
-		c.indexTemplateRules(s, index, v)
+		c.indexTemplateRules(s)
 		return
 	}
-	if !indexName.MatchString(index.source) {
-		c.fail(index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most", "%s is no name of an index", quoted(index.source))
+	if !indexName.MatchString(name) {
+		c.fail(&s.Index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most", "%s is no name of an index", quoted(name))
 	}
-	if e := v.get("max_indexes"); e != nil {
-		c.fail(e, "remove it", "the sink has one index: its name is no template")
-	}
+	c.refuse(&s.MaxIndexes, "remove it", "the sink has one index: its name is no template")
 }
 
 // indexTemplateRules checks an index of which there are as many as it has names.
-func (c *checker) indexTemplateRules(s *Search, index, v *value) {
+func (c *checker) indexTemplateRules(s *Search) {
 	if !s.Index.Stable() {
-		c.fail(index, "make it of the item, {@key} and {@table}", "it differs from change to change of an item, and the document of an older one could not be found again")
+		c.fail(&s.Index, "make it of the item, {@key} and {@table}", "it differs from change to change of an item, and the document of an older one could not be found again")
 	}
 	if !s.OnDemand {
-		at := v.get("create")
-		if at == nil {
-			at = index
+		var at any = &s.OnDemand
+		if !c.has(at) {
+			at = &s.Index
 		}
 		c.fail(at, "write create: on_demand", "which indexes there are, only the items tell: none can be made on start")
 	}
 	if s.MaxIndexes == 0 {
-		c.warn(index, "write max_indexes: 500", "a new value makes a new index, and nothing bounds how many")
+		c.warn(&s.Index, "write max_indexes: 500", "a new value makes a new index, and nothing bounds how many")
 	}
 	switch {
 	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // whatever stands between
-		c.fail(index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder", "%s makes no names of indexes", quoted(index.source))
-	case !makesIndexNames(s.Index):
-		c.warn(index, "end each placeholder with |index_name", "a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
+		c.fail(&s.Index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder", "%s makes no names of indexes", quoted(s.Index.String()))
+	case slices.ContainsFunc(s.Index.Placeholders(), func(p template.Placeholder) bool { return !p.IndexName }):
+		c.warn(&s.Index, "end each placeholder with |index_name", "a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
 	}
 }
 
-// makesIndexNames tells whether each placeholder of t makes a part of an index's name,
-// whatever the item holds.
-func makesIndexNames(t *template.Template) bool {
-	return !slices.ContainsFunc(t.Placeholders(), func(p template.Placeholder) bool { return !p.IndexName })
+// routingRules checks what a routing is made of.
+func (c *checker) routingRules(s *Search) {
+	if !s.Routing.Stable() {
+		c.fail(&s.Routing, "make it of key attributes, {@key} and {@table}", "it differs from change to change of an item, and the document would be in two places")
+		return
+	}
+	const hint = "make it of key attributes"
+	if _, whole := s.Routing.Prefix(); whole {
+		c.fail(&s.Routing, hint, "it is the same for every item, and all documents would be in one shard")
+		return
+	}
+	for _, p := range s.Routing.Paths() {
+		if len(namesOf(p)) != 1 {
+			c.fail(&s.Routing, hint, "{%s} is no key attribute: what may change would leave a document in two places", p)
+			return
+		}
+	}
+}
+
+// serverlessRules refuses the mode that OpenSearch Serverless lacks: it stores no script.
+func (c *checker) serverlessRules(s *Search) {
+	i := slices.IndexFunc(c.cfg.Connections, func(conn Connection) bool { return conn.Name == s.Connection })
+	if i < 0 || s.Fast || c.cfg.Connections[i].Auth != "sigv4" {
+		return
+	}
+	u, err := url.Parse(c.cfg.Connections[i].OpenSearch)
+	if err == nil && slices.Contains(strings.Split(u.Hostname(), "."), "aoss") {
+		c.live(s, "write mode: fast, whose order within one second is that of one process", "mode: exact needs a stored script, and OpenSearch Serverless stores none")
+	}
+}
+
+// mappingRules checks what the file of a mapping says, and that the numbers which are written for a scaled_float have
+// one: an index keeps others as a float.
+func (c *checker) mappingRules(s *Search) {
+	_, mappings, err := indexmap.Read(s.Mapping)
+	if err != nil {
+		c.fail(&s.Mapping, "correct the file", "the mapping cannot be used: %v", err)
+		return
+	}
+	for _, e := range c.of(&s.Fields.Numbers).all() {
+		if e.text() != "scaled_float" || namesOf(e.name) == nil {
+			continue
+		}
+		if err := indexmap.Scaled(mappings, e.name, s.Fields.Rename); err != nil {
+			c.live(e, "add mapping: FILE that maps it as scaled_float with its scaling_factor, or write string or double", "the index would keep it as a float, which loses digits: %v", err)
+		}
+	}
+}
+
+// maxHashDepth bounds the names of a hashed path beside sensitive: each doubles the patterns that it
+// comes to.
+const maxHashDepth = 8
+
+// fieldRules checks what a document holds.
+func (c *checker) fieldRules(f *Fields) {
+	included, excluded := make(map[string]bool), c.of(&f.Exclude).all()
+	for _, e := range c.of(&f.Include).all() {
+		place := c.placeOf(e, e.source)
+		included[place] = true
+		c.notVersion(e, place, "remove it")
+	}
+	for _, e := range c.of(&f.Hash).all() {
+		place := c.placeOf(e, e.source)
+		for _, x := range excluded {
+			if out := placeIn(namesOf(x.source)); out != "" && (place == out || strings.HasPrefix(place, out+"\x00")) {
+				c.fail(e, "remove one of them", "%s is excluded: there is nothing to hash", quoted(e.source))
+			}
+		}
+		c.notVersion(e, place, "remove it")
+		if names := namesOf(e.source); len(c.cfg.Sensitive) > 0 && len(names) > maxHashDepth {
+			c.fail(e, "hash an attribute around it", "the path has %d names, and %d are the most beside sensitive", len(names), maxHashDepth)
+		}
+	}
+	for _, e := range excluded {
+		if place := c.placeOf(e, e.source); place != "" && included[place] {
+			c.fail(e, "remove one of them", "%s is included too", quoted(e.source))
+		}
+	}
+	for _, e := range c.of(&f.Numbers).all() {
+		c.names(e, e.name)
+	}
+	renamed := make(map[string]string) // by place of the new name
+	for _, e := range c.of(&f.Rename).all() {
+		names := c.names(e, e.name)
+		if names == nil {
+			continue
+		}
+		names[len(names)-1] = e.text()
+		place := placeIn(names)
+		if other, taken := renamed[place]; taken {
+			c.fail(e, "give each its own name", "%s has this name already", other)
+		}
+		c.notVersion(e, place, "give it another name")
+		renamed[place] = e.name
+	}
+}
+
+func (c *checker) notVersion(e *value, place, hint string) {
+	if place == "_tw" {
+		c.fail(e, hint, "_tw is where a document keeps its version")
+	}
+}
+
+// placeOf is where a path leads in a document.
+func (c *checker) placeOf(e *value, path string) string { return placeIn(c.names(e, path)) }
+
+func placeIn(names []string) string { return strings.Join(names, "\x00") }
+
+// namesOf are the names that a path leads through; nil where there are others too.
+func namesOf(path string) []string {
+	p, err := pipeline.ParsePath(path)
+	if err != nil {
+		return nil
+	}
+	names, _ := p.Names()
+	return names
+}
+
+// names are the names that a path leads through. A path to an element of a list is
+// refused: a document has all of them.
+func (c *checker) names(v *value, path string) []string {
+	p, err := pipeline.ParsePath(path)
+	if err != nil {
+		return nil // said by the walk
+	}
+	names, ok := p.Names()
+	if !ok {
+		c.fail(v, "write the path without the index: all elements of the list are meant", "%s names one element of a list", path)
+		return nil
+	}
+	return names
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
@@ -10,81 +12,66 @@ const minHMACKey = 16
 
 // sensitiveRules checks that what the file calls sensitive reaches no sink that
 // does not say so, and that there is a secret where one is needed.
-func (c *checker) sensitiveRules(cfg *Config, root *value) {
-	c.hmacKeyRules(cfg, root)
-	mask, err := pipeline.NewMask(cfg.Sensitive, []byte("any")) // of what it hides only places matter here
+func (c *checker) sensitiveRules() {
+	c.hmacKeyRules()
+	mask, err := pipeline.NewMask(c.cfg.Sensitive, []byte("any")) // of what it hides only places matter here
 	if err != nil {
 		return
 	}
-	for i, s := range cfg.Sinks {
-		v := root.get("sinks").all()[i]
-		if len(v.all()) != 1 {
-			continue
-		}
-		kind := v.entries[0]
-		for _, e := range kind.get("allow_sensitive").all() {
+	for _, s := range c.sinks {
+		for _, e := range c.of(&s.AllowSensitive).all() {
 			switch {
-			case as[pipeline.Pattern](e).IsZero(): // said by the walk
+			case e.data == nil: // said by the walk
 			case mask == nil:
 				c.fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
 			case !mask.Hides(e.source):
 				c.fail(e, "remove it; sensitive are "+enumerate(patternTexts(mask.Patterns()), "and"), "%s is not sensitive", e.source)
 			}
 		}
-		if s.Archive != nil {
-			c.archiveSays(s.Archive, kind, mask)
+		if a := s.Archive; a != nil { // it holds every attribute, and for long
+			switch {
+			case mask != nil && !a.Masked && !c.has(&s.AllowSensitive):
+				c.fail(a, "add masked: true, or allow_sensitive with what it may hold as it is", "the archive does not say what becomes of sensitive attributes")
+			case mask == nil && a.Masked:
+				c.warn(&a.Masked, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes: nothing is masked")
+			}
 		}
 		if left := mask.Except(s.AllowSensitive); left != nil {
-			c.reads(cfg, s, kind, sight{left, s.AllowSensitive})
+			c.reads(s, sight{left, s.AllowSensitive})
 		}
 	}
 }
 
 // hmacKeyRules checks the secret, and that it is there where it is needed only.
-func (c *checker) hmacKeyRules(cfg *Config, root *value) {
-	users := []*value{root.get("sensitive")}
-	for i, s := range cfg.Sinks {
+func (c *checker) hmacKeyRules() {
+	users := []any{&c.cfg.Sensitive}
+	for _, s := range c.sinks {
 		if s.Search == nil {
 			continue
 		}
-		v := root.get("sinks").all()[i].entries[0]
-		users = append(users, v.get("fields").get("hash"))
-		if s.Search.HashID {
-			users = append(users, v.get("id"))
+		if users = append(users, &s.Search.Fields.Hash); s.Search.HashID {
+			users = append(users, &s.Search.HashID)
 		}
 	}
-	key, used := root.get("hmac_key"), false
-	for _, u := range users {
-		if u == nil {
-			continue
-		}
-		used = true
-		if key == nil {
+	users = slices.DeleteFunc(users, func(at any) bool { return !c.has(at) })
+	key := c.of(&c.cfg.HMACKey)
+	if key == nil {
+		for _, u := range users {
 			c.fail(u, "add hmac_key: '${TABLEWAKE_HMAC_KEY}' at the top, and keep it secret", "it needs a secret, and the file has no hmac_key")
 		}
+		return
 	}
-	if key == nil || key.data == nil {
+	if key.data == nil {
 		return
 	}
 	if len(key.text()) < minHMACKey {
 		c.fail(key, "make one with: openssl rand -hex 32", "it has %d bytes, and %d are the least: whoever sees what it hides could try short ones", len(key.text()), minHMACKey)
 	}
-	if !used {
+	if len(users) == 0 {
 		c.warn(key, "remove it", "nothing uses it: the file has no sensitive, no id: hmac and no fields.hash")
 	}
 	if !key.env {
 		c.fail(key, "write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one", "a secret stands in the file")
-	}
-}
-
-// archiveSays makes sure that an archive says what becomes of what is sensitive:
-// it holds every attribute, and for long.
-func (c *checker) archiveSays(a *Archive, v *value, mask *pipeline.Mask) {
-	switch {
-	case mask != nil && !a.Masked && v.get("allow_sensitive") == nil:
-		c.fail(v, "add masked: true, or allow_sensitive with what it may hold as it is", "the archive does not say what becomes of sensitive attributes")
-	case mask == nil && a.Masked:
-		c.warn(v.get("masked"), "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes: nothing is masked")
 	}
 }
 
@@ -102,50 +89,49 @@ func (s sight) hidesAll(path string) bool {
 
 // covered tells whether all that fits path, itself a pattern, fits one of the patterns.
 func covered(path string, by []pipeline.Pattern) bool {
-	p, err := pipeline.ParsePattern(path)
-	if err != nil {
-		return false
-	}
-	m, err := pipeline.NewMask([]pipeline.Pattern{p}, []byte("any"))
-	return err == nil && m.Except(by) == nil
+	m, err := pipeline.NewMask(patternsOf([]string{path}), []byte("any"))
+	return err == nil && m != nil && m.Except(by) == nil
 }
 
 // reads refuses what a sink reads and may not have.
-func (c *checker) reads(cfg *Config, s Sink, v *value, see sight) {
+func (c *checker) reads(s *Sink, see sight) {
 	switch {
 	case s.View != nil:
-		for _, e := range append(v.get("key").all(), v.get("attributes").all()...) {
+		for _, e := range slices.Concat(c.of(&s.View.Key).all(), c.of(&s.View.Attributes).all()) {
 			c.readsTemplate(e, "", see)
 		}
 	case s.Aggregate != nil:
-		for _, e := range v.get("group").all() {
-			c.readsTemplate(e, s.Aggregate.ForEach, see)
-		}
-		for _, e := range v.get("values").all() {
-			for _, way := range e.all() {
-				path := way.source
-				if rest, each := cutEach(path); each && s.Aggregate.ForEach != "" {
-					path = element(s.Aggregate.ForEach, rest)
-				}
-				c.readsPath(way, path, see)
-			}
-		}
-		if e := v.get("for_each"); e != nil && see.hidesAll(s.Aggregate.ForEach) {
-			c.readsPath(e, s.Aggregate.ForEach, see)
-		}
+		c.aggregateReads(s.Aggregate, see)
 	case s.Search != nil:
-		c.readsTemplate(v.get("index"), "", see)
-		for _, e := range v.get("fields").get("include").all() {
-			if see.hidesAll(e.source) && !covered(e.source, patternsOf(s.Search.Hash)) {
+		c.readsTemplate(c.of(&s.Search.Index), "", see)
+		for _, e := range c.of(&s.Search.Fields.Include).all() {
+			if see.hidesAll(e.source) && !covered(e.source, patternsOf(s.Search.Fields.Hash)) {
 				c.readsPath(e, e.source, see)
 			}
 		}
-	case s.Archive != nil && s.Archive.Masked: // what it is named by is masked, too
-	case s.Archive != nil:
-		c.readsTemplate(v.get("key"), "", see)
-		c.readsTemplate(v.get("partition"), "", see)
+	case s.Archive != nil && !s.Archive.Masked: // else what it is named by is masked, too
+		c.readsTemplate(c.of(&s.Archive.Key), "", see)
+		c.readsTemplate(c.of(&s.Archive.Partition), "", see)
 	case s.Notify != nil:
-		c.maskedEvents(cfg, v, see)
+		c.maskedEvents(s.Notify, see)
+	}
+}
+
+func (c *checker) aggregateReads(a *Aggregate, see sight) {
+	for _, e := range c.of(&a.Group).all() {
+		c.readsTemplate(e, a.ForEach, see)
+	}
+	for _, e := range c.of(&a.Values).all() {
+		for _, way := range e.all() {
+			path := way.source
+			if rest, each := cutEach(path); each && a.ForEach != "" {
+				path = element(a.ForEach, rest)
+			}
+			c.readsPath(way, path, see)
+		}
+	}
+	if c.has(&a.ForEach) && see.hidesAll(a.ForEach) {
+		c.readsPath(c.of(&a.ForEach), a.ForEach, see)
 	}
 }
 
@@ -167,24 +153,22 @@ func (c *checker) readsTemplate(v *value, forEach string, see sight) {
 }
 
 func (c *checker) readsPath(v *value, path string, see sight) {
-	if path == "" || !see.left.Hides(path) {
-		return
+	if path != "" && see.left.Hides(path) {
+		c.fail(v, "add allow_sensitive: ["+quoted(path)+"] to the sink, or leave it out", "%s is sensitive, and the sink does not say that it may hold it", path)
 	}
-	c.fail(v, "add allow_sensitive: ["+quoted(path)+"] to the sink, or leave it out", "%s is sensitive, and the sink does not say that it may hold it", path)
 }
 
 // maskedEvents says which events tell that something sensitive changed, and not what
 // it was and is.
-func (c *checker) maskedEvents(cfg *Config, v *value, see sight) {
-	for _, e := range v.get("events").all() {
-		for _, d := range cfg.Detectors {
-			if d.Name != e.text() {
-				continue
-			}
-			for _, path := range d.paths {
-				if see.hidesAll(path) {
-					c.warn(e, "add allow_sensitive: ["+quoted(path)+"] to the sink where the values should be sent", "%s is sensitive: the old and the new value in these events are masked", path)
-				}
+func (c *checker) maskedEvents(n *Notify, see sight) {
+	for _, e := range c.of(&n.Events).all() {
+		i := slices.IndexFunc(c.cfg.Detectors, func(d Detector) bool { return d.Name == e.text() })
+		if i < 0 {
+			continue
+		}
+		for _, path := range c.cfg.Detectors[i].paths {
+			if see.hidesAll(path) {
+				c.warn(e, "add allow_sensitive: ["+quoted(path)+"] to the sink where the values should be sent", "%s is sensitive: the old and the new value in these events are masked", path)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -11,7 +10,7 @@ const stateHint = "say it in the `when` of each state sink, or put the filter un
 
 // stateFilters refuses filters that could drop the change which takes an item
 // out of one of the sinks. where says how they stand to the sinks, in words.
-func (c *checker) stateFilters(fs []Filter, where string, sinks []Sink) {
+func (c *checker) stateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
 		switch {
 		case pipeline.ReadsKeysOnly(f.Filter):
@@ -24,7 +23,7 @@ func (c *checker) stateFilters(fs []Filter, where string, sinks []Sink) {
 }
 
 // ttlFilter says what becomes of expired items whose deletes are dropped.
-func (c *checker) ttlFilter(f Filter, where string, sinks []Sink) {
+func (c *checker) ttlFilter(f Filter, where string, sinks []*Sink) {
 	stay, replaced := false, false
 	for _, s := range sinks {
 		switch {
@@ -54,7 +53,7 @@ func missed(verb *value) string {
 		return "every change but those would be missed"
 	case w == "probable_ttl":
 		return "deletes of expired items would be missed, by users too, and what is made of them would stay"
-	case w == "no_change" || w == "replication_echoes":
+	default: // no_change, replication_echoes
 		return "a state sink must see every version, and takes the same one again at no harm"
 	}
 	f := form(verb)
@@ -63,22 +62,13 @@ func missed(verb *value) string {
 	}
 	switch f.name {
 	case "op":
-		dropped := f.texts()
-		if !drop {
-			dropped = nil
-			for _, op := range []string{"INSERT", "MODIFY", "REMOVE"} {
-				if !slices.Contains(f.texts(), op) {
-					dropped = append(dropped, op)
-				}
-			}
-		}
 		var ms []string
 		for _, m := range []struct{ op, text string }{
 			{"INSERT", "new items would be missed"},
 			{"MODIFY", "updates would be missed, and leaves: items that no longer meet `when`"},
 			{"REMOVE", "deletes would be missed, and what is made of deleted items would stay"},
 		} {
-			if slices.Contains(dropped, m.op) {
+			if f.holds(m.op) == drop {
 				ms = append(ms, m.text)
 			}
 		}
@@ -93,40 +83,40 @@ func missed(verb *value) string {
 }
 
 // viewRules checks what a view says of rows that several items claim.
-func (c *checker) viewRules(cfg *Config, i int, v *value) {
-	c.rowRules(cfg, i, v, v.get("attributes").all())
-	holdsKey := slices.ContainsFunc(cfg.Sinks[i].View.Key, func(c Column) bool { return c.Template.HasKey() })
-	if e := v.get("on_collision"); e != nil && holdsKey {
-		c.warn(e, "remove it", "no two items can claim a row: {@key} is in its key")
+func (c *checker) viewRules(s *Sink) {
+	c.rowRules(s)
+	if s.View.RowsGuardThemselves() {
+		if at := &s.View.Collision; c.has(at) {
+			c.warn(at, "remove it", "no two items can claim a row: {@key} is in its key")
+		}
 	}
-	c.reachRules(cfg, i, v)
+	c.reachRules(s.View)
 }
 
-// reachRules checks that one transaction reaches the rows of view i and what is remembered of
+// reachRules checks that one transaction reaches the rows of a view and what is remembered of
 // them: a transaction is of one account and one Region.
-func (c *checker) reachRules(cfg *Config, i int, v *value) {
-	view := cfg.Sinks[i].View
-	rows, state := regionAndAccount(view.ARN), ""
-	if cfg.State != nil {
-		state = regionAndAccount(cfg.State.ARN)
+func (c *checker) reachRules(v *View) {
+	rows, state := regionAndAccount(v.Table.ARN), ""
+	if c.cfg.State != nil {
+		state = regionAndAccount(c.cfg.State.Table.ARN)
 	}
-	at := v
-	if e := v.get("tombstones"); e != nil {
-		at = e
+	var at any = &v.InPlace
+	if !c.has(at) {
+		at = v
 	}
 	const inPlace = "write tombstones: in_place, for readers that leave tombstones out"
-	apart := view.RowsMayGuardThemselves() && !view.InPlace
+	apart := v.RowsMayGuardThemselves() && !v.InPlace
 	switch {
-	case cfg.State == nil && apart:
+	case c.cfg.State == nil && apart:
 		c.live(at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
-	case cfg.State == nil && !(view.InPlace && view.RowsGuardThemselves()):
+	case c.cfg.State == nil && !(v.InPlace && v.RowsGuardThemselves()):
 		c.live(at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
 	case rows == "" || state == "" || rows == state:
 	case apart:
 		c.fail(at, "give both tables one account and one Region, or "+inPlace,
 			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", state, rows)
-	case !view.RowsGuardThemselves():
-		c.fail(v.get("table"), "give both tables one account and one Region, or put {@key} into the row's key",
+	case !v.RowsGuardThemselves():
+		c.fail(&v.Table, "give both tables one account and one Region, or put {@key} into the row's key",
 			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", state, rows)
 	}
 }

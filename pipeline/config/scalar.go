@@ -1,10 +1,11 @@
 package config
 
 import (
-	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,18 +20,123 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
+// kind is how a scalar is written.
+type kind struct {
+	ref    string         // name under $defs; ""
+	wants  string         // in words
+	schema map[string]any // of what stands there without ${NAME}; nil: of any text
+	takes  []resolved     // what YAML may make of it; nil: anything but a collection
+	env    *regexp.Regexp // form of what the environment gives; nil: any
+	units  string         // hint for a number N without its unit; ""
+	// read makes the value's data of its source; nil, where it has said what is wrong.
+	read func(c *checker, v *value, parts []part) any
+}
+
+var (
+	isTextual = []resolved{isText}
+	isNumeric = []resolved{isInteger, isFloat}
+)
+
+// kinds are those that a tag names.
+var kinds = map[string]*kind{
+	"text":    {wants: "text", takes: isTextual, read: readText},
+	"secret":  {wants: "text", takes: isTextual, read: readText},
+	"scalar":  {wants: "text", schema: map[string]any{"type": []string{"string", "number", "boolean"}}, read: readScalar},
+	"path":    {wants: "a path", takes: isTextual, read: readPath},
+	"word":    {schema: map[string]any{}, takes: isTextual, read: readWord},
+	"size":    {wants: "a size such as 64MB", schema: matching(sizeForm), takes: isTextual, units: "write NB, NMB or NMiB", read: readSize},
+	"name":    like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", asText),
+	"bucket":  like("bucket", `[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", asText),
+	"stream":  like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", asTable),
+	"kinesis": like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", asText),
+}
+
+// kindsOfTypes are those of Go types.
+var kindsOfTypes = map[reflect.Type]*kind{
+	reflect.TypeFor[string]():             kinds["text"],
+	reflect.TypeFor[bool]():               {wants: "true or false", schema: map[string]any{"type": "boolean"}, takes: []resolved{isBoolean}, env: coreBoolean, read: readBoolean},
+	reflect.TypeFor[int]():                integer,
+	reflect.TypeFor[int64]():              integer,
+	reflect.TypeFor[float64]():            {wants: "a number", schema: map[string]any{"type": "number"}, takes: isNumeric, env: coreFloat, read: readRate},
+	reflect.TypeFor[pipeline.Decimal]():   {wants: "a number", schema: map[string]any{"type": "number"}, takes: isNumeric, env: coreFloat, read: readNumber},
+	reflect.TypeFor[time.Duration]():      {wants: "a duration such as 90s, 15m, 12h or 30d", schema: matching(durationForm), takes: isTextual, units: "write Ns, Nm, Nh or Nd", read: readDuration},
+	reflect.TypeFor[Table]():              like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN, "a table's name or ARN", asTable),
+	reflect.TypeFor[Start]():              like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z", asStart),
+	reflect.TypeFor[pipeline.Path]():      kinds["path"],
+	reflect.TypeFor[pipeline.Pattern]():   {wants: "a path", takes: isTextual, read: readPattern},
+	reflect.TypeFor[*template.Template](): {wants: "a template", takes: isTextual, read: readTemplate},
+	reflect.TypeFor[*expr.Item]():         {wants: "an expression", takes: isTextual, read: readItemExpr},
+	reflect.TypeFor[*expr.Change]():       {wants: "an expression", takes: isTextual, read: readChangeExpr},
+	reflect.TypeFor[json.RawMessage]():    {wants: "text", takes: isTextual, read: readMapping},
+}
+
+var integer = &kind{wants: "a whole number", schema: map[string]any{"type": "integer", "minimum": 1}, takes: []resolved{isInteger}, env: coreInteger, read: readInteger}
+
+// kindOf is the kind of a field; nil where the field is no scalar.
+func kindOf(t reflect.Type, tag reflect.StructTag) *kind {
+	if k := t.Kind(); (k == reflect.Slice || k == reflect.Map) && kindsOfTypes[t] == nil {
+		return nil
+	}
+	switch is := tag.Get("is"); {
+	case is != "":
+		return kinds[is]
+	case tag.Get("words") != "":
+		return kinds["word"]
+	}
+	return kindsOfTypes[t]
+}
+
+// tableARN is the form of a DynamoDB table's ARN.
+const tableARN = `arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+`
+
+func matching(form *regexp.Regexp) map[string]any {
+	return map[string]any{"type": "string", "pattern": form.String()}
+}
+
+// like is text that matches the expression as a whole; wants says it in words.
+func like(ref, expression, wants string, read func(*checker, *value) any) *kind {
+	form := regexp.MustCompile(`^(?:` + expression + `)$`)
+	return &kind{ref: ref, wants: wants, schema: matching(form), takes: isTextual, read: func(c *checker, v *value, _ []part) any {
+		if !form.MatchString(v.source) {
+			c.fail(v, "", "%s is not %s", quoted(v.source), wants)
+			return nil
+		}
+		return read(c, v)
+	}}
+}
+
+func asText(_ *checker, v *value) any { return v.source }
+
+func asTable(_ *checker, v *value) any { return tableOf(v.source) }
+
+// asStart is the word or the time at which a stream is begun.
+func asStart(c *checker, v *value) any {
+	switch v.source {
+	case "trim_horizon":
+		return Start{}
+	case "latest":
+		return Start{Latest: true}
+	}
+	at, err := time.Parse(time.RFC3339, v.source)
+	if err != nil {
+		c.fail(v, "write it as 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00", "%s is no time", quoted(v.source))
+		return nil
+	}
+	return Start{Time: at.UTC()}
+}
+
 // scalar checks and compiles a single value.
 func (c *checker) scalar(v *value, key *yaml.Node) {
-	n, r := v.node, v.rule
+	n, secret := v.node, v.rule.kind == kinds["secret"]
 	if message, hint, torn := c.torn(key, n); torn {
-		if r.secret {
+		if secret {
 			message, hint = "wants text, and YAML made something else of it", "write '${NAME}', or quote it"
 		}
 		c.fail(v, hint, "%s", message)
 		return
 	}
 	if n.Kind != yaml.ScalarNode {
-		c.fail(v, "", "wants %s, not %s", r.wants(), c.found(n))
+		c.fail(v, "", "wants %s, not %s", v.rule.wants(), c.found(n))
 		return
 	}
 	parts, bad := expand(n.Value, c.getenv)
@@ -41,145 +147,84 @@ func (c *checker) scalar(v *value, key *yaml.Node) {
 		return
 	}
 	v.source, v.env = join(parts), hasEnv(parts)
-	if !c.kindFits(v, hasEnv(parts)) {
-		return
-	}
-	switch r.shape {
-	case textShape:
-		c.text(v)
-	case wordShape:
-		c.word(v)
-	case integerShape:
-		c.integer(v)
-	case numberShape:
-		c.number(v)
-	case booleanShape:
-		v.data = strings.EqualFold(v.source, "true")
-	case sizeShape:
-		c.size(v)
-	case durationShape:
-		c.duration(v)
-	case scalarShape:
-		c.anyScalar(v, hasEnv(parts))
-	case pathShape:
-		c.path(v)
-	case patternShape:
-		c.pattern(v)
-	case templateShape:
-		c.template(v, parts)
-	default: // collections never come here
-		c.expression(v, parts)
+	switch is := resolve(n); {
+	case v.fits(is):
+		v.data = v.rule.kind.read(c, v, parts)
+	case secret:
+		c.fail(v, "write ${NAME}, or quote it", "wants text, not %s", is)
+	case v.env:
+		c.fail(v, v.misfit(is), "wants %s, not what the environment gave", v.rule.wants())
+	default:
+		c.fail(v, v.misfit(is), "wants %s, not %s", v.rule.wants(), c.found(n))
 	}
 }
 
-// kindFits tells whether YAML made of the scalar what the rule wants. A value of
+// fits tells whether YAML made of the scalar what the rule wants. A value of
 // the environment is text, and is read as what the place wants.
-func (c *checker) kindFits(v *value, env bool) bool {
-	n, r := v.node, v.rule
-	is := resolve(n)
-	var fits bool
-	switch r.shape {
-	case scalarShape:
-		fits = true
-	case integerShape:
-		fits = is == isInteger || env && coreInteger.MatchString(v.source)
-	case numberShape:
-		fits = is == isInteger || is == isFloat || env && coreFloat.MatchString(v.source)
-	case booleanShape:
-		fits = is == isBoolean || env && coreBoolean.MatchString(v.source)
-	default:
-		fits = is == isText
-	}
-	if fits {
-		return true
-	}
-	if r.secret {
-		c.fail(v, "write ${NAME}, or quote it", "wants text, not %s", is)
-		return false
-	}
-	hint := ""
+func (v *value) fits(is resolved) bool {
+	k := v.rule.kind
+	return k.takes == nil || slices.Contains(k.takes, is) || v.env && k.env != nil && k.env.MatchString(v.source)
+}
+
+// misfit is the hint for a scalar that does not fit.
+func (v *value) misfit(is resolved) string {
+	textual := slices.Contains(v.rule.kind.takes, isText)
 	switch {
-	case is == isInteger && r.shape == sizeShape:
-		hint = "write " + n.Value + "B, " + n.Value + "MB or " + n.Value + "MiB"
-	case is == isInteger && r.shape == durationShape:
-		hint = "write " + n.Value + "s, " + n.Value + "m, " + n.Value + "h or " + n.Value + "d"
+	case is == isInteger && v.rule.kind.units != "":
+		return strings.ReplaceAll(v.rule.kind.units, "N", v.node.Value)
 	case is == isNull:
-		hint = "write a value or remove the key"
-	case is != isText && (r.shape != integerShape && r.shape != numberShape && r.shape != booleanShape):
-		hint = "quote it: " + quoted(n.Value)
-	case is == isText && n.Style != 0 && !env:
-		hint = "write it without quotes"
-	case r.shape == booleanShape:
-		hint = "write true or false"
+		return "write a value or remove the key"
+	case is != isText && textual:
+		return "quote it: " + quoted(v.node.Value)
+	case is == isText && v.node.Style != 0 && !v.env:
+		return "write it without quotes"
+	case v.rule.kind.env == coreBoolean:
+		return "write true or false"
 	}
-	found := c.found(n)
-	if env {
-		found = "what the environment gave"
-	}
-	c.fail(v, hint, "wants %s, not %s", r.wants(), found)
-	return false
+	return ""
 }
 
 // wants names what the rule asks for.
 func (r *rule) wants() string {
-	switch r.shape {
-	case wordShape:
+	if r.words != nil {
 		return enumerate(r.words, "or")
-	case pathShape, patternShape:
-		return "a path"
-	case templateShape:
-		return "a template"
-	case itemExprShape, changeExprShape:
-		return "an expression"
-	case integerShape:
-		return "a whole number"
-	case numberShape:
-		return "a number"
-	case booleanShape:
-		return "true or false"
-	case sizeShape:
-		return "a size such as 64MB"
-	case durationShape:
-		return "a duration such as 90s, 15m, 12h or 30d"
-	default:
-		return cmp.Or(r.likes, "text")
 	}
+	return r.kind.wants
 }
 
-func (c *checker) text(v *value) {
-	switch r := v.rule; {
-	case r.like != nil && !r.like.MatchString(v.source):
-		c.fail(v, "", "%s is not %s", quoted(v.source), r.likes)
-		return
-	case r.like == nil && v.source == "":
+func readText(c *checker, v *value, _ []part) any {
+	if v.source == "" {
 		c.fail(v, "write a value or remove the key", "is empty")
-		return
+		return nil
 	}
-	v.data = v.source
+	return v.source
 }
 
-func (c *checker) word(v *value) {
+func readWord(c *checker, v *value, _ []part) any {
 	if !slices.Contains(v.rule.words, v.source) {
-		c.fail(v, meant(v.source, v.rule.words, "the words here are"), "%s is not known here", quoted(v.source))
-		return
+		c.fail(v, Hint(v.source, v.rule.words, "the words here are"), "%s is not known here", quoted(v.source))
+		return nil
 	}
-	v.data = v.source
+	return v.source
 }
 
-func (c *checker) integer(v *value) {
+func readBoolean(_ *checker, v *value, _ []part) any { return strings.EqualFold(v.source, "true") }
+
+func readInteger(c *checker, v *value, _ []part) any {
 	i, err := strconv.ParseInt(strings.Replace(v.source, "0o", "0", 1), base(v.source), 64)
-	switch r := v.rule; {
+	switch most := v.rule.most; {
 	case err != nil:
 		c.fail(v, "", "%s is too large", v.source)
-	case r.most != 0 && r.least == r.most && i != r.most:
-		c.fail(v, fmt.Sprintf("write %d", r.most), "%d is not known; this version reads %d", i, r.most)
-	case i < r.least:
-		c.fail(v, "", "%d is less than %d", i, r.least)
-	case r.most != 0 && i > r.most:
-		c.fail(v, "", "%d is more than %d", i, r.most)
+	case most == 1 && i != most: // of the version alone
+		c.fail(v, fmt.Sprintf("write %d", most), "%d is not known; this version reads %d", i, most)
+	case i < 1:
+		c.fail(v, "", "%d is less than 1", i)
+	case most != 0 && i > most:
+		c.fail(v, "", "%d is more than %d", i, most)
 	default:
-		v.data = i
+		return i
 	}
+	return nil
 }
 
 // base is that of a number in YAML 1.2: 0o17 and 0x1f, and 017 is seventeen.
@@ -193,42 +238,47 @@ func base(s string) int {
 	return 10
 }
 
-func (c *checker) number(v *value) {
+func readNumber(c *checker, v *value, _ []part) any {
 	d, err := pipeline.ParseDecimal(strings.TrimPrefix(v.source, "+"))
 	if err != nil {
 		c.fail(v, "", "%s is no number of DynamoDB's range: %v", v.source, err)
-		return
+		return nil
 	}
-	v.data = d
+	return d
 }
 
-// anyScalar is the text of a scalar of any type but null: a number as it is
+func readRate(c *checker, v *value, parts []part) any {
+	d, ok := readNumber(c, v, parts).(pipeline.Decimal)
+	if ok && d.Sign() <= 0 {
+		c.fail(v, "remove the key for no limit", "a rate is above 0")
+	}
+	return d.Float64()
+}
+
+// readScalar is the text of a scalar of any type but null: a number as it is
 // spelled, a boolean as true or false.
-func (c *checker) anyScalar(v *value, env bool) {
+func readScalar(c *checker, v *value, _ []part) any {
 	text := v.source
 	switch is := resolve(v.node); {
-	case env:
+	case v.env:
 	case is == isNull:
 		c.fail(v, "write a value or remove the key; quote a text: "+quoted(v.node.Value), "wants a text, a number, true or false, not nothing")
-		return
+		return nil
 	case is == isBoolean:
 		text = strings.ToLower(text)
 	case is == isInteger || is == isFloat:
 		text = strings.TrimPrefix(text, "+")
 		if _, err := pipeline.ParseDecimal(text); err != nil {
 			c.fail(v, "write it in decimal digits, or quote a text: "+quoted(v.node.Value), "%s is no number of DynamoDB's: %v", v.node.Value, err)
-			return
+			return nil
 		}
 	}
 	if text == "" {
 		c.fail(v, "write '*' for any value", "is empty")
-		return
+		return nil
 	}
-	v.data = text
+	return text
 }
-
-// indexName is what every search store takes.
-var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,254}$`)
 
 var sizeForm = regexp.MustCompile(`^([0-9]+)(B|[kKMGT]B|[KMGT]iB)$`)
 
@@ -237,11 +287,11 @@ var sizeUnits = map[string]int64{
 	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
 }
 
-func (c *checker) size(v *value) {
+func readSize(c *checker, v *value, _ []part) any {
 	m := sizeForm.FindStringSubmatch(v.source)
 	if m == nil {
 		c.fail(v, "write a whole number and one of B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)", "%s is no size", quoted(v.source))
-		return
+		return nil
 	}
 	n, err := scaled(m[1], sizeUnits[m[2]])
 	switch {
@@ -250,8 +300,9 @@ func (c *checker) size(v *value) {
 	case n == 0:
 		c.fail(v, "remove the key for the default", "a size cannot be 0")
 	default:
-		v.data = n
+		return n
 	}
+	return nil
 }
 
 var durationForm = regexp.MustCompile(`^([0-9]+)(ms|s|m|h|d)$`)
@@ -260,18 +311,18 @@ var durationUnits = map[string]time.Duration{
 	"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour,
 }
 
-func (c *checker) duration(v *value) {
+func readDuration(c *checker, v *value, _ []part) any {
 	m := durationForm.FindStringSubmatch(v.source)
 	if m == nil {
 		c.fail(v, "write a whole number and one of ms, s, m, h, d", "%s is no duration", quoted(v.source))
-		return
+		return nil
 	}
 	n, err := scaled(m[1], int64(durationUnits[m[2]]))
 	if err != nil {
 		c.fail(v, "", "%s is too long", v.source)
-		return
+		return nil
 	}
-	v.data = time.Duration(n)
+	return time.Duration(n)
 }
 
 // scaled is a number of units, as far as int64 holds it.
@@ -283,88 +334,84 @@ func scaled(digits string, unit int64) (int64, error) {
 	return n * unit, err
 }
 
-func (c *checker) path(v *value) {
+func readPath(c *checker, v *value, _ []part) any {
 	p, err := pipeline.ParsePath(v.source)
 	if err != nil {
-		message, column := err.Error(), 1
-		if e, ok := errors.AsType[*pipeline.PathError](err); ok {
-			message, column = e.Message, e.Column
-		}
-		c.failWithin(v, column, message)
-		return
+		return c.failWithin(v, err)
 	}
-	v.data = p
+	return p
 }
 
-func (c *checker) pattern(v *value) {
+func readPattern(c *checker, v *value, _ []part) any {
 	p, err := pipeline.ParsePattern(v.source)
 	if err != nil {
-		message, column := err.Error(), 1
-		if e, ok := errors.AsType[*pipeline.PatternError](err); ok {
-			message, column = e.Message, e.Column
-		}
-		c.failWithin(v, column, message)
-		return
+		return c.failWithin(v, err)
 	}
-	v.data = p
+	return p
 }
 
-// failWithin notes a problem at a byte of the text, 1-based.
-func (c *checker) failWithin(v *value, column int, message string) {
-	before := v.source[:min(max(column-1, 0), len(v.source))]
-	line, at := c.within(v.node, 1, utf8.RuneCountInString(before)+1)
-	c.at(line, at, v.field, message, "")
-}
-
-func (c *checker) template(v *value, parts []part) {
-	if v.source == "" {
-		c.fail(v, "write a value or remove the key", "is empty")
-		return
-	}
+func readTemplate(c *checker, v *value, parts []part) any {
 	src, bad := joinTemplate(parts)
-	if bad != "" {
+	switch {
+	case v.source == "":
+		return readText(c, v, parts)
+	case bad != "":
 		c.fail(v, "write the path in the file, or use ${...} outside the braces", "%s", bad)
-		return
+		return nil
 	}
 	t, err := template.Parse(src, template.Options{Each: v.rule.each})
 	if err != nil {
-		line, column, message, hint := v.node.Line, v.node.Column, err.Error(), ""
-		if e, ok := errors.AsType[*template.Error](err); ok {
-			message, hint = e.Message, e.Hint
-			line, column = c.within(v.node, 1, e.Column)
-		}
-		c.at(line, column, v.field, message, hint)
-		return
+		return c.failWithin(v, err)
 	}
-	v.source, v.data = src, t
+	v.source = src
+	return t
 }
 
-func (c *checker) expression(v *value, parts []part) {
+func readItemExpr(c *checker, v *value, parts []part) any {
+	return readExpr(c, v, parts, c.env.CompileItem)
+}
+
+func readChangeExpr(c *checker, v *value, parts []part) any {
+	return readExpr(c, v, parts, c.env.CompileChange)
+}
+
+func readExpr[T any](c *checker, v *value, parts []part, compile func(string) (T, error)) any {
 	src, bad := joinExpr(parts)
 	if bad != "" {
 		c.fail(v, "use a plain string literal", "%s", bad)
-		return
+		return nil
 	}
-	var err error
-	if v.rule.shape == itemExprShape {
-		var x *expr.Item
-		if x, err = c.env.CompileItem(src); err == nil {
-			v.data = x
-		}
-	} else {
-		var x *expr.Change
-		if x, err = c.env.CompileChange(src); err == nil {
-			v.data = x
-		}
-	}
+	x, err := compile(src)
 	if err != nil {
-		line, column, message, hint := v.node.Line, v.node.Column, err.Error(), ""
-		if e, ok := errors.AsType[*expr.Error](err); ok {
-			message, hint = e.Message, e.Hint
-			line, column = c.within(v.node, e.Line, e.Column)
-		}
-		c.at(line, column, v.field, message, hint)
-		return
+		return c.failWithin(v, err)
 	}
 	v.source = src
+	return x
+}
+
+// failWithin notes what a parser said of the scalar's text, at its place there. It returns nil.
+func (c *checker) failWithin(v *value, err error) any {
+	p := Problem{File: c.cfg.File, Line: v.node.Line, Column: v.node.Column, Field: v.field, Message: err.Error()}
+	// bytes is for errors that count bytes from 1.
+	bytes := func(column int) int {
+		return utf8.RuneCountInString(v.source[:min(max(column-1, 0), len(v.source))]) + 1
+	}
+	if e, ok := errors.AsType[*pipeline.PathError](err); ok {
+		p.Message = e.Message
+		p.Line, p.Column = c.within(v.node, 1, bytes(e.Column))
+	}
+	if e, ok := errors.AsType[*pipeline.PatternError](err); ok {
+		p.Message = e.Message
+		p.Line, p.Column = c.within(v.node, 1, bytes(e.Column))
+	}
+	if e, ok := errors.AsType[*template.Error](err); ok {
+		p.Message, p.Hint = e.Message, e.Hint
+		p.Line, p.Column = c.within(v.node, 1, e.Column)
+	}
+	if e, ok := errors.AsType[*expr.Error](err); ok {
+		p.Message, p.Hint = e.Message, e.Hint
+		p.Line, p.Column = c.within(v.node, e.Line, e.Column)
+	}
+	c.problems = append(c.problems, p)
+	return nil
 }

@@ -3,12 +3,13 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of the file, made of the same table
-// that the strict reading uses.
+// Schema is the JSON Schema (draft 2020-12) of the file, made of the same types
+// that the strict reading fills.
 func Schema() []byte {
 	s := schemer{defs: map[string]any{
 		"env": map[string]any{
@@ -51,48 +52,41 @@ func (s schemer) rule(r *rule) map[string]any {
 
 func (s schemer) inline(r *rule) map[string]any {
 	switch r.shape {
-	case objectShape:
-		return s.object(r)
-	case mapShape:
-		m := map[string]any{"type": "object", "minProperties": r.least, "additionalProperties": s.rule(r.elem)}
-		if r.names != nil && r.names.like != nil {
-			m["propertyNames"] = map[string]any{"pattern": r.names.like.String()}
-		}
-		return m
-	case listShape:
-		return map[string]any{"type": "array", "minItems": r.least, "items": s.rule(r.elem)}
-	case eitherShape:
-		return map[string]any{"anyOf": []any{s.rule(r.scalar), s.rule(r.object)}}
 	case anyShape:
 		return map[string]any{}
-	case wordShape:
-		return orEnv(map[string]any{"enum": r.words})
-	case integerShape:
-		m := map[string]any{"type": "integer", "minimum": r.least}
-		if r.most != 0 {
-			m["maximum"] = r.most
+	case listShape:
+		return map[string]any{"type": "array", "minItems": 1, "items": s.rule(r.elem)}
+	case mapShape:
+		m := map[string]any{"type": "object", "minProperties": 1, "additionalProperties": s.rule(r.elem)}
+		if names := r.names(); names != nil && names.kind.schema != nil {
+			m["propertyNames"] = map[string]any{"pattern": names.kind.schema["pattern"]}
 		}
-		return orEnv(m)
-	case numberShape:
-		return orEnv(map[string]any{"type": "number"})
-	case booleanShape:
-		return orEnv(map[string]any{"type": "boolean"})
+		return m
 	case scalarShape:
-		return map[string]any{"type": []string{"string", "number", "boolean"}}
-	case sizeShape:
-		return orEnv(map[string]any{"type": "string", "pattern": sizeForm.String()})
-	case durationShape:
-		return orEnv(map[string]any{"type": "string", "pattern": durationForm.String()})
-	default:
-		if r.like != nil {
-			return orEnv(map[string]any{"type": "string", "pattern": r.like.String()})
-		}
-		return map[string]any{"type": "string"}
+		return r.scalarSchema()
 	}
+	switch {
+	case r.scalar == nil:
+		return s.object(r)
+	case len(r.keys) == 0:
+		return s.rule(r.scalar)
+	}
+	return map[string]any{"anyOf": []any{s.rule(r.scalar), s.object(r)}}
 }
 
-// orEnv also takes a text with ${NAME}, whose value the schema cannot see.
-func orEnv(m map[string]any) map[string]any {
+// scalarSchema also takes a text with ${NAME}, whose value the schema cannot see.
+func (r *rule) scalarSchema() map[string]any {
+	m := maps.Clone(r.kind.schema)
+	switch {
+	case m == nil:
+		return map[string]any{"type": "string"}
+	case r.kind.takes == nil:
+		return m
+	case r.words != nil:
+		m["enum"] = r.words
+	case r.most != 0:
+		m["maximum"] = r.most
+	}
 	return map[string]any{"anyOf": []any{m, map[string]any{"$ref": "#/$defs/env"}}}
 }
 
@@ -103,7 +97,7 @@ func (s schemer) object(r *rule) map[string]any {
 		p := s.rule(k.rule)
 		p["description"] = k.doc
 		if k.def != "" {
-			p["default"] = defaultValue(k)
+			p["default"] = k.defaultValue()
 		}
 		properties[k.name] = p
 		if k.required {
@@ -114,9 +108,9 @@ func (s schemer) object(r *rule) map[string]any {
 	if len(required) > 0 {
 		m["required"] = required
 	}
-	groups := make([]any, 0, len(r.oneOf))
-	for _, g := range r.oneOf {
-		groups = append(groups, oneOf(g))
+	var groups []any
+	for _, g := range r.groups {
+		groups = append(groups, g.schema())
 	}
 	if len(groups) > 0 {
 		m["allOf"] = groups
@@ -124,8 +118,8 @@ func (s schemer) object(r *rule) map[string]any {
 	return m
 }
 
-// oneOf says that one of the keys stands, or none where that is fine.
-func oneOf(g group) map[string]any {
+// schema says that one of the keys stands, or none where that is fine.
+func (g group) schema() map[string]any {
 	present := make([]any, 0, len(g.keys))
 	for _, k := range g.keys {
 		present = append(present, map[string]any{"required": []string{k}})
@@ -138,12 +132,10 @@ func oneOf(g group) map[string]any {
 }
 
 // defaultValue is the default in the JSON type of its place.
-func defaultValue(k key) any {
+func (k key) defaultValue() any {
 	var v any
-	if shape := k.rule.shape; shape == integerShape || shape == booleanShape || shape == numberShape {
-		if json.Unmarshal([]byte(k.def), &v) == nil {
-			return v
-		}
+	if k.rule.kind.env != nil && json.Unmarshal([]byte(k.def), &v) == nil { // a number or a boolean
+		return v
 	}
 	return strings.Trim(k.def, "'")
 }

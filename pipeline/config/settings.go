@@ -20,32 +20,28 @@ import (
 // "sensitive", "hmac_key"). Two files under which the sink writes the same have the same
 // settings, however they spell it; a key that says its default is as one that is absent.
 // How fast a sink writes, and where to, is no part of it. Secrets are digests.
-func (c *checker) settings(cfg *Config, root *value, i int) map[string]string {
-	v, s := root.get("sinks").all()[i], cfg.Sinks[i]
-	if len(v.all()) != 1 {
-		return nil
-	}
-	kind := v.entries[0]
+func (c *checker) settings(s *Sink) map[string]string {
+	kind := c.of(s).entries[0]
 	m := make(settings)
 	m.add(kind.name, kind)
 
-	names := make([]string, len(cfg.Source.Tables))
-	for n, t := range cfg.Source.Tables {
+	names := make([]string, len(c.cfg.Source.Tables))
+	for n, t := range c.cfg.Source.Tables {
 		names[n] = t.Name
 	}
 	m.set("source.tables", asSet(names))
-	if cfg.Source.Kinesis != "" {
+	if c.cfg.Source.Kinesis != "" {
 		m.set("source.kinesis", "versions are times") // which stream it is does not matter
 	}
-	m.set("filters", filtersText(root.get("filters"), cfg.Source))
-	m.set(kind.name+".filters", filtersText(kind.get("filters"), cfg.Source))
-	m.detectors(s, root.get("detect"))
-	m.sensitive(cfg, s)
+	m.set("filters", c.filtersText(c.cfg.Filters))
+	m.set(kind.name+".filters", c.filtersText(s.Filters))
+	m.detectors(s, c.of(&c.cfg.Detectors))
+	m.sensitive(c.cfg, s)
 	switch {
 	case s.View != nil:
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also where the file leaves it out
 	case s.Search != nil:
-		m.set("search.fields.include", asSet(canonicalPaths(s.Search.Include)))
+		m.set("search.fields.include", asSet(canonicalPaths(s.Search.Fields.Include)))
 		m.set("search.mapping", mappingText(s.Search.Mapping))
 	case s.Archive != nil && len(s.Archive.Kinds) > 2:
 		m.kinds(s.Archive.Kinds)
@@ -67,18 +63,22 @@ func (m settings) add(path string, v *value) {
 	case objectShape:
 		for _, k := range v.rule.keys {
 			e := v.get(k.name)
-			if e == nil || k.tuning || k.place || k.elsewhere || k.isDefault(e) {
+			if e == nil || k.apart || k.isDefault(e) {
 				continue
 			}
 			m.add(join2(path, k.name), e)
 		}
 	case mapShape:
 		if v.rule.ordered {
-			m.set(path, strings.Join(entryNames(v), ", "))
+			names := make([]string, len(v.entries))
+			for i, e := range v.entries {
+				names[i] = e.name
+			}
+			m.set(path, strings.Join(names, ", "))
 		}
 		for _, e := range v.entries {
 			name := e.name
-			if v.rule.names != nil && v.rule.names.shape == pathShape {
+			if names := v.rule.names(); names != nil && names.kind == kinds["path"] {
 				name = canonicalPath(name)
 			}
 			m.add(join2(path, name), e)
@@ -90,7 +90,7 @@ func (m settings) add(path string, v *value) {
 		}
 		m.set(path, asSet(texts))
 	case anyShape:
-		m.given(path, as[*yaml.Node](v))
+		m.given(path, as[With](v).node)
 	default:
 		m.set(path, canonical(v))
 	}
@@ -118,7 +118,7 @@ func (m settings) given(path string, n *yaml.Node) {
 }
 
 // detectors adds those whose events the sink is given.
-func (m settings) detectors(s Sink, detect *value) {
+func (m settings) detectors(s *Sink, detect *value) {
 	for _, d := range detect.all() {
 		if s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, d.name) {
 			m.set(join2("detect", d.name), objectText(d))
@@ -128,8 +128,8 @@ func (m settings) detectors(s Sink, detect *value) {
 
 // sensitive adds what is hidden from the sink, as far as it would have it. A view and
 // an aggregate read nothing that is hidden from them.
-func (m settings) sensitive(cfg *Config, s Sink) {
-	secret := s.Search != nil && (s.Search.HashID || len(s.Search.Hash) > 0)
+func (m settings) sensitive(cfg *Config, s *Sink) {
+	secret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
 	mask, err := pipeline.NewMask(cfg.Sensitive, []byte("any"))
 	if err == nil && s.View == nil && s.Aggregate == nil {
 		if text := hiddenText(mask.Except(s.AllowSensitive), s); text != "" {
@@ -145,13 +145,13 @@ func (m settings) sensitive(cfg *Config, s Sink) {
 
 // hiddenText is the patterns of what is hidden from the sink, and what of that is
 // allowed.
-func hiddenText(left *pipeline.Mask, s Sink) string {
+func hiddenText(left *pipeline.Mask, s *Sink) string {
 	hidden := left.Patterns()
 	if s.Search != nil {
 		hidden = slices.DeleteFunc(hidden, func(p pipeline.Pattern) bool {
 			hides, err := pipeline.NewMask([]pipeline.Pattern{p}, []byte("any"))
-			taken := s.Search.Include == nil || slices.ContainsFunc(s.Search.Include, hides.Hides)
-			return err == nil && !taken || covered(p.String(), patternsOf(s.Search.Hash))
+			taken := s.Search.Fields.Include == nil || slices.ContainsFunc(s.Search.Fields.Include, hides.Hides)
+			return err == nil && !taken || covered(p.String(), patternsOf(s.Search.Fields.Hash))
 		})
 	}
 	whole, err := pipeline.NewMask(hidden, []byte("any"))

@@ -15,7 +15,7 @@ func TestAggregateSpecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	sales, lines := cfg.Sinks[0].Aggregate, cfg.Sinks[1].Aggregate
-	if sales.Table != "v" || sales.Shards != 256 || !sales.KeepOnTTL || len(sales.Group) != 2 || sales.ForEach != "" {
+	if sales.Table.Name != "v" || sales.Shards != 256 || !sales.KeepOnTTL || len(sales.Group) != 2 || sales.ForEach != "" {
 		t.Errorf("sales %+v", sales)
 	}
 	want := []config.AggregateValue{
@@ -85,7 +85,7 @@ func TestStateSpecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	users := cfg.Sinks[2].Search
-	if !users.HashID || !reflect.DeepEqual(users.Hash, []string{"Email", "Phone"}) || !reflect.DeepEqual(users.Include, []string{"Name", "Email", "Phone"}) {
+	if !users.HashID || !reflect.DeepEqual(users.Fields.Hash, []string{"Email", "Phone"}) || !reflect.DeepEqual(users.Fields.Include, []string{"Name", "Email", "Phone"}) {
 		t.Errorf("what is hashed is included, once: %+v", users)
 	}
 	mask, err := pipeline.NewMask(cfg.Sensitive, []byte(cfg.HMACKey))

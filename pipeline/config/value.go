@@ -1,13 +1,13 @@
 package config
 
 import (
-	"time"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// value is a checked place of the file. Its accessors answer the zero value for
-// a nil value, and for one that the walk found wrong, so that what is built from
+// value is a checked place of the file. Its methods answer the zero value for
+// a nil value, and for one that the walk found wrong, so that what is made of
 // it needs no checks of its own.
 type value struct {
 	field   string     // sinks.orders.view.key.PK
@@ -24,12 +24,11 @@ func (v *value) get(name string) *value {
 	if v == nil || v.rule.shape == listShape {
 		return nil
 	}
-	for _, e := range v.entries {
-		if e.name == name {
-			return e
-		}
+	i := slices.IndexFunc(v.entries, func(e *value) bool { return e.name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return v.entries[i]
 }
 
 func (v *value) all() []*value {
@@ -37,13 +36,6 @@ func (v *value) all() []*value {
 		return nil
 	}
 	return v.entries
-}
-
-func (v *value) line() int {
-	if v == nil {
-		return 0
-	}
-	return v.node.Line
 }
 
 // as is the value's data as a T.
@@ -59,9 +51,18 @@ func as[T any](v *value) T {
 	return t
 }
 
-func (v *value) text() string            { return as[string](v) }
-func (v *value) integer() int64          { return as[int64](v) }
-func (v *value) duration() time.Duration { return as[time.Duration](v) }
+// valid is the data of those entries that are a T.
+func valid[T any](v *value) []T {
+	var ts []T
+	for _, e := range v.all() {
+		if t, ok := e.data.(T); ok {
+			ts = append(ts, t)
+		}
+	}
+	return ts
+}
+
+func (v *value) text() string { return as[string](v) }
 
 // written is the scalar's text, expanded, whatever was made of it; "" of a nil value.
 func (v *value) written() string {
@@ -73,24 +74,12 @@ func (v *value) written() string {
 
 // texts is the texts of a list.
 func (v *value) texts() []string {
-	if v == nil {
-		return nil
-	}
-	ss := make([]string, len(v.entries))
-	for i, e := range v.entries {
+	ss := make([]string, len(v.all()))
+	for i, e := range v.all() {
 		ss[i] = e.text()
 	}
 	return ss
 }
 
-// textMap is the texts of a map, by name.
-func (v *value) textMap() map[string]string {
-	if v == nil {
-		return nil
-	}
-	m := make(map[string]string, len(v.entries))
-	for _, e := range v.entries {
-		m[e.name] = e.text()
-	}
-	return m
-}
+// holds reports whether the text is one of a list.
+func (v *value) holds(text string) bool { return slices.Contains(v.texts(), text) }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -17,15 +18,17 @@ const maxNodes = 20_000
 // maxDepth bounds how deep a file may nest.
 const maxDepth = 64
 
-// checker walks a file along the grammar and collects what is wrong.
+// checker walks a file along the grammar, fills the Config and collects what is wrong.
 type checker struct {
-	file      string
+	cfg       *Config
+	places    map[any]*value // by the address of the field that holds what stands there
 	lines     []string
 	getenv    func(string) (string, bool)
 	read      func(path string) ([]byte, error)
 	problems  Problems
 	warnings  Problems
 	localOnly Problems
+	sinks     []*Sink  // those of one kind, in the order of the file
 	env       expr.Env // what expressions may name
 	nodes     int
 	large     bool // the file is too large, which has been said
@@ -33,17 +36,51 @@ type checker struct {
 
 // at notes a problem.
 func (c *checker) at(line, column int, field, message, hint string) {
-	c.problems = append(c.problems, Problem{c.file, line, column, field, message, hint})
+	c.problems = append(c.problems, Problem{c.cfg.File, line, column, field, message, hint})
 }
 
-// fail notes a problem with a value.
-func (c *checker) fail(v *value, hint, format string, args ...any) {
-	c.at(v.node.Line, v.node.Column, v.field, fmt.Sprintf(format, args...), hint)
+// of is the place of a field of the Config, by the field's address; nil where the file leaves it out. A place is its
+// own.
+func (c *checker) of(at any) *value {
+	if v, ok := at.(*value); ok {
+		return v
+	}
+	return c.places[at]
 }
 
-// warn notes a warning about a value.
-func (c *checker) warn(v *value, hint, format string, args ...any) {
-	c.warnings = append(c.warnings, Problem{c.file, v.node.Line, v.node.Column, v.field, fmt.Sprintf(format, args...), hint})
+// has tells whether the file has the field.
+func (c *checker) has(at any) bool { return c.of(at) != nil }
+
+// sound tells whether the file has the field, and the walk found nothing wrong with it.
+func (c *checker) sound(at any) bool { return c.has(at) && c.of(at).data != nil }
+
+// problem is one with a field or a place.
+func (c *checker) problem(at any, hint, format string, args ...any) Problem {
+	v := c.of(at)
+	return Problem{c.cfg.File, v.node.Line, v.node.Column, v.field, fmt.Sprintf(format, args...), hint}
+}
+
+// fail notes what keeps the file from being used.
+func (c *checker) fail(at any, hint, format string, args ...any) {
+	c.problems = append(c.problems, c.problem(at, hint, format, args...))
+}
+
+// refuse fails where the file has the field.
+func (c *checker) refuse(at any, hint, format string, args ...any) {
+	if c.has(at) {
+		c.fail(at, hint, format, args...)
+	}
+}
+
+// warn notes what may surprise.
+func (c *checker) warn(at any, hint, format string, args ...any) {
+	c.warnings = append(c.warnings, c.problem(at, hint, format, args...))
+}
+
+// live notes what keeps the file from running on real servers, and not in a folder of embedded
+// stores.
+func (c *checker) live(at any, hint, format string, args ...any) {
+	c.localOnly = append(c.localOnly, c.problem(at, hint, format, args...))
 }
 
 // line is a line of the file, 1-based; "" where there is none.
@@ -54,11 +91,27 @@ func (c *checker) line(n int) string {
 	return c.lines[n-1]
 }
 
-// walk checks the node against the rule. key is the node of its key in a
-// mapping, nil elsewhere. The value is never nil; where something is wrong, its
-// data or entries are missing.
-func (c *checker) walk(field, name string, key, n *yaml.Node, r *rule) *value {
+// maker is a struct of the Config that is made of more than its fields.
+type maker interface {
+	made(c *checker, v *value)
+}
+
+// walk checks the node against the rule and binds it to dst. key is the node of its key in a
+// mapping, nil elsewhere; outer is the struct around dst. A dst that is not valid is bound to nothing. The value is
+// never nil; where something is wrong, its data or entries are missing.
+func (c *checker) walk(field, name string, key, n *yaml.Node, r *rule, dst, outer reflect.Value) *value {
 	v := &value{field: field, name: name, node: n, rule: r}
+	if dst.IsValid() {
+		c.places[dst.Addr().Interface()] = v
+		switch {
+		case dst.Kind() == reflect.Map:
+			dst.Set(reflect.MakeMap(dst.Type()))
+		case dst.Kind() == reflect.Pointer && r.shape == objectShape:
+			dst.Set(reflect.New(dst.Type().Elem()))
+			dst = dst.Elem()
+			c.places[dst.Addr().Interface()] = v
+		}
+	}
 	if c.tooLarge(v, strings.Count(field, ".")) {
 		return v
 	}
@@ -70,26 +123,75 @@ func (c *checker) walk(field, name string, key, n *yaml.Node, r *rule) *value {
 		c.fail(v, "remove the tag; where text is meant, "+c.quoteHint(n.Line, n.Column), "the YAML tag %s is not used here", n.Tag)
 		return v
 	}
-	if r.shape == eitherShape {
-		r = r.scalar
-		if n.Kind == yaml.MappingNode {
-			r = v.rule.object
-		}
+	if r.scalar != nil && (n.Kind != yaml.MappingNode || len(r.keys) == 0) {
+		dst, r = at(dst, r.at), r.scalar
 		v.rule = r
 	}
 	switch r.shape {
 	case objectShape:
-		c.object(v)
+		c.object(v, dst, outer)
 	case mapShape:
-		c.table(v)
+		c.table(v, dst)
 	case listShape:
-		c.list(v)
+		c.list(v, dst)
 	case anyShape:
-		c.anything(v)
+		with := With{c.cfg.File, c.expanded(v, n, 0)}
+		dst.Set(reflect.ValueOf(with))
+		v.data = with
 	default:
 		c.scalar(v, key)
+		v.store(dst)
 	}
 	return v
+}
+
+// at is a field of a struct; it is not valid where the struct is not, or no field is named.
+func at(dst reflect.Value, field []int) reflect.Value {
+	if !dst.IsValid() || field == nil {
+		return reflect.Value{}
+	}
+	return dst.FieldByIndex(field)
+}
+
+// store stores the scalar in a field. A zero leaves what is there: the default.
+func (v *value) store(dst reflect.Value) {
+	if !dst.IsValid() {
+		return
+	}
+	data := reflect.ValueOf(v.data)
+	switch text := v.text(); {
+	case v.rule.kind == kinds["path"] && dst.Kind() == reflect.String:
+		dst.SetString(v.source) // also of no path
+	case v.data == nil || data.IsZero():
+	case dst.Kind() == reflect.Bool && v.rule.words != nil:
+		dst.SetBool(text == v.rule.yes)
+	case dst.Kind() == reflect.Uint8: // a word; the first is 0 where the field has a default
+		i := slices.Index(v.rule.words, text)
+		if v.rule.def == "" {
+			i++
+		}
+		dst.SetUint(uint64(i))
+	default:
+		dst.Set(data.Convert(dst.Type()))
+	}
+}
+
+// defaults fills the fields of an object with what it means to leave them out.
+func (r *rule) defaults(dst reflect.Value) {
+	for _, k := range r.keys {
+		if k.outer {
+			continue
+		}
+		switch f := at(dst, k.field); {
+		case !f.IsValid():
+		case k.rule.def != "":
+			v := &value{rule: k.rule, source: k.rule.def}
+			v.data = k.rule.kind.read(nil, v, nil)
+			v.store(f)
+		case f.Kind() == reflect.Struct && k.rule.shape == objectShape:
+			k.rule.defaults(f)
+		}
+	}
 }
 
 // tooLarge counts a value, and tells whether the walk ends here. It says so once:
@@ -132,30 +234,40 @@ func (c *checker) pairs(v *value) (keys, values []*yaml.Node) {
 }
 
 // object checks a mapping of known keys.
-func (c *checker) object(v *value) {
+func (c *checker) object(v *value, dst, outer reflect.Value) {
+	if v.rule.defaults(dst); dst.IsValid() && v.rule.line != nil {
+		at(dst, v.rule.line).SetInt(int64(v.node.Line))
+	}
 	keys, values := c.pairs(v)
 	if v.node.Kind != yaml.MappingNode {
 		return
 	}
-	at := make(map[string]int, len(keys))
+	stands := make(map[string]int, len(keys))
 	for i, k := range keys {
-		at[k.Value] = i
+		stands[k.Value] = i
 		if _, known := v.rule.key(k.Value); !known {
 			c.unknown(v, k)
 		}
 	}
 	for _, k := range v.rule.keys {
-		i, stands := at[k.name]
-		if !stands {
+		i, is := stands[k.name]
+		if !is {
 			if k.required {
 				c.fail(v, "add it: "+strings.TrimSuffix(k.doc, "."), "the key %q is missing", k.name)
 			}
 			continue
 		}
-		v.entries = append(v.entries, c.entry(v, k, keys[i], values[i]))
+		to := dst
+		if k.outer {
+			to = outer
+		}
+		v.entries = append(v.entries, c.walk(join2(v.field, k.name), k.name, keys[i], values[i], k.rule, at(to, k.field), dst))
+		if v.field == "" && k.name == "attributes" {
+			c.env.Attributes = c.cfg.Attributes // what follows is checked by them
+		}
 	}
-	slices.SortStableFunc(v.entries, func(a, b *value) int { return at[a.name] - at[b.name] })
-	for _, g := range v.rule.oneOf {
+	slices.SortStableFunc(v.entries, func(a, b *value) int { return stands[a.name] - stands[b.name] })
+	for _, g := range v.rule.groups {
 		var have []string
 		for _, k := range keys {
 			if slices.Contains(g.keys, k.Value) {
@@ -169,16 +281,11 @@ func (c *checker) object(v *value) {
 			c.fail(v, "add one", "wants one of the keys %s", enumerate(g.keys, "or"))
 		}
 	}
-}
-
-// entry checks what stands under a known key.
-func (c *checker) entry(v *value, k key, name, n *yaml.Node) *value {
-	field := join2(v.field, k.name)
-	e := c.walk(field, k.name, name, n, k.rule)
-	if field == "attributes" {
-		c.env.Attributes = kinds(e)
+	if dst.IsValid() {
+		if m, is := dst.Addr().Interface().(maker); is {
+			m.made(c, v)
+		}
 	}
-	return e
 }
 
 // unknown reports a key that the grammar does not have.
@@ -190,7 +297,7 @@ func (c *checker) unknown(v *value, k *yaml.Node) {
 // may stand. Else it is the key that is nearest.
 func (c *checker) nested(v *value, name string) string {
 	if v.rule.ref != "sink" || v.node.Kind != yaml.MappingNode {
-		return meant(name, v.rule.keyNames(), "the keys here are")
+		return Hint(name, v.rule.keyNames(), "the keys here are")
 	}
 	for i := 0; i+1 < len(v.node.Content); i += 2 {
 		kind, known := v.rule.key(v.node.Content[i].Value)
@@ -201,11 +308,13 @@ func (c *checker) nested(v *value, name string) string {
 			return "put it under `" + kind.name + "`"
 		}
 	}
-	return meant(name, v.rule.keyNames(), "the keys here are")
+	return Hint(name, v.rule.keyNames(), "the keys here are")
 }
 
-// meant is the name nearest to got as a hint, or all the names where none is near.
-func meant(got string, names []string, all string) string {
+// Hint is the hint of a [Problem] about a name that is not known: "did you mean
+// x?" where one of the names is near, else all of them behind the words of all, as
+// "the keys here are".
+func Hint(got string, names []string, all string) string {
 	if near := nearest.Name(got, names); near != "" {
 		return "did you mean " + near + "?"
 	}
@@ -216,25 +325,36 @@ func meant(got string, names []string, all string) string {
 }
 
 // table checks a mapping of the user's own names.
-func (c *checker) table(v *value) {
+func (c *checker) table(v *value, dst reflect.Value) {
 	keys, values := c.pairs(v)
+	r := v.rule
+	elem := elements(dst, len(keys))
 	for i, k := range keys {
 		field := join2(v.field, k.Value)
 		if strings.Contains(k.Value, "${") {
 			c.at(k.Line, k.Column, field, "the environment is not read in names", "write the name out")
 		}
-		if v.rule.names != nil {
-			c.walk(field, k.Value, nil, &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: k.Value, Line: k.Line, Column: k.Column}, v.rule.names)
+		if names := r.names(); names != nil {
+			name := &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: k.Value, Line: k.Line, Column: k.Column}
+			c.walk(field, k.Value, nil, name, names, reflect.Value{}, reflect.Value{})
 		}
-		v.entries = append(v.entries, c.walk(field, k.Value, k, values[i], v.rule.elem))
+		e := elem(i)
+		if to := at(e, r.elem.named); to.IsValid() {
+			to.SetString(k.Value)
+		}
+		v.entries = append(v.entries, c.walk(field, k.Value, k, values[i], r.elem, e, reflect.Value{}))
+		if dst.IsValid() && dst.Kind() == reflect.Map && (v.entries[i].data != nil || e.Kind() == reflect.String) {
+			dst.SetMapIndex(reflect.ValueOf(k.Value), e)
+		}
 	}
+	v.keepSound(dst)
 	if v.node.Kind == yaml.MappingNode && len(v.node.Content) == 0 {
 		c.fail(v, "add an entry or remove the key", "is empty")
 	}
 }
 
 // list checks a sequence.
-func (c *checker) list(v *value) {
+func (c *checker) list(v *value, dst reflect.Value) {
 	if v.node.Kind != yaml.SequenceNode {
 		hint := ""
 		if v.node.Kind == yaml.ScalarNode && v.node.Value != "" {
@@ -243,17 +363,41 @@ func (c *checker) list(v *value) {
 		c.fail(v, hint, "wants a list, not %s", c.found(v.node))
 		return
 	}
+	elem := elements(dst, len(v.node.Content))
 	for i, n := range v.node.Content {
-		v.entries = append(v.entries, c.walk(fmt.Sprintf("%s[%d]", v.field, i), fmt.Sprint(i), nil, n, v.rule.elem))
+		v.entries = append(v.entries, c.walk(fmt.Sprintf("%s[%d]", v.field, i), fmt.Sprint(i), nil, n, v.rule.elem, elem(i), reflect.Value{}))
 	}
+	v.keepSound(dst)
 	if len(v.node.Content) == 0 {
 		c.fail(v, "add an entry or remove the key", "is empty")
 	}
 }
 
-// anything expands the environment in what the user's own code reads.
-func (c *checker) anything(v *value) {
-	v.data = c.expanded(v, v.node, 0)
+// elements makes room for n elements of a slice, or of a map. The function answers the room of one.
+func elements(dst reflect.Value, n int) func(int) reflect.Value {
+	switch {
+	case !dst.IsValid():
+		return func(int) reflect.Value { return dst }
+	case dst.Kind() == reflect.Map:
+		return func(int) reflect.Value { return reflect.New(dst.Type().Elem()).Elem() }
+	}
+	dst.Set(reflect.MakeSlice(dst.Type(), n, n))
+	return dst.Index
+}
+
+// keepSound drops the elements of a slice of which nothing could be made, except texts.
+func (v *value) keepSound(dst reflect.Value) {
+	if !dst.IsValid() || dst.Kind() != reflect.Slice || dst.Type().Elem().Kind() == reflect.String {
+		return
+	}
+	kept := 0
+	for i, e := range v.entries {
+		if e.rule.kind == nil || v.rule.elem.keys != nil || e.data != nil {
+			dst.Index(kept).Set(dst.Index(i))
+			kept++
+		}
+	}
+	dst.SetLen(kept)
 }
 
 // expanded is a copy of n with its aliases followed and its environment read.

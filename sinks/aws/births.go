@@ -36,7 +36,7 @@ func (b *Bundle) refuseLostTable(ctx context.Context, cfg *config.Config, t rowT
 	if err != nil || !begun || b.lookOnly {
 		return err
 	}
-	_, err = db.Describe(ctx, t.name)
+	_, err = db.Describe(ctx, t.Name)
 	return asLost(t.sink, err)
 }
 
@@ -51,7 +51,7 @@ func asLost(s config.Sink, err error) error {
 // refuseLostState returns a [state.LostError] if the state table is missing and output that was
 // written under it is there.
 func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *statedynamo.DB) error {
-	_, err := db.Describe(ctx, cfg.State.Table)
+	_, err := db.Describe(ctx, cfg.State.Table.Name)
 	if !errors.Is(err, statedynamo.ErrNoTable) {
 		return nil // whatever else is wrong, making it will tell
 	}
@@ -60,12 +60,12 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
-		if _, err := db.Describe(ctx, cfg.State.Table); err == nil {
+		if _, err := db.Describe(ctx, cfg.State.Table.Name); err == nil {
 			return nil // another process has made it meanwhile, and wrote what was seen
 		}
 		if what != "" {
 			return pipeline.Fatal(&state.LostError{
-				What: fmt.Sprintf("the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made", cfg.State.Table, sinks.Target(s), what, s.Name),
+				What: fmt.Sprintf("the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made", cfg.State.Table.Name, sinks.Target(s), what, s.Name),
 				Way:  "`tablewake adopt --create` makes an empty one, shows what is there of each sink, and accepts it where that can be right; where it can't, it says how to fill the sink again",
 			})
 		}
@@ -78,9 +78,9 @@ func (b *Bundle) leftOutput(ctx context.Context, cfg *config.Config, s config.Si
 	switch {
 	case s.View != nil, s.Aggregate != nil:
 		rows := db
-		if s.View != nil && s.View.ARN != "" {
+		if s.View != nil && s.View.Table.ARN != "" {
 			var err error
-			if rows, err = statedynamo.New(statedynamo.Options{Client: b.clientOf(rowTable{name: s.View.Table, arn: s.View.ARN}), Table: "none", Pipeline: cfg.Name}); err != nil {
+			if rows, err = statedynamo.New(statedynamo.Options{Client: b.clientOf(rowTable{Table: s.View.Table}), Table: "none", Pipeline: cfg.Name}); err != nil {
 				return "", err
 			}
 		}

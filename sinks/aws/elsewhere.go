@@ -28,12 +28,12 @@ func SameRegion(setting, table string, sdk aws.Config) error {
 // clientOf is the client of a table. Where the file gives its ARN, calls go to the ARN's
 // Region, and name the table by it: so a table of another account is reached.
 func (b *Bundle) clientOf(t rowTable) statedynamo.Client {
-	a, err := arn.Parse(t.arn)
+	a, err := arn.Parse(t.ARN)
 	if err != nil {
 		return b.dynamodb
 	}
 	c := dynamodb.NewFromConfig(b.sdk, func(o *dynamodb.Options) { o.RetryMaxAttempts, o.Region = attempts, a.Region })
-	return &byARN{c, t.name, t.arn}
+	return &byARN{c, t.Name, t.ARN}
 }
 
 // byARN names one table by its ARN in the calls that rows in place take. It is made by its

@@ -19,7 +19,7 @@ import (
 // View opens the sink's table.
 func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (view.Store, error) {
 	v := s.View
-	t := rowTable{sink: s, name: v.Table, arn: v.ARN, key: v.Key}
+	t := rowTable{Table: v.Table, sink: s, key: v.Key}
 	if v.InPlace && v.RowsGuardThemselves() {
 		return b.ownRows(ctx, cfg, t)
 	}
@@ -32,7 +32,7 @@ func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (v
 
 // Aggregate opens the sink's table.
 func (b *Bundle) Aggregate(ctx context.Context, cfg *config.Config, s config.Sink) (view.GroupStore, error) {
-	return b.rows(ctx, cfg, rowTable{sink: s, name: s.Aggregate.Table, arn: s.Aggregate.ARN, key: s.Aggregate.Group, sharded: s.Aggregate.Shards > 1})
+	return b.rows(ctx, cfg, rowTable{Table: s.Aggregate.Table, sink: s, key: s.Aggregate.Group, sharded: s.Aggregate.Shards > 1})
 }
 
 // State opens the state table; nil where the file names none.
@@ -49,11 +49,11 @@ func (b *Bundle) State(ctx context.Context, cfg *config.Config) (state.Store, er
 
 // rowTable is a table of rows as the file has it.
 type rowTable struct {
-	sink      config.Sink
-	name, arn string // arn: "" where the file gives the name
-	key       []config.Column
-	sharded   bool   // the rows have a text as their partition key
-	inPlace   string // ends the error if no transaction reaches the rows: how to do without; "": there is no way
+	config.Table
+	sink    config.Sink
+	key     []config.Column
+	sharded bool   // the rows have a text as their partition key
+	inPlace string // ends the error if no transaction reaches the rows: how to do without; "": there is no way
 }
 
 // rows opens a table whose rows change in one transaction with the state table.
@@ -81,8 +81,8 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 			return store, err
 		}
 		why, err := db.WhyNoTransaction(ctx, table.Name)
-		if err == nil && why == "" && t.arn != "" && b.elsewhere(t.arn) {
-			why = "the table " + t.arn + " is in another Region than this process (" + b.sdk.Region + ")"
+		if err == nil && why == "" && t.ARN != "" && b.elsewhere(t.ARN) {
+			why = "the table " + t.ARN + " is in another Region than this process (" + b.sdk.Region + ")"
 		}
 		if err == nil && why != "" {
 			err = fmt.Errorf("no transaction reaches its rows and the state table: %s: give both one account and one Region, and no strong consistency between Regions%s", why, t.inPlace)
@@ -114,7 +114,7 @@ func (b *Bundle) ownRows(ctx context.Context, cfg *config.Config, t rowTable) (v
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprint("rows in place of ", cfg.Name, " ", t.arn, table, k)
+	name := fmt.Sprint("rows in place of ", cfg.Name, " ", t.ARN, table, k)
 	if db == nil {
 		return open(b, name, func() (*dynamo.Rows, error) {
 			store, err := dynamo.NewRows(rows)
@@ -151,7 +151,7 @@ func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, 
 
 // keyed is a table with the types of its key.
 func keyed(ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable) (view.Table, dynamo.KeyTypes, error) {
-	table := view.Table{Name: t.name, PK: t.key[0].Name}
+	table := view.Table{Name: t.Name, PK: t.key[0].Name}
 	k := dynamo.KeyTypes{PK: keyType(cfg, t.key[0].Template)}
 	if len(t.key) > 1 {
 		table.SK, k.SK = t.key[1].Name, keyType(cfg, t.key[1].Template)
@@ -159,7 +159,7 @@ func keyed(ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTab
 	if t.sharded {
 		k.PK = types.ScalarAttributeTypeS
 	}
-	k, err := typed(ctx, db, t.name, k, len(t.key))
+	k, err := typed(ctx, db, t.Name, k, len(t.key))
 	return table, k, err
 }
 
@@ -206,11 +206,11 @@ func typed(ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTy
 
 // db opens the state table.
 func (b *Bundle) db(ctx context.Context, cfg *config.Config) (*statedynamo.DB, error) {
-	return open(b, fmt.Sprintf("state %s of %s", cfg.State.Table, cfg.Name), func() (*statedynamo.DB, error) {
-		if err := SameRegion("state.table", cfg.State.ARN, b.sdk); err != nil {
+	return open(b, fmt.Sprintf("state %s of %s", cfg.State.Table.Name, cfg.Name), func() (*statedynamo.DB, error) {
+		if err := SameRegion("state.table", cfg.State.Table.ARN, b.sdk); err != nil {
 			return nil, err
 		}
-		db, err := statedynamo.New(statedynamo.Options{Client: b.dynamodb, Table: cfg.State.Table, Pipeline: cfg.Name, Retention: cfg.State.GuardRetention})
+		db, err := statedynamo.New(statedynamo.Options{Client: b.dynamodb, Table: cfg.State.Table.Name, Pipeline: cfg.Name, Retention: cfg.State.GuardRetention})
 		if err != nil {
 			return nil, err
 		}

@@ -82,7 +82,7 @@ func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (
 	if err != nil {
 		return nil, err
 	}
-	return store, store.Create(ctx, table(spec.View.Table, spec.View.Key))
+	return store, store.Create(ctx, table(spec.View.Table.Name, spec.View.Key))
 }
 
 // Aggregate opens views.db, and makes the sink's table, as View does.
@@ -91,7 +91,7 @@ func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Si
 	if err != nil {
 		return nil, err
 	}
-	return store, store.Create(ctx, table(spec.Aggregate.Table, spec.Aggregate.Group))
+	return store, store.Create(ctx, table(spec.Aggregate.Table.Name, spec.Aggregate.Group))
 }
 
 // State opens views.db, whatever table the file names.

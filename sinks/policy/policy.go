@@ -93,8 +93,8 @@ func (w *writer) arn(service, rest string) string {
 }
 
 // table returns the ARN of a table: the one that the file gives, or that of its name.
-func (w *writer) table(arn, name string) string {
-	return cmp.Or(arn, w.arn("dynamodb", "table/"+w.name(name)))
+func (w *writer) table(t config.Table) string {
+	return cmp.Or(t.ARN, w.arn("dynamodb", "table/"+w.name(t.Name)))
 }
 
 func (w *writer) bucket(name, rest string) string {
@@ -111,7 +111,7 @@ func (w *writer) source() {
 	var streams []string
 	named := true
 	for _, t := range src.Tables {
-		streams = append(streams, cmp.Or(t.StreamARN, w.table("", t.Name)+"/stream/*"))
+		streams = append(streams, cmp.Or(t.StreamARN, w.arn("dynamodb", "table/"+w.name(t.Name)+"/stream/*")))
 		named = named && t.StreamARN != ""
 	}
 	why := "the event source mapping reads the stream with this role"
@@ -123,7 +123,7 @@ func (w *writer) source() {
 		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
 	}
 	if w.consumes() {
-		w.allow("Leases", "consumers share the shards", leaseActions, w.table(w.cfg.Leases.ARN, w.cfg.Leases.Table))
+		w.allow("Leases", "consumers share the shards", leaseActions, w.table(w.cfg.Leases.Table))
 	}
 }
 
@@ -133,18 +133,18 @@ func (w *writer) sink(s config.Sink) {
 	case s.View != nil:
 		switch {
 		case s.View.RowsGuardThemselves() && s.View.InPlace:
-			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, w.table(s.View.ARN, s.View.Table))
+			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, w.table(s.View.Table))
 		case s.View.RowsGuardThemselves():
-			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowsThatGo), w.table(s.View.ARN, s.View.Table))
+			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowsThatGo), w.table(s.View.Table))
 		default:
-			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.ARN, s.View.Table))
+			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.Table))
 		}
 	case s.Aggregate != nil:
 		a := groupActions
 		if !slices.ContainsFunc(s.Aggregate.Values, func(v config.AggregateValue) bool { return v.Of != "count" && v.Of != "sum" }) {
 			a = actions(groupActions, addedActions)
 		}
-		w.allow(sid("aggregate", s.Name), "rows of groups", a, w.table(s.Aggregate.ARN, s.Aggregate.Table))
+		w.allow(sid("aggregate", s.Name), "rows of groups", a, w.table(s.Aggregate.Table))
 	case s.Search != nil:
 		w.search(s)
 	case s.Archive != nil:
@@ -267,12 +267,12 @@ func (w *writer) state() {
 	if w.cfg.State == nil {
 		return
 	}
-	table := w.table(w.cfg.State.ARN, w.cfg.State.Table)
+	table := w.table(w.cfg.State.Table)
 	w.allow("State", "what sinks remember of items, and the record of their settings: the rows of this pipeline", w.stateActions(), table)
 	w.on(leadingKeys(w.rows() + "#*")...)
 	if w.consumes() {
 		w.allow("StateShared", "the count of DescribeStream calls, and whose the lease table is: rows that pipelines share", sharedActions, table)
-		w.on(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table), "#quotas")...)
+		w.on(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
 	}
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
 	if w.o.Purge {
@@ -287,7 +287,7 @@ func (w *writer) rows() string {
 
 // consumes reports whether the policy is for consumers that share shards in a lease table.
 func (w *writer) consumes() bool {
-	return w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table != ""
+	return w.o.Runner == Consumer && w.cfg.Leases != nil && w.cfg.Leases.Table.Name != ""
 }
 
 func (w *writer) stateActions() []string {
@@ -347,26 +347,26 @@ func (w *writer) largeLetters() {
 // creator adds the rights to create tables and buckets.
 func (w *writer) creator() {
 	var tables, buckets []string
-	add := func(arn, name string) {
-		if name != "" {
-			tables = append(tables, w.table(arn, name))
+	add := func(t config.Table) {
+		if t.Name != "" {
+			tables = append(tables, w.table(t))
 		}
 	}
 	for _, s := range w.cfg.Sinks {
 		switch {
 		case s.View != nil:
-			add(s.View.ARN, s.View.Table)
+			add(s.View.Table)
 		case s.Aggregate != nil:
-			add(s.Aggregate.ARN, s.Aggregate.Table)
+			add(s.Aggregate.Table)
 		case s.Archive != nil && s.Archive.Bucket != "":
 			buckets = append(buckets, w.bucket(s.Archive.Bucket, ""))
 		}
 	}
 	if w.cfg.State != nil {
-		add(w.cfg.State.ARN, w.cfg.State.Table)
+		add(w.cfg.State.Table)
 	}
 	if w.cfg.Leases != nil {
-		add(w.cfg.Leases.ARN, w.cfg.Leases.Table)
+		add(w.cfg.Leases.Table)
 	}
 	if d := w.cfg.DeadLetters; d != nil && d.Bucket != "" {
 		buckets = append(buckets, w.bucket(d.Bucket, ""))

@@ -27,8 +27,8 @@ func (t *translator) sink(s config.Sink) choice {
 	for _, f := range s.Filters {
 		kept = append(kept, keptBy(f))
 	}
-	if when := changesOf(s); when != nil {
-		kept = append(kept, when)
+	if s.WhenChange != nil {
+		kept = append(kept, s.WhenChange)
 	}
 	c := t.sequence(kept, true, false)
 	if slices.ContainsFunc(kept, func(k pipeline.Condition) bool { return !sure(k) }) {
@@ -36,26 +36,13 @@ func (t *translator) sink(s config.Sink) choice {
 	}
 	switch {
 	case s.View != nil && s.View.RowsGuardThemselves():
-		return t.both(c, t.either(s.View.When))
+		return t.both(c, t.either(s.WhenItem))
 	case s.Search != nil:
-		return t.both(c, t.either(s.Search.When))
+		return t.both(c, t.either(s.WhenItem))
 	case s.Archive != nil:
 		return t.both(c, t.kinds(s.Archive.Kinds))
 	}
 	return c
-}
-
-// changesOf is the `when` of a sink that is about changes.
-func changesOf(s config.Sink) pipeline.Condition {
-	switch {
-	case s.Archive != nil && s.Archive.When != nil:
-		return s.Archive.When
-	case s.Notify != nil && s.Notify.When != nil:
-		return s.Notify.When
-	case s.Custom != nil && s.Custom.When != nil:
-		return s.Custom.When
-	}
-	return nil
 }
 
 // kinds are the classes of change that an archive takes.
@@ -84,14 +71,14 @@ func why(s config.Sink) string {
 		return "an aggregate compares an item with what it counted for, not with the old image"
 	case s.View != nil && !s.View.RowsGuardThemselves():
 		return "a view whose rows are guarded by item compares an item with the row that it has, not with the old image"
-	case s.Notify != nil && s.Notify.When == nil && len(s.Filters) == 0:
+	case s.WhenItem != nil || s.WhenChange != nil || len(s.Filters) > 0:
+		return "Lambda cannot ask what its filters and its when ask"
+	case s.Notify != nil:
 		return "it has no filter and no when, and Lambda cannot detect"
-	case s.Custom != nil && s.Custom.When == nil && len(s.Filters) == 0:
+	case s.Custom != nil:
 		return "it has no filter and no when, and only it knows what it does"
-	case s.Archive != nil && s.Archive.When == nil && len(s.Filters) == 0:
+	case s.Archive != nil:
 		return "it archives every change"
-	case (s.View != nil && s.View.When == nil || s.Search != nil && s.Search.When == nil) && len(s.Filters) == 0:
-		return "it has no filter and no when"
 	}
-	return "Lambda cannot ask what its filters and its when ask"
+	return "it has no filter and no when"
 }

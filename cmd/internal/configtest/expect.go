@@ -73,7 +73,7 @@ func targets(cfg *config.Config, s section) []string {
 	for _, k := range cfg.Sinks {
 		switch {
 		case s == rows && k.View != nil:
-			names = append(names, k.Name, k.View.Table)
+			names = append(names, k.Name, k.View.Table.Name)
 		case s == aggregates && k.Aggregate != nil:
 			names = append(names, k.Name)
 		case s == documents && k.Search != nil:

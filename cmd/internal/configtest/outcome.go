@@ -120,7 +120,7 @@ func (o *outcome) rows(ctx context.Context, name string) (value, error) {
 	ok = ok && sink.View != nil
 	out := list()
 	table := o.tableOf(name)
-	i := slices.IndexFunc(o.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && s.View.Table == table })
+	i := slices.IndexFunc(o.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && s.View.Table.Name == table })
 	store, err := o.stores.View(ctx, o.cfg, o.cfg.Sinks[i])
 	if err != nil {
 		return value{}, err
@@ -140,7 +140,7 @@ func (o *outcome) rows(ctx context.Context, name string) (value, error) {
 func (o *outcome) groups(ctx context.Context, name string) (value, error) {
 	sink, _ := o.sink(name)
 	a := sink.Aggregate
-	g := view.Groups{Table: view.Table{Name: a.Table, PK: a.Group[0].Name}, Aggregate: name, Shards: a.Shards}
+	g := view.Groups{Table: view.Table{Name: a.Table.Name, PK: a.Group[0].Name}, Aggregate: name, Shards: a.Shards}
 	if len(a.Group) > 1 {
 		g.Table.SK = a.Group[1].Name
 	}
@@ -180,9 +180,9 @@ func (o *outcome) keyOf(table string) []string {
 	for _, s := range o.cfg.Sinks {
 		var key []config.Column
 		switch {
-		case s.View != nil && s.View.Table == table:
+		case s.View != nil && s.View.Table.Name == table:
 			key = s.View.Key
-		case s.Aggregate != nil && s.Aggregate.Table == table:
+		case s.Aggregate != nil && s.Aggregate.Table.Name == table:
 			key = s.Aggregate.Group
 		default:
 			continue
@@ -375,9 +375,9 @@ func (o *outcome) identity(x expectation) func(value) value {
 func (o *outcome) tableOf(name string) string {
 	switch s, _ := o.sink(name); {
 	case s.View != nil:
-		return s.View.Table
+		return s.View.Table.Name
 	case s.Aggregate != nil:
-		return s.Aggregate.Table
+		return s.Aggregate.Table.Name
 	}
 	return name
 }

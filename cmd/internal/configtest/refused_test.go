@@ -110,23 +110,23 @@ var refusals = []refusal{
 	{"routing that changes", "'{PK}'", "'{@op}'", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("{@op}") }, planned, "differs from change to change", "it differs from change to change"},
 	{"routing of what is no key", "'{PK}'", "'{A.b}'", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("{A.b}") }, planned, "no key attribute", "{%s} is no key attribute: what"},
 	{"index that changes", "index: docs", "index: '{@op}'", func(c *config.Config) { sinkOf(c, "docs").Search.Index = templ("{@op}") }, planned, "by the change", "search: Index %q names"},
-	{"field without a name", "{Name: title}", "{Name: ''}", func(c *config.Config) { sinkOf(c, "docs").Search.Rename["Name"] = "" }, planned, "cannot be named", "%q cannot be named"},
-	{"two fields of a name", "{Name: title}", "{Name: title, Title: title}", func(c *config.Config) { sinkOf(c, "docs").Search.Rename["Title"] = "title" }, planned, "both named", "%q and %q are both"},
+	{"field without a name", "{Name: title}", "{Name: ''}", func(c *config.Config) { sinkOf(c, "docs").Search.Fields.Rename["Name"] = "" }, planned, "cannot be named", "%q cannot be named"},
+	{"two fields of a name", "{Name: title}", "{Name: title, Title: title}", func(c *config.Config) { sinkOf(c, "docs").Search.Fields.Rename["Title"] = "title" }, planned, "both named", "%q and %q are both"},
 	{"field both ways", "hash: [Email]", "include: [A], exclude: [A], hash: [Email]", func(c *config.Config) {
-		sinkOf(c, "docs").Search.Include, sinkOf(c, "docs").Search.Exclude = []string{"A"}, []string{"A"}
+		sinkOf(c, "docs").Search.Fields.Include, sinkOf(c, "docs").Search.Fields.Exclude = []string{"A"}, []string{"A"}
 	}, planned, "included too", "Exclude: %q is included"},
-	{"element of a list", "hash: [Email]", "hash: ['A[0]']", func(c *config.Config) { sinkOf(c, "docs").Search.Hash = []string{"A[0]"} }, planned, "an element of a list", "%q names an element"},
-	{"hash too deep", "hash: [Email]", "hash: [a.b.c.d.e.f.g.h.i]", func(c *config.Config) { sinkOf(c, "docs").Search.Hash = []string{"a.b.c.d.e.f.g.h.i"} }, planned, "too deep", "%q is too deep"},
+	{"element of a list", "hash: [Email]", "hash: ['A[0]']", func(c *config.Config) { sinkOf(c, "docs").Search.Fields.Hash = []string{"A[0]"} }, planned, "an element of a list", "%q names an element"},
+	{"hash too deep", "hash: [Email]", "hash: [a.b.c.d.e.f.g.h.i]", func(c *config.Config) { sinkOf(c, "docs").Search.Fields.Hash = []string{"a.b.c.d.e.f.g.h.i"} }, planned, "too deep", "%q is too deep"},
 	{"no secret to hash with", "hmac_key: '${KEY:-0123456789abcdef}'\nsensitive: [Secret]\n", "", func(c *config.Config) { c.HMACKey, c.Sensitive = "", nil }, planned, "HMACKey is empty", "search: HMACKey"},
 	{"no secret to mask with", "hmac_key: '${KEY:-0123456789abcdef}'\n", "", func(c *config.Config) { c.HMACKey = "" }, planned, "hmac_key", "%s: sensitive: hmac_key: %w"},
 
-	{"table that is reserved", "table: rows,", "table: Tables,", func(c *config.Config) { sinkOf(c, "rows").View.Table = "Tables" }, embedded, "are taken", ""},
-	{"table of the store's own", "table: rows,", "table: _TW_rows,", func(c *config.Config) { sinkOf(c, "rows").View.Table = "_TW_rows" }, embedded, "are taken", ""},
-	{"table of the state's own", "table: rows,", "table: _tws_guards,", func(c *config.Config) { sinkOf(c, "rows").View.Table = "_tws_guards" }, embedded, "are taken", ""},
-	{"table of the engine's own", "table: rows,", "table: sqlite_rows,", func(c *config.Config) { sinkOf(c, "rows").View.Table = "sqlite_rows" }, embedded, "are taken", ""},
-	{"tables that differ in case", "table: sums,", "table: ROWS,", func(c *config.Config) { sinkOf(c, "sums").Aggregate.Table = "ROWS" }, embedded, "in case alone", ""},
+	{"table that is reserved", "table: rows,", "table: Tables,", func(c *config.Config) { sinkOf(c, "rows").View.Table.Name = "Tables" }, embedded, "are taken", ""},
+	{"table of the store's own", "table: rows,", "table: _TW_rows,", func(c *config.Config) { sinkOf(c, "rows").View.Table.Name = "_TW_rows" }, embedded, "are taken", ""},
+	{"table of the state's own", "table: rows,", "table: _tws_guards,", func(c *config.Config) { sinkOf(c, "rows").View.Table.Name = "_tws_guards" }, embedded, "are taken", ""},
+	{"table of the engine's own", "table: rows,", "table: sqlite_rows,", func(c *config.Config) { sinkOf(c, "rows").View.Table.Name = "sqlite_rows" }, embedded, "are taken", ""},
+	{"tables that differ in case", "table: sums,", "table: ROWS,", func(c *config.Config) { sinkOf(c, "sums").Aggregate.Table.Name = "ROWS" }, embedded, "in case alone", ""},
 	{"table with two keys", "table: others, key: {PK:", "table: rows, key: {ID:", func(c *config.Config) {
-		sinkOf(c, "more").View.Table, sinkOf(c, "more").View.Key[0].Name = "rows", "ID"
+		sinkOf(c, "more").View.Table.Name, sinkOf(c, "more").View.Key[0].Name = "rows", "ID"
 	}, embedded, "cannot have the key", ""},
 	{"NUL in a key attribute", "{PK: 'B#{@key}'}", `{"P\0": 'B#{@key}'}`, func(c *config.Config) { sinkOf(c, "more").View.Key[0].Name = "P\x00" }, embedded, "are taken", ""},
 

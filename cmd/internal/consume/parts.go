@@ -126,9 +126,9 @@ func (p *parts) open(ctx context.Context, o *options, cfg *config.Config, sdk aw
 	if err != nil {
 		return err
 	}
-	p.readBefore = stream.ReadText(seen, "table "+cfg.Leases.Table)
+	p.readBefore = stream.ReadText(seen, "table "+cfg.Leases.Table.Name)
 	p.table, p.gaps = table, stream.GapStore{Gaps: kept}
-	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table, table.Form(), stream.LeaseDuration(cfg))
+	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name, table.Form(), stream.LeaseDuration(cfg))
 	return takeOver(ctx, read, w)
 }
 

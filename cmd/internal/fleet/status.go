@@ -153,7 +153,7 @@ func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Write
 	}
 	f, err := openStores(ctx, &o.Flags, cfg, w, false)
 	if noLeaseTable(err, cfg) {
-		look.NoTable = cfg.Leases.Table
+		look.NoTable = cfg.Leases.Table.Name
 		return o.openMembers(ctx, cfg)
 	}
 	return f, err
@@ -198,7 +198,7 @@ func lostStores(ctx context.Context, cfg *config.Config, f *opened, seen leases.
 func noLeaseTable(err error, cfg *config.Config) bool {
 	_, missing := errors.AsType[*types.ResourceNotFoundException](err)
 	of, is := errors.AsType[*leasesdynamo.Error](err)
-	return missing && is && of.Table == cfg.Leases.Table
+	return missing && is && of.Table == cfg.Leases.Table.Name
 }
 
 // look reads leases, streams, gaps and notes, and then watches the heartbeats.

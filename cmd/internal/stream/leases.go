@@ -32,7 +32,7 @@ func LeaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 
 // OpenLeaseTable opens the table of cfg's leases, and creates it if create is set.
 func OpenLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool) (*leasesdynamo.Table, error) {
-	err := errors.Join(aws.SameRegion("leases.table", cfg.Leases.ARN, sdk), aws.SameRegion("state.table", cfg.State.ARN, sdk))
+	err := errors.Join(aws.SameRegion("leases.table", cfg.Leases.Table.ARN, sdk), aws.SameRegion("state.table", cfg.State.Table.ARN, sdk))
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func OpenLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, 
 // NewLeaseTable returns the table of cfg's leases. It makes no call.
 func NewLeaseTable(sdk awssdk.Config, cfg *config.Config) (*leasesdynamo.Table, error) {
 	return leasesdynamo.New(leasesdynamo.Options{
-		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table, State: cfg.State.Table, Pipeline: cfg.Name,
+		Client: dynamodb.NewFromConfig(sdk), Table: cfg.Leases.Table.Name, State: cfg.State.Table.Name, Pipeline: cfg.Name,
 		Streams: len(cfg.Source.Tables) > 1,
 	})
 }
@@ -84,7 +84,7 @@ func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (strin
 		return "", err
 	}
 	seen, err := Trying(ctx, func() (leases.Snapshot, error) { return table.Read(ctx) })
-	return ReadText(seen, "table "+cfg.Leases.Table), err
+	return ReadText(seen, "table "+cfg.Leases.Table.Name), err
 }
 
 // ReadText is readBefore for leases in the place where. Shards that only another application read, whose

@@ -74,7 +74,7 @@ func AnnounceStores(cfg *config.Config, w io.Writer) {
 		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, destination(cfg, s))
 	}
 	if cfg.State != nil {
-		fmt.Fprintf(tw, "  state\ttable %s\n", cfg.State.Table)
+		fmt.Fprintf(tw, "  state\ttable %s\n", cfg.State.Table.Name)
 	}
 	if d := cfg.DeadLetters; d != nil {
 		fmt.Fprintf(tw, "  dead letters\t%s\n", cli.Either(d.Queue != "", "queue "+d.Queue, cli.Either(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, "folder "+d.Dir)))
@@ -86,9 +86,9 @@ func AnnounceStores(cfg *config.Config, w io.Writer) {
 func destination(cfg *config.Config, s config.Sink) string {
 	switch {
 	case s.View != nil:
-		return "table " + s.View.Table
+		return "table " + s.View.Table.Name
 	case s.Aggregate != nil:
-		return "table " + s.Aggregate.Table
+		return "table " + s.Aggregate.Table.Name
 	case s.Search != nil:
 		for _, c := range cfg.Connections {
 			if c.Name == s.Search.Connection {

@@ -107,11 +107,11 @@ func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 
 	w.permitAll()
 	own := 0
-	for _, pk := range w.keys(t, cfg.State.Table) {
+	for _, pk := range w.keys(t, cfg.State.Table.Name) {
 		switch {
 		case strings.HasPrefix(pk, cfg.Name+"#"):
 			own++
-		case pk != "#quotas" && pk != "#leases#"+cfg.Leases.Table:
+		case pk != "#quotas" && pk != "#leases#"+cfg.Leases.Table.Name:
 			t.Errorf("the pipeline %s wrote a row under %s", cfg.Name, pk)
 		}
 	}
@@ -130,7 +130,7 @@ func TestPurgeTakesAScan(t *testing.T) {
 	w.write(t, "a", nil)
 	w.run(t, file, "consume", "--live", "--exit-when-idle", "1s", "--health", "off")
 	w.taken(t)
-	db, err := statedynamo.New(statedynamo.Options{Client: w.judged(t), Table: cfg.State.Table, Pipeline: cfg.Name})
+	db, err := statedynamo.New(statedynamo.Options{Client: w.judged(t), Table: cfg.State.Table.Name, Pipeline: cfg.Name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,263 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/expr"
+)
+
+// Filter is one entry of `filters`.
+type Filter struct {
+	Name   string // what its drops are counted by
+	Line   int    // of the entry in the file
+	Filter pipeline.Filter
+
+	_    any            `one:"drop,keep"`
+	_    namedCondition `key:"drop" doc:"Drops what meets the condition."`
+	_    namedCondition `key:"keep" doc:"Drops what does not meet the condition."`
+	verb *value         // drop or keep
+}
+
+// namedCondition is a condition of a filter.
+type namedCondition struct {
+	_ any    `ref:"named_condition"`
+	_ string `key:"name" is:"name" doc:"What drops are counted by."`
+	condition
+}
+
+// condition is a word, or a mapping of one key.
+type condition struct {
+	_ any                 `ref:"condition" one:"op,key_prefix,entity,changed,unchanged,expr,any,all,not"`
+	_ string              `key:"=" words:"ttl_deletes,probable_ttl,replication_echoes,no_change"`
+	_ []string            `key:"op" words:"INSERT,MODIFY,REMOVE,SNAPSHOT,UNKNOWN" doc:"The operation is one of these."`
+	_ map[string]string   `key:"key_prefix" doc:"A key attribute starts with the text."`
+	_ map[string][]string `key:"entity" doc:"An attribute of the new image, else the old, is one of these texts."`
+	_ []pipeline.Pattern  `key:"changed" doc:"Something at one of the paths differs between old and new image."`
+	_ []pipeline.Pattern  `key:"unchanged" doc:"Nothing at any of the paths differs between old and new image."`
+	_ *expr.Change        `key:"expr" doc:"CEL over old, new, op, keys, time and ttl."`
+	_ []condition         `key:"any" doc:"One of the conditions is met."`
+	_ []condition         `key:"all" doc:"Each of the conditions is met."`
+	_ *condition          `key:"not" doc:"The condition is not met."`
+}
+
+// filters makes the filters of a list. A filter without a name
+// is counted by its condition: ttl_deletes, drop_changed, keep_op.
+func (c *checker) filters(v *value) []Filter {
+	var fs []Filter
+	names := make(map[string]int)
+	for _, entry := range v.all() {
+		if len(entry.entries) != 1 {
+			continue // said by the walk
+		}
+		verb := entry.entries[0] // drop or keep
+		cond := c.condition(verb)
+		if cond == nil {
+			continue
+		}
+		f := Filter{Name: verb.get("name").text(), Line: entry.node.Line, verb: verb}
+		if f.Name != "" && names[f.Name] > 0 {
+			c.fail(verb.get("name"), "drops are counted by it: give each filter its own", "the name %q is taken by an earlier filter", f.Name)
+		}
+		if f.Name == "" {
+			f.Name = defaultName(verb)
+			if n := names[f.Name]; n > 0 {
+				names[f.Name]++
+				f.Name = fmt.Sprintf("%s_%d", f.Name, n+1)
+			}
+		}
+		names[f.Name]++
+		if f.Filter = pipeline.Keep(f.Name, cond); verb.name == "drop" {
+			f.Filter = pipeline.Drop(f.Name, cond)
+		}
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+func defaultName(verb *value) string {
+	w := verb.text()
+	switch {
+	case w == "":
+		return verb.name + "_" + form(verb).name
+	case verb.name == "drop":
+		return w
+	}
+	return "keep_" + w
+}
+
+// form is the key of a condition that says what it is: op, any, expr, ...
+func form(v *value) *value {
+	for _, e := range v.all() {
+		if e.name != "name" {
+			return e
+		}
+	}
+	return nil
+}
+
+// condition makes the condition of a word or a mapping; nil where the walk has
+// said what is wrong.
+func (c *checker) condition(v *value) pipeline.Condition {
+	switch v.text() {
+	case "ttl_deletes":
+		return pipeline.TTLDeletes()
+	case "probable_ttl":
+		if c.cfg.Source.TTLAttribute == "" {
+			c.fail(v, "add ttl_attribute to source", "probable_ttl guesses by the table's TTL attribute, which the file does not name")
+			return nil
+		}
+		return pipeline.ProbableTTL(c.cfg.Source.TTLAttribute)
+	case "replication_echoes":
+		return pipeline.ReplicationEchoes()
+	case "no_change":
+		return pipeline.NoChange()
+	}
+	f := form(v)
+	if f == nil {
+		return nil
+	}
+	switch f.name {
+	case "op":
+		var ops []pipeline.Operation
+		for op := pipeline.Unknown; op <= pipeline.Snapshot; op++ {
+			if f.holds(op.String()) {
+				ops = append(ops, op)
+			}
+		}
+		return pipeline.Operations(ops...)
+	case "key_prefix":
+		return both(f, func(e *value) pipeline.Condition { return pipeline.KeyPrefix(e.name, e.text()) })
+	case "entity":
+		return both(f, func(e *value) pipeline.Condition { return pipeline.Entity(e.name, e.texts()...) })
+	case "changed":
+		return pipeline.Changed(valid[pipeline.Pattern](f)...)
+	case "unchanged":
+		return pipeline.Unchanged(valid[pipeline.Pattern](f)...)
+	case "expr":
+		if x := as[*expr.Change](f); x != nil {
+			return x
+		}
+	case "any":
+		return pipeline.Any(c.conditions(f)...)
+	case "all":
+		return pipeline.All(c.conditions(f)...)
+	case "not":
+		if part := c.condition(f); part != nil {
+			return pipeline.Not(part)
+		}
+	}
+	return nil
+}
+
+func (c *checker) conditions(v *value) []pipeline.Condition {
+	cs := make([]pipeline.Condition, 0, len(v.entries))
+	for _, e := range v.entries {
+		if part := c.condition(e); part != nil {
+			cs = append(cs, part)
+		}
+	}
+	return cs
+}
+
+// both is one condition for each entry of a map, all of which hold.
+func both(v *value, one func(*value) pipeline.Condition) pipeline.Condition {
+	cs := make([]pipeline.Condition, len(v.entries))
+	for i, e := range v.entries {
+		cs[i] = one(e)
+	}
+	if len(cs) == 1 {
+		return cs[0]
+	}
+	return pipeline.All(cs...)
+}
+
+// Detector is one entry of `detect`.
+type Detector struct {
+	_        any                `ref:"detector" one:"attribute,changed,appeared,disappeared,added,removed,func"`
+	_        any                `most:"below,above"`
+	Name     string             `key:"*" is:"name"`
+	Line     int                `key:"@"`
+	Detector pipeline.Detector  // nil where Func is set
+	When     pipeline.Condition // of a Func detector; nil: every change. Others have it within Detector
+
+	_    pipeline.Path      `key:"attribute" doc:"A value that moves: from, to, or across a threshold."`
+	_    string             `key:"from" is:"scalar" def:"'*'" doc:"Value before; '*' for any."`
+	_    string             `key:"to" is:"scalar" def:"'*'" doc:"Value after; '*' for any. Wanted beside from."`
+	_    pipeline.Decimal   `key:"below" doc:"The number crossed this downwards."`
+	_    pipeline.Decimal   `key:"above" doc:"The number crossed this upwards."`
+	_    []pipeline.Pattern `key:"changed" doc:"Something at one of the paths changed."`
+	_    pipeline.Path      `key:"appeared" doc:"The path exists now and did not before."`
+	_    pipeline.Path      `key:"disappeared" doc:"The path existed before and does not now."`
+	_    pipeline.Path      `key:"added" doc:"A set has a new member."`
+	_    pipeline.Path      `key:"removed" doc:"A set has lost a member."`
+	Func string             `key:"func" is:"name" doc:"A Go function given to Assemble."` // its name
+	_    *expr.Change       `key:"when" doc:"Only of changes that meet this: CEL over old, new, op, keys, time and ttl."`
+
+	paths []string // whose values its events hold; patterns
+}
+
+// made makes the pipeline's detector.
+func (d *Detector) made(c *checker, v *value) {
+	for _, k := range []string{"attribute", "appeared", "disappeared", "added", "removed"} {
+		if p := v.get(k).written(); p != "" {
+			d.paths = append(d.paths, p)
+		}
+	}
+	for _, e := range v.get("changed").all() {
+		d.paths = append(d.paths, e.source)
+	}
+	d.Detector = c.detector(v)
+	switch when := as[*expr.Change](v.get("when")); {
+	case when == nil:
+	case d.Detector == nil:
+		d.When = when
+	default:
+		d.Detector = pipeline.When(when, d.Detector)
+	}
+}
+
+func (c *checker) detector(v *value) pipeline.Detector {
+	for _, k := range []string{"from", "to", "below", "above"} {
+		if e := v.get(k); e != nil && v.get("attribute") == nil {
+			c.fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
+		}
+	}
+	at := func(k string) pipeline.Path { return as[pipeline.Path](v.get(k)) }
+	switch {
+	case v.get("changed") != nil:
+		return pipeline.PathChanged(valid[pipeline.Pattern](v.get("changed"))...)
+	case v.get("appeared") != nil:
+		return pipeline.Appeared(at("appeared"))
+	case v.get("disappeared") != nil:
+		return pipeline.Disappeared(at("disappeared"))
+	case v.get("added") != nil:
+		return pipeline.MemberAdded(at("added"))
+	case v.get("removed") != nil:
+		return pipeline.MemberRemoved(at("removed"))
+	case v.get("attribute") != nil:
+		return c.attributeDetector(v)
+	}
+	return nil
+}
+
+// attributeDetector is a transition or a threshold.
+func (c *checker) attributeDetector(v *value) pipeline.Detector {
+	at := as[pipeline.Path](v.get("attribute"))
+	from, to, below, above := v.get("from"), v.get("to"), v.get("below"), v.get("above")
+	switch {
+	case (from != nil || to != nil) && (below != nil || above != nil):
+		c.fail(v, "make two detectors of it", "a transition (from, to) and a threshold (below, above) cannot stand together")
+	case below != nil:
+		return pipeline.CrossedBelow(at, as[pipeline.Decimal](below))
+	case above != nil:
+		return pipeline.CrossedAbove(at, as[pipeline.Decimal](above))
+	case from == nil && to == nil:
+		c.fail(v, "for any change of it write changed: ["+quoted(v.get("attribute").source)+"]", "attribute wants one of from, to, below or above")
+	case to == nil:
+		c.fail(from, "add to: VALUE, or to: '*' for whatever it becomes", "a transition says what the value becomes")
+	default:
+		return pipeline.Transition(at, from.text(), to.text())
+	}
+	return nil
+}

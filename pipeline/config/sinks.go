@@ -1,0 +1,248 @@
+package config
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/template"
+)
+
+// Sink is one entry of `sinks`. Exactly one of View, Aggregate, Search, Archive,
+// Notify and Custom is set.
+type Sink struct {
+	_    any    `ref:"sink" one:"view,aggregate,search,archive,notify,custom"`
+	Name string `key:"*" is:"name"`
+	Line int    `key:"@"`
+
+	View      *View      `key:"view" doc:"A row for each item."`
+	Aggregate *Aggregate `key:"aggregate" doc:"Counts and sums by group."`
+	Search    *Search    `key:"search" doc:"A document for each item."`
+	Archive   *Archive   `key:"archive" doc:"Every change as an immutable object."`
+	Notify    *Notify    `key:"notify" doc:"Detected events as CloudEvents."`
+	Custom    *Custom    `key:"custom" doc:"A Go sink given to sinks.Assemble."`
+
+	Filters        []Filter           `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
+	WhenItem       *expr.Item         `key:"when" below:"view,aggregate,search" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every item
+	WhenChange     *expr.Change       `key:"when" below:"archive,notify,custom" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every change
+	Rate           float64            `key:"rate,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Deliveries a second. Default: unlimited."`                                           // 0: unlimited
+	Concurrency    int                `key:"concurrency,apart,late" def:"4" below:"view,aggregate,search,archive,notify,custom" doc:"Writes in flight."`                                              // 0: the pipeline's default
+	Batch          Batch              `key:"batch,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Bounds of one write."`
+	AllowSensitive []pipeline.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
+
+	Settings map[string]string // what shapes its output, by the setting's path: "view.key.PK"; also what does from outside: "source.tables", "filters", "sensitive". Without secrets
+}
+
+// made makes the filters. An entry of several kinds, which the walk has refused, is none of them.
+func (s *Sink) made(c *checker, v *value) {
+	if len(v.entries) != 1 {
+		*s = Sink{Name: s.Name, Line: s.Line}
+		return
+	}
+	s.Filters = c.filters(v.entries[0].get("filters"))
+	c.sinks = append(c.sinks, s)
+}
+
+// Batch bounds one write. A zero is the pipeline's default.
+type Batch struct {
+	_      any           `ref:"batch"`
+	Count  int           `key:"count,late" def:"500" doc:"Deliveries."`
+	Bytes  int64         `key:"bytes,late" is:"size" def:"4MiB" doc:"Bytes of records."`
+	Linger time.Duration `key:"linger" def:"0s" doc:"How long a started batch waits to fill; 1h at most."`
+}
+
+// Column is a named template.
+type Column struct {
+	Name     string             `key:"*"`
+	Template *template.Template `key:"="`
+}
+
+// View keeps one row for each item that `when` takes.
+type View struct {
+	Table      Table     `key:"table,required" doc:"Table of the rows."`
+	Key        []Column  `key:"key,required,ordered" ref:"columns" doc:"Partition key and sort key of a row."`
+	Attributes []Column  `key:"attributes" ref:"columns" doc:"What else a row holds."` // in the order of the file
+	Collision  Collision `key:"on_collision" words:"dead_letter,keep_first,last" def:"dead_letter" doc:"What to do when several items claim a row."`
+	InPlace    bool      `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
+}
+
+// RowsGuardThemselves tells whether each row names its item by {@key}, so that no two items
+// can claim one, whatever the table's key is; else rows are guarded by item, or may be.
+func (v *View) RowsGuardThemselves() bool {
+	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
+}
+
+// RowsMayGuardThemselves reports whether rows guard themselves for certain, or for tables of
+// which the key attributes are those that the row's key has.
+func (v *View) RowsMayGuardThemselves() bool {
+	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
+}
+
+// Collision says what becomes of an item whose row another item holds.
+type Collision string
+
+// What can become of such an item.
+const (
+	DeadLetterCollision Collision = "dead_letter"
+	KeepFirst           Collision = "keep_first"
+	Last                Collision = "last"
+)
+
+// Aggregate counts the items that `when` takes, in groups.
+type Aggregate struct {
+	Table     Table            `key:"table,required" doc:"Table of the group rows."`
+	Group     []Column         `key:"group,required,ordered,each" doc:"Key of a group's row."`              // over the item, and {each...} under for_each
+	Values    []AggregateValue `key:"values,required" doc:"What is counted, by attribute."`                 // in the order of the file
+	ForEach   string           `key:"for_each" is:"path" doc:"List whose elements count one by one."`       // "": the item counts
+	Shards    int              `key:"shards" max:"256" def:"1" doc:"Rows that a hot group is spread over."` // each is asked for where the group is read
+	KeepOnTTL bool             `key:"on_ttl_delete,required" words:"keep,retract" yes:"keep" doc:"Whether an expired item still counts."`
+}
+
+// AggregateValue is one value of a group's row.
+type AggregateValue struct {
+	Name string `key:"*"`               // attribute
+	Of   string `key:"=" words:"count"` // count, sum, min, max or distinct
+	Path string // in the item, or in the element where Each is set; "" of a count, and of the element itself
+	Each bool   // written as each.Path, or each alone
+
+	_ string `key:"sum" is:"path" doc:"Exact sum."`
+	_ string `key:"min" is:"path" doc:"Least value."`
+	_ string `key:"max" is:"path" doc:"Greatest value."`
+	_ string `key:"distinct" is:"path" doc:"Count of distinct values."`
+	_ any    `one:"sum,min,max,distinct"`
+}
+
+// made finds out which paths lead into an element.
+func (a *Aggregate) made(_ *checker, v *value) {
+	for i, e := range v.get("values").all() {
+		of := &a.Values[i]
+		if ways := e.all(); len(ways) == 1 { // {sum: path}
+			of.Of, of.Path = ways[0].name, ways[0].source
+			if rest, each := cutEach(of.Path); each && a.ForEach != "" {
+				of.Path, of.Each = rest, true
+			}
+		}
+	}
+	a.Values = slices.DeleteFunc(a.Values, func(of AggregateValue) bool { return of.Of == "" })
+}
+
+// cutEach is the path within the element of each.path, each[0].path or each alone.
+func cutEach(path string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, "each")
+	if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+		return "", false
+	}
+	return strings.TrimPrefix(rest, "."), true
+}
+
+// Search keeps one document for each item that `when` takes.
+type Search struct {
+	Connection string             `key:"connection,apart" is:"name" doc:"One of connections."` // "": local only
+	Index      *template.Template `key:"index,required" doc:"Index of the documents."`         // with placeholders where it differs from item to item
+	Fields     Fields             `key:"fields" doc:"What a document holds."`
+	Mapping    json.RawMessage    `key:"mapping,apart" doc:"JSON file of the index's mapping, beside this file."`         // its JSON; nil: the store's own
+	Fast       bool               `key:"mode" words:"exact,fast" yes:"fast" def:"exact" doc:"How versions are compared."` // by creation times in whole seconds
+	HashID     bool               `key:"id" words:"key,hmac" yes:"hmac" def:"key" doc:"What document ids are made of."`
+	Routing    *template.Template `key:"routing" doc:"Routing of the documents, made of keys alone."`                                         // nil: by document id
+	OnDemand   bool               `key:"create,apart" words:"on_start,on_demand" yes:"on_demand" def:"on_start" doc:"When indexes are made."` // when its first document comes
+	MaxIndexes int                `key:"max_indexes,apart" doc:"Bound on what an index template may make."`                                   // 0: any number
+}
+
+// Fields is what a document holds, by the paths of attributes.
+type Fields struct {
+	Include []string          `key:"include,apart" is:"path" doc:"Only these. Default: every attribute."` // with those of Hash
+	Exclude []string          `key:"exclude" is:"path" doc:"All but these."`
+	Rename  map[string]string `key:"rename" names:"path" doc:"Field name by path."`
+	Numbers map[string]string `key:"numbers" names:"path" words:"string,scaled_float,double" doc:"How long decimals are written, by path."`
+	Hash    []string          `key:"hash" is:"path" doc:"Paths that are written as an HMAC; included by that."`
+}
+
+// made includes what is hashed.
+func (f *Fields) made(*checker, *value) {
+	for _, p := range f.Hash {
+		if f.Include != nil && !slices.Contains(f.Include, p) {
+			f.Include = append(f.Include, p)
+		}
+	}
+}
+
+// Archive writes changes as immutable objects.
+type Archive struct {
+	Bucket    string             `key:"bucket,apart" is:"bucket" doc:"S3 bucket; may be absent where the store is local."`
+	Prefix    string             `key:"prefix" doc:"Prefix of the objects."`
+	PerItem   bool               `key:"layout" words:"log,per_item" yes:"per_item" def:"log" doc:"Objects of many changes, or one for each."`
+	Kinds     []ArchiveKind      `key:"kinds" words:"ttl_delete,user_delete,change" doc:"What is archived. Default: all kinds."`
+	Key       *template.Template `key:"key" doc:"Object key of layout per_item."`
+	Partition *template.Template `key:"partition" doc:"Folder of layout log's objects."` // between prefix and name; nil: none
+	Roll      Roll               `key:"roll,apart" doc:"When an object of layout log is closed."`
+	Format    Format             `key:"format" words:"jsonl.zst,jsonl.gz,parquet" def:"jsonl.zst" doc:"Format of the objects."`
+	Columns   []Column           `key:"columns" ref:"columns" doc:"Columns of Parquet."` // in the order of the file
+	Images    Images             `key:"images" words:"dynamodb_json,plain_json" def:"dynamodb_json" doc:"How images are written."`
+
+	StorageClass string   `key:"storage_class,apart" words:"STANDARD,STANDARD_IA,ONEZONE_IA,INTELLIGENT_TIERING,GLACIER_IR,GLACIER,DEEP_ARCHIVE,REDUCED_REDUNDANCY" doc:"S3 storage class."` // "": the bucket's default
+	KMSKey       string   `key:"kms_key,apart" doc:"KMS key of the objects."`                                                                                                                // id or ARN; "": the bucket's default
+	Tags         []Column `key:"tags,apart" ref:"columns" doc:"Object tags."`
+	Masked       bool     `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."` // they are anyway, and a file with sensitive attributes says that it knows
+}
+
+// made leaves an object of one item without an age.
+func (a *Archive) made(c *checker, _ *value) {
+	if a.PerItem && !c.has(&a.Roll) {
+		a.Roll.Age = 0
+	}
+}
+
+// Format is the format of an archive's objects.
+type Format string
+
+// The formats of a log's objects. Those of layout per_item are plain JSON.
+const (
+	JSONLinesZstd Format = "jsonl.zst"
+	JSONLinesGzip Format = "jsonl.gz"
+	Parquet       Format = "parquet"
+)
+
+// ArchiveKind is a class of change that an archive takes.
+type ArchiveKind string
+
+// The classes of change.
+const (
+	TTLDelete  ArchiveKind = "ttl_delete"
+	UserDelete ArchiveKind = "user_delete"
+	AnyChange  ArchiveKind = "change" // neither of the two
+)
+
+// Roll says when an object of the log is closed. Its age bounds how long the archive holds the checkpoint of a quiet
+// table back.
+type Roll struct {
+	Bytes int64         `key:"bytes,late" is:"size" def:"8MiB" doc:"Size of its records, before compression."` // 0: the sink's default
+	Age   time.Duration `key:"age" def:"5m" doc:"How long its first change waits for others; 1h at most. A replay ignores it: the input alone cuts its objects."`
+}
+
+// Images is how an archive writes images.
+type Images string
+
+// The forms of an image.
+const (
+	DynamoDBJSON Images = "dynamodb_json" // {"S":"x"}: keeps every type
+	PlainJSON    Images = "plain_json"
+)
+
+// Notify sends detected events.
+type Notify struct {
+	_      any      `most:"queue,topic,bus"` // none: local only
+	Queue  string   `key:"queue,apart" doc:"URL of an SQS queue."`
+	Topic  string   `key:"topic,apart" doc:"ARN of an SNS topic."`
+	Bus    string   `key:"bus,apart" doc:"Name or ARN of an EventBridge bus."`
+	Events []string `key:"events,required" is:"name" doc:"Names of detectors."`
+	_      string   `key:"format" words:"cloudevents,CloudEvents" def:"cloudevents" doc:"Format of the messages."`
+}
+
+// Custom is a Go sink given to sinks.Assemble by name.
+type Custom struct {
+	Name string `key:"name,required" is:"name" doc:"Name of the Go sink."`
+	With With   `key:"with" doc:"Settings of the Go sink."`
+}
