@@ -134,7 +134,7 @@ func (a *assembly) deadLetters(ctx context.Context) error {
 		return a.fail(line, "dead_letters", err)
 	}
 	a.options.DeadLetters = d
-	if spec := a.cfg.DeadLetters; d != nil && spec != nil && spec.Undecodable == config.BlockOnUndecodable {
+	if spec := a.cfg.DeadLetters; d != nil && spec != nil && spec.BlockUndecodable {
 		a.options.DeadLetters = stopOnUndecodable{d, a.sensitive}
 	}
 	return nil

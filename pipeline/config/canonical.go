@@ -106,20 +106,17 @@ func (c *checker) conditionText(v *value) string {
 	return f.name + " (" + asSet(parts) + ")"
 }
 
-// objectText is what a mapping of known keys says.
-func objectText(v *value) string {
-	var parts []string
-	for _, k := range v.rule.keys {
-		if e := v.get(k.name); e != nil && !k.isDefault(e) {
-			parts = append(parts, k.name+" "+valueText(e))
-		}
-	}
-	return strings.Join(parts, " ")
-}
-
-// valueText is a scalar, [a, b] or {k: v}; lists and maps have no order here.
+// valueText is a scalar, [a, b], {k: v} or, of a mapping of known keys, k v; lists and maps have no order here.
 func valueText(v *value) string {
 	var parts []string
+	if v.rule.shape == objectShape {
+		for _, k := range v.rule.keys {
+			if e := v.get(k.name); e != nil && !k.isDefault(e) {
+				parts = append(parts, k.name+" "+valueText(e))
+			}
+		}
+		return strings.Join(parts, " ")
+	}
 	for _, e := range v.entries {
 		text := valueText(e)
 		if v.rule.shape == mapShape {

@@ -123,37 +123,28 @@ type Connection struct {
 
 // DeadLetters says where what could not be delivered goes.
 type DeadLetters struct {
-	_           any           `most:"bucket,dir"`
-	_           any           `most:"queue,dir"`
-	Line        int           `key:"@"`
-	Bucket      string        `key:"bucket" is:"bucket" doc:"S3 bucket; beside queue, of letters that are too large for a message."`
-	Prefix      string        `key:"prefix" doc:"Prefix of the objects in the bucket."`
-	Queue       string        `key:"queue" doc:"URL of an SQS queue."`
-	Dir         string        `key:"dir" doc:"Local directory."`
-	MaxHold     time.Duration `key:"max_hold" def:"12h" doc:"How long a transient failure blocks its key before it is given up; below 24h."`
-	NoHold      bool          `key:"quarantine" words:"key,none" yes:"none" def:"key" doc:"What is held back behind a letter."`
-	AutoRedrive bool          `key:"redrive" words:"manual,auto" yes:"auto" def:"manual" doc:"Who brings letters back."`
-	Undecodable Undecodable   `key:"undecodable" words:"dead_letter,block" def:"dead_letter" doc:"What becomes of a record that cannot be decoded."`
+	_                any           `most:"bucket,dir"`
+	_                any           `most:"queue,dir"`
+	Line             int           `key:"@"`
+	Bucket           string        `key:"bucket" is:"bucket" doc:"S3 bucket; beside queue, of letters that are too large for a message."`
+	Prefix           string        `key:"prefix" doc:"Prefix of the objects in the bucket."`
+	Queue            string        `key:"queue" doc:"URL of an SQS queue."`
+	Dir              string        `key:"dir" doc:"Local directory."`
+	MaxHold          time.Duration `key:"max_hold" def:"12h" doc:"How long a transient failure blocks its key before it is given up; below 24h."`
+	NoHold           bool          `key:"quarantine" words:"key,none" yes:"none" def:"key" doc:"What is held back behind a letter."`
+	AutoRedrive      bool          `key:"redrive" words:"manual,auto" yes:"auto" def:"manual" doc:"Who brings letters back."`
+	BlockUndecodable bool          `key:"undecodable" words:"dead_letter,block" yes:"block" def:"dead_letter" doc:"What becomes of a record that cannot be decoded."`
 }
 
-// Undecodable says what becomes of a record that cannot be decoded.
-type Undecodable uint8
-
-// What can become of a record that cannot be decoded.
-const (
-	DeadLetterUndecodable Undecodable = iota // raw, to dead letters
-	BlockOnUndecodable                       // the stream stops there
-)
-
 // Metrics says how metrics leave the process.
-type Metrics uint8
+type Metrics string
 
 // How metrics can leave the process.
 const (
-	MetricsDefault Metrics = iota // EMF on Lambda, else OTLP
-	MetricsEMF                    // CloudWatch's embedded metric format, as lines of the log
-	MetricsOTLP                   // the OpenTelemetry protocol
-	MetricsNone
+	MetricsDefault Metrics = ""     // EMF on Lambda, else OTLP
+	MetricsEMF     Metrics = "emf"  // CloudWatch's embedded metric format, as lines of the log
+	MetricsOTLP    Metrics = "otlp" // the OpenTelemetry protocol
+	MetricsNone    Metrics = "none"
 )
 
 // Load reads the file at path with the environment of the process. The error is

@@ -61,23 +61,12 @@ func expand(s string, getenv func(string) (string, bool)) (parts []part, bad [][
 	return parts, bad
 }
 
-// hasEnv tells whether a part came from the environment.
-func hasEnv(parts []part) bool {
+// join is the parts as plain text, and whether the environment gave some of it.
+func join(parts []part) (text string, env bool) {
 	for _, p := range parts {
-		if p.env {
-			return true
-		}
+		text, env = text+p.text, env || p.env
 	}
-	return false
-}
-
-// join is the parts as plain text.
-func join(parts []part) string {
-	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString(p.text)
-	}
-	return b.String()
+	return text, env
 }
 
 // joinTemplate is the parts as the source of a template in which what the

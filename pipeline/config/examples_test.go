@@ -24,7 +24,7 @@ func TestExampleTenants(t *testing.T) {
 
 func TestExampleAudit(t *testing.T) {
 	a := example(t, "audit").Sinks[0].Archive
-	if a.Format != config.Parquet || a.Images != config.PlainJSON || len(a.Columns) != 2 || a.Columns[1].Name != "tenant" ||
+	if a.Format != "parquet" || a.Images != "plain_json" || len(a.Columns) != 2 || a.Columns[1].Name != "tenant" ||
 		a.Roll != (config.Roll{Bytes: 128e6, Age: 15 * time.Minute}) {
 		t.Errorf("%+v", a)
 	}

@@ -103,7 +103,7 @@ func TestSpecs(t *testing.T) {
 	if s == nil || s.Index.String() != "products" || len(s.Fields.Include) != 3 || s.Fields.Rename["Name"] != "title" || s.Fields.Numbers["Price"] != "scaled_float" {
 		t.Errorf("search %+v", s)
 	}
-	if d := cfg.DeadLetters; d == nil || d.Dir != "dead" || d.Undecodable != config.BlockOnUndecodable {
+	if d := cfg.DeadLetters; d == nil || d.Dir != "dead" || !d.BlockUndecodable {
 		t.Errorf("dead letters %+v", d)
 	}
 	if names := []string{cfg.Filters[0].Name, cfg.Filters[1].Name}; names[0] != "keep_op" || names[1] != "keep_any" {
@@ -117,7 +117,7 @@ func TestArchiveAndNotifySpecs(t *testing.T) {
 		t.Fatal(err)
 	}
 	deleted, history, completed := cfg.Sinks[0].Archive, cfg.Sinks[1].Archive, cfg.Sinks[2].Notify
-	if !deleted.PerItem || len(deleted.Kinds) != 2 || deleted.Kinds[1] != config.TTLDelete || deleted.Images != config.DynamoDBJSON ||
+	if !deleted.PerItem || len(deleted.Kinds) != 2 || deleted.Kinds[1] != "ttl_delete" || deleted.Images != "dynamodb_json" ||
 		deleted.Key.String() != "archive/{Type}/{PK}/{SK}/{@version}.json" {
 		t.Errorf("deleted %+v", deleted)
 	}

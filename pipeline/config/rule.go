@@ -101,7 +101,7 @@ func (rs rules) of(t reflect.Type, tag reflect.StructTag) *rule {
 	elem := rs.of(t.Elem(), tag)
 	r := &rule{shape: listShape, ref: tag.Get("ref"), elem: elem, ordered: strings.Contains(options, "ordered")}
 	if t.Kind() == reflect.Map || elem.named != nil {
-		r.shape = mapShape
+		r.shape, r.name = mapShape, elem.name
 	}
 	if names := tag.Get("names"); names != "" {
 		r.name = &rule{kind: kinds[names]}
@@ -145,7 +145,9 @@ func (rs rules) fields(r *rule, t reflect.Type) {
 		case "@":
 			r.line = f.Index
 		case "=":
-			r.scalar, r.at = rs.of(f.Type, f.Tag), f.Index
+			if r.scalar = rs.of(f.Type, f.Tag); f.Name != "_" {
+				r.at = f.Index
+			}
 		case "*":
 			if r.named = f.Index; f.Tag.Get("is") != "" {
 				r.name = rs.of(f.Type, f.Tag)
@@ -173,14 +175,6 @@ func (r *rule) add(k key, below string) {
 			of.rule.keys = append(of.rule.keys, k)
 		}
 	}
-}
-
-// names is the rule of a map's names; nil: any text.
-func (r *rule) names() *rule {
-	if r.name != nil {
-		return r.name
-	}
-	return r.elem.name
 }
 
 // key finds an object's key by name.

@@ -51,21 +51,20 @@ func (c *checker) rules() {
 // waitRules bounds how long the changes of any sink may wait for others: they hold the
 // checkpoint back.
 func (c *checker) waitRules(at *time.Duration) {
-	if *at > pipeline.MaxLinger {
-		c.fail(at, "write 1h or less", "%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", c.of(at).source)
-	}
+	e := c.of(at)
+	c.failIf(as[time.Duration](e) > pipeline.MaxLinger, at, "write 1h or less",
+		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", e.written())
 }
 
 // notifyRules checks what takes the events.
 func (c *checker) notifyRules(n *Notify) {
-	if n.Queue == "" && n.Topic == "" && n.Bus == "" {
-		c.live(n, "add queue, topic or bus", "nothing is named that takes the events")
-	}
+	c.liveIf(n.Queue == "" && n.Topic == "" && n.Bus == "", n, "add queue, topic or bus",
+		"nothing is named that takes the events")
 	if p := strings.SplitN(n.Topic, ":", 6); n.Topic != "" && (len(p) != 6 || p[0] != "arn" || p[3] == "") { // its Region must be known
 		c.live(&n.Topic, "write arn:aws:sns:REGION:ACCOUNT:NAME", "it is no ARN of a topic")
 	}
-	c.targetRules(&n.Queue)
-	c.targetRules(&n.Bus)
+	c.targetRules(&n.Queue, "queue")
+	c.targetRules(&n.Bus, "bus")
 }
 
 // eventRules checks that notify asks for events that a detector raises, and that
@@ -87,12 +86,10 @@ func (c *checker) eventRules() {
 			if name == "" {
 				continue // said by the walk
 			}
-			if !slices.Contains(names, name) {
-				c.fail(e, Hint(name, names, "detect has"), "no detector is named %s", quoted(name))
-			}
-			if slices.Contains(s.Notify.Events[:j], name) {
-				c.fail(e, "remove one of them", "%s stands twice", quoted(name))
-			}
+			c.failIf(!slices.Contains(names, name), e, Hint(name, names, "detect has"),
+				"no detector is named %s", quoted(name))
+			c.failIf(slices.Contains(s.Notify.Events[:j], name), e, "remove one of them",
+				"%s stands twice", quoted(name))
 			used[name] = true
 		}
 	}

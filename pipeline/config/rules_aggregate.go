@@ -7,9 +7,8 @@ import (
 // aggregateRules checks what an aggregate counts, and by what.
 func (c *checker) aggregateRules(s *Sink) {
 	a := s.Aggregate
-	if c.cfg.State == nil {
-		c.live(a, "add state: {table: NAME}", "what it remembers of items is in the state table, and the file names none")
-	}
+	c.liveIf(c.cfg.State == nil, a, "add state: {table: NAME}",
+		"what it remembers of items is in the state table, and the file names none")
 	c.rowRules(s)
 	if a.ForEach == "" {
 		c.noElements(a)

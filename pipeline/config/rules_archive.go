@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -25,13 +26,10 @@ var fixedColumns = []string{
 // archiveRules checks that a layout and a format have their own keys only.
 func (c *checker) archiveRules(a *Archive) {
 	c.waitRules(&a.Roll.Age)
-	if a.Bucket == "" {
-		c.live(a, "add bucket: NAME", "no bucket is named")
-	}
-	if len(a.Tags) > maxTags {
-		c.fail(&a.Tags, "keep ten of them", "an object has at most %d tags, not %d", maxTags, len(a.Tags))
-	}
-	if a.Format != Parquet {
+	c.liveIf(a.Bucket == "", a, "add bucket: NAME", "no bucket is named")
+	c.failIf(len(a.Tags) > maxTags, &a.Tags, "keep ten of them",
+		"an object has at most %d tags, not %d", maxTags, len(a.Tags))
+	if a.Format != "parquet" {
 		c.refuse(&a.Columns, "write format: parquet, or remove it", "columns are of Parquet")
 	}
 	for _, e := range c.of(&a.Columns).all() {
@@ -116,7 +114,7 @@ func (c *checker) objectNameRules(a *Archive) {
 	}
 	ends := []string{".jsonl.zst", ".jsonl.gz", ".parquet"}
 	if a.PerItem && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(t.String(), end) }) {
-		c.fail(of, "name the objects .json", "it ends in %s, by which objects of layout log are known", t.String()[strings.LastIndexByte(t.String(), '.'):])
+		c.fail(of, "name the objects .json", "it ends in %s, by which objects of layout log are known", path.Ext(t.String()))
 	}
 }
 
@@ -164,9 +162,8 @@ func (c *checker) bucketRules(bucket *string) {
 			problem = "ends with " + end + ", which AWS keeps for itself"
 		}
 	}
-	if problem != "" {
-		c.fail(bucket, "write the name of a bucket that is there", "%s %s: no S3 bucket has such a name", quoted(name), problem)
-	}
+	c.failIf(problem != "", bucket, "write the name of a bucket that is there",
+		"%s %s: no S3 bucket has such a name", quoted(name), problem)
 }
 
 // maxTagKey is the longest key of an object's tag, in characters.
@@ -178,8 +175,7 @@ func (c *checker) tagRules(a *Archive) {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" +-=._:/@", r)
 	}
 	for _, e := range c.of(&a.Tags).all() {
-		if e.name == "" || utf8.RuneCountInString(e.name) > maxTagKey || strings.HasPrefix(e.name, "aws:") || strings.ContainsFunc(e.name, other) {
-			c.fail(e, "write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:", "%s is no key of a tag", quoted(e.name))
-		}
+		c.failIf(e.name == "" || utf8.RuneCountInString(e.name) > maxTagKey || strings.HasPrefix(e.name, "aws:") || strings.ContainsFunc(e.name, other), e, "write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
+			"%s is no key of a tag", quoted(e.name))
 	}
 }

@@ -50,9 +50,8 @@ func (c *checker) kinesisRules() {
 	if !c.sound(&src.Kinesis) {
 		return
 	}
-	if c.of(src).get("table") == nil {
-		c.fail(&src.Kinesis, "write source: {table: NAME, kinesis: ARN}", "wants the name of the one table that writes to it")
-	}
+	c.failIf(c.of(src).get("table") == nil, &src.Kinesis, "write source: {table: NAME, kinesis: ARN}",
+		"wants the name of the one table that writes to it")
 	for _, of := range []any{&src.Start, &src.ContinueOnGap, &src.Polling, &c.cfg.Leases} {
 		c.refuse(of, "remove it: where a Lambda begins is its event source mapping's to say", "is of the table's own stream, and the source is a Kinesis stream")
 	}

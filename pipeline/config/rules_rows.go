@@ -59,18 +59,16 @@ func (c *checker) rowRules(s *Sink) {
 	key, others, keys := c.of(r.key), c.of(r.beside).all(), *r.key
 	c.liveTable(r.table)
 	c.keyTypeRules(r)
-	if len(key.all()) > 2 {
-		c.fail(key, "keep the partition key and the sort key", "a row's key has one or two attributes, not %d", len(key.all()))
-	}
+	c.failIf(len(key.all()) > 2, key, "keep the partition key and the sort key",
+		"a row's key has one or two attributes, not %d", len(key.all()))
 	c.attributeNameRules(key, others)
 	c.tableNameRules(r)
 	if key == nil || len(keys) != len(key.all()) || len(keys) == 0 {
 		return
 	}
 	for i, col := range keys {
-		if !col.Template.Stable() {
-			c.fail(key.entries[i], "make it of the item, {@key} and {@table}", "it differs from change to change of an item, and the row of an older one could not be found again")
-		}
+		c.failIf(!col.Template.Stable(), key.entries[i], "make it of the item, {@key} and {@table}",
+			"it differs from change to change of an item, and the row of an older one could not be found again")
 		switch {
 		case !col.Template.Ambiguous():
 		case r.noun == "aggregate":
@@ -84,12 +82,10 @@ func (c *checker) rowRules(s *Sink) {
 		return // said by the walk
 	}
 	const own = "give the rows a table of their own"
-	if c.cfg.State != nil && c.cfg.State.Table.Name == r.table.Name {
-		c.fail(r.table, own, "%s is the table of state", quoted(r.table.Name))
-	}
-	if c.cfg.Leases != nil && c.cfg.Leases.Table.Name == r.table.Name {
-		c.fail(r.table, own, "%s is the table of leases", quoted(r.table.Name))
-	}
+	c.failIf(c.cfg.State != nil && c.cfg.State.Table.Name == r.table.Name, r.table, own,
+		"%s is the table of state", quoted(r.table.Name))
+	c.failIf(c.cfg.Leases != nil && c.cfg.Leases.Table.Name == r.table.Name, r.table, own,
+		"%s is the table of leases", quoted(r.table.Name))
 	c.ownTable(r)
 }
 
@@ -108,9 +104,8 @@ func (c *checker) sharedTableRules(r rows) {
 			meet = append(meet, name)
 		}
 	}
-	if len(meet) > 0 {
-		c.warn(r.key, "start each key with a text of its own", "%s may come to the same row keys in this table, and a row is that of one sink", enumerate(meet, "and"))
-	}
+	c.warnIf(len(meet) > 0, r.key, "start each key with a text of its own",
+		"%s may come to the same row keys in this table, and a row is that of one sink", enumerate(meet, "and"))
 }
 
 // columnNames is "PK, SK".
@@ -176,9 +171,8 @@ func (c *checker) ownTable(r rows) {
 const shortestTable = 3
 
 func (c *checker) liveTable(t *Table) {
-	if t.Name != "" && len(t.Name) < shortestTable {
-		c.live(t, "give it a longer name", "a DynamoDB table's name has 3 characters or more, and %s has %d", quoted(t.Name), len(t.Name))
-	}
+	c.liveIf(t.Name != "" && len(t.Name) < shortestTable, t, "give it a longer name",
+		"a DynamoDB table's name has 3 characters or more, and %s has %d", quoted(t.Name), len(t.Name))
 }
 
 // keyTypeRules checks that the sinks of one table agree on the types of its key attributes.
@@ -227,9 +221,8 @@ var reservedTables = []string{"_tw_", "_tws_", "sqlite_"}
 // tells names apart without regard to case.
 func (c *checker) tableNameRules(r rows) {
 	lower := strings.ToLower(r.table.Name)
-	if lower == "tables" || slices.ContainsFunc(reservedTables, func(begin string) bool { return strings.HasPrefix(lower, begin) }) {
-		c.fail(r.table, "give the table another name", "%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself", quoted(r.table.Name), enumerate(reservedTables, "or"))
-	}
+	c.failIf(lower == "tables" || slices.ContainsFunc(reservedTables, func(begin string) bool { return strings.HasPrefix(lower, begin) }), r.table, "give the table another name",
+		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself", quoted(r.table.Name), enumerate(reservedTables, "or"))
 	for _, o := range c.earlier(r) {
 		if o.table.Name != r.table.Name && strings.EqualFold(o.table.Name, r.table.Name) {
 			c.fail(r.table, "rename one of them", "%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one", quoted(r.table.Name), quoted(o.table.Name), o.sink.Name)
@@ -244,14 +237,11 @@ const longestKeyName = 255
 // attributeNameRules checks the names of what a row holds: its key, and others beside it.
 func (c *checker) attributeNameRules(key *value, others []*value) {
 	for _, e := range slices.Concat(key.all(), others) {
-		if e.name == "" {
-			c.fail(e, "give it a name", "an attribute has a name")
-		}
+		c.failIf(e.name == "", e, "give it a name", "an attribute has a name")
 	}
 	for _, e := range key.all() {
-		if len(e.name) > longestKeyName || strings.ContainsRune(e.name, 0) {
-			c.fail(e, "give it a name of 1 to 255 bytes, without NUL", "it is no name of a key attribute")
-		}
+		c.failIf(len(e.name) > longestKeyName || strings.ContainsRune(e.name, 0), e, "give it a name of 1 to 255 bytes, without NUL",
+			"it is no name of a key attribute")
 	}
 	for _, e := range slices.Concat(key.all(), others) {
 		switch {
@@ -262,8 +252,7 @@ func (c *checker) attributeNameRules(key *value, others []*value) {
 		}
 	}
 	for _, e := range others {
-		if key.get(e.name) != nil && !strings.HasPrefix(e.name, rowMark) {
-			c.fail(e, "remove it, or give it another name", "the row's key has this attribute already")
-		}
+		c.failIf(key.get(e.name) != nil && !strings.HasPrefix(e.name, rowMark), e, "remove it, or give it another name",
+			"the row's key has this attribute already")
 	}
 }

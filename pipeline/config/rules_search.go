@@ -17,14 +17,11 @@ var indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,254}$`)
 // searchRules checks the index and the fields of a search sink.
 func (c *checker) searchRules(sink *Sink) {
 	s := sink.Search
-	if s.Connection == "" {
-		c.live(s, "add connection: NAME, one of connections", "no server is named")
-	}
+	c.liveIf(s.Connection == "", s, "add connection: NAME, one of connections", "no server is named")
 	c.serverlessRules(s)
 	c.mappingRules(s)
-	if s.Fast {
-		c.warn(&s.Fast, "keep mode: exact where two processes may write, or an item changes more than once a second", "changes of an item within one second are told apart by this process alone")
-	}
+	c.warnIf(s.Fast, &s.Fast, "keep mode: exact where two processes may write, or an item changes more than once a second",
+		"changes of an item within one second are told apart by this process alone")
 	if s.Index != nil {
 		c.indexRules(sink)
 	}
@@ -49,17 +46,15 @@ func (c *checker) indexRules(sink *Sink) {
 		c.indexTemplateRules(s)
 		return
 	}
-	if !indexName.MatchString(name) {
-		c.fail(&s.Index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most", "%s is no name of an index", quoted(name))
-	}
+	c.failIf(!indexName.MatchString(name), &s.Index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most",
+		"%s is no name of an index", quoted(name))
 	c.refuse(&s.MaxIndexes, "remove it", "the sink has one index: its name is no template")
 }
 
 // indexTemplateRules checks an index of which there are as many as it has names.
 func (c *checker) indexTemplateRules(s *Search) {
-	if !s.Index.Stable() {
-		c.fail(&s.Index, "make it of the item, {@key} and {@table}", "it differs from change to change of an item, and the document of an older one could not be found again")
-	}
+	c.failIf(!s.Index.Stable(), &s.Index, "make it of the item, {@key} and {@table}",
+		"it differs from change to change of an item, and the document of an older one could not be found again")
 	if !s.OnDemand {
 		var at any = &s.OnDemand
 		if !c.has(at) {
@@ -67,9 +62,8 @@ func (c *checker) indexTemplateRules(s *Search) {
 		}
 		c.fail(at, "write create: on_demand", "which indexes there are, only the items tell: none can be made on start")
 	}
-	if s.MaxIndexes == 0 {
-		c.warn(&s.Index, "write max_indexes: 500", "a new value makes a new index, and nothing bounds how many")
-	}
+	c.warnIf(s.MaxIndexes == 0, &s.Index, "write max_indexes: 500",
+		"a new value makes a new index, and nothing bounds how many")
 	switch {
 	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // whatever stands between
 		c.fail(&s.Index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder", "%s makes no names of indexes", quoted(s.Index.String()))
@@ -104,9 +98,8 @@ func (c *checker) serverlessRules(s *Search) {
 		return
 	}
 	u, err := url.Parse(c.cfg.Connections[i].OpenSearch)
-	if err == nil && slices.Contains(strings.Split(u.Hostname(), "."), "aoss") {
-		c.live(s, "write mode: fast, whose order within one second is that of one process", "mode: exact needs a stored script, and OpenSearch Serverless stores none")
-	}
+	c.liveIf(err == nil && slices.Contains(strings.Split(u.Hostname(), "."), "aoss"), s, "write mode: fast, whose order within one second is that of one process",
+		"mode: exact needs a stored script, and OpenSearch Serverless stores none")
 }
 
 // mappingRules checks what the file of a mapping says, and that the numbers which are written for a scaled_float have
@@ -176,9 +169,7 @@ func (c *checker) fieldRules(f *Fields) {
 }
 
 func (c *checker) notVersion(e *value, place, hint string) {
-	if place == "_tw" {
-		c.fail(e, hint, "_tw is where a document keeps its version")
-	}
+	c.failIf(place == "_tw", e, hint, "_tw is where a document keeps its version")
 }
 
 // placeOf is where a path leads in a document.

@@ -64,15 +64,12 @@ func (c *checker) hmacKeyRules() {
 	if key.data == nil {
 		return
 	}
-	if len(key.text()) < minHMACKey {
-		c.fail(key, "make one with: openssl rand -hex 32", "it has %d bytes, and %d are the least: whoever sees what it hides could try short ones", len(key.text()), minHMACKey)
-	}
-	if len(users) == 0 {
-		c.warn(key, "remove it", "nothing uses it: the file has no sensitive, no id: hmac and no fields.hash")
-	}
-	if !key.env {
-		c.fail(key, "write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one", "a secret stands in the file")
-	}
+	c.failIf(len(key.text()) < minHMACKey, key, "make one with: openssl rand -hex 32",
+		"it has %d bytes, and %d are the least: whoever sees what it hides could try short ones", len(key.text()), minHMACKey)
+	c.warnIf(len(users) == 0, key, "remove it",
+		"nothing uses it: the file has no sensitive, no id: hmac and no fields.hash")
+	c.failIf(!key.env, key, "write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one",
+		"a secret stands in the file")
 }
 
 // sight is what a sink may not see.
@@ -153,9 +150,8 @@ func (c *checker) readsTemplate(v *value, forEach string, see sight) {
 }
 
 func (c *checker) readsPath(v *value, path string, see sight) {
-	if path != "" && see.left.Hides(path) {
-		c.fail(v, "add allow_sensitive: ["+quoted(path)+"] to the sink, or leave it out", "%s is sensitive, and the sink does not say that it may hold it", path)
-	}
+	c.failIf(path != "" && see.left.Hides(path), v, "add allow_sensitive: ["+quoted(path)+"] to the sink, or leave it out",
+		"%s is sensitive, and the sink does not say that it may hold it", path)
 }
 
 // maskedEvents says which events tell that something sensitive changed, and not what
@@ -167,9 +163,8 @@ func (c *checker) maskedEvents(n *Notify, see sight) {
 			continue
 		}
 		for _, path := range c.cfg.Detectors[i].paths {
-			if see.hidesAll(path) {
-				c.warn(e, "add allow_sensitive: ["+quoted(path)+"] to the sink where the values should be sent", "%s is sensitive: the old and the new value in these events are masked", path)
-			}
+			c.warnIf(see.hidesAll(path), e, "add allow_sensitive: ["+quoted(path)+"] to the sink where the values should be sent",
+				"%s is sensitive: the old and the new value in these events are masked", path)
 		}
 	}
 }

@@ -20,12 +20,9 @@ func (c *checker) stateRules() {
 	if s == nil {
 		return
 	}
-	if c.sound(&s.GuardRetention) && s.GuardRetention < retention {
-		c.fail(&s.GuardRetention, "write 24h or more; 30d is the default", "a stream keeps records for 24 h, and the guards that refuse old ones must outlive them")
-	}
-	if s.Table.Name != "" && c.isSource(s.Table.Name) {
-		c.fail(&s.Table, "give state a table of its own", comesBack)
-	}
+	c.failIf(c.sound(&s.GuardRetention) && s.GuardRetention < retention, &s.GuardRetention, "write 24h or more; 30d is the default",
+		"a stream keeps records for 24 h, and the guards that refuse old ones must outlive them")
+	c.failIf(s.Table.Name != "" && c.isSource(s.Table.Name), &s.Table, "give state a table of its own", comesBack)
 	c.liveTable(&s.Table)
 }
 
@@ -40,10 +37,9 @@ func (c *checker) deadLetterRules() {
 		return
 	}
 	c.bucketRules(&d.Bucket)
-	c.targetRules(&d.Queue)
-	if strings.HasSuffix(d.Queue, ".fifo") {
-		c.live(&d.Queue, "name a standard queue", "a FIFO queue would drop a letter that comes again within five minutes")
-	}
+	c.targetRules(&d.Queue, "queue")
+	c.liveIf(strings.HasSuffix(d.Queue, ".fifo"), &d.Queue, "name a standard queue",
+		"a FIFO queue would drop a letter that comes again within five minutes")
 	if !c.has(&d.Bucket) && (c.has(&d.Queue) || c.has(&d.Dir)) {
 		c.refuse(&d.Prefix, "remove it", "a prefix is of a bucket's objects")
 	}
@@ -63,10 +59,9 @@ func (c *checker) deadLetterRules() {
 }
 
 // targetRules checks the name of a queue or a bus, for letters it cannot have.
-func (c *checker) targetRules(name *string) {
-	if strings.ContainsFunc(*name, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
-		c.fail(name, "write it as AWS shows it", "%s is no %s's name or address: it holds a space, or a letter that is not ASCII", quoted(*name), c.of(name).name)
-	}
+func (c *checker) targetRules(name *string, of string) {
+	c.failIf(strings.ContainsFunc(*name, func(r rune) bool { return r <= ' ' || r >= 0x7F }), name, "write it as AWS shows it",
+		"%s is no %s's name or address: it holds a space, or a letter that is not ASCII", quoted(*name), of)
 }
 
 // ownBucketOfLetters warns of dead letters in the bucket of an archive: who may read the archive, whose sensitive
@@ -107,9 +102,8 @@ func (c *checker) connectionRules() {
 	}
 	for i := range c.cfg.Connections {
 		conn := &c.cfg.Connections[i]
-		if !used[conn.Name] {
-			c.warn(conn, "name it in the connection of a search sink, or remove it", "nobody uses this connection")
-		}
+		c.warnIf(!used[conn.Name], conn, "name it in the connection of a search sink, or remove it",
+			"nobody uses this connection")
 		c.authRules(conn, c.server(&conn.OpenSearch))
 	}
 }
@@ -133,9 +127,8 @@ func (c *checker) authRules(conn *Connection, server *url.URL) {
 		c.refuse(&conn.Region, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "region")
 		c.refuse(&conn.AssumeRole, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "assume_role")
 	}
-	if basic && server != nil && server.Scheme == "http" && !loopback(server.Hostname()) {
-		c.fail(&conn.OpenSearch, "write https://", "the password would cross the network in the clear")
-	}
+	c.failIf(basic && server != nil && server.Scheme == "http" && !loopback(server.Hostname()), &conn.OpenSearch, "write https://",
+		"the password would cross the network in the clear")
 }
 
 // loopback reports whether a host is this machine.

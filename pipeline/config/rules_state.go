@@ -36,12 +36,10 @@ func (c *checker) ttlFilter(f Filter, where string, sinks []*Sink) {
 			return
 		}
 	}
-	if stay {
-		c.warn(f.verb, "remove the filter where expired items should go", "TTL deletes are dropped %s: rows and documents of expired items stay", where)
-	}
-	if replaced {
-		c.warn(f.verb, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them", "TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
-	}
+	c.warnIf(stay, f.verb, "remove the filter where expired items should go",
+		"TTL deletes are dropped %s: rows and documents of expired items stay", where)
+	c.warnIf(replaced, f.verb, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
+		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
 
 // missed says which changes a state sink would not see.

@@ -29,7 +29,7 @@ type kind struct {
 	env    *regexp.Regexp // form of what the environment gives; nil: any
 	units  string         // hint for a number N without its unit; ""
 	// read makes the value's data of its source; nil, where it has said what is wrong.
-	read func(c *checker, v *value, parts []part) any
+	read reader
 }
 
 var (
@@ -42,7 +42,7 @@ var kinds = map[string]*kind{
 	"text":    {wants: "text", takes: isTextual, read: readText},
 	"secret":  {wants: "text", takes: isTextual, read: readText},
 	"scalar":  {wants: "text", schema: map[string]any{"type": []string{"string", "number", "boolean"}}, read: readScalar},
-	"path":    {wants: "a path", takes: isTextual, read: readPath},
+	"path":    {wants: "a path", takes: isTextual, read: parsed(pipeline.ParsePath)},
 	"word":    {schema: map[string]any{}, takes: isTextual, read: readWord},
 	"size":    {wants: "a size such as 64MB", schema: matching(sizeForm), takes: isTextual, units: "write NB, NMB or NMiB", read: readSize},
 	"name":    like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", asText),
@@ -63,10 +63,10 @@ var kindsOfTypes = map[reflect.Type]*kind{
 	reflect.TypeFor[Table]():              like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN, "a table's name or ARN", asTable),
 	reflect.TypeFor[Start]():              like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z", asStart),
 	reflect.TypeFor[pipeline.Path]():      kinds["path"],
-	reflect.TypeFor[pipeline.Pattern]():   {wants: "a path", takes: isTextual, read: readPattern},
+	reflect.TypeFor[pipeline.Pattern]():   {wants: "a path", takes: isTextual, read: parsed(pipeline.ParsePattern)},
 	reflect.TypeFor[*template.Template](): {wants: "a template", takes: isTextual, read: readTemplate},
-	reflect.TypeFor[*expr.Item]():         {wants: "an expression", takes: isTextual, read: readItemExpr},
-	reflect.TypeFor[*expr.Change]():       {wants: "an expression", takes: isTextual, read: readChangeExpr},
+	reflect.TypeFor[*expr.Item]():         {wants: "an expression", takes: isTextual, read: expression((*expr.Env).CompileItem)},
+	reflect.TypeFor[*expr.Change]():       {wants: "an expression", takes: isTextual, read: expression((*expr.Env).CompileChange)},
 	reflect.TypeFor[json.RawMessage]():    {wants: "text", takes: isTextual, read: readMapping},
 }
 
@@ -146,7 +146,7 @@ func (c *checker) scalar(v *value, key *yaml.Node) {
 	if len(bad) > 0 {
 		return
 	}
-	v.source, v.env = join(parts), hasEnv(parts)
+	v.source, v.env = join(parts)
 	switch is := resolve(n); {
 	case v.fits(is):
 		v.data = v.rule.kind.read(c, v, parts)
@@ -334,20 +334,12 @@ func scaled(digits string, unit int64) (int64, error) {
 	return n * unit, err
 }
 
-func readPath(c *checker, v *value, _ []part) any {
-	p, err := pipeline.ParsePath(v.source)
-	if err != nil {
-		return c.failWithin(v, err)
-	}
-	return p
-}
+// reader is how the data of a scalar are made.
+type reader func(c *checker, v *value, parts []part) any
 
-func readPattern(c *checker, v *value, _ []part) any {
-	p, err := pipeline.ParsePattern(v.source)
-	if err != nil {
-		return c.failWithin(v, err)
-	}
-	return p
+// parsed reads a text by its parser.
+func parsed[T any](parse func(string) (T, error)) reader {
+	return func(c *checker, v *value, _ []part) any { return compile(c, v, v.source, parse) }
 }
 
 func readTemplate(c *checker, v *value, parts []part) any {
@@ -359,58 +351,46 @@ func readTemplate(c *checker, v *value, parts []part) any {
 		c.fail(v, "write the path in the file, or use ${...} outside the braces", "%s", bad)
 		return nil
 	}
-	t, err := template.Parse(src, template.Options{Each: v.rule.each})
-	if err != nil {
-		return c.failWithin(v, err)
+	return compile(c, v, src, func(src string) (*template.Template, error) {
+		return template.Parse(src, template.Options{Each: v.rule.each})
+	})
+}
+
+// expression reads an expression over what there is.
+func expression[T any](over func(*expr.Env, string) (T, error)) reader {
+	return func(c *checker, v *value, parts []part) any {
+		src, bad := joinExpr(parts)
+		if bad != "" {
+			c.fail(v, "use a plain string literal", "%s", bad)
+			return nil
+		}
+		return compile(c, v, src, func(src string) (T, error) { return over(&c.env, src) })
 	}
-	v.source = src
-	return t
 }
 
-func readItemExpr(c *checker, v *value, parts []part) any {
-	return readExpr(c, v, parts, c.env.CompileItem)
-}
-
-func readChangeExpr(c *checker, v *value, parts []part) any {
-	return readExpr(c, v, parts, c.env.CompileChange)
-}
-
-func readExpr[T any](c *checker, v *value, parts []part, compile func(string) (T, error)) any {
-	src, bad := joinExpr(parts)
-	if bad != "" {
-		c.fail(v, "use a plain string literal", "%s", bad)
-		return nil
+// compile parses the source of a scalar. It notes what the parser said, at its place in the file.
+func compile[T any](c *checker, v *value, src string, parse func(string) (T, error)) any {
+	t, err := parse(src)
+	if err == nil {
+		v.source = src
+		return t
 	}
-	x, err := compile(src)
-	if err != nil {
-		return c.failWithin(v, err)
-	}
-	v.source = src
-	return x
-}
-
-// failWithin notes what a parser said of the scalar's text, at its place there. It returns nil.
-func (c *checker) failWithin(v *value, err error) any {
-	p := Problem{File: c.cfg.File, Line: v.node.Line, Column: v.node.Column, Field: v.field, Message: err.Error()}
-	// bytes is for errors that count bytes from 1.
-	bytes := func(column int) int {
-		return utf8.RuneCountInString(v.source[:min(max(column-1, 0), len(v.source))]) + 1
+	p := c.problem(v, "", "%v", err)
+	at := func(line, column int) { p.Line, p.Column = c.within(v.node, line, column) }
+	byBytes := func(message string, column int) {
+		p.Message = message
+		at(1, utf8.RuneCountInString(src[:min(max(column-1, 0), len(src))])+1)
 	}
 	if e, ok := errors.AsType[*pipeline.PathError](err); ok {
-		p.Message = e.Message
-		p.Line, p.Column = c.within(v.node, 1, bytes(e.Column))
-	}
-	if e, ok := errors.AsType[*pipeline.PatternError](err); ok {
-		p.Message = e.Message
-		p.Line, p.Column = c.within(v.node, 1, bytes(e.Column))
-	}
-	if e, ok := errors.AsType[*template.Error](err); ok {
+		byBytes(e.Message, e.Column)
+	} else if e, ok := errors.AsType[*pipeline.PatternError](err); ok {
+		byBytes(e.Message, e.Column)
+	} else if e, ok := errors.AsType[*template.Error](err); ok {
 		p.Message, p.Hint = e.Message, e.Hint
-		p.Line, p.Column = c.within(v.node, 1, e.Column)
-	}
-	if e, ok := errors.AsType[*expr.Error](err); ok {
+		at(1, e.Column)
+	} else if e, ok := errors.AsType[*expr.Error](err); ok {
 		p.Message, p.Hint = e.Message, e.Hint
-		p.Line, p.Column = c.within(v.node, e.Line, e.Column)
+		at(e.Line, e.Column)
 	}
 	c.problems = append(c.problems, p)
 	return nil

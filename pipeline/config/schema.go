@@ -58,8 +58,8 @@ func (s schemer) inline(r *rule) map[string]any {
 		return map[string]any{"type": "array", "minItems": 1, "items": s.rule(r.elem)}
 	case mapShape:
 		m := map[string]any{"type": "object", "minProperties": 1, "additionalProperties": s.rule(r.elem)}
-		if names := r.names(); names != nil && names.kind.schema != nil {
-			m["propertyNames"] = map[string]any{"pattern": names.kind.schema["pattern"]}
+		if r.name != nil && r.name.kind.schema != nil {
+			m["propertyNames"] = map[string]any{"pattern": r.name.kind.schema["pattern"]}
 		}
 		return m
 	case scalarShape:
@@ -111,8 +111,6 @@ func (s schemer) object(r *rule) map[string]any {
 	var groups []any
 	for _, g := range r.groups {
 		groups = append(groups, g.schema())
-	}
-	if len(groups) > 0 {
 		m["allOf"] = groups
 	}
 	return m

@@ -78,7 +78,7 @@ func (m settings) add(path string, v *value) {
 		}
 		for _, e := range v.entries {
 			name := e.name
-			if names := v.rule.names(); names != nil && names.kind == kinds["path"] {
+			if v.rule.name != nil && v.rule.name.kind == kinds["path"] {
 				name = canonicalPath(name)
 			}
 			m.add(join2(path, name), e)
@@ -121,7 +121,7 @@ func (m settings) given(path string, n *yaml.Node) {
 func (m settings) detectors(s *Sink, detect *value) {
 	for _, d := range detect.all() {
 		if s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, d.name) {
-			m.set(join2("detect", d.name), objectText(d))
+			m.set(join2("detect", d.name), valueText(d))
 		}
 	}
 }
@@ -175,8 +175,8 @@ func hiddenText(left *pipeline.Mask, s *Sink) string {
 }
 
 // kinds leaves out a list of all of them.
-func (m settings) kinds(ks []ArchiveKind) {
-	for _, k := range []ArchiveKind{TTLDelete, UserDelete, AnyChange} {
+func (m settings) kinds(ks []string) {
+	for _, k := range []string{"ttl_delete", "user_delete", "change"} {
 		if !slices.Contains(ks, k) {
 			return
 		}

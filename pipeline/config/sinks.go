@@ -62,11 +62,11 @@ type Column struct {
 
 // View keeps one row for each item that `when` takes.
 type View struct {
-	Table      Table     `key:"table,required" doc:"Table of the rows."`
-	Key        []Column  `key:"key,required,ordered" ref:"columns" doc:"Partition key and sort key of a row."`
-	Attributes []Column  `key:"attributes" ref:"columns" doc:"What else a row holds."` // in the order of the file
-	Collision  Collision `key:"on_collision" words:"dead_letter,keep_first,last" def:"dead_letter" doc:"What to do when several items claim a row."`
-	InPlace    bool      `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
+	Table      Table    `key:"table,required" doc:"Table of the rows."`
+	Key        []Column `key:"key,required,ordered" ref:"columns" doc:"Partition key and sort key of a row."`
+	Attributes []Column `key:"attributes" ref:"columns" doc:"What else a row holds."` // in the order of the file
+	Collision  string   `key:"on_collision" words:"dead_letter,keep_first,last" def:"dead_letter" doc:"What to do when several items claim a row."`
+	InPlace    bool     `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
 }
 
 // RowsGuardThemselves tells whether each row names its item by {@key}, so that no two items
@@ -81,16 +81,6 @@ func (v *View) RowsMayGuardThemselves() bool {
 	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
 
-// Collision says what becomes of an item whose row another item holds.
-type Collision string
-
-// What can become of such an item.
-const (
-	DeadLetterCollision Collision = "dead_letter"
-	KeepFirst           Collision = "keep_first"
-	Last                Collision = "last"
-)
-
 // Aggregate counts the items that `when` takes, in groups.
 type Aggregate struct {
 	Table     Table            `key:"table,required" doc:"Table of the group rows."`
@@ -103,11 +93,12 @@ type Aggregate struct {
 
 // AggregateValue is one value of a group's row.
 type AggregateValue struct {
-	Name string `key:"*"`               // attribute
-	Of   string `key:"=" words:"count"` // count, sum, min, max or distinct
+	Name string `key:"*"` // attribute
+	Of   string // count, sum, min, max or distinct
 	Path string // in the item, or in the element where Each is set; "" of a count, and of the element itself
 	Each bool   // written as each.Path, or each alone
 
+	_ string `key:"=" words:"count"`
 	_ string `key:"sum" is:"path" doc:"Exact sum."`
 	_ string `key:"min" is:"path" doc:"Least value."`
 	_ string `key:"max" is:"path" doc:"Greatest value."`
@@ -117,16 +108,19 @@ type AggregateValue struct {
 
 // made finds out which paths lead into an element.
 func (a *Aggregate) made(_ *checker, v *value) {
-	for i, e := range v.get("values").all() {
-		of := &a.Values[i]
-		if ways := e.all(); len(ways) == 1 { // {sum: path}
-			of.Of, of.Path = ways[0].name, ways[0].source
+	a.Values = nil
+	for _, e := range v.get("values").all() {
+		of := AggregateValue{Name: e.name, Of: e.text()}
+		if len(e.entries) == 1 { // {sum: path}
+			of.Of, of.Path = e.entries[0].name, e.entries[0].source
 			if rest, each := cutEach(of.Path); each && a.ForEach != "" {
 				of.Path, of.Each = rest, true
 			}
 		}
+		if of.Of != "" {
+			a.Values = append(a.Values, of)
+		}
 	}
-	a.Values = slices.DeleteFunc(a.Values, func(of AggregateValue) bool { return of.Of == "" })
 }
 
 // cutEach is the path within the element of each.path, each[0].path or each alone.
@@ -174,13 +168,13 @@ type Archive struct {
 	Bucket    string             `key:"bucket,apart" is:"bucket" doc:"S3 bucket; may be absent where the store is local."`
 	Prefix    string             `key:"prefix" doc:"Prefix of the objects."`
 	PerItem   bool               `key:"layout" words:"log,per_item" yes:"per_item" def:"log" doc:"Objects of many changes, or one for each."`
-	Kinds     []ArchiveKind      `key:"kinds" words:"ttl_delete,user_delete,change" doc:"What is archived. Default: all kinds."`
+	Kinds     []string           `key:"kinds" words:"ttl_delete,user_delete,change" doc:"What is archived. Default: all kinds."`
 	Key       *template.Template `key:"key" doc:"Object key of layout per_item."`
 	Partition *template.Template `key:"partition" doc:"Folder of layout log's objects."` // between prefix and name; nil: none
 	Roll      Roll               `key:"roll,apart" doc:"When an object of layout log is closed."`
-	Format    Format             `key:"format" words:"jsonl.zst,jsonl.gz,parquet" def:"jsonl.zst" doc:"Format of the objects."`
+	Format    string             `key:"format" words:"jsonl.zst,jsonl.gz,parquet" def:"jsonl.zst" doc:"Format of the objects."`
 	Columns   []Column           `key:"columns" ref:"columns" doc:"Columns of Parquet."` // in the order of the file
-	Images    Images             `key:"images" words:"dynamodb_json,plain_json" def:"dynamodb_json" doc:"How images are written."`
+	Images    string             `key:"images" words:"dynamodb_json,plain_json" def:"dynamodb_json" doc:"How images are written."`
 
 	StorageClass string   `key:"storage_class,apart" words:"STANDARD,STANDARD_IA,ONEZONE_IA,INTELLIGENT_TIERING,GLACIER_IR,GLACIER,DEEP_ARCHIVE,REDUCED_REDUNDANCY" doc:"S3 storage class."` // "": the bucket's default
 	KMSKey       string   `key:"kms_key,apart" doc:"KMS key of the objects."`                                                                                                                // id or ARN; "": the bucket's default
@@ -195,41 +189,12 @@ func (a *Archive) made(c *checker, _ *value) {
 	}
 }
 
-// Format is the format of an archive's objects.
-type Format string
-
-// The formats of a log's objects. Those of layout per_item are plain JSON.
-const (
-	JSONLinesZstd Format = "jsonl.zst"
-	JSONLinesGzip Format = "jsonl.gz"
-	Parquet       Format = "parquet"
-)
-
-// ArchiveKind is a class of change that an archive takes.
-type ArchiveKind string
-
-// The classes of change.
-const (
-	TTLDelete  ArchiveKind = "ttl_delete"
-	UserDelete ArchiveKind = "user_delete"
-	AnyChange  ArchiveKind = "change" // neither of the two
-)
-
 // Roll says when an object of the log is closed. Its age bounds how long the archive holds the checkpoint of a quiet
 // table back.
 type Roll struct {
 	Bytes int64         `key:"bytes,late" is:"size" def:"8MiB" doc:"Size of its records, before compression."` // 0: the sink's default
 	Age   time.Duration `key:"age" def:"5m" doc:"How long its first change waits for others; 1h at most. A replay ignores it: the input alone cuts its objects."`
 }
-
-// Images is how an archive writes images.
-type Images string
-
-// The forms of an image.
-const (
-	DynamoDBJSON Images = "dynamodb_json" // {"S":"x"}: keeps every type
-	PlainJSON    Images = "plain_json"
-)
 
 // Notify sends detected events.
 type Notify struct {

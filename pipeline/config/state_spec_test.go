@@ -53,7 +53,7 @@ func TestShopSpecs(t *testing.T) {
 		t.Errorf("dead letters %+v", d)
 	}
 	orders, user, products, deleted, history := cfg.Sinks[0], cfg.Sinks[1], cfg.Sinks[4].Search, cfg.Sinks[5].Archive, cfg.Sinks[6]
-	if orders.View.Collision != config.DeadLetterCollision || orders.View.InPlace || len(orders.AllowSensitive) != 0 {
+	if orders.View.Collision != "dead_letter" || orders.View.InPlace || len(orders.AllowSensitive) != 0 {
 		t.Errorf("orders %+v", orders.View)
 	}
 	if len(user.AllowSensitive) != 1 || user.AllowSensitive[0].String() != "Email" {
@@ -72,7 +72,7 @@ func TestStateSpecs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := cfg.Sinks[0].View.Collision; c != config.Last {
+	if c := cfg.Sinks[0].View.Collision; c != "last" {
 		t.Errorf("collision %q", c)
 	}
 	if cfg.Sinks[0].View.InPlace || cfg.Sinks[3].View.InPlace || !cfg.Sinks[4].View.InPlace {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -65,11 +66,15 @@ func (c *checker) fail(at any, hint, format string, args ...any) {
 	c.problems = append(c.problems, c.problem(at, hint, format, args...))
 }
 
-// refuse fails where the file has the field.
-func (c *checker) refuse(at any, hint, format string, args ...any) {
-	if c.has(at) {
+// failIf fails where bad holds, and refuse where the file has the field.
+func (c *checker) failIf(bad bool, at any, hint, format string, args ...any) {
+	if bad {
 		c.fail(at, hint, format, args...)
 	}
+}
+
+func (c *checker) refuse(at any, hint, format string, args ...any) {
+	c.failIf(c.has(at), at, hint, format, args...)
 }
 
 // warn notes what may surprise.
@@ -77,10 +82,24 @@ func (c *checker) warn(at any, hint, format string, args ...any) {
 	c.warnings = append(c.warnings, c.problem(at, hint, format, args...))
 }
 
+// warnIf warns where it holds.
+func (c *checker) warnIf(holds bool, at any, hint, format string, args ...any) {
+	if holds {
+		c.warn(at, hint, format, args...)
+	}
+}
+
 // live notes what keeps the file from running on real servers, and not in a folder of embedded
 // stores.
 func (c *checker) live(at any, hint, format string, args ...any) {
 	c.localOnly = append(c.localOnly, c.problem(at, hint, format, args...))
+}
+
+// liveIf does it where it holds.
+func (c *checker) liveIf(holds bool, at any, hint, format string, args ...any) {
+	if holds {
+		c.live(at, hint, format, args...)
+	}
 }
 
 // line is a line of the file, 1-based; "" where there is none.
@@ -165,12 +184,8 @@ func (v *value) store(dst reflect.Value) {
 	case v.data == nil || data.IsZero():
 	case dst.Kind() == reflect.Bool && v.rule.words != nil:
 		dst.SetBool(text == v.rule.yes)
-	case dst.Kind() == reflect.Uint8: // a word; the first is 0 where the field has a default
-		i := slices.Index(v.rule.words, text)
-		if v.rule.def == "" {
-			i++
-		}
-		dst.SetUint(uint64(i))
+	case dst.Kind() == reflect.Uint8: // a word
+		dst.SetUint(uint64(1 + slices.Index(v.rule.words, text)))
 	default:
 		dst.Set(data.Convert(dst.Type()))
 	}
@@ -327,30 +342,19 @@ func Hint(got string, names []string, all string) string {
 // table checks a mapping of the user's own names.
 func (c *checker) table(v *value, dst reflect.Value) {
 	keys, values := c.pairs(v)
-	r := v.rule
-	elem := elements(dst, len(keys))
+	room(dst, len(keys))
 	for i, k := range keys {
 		field := join2(v.field, k.Value)
 		if strings.Contains(k.Value, "${") {
 			c.at(k.Line, k.Column, field, "the environment is not read in names", "write the name out")
 		}
-		if names := r.names(); names != nil {
+		if names := v.rule.name; names != nil {
 			name := &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: k.Value, Line: k.Line, Column: k.Column}
 			c.walk(field, k.Value, nil, name, names, reflect.Value{}, reflect.Value{})
 		}
-		e := elem(i)
-		if to := at(e, r.elem.named); to.IsValid() {
-			to.SetString(k.Value)
-		}
-		v.entries = append(v.entries, c.walk(field, k.Value, k, values[i], r.elem, e, reflect.Value{}))
-		if dst.IsValid() && dst.Kind() == reflect.Map && (v.entries[i].data != nil || e.Kind() == reflect.String) {
-			dst.SetMapIndex(reflect.ValueOf(k.Value), e)
-		}
+		c.element(v, field, k.Value, k, values[i], dst)
 	}
-	v.keepSound(dst)
-	if v.node.Kind == yaml.MappingNode && len(v.node.Content) == 0 {
-		c.fail(v, "add an entry or remove the key", "is empty")
-	}
+	c.notEmpty(v, yaml.MappingNode)
 }
 
 // list checks a sequence.
@@ -363,41 +367,52 @@ func (c *checker) list(v *value, dst reflect.Value) {
 		c.fail(v, hint, "wants a list, not %s", c.found(v.node))
 		return
 	}
-	elem := elements(dst, len(v.node.Content))
+	room(dst, len(v.node.Content))
 	for i, n := range v.node.Content {
-		v.entries = append(v.entries, c.walk(fmt.Sprintf("%s[%d]", v.field, i), fmt.Sprint(i), nil, n, v.rule.elem, elem(i), reflect.Value{}))
+		c.element(v, fmt.Sprintf("%s[%d]", v.field, i), strconv.Itoa(i), nil, n, dst)
 	}
-	v.keepSound(dst)
-	if len(v.node.Content) == 0 {
+	c.notEmpty(v, yaml.SequenceNode)
+}
+
+func (c *checker) notEmpty(v *value, kind yaml.Kind) {
+	if v.node.Kind == kind && len(v.node.Content) == 0 {
 		c.fail(v, "add an entry or remove the key", "is empty")
 	}
 }
 
-// elements makes room for n elements of a slice, or of a map. The function answers the room of one.
-func elements(dst reflect.Value, n int) func(int) reflect.Value {
-	switch {
-	case !dst.IsValid():
-		return func(int) reflect.Value { return dst }
-	case dst.Kind() == reflect.Map:
-		return func(int) reflect.Value { return reflect.New(dst.Type().Elem()).Elem() }
+// room makes room for n elements, whose addresses stay.
+func room(dst reflect.Value, n int) {
+	if dst.IsValid() && dst.Kind() == reflect.Slice {
+		dst.Set(reflect.MakeSlice(dst.Type(), 0, n))
 	}
-	dst.Set(reflect.MakeSlice(dst.Type(), n, n))
-	return dst.Index
 }
 
-// keepSound drops the elements of a slice of which nothing could be made, except texts.
-func (v *value) keepSound(dst reflect.Value) {
-	if !dst.IsValid() || dst.Kind() != reflect.Slice || dst.Type().Elem().Kind() == reflect.String {
-		return
+// element walks an element of v into the next place of a slice, or into a map. What nothing could be made of is left
+// out, except texts.
+func (c *checker) element(v *value, field, name string, key, n *yaml.Node, dst reflect.Value) {
+	var to reflect.Value
+	switch {
+	case !dst.IsValid():
+	case dst.Kind() == reflect.Map:
+		to = reflect.New(dst.Type().Elem()).Elem()
+	default:
+		dst.SetLen(dst.Len() + 1)
+		to = dst.Index(dst.Len() - 1)
+		to.SetZero()
 	}
-	kept := 0
-	for i, e := range v.entries {
-		if e.rule.kind == nil || v.rule.elem.keys != nil || e.data != nil {
-			dst.Index(kept).Set(dst.Index(i))
-			kept++
-		}
+	if f := at(to, v.rule.elem.named); f.IsValid() {
+		f.SetString(name)
 	}
-	dst.SetLen(kept)
+	e := c.walk(field, name, key, n, v.rule.elem, to, reflect.Value{})
+	v.entries = append(v.entries, e)
+	sound := e.rule.shape != scalarShape || e.data != nil || to.IsValid() && to.Kind() == reflect.String
+	switch {
+	case !dst.IsValid():
+	case dst.Kind() == reflect.Map && sound:
+		dst.SetMapIndex(reflect.ValueOf(name), to)
+	case dst.Kind() == reflect.Slice && !sound:
+		dst.SetLen(dst.Len() - 1)
+	}
 }
 
 // expanded is a copy of n with its aliases followed and its environment read.
@@ -416,7 +431,8 @@ func (c *checker) expanded(v *value, n *yaml.Node, depth int) *yaml.Node {
 		for _, b := range bad {
 			c.at(n.Line, n.Column, v.field, b[0], b[1])
 		}
-		if out.Value = join(parts); hasEnv(parts) || out.Value != n.Value {
+		var env bool
+		if out.Value, env = join(parts); env || out.Value != n.Value {
 			out.Tag, out.Style = "!!str", yaml.DoubleQuotedStyle
 		} else if out.Style == 0 && resolve(n) == isText {
 			out.Tag = "!!str" // also where YAML 1.1 sees more: 2006-01-02

@@ -73,7 +73,7 @@ func TestStart_WhereThingsGo(t *testing.T) {
 		t.Run(test.want, func(t *testing.T) {
 			tel := start(t, telemetry.Options{Environ: env(t, test.env...), Metrics: test.metrics, Lambda: test.lambda, Writer: io.Discard, Patience: 50 * time.Millisecond})
 			if tel.String() != test.want {
-				t.Errorf("%v, %d, %v: %s", test.env, test.metrics, test.lambda, tel)
+				t.Errorf("%v, %q, %v: %s", test.env, test.metrics, test.lambda, tel)
 			}
 			if tel.Tracer == nil || tel.Meter == nil || tel.Propagator == nil {
 				t.Error("something is nil")

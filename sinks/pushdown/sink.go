@@ -46,11 +46,11 @@ func (t *translator) sink(s config.Sink) choice {
 }
 
 // kinds are the classes of change that an archive takes.
-func (t *translator) kinds(kinds []config.ArchiveKind) choice {
-	has := func(k config.ArchiveKind) bool { return kinds == nil || slices.Contains(kinds, k) }
+func (t *translator) kinds(kinds []string) choice {
+	has := func(k string) bool { return kinds == nil || slices.Contains(kinds, k) }
 	gone := choice{{eventName: anyBut("INSERT", "MODIFY")}}
 	var c choice
-	switch ttl, user := has(config.TTLDelete), has(config.UserDelete); {
+	switch ttl, user := has("ttl_delete"), has("user_delete"); {
 	case ttl && user:
 		c = gone
 	case ttl:
@@ -58,7 +58,7 @@ func (t *translator) kinds(kinds []config.ArchiveKind) choice {
 	case user:
 		c = t.both(gone, t.expired(true))
 	}
-	if has(config.AnyChange) {
+	if has("change") {
 		c = c.or(choice{{eventName: anyBut("REMOVE")}})
 	}
 	return c
