@@ -31,7 +31,7 @@ const (
 
 // childSearch finds the children of a shard that ended, and makes their leases.
 type childSearch struct {
-	p        *assignment
+	*assignment
 	stage    childStage
 	since    time.Duration
 	ended    time.Duration // of the listing: how long before it the shard had ended
@@ -57,16 +57,14 @@ func (s *childSearch) begin(w *Worker) {
 		s.list(w)
 		return
 	}
-	w.describe(shardreader.DescribeQuery{StreamARN: s.p.row.Stream, ChildrenOf: s.p.row.Shard}, s)
+	w.describe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s)
 }
-
-func (s *childSearch) wanted(*Worker) bool { return s.p.current() }
 
 // described takes in the answer for this shard alone.
 func (s *childSearch) described(w *Worker, d shardreader.StreamDescription, err error) {
-	found := slices.DeleteFunc(slices.Clone(d.Shards), func(c shardreader.Shard) bool { return c.Parent != s.p.row.Shard })
+	found := slices.DeleteFunc(slices.Clone(d.Shards), func(c shardreader.Shard) bool { return c.Parent != s.row.Shard })
 	switch {
-	case !s.p.current():
+	case !s.current():
 	case err == nil && len(found) > 0 && d.After == "":
 		s.found(w, found)
 	case errors.Is(err, shardreader.ErrNotFound):
@@ -81,11 +79,11 @@ func (s *childSearch) described(w *Worker, d shardreader.StreamDescription, err 
 // list looks through the whole stream: not every server finds children by their parent.
 func (s *childSearch) list(w *Worker) {
 	s.ended = w.now - s.since // before the listing, which may take long
-	w.list(s.p.row.Stream, s)
+	w.list(s.row.Stream, s)
 }
 
 func (s *childSearch) listed(w *Worker, l *listing, err error) {
-	switch shard := s.p.row.Shard; {
+	switch shard := s.row.Shard; {
 	case errors.Is(err, shardreader.ErrNotFound):
 		s.found(w, nil)
 	case err != nil:
@@ -102,7 +100,7 @@ func (s *childSearch) listed(w *Worker, l *listing, err error) {
 
 func (s *childSearch) again(w *Worker, err error) {
 	w.after(s.tries.next(w, maxRetry, err), func() {
-		if s.p.stays() {
+		if s.stays() {
 			s.begin(w)
 		}
 	})
@@ -110,7 +108,7 @@ func (s *childSearch) again(w *Worker, err error) {
 
 func (s *childSearch) found(w *Worker, children []shardreader.Shard) {
 	s.stage, s.children = childrenKnown, children
-	w.save(s.p)
+	w.save(s.assignment)
 }
 
 // finish ends a shard of which everything is acknowledged: first its children
@@ -163,7 +161,7 @@ func (w *Worker) endSaved(r *row, p *assignment) {
 // child are above those of its parent. It returns a child whose numbers are not.
 func (s *childSearch) below() *shardreader.Shard {
 	for i, c := range s.children {
-		if s.p.pos.Kind == leases.Sequence && c.First != "" && pipeline.CompareSequence(c.First, s.p.pos.Sequence) <= 0 {
+		if s.pos.Kind == leases.Sequence && c.First != "" && pipeline.CompareSequence(c.First, s.pos.Sequence) <= 0 {
 			return &s.children[i]
 		}
 	}
@@ -172,7 +170,7 @@ func (s *childSearch) below() *shardreader.Shard {
 
 // create makes the leases of the children.
 func (s *childSearch) create(w *Worker) {
-	p := s.p
+	p := s.assignment
 	s.stage, s.left, s.failed = childrenCreated, 1, false
 	for _, c := range s.children {
 		if w.rows.named(c.ID) {
@@ -194,19 +192,19 @@ func (s *childSearch) create(w *Worker) {
 // written takes in that a child's lease is there, or could not be made.
 func (s *childSearch) written(w *Worker, err error) {
 	s.failed = s.failed || err != nil
-	if s.left--; s.left > 0 || !s.p.current() {
+	if s.left--; s.left > 0 || !s.current() {
 		return
 	}
 	if !s.failed {
 		s.stage = childrenLeased
-		w.save(s.p)
+		w.save(s.assignment)
 		return
 	}
 	// One may be in flight still for an assignment of this shard that was taken away.
 	s.stage = childrenKnown
 	w.after(w.jitter(time.Second), func() {
-		if s.p.stays() {
-			w.save(s.p)
+		if s.stays() {
+			w.save(s.assignment)
 		}
 	})
 }

@@ -110,13 +110,13 @@ func (w *Worker) resumeStop(p *assignment) {
 	}
 	if atGap {
 		// The record after it may be gone since it was noted: the end of the gap is unknown again.
-		w.note(&gapNote{why: gapReopened, p: p, gap: w.gapOf(p)})
+		w.note(p, gapReopened, w.gapOf(p))
 	}
 }
 
 // lost notes a gap and logs it, whether or not there is a record after it: none may ever come.
 // Then it looks for one, to continue there, or to know where the gap ends.
-func (w *Worker) lost(p *assignment, g Gap) { w.note(&gapNote{why: recordsLost, p: p, gap: g}) }
+func (w *Worker) lost(p *assignment, g Gap) { w.note(p, recordsLost, g) }
 
 // passedGap completes a gap with the first record after it, or with the shard's end.
 func (w *Worker) passedGap(p *assignment, page *pipeline.Page) {
@@ -130,7 +130,7 @@ func (w *Worker) passedGap(p *assignment, page *pipeline.Page) {
 		return
 	}
 	// The gap itself is durable already, so the page need not wait.
-	w.note(&gapNote{why: extentKnown, p: p, gap: g})
+	w.note(p, extentKnown, g)
 }
 
 // leaveGap enters the phase that follows once the end of a gap is known.
@@ -144,7 +144,7 @@ func (p *assignment) leaveGap() {
 
 // vanished is a shard that is not found, while a listing decides whether it is gone.
 type vanished struct {
-	p    *assignment
+	*assignment
 	from phase
 }
 
@@ -159,14 +159,12 @@ func (w *Worker) vanish(p *assignment) {
 	w.list(p.row.Stream, v)
 }
 
-func (v vanished) wanted(*Worker) bool { return v.p.current() }
-
 func (v vanished) listed(w *Worker, l *listing, err error) {
-	p := v.p
+	p := v.assignment
 	if err == nil && !l.has(p.row.Shard) || errors.Is(err, shardreader.ErrNotFound) {
 		g := w.gapOf(p)
 		g.Whole, g.UnknownExtent = true, true
-		w.note(&gapNote{why: shardGone, p: p, gap: g})
+		w.note(p, shardGone, g)
 		return
 	}
 	// It is listed, or that is unknown: it may be found again.
@@ -210,52 +208,49 @@ const (
 type gapNote struct {
 	why   noteReason
 	gap   Gap
-	p     *assignment  // nothing more of it is read until the gap is durable; nil: sync found the gap
+	by    noter
 	lease leases.Lease // of parentUnread: the missing lease
 	tries tries
 }
 
-// note makes a gap durable.
-func (w *Worker) note(op *gapNote) {
-	if op.p != nil {
-		op.p.enter(confirming)
-	}
-	w.sendNote(op)
+// noter waits for a gap to be durable.
+type noter interface {
+	wanted(w *Worker) bool
+	noted(w *Worker, op *gapNote)
+}
+
+// note makes a gap durable. Nothing more of the shard is read until then.
+func (w *Worker) note(p *assignment, why noteReason, g Gap) {
+	p.enter(confirming)
+	w.sendNote(&gapNote{why: why, gap: g, by: p})
 }
 
 func (w *Worker) sendNote(op *gapNote) {
 	w.do(NoteGap{Call: w.begin(op), Gap: op.gap, Again: op.why == gapReopened})
 }
 
-func (op *gapNote) wanted(w *Worker) bool {
-	if op.p != nil {
-		return op.p.current()
-	}
-	return w.staying()
-}
-
 func (op *gapNote) answered(w *Worker, e Done) {
 	switch {
-	case !op.wanted(w):
-	case e.Err == nil && op.p == nil:
-		w.unknownNoted(op)
+	case !op.by.wanted(w):
 	case e.Err == nil:
-		op.noted(w)
+		op.by.noted(w, op)
 	default:
 		shard := op.gap.Shard
 		w.tellOnce("gap "+shard, slog.LevelError, "a gap cannot be noted: nothing behind it is read until it is",
 			shardAttr(shard), errAttr(e.Err))
 		w.after(op.tries.next(w, maxRetry, e.Err), func() {
-			if op.wanted(w) {
+			if op.by.wanted(w) {
 				w.sendNote(op)
 			}
 		})
 	}
 }
 
+func (p *assignment) wanted(*Worker) bool { return p.current() }
+
 // noted continues with a shard whose gap is durable.
-func (op *gapNote) noted(w *Worker) {
-	p, g := op.p, op.gap
+func (p *assignment) noted(w *Worker, op *gapNote) {
+	g := op.gap
 	switch op.why {
 	case recordsLost:
 		w.tell(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)

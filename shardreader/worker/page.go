@@ -157,7 +157,7 @@ func (w *Worker) deliverLast(p *assignment, page *pipeline.Page) {
 	w.deliver(p, page, true)
 	// Children wait for this shard: its records should not wait for a batch to fill.
 	w.do(Drain{p.name})
-	p.search = &childSearch{p: p, since: w.now}
+	p.search = &childSearch{assignment: p, since: w.now}
 	p.search.begin(w)
 }
 

@@ -119,7 +119,7 @@ func (s *leaseSync) refreshed(w *Worker) {
 	}
 	s.plan = w.planOf(s.stream.arn, s.list, !s.stream.begun, s.start)
 	if s.start.following && !w.isBegun(s.stream) {
-		w.noteUnknown(&gapNote{why: betweenStreams, gap: w.gapBetween(s.stream)})
+		s.note(w, &gapNote{why: betweenStreams, gap: w.gapBetween(s.stream)})
 		return
 	}
 	s.apply(w)
@@ -289,7 +289,7 @@ func (s *leaseSync) apply(w *Worker) {
 		w.unbegun[c.ID] = unbegun{arn, StoppedBelow}
 	}
 	for _, c := range p.missing {
-		w.noteUnknown(&gapNote{why: shardUnbegun, gap: unknownIn(arn, c.ID)})
+		s.note(w, &gapNote{why: shardUnbegun, gap: unknownIn(arn, c.ID)})
 	}
 	for _, l := range p.create {
 		if alone && w.heartbeatFresh() {
@@ -300,7 +300,7 @@ func (s *leaseSync) apply(w *Worker) {
 	}
 	for _, l := range p.unknown {
 		s.left++
-		w.noteUnknown(&gapNote{why: parentUnread, gap: unknownIn(arn, l.Shard), lease: l})
+		s.note(w, &gapNote{why: parentUnread, gap: unknownIn(arn, l.Shard), lease: l})
 	}
 	s.written(w, nil)
 }
@@ -327,10 +327,11 @@ func (w *Worker) gapBetween(st *stream) Gap {
 	return g
 }
 
-// noteUnknown notes, once, that records before a shard may be lost, or between two streams.
-func (w *Worker) noteUnknown(op *gapNote) {
+// note notes, once, that records before a shard may be lost, or between two streams.
+func (s *leaseSync) note(w *Worker, op *gapNote) {
+	op.by = s
 	if w.told[unknownTopic(op.gap)] {
-		w.sync.noted(w, op)
+		s.noted(w, op)
 		return
 	}
 	w.sendNote(op)
@@ -345,18 +346,13 @@ var unknownTexts = map[noteReason]string{
 	betweenStreams: "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what",
 }
 
-// unknownNoted logs a gap that a leaseSync found and that is durable now.
-func (w *Worker) unknownNoted(op *gapNote) {
+// noted logs a gap that is durable, once, and continues.
+func (s *leaseSync) noted(w *Worker, op *gapNote) {
 	attrs := []slog.Attr{slog.String("stream", op.gap.Stream)}
 	if op.gap.Shard != "" {
 		attrs = append(attrs, shardAttr(op.gap.Shard))
 	}
 	w.tellOnce(unknownTopic(op.gap), slog.LevelError, unknownTexts[op.why], attrs...)
-	w.sync.noted(w, op)
-}
-
-// noted continues after a gap is durable.
-func (s *leaseSync) noted(w *Worker, op *gapNote) {
 	switch {
 	case op.why == shardUnbegun: // the sync does not wait for it
 	case op.why == betweenStreams && w.o.OnGap == Continue:
