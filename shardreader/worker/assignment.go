@@ -150,8 +150,7 @@ type pages struct {
 	inFlight []pageInFlight    // delivered and not acknowledged
 	sizes    []int64           // bytes of the last of these, those that the pipeline has not taken
 	records  int64             // in inFlight
-	untaken  int64             // bytes read that the pipeline has not taken
-	held     int64             // those of them of a page that is delivered after the lease is written
+	untaken  int64             // bytes read that the pipeline has not taken, also of a page that waits for the lease
 	last     leases.Checkpoint // of the last delivered page
 	repeated int               // pages in a row that have last too
 	flushed  bool              // the pipeline was told to write its incomplete batches, as no record came since
@@ -200,12 +199,6 @@ func (w *Worker) close(p *assignment) {
 	p.row.fresh = false
 	delete(w.assignments, p.name)
 	w.do(Forget{p.name})
-}
-
-// hold counts bytes of a page that is not delivered yet as untaken; 0 ends that.
-func (w *Worker) hold(p *assignment, bytes int64) {
-	w.addUntaken(p, bytes-p.pages.held)
-	p.pages.held = bytes
 }
 
 // addUntaken adds to the bytes of an assignment that the pipeline has not taken.

@@ -28,11 +28,11 @@ type endCheck struct {
 	listedAt time.Duration    // when the last listing ended; 0: none did yet
 	streams  map[string]*listing
 
-	listing bool // the streams are being listed:
-	source  int  // of Worker.sources
-	index   int  // of the source's streams
-	stream  *stream
-	found   map[string]*listing
+	// The listing in flight.
+	found  map[string]*listing // nil: none is
+	source int                 // of Worker.sources
+	index  int                 // of the source's streams
+	stream *stream
 }
 
 // beatAt is a written heartbeat, and when its write was confirmed.
@@ -162,10 +162,10 @@ func (w *Worker) beginEnd() {
 
 // list lists the streams, then reads the lease table.
 func (c *endCheck) list(w *Worker) {
-	if c.listing {
+	if c.found != nil {
 		return
 	}
-	c.listing, c.source, c.found = true, -1, make(map[string]*listing)
+	c.source, c.found = -1, make(map[string]*listing)
 	c.nextSource(w)
 }
 
@@ -221,6 +221,6 @@ func (c *endCheck) fail(w *Worker, err error) {
 
 func (c *endCheck) refreshed(w *Worker) {
 	if c.wanted(w) {
-		c.streams, c.listedAt, c.listing = c.found, max(1, w.now), false
+		c.streams, c.listedAt, c.found = c.found, max(1, w.now), nil
 	}
 }

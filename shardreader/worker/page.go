@@ -71,7 +71,7 @@ func (w *Worker) startUnknown(p *assignment) bool {
 func (w *Worker) saveFirst(p *assignment, a *heldPage) {
 	r := p.row
 	p.enter(confirming)
-	w.hold(p, int64(a.Page.Bytes)) // there may be one of each shard, while thousands of leases are made
+	w.addUntaken(p, int64(a.Page.Bytes)) // there may be one of each shard, while thousands of leases are made
 	if r.busy {
 		w.after(firstPause, func() { w.resume(p, a) })
 		return
@@ -86,7 +86,7 @@ func (w *Worker) resume(p *assignment, a *heldPage) {
 	if !p.current() {
 		return
 	}
-	w.hold(p, 0)
+	w.addUntaken(p, -int64(a.Page.Bytes))
 	if p.phase == confirming {
 		p.enter(reading)
 		w.arrived(p, a)

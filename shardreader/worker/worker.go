@@ -18,7 +18,6 @@ type Worker struct {
 	last   Call
 	told   map[string]bool // topics that tellOnce told
 
-	begun   bool
 	leaving bool // Shutdown came
 	leftAt  time.Duration
 	stopped bool
@@ -134,6 +133,7 @@ func New(o Options) (*Worker, error) {
 		}
 		w.sources = append(w.sources, newSource(s))
 	}
+	w.after(0, w.sendHeartbeat)
 	return w, nil
 }
 
@@ -143,10 +143,6 @@ func (w *Worker) Step(now time.Duration, e Event) []Action {
 	w.now = max(w.now, now)
 	clear(w.acts)
 	w.acts = w.acts[:0]
-	if !w.begun {
-		w.begun = true
-		w.sendHeartbeat()
-	}
 	// A process that stood still for long must stop before it does anything else.
 	w.checkHeartbeat()
 	w.handle(e)
