@@ -99,8 +99,12 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 
 // revokedHard reports whether some of a batch is of a partition that is revoked hard.
 func (b *batch) revokedHard() bool {
-	return slices.ContainsFunc(b.items, func(it item) bool { return it.page.part.state == revokedHard }) ||
-		slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.part.state == revokedHard })
+	for i := range b.items { // its writer may plan them now, and so they are not copied
+		if b.items[i].page.part.state == revokedHard {
+			return true
+		}
+	}
+	return slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.part.state == revokedHard })
 }
 
 // fail gives all deliveries of a batch the same error.

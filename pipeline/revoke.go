@@ -19,7 +19,7 @@ func (r *run) Drain(partitions ...string) {
 			r.part(name).enter(draining)
 		}
 		for _, s := range r.scheds {
-			s.drain(partitions)
+			s.drain()
 		}
 	})
 }
@@ -36,13 +36,13 @@ func (r *run) Forget(partitions ...string) {
 	})
 }
 
-// drain makes what is ready due up to the last delivery of partitions.
-func (s *scheduler) drain(partitions []string) {
+// drain makes what is ready due up to the last delivery of partitions that are drained.
+func (s *scheduler) drain() {
 	n := 0
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
 		n += c.n
-		if slices.Contains(partitions, c.page.part.name) {
+		if c.page.part.state >= draining {
 			s.flush = max(s.flush, n)
 		}
 	}

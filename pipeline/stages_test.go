@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // planned is a sink whose plan is a function.
@@ -301,6 +302,29 @@ func TestPlan_FailsTheSecondTime(t *testing.T) {
 		}
 		if want := []string{"s a2 plan", "s a3 quarantined"}; !slices.Equal(g.lines(), want) {
 			t.Errorf("letters %v, want %v", g.lines(), want)
+		}
+	})
+}
+
+// A partition can be revoked while a change of it is planned again.
+func TestPlan_AgainWhileItIsRevoked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &planned{recorder: recorder{fail: alwaysDown}}
+		plans := 0
+		s.plan = func(*Delivery) error {
+			if plans++; plans == 2 {
+				time.Sleep(time.Minute)
+			}
+			return nil
+		}
+		p, src, _, stop := running(t, s, []*Page{pageOf(map[string]int{}, "p", 1, "a")})
+		time.Sleep(30 * time.Second) // the backoff is over, and the plan is not
+		src.control.Revoke(errTaken, "p")
+		time.Sleep(time.Hour)
+		checkLedger(t, p, none(SinkLedger{Routed: 1, Revoked: 1}))
+		holdsNothing(t, p)
+		if err := stop(); err != nil {
+			t.Error(err)
 		}
 	})
 }
