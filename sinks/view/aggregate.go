@@ -85,14 +85,14 @@ const (
 var ofs = []string{count: "count", sum: "sum", least: "min", greatest: "max", distinct: "distinct"}
 
 // member is the kind of a value that is made of members; false of a count and a sum.
-func (o of) member() (MemberKind, bool) {
+func (o of) member() (state.MemberKind, bool) {
 	switch o {
 	case least:
-		return Min, true
+		return state.Min, true
 	case greatest:
-		return Max, true
+		return state.Max, true
 	case distinct:
-		return Distinct, true
+		return state.Distinct, true
 	default:
 		return 0, false
 	}

@@ -9,7 +9,7 @@ import (
 // the change's old image says, and for nothing where that says nothing: what it costs, for
 // one, can be told from it. before is what the item counted for. False where it writes nothing
 // then, or where ops are no aggregate's.
-func PlannedWrite(c *pipeline.Change, ops []pipeline.Op) (w GroupWrite, before state.Contribution, ok bool) {
+func PlannedWrite(c *pipeline.Change, ops []pipeline.Op) (w state.GroupWrite, before state.Contribution, ok bool) {
 	if len(ops) == 0 {
 		return w, before, false
 	}
@@ -32,5 +32,5 @@ func PlannedWrite(c *pipeline.Change, ops []pipeline.Op) (w GroupWrite, before s
 	if !l.writes() || p.post(&l) != nil { // Plan made the shares
 		return w, before, false
 	}
-	return GroupWrite{Items: []ContributionWrite{l.write()}, Groups: p.changes()}, before, true
+	return state.GroupWrite{Items: []state.ContributionWrite{l.write()}, Groups: p.changes()}, before, true
 }

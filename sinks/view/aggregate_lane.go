@@ -88,8 +88,8 @@ func (l *lane) advance(ds []pipeline.Delivery, was state.Contribution) {
 func (l *lane) writes() bool { return l.now.Version != l.was.Version || l.now.Void != l.was.Void }
 
 // write is the contribution's.
-func (l *lane) write() ContributionWrite {
-	return ContributionWrite{Source: l.key, Was: l.was.Version, WasVoid: l.was.Void, Now: l.now}
+func (l *lane) write() state.ContributionWrite {
+	return state.ContributionWrite{Source: l.key, Was: l.was.Version, WasVoid: l.was.Void, Now: l.now}
 }
 
 // settle sets the outcomes of the turn, whose write is done, and ends it.

@@ -136,7 +136,7 @@ func (p *poster) member(e mention, since pipeline.Version, remove bool) {
 	val := &p.of.values[e.value]
 	kind, _ := val.of.member()
 	shard := p.shard
-	if kind == Distinct { // equal values meet in one shard, so that those of the shards add up
+	if kind == state.Distinct { // equal values meet in one shard, so that those of the shards add up
 		shard = p.of.shardOf(e.text)
 	}
 	r := p.in(e.group, shard)
@@ -145,7 +145,7 @@ func (p *poster) member(e mention, since pipeline.Version, remove bool) {
 			r.shares -= 2
 		}
 	}
-	r.members = append(r.members, Member{Name: val.Name, Kind: kind, Value: e.text, ID: p.id(since), Remove: remove})
+	r.members = append(r.members, state.Member{Name: val.Name, Kind: kind, Value: e.text, ID: p.id(since), Remove: remove})
 	p.tally.members++
 }
 

@@ -21,7 +21,7 @@ type rowTally struct {
 	shares  int64 // that touch the row
 	entries int64 // shares of items of the row: what a count counts
 	sums    []state.Number
-	members []Member
+	members []state.Member
 	version pipeline.Version
 }
 
@@ -78,19 +78,19 @@ func (t *tally) prune() {
 }
 
 // changes are the tally as a store takes it.
-func (t *tally) changes() []GroupChange {
+func (t *tally) changes() []state.GroupChange {
 	t.prune()
-	cs := make([]GroupChange, len(t.rows))
+	cs := make([]state.GroupChange, len(t.rows))
 	for i := range t.rows {
 		r := &t.rows[i]
 		c := &cs[i]
-		*c = GroupChange{Row: r.row, Shares: r.shares, Members: r.members, Version: r.version}
+		*c = state.GroupChange{Row: r.row, Shares: r.shares, Members: r.members, Version: r.version}
 		for v, val := range t.of.values {
 			switch val.of {
 			case count:
-				c.Counts = append(c.Counts, Add{val.Name, state.NumberOf(pipeline.DecimalOf(r.entries))})
+				c.Counts = append(c.Counts, state.Add{Name: val.Name, Amount: state.NumberOf(pipeline.DecimalOf(r.entries))})
 			case sum:
-				c.Sums = append(c.Sums, Add{val.Name, r.sums[v]})
+				c.Sums = append(c.Sums, state.Add{Name: val.Name, Amount: r.sums[v]})
 			}
 		}
 	}

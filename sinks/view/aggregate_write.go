@@ -136,7 +136,7 @@ func (w *writing) round(ctx context.Context, open []*lane) (lost []*lane, err er
 	if err != nil || len(parts) == 0 {
 		return nil, err
 	}
-	ws := make([]GroupWrite, len(parts))
+	ws := make([]state.GroupWrite, len(parts))
 	for i, p := range parts {
 		ws[i].Groups = p.tally.changes()
 		for _, l := range p.lanes {

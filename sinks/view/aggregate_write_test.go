@@ -178,8 +178,8 @@ func TestAggregateBatchesAreSequentialWriting(t *testing.T) {
 		end := func(size int, actions int) map[string]string {
 			store := newGroupMemory()
 			store.max = actions
-			store.fail = func(_ int, w view.GroupWrite) error {
-				if slices.ContainsFunc(w.Items, func(c view.ContributionWrite) bool { return bad[c.Now.Version] }) {
+			store.fail = func(_ int, w state.GroupWrite) error {
+				if slices.ContainsFunc(w.Items, func(c state.ContributionWrite) bool { return bad[c.Now.Version] }) {
 					return errors.New("refused")
 				}
 				return nil

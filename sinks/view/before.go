@@ -23,20 +23,20 @@ func (o *Op) Before(c *pipeline.Change) (Mutation, bool) {
 
 // Before is the row that the item asked for before the change, as its old image says, and
 // what it claimed there; false where that says that it asked for none, or nothing.
-func (o *ClaimOp) Before(c *pipeline.Change) (state.Row, Claim, bool) {
+func (o *ClaimOp) Before(c *pipeline.Change) (state.Row, state.Claim, bool) {
 	if o.sink == nil {
-		return "", Claim{}, false
+		return "", state.Claim{}, false
 	}
 	var room keyRoom
 	was, err := o.sink.place(c, c.Old, &room)
 	if err != nil || was.reason != "" || !c.Old.Exists() {
-		return "", Claim{}, false
+		return "", state.Claim{}, false
 	}
 	var d pipeline.Delivery
 	pk, sk, _ := was.key.values(&d)
 	row, err := state.MakeRow(pk, sk)
 	if err != nil {
-		return "", Claim{}, false
+		return "", state.Claim{}, false
 	}
 	claim := o.Claim
 	claim.Source, claim.Version, claim.Time = c.Key, c.Version, timeOf(c)
@@ -45,7 +45,7 @@ func (o *ClaimOp) Before(c *pipeline.Change) (state.Row, Claim, bool) {
 }
 
 // rowBefore is the key of the row of the old image as an op has it, and what is in it.
-func (s *Sink) rowBefore(c *pipeline.Change) (row string, attributes []Column, ok bool) {
+func (s *Sink) rowBefore(c *pipeline.Change) (row string, attributes []state.Column, ok bool) {
 	if !c.Old.Exists() {
 		return "", nil, false
 	}

@@ -14,7 +14,7 @@ type ClaimOp struct {
 	Target *Target
 	Row    state.Row      // "": the item asks for no row
 	PK, SK pipeline.Value // of the row; SK is absent where the table has none
-	Claim  Claim
+	Claim  state.Claim
 	Guard  Guard
 
 	sink   *Sink        // that planned it; nil: none did
@@ -99,7 +99,7 @@ func (o *ClaimOp) vacated(flaw error) *ClaimOp {
 // once that is durable.
 func (s *Sink) planClaim(d *pipeline.Delivery, g Guard) error {
 	c := d.Change
-	op := &ClaimOp{sink: s, Target: &s.target, Claim: Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)}, Guard: g, source: s.mask.Key(c)}
+	op := &ClaimOp{sink: s, Target: &s.target, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)}, Guard: g, source: s.mask.Key(c)}
 	if err := s.claim(d, op); err != nil {
 		if !c.New.Exists() {
 			return err

@@ -42,7 +42,7 @@ type shelf struct {
 	tables  map[string]*memory
 	desks   map[string]*desk
 	foreign map[state.Row]*view.ForeignRowError // rows of other views
-	refuse  func(w view.ItemWrite) error        // where set, may fail a write for good
+	refuse  func(w state.ItemWrite) error       // where set, may fail a write for good
 	calls   int                                 // of an ItemStore
 }
 

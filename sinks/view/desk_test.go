@@ -20,7 +20,7 @@ type desk struct {
 type rc struct {
 	revision string
 	holder   pipeline.Key
-	claims   map[pipeline.Key]view.Claim
+	claims   map[pipeline.Key]state.Claim
 }
 
 var _ view.ItemStore = (*shelf)(nil)
@@ -54,7 +54,7 @@ func (s *shelf) RowClaims(_ context.Context, t view.Target, rows []state.Row) ([
 	rcs := make([]view.RowClaims, len(rows))
 	for i, row := range rows {
 		have := s.desk(t).rcs[row]
-		rcs[i] = view.RowClaims{Row: row, Revision: have.revision, Owner: have.claims[have.holder], Foreign: s.foreign[row]}
+		rcs[i] = view.RowClaims{RowClaims: state.RowClaims{Row: row, Revision: have.revision, Owner: have.claims[have.holder]}, Foreign: s.foreign[row]}
 		for source, c := range have.claims {
 			if source != have.holder {
 				rcs[i].Waiting = append(rcs[i].Waiting, c)
@@ -64,7 +64,7 @@ func (s *shelf) RowClaims(_ context.Context, t view.Target, rows []state.Row) ([
 	return rcs, nil
 }
 
-func (s *shelf) Settle(_ context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+func (s *shelf) Settle(_ context.Context, t view.Target, ws []state.ItemWrite) ([]view.ItemResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
@@ -88,16 +88,16 @@ func (s *shelf) Settle(_ context.Context, t view.Target, ws []view.ItemWrite) ([
 	return rs, nil
 }
 
-func (s *shelf) lost(t view.Target, w view.ItemWrite) bool {
+func (s *shelf) lost(t view.Target, w state.ItemWrite) bool {
 	d := s.desk(t)
 	g := d.guards[w.Source]
-	return g.Version != w.Was || g.Void != w.WasVoid || slices.ContainsFunc(w.Rows, func(sw view.RowClaimsWrite) bool { return d.rcs[sw.Row].revision != sw.Was })
+	return g.Version != w.Was || g.Void != w.WasVoid || slices.ContainsFunc(w.Rows, func(sw state.RowClaimsWrite) bool { return d.rcs[sw.Row].revision != sw.Was })
 }
 
-func (d *desk) change(source pipeline.Key, w view.RowClaimsWrite) {
+func (d *desk) change(source pipeline.Key, w state.RowClaimsWrite) {
 	have := d.rcs[w.Row]
 	if have.claims == nil {
-		have.claims = make(map[pipeline.Key]view.Claim)
+		have.claims = make(map[pipeline.Key]state.Claim)
 	}
 	delete(have.claims, source)
 	if w.Claim.Source != "" {

@@ -24,15 +24,15 @@ type groupMemory struct {
 	max           int
 
 	reads, writes int
-	before        func()                                  // runs ahead of a Contribute, unlocked. Default: nothing
-	fail          func(call int, w view.GroupWrite) error // may fail a write before it is applied
+	before        func()                                   // runs ahead of a Contribute, unlocked. Default: nothing
+	fail          func(call int, w state.GroupWrite) error // may fail a write before it is applied
 }
 
 type groupRow struct {
 	view    string
 	shares  int64
 	numbers map[string]state.Number
-	members map[string]map[string]view.Member // by name, then value and ID
+	members map[string]map[string]state.Member // by name, then value and ID
 	version pipeline.Version
 }
 
@@ -59,7 +59,7 @@ func (s *groupMemory) Contributions(_ context.Context, t view.Target, items []pi
 	return cs, nil
 }
 
-func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []view.GroupWrite) ([]view.ItemResult, error) {
+func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []state.GroupWrite) ([]view.ItemResult, error) {
 	if s.before != nil {
 		s.before()
 	}
@@ -76,7 +76,7 @@ func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []view.Gro
 				continue
 			}
 		}
-		rs[i].Lost = slices.ContainsFunc(w.Items, func(c view.ContributionWrite) bool {
+		rs[i].Lost = slices.ContainsFunc(w.Items, func(c state.ContributionWrite) bool {
 			have := s.contributions[t.View+" "+string(c.Source)]
 			return have.Version != c.Was || have.Void != c.WasVoid
 		})
@@ -96,7 +96,7 @@ func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []view.Gro
 }
 
 // check holds a call to the contract.
-func (s *groupMemory) check(ws []view.GroupWrite) error {
+func (s *groupMemory) check(ws []state.GroupWrite) error {
 	items := make(map[pipeline.Key]bool)
 	for _, w := range ws {
 		rows := make(map[state.Row]bool)
@@ -121,7 +121,7 @@ func (s *groupMemory) check(ws []view.GroupWrite) error {
 	return nil
 }
 
-func (s *groupMemory) change(t view.Target, c view.GroupChange) error {
+func (s *groupMemory) change(t view.Target, c state.GroupChange) error {
 	table := s.rows[t.Name]
 	if table == nil {
 		table = make(map[state.Row]*groupRow)
@@ -129,7 +129,7 @@ func (s *groupMemory) change(t view.Target, c view.GroupChange) error {
 	}
 	r := table[c.Row]
 	if r == nil {
-		r = &groupRow{view: t.View, numbers: make(map[string]state.Number), members: make(map[string]map[string]view.Member)}
+		r = &groupRow{view: t.View, numbers: make(map[string]state.Number), members: make(map[string]map[string]state.Member)}
 		table[c.Row] = r
 	}
 	r.shares += c.Shares
@@ -139,7 +139,7 @@ func (s *groupMemory) change(t view.Target, c view.GroupChange) error {
 	for _, m := range c.Members {
 		of := r.members[m.Name]
 		if of == nil {
-			of = make(map[string]view.Member)
+			of = make(map[string]state.Member)
 			r.members[m.Name] = of
 		}
 		id := m.Value + "\x00" + m.ID
@@ -194,14 +194,14 @@ func (s *groupMemory) Rows(_ context.Context, t view.Table, q view.Query) iter.S
 }
 
 // columns are the values of a row, by name.
-func (r *groupRow) columns() []view.Column {
-	var cs []view.Column
+func (r *groupRow) columns() []state.Column {
+	var cs []state.Column
 	for name, n := range r.numbers {
-		cs = append(cs, view.Column{Name: name, Value: n.Value()})
+		cs = append(cs, state.Column{Name: name, Value: n.Value()})
 	}
 	for name, of := range r.members {
 		values := make(map[string]bool)
-		var kind view.MemberKind
+		var kind state.MemberKind
 		for _, m := range of {
 			values[m.Value], kind = true, m.Kind
 		}
@@ -211,16 +211,16 @@ func (r *groupRow) columns() []view.Column {
 		}
 		v, err := pipeline.NumberValue(pipeline.DecimalOf(int64(len(sorted)))), error(nil)
 		switch kind {
-		case view.Min:
+		case state.Min:
 			v, err = state.Unsorted(sorted[0])
-		case view.Max:
+		case state.Max:
 			v, err = state.Unsorted(sorted[len(sorted)-1])
 		}
 		if err != nil {
 			panic(errors.New("a member is no sortable value: " + err.Error()))
 		}
-		cs = append(cs, view.Column{Name: name, Value: v})
+		cs = append(cs, state.Column{Name: name, Value: v})
 	}
-	slices.SortFunc(cs, func(a, b view.Column) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(cs, func(a, b state.Column) int { return strings.Compare(a.Name, b.Name) })
 	return cs
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -32,7 +33,7 @@ type behind struct {
 	before func()
 }
 
-func (s *behind) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+func (s *behind) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.ItemResult, error) {
 	if do := s.before; do != nil {
 		s.before = nil
 		do()

@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -27,46 +26,16 @@ type ItemStore interface {
 	// on a row have changed since they were read. A later write of ws may build on an earlier one, by the version and
 	// the revisions of that one, and is lost with it. A result that is not an error is durable. Values are ranges of a
 	// page: a store that keeps them beyond the call clones them.
-	Settle(ctx context.Context, t Target, ws []ItemWrite) ([]ItemResult, error)
+	Settle(ctx context.Context, t Target, ws []state.ItemWrite) ([]ItemResult, error)
 }
 
-// RowClaims is a row with all claims on it. The stored item of DynamoDB is called a seat.
+// RowClaims is a row with all claims on it.
 type RowClaims struct {
-	Row      state.Row
-	Revision string           // names the last write of the claims; "" if there is no claim
-	Owner    Claim            // has the row; the zero Claim: none
-	Waiting  []Claim          // the other claims, in no order
-	Foreign  *ForeignRowError // the row belongs to another sink and cannot be claimed; nil: it can
+	state.RowClaims
+	Foreign *ForeignRowError // the row belongs to another sink and cannot be claimed; nil: it can
 }
 
-// Claim is what an item would have in a row.
-type Claim struct {
-	Source     pipeline.Key // of the item; "" in the zero Claim
-	Version    pipeline.Version
-	Time       time.Time // creation time of that change; 1970 if it has none
-	Attributes []Column  // of the row, without its key
-}
-
-// ItemWrite moves one item from the row it had to the row it requests.
-type ItemWrite struct {
-	Source  pipeline.Key
-	Was     pipeline.Version // of the guard that was read, or that an earlier write of the call leaves; zero if there was none
-	WasVoid bool             // of the same guard
-	Guard   state.Guard
-	Rows    []RowClaimsWrite // changes of claims, each row once: at most the one it leaves and the one it takes
-}
-
-// RowClaimsWrite changes the claim of the write's item on a row, and the owner of the row. The other claims stay
-// as they are.
-type RowClaimsWrite struct {
-	Row      state.Row
-	Was      string // Revision that was read, or that an earlier write of the call leaves
-	Revision string // the new one, unlike any before; "" if no claim is left
-	Claim    Claim  // the new claim of the item; the zero Claim: none
-	Owner    Claim  // the new owner: Claim, or one of the other claims; the zero Claim: the row is deleted
-}
-
-// ItemResult is the result of an ItemWrite. The zero ItemResult means success.
+// ItemResult is the result of a write. The zero ItemResult means success.
 type ItemResult struct {
 	Lost bool  // something changed since it was read: read again
 	Err  error // this write failed; marked with pipeline.Transient where it may be tried again

@@ -3,6 +3,7 @@ package view
 import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // move fills d.Ops with what takes the item's row from where it was to where it
@@ -74,7 +75,7 @@ func (s *Sink) addTombstone(d *pipeline.Delivery, step Step, k *rowKey) {
 // roomyOp is an op with room for what most rows hold.
 type roomyOp struct {
 	Op
-	columns [4]Column
+	columns [4]state.Column
 }
 
 func (s *Sink) op(d *pipeline.Delivery, step Step, k *rowKey) *roomyOp {

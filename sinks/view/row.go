@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // What DynamoDB allows for a key attribute, in bytes.
@@ -184,7 +185,7 @@ func (t Target) shown(pk, sk Attribute, scope template.Scope, m *pipeline.Mask) 
 
 // columns appends what a row holds besides its key. What is missing, NULL or
 // empty is left out.
-func (s *Sink) columns(cs []Column, scope *template.Scope) ([]Column, error) {
+func (s *Sink) columns(cs []state.Column, scope *template.Scope) ([]state.Column, error) {
 	cs = slices.Grow(cs, len(s.attributes))
 	for _, a := range s.attributes {
 		v, _, err := a.Template.Value(*scope)
@@ -192,7 +193,7 @@ func (s *Sink) columns(cs []Column, scope *template.Scope) ([]Column, error) {
 			return nil, fmt.Errorf("attribute %s: %w", a.Name, err)
 		}
 		if v.Exists() {
-			cs = append(cs, Column{Name: a.Name, Value: v})
+			cs = append(cs, state.Column{Name: a.Name, Value: v})
 		}
 	}
 	return cs, nil

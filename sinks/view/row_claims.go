@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // before reports whether c comes before d in the order of claims on a row; the first one has the
 // row. They are ordered by the bytes of their items' keys, so that the order of arrival does not
 // matter. With Last the latest change comes first, by time, then version, then key: versions of
 // different items do not tell which change is later, but all processes must agree on one.
-func (c *Claim) before(d *Claim, rule Collision) bool {
+func before(c, d *state.Claim, rule Collision) bool {
 	byKey := strings.Compare(string(c.Source), string(d.Source))
 	if rule != Last {
 		return byKey < 0
@@ -22,14 +23,14 @@ func (c *Claim) before(d *Claim, rule Collision) bool {
 
 // put replaces the item's claim by c. The owner changes if c comes before the owner's claim, or if c
 // is the owner's and a waiting claim now comes before it.
-func (s *RowClaims) put(c Claim, rule Collision) {
+func (s *RowClaims) put(c state.Claim, rule Collision) {
 	if s.Owner.Source == c.Source || s.Owner.Source == "" {
 		s.Owner = c
 	} else {
 		s.forget(c.Source)
 		s.Waiting = append(s.Waiting, c)
 	}
-	if i := s.next(rule); i >= 0 && s.Waiting[i].before(&s.Owner, rule) {
+	if i := s.next(rule); i >= 0 && before(&s.Waiting[i], &s.Owner, rule) {
 		s.Waiting[i], s.Owner = s.Owner, s.Waiting[i]
 	}
 }
@@ -40,7 +41,7 @@ func (s *RowClaims) drop(source pipeline.Key, rule Collision) {
 		s.forget(source)
 		return
 	}
-	s.Owner = Claim{}
+	s.Owner = state.Claim{}
 	if i := s.next(rule); i >= 0 {
 		s.Owner = s.Waiting[i]
 		s.remove(i)
@@ -51,7 +52,7 @@ func (s *RowClaims) drop(source pipeline.Key, rule Collision) {
 func (s *RowClaims) next(rule Collision) int {
 	front := -1
 	for i := range s.Waiting {
-		if front < 0 || s.Waiting[i].before(&s.Waiting[front], rule) {
+		if front < 0 || before(&s.Waiting[i], &s.Waiting[front], rule) {
 			front = i
 		}
 	}
@@ -62,7 +63,7 @@ func (s *RowClaims) next(rule Collision) int {
 func (s *RowClaims) waits(source pipeline.Key) bool { return s.index(source) >= 0 }
 
 func (s *RowClaims) index(source pipeline.Key) int {
-	return slices.IndexFunc(s.Waiting, func(c Claim) bool { return c.Source == source })
+	return slices.IndexFunc(s.Waiting, func(c state.Claim) bool { return c.Source == source })
 }
 
 func (s *RowClaims) forget(source pipeline.Key) {
@@ -75,6 +76,6 @@ func (s *RowClaims) forget(source pipeline.Key) {
 func (s *RowClaims) remove(i int) {
 	last := len(s.Waiting) - 1
 	s.Waiting[i] = s.Waiting[last]
-	s.Waiting[last] = Claim{}
+	s.Waiting[last] = state.Claim{}
 	s.Waiting = s.Waiting[:last]
 }

@@ -110,7 +110,7 @@ func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, 
 	if err := w.read(ctx, rows); err != nil {
 		return false, err
 	}
-	var ws []ItemWrite
+	var ws []state.ItemWrite
 	var of []turn[*ClaimOp]
 	for _, i := range moving {
 		t := turns[i]
@@ -125,7 +125,7 @@ func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, 
 }
 
 // commit writes what was moved in memory.
-func (w *claims) commit(ctx context.Context, ws []ItemWrite, of []turn[*ClaimOp]) (lost bool, err error) {
+func (w *claims) commit(ctx context.Context, ws []state.ItemWrite, of []turn[*ClaimOp]) (lost bool, err error) {
 	if len(ws) == 0 {
 		return false, nil
 	}

@@ -223,7 +223,7 @@ func TestStrangersAreNotWrittenDown(t *testing.T) {
 func TestPermanentFailureByItem(t *testing.T) {
 	cs := changes(t, moved("a", "", "x", "1"), moved("a", "x", "y", "2"), moved("b", "", "y", "3"))
 	store := newShelf()
-	store.refuse = func(w view.ItemWrite) error {
+	store.refuse = func(w state.ItemWrite) error {
 		if w.Guard.Version == cs[1].Version {
 			return errors.New("too large")
 		}
@@ -270,7 +270,7 @@ type racing struct {
 	always func()
 }
 
-func (r *racing) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+func (r *racing) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.ItemResult, error) {
 	if r.always != nil {
 		r.always()
 	} else if len(r.others) > 0 {
@@ -337,7 +337,7 @@ func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
 		}
 		open := func() (*shelf, *view.Sink) {
 			store := newShelf()
-			store.refuse = func(w view.ItemWrite) error {
+			store.refuse = func(w state.ItemWrite) error {
 				if bad[w.Guard.Version] {
 					return errors.New("refused")
 				}

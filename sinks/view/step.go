@@ -51,9 +51,9 @@ const (
 
 // move changes the claims on the row that the item had and on the one that it requests, and returns the write
 // that does so in the store. rows holds both, except for a row of "".
-func (o *ClaimOp) move(g state.Guard, rows map[state.Row]*RowClaims, rule Collision) ItemWrite {
+func (o *ClaimOp) move(g state.Guard, rows map[state.Row]*RowClaims, rule Collision) state.ItemWrite {
 	source, version := o.Claim.Source, o.Claim.Version
-	w := ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void, Guard: state.Guard{Version: version, Row: o.Row, Void: o.flaw != nil}}
+	w := state.ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void, Guard: state.Guard{Version: version, Row: o.Row, Void: o.flaw != nil}}
 	if g.Row != "" && g.Row != o.Row {
 		w.Rows = append(w.Rows, rows[g.Row].write(source, version, func(s *RowClaims) { s.drop(source, rule) }))
 	}
@@ -66,8 +66,8 @@ func (o *ClaimOp) move(g state.Guard, rows map[state.Row]*RowClaims, rule Collis
 }
 
 // write changes the claims, and returns that change for the store.
-func (s *RowClaims) write(source pipeline.Key, version pipeline.Version, change func(*RowClaims)) RowClaimsWrite {
-	w := RowClaimsWrite{Row: s.Row, Was: s.Revision}
+func (s *RowClaims) write(source pipeline.Key, version pipeline.Version, change func(*RowClaims)) state.RowClaimsWrite {
+	w := state.RowClaimsWrite{Row: s.Row, Was: s.Revision}
 	change(s)
 	s.Revision = ""
 	if s.Owner.Source != "" {

@@ -56,7 +56,7 @@ func TestJudge(t *testing.T) {
 		{known: 6, had: "r", asks: "r", want: older},
 		{known: 6, had: "q", asks: "", want: older},
 	} {
-		op := &ClaimOp{Row: c.asks, Claim: Claim{Source: "i", Version: versionOf(t, 5)}}
+		op := &ClaimOp{Row: c.asks, Claim: state.Claim{Source: "i", Version: versionOf(t, 5)}}
 		if got := op.judge(state.Guard{Version: versionOf(t, c.known), Row: c.had}, c.idle); got != c.want {
 			t.Errorf("guard %d with %q, claim 5 of %q, idle %t: got %d, want %d", c.known, c.had, c.asks, c.idle, got, c.want)
 		}
@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	op := &ClaimOp{Row: "r", Claim: Claim{Source: "i", Version: zero}}
+	op := &ClaimOp{Row: "r", Claim: state.Claim{Source: "i", Version: zero}}
 	if got := op.judge(state.Guard{}, false); got != moves {
 		t.Errorf("version 0 of an unknown item: got %d, want that it moves", got)
 	}
@@ -76,23 +76,23 @@ func TestJudge(t *testing.T) {
 }
 
 // claimOf is item@version, whose time is the version's tens.
-func claimOf(t testing.TB, s string) Claim {
+func claimOf(t testing.TB, s string) state.Claim {
 	t.Helper()
 	if s == "" {
-		return Claim{}
+		return state.Claim{}
 	}
 	var n int
 	item, digits, _ := strings.Cut(s, "@")
 	if _, err := fmt.Sscan(digits, &n); err != nil {
 		t.Fatal(err)
 	}
-	return Claim{Source: pipeline.Key(item), Version: versionOf(t, n), Time: time.Unix(int64(n/10), 0)}
+	return state.Claim{Source: pipeline.Key(item), Version: versionOf(t, n), Time: time.Unix(int64(n/10), 0)}
 }
 
 // rowClaimsOf is "owner waiting waiting".
 func rowClaimsOf(t testing.TB, s string) *RowClaims {
 	t.Helper()
-	rc := &RowClaims{Row: "r", Revision: "was"}
+	rc := &RowClaims{RowClaims: state.RowClaims{Row: "r", Revision: "was"}}
 	for i, text := range strings.Fields(s) {
 		if i == 0 {
 			rc.Owner = claimOf(t, text)
@@ -104,7 +104,7 @@ func rowClaimsOf(t testing.TB, s string) *RowClaims {
 }
 
 func showRowClaims(s *RowClaims) string {
-	show := func(c Claim) string {
+	show := func(c state.Claim) string {
 		text := c.Version.String()
 		return string(c.Source) + "@" + strings.TrimLeft(text[10:], "0")
 	}
@@ -197,10 +197,10 @@ func TestMove(t *testing.T) {
 			for _, sw := range w.Rows {
 				text := string(sw.Row) + ": free"
 				if sw.Owner.Source != "" {
-					text = string(sw.Row) + ": holds " + showRowClaims(&RowClaims{Owner: sw.Owner})
+					text = string(sw.Row) + ": holds " + showRowClaims(&RowClaims{RowClaims: state.RowClaims{Owner: sw.Owner}})
 				}
 				if sw.Claim.Source != "" {
-					text += ", claims " + showRowClaims(&RowClaims{Owner: sw.Claim})
+					text += ", claims " + showRowClaims(&RowClaims{RowClaims: state.RowClaims{Owner: sw.Claim}})
 				}
 				got = append(got, text)
 				if sw.Was != "was" || sw.Revision == sw.Was || (sw.Revision == "") != (sw.Owner.Source == "") || rcs[sw.Row].Revision != sw.Revision {

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Table is where rows are: a table and the names of its one or two key attributes.
@@ -34,18 +35,12 @@ type Mutation struct {
 	Version    pipeline.Version
 	Source     pipeline.Key // of the item that the row is of
 	Tombstone  bool
-	Void       bool     // of a tombstone: no row could be made of the change; the same version may replace it, unless it is void too
-	Attributes []Column // without the key; empty for a tombstone
+	Void       bool           // of a tombstone: no row could be made of the change; the same version may replace it, unless it is void too
+	Attributes []state.Column // without the key; empty for a tombstone
 
 	// What a store may use to write less. Nothing depends on it being right.
 	Fresh  bool // the row is probably not in the table
 	Joined bool // it belongs to the mutation before it in the call: one change's new row, and this its old one
-}
-
-// Column is one attribute of a row.
-type Column struct {
-	Name  string
-	Value pipeline.Value
 }
 
 // Result is what became of a mutation. The zero Result is: the store holds it,

@@ -85,7 +85,7 @@ var allowed = map[string][]string{
 	"sinks/redrive":                   {"pipeline", "sinks/deadletter", "sinks/state"},
 	"sinks/state":                     {"pipeline"},
 	"sinks/state/sqlite":              {"pipeline/private", "pipeline", "sinks/state", "modernc.org/sqlite"},
-	"sinks/state/dynamo":              {"pipeline", "pipeline/awsjson", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	"sinks/state/dynamo":              {"pipeline", "pipeline/awsjson", "pipeline/sdkvalue", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/state/statetest":           {"pipeline", "sinks/state"},
 	"sinks/local": {"pipeline/private", "pipeline/filelock", "pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/sqlite",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},

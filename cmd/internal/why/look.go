@@ -109,7 +109,7 @@ func (l *look) view(ctx context.Context, store view.Store) error {
 
 // row compares one row, which is shown as where, with the attributes that it should
 // have.
-func (l *look) row(ctx context.Context, in view.Inspector, t view.Target, row state.Row, where string, there bool, want []view.Column) error {
+func (l *look) row(ctx context.Context, in view.Inspector, t view.Target, row state.Row, where string, there bool, want []state.Column) error {
 	found, err := in.Stands(ctx, t, []state.Row{row})
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (l *look) row(ctx context.Context, in view.Inspector, t view.Target, row st
 }
 
 // differing names the attributes of a row, beside its key, that are not as wanted.
-func differing(row pipeline.Image, t view.Table, want []view.Column) []string {
+func differing(row pipeline.Image, t view.Table, want []state.Column) []string {
 	wanted := make(map[string]pipeline.Value, len(want))
 	var names []string
 	for _, c := range want {

@@ -27,7 +27,7 @@ func (s *State) birthPartition() string {
 
 func (s *State) birthRef(sink, target string) Ref {
 	sk := append(pipeline.AppendEscaped(nil, sink), '#')
-	return s.db.ref(s.birthPartition(), fit(sk, string(pipeline.AppendEscaped(nil, target)), maxSortKey))
+	return s.db.ref(s.birthPartition(), fit(sk, string(pipeline.AppendEscaped(nil, target)), MaxSortKey))
 }
 
 // Births reads a pipeline's births: it has one for each sink, and those of targets that it left.

@@ -15,7 +15,7 @@ import (
 var _ state.Fingerprints = (*DB)(nil)
 
 func (db *DB) fingerprintRef(pipe, sink string) Ref {
-	return db.ref(string(of(nil, pipe, "fingerprints")), fit(nil, string(pipeline.AppendEscaped(nil, sink)), maxSortKey))
+	return db.ref(string(of(nil, pipe, "fingerprints")), fit(nil, string(pipeline.AppendEscaped(nil, sink)), MaxSortKey))
 }
 
 // Fingerprint is that of a sink's output; false where there is none.

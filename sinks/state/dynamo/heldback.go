@@ -18,7 +18,7 @@ func (s *State) heldBackPartition() string {
 // SetHeldBack replaces what the consumer noted before, in one write; with nothing in it, it
 // takes it away. The table's TTL takes away what dead consumers left.
 func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
-	ref := s.db.ref(s.heldBackPartition(), fit(nil, string(pipeline.AppendEscaped(nil, h.Consumer)), maxSortKey))
+	ref := s.db.ref(s.heldBackPartition(), fit(nil, string(pipeline.AppendEscaped(nil, h.Consumer)), MaxSortKey))
 	if h.Empty() {
 		return s.db.Write(ctx, Action{Delete: &types.Delete{TableName: aws.String(ref.Table), Key: ref.Key}})
 	}

@@ -10,12 +10,6 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// What DynamoDB allows for a key attribute, in bytes.
-const (
-	maxPartitionKey = 2048
-	maxSortKey      = 1024
-)
-
 // single is the sort key where a partition holds one item.
 const single = "-"
 
@@ -65,34 +59,34 @@ func (db *DB) ref(pk, sk string) Ref {
 
 // GuardRef is the guard of an item.
 func (db *DB) GuardRef(t Target, item pipeline.Key) Ref {
-	return db.ref(fit(t.prefix("guard"), string(item), maxPartitionKey), single)
+	return db.ref(fit(t.prefix("guard"), string(item), MaxPartitionKey), single)
 }
 
 // TombstoneRef is the tombstone of a row, apart from the table of rows.
 func (db *DB) TombstoneRef(t Target, row state.Row) Ref {
-	return db.ref(fit(t.prefix("tombstone"), string(row), maxPartitionKey), single)
+	return db.ref(fit(t.prefix("tombstone"), string(row), MaxPartitionKey), single)
 }
 
 // ContributionRef is what an item counts for.
 func (db *DB) ContributionRef(t Target, item pipeline.Key) Ref {
-	return db.ref(fit(t.prefix("contribution"), string(item), maxPartitionKey), single)
+	return db.ref(fit(t.prefix("contribution"), string(item), MaxPartitionKey), single)
 }
 
 // SeatRef is the seat of a row.
 func (db *DB) SeatRef(t Target, row state.Row) Ref {
-	return db.ref(fit(t.prefix("seat"), string(row), maxPartitionKey), seatKey)
+	return db.ref(fit(t.prefix("seat"), string(row), MaxPartitionKey), seatKey)
 }
 
 // ClaimRef is the claim of an item on a row: in the partition of the row's seat.
 func (db *DB) ClaimRef(t Target, row state.Row, item pipeline.Key) Ref {
-	return db.ref(fit(t.prefix("seat"), string(row), maxPartitionKey), fit([]byte(claimPrefix), string(item), maxSortKey))
+	return db.ref(fit(t.prefix("seat"), string(row), MaxPartitionKey), fit([]byte(claimPrefix), string(item), MaxSortKey))
 }
 
 // MemberPartition is the partition key under which the members of one value of a
 // group's row are, in the order of their sort keys.
 func (db *DB) MemberPartition(t Target, row state.Row, value string) string {
 	name := pipeline.AppendEscaped([]byte{'#'}, value)
-	b := fit(t.prefix("member"), string(row), maxPartitionKey-len(name)) // # is in no row either
+	b := fit(t.prefix("member"), string(row), MaxPartitionKey-len(name)) // # is in no row either
 	return b + string(name)
 }
 
@@ -101,6 +95,19 @@ func S(text string) types.AttributeValue { return &types.AttributeValueMemberS{V
 
 // N is digits as an attribute value.
 func N(digits string) types.AttributeValue { return &types.AttributeValueMemberN{Value: digits} }
+
+// Whole is an N that is an integer, however it is spelled.
+func Whole(digits string) (int64, error) {
+	d, err := pipeline.ParseDecimal(digits)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := d.Int64()
+	if !ok {
+		return 0, viewErrs.New("no integer")
+	}
+	return n, nil
+}
 
 // Text is the S at name; "" where there is none.
 func Text(item Item, name string) string {

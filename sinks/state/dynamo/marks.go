@@ -32,7 +32,7 @@ func (s *State) markPartition() string {
 func markSink(sink string) []byte { return append(pipeline.AppendEscaped(nil, sink), '#') }
 
 func (s *State) markRef(sink string, key pipeline.Key) Ref {
-	return s.db.ref(s.markPartition(), fit(markSink(sink), string(key), maxSortKey))
+	return s.db.ref(s.markPartition(), fit(markSink(sink), string(key), MaxSortKey))
 }
 
 // query is the marks of a sink, of all sinks where it is "". Keys that are equal in

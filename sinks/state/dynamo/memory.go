@@ -77,18 +77,18 @@ func (db *DB) checkFormat(memory Item) error {
 // Expiry is when what is written now, and may go, is forgotten: after the retention.
 func (db *DB) Expiry() time.Time { return db.now().Add(db.retention) }
 
-// Stamp makes item one that may go: one that is written now, and that the table
-// forgets after its retention. Whoever writes a guard without a row, a contribution
-// without a share, or a tombstone, stamps it; what has one is put without stamp, and never
+// stamp makes item one that may go: one that is written now, and that the table
+// forgets after its retention. A guard without a row, a contribution
+// without a share, and a tombstone are stamped; what has one is put without stamp, and never
 // goes.
-func (db *DB) Stamp(item Item) {
+func (db *DB) stamp(item Item) {
 	now := db.now()
 	item[attrWritten] = nanoseconds(now)
 	item[attrExpires] = N(strconv.FormatInt(now.Add(db.retention).Unix(), 10))
 }
 
-// Expires is when an item that was stamped may go; the zero time of one that never goes.
-func (db *DB) Expires(item Item) (time.Time, error) {
+// expires is when an item that was stamped may go; the zero time of one that never goes.
+func expires(item Item) (time.Time, error) {
 	digits := Digits(item, attrExpires)
 	if digits == "" {
 		return time.Time{}, nil

@@ -15,7 +15,7 @@ func (db *DB) targetRef(t Target) Ref {
 	pk := of(nil, t.Pipeline, "targets")
 	sk := append(pipeline.AppendEscaped(nil, t.View), '#')
 	sk = append(pipeline.AppendEscaped(sk, t.Birth), '#')
-	return db.ref(string(pk), fit(sk, string(pipeline.AppendEscaped(nil, t.Table)), maxSortKey))
+	return db.ref(string(pk), fit(sk, string(pipeline.AppendEscaped(nil, t.Table)), MaxSortKey))
 }
 
 // attrWitnesses are keys of items that the state remembers rows of.

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -24,19 +23,8 @@ import (
 //   - Two transactions on one row and its tombstone conflict, whichever of the two they write or check. DynamoDB
 //     refuses one, which is tried again and sees what the other wrote.
 
-// Attributes of tombstones in the state table.
-const (
-	tombstoneVersion = "version"
-	tombstoneItem    = "item" // key of the item that had the row
-	tombstoneVoid    = "void" // BOOL, present if no row could be made of the change
-)
-
-// Conditions on a row and its tombstone.
-const (
-	staysOver = mine + " AND #tw.#v < :v"                        // on the row: it is stored, belongs to the target, and is older
-	noNewer   = "attribute_not_exists(pk) OR version < :v"       // on the tombstone
-	orVoid    = " OR (version = :v AND attribute_exists(#void))" // added to noNewer unless the mutation is void
-)
+// staysOver is the condition on a row that it is stored, belongs to the target, and is older.
+const staysOver = owned + " AND #tw.#v < :v"
 
 // rowWrite is a mutation, its result, and the two actions of its transaction: the first on the row, the second on
 // its tombstone.
@@ -92,30 +80,30 @@ func (w *writer) writeTogether(ctx context.Context, rows []rowWrite) {
 // setRefused sets the results of the rows whose conditions are not met, and returns the other rows. It also deletes
 // an older row whose removal was refused for its tombstone alone.
 func (w *writer) setRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
-	hit, rowRefused := make([]bool, len(rows)), make([]bool, len(rows))
+	refused, rowRefused := make([]bool, len(rows)), make([]bool, len(rows))
 	for _, u := range unmet.Unmet {
 		i := u.Action / len(rows[0].actions)
 		row := &rows[i]
-		version := row.m.Version.String()
 		var r view.Result
 		if u.Action%len(row.actions) == 0 {
 			r = w.refused(u.Item, row.m)
 			rowRefused[i] = true
-		} else if have := dynamo.Text(u.Item, tombstoneVersion); have < version || have == version && isVoid(u.Item) && !row.m.Void {
-			r.Err = errChanged
 		} else {
-			r.Superseded = have != version
+			var changed bool
+			if changed, r.Superseded = tombstoneOf(row.m).Refused(u.Item); changed {
+				r.Err = errChanged
+			}
 		}
 		// Either of row and tombstone may be newer than the mutation.
 		if row.r.Err == nil {
 			row.r.Err, row.r.Superseded = r.Err, row.r.Superseded || r.Superseded
 		}
-		hit[i] = true
+		refused[i] = true
 	}
 	var rest []rowWrite
 	for i := range rows {
 		switch row := &rows[i]; {
-		case !hit[i]:
+		case !refused[i]:
 			rest = append(rest, *row)
 		case row.m.Tombstone && !rowRefused[i] && row.r.Err == nil:
 			w.deleteOlder(ctx, row)
@@ -136,7 +124,7 @@ func (w *writer) deleteOlder(ctx context.Context, row *rowWrite) {
 // putOver puts a row over a lower version of it. It returns false if there is no row.
 func (w *writer) putOver(ctx context.Context, row *rowWrite) bool {
 	put := *row.actions[0].Put
-	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(staysOver), w.rowNames
+	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(staysOver), w.stored.Names
 	err := w.Write(ctx, dynamo.Action{Put: &put})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
 	switch {
@@ -162,48 +150,17 @@ func (w *writer) plan(row *rowWrite) error {
 	if err != nil {
 		return err
 	}
-	ref := w.TombstoneRef(targetOf(w.target), name)
-	version, condition, names := str(m.Version.String()), noNewer+orVoid, map[string]string{"#void": tombstoneVoid}
-	if m.Void {
-		condition, names = noNewer, nil
-	}
+	row.actions[0] = put
 	if !m.Tombstone {
-		row.actions = [2]dynamo.Action{{Put: put}, {ConditionCheck: &types.ConditionCheck{
-			TableName:                           &ref.Table,
-			Key:                                 ref.Key,
-			ConditionExpression:                 &condition,
-			ExpressionAttributeNames:            names,
-			ExpressionAttributeValues:           dynamo.Item{":v": version},
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}}}
+		row.actions[1] = w.CheckTombstone(targetOf(w.target), name, tombstoneOf(m))
 		return nil
 	}
-	tombstone := ref.Key
-	tombstone[tombstoneVersion] = version
-	tombstone[tombstoneItem] = str(string(m.Source))
-	if m.Void {
-		tombstone[tombstoneVoid] = &types.AttributeValueMemberBOOL{Value: true}
-	}
-	w.Stamp(tombstone)
-	row.actions = [2]dynamo.Action{{Delete: &types.Delete{
-		TableName:                           put.TableName,
-		Key:                                 keyOf(w.target.Table, m.PK, m.SK),
-		ConditionExpression:                 put.ConditionExpression,
-		ExpressionAttributeNames:            put.ExpressionAttributeNames,
-		ExpressionAttributeValues:           put.ExpressionAttributeValues,
-		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
-	}}, {Put: &types.Put{
-		TableName:                           &ref.Table,
-		Item:                                tombstone,
-		ConditionExpression:                 &condition,
-		ExpressionAttributeNames:            names,
-		ExpressionAttributeValues:           dynamo.Item{":v": version},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}}
+	row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}, w.over(m))
+	row.actions[1] = w.SetTombstone(targetOf(w.target), name, tombstoneOf(m))
 	return nil
 }
 
-func isVoid(tombstone dynamo.Item) bool {
-	_, void := tombstone[tombstoneVoid]
-	return void
+// tombstoneOf is the tombstone of a mutation, as it would be.
+func tombstoneOf(m *view.Mutation) dynamo.Tombstone {
+	return dynamo.Tombstone{Version: m.Version.String(), Source: m.Source, Void: m.Void}
 }

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"sync/atomic"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -19,12 +17,9 @@ import (
 // view, or over a void of the same version (overVoid), unless it is void itself. An item
 // without a mark meets neither half.
 const (
-	onlyOver = "attribute_not_exists(#pk) OR (" + mine + " AND #tw.#v < :v)"
-	overVoid = "attribute_not_exists(#pk) OR (" + mine + " AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
+	onlyOver = "attribute_not_exists(#pk) OR (" + owned + " AND #tw.#v < :v)"
+	overVoid = "attribute_not_exists(#pk) OR (" + owned + " AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
 )
-
-// mine is what a row must bear to be the target's: its view, pipeline and birth.
-const mine = "#tw.#view = :view AND #tw.#by = :by AND #tw.#birth = :birth"
 
 // Apply puts each row, or its tombstone, in one conditional write of its own, as many
 // at once as the DB may have in flight; where tombstones are apart see apart.go. A row that
@@ -79,28 +74,34 @@ func joined(ms []view.Mutation) []int {
 	return append(starts, len(ms))
 }
 
-// writer is what the mutations of a call have in common.
+// writer is what the mutations of a call have in common: conditions, which need the version of a mutation. DynamoDB
+// refuses a name that is in no condition.
 type writer struct {
 	*dynamo.DB
-	target   view.Target
-	names    map[string]string // of the conditions on a row that may be missing
-	rowNames map[string]string // and on one that is there: DynamoDB refuses a name that stands in no condition
-	view, by *types.AttributeValueMemberS
-	birth    *types.AttributeValueMemberS
+	target       view.Target
+	older, voids dynamo.Condition // onlyOver, overVoid
+	stored       dynamo.Condition // staysOver
 }
 
 func newWriter(db *dynamo.DB, t view.Target) *writer {
 	return &writer{
 		DB:     db,
 		target: t,
-		names: map[string]string{
-			"#pk": t.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#birth": markBirth, "#v": markVersion, "#void": markVoid,
-		},
-		rowNames: map[string]string{"#tw": markAttribute, "#view": markView, "#by": markPipeline, "#birth": markBirth, "#v": markVersion},
-		view:     str(t.View),
-		by:       str(t.Pipeline),
-		birth:    str(t.Birth),
+		older:  ownedBy(t, onlyOver, "#pk", t.PK, "#v", markVersion),
+		voids:  ownedBy(t, overVoid, "#pk", t.PK, "#v", markVersion, "#void", markVoid),
+		stored: ownedBy(t, staysOver, "#v", markVersion),
 	}
+}
+
+// over is the condition on the row of a mutation that may be missing.
+func (w *writer) over(m *view.Mutation) dynamo.Condition {
+	c := w.voids
+	if m.Void {
+		c = w.older
+	}
+	c.Values = maps.Clone(c.Values)
+	c.Values[":v"] = dynamo.S(m.Version.String())
+	return c
 }
 
 // write puts rows and tombstones in place.
@@ -108,7 +109,7 @@ func (w *writer) write(ctx context.Context, ms []view.Mutation, rs []view.Result
 	for i := range ms {
 		put, err := w.put(&ms[i])
 		if err == nil {
-			err = w.Write(ctx, dynamo.Action{Put: put})
+			err = w.Write(ctx, put)
 		}
 		unmet, ok := errors.AsType[*dynamo.ConditionError](err)
 		if !ok {
@@ -121,33 +122,15 @@ func (w *writer) write(ctx context.Context, ms []view.Mutation, rs []view.Result
 
 // put puts a row, or its tombstone in place, over what is older. The error is of a row that no
 // item can hold.
-func (w *writer) put(m *view.Mutation) (*types.Put, error) {
-	version := m.Version.String()
-	row := item(w.target, m, version, w.Expiry().Unix())
+func (w *writer) put(m *view.Mutation) (dynamo.Action, error) {
+	row := item(w.target, m, m.Version.String(), w.Expiry().Unix())
 	if err := checkKey(w.target.Table, row); err != nil {
-		return nil, err
+		return dynamo.Action{}, err
 	}
-	if n := sizeOfItem(row); n > maxItem {
-		return nil, tooLarge("the row", n)
+	if n := dynamo.SizeOfItem(row); n > dynamo.MaxItem {
+		return dynamo.Action{}, dynamo.TooLarge("the row", n)
 	}
-	condition, names := overVoid, w.names
-	if m.Void { // an expression names what it uses, and nothing else
-		condition, names = onlyOver, maps.Clone(names)
-		delete(names, "#void")
-	}
-	return &types.Put{
-		TableName:                           &w.target.Name,
-		Item:                                row,
-		ConditionExpression:                 &condition,
-		ExpressionAttributeNames:            names,
-		ExpressionAttributeValues:           w.values(version),
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}, nil
-}
-
-// values are those of the conditions on a row.
-func (w *writer) values(version string) dynamo.Item {
-	return dynamo.Item{":view": w.view, ":by": w.by, ":birth": w.birth, ":v": str(version)}
+	return dynamo.Put(w.target.Name, row, w.over(m)), nil
 }
 
 // refused is what became of a write that the row which is there refused.

@@ -74,7 +74,7 @@ func TestWhatNoItemCanHold(t *testing.T) {
 	s, _ := withViews(t, faults)
 	apply(t, s, orders, put("1", 1))
 	before := faults.Calls("PutItem")
-	large := put("1", 2, view.Column{Name: "text", Value: pipeline.StringValue(strings.Repeat("x", 400<<10))})
+	large := put("1", 2, state.Column{Name: "text", Value: pipeline.StringValue(strings.Repeat("x", 400<<10))})
 	refused(t, s, orders, large, "400 KB")
 	long, empty := put(strings.Repeat("x", 1025), 1), put("", 1)
 	refused(t, s, orders, long, "sort key SK is 1025 bytes", "1024")

@@ -52,9 +52,9 @@ func costOfRows(c *pipeline.Change, ops []pipeline.Op) Cost {
 			continue
 		}
 		t = born(*op.Target)
-		n, had := sizeOfItem(item(t, &op.Mutation, op.Mutation.Version.String(), someTime)), 0
+		n, had := dynamo.SizeOfItem(item(t, &op.Mutation, op.Mutation.Version.String(), someTime)), 0
 		if was, ok := op.Before(c); ok {
-			had = sizeOfItem(item(t, &was, was.Version.String(), someTime))
+			had = dynamo.SizeOfItem(item(t, &was, was.Version.String(), someTime))
 			before = append(before, rowWrite{m: &was})
 		}
 		inPlace += writeUnits(max(n, had))
@@ -124,23 +124,23 @@ func costOfClaim(c *pipeline.Change, op *view.ClaimOp) Cost {
 	t := born(*op.Target)
 	there := make(sizes)
 	cost := Cost{ReadUnits: 1}
-	w := view.ItemWrite{Source: op.Claim.Source, Guard: state.Guard{Version: op.Claim.Version, Row: op.Row}}
+	w := state.ItemWrite{Source: op.Claim.Source, Guard: state.Guard{Version: op.Claim.Version, Row: op.Row}}
 	row, claim, had := op.Before(c)
 	if had {
-		was := view.ItemWrite{Source: claim.Source, Guard: state.Guard{Version: claim.Version, Row: row},
-			Rows: []view.RowClaimsWrite{{Row: row, Revision: claim.Version.String(), Claim: claim, Owner: claim}}}
+		was := state.ItemWrite{Source: claim.Source, Guard: state.Guard{Version: claim.Version, Row: row},
+			Rows: []state.RowClaimsWrite{{Row: row, Revision: claim.Version.String(), Claim: claim, Owner: claim}}}
 		actions, err := actionsOf(t, &was)
 		if had = err == nil; had { // else the store refused it
 			there.put(t.Table, actions)
 			seat, claimed := actions[1].Put.Item, actions[2].Put.Item // behind the guard
-			cost.ReadUnits += 1 + readUnits(sizeOfItem(seat)+sizeOfItem(claimed))
+			cost.ReadUnits += 1 + readUnits(dynamo.SizeOfItem(seat)+dynamo.SizeOfItem(claimed))
 		}
 	}
 	if had && row != op.Row {
-		w.Rows = append(w.Rows, view.RowClaimsWrite{Row: row})
+		w.Rows = append(w.Rows, state.RowClaimsWrite{Row: row})
 	}
 	if op.Row != "" {
-		w.Rows = append(w.Rows, view.RowClaimsWrite{Row: op.Row, Revision: op.Claim.Version.String(), Claim: op.Claim, Owner: op.Claim})
+		w.Rows = append(w.Rows, state.RowClaimsWrite{Row: op.Row, Revision: op.Claim.Version.String(), Claim: op.Claim, Owner: op.Claim})
 		if !had || row != op.Row {
 			cost.ReadUnits += 2
 		}
@@ -164,10 +164,10 @@ func costOfClaim(c *pipeline.Change, op *view.ClaimOp) Cost {
 }
 
 // actionsOf is the transaction of one write of an item.
-func actionsOf(t view.Target, w *view.ItemWrite) ([]dynamo.Action, error) {
-	m := newMerger(nowhere(), t)
-	m.add(w)
-	actions, _, err := m.actions()
+func actionsOf(t view.Target, w *state.ItemWrite) ([]dynamo.Action, error) {
+	m := nowhere().Merge(targetOf(t))
+	m.Add(w)
+	actions, _, err := transactionOf(t, m)
 	return actions, err
 }
 
@@ -182,14 +182,14 @@ func costOfGroups(t view.Target, c *pipeline.Change, ops []pipeline.Op) Cost {
 	there := make(sizes)
 	if len(before.Shares) > 0 {
 		before.Version = c.Version // all are of one size
-		if a, err := s.contribution(s.of, &view.ContributionWrite{Source: c.Key, Now: before}); err == nil {
+		if a, err := s.SetContribution(s.of, &state.ContributionWrite{Source: c.Key, Now: before}); err == nil {
 			there.put(t.Table, []dynamo.Action{a})
-			cost.ReadUnits = readUnits(sizeOfItem(a.Put.Item))
+			cost.ReadUnits = readUnits(dynamo.SizeOfItem(a.Put.Item))
 		}
 	}
 	var actions []dynamo.Action
 	for i := range w.Items {
-		a, err := s.contribution(s.of, &w.Items[i])
+		a, err := s.SetContribution(s.of, &w.Items[i])
 		if err != nil {
 			return Cost{Why: "nothing is written: " + err.Error()}
 		}
@@ -208,7 +208,7 @@ func costOfGroups(t view.Target, c *pipeline.Change, ops []pipeline.Op) Cost {
 		}
 		for _, m := range g.Members {
 			members++
-			if m.Kind == view.Distinct {
+			if m.Kind == state.Distinct {
 				cost.ReadUnits++
 			}
 		}
@@ -232,7 +232,7 @@ func (c *counting) newRow(g *groupWrite) (dynamo.Action, error) {
 		return dynamo.Action{}, err
 	}
 	for _, m := range g.Members {
-		if v, err := state.Unsorted(m.Value); err == nil && m.Kind != view.Distinct {
+		if v, err := state.Unsorted(m.Value); err == nil && m.Kind != state.Distinct {
 			r.values[m.Name] = sdkvalue.Of(v)
 		} else {
 			r.values[m.Name] = dynamo.N("1")
@@ -277,7 +277,7 @@ func id(t view.Table, table *string, item dynamo.Item) string {
 func (s sizes) put(t view.Table, actions []dynamo.Action) {
 	for i := range actions {
 		if put := actions[i].Put; put != nil {
-			s[id(t, put.TableName, put.Item)] = sizeOfItem(put.Item)
+			s[id(t, put.TableName, put.Item)] = dynamo.SizeOfItem(put.Item)
 		}
 	}
 }
@@ -290,7 +290,7 @@ func (s sizes) transactionUnits(t view.Table, actions []dynamo.Action) float64 {
 		size := 0
 		switch a := &actions[i]; {
 		case a.Put != nil:
-			size = max(sizeOfItem(a.Put.Item), s[id(t, a.Put.TableName, a.Put.Item)])
+			size = max(dynamo.SizeOfItem(a.Put.Item), s[id(t, a.Put.TableName, a.Put.Item)])
 		case a.Delete != nil:
 			size = s[id(t, a.Delete.TableName, a.Delete.Key)]
 		}

@@ -6,12 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
-	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // A number of DynamoDB has 38 digits, and adding is exact as long as the sum has no
@@ -47,7 +45,7 @@ func (g *groupWrite) addable() bool {
 	if len(g.Members) > 0 || len(g.Counts)+len(g.Sums) > maxAdded {
 		return false
 	}
-	for _, adds := range [][]view.Add{g.Counts, g.Sums} {
+	for _, adds := range [][]state.Add{g.Counts, g.Sums} {
 		for _, a := range adds {
 			if !narrow(a.Amount) {
 				return false
@@ -61,46 +59,31 @@ func (g *groupWrite) addable() bool {
 // from the row of another, from values that it could not add to exactly, and from taking
 // the last share, with which the row would have to go.
 func (c *counting) add(g *groupWrite) dynamo.Action {
-	names := map[string]string{
-		"#pk": c.target.PK, "#tw": markAttribute, "#view": markView, "#by": markPipeline, "#birth": markBirth, "#wide": markWide, "#n": sharesAttribute,
-	}
-	values := dynamo.Item{
-		":view": dynamo.S(c.target.View), ":by": dynamo.S(c.target.Pipeline), ":birth": dynamo.S(c.target.Birth),
-		":tw": c.groupMark(g, nil),
-		":n":  dynamo.N(strconv.FormatInt(g.Shares, 10)),
-	}
-	var update, condition strings.Builder
-	update.WriteString("SET #tw = :tw ADD #n :n")
-	const narrow = mine + " AND attribute_not_exists(#tw.#wide)"
+	update := "SET #tw = :tw ADD #n :n"
+	const narrow = owned + " AND attribute_not_exists(#tw.#wide)"
+	met := ownedBy(c.target, "(attribute_not_exists(#pk) OR ("+narrow+"))", "#wide", markWide, "#n", sharesAttribute)
+	values := met.Values
+	values[":tw"], values[":n"] = c.groupMark(g, nil), dynamo.N(strconv.FormatInt(g.Shares, 10))
 	if g.Shares > 0 {
-		condition.WriteString("(attribute_not_exists(#pk) OR (" + narrow + "))")
+		met.Names["#pk"] = c.target.PK
 	} else {
-		condition.WriteString("#n > :least AND " + narrow)
+		met.Text = "#n > :least AND " + narrow
 		values[":least"] = dynamo.N(strconv.FormatInt(-g.Shares, 10))
-		delete(names, "#pk")
 	}
 	i := 0
-	for _, adds := range [][]view.Add{g.Counts, g.Sums} {
+	for _, adds := range [][]state.Add{g.Counts, g.Sums} {
 		for _, a := range adds {
 			name, value := fmt.Sprintf("#a%d", i), fmt.Sprintf(":a%d", i)
 			i++
-			names[name], values[value] = a.Name, dynamo.N(a.Amount.String())
-			update.WriteString(", " + name + " " + value)
-			condition.WriteString(" AND (attribute_not_exists(" + name + ") OR " + name + " BETWEEN :low AND :high)")
+			met.Names[name], values[value] = a.Name, dynamo.N(a.Amount.String())
+			update += ", " + name + " " + value
+			met.Text += " AND (attribute_not_exists(" + name + ") OR " + name + " BETWEEN :low AND :high)"
 		}
 	}
 	if i > 0 {
 		values[":low"], values[":high"] = dynamo.N("-"+most), dynamo.N(most)
 	}
-	return dynamo.Action{Update: &types.Update{
-		TableName:                           &c.target.Name,
-		Key:                                 g.ref.Key,
-		UpdateExpression:                    aws.String(update.String()),
-		ConditionExpression:                 aws.String(condition.String()),
-		ExpressionAttributeNames:            names,
-		ExpressionAttributeValues:           values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+	return dynamo.Update(g.ref, update, met)
 }
 
 // groupMark is the mark of a group's row. Every write gives it another revision.

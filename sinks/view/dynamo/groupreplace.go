@@ -2,19 +2,16 @@ package dynamo
 
 import (
 	"context"
-	"crypto/rand"
 	"maps"
 	"slices"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
-	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // groupRow is a group's row, taken apart.
@@ -42,7 +39,7 @@ func (c *counting) groupRow(g *groupWrite) (*groupRow, error) {
 		r.wide = slices.Sorted(slices.Values(wide.Value))
 	}
 	var err error
-	if r.shares, err = whole(dynamo.Digits(g.row, sharesAttribute)); err != nil || r.revision == "" {
+	if r.shares, err = dynamo.Whole(dynamo.Digits(g.row, sharesAttribute)); err != nil || r.revision == "" {
 		return nil, c.Damaged("a group's row in table "+c.target.Name, errs.New("it has no shares or no revision"))
 	}
 	for name, v := range unmarked(maps.Clone(g.row)) {
@@ -67,22 +64,16 @@ func (c *counting) replace(ctx context.Context, dst []dynamo.Action, g *groupWri
 	case shares == 0 && g.row == nil:
 		return dst, nil
 	case shares == 0:
-		dst = append(dst, dynamo.Action{Delete: &types.Delete{
-			TableName: &c.target.Name, Key: g.ref.Key,
-			ConditionExpression:                 aws.String("#tw.#rev = :rev"),
-			ExpressionAttributeNames:            map[string]string{"#tw": markAttribute, "#rev": markRevision},
-			ExpressionAttributeValues:           dynamo.Item{":rev": dynamo.S(r.revision)},
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}})
-		return c.dismiss(dst, g, r.epoch)
+		gone, err := c.DeleteMembers(c.of, g.Row, r.epoch, g.Members)
+		return append(append(dst, dynamo.Delete(g.ref, unwritten(r.revision))), gone...), err
 	}
 	if err := r.reckon(g.GroupChange); err != nil {
 		return nil, c.Damaged("a group's row in table "+c.target.Name, err)
 	}
 	if r.epoch == "" && len(g.Members) > 0 {
-		r.epoch = rand.Text()[:epochLetters]
+		r.epoch = dynamo.NewEpoch()
 	}
-	members, err := c.members(ctx, g, r)
+	members, err := c.Members(ctx, c.of, g.Row, r.epoch, g.Members, r.values)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +81,8 @@ func (c *counting) replace(ctx context.Context, dst []dynamo.Action, g *groupWri
 }
 
 // reckon adds to the counts and sums, exactly, and notes which of them are wide.
-func (r *groupRow) reckon(g *view.GroupChange) error {
-	for _, adds := range [][]view.Add{g.Counts, g.Sums} {
+func (r *groupRow) reckon(g *state.GroupChange) error {
+	for _, adds := range [][]state.Add{g.Counts, g.Sums} {
 		for _, a := range adds {
 			was, err := numberOf(r.values[a.Name])
 			if err != nil {
@@ -134,17 +125,17 @@ func (c *counting) put(g *groupWrite, r *groupRow, shares int64) dynamo.Action {
 	if r.epoch != "" {
 		item[epochAttribute] = dynamo.S(r.epoch)
 	}
-	put := &types.Put{
-		TableName: &c.target.Name, Item: item,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
 	if r.revision == "" {
-		put.ConditionExpression = aws.String("attribute_not_exists(#pk)")
-		put.ExpressionAttributeNames = map[string]string{"#pk": c.target.PK}
-	} else {
-		put.ConditionExpression = aws.String("#tw.#rev = :rev")
-		put.ExpressionAttributeNames = map[string]string{"#tw": markAttribute, "#rev": markRevision}
-		put.ExpressionAttributeValues = dynamo.Item{":rev": dynamo.S(r.revision)}
+		return dynamo.Put(c.target.Name, item, dynamo.Condition{Text: "attribute_not_exists(#pk)", Names: map[string]string{"#pk": c.target.PK}, Old: true})
 	}
-	return dynamo.Action{Put: put}
+	return dynamo.Put(c.target.Name, item, unwritten(r.revision))
+}
+
+// unwritten is the condition that nobody wrote a row since it was read.
+func unwritten(revision string) dynamo.Condition {
+	return dynamo.Condition{
+		Text:   "#tw.#rev = :rev",
+		Names:  map[string]string{"#tw": markAttribute, "#rev": markRevision},
+		Values: dynamo.Item{":rev": dynamo.S(revision)}, Old: true,
+	}
 }

@@ -22,7 +22,7 @@ func (s *Store) MaxActions() int { return dynamo.MaxActions }
 // Contribute applies each write in one transaction: the contributions, the rows of their
 // groups, and the members that the rows are made of. Writes that have rows in common take
 // turns.
-func (s *Store) Contribute(ctx context.Context, t view.Target, ws []view.GroupWrite) ([]view.ItemResult, error) {
+func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.ItemResult, error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
@@ -54,13 +54,13 @@ type counting struct {
 	*Store
 	target view.Target
 	of     dynamo.Target
-	write  *view.GroupWrite
+	write  *state.GroupWrite
 	groups []groupWrite
 }
 
 // groupWrite is how one row is to be changed.
 type groupWrite struct {
-	*view.GroupChange
+	*state.GroupChange
 	ref  dynamo.Ref
 	read bool        // row is what stands there; else the change is added to whatever does
 	row  dynamo.Item // nil: none
@@ -76,7 +76,7 @@ type rowID struct {
 func (c *counting) run(ctx context.Context) (lost bool, err error) {
 	items := make([]dynamo.Action, len(c.write.Items), dynamo.MaxActions)
 	for i := range items {
-		if items[i], err = c.contribution(c.of, &c.write.Items[i]); err != nil {
+		if items[i], err = c.SetContribution(c.of, &c.write.Items[i]); err != nil {
 			return false, err
 		}
 	}
@@ -142,6 +142,11 @@ func (c *counting) try(ctx context.Context, items []dynamo.Action) (lost, again 
 		}
 	}
 	return false, true, nil
+}
+
+// Contributions reads what items count for.
+func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Contribution, error) {
+	return s.DB.Contributions(ctx, targetOf(t), items)
 }
 
 // verdict is the error of a row to which the change cannot be made, unless it is because

@@ -20,7 +20,7 @@ import (
 var sums = view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "sums", Pipeline: "shop"}
 
 // change adds an amount to the group at sk.
-func change(t testing.TB, sk string, shares int64, amount string) view.GroupChange {
+func change(t testing.TB, sk string, shares int64, amount string) state.GroupChange {
 	t.Helper()
 	row, err := state.MakeRow(pipeline.StringValue("g"), pipeline.StringValue(sk))
 	if err != nil {
@@ -30,16 +30,16 @@ func change(t testing.TB, sk string, shares int64, amount string) view.GroupChan
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view.GroupChange{
+	return state.GroupChange{
 		Row: row, Shares: shares, Version: version(t, 1),
-		Counts: []view.Add{{Name: "n", Amount: state.NumberOf(pipeline.DecimalOf(shares))}},
-		Sums:   []view.Add{{Name: "sum", Amount: n}},
+		Counts: []state.Add{{Name: "n", Amount: state.NumberOf(pipeline.DecimalOf(shares))}},
+		Sums:   []state.Add{{Name: "sum", Amount: n}},
 	}
 }
 
-func contribute(t testing.TB, s *dynamo.Store, w view.GroupWrite) {
+func contribute(t testing.TB, s *dynamo.Store, w state.GroupWrite) {
 	t.Helper()
-	rs, err := s.Contribute(t.Context(), sums, []view.GroupWrite{w})
+	rs, err := s.Contribute(t.Context(), sums, []state.GroupWrite{w})
 	if err != nil || rs[0] != (view.ItemResult{}) {
 		t.Fatalf("%+v, %v", rs, err)
 	}
@@ -91,7 +91,7 @@ func TestFact12_SumsAreExact(t *testing.T) {
 			n, _ := new(big.Rat).SetString(sign + text)
 			sum.Add(sum, n)
 			shares++
-			contribute(t, s, view.GroupWrite{Groups: []view.GroupChange{change(t, sk, 1, sign+text)}})
+			contribute(t, s, state.GroupWrite{Groups: []state.GroupChange{change(t, sk, 1, sign+text)}})
 		}
 		for row, err := range s.Rows(t.Context(), sums.Table, view.Query{PK: pipeline.StringValue("g"), SKPrefix: sk}) {
 			if text, _ := row.SK.Text(); text != sk {
@@ -119,18 +119,18 @@ func TestFact12_SumsAreExact(t *testing.T) {
 // sum that was wide nothing stays.
 func TestLastShareTakesTheRow(t *testing.T) {
 	s, c := withViews(t, nil)
-	member := view.Member{Name: "d", Kind: view.Distinct, Value: "ax", ID: "one"}
-	long := view.Member{Name: "d", Kind: view.Distinct, Value: "a" + strings.Repeat("\x00é", 2000), ID: strings.Repeat("i", 3000)}
+	member := state.Member{Name: "d", Kind: state.Distinct, Value: "ax", ID: "one"}
+	long := state.Member{Name: "d", Kind: state.Distinct, Value: "a" + strings.Repeat("\x00é", 2000), ID: strings.Repeat("i", 3000)}
 	come := change(t, "1", 2, "1"+strings.Repeat("0", 60)+".5")
-	come.Members = []view.Member{member, long, long}
-	contribute(t, s, view.GroupWrite{Groups: []view.GroupChange{come}})
+	come.Members = []state.Member{member, long, long}
+	contribute(t, s, state.GroupWrite{Groups: []state.GroupChange{come}})
 	if got, want := rowsOf(t, s), `{"PK":{"S":"g"},"SK":{"S":"1"},"d":{"N":"2"},"n":{"N":"2"},"sum":{"S":"1`+strings.Repeat("0", 60)+`.5"}}`; len(got) != 1 || got[0] != want {
 		t.Fatalf("got %s, want %s", got, want)
 	}
 	go1 := change(t, "1", -2, "-1"+strings.Repeat("0", 60)+".5")
 	member.Remove, long.Remove = true, true
-	go1.Members = []view.Member{member, long}
-	contribute(t, s, view.GroupWrite{Groups: []view.GroupChange{go1}})
+	go1.Members = []state.Member{member, long}
+	contribute(t, s, state.GroupWrite{Groups: []state.GroupChange{go1}})
 	for _, table := range []string{"views", "state"} {
 		out, err := c.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
 		if err != nil {
@@ -142,13 +142,13 @@ func TestLastShareTakesTheRow(t *testing.T) {
 			}
 		}
 	}
-	contribute(t, s, view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 1, "0.5")}})
+	contribute(t, s, state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, "0.5")}})
 	if got, want := rowsOf(t, s), `{"PK":{"S":"g"},"SK":{"S":"1"},"n":{"N":"1"},"sum":{"N":"0.5"}}`; len(got) != 1 || got[0] != want {
 		t.Fatalf("got %s, want %s", got, want)
 	}
 	least := change(t, "1", 0, "0")
-	least.Members = []view.Member{{Name: "lo", Kind: view.Min, Value: long.Value, ID: "x"}}
-	rs, err := s.Contribute(t.Context(), sums, []view.GroupWrite{{Groups: []view.GroupChange{least}}})
+	least.Members = []state.Member{{Name: "lo", Kind: state.Min, Value: long.Value, ID: "x"}}
+	rs, err := s.Contribute(t.Context(), sums, []state.GroupWrite{{Groups: []state.GroupChange{least}}})
 	if _, again := pipeline.Retryable(rs[0].Err); err != nil || rs[0].Err == nil || again || !strings.Contains(rs[0].Err.Error(), "sorts by") {
 		t.Errorf("a min of a value that is longer than a sort key: %+v, %v", rs, err)
 	}
@@ -162,7 +162,7 @@ func TestAddingIsDoneWhereItIsExact(t *testing.T) {
 	add := func(amount string, reads int) {
 		t.Helper()
 		before := faults.Calls("BatchGetItem")
-		contribute(t, s, view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 1, amount)}})
+		contribute(t, s, state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, amount)}})
 		if n := faults.Calls("BatchGetItem") - before; n != reads {
 			t.Errorf("%s: the row was read %d times, want %d", amount, n, reads)
 		}

@@ -56,38 +56,30 @@ func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]
 		return ss, err
 	}
 	var missing []int
-	var refs []dynamo.Ref
+	var of []state.Row
 	for i := range ss {
 		if !ss[i].There {
-			missing, refs = append(missing, i), append(refs, s.TombstoneRef(targetOf(t), rows[i]))
+			missing, of = append(missing, i), append(of, rows[i])
 		}
 	}
-	if len(refs) == 0 {
+	if len(of) == 0 {
 		return ss, nil
 	}
-	tombstones, err := s.Get(ctx, refs)
+	tombstones, err := s.Tombstones(ctx, targetOf(t), of)
 	if err != nil {
 		return nil, err
 	}
 	for n, i := range missing {
-		if tombstones[n] == nil {
+		tombstone := tombstones[n]
+		if tombstone == nil {
 			continue
 		}
-		if ss[i], err = s.tombstone(t, tombstones[n]); err != nil {
+		ss[i] = view.Standing{There: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Expires: tombstone.Expires}
+		if ss[i].Version, err = pipeline.ParseVersion(tombstone.Version); err != nil {
 			return nil, s.Damaged("a tombstone of the view "+t.View, err)
 		}
 	}
 	return ss, nil
-}
-
-// tombstone is what a tombstone in the state table says.
-func (s *Store) tombstone(t view.Target, item dynamo.Item) (st view.Standing, err error) {
-	st = view.Standing{There: true, Tombstone: true, Source: pipeline.Key(dynamo.Text(item, tombstoneItem)), View: t.View, Pipeline: t.Pipeline}
-	if st.Expires, err = s.Expires(item); err != nil {
-		return st, err
-	}
-	st.Version, err = pipeline.ParseVersion(dynamo.Text(item, tombstoneVersion))
-	return st, err
 }
 
 // refOf is where a row is.
@@ -125,7 +117,7 @@ func standing(item dynamo.Item) (view.Standing, error) {
 		s.Source, s.View, s.Pipeline = pipeline.Key(m.source), m.view, m.pipeline
 	}
 	if expires := dynamo.Digits(item, expiresAttribute); expires != "" {
-		seconds, err := whole(expires)
+		seconds, err := dynamo.Whole(expires)
 		if err != nil {
 			return s, errs.Errorf("its %s is no time", pipeline.Safe(expiresAttribute))
 		}

@@ -2,10 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -15,111 +11,44 @@ import (
 
 var _ view.ItemStore = (*Store)(nil)
 
-// Attributes of guards and seats in the state table.
-const (
-	guardVersion = "version"
-	guardRow     = "row"
-	guardVoid    = "void" // BOOL, where it is
-	seatRevision = "revision"
-	seatHolder   = "holder" // key of the item; "" where nobody holds the row
-)
-
-// setVersion puts what is remembered of an item over what was read: over that version, void
-// or not as it was.
-func setVersion(put *types.Put, was pipeline.Version, wasVoid, void bool) {
-	if void {
-		put.Item[guardVoid] = &types.AttributeValueMemberBOOL{Value: true}
-	}
-	if was.IsZero() {
-		put.ConditionExpression = aws.String("attribute_not_exists(pk)")
-		return
-	}
-	put.ConditionExpression = aws.String("version = :was AND attribute_not_exists(#void)")
-	if wasVoid {
-		put.ConditionExpression = aws.String("version = :was AND attribute_exists(#void)")
-	}
-	put.ExpressionAttributeNames = map[string]string{"#void": guardVoid} // which is a reserved word
-	put.ExpressionAttributeValues = dynamo.Item{":was": str(was.String())}
+// Guards reads what is remembered of items.
+func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
+	return s.DB.Guards(ctx, targetOf(t), items)
 }
 
-// Guards reads what is remembered of items, 100 in a request.
-func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
-	target := targetOf(t)
-	refs := make([]dynamo.Ref, len(items))
-	for i, item := range items {
-		refs[i] = s.GuardRef(target, item)
-	}
-	found, err := s.recall(ctx, target, refs)
+// RowClaims reads the claims on rows, and of those that nobody claims the rows themselves, which may be another
+// sink's.
+func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
+	found, err := s.DB.RowClaims(ctx, targetOf(t), rows)
 	if err != nil {
 		return nil, err
 	}
-	gs := make([]state.Guard, len(items))
-	for i, item := range found {
-		if item == nil {
+	all := make([]view.RowClaims, len(rows))
+	var free []int // indexes of rows
+	var refs []dynamo.Ref
+	for i := range found {
+		all[i].RowClaims = found[i]
+		if found[i].Revision != "" {
 			continue
 		}
-		gs[i].Row = state.Row(dynamo.Text(item, guardRow))
-		_, gs[i].Void = item[guardVoid]
-		if gs[i].Version, err = pipeline.ParseVersion(dynamo.Text(item, guardVersion)); err != nil {
-			return nil, s.Damaged("a guard of the view "+t.View, err)
+		ref, err := refOf(t.Table, rows[i])
+		if err != nil {
+			return nil, err
 		}
+		free, refs = append(free, i), append(refs, ref)
 	}
-	return gs, nil
-}
-
-// RowClaims reads the seats of rows, 100 in a request; then, of those that nobody claims, the
-// rows themselves, which may be another sink's; and of the others the claims, a query each.
-func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
-	refs := make([]dynamo.Ref, len(rows))
-	for i, r := range rows {
-		refs[i] = s.SeatRef(targetOf(t), r)
-	}
-	found, err := s.Get(ctx, refs)
+	stored, err := s.Get(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	seats := make([]view.RowClaims, len(rows))
-	var free, taken []int // indexes of rows
-	for i, item := range found {
-		seats[i].Row = rows[i]
-		if item == nil {
-			free = append(free, i)
-		} else {
-			taken = append(taken, i)
-		}
-	}
-	if err := s.owners(ctx, t, seats, free); err != nil {
-		return nil, err
-	}
-	errs := make([]error, len(taken))
-	s.Each(len(taken), func(n int) {
-		i := taken[n]
-		errs[n] = s.claims(ctx, t, &seats[i], found[i])
-	})
-	return seats, errors.Join(errs...)
-}
-
-// owners says of the seats that nobody claims whether their rows belong to another sink.
-func (s *Store) owners(ctx context.Context, t view.Target, seats []view.RowClaims, free []int) error {
-	refs := make([]dynamo.Ref, len(free))
 	for n, i := range free {
-		var err error
-		if refs[n], err = refOf(t.Table, seats[i].Row); err != nil {
-			return err
-		}
-	}
-	rows, err := s.Get(ctx, refs)
-	if err != nil {
-		return err
-	}
-	for n, i := range free {
-		if rows[n] != nil {
-			if seats[i].Foreign, err = foreignTo(t, seats[i].Row, rows[n]); err != nil {
-				return err
+		if stored[n] != nil {
+			if all[i].Foreign, err = foreignTo(t, rows[i], stored[n]); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // foreignTo says that a row belongs to another sink; nil where it does not. The error is that of a
@@ -133,4 +62,34 @@ func foreignTo(t view.Target, row state.Row, item dynamo.Item) (*view.ForeignRow
 		return nil, refused(t, row, m)
 	}
 	return foreign(t, row, m), nil
+}
+
+// transactionOf is the transaction of what was merged: the actions on what is remembered of items, what each of them
+// is on, and behind them the actions on the rows.
+func transactionOf(t view.Target, m *dynamo.Merge) (all []dynamo.Action, on []string, err error) {
+	all, on = m.Actions()
+	for i := range m.Rows() {
+		row, err := rowAction(t, &m.Rows()[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		all, on = append(all, row), append(on, "a row")
+	}
+	return all, on, nil
+}
+
+// rowAction puts the row of its owner, or takes it away, where nothing is or where it is the view's. What keeps it
+// from being undone is the seat and the guard, beside which it is written.
+func rowAction(t view.Target, r *dynamo.RowChange) (dynamo.Action, error) {
+	ref, err := refOf(t.Table, r.Row)
+	if err != nil {
+		return dynamo.Action{}, err
+	}
+	ours := ownedBy(t, "attribute_not_exists(#pk) OR ("+owned+")", "#pk", t.PK)
+	if r.Owner.Source == "" {
+		return dynamo.Delete(ref, ours), nil
+	}
+	pk, sk, _ := r.Row.Decode() // refOf has read it
+	row := item(t, &view.Mutation{PK: pk, SK: sk, Source: r.Owner.Source, Attributes: r.Owner.Attributes}, r.Owner.Version.String(), 0)
+	return dynamo.Put(t.Name, row, ours), nil
 }

@@ -74,27 +74,27 @@ func (e *emails) row(name string) state.Row {
 }
 
 // claim is what an item claims as of its first version.
-func (e *emails) claim(item pipeline.Key, says string) view.Claim {
-	return view.Claim{Source: item, Version: e.version(1), Time: time.Unix(1, 0), Attributes: []view.Column{{Name: "says", Value: pipeline.StringValue(says)}}}
+func (e *emails) claim(item pipeline.Key, says string) state.Claim {
+	return state.Claim{Source: item, Version: e.version(1), Time: time.Unix(1, 0), Attributes: []state.Column{{Name: "says", Value: pipeline.StringValue(says)}}}
 }
 
 // comes is an item that was not known and comes to a row, from one revision to another.
-func (e *emails) comes(item pipeline.Key, row, was, revision string, claim, holder view.Claim) view.ItemWrite {
-	return view.ItemWrite{
+func (e *emails) comes(item pipeline.Key, row, was, revision string, claim, holder state.Claim) state.ItemWrite {
+	return state.ItemWrite{
 		Source: item, Guard: state.Guard{Version: e.version(1), Row: e.row(row)},
-		Rows: []view.RowClaimsWrite{{Row: e.row(row), Was: was, Revision: revision, Claim: claim, Owner: holder}},
+		Rows: []state.RowClaimsWrite{{Row: e.row(row), Was: was, Revision: revision, Claim: claim, Owner: holder}},
 	}
 }
 
 // leaves is an item that held a row and is gone.
-func (e *emails) leaves(item pipeline.Key, row, was string) view.ItemWrite {
-	return view.ItemWrite{
+func (e *emails) leaves(item pipeline.Key, row, was string) state.ItemWrite {
+	return state.ItemWrite{
 		Source: item, Was: e.version(1), Guard: state.Guard{Version: e.version(2)},
-		Rows: []view.RowClaimsWrite{{Row: e.row(row), Was: was}},
+		Rows: []state.RowClaimsWrite{{Row: e.row(row), Was: was}},
 	}
 }
 
-func (e *emails) settle(ws ...view.ItemWrite) []view.ItemResult {
+func (e *emails) settle(ws ...state.ItemWrite) []view.ItemResult {
 	e.t.Helper()
 	rs, err := e.Settle(e.t.Context(), e.target, ws)
 	if err != nil {
@@ -117,7 +117,7 @@ func TestSettle_Merged(t *testing.T) {
 	var faults dynamotest.Faults
 	e := openEmails(t, &faults)
 	const n = 120
-	crowd := func(row string) (ws []view.ItemWrite) {
+	crowd := func(row string) (ws []state.ItemWrite) {
 		first := e.claim("item0", "0")
 		was := ""
 		for i := range n {
@@ -236,9 +236,9 @@ func TestSeats_Unsteady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settle := func(w view.ItemWrite) func() {
+	settle := func(w state.ItemWrite) func() {
 		return func() {
-			if rs, err := other.Settle(context.Background(), e.target, []view.ItemWrite{w}); err != nil || rs[0] != (view.ItemResult{}) {
+			if rs, err := other.Settle(context.Background(), e.target, []state.ItemWrite{w}); err != nil || rs[0] != (view.ItemResult{}) {
 				t.Error(rs, err)
 			}
 		}

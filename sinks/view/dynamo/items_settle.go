@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -14,7 +15,7 @@ import (
 // one transaction, and those that have neither an item nor a row in common at the same
 // time. Where a transaction of several is refused, they are written one by one, so that
 // each is lost or fails by itself.
-func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.ItemResult, error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
@@ -35,16 +36,16 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) 
 
 // settle writes those of ws that group names, in order, unless it is known by now that
 // DynamoDB does not answer.
-func (s *Store) settle(ctx context.Context, t view.Target, ws []view.ItemWrite, group []int, rs []view.ItemResult, outage *outage) {
+func (s *Store) settle(ctx context.Context, t view.Target, ws []state.ItemWrite, group []int, rs []view.ItemResult, outage *outage) {
 	for len(group) > 0 {
 		if err := outage.error(); err != nil {
 			rs[group[0]].Err = err
 			group = group[1:]
 			continue
 		}
-		m := newMerger(s.DB, t)
+		m := s.Merge(targetOf(t))
 		n := 0
-		for n < len(group) && m.add(&ws[group[n]]) {
+		for n < len(group) && m.Add(&ws[group[n]]) {
 			n++
 		}
 		if n == 0 {
@@ -52,14 +53,14 @@ func (s *Store) settle(ctx context.Context, t view.Target, ws []view.ItemWrite, 
 			group = group[1:]
 			continue
 		}
-		r := s.commit(ctx, m)
+		r := s.commit(ctx, t, m)
 		outage.note(r.Err)
 		_, again := pipeline.Retryable(r.Err)
 		if n > 1 && (r.Lost || r.Err != nil && !again) {
 			for _, i := range group[:n] {
-				one := newMerger(s.DB, t)
-				one.add(&ws[i])
-				rs[i] = s.commit(ctx, one)
+				one := s.Merge(targetOf(t))
+				one.Add(&ws[i])
+				rs[i] = s.commit(ctx, t, one)
 			}
 		} else {
 			for _, i := range group[:n] {
@@ -70,9 +71,9 @@ func (s *Store) settle(ctx context.Context, t view.Target, ws []view.ItemWrite, 
 	}
 }
 
-// commit writes what was merged, and says what became of it.
-func (s *Store) commit(ctx context.Context, m *merger) view.ItemResult {
-	actions, of, err := m.actions()
+// commit writes what was merged.
+func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.Merge) view.ItemResult {
+	actions, on, err := transactionOf(t, m)
 	if err != nil {
 		return view.ItemResult{Err: err}
 	}
@@ -80,24 +81,26 @@ func (s *Store) commit(ctx context.Context, m *merger) view.ItemResult {
 	unmet, ok := errors.AsType[*dynamo.ConditionError](err)
 	if !ok {
 		if e, ok := errors.AsType[*dynamo.Error](err); ok && e.Action >= 0 && errors.Is(e, dynamo.ErrTooLarge) {
-			err = pipeline.Permanent(fmt.Errorf("%s of the view %s: %w", of[e.Action], m.target.View, err))
+			err = pipeline.Permanent(fmt.Errorf("%s of the view %s: %w", on[e.Action], t.View, err))
 		}
 		return view.ItemResult{Err: err}
 	}
+	rows := m.Rows()
+	first := len(actions) - len(rows) // of the actions on rows
 	for _, u := range unmet.Unmet {
 		// Of a row that nobody claimed, reading again shows whose it is.
-		if s := m.rows[u.Action]; s == nil || s.was == "" {
+		if u.Action < first || !rows[u.Action-first].Claimed() {
 			return view.ItemResult{Lost: true}
 		}
 	}
-	first := unmet.Unmet[0]
-	have, _ := markOf(first.Item)
-	return view.ItemResult{Err: refused(m.target, m.rows[first.Action].row, have)}
+	u := unmet.Unmet[0]
+	have, _ := markOf(u.Item)
+	return view.ItemResult{Err: refused(t, rows[u.Action-first].Row, have)}
 }
 
 // together are the indexes of ws in groups, in order: what is in different ones has
 // neither an item nor a row in common.
-func together(ws []view.ItemWrite) [][]int {
+func together(ws []state.ItemWrite) [][]int {
 	group := make([]int, len(ws)) // each points at an earlier one of its group, or at itself
 	find := func(i int) int {
 		for group[i] != i {

@@ -70,7 +70,7 @@ func (o output) scanRows(ctx context.Context, limit *int32, pages int, do func(d
 		FilterExpression:          aws.String("#tw.#by = :by AND #tw.#view = :view"),
 		ProjectionExpression:      aws.String("#tw.#birth, #tw.#by, #expires"),
 		ExpressionAttributeNames:  map[string]string{"#tw": markAttribute, "#by": markPipeline, "#view": markView, "#birth": markBirth, "#expires": expiresAttribute},
-		ExpressionAttributeValues: dynamo.Item{":by": str(o.Pipeline), ":view": str(o.Sink)},
+		ExpressionAttributeValues: dynamo.Item{":by": dynamo.S(o.Pipeline), ":view": dynamo.S(o.Sink)},
 	}
 	return o.store.views.ScanPages(ctx, in, pages, do)
 }
@@ -110,7 +110,7 @@ func (o output) remembered(ctx context.Context, birth string) (bool, error) {
 func noWitness(func(pipeline.Key) bool) {}
 
 // entering are the items that come to have a row.
-func entering(ws []view.ItemWrite) iter.Seq[pipeline.Key] {
+func entering(ws []state.ItemWrite) iter.Seq[pipeline.Key] {
 	return func(yield func(pipeline.Key) bool) {
 		for i := range ws {
 			if ws[i].Guard.Row != "" && !yield(ws[i].Source) {
@@ -121,7 +121,7 @@ func entering(ws []view.ItemWrite) iter.Seq[pipeline.Key] {
 }
 
 // counted are the items that come to count in a group.
-func counted(ws []view.GroupWrite) iter.Seq[pipeline.Key] {
+func counted(ws []state.GroupWrite) iter.Seq[pipeline.Key] {
 	return func(yield func(pipeline.Key) bool) {
 		for i := range ws {
 			for j := range ws[i].Items {

@@ -40,29 +40,21 @@ type mark struct {
 	source   string
 }
 
-func str(s string) *types.AttributeValueMemberS { return &types.AttributeValueMemberS{Value: s} }
+// owned is what a row must bear to be the target's: its view, pipeline and birth.
+const owned = "#tw.#view = :view AND #tw.#by = :by AND #tw.#birth = :birth"
 
-func num(s string) *types.AttributeValueMemberN { return &types.AttributeValueMemberN{Value: s} }
-
-// textOf is the text of an S, and "" of anything else.
-func textOf(av types.AttributeValue) string {
-	if s, ok := av.(*types.AttributeValueMemberS); ok {
-		return s.Value
+// ownedBy is a condition that has owned in it, with more names.
+func ownedBy(t view.Target, text string, names ...string) dynamo.Condition {
+	c := dynamo.Condition{
+		Text:   text,
+		Names:  map[string]string{"#tw": markAttribute, "#view": markView, "#by": markPipeline, "#birth": markBirth},
+		Values: dynamo.Item{":view": dynamo.S(t.View), ":by": dynamo.S(t.Pipeline), ":birth": dynamo.S(t.Birth)},
+		Old:    true,
 	}
-	return ""
-}
-
-// whole is an N that is an integer, however it is spelled.
-func whole(digits string) (int64, error) {
-	d, err := pipeline.ParseDecimal(digits)
-	if err != nil {
-		return 0, err
+	for i := 0; i < len(names); i += 2 {
+		c.Names[names[i]] = names[i+1]
 	}
-	n, ok := d.Int64()
-	if !ok {
-		return 0, errs.New("no integer")
-	}
-	return n, nil
+	return c
 }
 
 // markOf is the mark of an item; false where it has none, and no sink made it.
@@ -72,11 +64,11 @@ func markOf(item map[string]types.AttributeValue) (mark, bool) {
 		return mark{}, false
 	}
 	return mark{
-		version:  textOf(m.Value[markVersion]),
-		pipeline: textOf(m.Value[markPipeline]),
-		view:     textOf(m.Value[markView]),
-		birth:    textOf(m.Value[markBirth]),
-		source:   textOf(m.Value[markSource]),
+		version:  dynamo.Text(m.Value, markVersion),
+		pipeline: dynamo.Text(m.Value, markPipeline),
+		view:     dynamo.Text(m.Value, markView),
+		birth:    dynamo.Text(m.Value, markBirth),
+		source:   dynamo.Text(m.Value, markSource),
 	}, true
 }
 
@@ -88,18 +80,18 @@ func item(t view.Target, m *view.Mutation, version string, expires int64) map[st
 		it[t.SK] = sdkvalue.Of(m.SK)
 	}
 	mark := map[string]types.AttributeValue{
-		markVersion:  str(version),
-		markPipeline: str(t.Pipeline),
-		markView:     str(t.View),
-		markBirth:    str(t.Birth),
-		markSource:   str(string(m.Source)),
+		markVersion:  dynamo.S(version),
+		markPipeline: dynamo.S(t.Pipeline),
+		markView:     dynamo.S(t.View),
+		markBirth:    dynamo.S(t.Birth),
+		markSource:   dynamo.S(string(m.Source)),
 	}
 	if m.Void {
 		mark[markVoid] = &types.AttributeValueMemberBOOL{Value: true}
 	}
 	it[markAttribute] = &types.AttributeValueMemberM{Value: mark}
 	if m.Tombstone {
-		it[expiresAttribute] = num(strconv.FormatInt(expires, 10))
+		it[expiresAttribute] = dynamo.N(strconv.FormatInt(expires, 10))
 		return it
 	}
 	for _, c := range m.Attributes {
@@ -110,14 +102,14 @@ func item(t view.Target, m *view.Mutation, version string, expires int64) map[st
 
 // checkKey is the error of a row's key that no item can have.
 func checkKey(t view.Table, key dynamo.Item) error {
-	if n := sizeOf(key[t.PK]); n > maxPartitionKey || n == 0 {
-		return badKey("partition", t.PK, n, maxPartitionKey)
+	if n := dynamo.SizeOf(key[t.PK]); n > dynamo.MaxPartitionKey || n == 0 {
+		return badKey("partition", t.PK, n, dynamo.MaxPartitionKey)
 	}
 	if t.SK == "" {
 		return nil
 	}
-	if n := sizeOf(key[t.SK]); n > maxSortKey || n == 0 {
-		return badKey("sort", t.SK, n, maxSortKey)
+	if n := dynamo.SizeOf(key[t.SK]); n > dynamo.MaxSortKey || n == 0 {
+		return badKey("sort", t.SK, n, dynamo.MaxSortKey)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 	if q.SKPrefix != "" && t.SK != "" {
 		in.KeyConditionExpression = aws.String("#pk = :pk AND begins_with(#sk, :sk)")
 		in.ExpressionAttributeNames["#sk"] = t.SK
-		in.ExpressionAttributeValues[":sk"] = str(q.SKPrefix)
+		in.ExpressionAttributeValues[":sk"] = dynamo.S(q.SKPrefix)
 	}
 	if q.Limit > 0 {
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
@@ -102,7 +102,7 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 			in.ExpressionAttributeValues = make(map[string]types.AttributeValue)
 		}
 		filter += " AND begins_with(" + p.name + ", " + p.value + ")"
-		in.ExpressionAttributeNames[p.name], in.ExpressionAttributeValues[p.value] = p.attribute, str(p.prefix)
+		in.ExpressionAttributeNames[p.name], in.ExpressionAttributeValues[p.value] = p.attribute, dynamo.S(p.prefix)
 	}
 	in.FilterExpression = &filter
 	return func(yield func(view.Row, error) bool) {

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -25,7 +26,7 @@ func version(t testing.TB, sequence int) pipeline.Version {
 	return v
 }
 
-func put(sk string, sequence int, columns ...view.Column) view.Mutation {
+func put(sk string, sequence int, columns ...state.Column) view.Mutation {
 	v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
 	if err != nil {
 		panic(err) // it has the right number of digits
@@ -33,13 +34,13 @@ func put(sk string, sequence int, columns ...view.Column) view.Mutation {
 	return view.Mutation{PK: pipeline.StringValue("p"), SK: pipeline.StringValue(sk), Version: v, Source: "source", Attributes: columns}
 }
 
-func column(t testing.TB, name, json string) view.Column {
+func column(t testing.TB, name, json string) state.Column {
 	t.Helper()
 	v, err := pipeline.ParseValue([]byte(json))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view.Column{Name: name, Value: v}
+	return state.Column{Name: name, Value: v}
 }
 
 // apply expects that all is held.

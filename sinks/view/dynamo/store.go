@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -81,16 +80,6 @@ func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.S
 		return err
 	}
 	return s.SameTables(ctx, targetOf(t), s.views)
-}
-
-// recall reads what the state remembers of items. One that it does not know is a new one only in a state that is
-// still the one that the process began with.
-func (s *Store) recall(ctx context.Context, t dynamo.Target, refs []dynamo.Ref) ([]dynamo.Item, error) {
-	found, err := s.Get(ctx, refs)
-	if err == nil && slices.ContainsFunc(found, func(item dynamo.Item) bool { return item == nil }) {
-		err = s.SameState(ctx, t)
-	}
-	return found, err
 }
 
 // Empty tells whether nothing was ever written for a view or an aggregate, by any

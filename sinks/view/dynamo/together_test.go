@@ -7,7 +7,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
-	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // Writes that have an item or a row in common are in one group, in order, also where a
@@ -23,12 +22,12 @@ func TestTogether(t *testing.T) {
 		"a:x b:y c:z d:yz a:": "[[0 4] [1 2 3]]",
 		"x:a a:b b:x":         "[[0] [1] [2]]", // an item and a row of one name are two
 	} {
-		var ws []view.ItemWrite
+		var ws []state.ItemWrite
 		for _, w := range strings.Fields(writes) {
 			item, rows, _ := strings.Cut(w, ":")
-			iw := view.ItemWrite{Source: pipeline.Key(item)}
+			iw := state.ItemWrite{Source: pipeline.Key(item)}
 			for _, r := range rows {
-				iw.Rows = append(iw.Rows, view.RowClaimsWrite{Row: state.Row(r)})
+				iw.Rows = append(iw.Rows, state.RowClaimsWrite{Row: state.Row(r)})
 			}
 			ws = append(ws, iw)
 		}

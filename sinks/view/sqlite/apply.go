@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -55,7 +56,7 @@ func (x *tx) apply(m *view.Mutation) (view.Result, error) {
 }
 
 // json is the columns of a row as plain JSON, and the whole row as DynamoDB JSON.
-func (x *tx) json(pk, sk pipeline.Value, columns []view.Column) (attributes, item string) {
+func (x *tx) json(pk, sk pipeline.Value, columns []state.Column) (attributes, item string) {
 	s := x.store
 	s.buf = appendPlain(s.buf[:0], columns)
 	attributes = string(s.buf)
@@ -64,7 +65,7 @@ func (x *tx) json(pk, sk pipeline.Value, columns []view.Column) (attributes, ite
 }
 
 // appendPlain appends the attributes as plain JSON.
-func appendPlain(dst []byte, columns []view.Column) []byte {
+func appendPlain(dst []byte, columns []state.Column) []byte {
 	dst = append(dst, '{')
 	for i, c := range columns {
 		if i > 0 {
@@ -77,7 +78,7 @@ func appendPlain(dst []byte, columns []view.Column) []byte {
 }
 
 // appendItem appends the whole row as DynamoDB JSON.
-func appendItem(dst []byte, t view.Table, pk, sk pipeline.Value, columns []view.Column) []byte {
+func appendItem(dst []byte, t view.Table, pk, sk pipeline.Value, columns []state.Column) []byte {
 	dst = append(appendName(append(dst, '{'), t.PK), ':')
 	dst = pk.AppendDynamoDBJSON(dst)
 	if t.SK != "" {

@@ -14,7 +14,7 @@ import (
 // BenchmarkApply writes calls of 500 rows over 100,000, new ones first.
 func BenchmarkApply(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "views.db"), sqlite.Options{})
-	columns := []view.Column{
+	columns := []state.Column{
 		column(b, "total", `{"N":"12345.50"}`), column(b, "customer", `{"S":"01HZXK5Z8T3V9"}`), column(b, "kind", `{"S":"order"}`),
 	}
 	const call, items = 500, 100_000
@@ -53,7 +53,7 @@ func BenchmarkContribute(b *testing.B) {
 	n := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		w := view.GroupWrite{Items: make([]view.ContributionWrite, call), Groups: make([]view.GroupChange, groups)}
+		w := state.GroupWrite{Items: make([]state.ContributionWrite, call), Groups: make([]state.GroupChange, groups)}
 		for i := range keys {
 			keys[i] = pipeline.Key(fmt.Sprintf("USER%%23%d,ORDER%%23%d", (n+i)*7919%items%1000, (n+i)*7919%items))
 		}
@@ -64,14 +64,14 @@ func BenchmarkContribute(b *testing.B) {
 		for i := range keys {
 			n++
 			version := put("", n).Version
-			w.Items[i] = view.ContributionWrite{Source: keys[i], Was: was[i].Version, Now: state.Contribution{
+			w.Items[i] = state.ContributionWrite{Source: keys[i], Was: was[i].Version, Now: state.Contribution{
 				Version: version, Since: version, Shares: []state.Share{{Group: rows[n%groups], Values: []string{"12345.5", ""}}},
 			}}
 		}
 		for i := range rows {
-			w.Groups[i] = view.GroupChange{Row: rows[i], Shares: 1, Version: put("", n).Version, Counts: []view.Add{{Name: "orders", Amount: one}}, Sums: []view.Add{{Name: "revenue", Amount: amount}}}
+			w.Groups[i] = state.GroupChange{Row: rows[i], Shares: 1, Version: put("", n).Version, Counts: []state.Add{{Name: "orders", Amount: one}}, Sums: []state.Add{{Name: "revenue", Amount: amount}}}
 		}
-		rs, err := s.Contribute(b.Context(), t, []view.GroupWrite{w})
+		rs, err := s.Contribute(b.Context(), t, []state.GroupWrite{w})
 		if err != nil || rs[0] != (view.ItemResult{}) {
 			b.Fatal(rs, err)
 		}

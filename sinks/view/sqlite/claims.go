@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/view"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // claimRow is a claim as the file has it.
@@ -14,7 +14,7 @@ type claimRow struct {
 	attributes      string // DynamoDB JSON
 }
 
-func rowOfClaim(c *view.Claim) claimRow {
+func rowOfClaim(c *state.Claim) claimRow {
 	b := []byte{'{'}
 	for i, a := range c.Attributes {
 		if i > 0 {
@@ -25,15 +25,15 @@ func rowOfClaim(c *view.Claim) claimRow {
 	return claimRow{string(c.Source), c.Version.String(), c.Time.UnixNano(), string(append(b, '}'))}
 }
 
-func (r *claimRow) claim() (view.Claim, error) {
-	c := view.Claim{Source: pipeline.Key(r.source), Time: time.Unix(0, r.time).UTC()}
+func (r *claimRow) claim() (state.Claim, error) {
+	c := state.Claim{Source: pipeline.Key(r.source), Time: time.Unix(0, r.time).UTC()}
 	var err error
 	if c.Version, err = pipeline.ParseVersion(r.version); err != nil {
 		return c, err
 	}
 	image, err := pipeline.ParseImage([]byte(r.attributes))
 	for name, v := range image.All() {
-		c.Attributes = append(c.Attributes, view.Column{Name: name, Value: v})
+		c.Attributes = append(c.Attributes, state.Column{Name: name, Value: v})
 	}
 	return c, err
 }

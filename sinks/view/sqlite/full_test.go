@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -31,7 +32,7 @@ func TestFullDiskIsFatal(t *testing.T) {
 		}
 		_, err = s.Apply(t.Context(), target, []view.Mutation{{
 			PK: pipeline.StringValue(fmt.Sprint(i)), Version: version,
-			Attributes: []view.Column{{Name: "text", Value: pipeline.StringValue(strings.Repeat("x", 4096))}},
+			Attributes: []state.Column{{Name: "text", Value: pipeline.StringValue(strings.Repeat("x", 4096))}},
 		}})
 		return err
 	}

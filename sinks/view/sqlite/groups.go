@@ -32,11 +32,11 @@ func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeli
 }
 
 // Contribute applies ws in one transaction: contributions, and the rows of their groups.
-func (s *Store) Contribute(ctx context.Context, t view.Target, ws []view.GroupWrite) ([]view.ItemResult, error) {
+func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.ItemResult, error) {
 	return s.each(ctx, t, len(ws), func(x *tx, i int) error { return x.contribute(&ws[i]) })
 }
 
-func (x *tx) contribute(w *view.GroupWrite) error {
+func (x *tx) contribute(w *state.GroupWrite) error {
 	for i := range w.Items {
 		c := &w.Items[i]
 		ok, err := x.SetContribution(x.ctx, x.id, c.Source, c.Was, c.WasVoid, c.Now)
@@ -56,7 +56,7 @@ func (x *tx) contribute(w *view.GroupWrite) error {
 }
 
 // group changes what is known of one group, and its row.
-func (x *tx) group(c *view.GroupChange) error {
+func (x *tx) group(c *state.GroupChange) error {
 	g, err := x.readGroup(c.Row)
 	if err != nil {
 		return err
@@ -119,8 +119,8 @@ func (x *tx) readGroup(r state.Row) (*group, error) {
 }
 
 // change adds a change to what the group comes to.
-func (x *tx) change(g *group, c *view.GroupChange) error {
-	for _, adds := range [][]view.Add{c.Counts, c.Sums} {
+func (x *tx) change(g *group, c *state.GroupChange) error {
+	for _, adds := range [][]state.Add{c.Counts, c.Sums} {
 		for _, a := range adds {
 			if err := g.totals.of(a.Name, 0).add(a.Amount); err != nil {
 				return x.store.Damaged("the group "+string(c.Row), err)

@@ -74,11 +74,11 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 }
 
 // Settle applies ws in one transaction: claims, guards and rows.
-func (s *Store) Settle(ctx context.Context, t view.Target, ws []view.ItemWrite) ([]view.ItemResult, error) {
+func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.ItemResult, error) {
 	return s.each(ctx, t, len(ws), func(x *tx, i int) error { return x.settle(&ws[i]) })
 }
 
-func (x *tx) settle(w *view.ItemWrite) error {
+func (x *tx) settle(w *state.ItemWrite) error {
 	ok, err := x.SetGuard(x.ctx, x.id, w.Source, w.Was, w.WasVoid, w.Guard)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (x *tx) settle(w *view.ItemWrite) error {
 }
 
 // writeClaim changes one claim on a row, and the row, if the claims are as they were read.
-func (x *tx) writeClaim(source pipeline.Key, w *view.RowClaimsWrite) error {
+func (x *tx) writeClaim(source pipeline.Key, w *state.RowClaimsWrite) error {
 	row := string(w.Row)
 	var revision string
 	if _, err := x.Row(x.ctx, readRevision, []any{x.id, row}, &revision); err != nil {
@@ -127,7 +127,7 @@ func (x *tx) writeClaim(source pipeline.Key, w *view.RowClaimsWrite) error {
 }
 
 // claim replaces what an item claims in a row.
-func (x *tx) claim(row string, source pipeline.Key, c *view.Claim) error {
+func (x *tx) claim(row string, source pipeline.Key, c *state.Claim) error {
 	if c.Source == "" {
 		return x.Exec(x.ctx, deleteClaim, x.id, row, string(source))
 	}

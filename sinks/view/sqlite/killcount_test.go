@@ -44,7 +44,7 @@ func countVersion(s *sqlite.Store, version int) error {
 		if err != nil {
 			return err
 		}
-		var ws []view.GroupWrite
+		var ws []state.GroupWrite
 		for n, was := range cs {
 			now := state.Contribution{Version: put("", version).Version}
 			if was.Version.Compare(now.Version) >= 0 {
@@ -57,7 +57,7 @@ func countVersion(s *sqlite.Store, version int) error {
 			}
 			amount := state.NumberOf(pipeline.DecimalOf(int64(i * version)))
 			now.Shares = []state.Share{{Group: row, Values: []string{amount.String()}}}
-			change := view.GroupChange{Row: row, Shares: 1, Version: now.Version}
+			change := state.GroupChange{Row: row, Shares: 1, Version: now.Version}
 			if len(was.Shares) > 0 {
 				before, err := state.ParseNumber(was.Shares[0].Values[0])
 				if err != nil {
@@ -65,10 +65,10 @@ func countVersion(s *sqlite.Store, version int) error {
 				}
 				amount, change.Shares = amount.Add(before.Neg()), 0
 			}
-			change.Sums = []view.Add{{Name: "revenue", Amount: amount}}
-			ws = append(ws, view.GroupWrite{
-				Items:  []view.ContributionWrite{{Source: keys[n], Was: was.Version, Now: now}},
-				Groups: []view.GroupChange{change},
+			change.Sums = []state.Add{{Name: "revenue", Amount: amount}}
+			ws = append(ws, state.GroupWrite{
+				Items:  []state.ContributionWrite{{Source: keys[n], Was: was.Version, Now: now}},
+				Groups: []state.GroupChange{change},
 			})
 		}
 		rs, err := s.Contribute(ctx, sums, ws)

@@ -1,6 +1,6 @@
 package sqlite
 
-import "github.com/tablewake/tablewake/sinks/view"
+import "github.com/tablewake/tablewake/sinks/state"
 
 const (
 	addMember = `INSERT INTO "_tws_members" ("group", name, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
@@ -18,7 +18,7 @@ const (
 
 // member puts a member in or takes it out, and keeps the total of its value: each
 // costs a step or two down an index, however many members there are.
-func (x *tx) member(group int64, now *totals, m *view.Member) error {
+func (x *tx) member(group int64, now *totals, m *state.Member) error {
 	q := addMember
 	if m.Remove {
 		q = removeMember
@@ -30,10 +30,10 @@ func (x *tx) member(group int64, now *totals, m *view.Member) error {
 	}
 	t := now.of(m.Name, m.Kind)
 	switch {
-	case m.Kind == view.Distinct:
+	case m.Kind == state.Distinct:
 		return x.different(group, t, m, value)
 	case !m.Remove:
-		if t.Text == "" || (m.Kind == view.Min) == (m.Value < t.Text) {
+		if t.Text == "" || (m.Kind == state.Min) == (m.Value < t.Text) {
 			t.Text = m.Value
 		}
 	case m.Value == t.Text:
@@ -43,7 +43,7 @@ func (x *tx) member(group int64, now *totals, m *view.Member) error {
 }
 
 // different counts a value when its first member comes, and when its last one goes.
-func (x *tx) different(group int64, t *total, m *view.Member, value []byte) error {
+func (x *tx) different(group int64, t *total, m *state.Member, value []byte) error {
 	var owners int
 	if _, err := x.Row(x.ctx, countOwners, []any{group, m.Name, value}, &owners); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (x *tx) different(group int64, t *total, m *view.Member, value []byte) erro
 // first reads a min or a max anew.
 func (x *tx) first(group int64, t *total) error {
 	q := leastMember
-	if t.Kind == view.Max {
+	if t.Kind == state.Max {
 		q = greatestMember
 	}
 	var value []byte

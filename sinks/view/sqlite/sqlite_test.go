@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
@@ -95,7 +96,7 @@ func open(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
 	return s
 }
 
-func put(sk string, sequence int, columns ...view.Column) view.Mutation {
+func put(sk string, sequence int, columns ...state.Column) view.Mutation {
 	version, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
 	if err != nil {
 		panic(err)
@@ -105,13 +106,13 @@ func put(sk string, sequence int, columns ...view.Column) view.Mutation {
 	}
 }
 
-func column(t testing.TB, name, json string) view.Column {
+func column(t testing.TB, name, json string) state.Column {
 	t.Helper()
 	v, err := pipeline.ParseValue([]byte(json))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return view.Column{Name: name, Value: v}
+	return state.Column{Name: name, Value: v}
 }
 
 func apply(t testing.TB, s *sqlite.Store, target view.Target, ms ...view.Mutation) {

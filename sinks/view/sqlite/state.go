@@ -109,7 +109,7 @@ func (x *tx) foreign(r state.Row) (*view.ForeignRowError, error) {
 
 // put replaces a row, and remove takes it away: the guards have been asked before. Their
 // error is permanent where the row belongs to another sink.
-func (x *tx) put(r state.Row, version pipeline.Version, source pipeline.Key, columns []view.Column) error {
+func (x *tx) put(r state.Row, version pipeline.Version, source pipeline.Key, columns []state.Column) error {
 	pk, sk, err := x.key(r)
 	if err != nil {
 		return err

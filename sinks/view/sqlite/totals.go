@@ -8,16 +8,15 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
-	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // totals is what the values of a group come to, sorted by their names.
 type totals []total
 
 type total struct {
-	Name string          `json:"name"`
-	Kind view.MemberKind `json:"kind,omitempty"` // zero: a count or a sum
-	Text string          `json:"text"`           // of a min or a max [state.Sortable], else a number; "" where there is no member
+	Name string           `json:"name"`
+	Kind state.MemberKind `json:"kind,omitempty"` // zero: a count or a sum
+	Text string           `json:"text"`           // of a min or a max [state.Sortable], else a number; "" where there is no member
 }
 
 func parseTotals(text string) (totals, error) {
@@ -32,7 +31,7 @@ func (ts totals) marshal() (string, error) {
 }
 
 // of is the total of a value, made where it is missing.
-func (ts *totals) of(name string, kind view.MemberKind) *total {
+func (ts *totals) of(name string, kind state.MemberKind) *total {
 	i, ok := slices.BinarySearchFunc(*ts, name, func(t total, name string) int { return strings.Compare(t.Name, name) })
 	if !ok {
 		*ts = slices.Insert(*ts, i, total{Name: name, Kind: kind})
@@ -68,8 +67,8 @@ func (t *total) count(by int) error {
 }
 
 // columns is the totals as the row's attributes: what has no member is left out.
-func (ts totals) columns() ([]view.Column, error) {
-	cs := make([]view.Column, 0, len(ts))
+func (ts totals) columns() ([]state.Column, error) {
+	cs := make([]state.Column, 0, len(ts))
 	for i := range ts {
 		t := &ts[i]
 		if t.Text == "" {
@@ -79,13 +78,13 @@ func (ts totals) columns() ([]view.Column, error) {
 		if err != nil {
 			return nil, err
 		}
-		cs = append(cs, view.Column{Name: t.Name, Value: v})
+		cs = append(cs, state.Column{Name: t.Name, Value: v})
 	}
 	return cs, nil
 }
 
 func (t *total) value() (pipeline.Value, error) {
-	if t.Kind == view.Min || t.Kind == view.Max {
+	if t.Kind == state.Min || t.Kind == state.Max {
 		return state.Unsorted(t.Text)
 	}
 	n, err := t.number()

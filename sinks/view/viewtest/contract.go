@@ -73,7 +73,7 @@ func value(t *testing.T, json string) pipeline.Value {
 func row(t *testing.T, pk, sk string, sequence int, text string) view.Mutation {
 	return view.Mutation{
 		PK: pipeline.StringValue(pk), SK: pipeline.StringValue(sk), Version: version(t, sequence), Source: "source",
-		Attributes: []view.Column{{Name: "text", Value: pipeline.StringValue(text)}},
+		Attributes: []state.Column{{Name: "text", Value: pipeline.StringValue(text)}},
 	}
 }
 
@@ -263,7 +263,7 @@ func everyTypeIsExact(t *testing.T, s ofKind) {
 	m := row(t, "a", "1", 1, "")
 	m.Attributes = nil
 	for i, v := range values {
-		m.Attributes = append(m.Attributes, view.Column{Name: fmt.Sprintf(`a "%02d"`, i), Value: value(t, v)})
+		m.Attributes = append(m.Attributes, state.Column{Name: fmt.Sprintf(`a "%02d"`, i), Value: value(t, v)})
 	}
 	apply(t, s, target, m)
 	for r, err := range s.Rows(t.Context(), target.Table, view.Query{}) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -97,15 +98,15 @@ var errRefused = errors.New("the store refuses it for good")
 
 func refusesRow(m *view.Mutation) bool { return refuses(m.Attributes) }
 
-func refusesClaim(w *view.ItemWrite) bool {
-	return slices.ContainsFunc(w.Rows, func(s view.RowClaimsWrite) bool { return refuses(s.Claim.Attributes) })
+func refusesClaim(w *state.ItemWrite) bool {
+	return slices.ContainsFunc(w.Rows, func(s state.RowClaimsWrite) bool { return refuses(s.Claim.Attributes) })
 }
 
-func refuses(columns []view.Column) bool {
-	return slices.ContainsFunc(columns, func(c view.Column) bool { return c.Name == refusedColumn })
+func refuses(columns []state.Column) bool {
+	return slices.ContainsFunc(columns, func(c state.Column) bool { return c.Name == refusedColumn })
 }
 
-func refusesShares(w *view.GroupWrite) bool {
+func refusesShares(w *state.GroupWrite) bool {
 	for _, c := range w.Items {
 		for _, s := range c.Now.Shares {
 			if slices.ContainsFunc(s.Values, func(text string) bool { return text == "a"+sinktest.Refused }) {

@@ -71,9 +71,9 @@ type groups struct {
 }
 
 // write hands one write to the store, and returns what became of it.
-func (g *groups) write(w view.GroupWrite) view.ItemResult {
+func (g *groups) write(w state.GroupWrite) view.ItemResult {
 	g.t.Helper()
-	rs, err := g.Contribute(g.t.Context(), g.target, []view.GroupWrite{w})
+	rs, err := g.Contribute(g.t.Context(), g.target, []state.GroupWrite{w})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func (g *groups) write(w view.GroupWrite) view.ItemResult {
 }
 
 // held expects a write to be done.
-func (g *groups) held(what string, w view.GroupWrite) {
+func (g *groups) held(what string, w state.GroupWrite) {
 	g.t.Helper()
 	if r := g.write(w); r != (view.ItemResult{}) {
 		g.t.Fatalf("%s: %+v, want it done", what, r)
@@ -133,9 +133,9 @@ func sortable(t *testing.T, json string) string {
 }
 
 // counted is an item that counts for amount in a group since the first version.
-func counted(t *testing.T, item pipeline.Key, was, now int, amount string) view.ContributionWrite {
+func counted(t *testing.T, item pipeline.Key, was, now int, amount string) state.ContributionWrite {
 	t.Helper()
-	w := view.ContributionWrite{Source: item, Now: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
+	w := state.ContributionWrite{Source: item, Now: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
 	if was > 0 {
 		w.Was = version(t, was)
 	}
@@ -146,12 +146,12 @@ func counted(t *testing.T, item pipeline.Key, was, now int, amount string) view.
 }
 
 // change adds shares and an amount to a group.
-func change(t *testing.T, sk string, shares int64, amount string, members ...view.Member) view.GroupChange {
+func change(t *testing.T, sk string, shares int64, amount string, members ...state.Member) state.GroupChange {
 	t.Helper()
-	return view.GroupChange{
+	return state.GroupChange{
 		Row: groupRow(t, "g", sk), Shares: shares, Version: version(t, 1), Members: members,
-		Counts: []view.Add{{Name: "orders", Amount: state.NumberOf(pipeline.DecimalOf(shares))}},
-		Sums:   []view.Add{{Name: "revenue", Amount: number(t, amount)}},
+		Counts: []state.Add{{Name: "orders", Amount: state.NumberOf(pipeline.DecimalOf(shares))}},
+		Sums:   []state.Add{{Name: "revenue", Amount: number(t, amount)}},
 	}
 }
 
@@ -160,7 +160,7 @@ func contributionsComeBack(t *testing.T, g *groups) {
 		{Group: groupRow(t, "g", `é"\ 1`), Values: []string{"1.5", "", "b2"}},
 		{Group: groupRow(t, "g", "2")},
 	}}
-	g.held("the first", view.GroupWrite{Items: []view.ContributionWrite{{Source: `a"b`, Now: want}}})
+	g.held("the first", state.GroupWrite{Items: []state.ContributionWrite{{Source: `a"b`, Now: want}}})
 	var items []pipeline.Key
 	for i := range 500 {
 		items = append(items, pipeline.Key(fmt.Sprintf("unknown%d", i)))
@@ -187,9 +187,9 @@ func contributionsComeBack(t *testing.T, g *groups) {
 }
 
 func lostRaceChangesNothing(t *testing.T, g *groups) {
-	first := view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 0, 5, "10")}, Groups: []view.GroupChange{change(t, "1", 1, "10")}}
+	first := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 5, "10")}, Groups: []state.GroupChange{change(t, "1", 1, "10")}}
 	g.held("the first", first)
-	for name, w := range map[string]view.ContributionWrite{
+	for name, w := range map[string]state.ContributionWrite{
 		"the same again":                      first.Items[0],
 		"on a version that was not there":     counted(t, "a", 4, 6, "20"),
 		"on a version that is still to come":  counted(t, "a", 6, 7, "20"),
@@ -197,7 +197,7 @@ func lostRaceChangesNothing(t *testing.T, g *groups) {
 		"on the zero version, and yet newer":  counted(t, "a", 0, 9, "20"),
 		"that takes away what is not counted": counted(t, "c", 1, 2, ""),
 	} {
-		r := g.write(view.GroupWrite{Items: []view.ContributionWrite{w}, Groups: []view.GroupChange{change(t, "1", 1, "20"), change(t, "2", 1, "20")}})
+		r := g.write(state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: []state.GroupChange{change(t, "1", 1, "20"), change(t, "2", 1, "20")}})
 		if !r.Lost || r.Err != nil {
 			t.Errorf("%s: %+v, want it lost", name, r)
 		}
@@ -206,21 +206,21 @@ func lostRaceChangesNothing(t *testing.T, g *groups) {
 	if v := g.contribution("a").Version; v != version(t, 5) {
 		t.Errorf("the item is of version %s", v)
 	}
-	g.held("on the version that is there", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 5, 6, "4")}, Groups: []view.GroupChange{change(t, "1", 0, "-6")}})
+	g.held("on the version that is there", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 5, 6, "4")}, Groups: []state.GroupChange{change(t, "1", 0, "-6")}})
 	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
 }
 
 // A void contribution comes back as one, and is written over on condition that it is void
 // still: of two that replace it by the same version one is lost, and counts nothing twice.
 func voidContributions(t *testing.T, g *groups) {
-	g.held("the first", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
+	g.held("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
 	void := counted(t, "a", 1, 2, "")
 	void.Now.Void = true
-	g.held("a void", view.GroupWrite{Items: []view.ContributionWrite{void}, Groups: []view.GroupChange{change(t, "1", -1, "-1")}})
+	g.held("a void", state.GroupWrite{Items: []state.ContributionWrite{void}, Groups: []state.GroupChange{change(t, "1", -1, "-1")}})
 	if c := g.contribution("a"); !c.Void || c.Version != version(t, 2) || len(c.Shares) > 0 {
 		t.Errorf("the void came back as %+v", c)
 	}
-	mended := view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 2, 2, "7")}, Groups: []view.GroupChange{change(t, "1", 1, "7")}}
+	mended := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 2, 2, "7")}, Groups: []state.GroupChange{change(t, "1", 1, "7")}}
 	if r := g.write(mended); !r.Lost {
 		t.Errorf("over what was not void: %+v", r)
 	}
@@ -237,11 +237,11 @@ func voidContributions(t *testing.T, g *groups) {
 
 // Each write of a call is whole or not at all, whatever becomes of the others.
 func writesAreWhole(t *testing.T, g *groups) {
-	g.held("the first", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
-	rs, err := g.Contribute(t.Context(), g.target, []view.GroupWrite{
-		{Items: []view.ContributionWrite{counted(t, "b", 0, 1, "2")}, Groups: []view.GroupChange{change(t, "1", 1, "2")}},
-		{Items: []view.ContributionWrite{counted(t, "c", 0, 1, "4"), counted(t, "a", 0, 2, "4")}, Groups: []view.GroupChange{change(t, "1", 2, "8"), change(t, "3", 1, "8")}},
-		{Items: []view.ContributionWrite{counted(t, "d", 0, 1, "16")}, Groups: []view.GroupChange{change(t, "2", 1, "16")}},
+	g.held("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
+	rs, err := g.Contribute(t.Context(), g.target, []state.GroupWrite{
+		{Items: []state.ContributionWrite{counted(t, "b", 0, 1, "2")}, Groups: []state.GroupChange{change(t, "1", 1, "2")}},
+		{Items: []state.ContributionWrite{counted(t, "c", 0, 1, "4"), counted(t, "a", 0, 2, "4")}, Groups: []state.GroupChange{change(t, "1", 2, "8"), change(t, "3", 1, "8")}},
+		{Items: []state.ContributionWrite{counted(t, "d", 0, 1, "16")}, Groups: []state.GroupChange{change(t, "2", 1, "16")}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -267,38 +267,38 @@ func sumsAreExact(t *testing.T, g *groups) {
 		}
 		sum = sum.Add(state.NumberOf(d))
 		amounts[i] = d.String()
-		g.held(a, view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 1, amounts[i])}})
+		g.held(a, state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, amounts[i])}})
 	}
 	g.rows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"5"},"revenue":{"S":"%s"}}`, sum))
 	for _, a := range amounts[:4] {
-		g.held("taken away", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", -1, number(t, a).Neg().String())}})
+		g.held("taken away", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", -1, number(t, a).Neg().String())}})
 	}
 	g.rows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"%s"}}`, amounts[4]))
 }
 
 // members makes one change of many members: "+ID VALUE" or "-ID VALUE".
-func members(t *testing.T, kinds map[string]view.MemberKind, changes ...[3]string) []view.Member {
+func members(t *testing.T, kinds map[string]state.MemberKind, changes ...[3]string) []state.Member {
 	t.Helper()
-	var ms []view.Member
+	var ms []state.Member
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		for _, c := range changes {
-			ms = append(ms, view.Member{Name: name, Kind: kinds[name], Value: sortable(t, c[2]), ID: c[1], Remove: c[0] == "-"})
+			ms = append(ms, state.Member{Name: name, Kind: kinds[name], Value: sortable(t, c[2]), ID: c[1], Remove: c[0] == "-"})
 		}
 	}
 	return ms
 }
 
 func leastAndGreatest(t *testing.T, g *groups) {
-	kinds := map[string]view.MemberKind{"lo": view.Min, "hi": view.Max}
+	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max}
 	step := func(what, want string, changes ...[3]string) {
 		t.Helper()
-		c := view.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
+		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
 		for _, ch := range changes {
 			if c.Shares++; ch[0] == "-" {
 				c.Shares -= 2
 			}
 		}
-		g.held(what, view.GroupWrite{Groups: []view.GroupChange{c}})
+		g.held(what, state.GroupWrite{Groups: []state.GroupChange{c}})
 		g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
 	step("one", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"+", "a", `{"N":"9"}`})
@@ -309,19 +309,19 @@ func leastAndGreatest(t *testing.T, g *groups) {
 	step("a text is below all numbers", `,"hi":{"N":"10"},"lo":{"S":"x\u0000y"}`, [3]string{"+", "e", `{"S":"x\u0000y"}`})
 	step("it goes, and so does the greatest", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"-", "e", `{"S":"x\u0000y"}`}, [3]string{"-", "d", `{"N":"10"}`})
 	step("one replaces the other", `,"hi":{"N":"1"},"lo":{"N":"1"}`, [3]string{"-", "a", `{"N":"9"}`}, [3]string{"+", "a", `{"N":"1"}`})
-	g.held("a share without a member", view.GroupWrite{Groups: []view.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
+	g.held("a share without a member", state.GroupWrite{Groups: []state.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
 	step("no member is left", ``, [3]string{"-", "a", `{"N":"1"}`})
 }
 
 func differentValues(t *testing.T, g *groups) {
-	kinds := map[string]view.MemberKind{"buyers": view.Distinct}
+	kinds := map[string]state.MemberKind{"buyers": state.Distinct}
 	step := func(want string, changes ...[3]string) {
 		t.Helper()
-		c := view.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
-		g.held(want, view.GroupWrite{Groups: []view.GroupChange{c}})
+		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
+		g.held(want, state.GroupWrite{Groups: []state.GroupChange{c}})
 		g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
-	g.held("a share that stays", view.GroupWrite{Groups: []view.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
+	g.held("a share that stays", state.GroupWrite{Groups: []state.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
 	step(`,"buyers":{"N":"2"}`, [3]string{"+", "a", `{"S":"x"}`}, [3]string{"+", "b", `{"S":"x"}`}, [3]string{"+", "c", `{"S":"y"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`}) // it is gone already
@@ -333,18 +333,18 @@ func differentValues(t *testing.T, g *groups) {
 
 // A row goes with its last share, and begins anew.
 func emptyGroupsGo(t *testing.T, g *groups) {
-	lo := view.Member{Name: "lo", Kind: view.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
-	g.held("it comes", view.GroupWrite{Groups: []view.GroupChange{change(t, "2", 1, "0"), change(t, "1", 2, "5", lo)}})
-	g.held("it goes", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", -2, "0")}})
+	lo := state.Member{Name: "lo", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
+	g.held("it comes", state.GroupWrite{Groups: []state.GroupChange{change(t, "2", 1, "0"), change(t, "1", 2, "5", lo)}})
+	g.held("it goes", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", -2, "0")}})
 	g.rows(`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 	lo.Value = sortable(t, `{"N":"7"}`)
-	g.held("it comes again", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 1, "3", lo)}})
-	g.held("comes and goes at once", view.GroupWrite{Groups: []view.GroupChange{change(t, "3", 0, "0")}})
+	g.held("it comes again", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, "3", lo)}})
+	g.held("comes and goes at once", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 0, "0")}})
 	g.rows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"lo":{"N":"7"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 	lo.Remove = true
-	g.held("its least goes", view.GroupWrite{Groups: []view.GroupChange{change(t, "1", 0, "0", lo)}})
+	g.held("its least goes", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 0, "0", lo)}})
 	g.rows( // without the least that it had before
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
@@ -356,7 +356,7 @@ func groupsHaveOneOwner(t *testing.T, g *groups) {
 	plain := g.target
 	plain.View = "plain"
 	apply(t, g, plain, row(t, "g", "1", 1, "theirs"))
-	g.held("a group of its own", view.GroupWrite{Groups: []view.GroupChange{change(t, "3", 1, "1")}})
+	g.held("a group of its own", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 1, "1")}})
 	other := &groups{GroupStore: g.GroupStore, t: t, target: g.target}
 	other.target.Pipeline = "others"
 	for _, c := range []struct {
@@ -364,9 +364,9 @@ func groupsHaveOneOwner(t *testing.T, g *groups) {
 		sk         string
 		view, pipe string
 	}{{g, "1", "plain", "test"}, {other, "3", "sums", "test"}} {
-		r := c.by.write(view.GroupWrite{
-			Items:  []view.ContributionWrite{counted(t, "a", 0, 1, "1")},
-			Groups: []view.GroupChange{change(t, "2", 1, "1"), change(t, c.sk, 1, "1")},
+		r := c.by.write(state.GroupWrite{
+			Items:  []state.ContributionWrite{counted(t, "a", 0, 1, "1")},
+			Groups: []state.GroupChange{change(t, "2", 1, "1"), change(t, c.sk, 1, "1")},
 		})
 		foreign, ok := errors.AsType[*view.ForeignRowError](r.Err)
 		if !ok || foreign.View != c.view || foreign.Pipeline != c.pipe || foreign.Row != groupRow(t, "g", c.sk) {
@@ -382,12 +382,12 @@ func groupsHaveOneOwner(t *testing.T, g *groups) {
 
 // What one process writes the other one sees, and only one of two wins.
 func groupsOfTwoProcesses(t *testing.T, g *groups) {
-	g.held("one", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
+	g.held("one", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
 	other := &groups{GroupStore: g.open(), t: t, target: g.target}
 	if v := other.contribution("a").Version; v != version(t, 1) {
 		t.Fatalf("the other process sees version %s", v)
 	}
-	two := view.GroupWrite{Items: []view.ContributionWrite{counted(t, "a", 1, 2, "3")}, Groups: []view.GroupChange{change(t, "1", 0, "2")}}
+	two := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 1, 2, "3")}, Groups: []state.GroupChange{change(t, "1", 0, "2")}}
 	other.held("the other", two)
 	if r := g.write(two); !r.Lost {
 		t.Errorf("both won: %+v", r)

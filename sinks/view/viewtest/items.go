@@ -71,7 +71,7 @@ type items struct {
 
 // settle expects what becomes of writes: a "." for each that is done, an "L" for
 // each that is lost.
-func (s *items) settle(want string, ws ...view.ItemWrite) {
+func (s *items) settle(want string, ws ...state.ItemWrite) {
 	s.t.Helper()
 	rs, err := s.Settle(s.t.Context(), s.target, ws)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *items) claimsOn(sk string) string {
 	return fmt.Sprintf("%s: %s [%s]", rc.Revision, claimText(rc.Owner), strings.Join(waiting, " "))
 }
 
-func claimText(c view.Claim) string {
+func claimText(c state.Claim) string {
 	if c.Source == "" {
 		return "nobody"
 	}
@@ -140,18 +140,18 @@ func claimText(c view.Claim) string {
 }
 
 // claimOf is what an item claims as of a version: to say text.
-func claimOf(t *testing.T, item pipeline.Key, sequence int, text string) view.Claim {
+func claimOf(t *testing.T, item pipeline.Key, sequence int, text string) state.Claim {
 	t.Helper()
-	return view.Claim{
+	return state.Claim{
 		Source: item, Version: version(t, sequence), Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Attributes: []view.Column{{Name: "text", Value: pipeline.StringValue(text)}},
+		Attributes: []state.Column{{Name: "text", Value: pipeline.StringValue(text)}},
 	}
 }
 
 // step moves an item from the version was to now, and to the row at sk ("": to none).
-func step(t *testing.T, item pipeline.Key, was, now int, sk string, rcs ...view.RowClaimsWrite) view.ItemWrite {
+func step(t *testing.T, item pipeline.Key, was, now int, sk string, rcs ...state.RowClaimsWrite) state.ItemWrite {
 	t.Helper()
-	w := view.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
+	w := state.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
 	if was > 0 {
 		w.Was = version(t, was)
 	}
@@ -162,18 +162,18 @@ func step(t *testing.T, item pipeline.Key, was, now int, sk string, rcs ...view.
 }
 
 // takes changes the claims on the row at sk from one revision to the next.
-func takes(t *testing.T, sk, was, revision string, claim, owner view.Claim) view.RowClaimsWrite {
+func takes(t *testing.T, sk, was, revision string, claim, owner state.Claim) state.RowClaimsWrite {
 	t.Helper()
-	return view.RowClaimsWrite{Row: groupRow(t, "r", sk), Was: was, Revision: revision, Claim: claim, Owner: owner}
+	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Was: was, Revision: revision, Claim: claim, Owner: owner}
 }
 
 func claimsComeBack(t *testing.T, s *items) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 7, "B"), claimOf(t, "c", 2, "")
-	a.Attributes = []view.Column{
+	a.Attributes = []state.Column{
 		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.25"}`)}, {Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
 	}
 	// DynamoDB takes items nested to 32 levels, of which 31 are in an attribute.
-	b.Attributes = []view.Column{{Name: "deep", Value: value(t, strings.Repeat(`{"L":[`, 31)+`{"S":"x"}`+strings.Repeat(`]}`, 31))}}
+	b.Attributes = []state.Column{{Name: "deep", Value: value(t, strings.Repeat(`{"L":[`, 31)+`{"S":"x"}`+strings.Repeat(`]}`, 31))}}
 	c.Attributes = nil
 	s.settle("...",
 		step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)),
@@ -193,8 +193,8 @@ func claimsComeBack(t *testing.T, s *items) {
 	if got.Waiting[0].Source != "b" {
 		slices.Reverse(got.Waiting)
 	}
-	for i, want := range []view.Claim{a, b, c} {
-		have := append([]view.Claim{got.Owner}, got.Waiting...)[i]
+	for i, want := range []state.Claim{a, b, c} {
+		have := append([]state.Claim{got.Owner}, got.Waiting...)[i]
 		same(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
 	}
 	s.rows("1 of a says ")
@@ -205,7 +205,7 @@ func claimsComeBack(t *testing.T, s *items) {
 	same(t, "guards", gs, []state.Guard{{Version: version(t, 7), Row: groupRow(t, "r", "1")}, {}, {Version: version(t, 1), Row: groupRow(t, "r", "1")}})
 }
 
-func claimJSON(c view.Claim) string {
+func claimJSON(c state.Claim) string {
 	text := fmt.Sprint(c.Source, c.Version, c.Time)
 	for _, a := range c.Attributes {
 		text += a.Name + string(a.Value.AppendDynamoDBJSON(nil))
@@ -224,7 +224,7 @@ func lostGuard(t *testing.T, s *items) {
 	if got := s.claimsOn("2"); got != ": nobody []" {
 		t.Errorf("a lost write left %s", got)
 	}
-	s.settle(".", step(t, "a", 5, 6, "", takes(t, "1", "r1", "", view.Claim{}, view.Claim{})))
+	s.settle(".", step(t, "a", 5, 6, "", takes(t, "1", "r1", "", state.Claim{}, state.Claim{})))
 	s.rows()
 	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"a"})
 	if err != nil {
@@ -238,7 +238,7 @@ func lostGuard(t *testing.T, s *items) {
 func voidGuards(t *testing.T, s *items) {
 	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
 	s.settle(".", step(t, "a", 0, 5, "1", takes(t, "1", "", "r1", a, a)))
-	void := step(t, "a", 5, 6, "", takes(t, "1", "r1", "", view.Claim{}, view.Claim{}))
+	void := step(t, "a", 5, 6, "", takes(t, "1", "r1", "", state.Claim{}, state.Claim{}))
 	void.Guard.Void = true
 	s.settle(".", void)
 	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"a"})
@@ -280,8 +280,8 @@ func writesBuildOnEarlier(t *testing.T, s *items) {
 	s.settle("....",
 		step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)),
 		step(t, "b", 0, 1, "1", takes(t, "1", "r1", "r2", b, a)),
-		step(t, "a", 1, 2, "2", takes(t, "1", "r2", "r3", view.Claim{}, b), takes(t, "2", "", "q1", a2, a2)),
-		step(t, "b", 1, 2, "", takes(t, "1", "r3", "", view.Claim{}, view.Claim{})))
+		step(t, "a", 1, 2, "2", takes(t, "1", "r2", "r3", state.Claim{}, b), takes(t, "2", "", "q1", a2, a2)),
+		step(t, "b", 1, 2, "", takes(t, "1", "r3", "", state.Claim{}, state.Claim{})))
 	s.rows("2 of a says AA")
 	if got := s.claimsOn("1"); got != ": nobody []" {
 		t.Errorf("the row that all left is %s", got)
@@ -311,14 +311,14 @@ func handedOver(t *testing.T, s *items) {
 		step(t, "b", 0, 2, "1", takes(t, "1", "r1", "r2", b, a)),
 		step(t, "c", 0, 3, "1", takes(t, "1", "r2", "r3", c, a)))
 	s.rows("1 of a says A")
-	s.settle(".", step(t, "a", 1, 9, "", takes(t, "1", "r3", "r4", view.Claim{}, b)))
+	s.settle(".", step(t, "a", 1, 9, "", takes(t, "1", "r3", "r4", state.Claim{}, b)))
 	s.rows("1 of b says B")
 	if got := s.claimsOn("1"); got != "r4: b=B [c=C]" {
 		t.Errorf("the claims are %s", got)
 	}
 	better := claimOf(t, "c", 4, "CC")
 	s.settle(".", step(t, "c", 3, 4, "1", takes(t, "1", "r4", "r5", better, b)))
-	s.settle(".", step(t, "b", 2, 3, "", takes(t, "1", "r5", "r6", view.Claim{}, view.Claim{})))
+	s.settle(".", step(t, "b", 2, 3, "", takes(t, "1", "r5", "r6", state.Claim{}, state.Claim{})))
 	s.rows()
 	if got := s.claimsOn("1"); got != "r6: nobody [c=CC]" {
 		t.Errorf("the row without an owner is %s", got)
@@ -358,7 +358,7 @@ func rowsOfOtherViews(t *testing.T, s *items) {
 
 func manyClaims(t *testing.T, s *items) {
 	const n = 700
-	var ws []view.ItemWrite
+	var ws []state.ItemWrite
 	var rows []state.Row
 	var keys []pipeline.Key
 	for i := range n {
@@ -392,7 +392,7 @@ func itemsOfTwoProcesses(t *testing.T, s *items) {
 	}
 	other.settle("L", step(t, "b", 0, 1, "1", takes(t, "1", "", "r1", b, b)))
 	other.settle(".", step(t, "b", 0, 1, "1", takes(t, "1", "r1", "r2", b, a)))
-	s.settle("L", step(t, "a", 1, 2, "", takes(t, "1", "r1", "", view.Claim{}, view.Claim{})))
+	s.settle("L", step(t, "a", 1, 2, "", takes(t, "1", "r1", "", state.Claim{}, state.Claim{})))
 	if got := s.claimsOn("1"); got != "r2: a=A [b=B]" {
 		t.Errorf("the claims are %s", got)
 	}

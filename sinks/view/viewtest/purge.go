@@ -83,15 +83,15 @@ func RunPurge(t *testing.T, suite StateSuite) {
 		sk := string(key)
 		c := claimOf(t, key, 1, "x")
 		i.settle(".", step(t, key, 0, 1, sk, takes(t, sk, "", "r1", c, c)))
-		g.held("it comes", view.GroupWrite{Items: []view.ContributionWrite{counted(t, key, 0, 1, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
+		g.held("it comes", state.GroupWrite{Items: []state.ContributionWrite{counted(t, key, 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
 		if n > 0 {
-			i.settle(".", step(t, key, 1, 2, "", takes(t, sk, "r1", "", view.Claim{}, view.Claim{})))
-			g.held("it goes", view.GroupWrite{Items: []view.ContributionWrite{counted(t, key, 1, 2, "")}, Groups: []view.GroupChange{change(t, "1", -1, "-1")}})
+			i.settle(".", step(t, key, 1, 2, "", takes(t, sk, "r1", "", state.Claim{}, state.Claim{})))
+			g.held("it goes", state.GroupWrite{Items: []state.ContributionWrite{counted(t, key, 1, 2, "")}, Groups: []state.GroupChange{change(t, "1", -1, "-1")}})
 		}
 	}
 	back := claimOf(t, "back", 3, "y")
 	i.settle(".", step(t, "back", 2, 3, "back", takes(t, "back", "", "r3", back, back)))
-	g.held("it comes again", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "back", 2, 3, "1")}, Groups: []view.GroupChange{change(t, "1", 1, "1")}})
+	g.held("it comes again", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "back", 2, 3, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
 
 	empty(target, false)
 	empty(groupTarget, false)
@@ -100,7 +100,7 @@ func RunPurge(t *testing.T, suite StateSuite) {
 	empty(other, true)
 	gone := groups{GroupStore: s, t: t, target: groupTarget}
 	gone.target.View = "gone"
-	gone.held("it was never there", view.GroupWrite{Items: []view.ContributionWrite{counted(t, "gone", 0, 1, "")}})
+	gone.held("it was never there", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "gone", 0, 1, "")}})
 	empty(gone.target, false)
 
 	own := target

@@ -6,29 +6,28 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
 // What DynamoDB takes, in bytes (Developer Guide, Constraints).
 const (
-	maxItem         = 400 << 10
-	maxPartitionKey = 2048
-	maxSortKey      = 1024
+	MaxItem         = 400 << 10
+	MaxPartitionKey = 2048
+	MaxSortKey      = 1024
 )
 
-// sizeOfItem is the size of an item, by which DynamoDB limits and bills it, in bytes
+// SizeOfItem is the size of an item, by which DynamoDB limits and bills it, in bytes
 // (Developer Guide, Item sizes and formats).
-func sizeOfItem(item dynamo.Item) int {
+func SizeOfItem(item Item) int {
 	n := 0
 	for name, v := range item {
-		n += len(name) + sizeOf(v)
+		n += len(name) + SizeOf(v)
 	}
 	return n
 }
 
-// sizeOf is what a value counts for. Of a number DynamoDB tells it approximately: a
+// SizeOf is what a value counts for. Of a number DynamoDB tells it approximately: a
 // byte for every two digits, and one more.
-func sizeOf(av types.AttributeValue) int {
+func SizeOf(av types.AttributeValue) int {
 	n := 0
 	switch v := av.(type) {
 	case *types.AttributeValueMemberS:
@@ -40,11 +39,11 @@ func sizeOf(av types.AttributeValue) int {
 	case *types.AttributeValueMemberBOOL, *types.AttributeValueMemberNULL:
 		return 1
 	case *types.AttributeValueMemberM:
-		n = 3 + len(v.Value) + sizeOfItem(v.Value)
+		n = 3 + len(v.Value) + SizeOfItem(v.Value)
 	case *types.AttributeValueMemberL:
 		n = 3 + len(v.Value)
 		for _, e := range v.Value {
-			n += sizeOf(e)
+			n += SizeOf(e)
 		}
 	case *types.AttributeValueMemberSS:
 		for _, e := range v.Value {
@@ -81,7 +80,7 @@ func sizeOfNumber(text string) int {
 	return n
 }
 
-// tooLarge is the error of what no item can hold.
-func tooLarge(what string, size int) error {
-	return errs.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it", pipeline.Safe(what), size, maxItem)
+// TooLarge is the error of what no item can hold.
+func TooLarge(what string, size int) error {
+	return viewErrs.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it", pipeline.Safe(what), size, MaxItem)
 }

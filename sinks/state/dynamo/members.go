@@ -3,9 +3,9 @@ package dynamo
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +17,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 	"github.com/tablewake/tablewake/sinks/state"
-	"github.com/tablewake/tablewake/sinks/state/dynamo"
-	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // A min, a max or a distinct of a group's row has its members in a partition of the
@@ -30,6 +28,9 @@ import (
 // A row that went and came again has another epoch, and no say in what the former
 // one may have left.
 const epochLetters = 10
+
+// NewEpoch names the members of a row that had none.
+func NewEpoch() string { return rand.Text()[:epochLetters] }
 
 // longestValue and longestID are how much of them, as they are written, is in a sort key
 // in full: it has 1024 bytes at most.
@@ -46,7 +47,7 @@ type memberChange struct {
 }
 
 // memberChanges are those of one value, each member once: its last change counts.
-func memberChanges(ms []view.Member, epoch string) ([]memberChange, error) {
+func memberChanges(ms []state.Member, epoch string) ([]memberChange, error) {
 	at := make(map[string]int, len(ms))
 	var changes []memberChange
 	for i := range ms {
@@ -68,11 +69,11 @@ func memberChanges(ms []view.Member, epoch string) ([]memberChange, error) {
 
 // memberPrefix is the sort key of a member without whose it is, which is the same
 // for equal values.
-func memberPrefix(epoch string, m *view.Member) (string, error) {
+func memberPrefix(epoch string, m *state.Member) (string, error) {
 	value := valueEscaper.Replace(m.Value)
 	if len(value) > longestValue {
-		if m.Kind != view.Distinct {
-			return "", errs.Errorf("dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
+		if m.Kind != state.Distinct {
+			return "", viewErrs.Errorf("dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
 				pipeline.Field(m.Name), len(m.Value), longestValue)
 		}
 		sum := sha256.Sum256([]byte(m.Value))
@@ -101,78 +102,76 @@ func valueIn(key, epoch string) string {
 	return valueUnescaper.Replace(value)
 }
 
-// members brings the columns of r up to date that are made of members, and returns
-// what puts the members that come, and deletes those that go.
-func (c *counting) members(ctx context.Context, g *groupWrite, r *groupRow) ([]dynamo.Action, error) {
-	byName := slices.Clone(g.Members)
-	slices.SortStableFunc(byName, func(a, b view.Member) int { return strings.Compare(a.Name, b.Name) })
-	var actions []dynamo.Action
-	for len(byName) > 0 {
-		name, kind, n := byName[0].Name, byName[0].Kind, 1
-		for n < len(byName) && byName[n].Name == name {
-			n++
-		}
-		changes, err := memberChanges(byName[:n], r.epoch)
-		byName = byName[n:]
-		if err != nil {
-			return nil, err
-		}
-		m := membersOf{counting: c, partition: c.MemberPartition(c.of, g.Row, name), epoch: r.epoch, kind: kind, changes: changes}
-		if kind == view.Distinct {
-			err = m.count(ctx, r.values, name)
+// Members brings the values of a group's row up to date that are made of members, and returns what puts the members
+// that come, and deletes those that go. epoch is the row's.
+func (db *DB) Members(ctx context.Context, t Target, row state.Row, epoch string, ms []state.Member, values Item) (actions []Action, err error) {
+	err = db.byName(t, row, epoch, ms, func(m *membersOf, name string) error {
+		if m.kind == state.Distinct {
+			err = m.count(ctx, values, name)
 		} else {
-			err = m.first(ctx, r.values, name)
-		}
-		if err != nil {
-			return nil, err
+			err = m.first(ctx, values, name)
 		}
 		actions = m.actions(actions)
-	}
-	return actions, nil
+		return err
+	})
+	return actions, err
 }
 
-// dismiss appends what deletes the members that go together with their row.
-func (c *counting) dismiss(dst []dynamo.Action, g *groupWrite, epoch string) ([]dynamo.Action, error) {
-	gone := slices.DeleteFunc(slices.Clone(g.Members), func(m view.Member) bool { return !m.Remove })
-	names := make(map[string][]view.Member)
-	for _, m := range gone {
-		names[m.Name] = append(names[m.Name], m)
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		changes, err := memberChanges(names[name], epoch)
-		if err != nil {
-			return nil, err
+// DeleteMembers returns what deletes the members that go together with their row.
+func (db *DB) DeleteMembers(t Target, row state.Row, epoch string, ms []state.Member) (actions []Action, err error) {
+	gone := slices.DeleteFunc(slices.Clone(ms), func(m state.Member) bool { return !m.Remove })
+	err = db.byName(t, row, epoch, gone, func(m *membersOf, _ string) error {
+		actions = m.actions(actions)
+		return nil
+	})
+	return actions, err
+}
+
+// byName calls do with the changes of the members of each value.
+func (db *DB) byName(t Target, row state.Row, epoch string, ms []state.Member, do func(m *membersOf, name string) error) error {
+	ms = slices.SortedStableFunc(slices.Values(ms), func(a, b state.Member) int { return strings.Compare(a.Name, b.Name) })
+	for len(ms) > 0 {
+		name, n := ms[0].Name, 1
+		for n < len(ms) && ms[n].Name == name {
+			n++
 		}
-		m := membersOf{counting: c, partition: c.MemberPartition(c.of, g.Row, name), changes: changes}
-		dst = m.actions(dst)
+		changes, err := memberChanges(ms[:n], epoch)
+		if err == nil {
+			err = do(&membersOf{DB: db, target: t, partition: db.MemberPartition(t, row, name), epoch: epoch, kind: ms[0].Kind, changes: changes}, name)
+		}
+		if err != nil {
+			return err
+		}
+		ms = ms[n:]
 	}
-	return dst, nil
+	return nil
 }
 
 // membersOf is the members of one value of a row, as they are read and changed.
 type membersOf struct {
-	*counting
+	*DB
+	target    Target
 	partition string
 	epoch     string
-	kind      view.MemberKind
+	kind      state.MemberKind
 	changes   []memberChange
 }
 
 // query yields the sort keys of members that begin with a prefix, in order.
 func (m *membersOf) query(ctx context.Context, prefix string, limit int, do func(key string) bool) error {
 	in := &dynamodb.QueryInput{
-		TableName:                 aws.String(m.Table()),
+		TableName:                 aws.String(m.table),
 		KeyConditionExpression:    aws.String("pk = :pk AND begins_with(sk, :sk)"),
-		ExpressionAttributeValues: dynamo.Item{":pk": dynamo.S(m.partition), ":sk": dynamo.S(prefix)},
+		ExpressionAttributeValues: Item{":pk": S(m.partition), ":sk": S(prefix)},
 		ProjectionExpression:      aws.String("sk"),
-		ScanIndexForward:          aws.Bool(m.kind != view.Max),
+		ScanIndexForward:          aws.Bool(m.kind != state.Max),
 		Limit:                     aws.Int32(int32(limit)),
 	}
 	for item, err := range m.Query(ctx, in) {
 		if err != nil {
 			return err
 		}
-		if !do(dynamo.Text(item, "sk")) {
+		if !do(Text(item, "sk")) {
 			break
 		}
 	}
@@ -181,10 +180,10 @@ func (m *membersOf) query(ctx context.Context, prefix string, limit int, do func
 
 // first brings a min or a max up to date. Only where the one that stands there goes
 // are the members asked for the next.
-func (m *membersOf) first(ctx context.Context, columns dynamo.Item, name string) error {
+func (m *membersOf) first(ctx context.Context, columns Item, name string) error {
 	best, err := sortableOf(columns[name])
 	if err != nil {
-		return m.Damaged("a group's row in table "+m.target.Name, err)
+		return m.Damaged("a group's row in table "+m.target.Table, err)
 	}
 	gone := make(map[string]bool)
 	goes := false
@@ -208,7 +207,7 @@ func (m *membersOf) first(ctx context.Context, columns dynamo.Item, name string)
 		}
 	}
 	for _, c := range m.changes {
-		if !c.remove && (best == "" || (m.kind == view.Min) == (c.value < best)) {
+		if !c.remove && (best == "" || (m.kind == state.Min) == (c.value < best)) {
 			best = c.value
 		}
 	}
@@ -235,14 +234,14 @@ func sortableOf(av types.AttributeValue) (string, error) {
 	}
 	text, ok := state.Sortable(v)
 	if !ok {
-		return "", errs.New("a min or a max is of a type that does not sort")
+		return "", viewErrs.New("a min or a max is of a type that does not sort")
 	}
 	return text, nil
 }
 
 // count brings a distinct up to date: each value whose members change is asked for
 // those that are there.
-func (m *membersOf) count(ctx context.Context, columns dynamo.Item, name string) error {
+func (m *membersOf) count(ctx context.Context, columns Item, name string) error {
 	byValue := slices.Clone(m.changes)
 	slices.SortStableFunc(byValue, func(a, b memberChange) int { return strings.Compare(a.value, b.value) })
 	var values [][]memberChange
@@ -259,10 +258,10 @@ func (m *membersOf) count(ctx context.Context, columns dynamo.Item, name string)
 		return err
 	}
 	total := int64(0)
-	if digits := dynamo.Digits(columns, name); digits != "" {
+	if digits := Digits(columns, name); digits != "" {
 		var err error
-		if total, err = whole(digits); err != nil {
-			return m.Damaged("a group's row in table "+m.target.Name, errs.New("a distinct is no count"))
+		if total, err = Whole(digits); err != nil {
+			return m.Damaged("a group's row in table "+m.target.Table, viewErrs.New("a distinct is no count"))
 		}
 	}
 	for _, n := range by {
@@ -272,7 +271,7 @@ func (m *membersOf) count(ctx context.Context, columns dynamo.Item, name string)
 		delete(columns, name)
 		return nil
 	}
-	columns[name] = dynamo.N(strconv.FormatInt(total, 10))
+	columns[name] = N(strconv.FormatInt(total, 10))
 	return nil
 }
 
@@ -306,14 +305,13 @@ func (m *membersOf) turnout(ctx context.Context, changes []memberChange) (int64,
 }
 
 // actions appends the puts and deletes of the changes.
-func (m *membersOf) actions(dst []dynamo.Action) []dynamo.Action {
-	table := m.Table()
+func (m *membersOf) actions(dst []Action) []Action {
 	for _, c := range m.changes {
-		key := dynamo.Item{"pk": dynamo.S(m.partition), "sk": dynamo.S(c.key)}
+		ref := m.ref(m.partition, c.key)
 		if c.remove {
-			dst = append(dst, dynamo.Action{Delete: &types.Delete{TableName: &table, Key: key}})
+			dst = append(dst, Delete(ref, Condition{}))
 		} else {
-			dst = append(dst, dynamo.Action{Put: &types.Put{TableName: &table, Item: key}})
+			dst = append(dst, Put(ref.Table, ref.Key, Condition{}))
 		}
 	}
 	return dst

@@ -1,0 +1,147 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Attributes of seats, which are the claims on a row as a whole, and of claims.
+const (
+	attrRevision = "revision"
+	attrHolder   = "holder" // key of the owner; "" if there is none
+	attrTime     = "time"   // N, Unix nanoseconds
+	attrNames    = "names"  // L of S: the names of the row's attributes, in order
+	attrValue    = "v"      // followed by the index of an attribute: its value. It is at the top level, since a row can use all levels of nesting that DynamoDB allows.
+)
+
+// maxUnsteady bounds the reads of a row's claims if they change while they are read.
+const maxUnsteady = 8
+
+// RowClaims reads the seats of rows, 100 in a request, and the claims on each row that has any, a query each.
+func (db *DB) RowClaims(ctx context.Context, t Target, rows []state.Row) ([]state.RowClaims, error) {
+	refs := make([]Ref, len(rows))
+	for i, r := range rows {
+		refs[i] = db.SeatRef(t, r)
+	}
+	seats, err := db.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	all, failed := make([]state.RowClaims, len(rows)), make([]error, len(rows))
+	db.Each(len(rows), func(i int) { all[i], failed[i] = db.claims(ctx, t, rows[i], refs[i], seats[i]) })
+	return all, errors.Join(failed...)
+}
+
+// claims reads the claims on a row. seat is its stored seat, which was read before. One query reads the claims
+// and then the stored seat again: if both seats have one revision, the claims belong to it. A write that is
+// conditional on that revision cannot miss a claim.
+func (db *DB) claims(ctx context.Context, t Target, row state.Row, ref Ref, seat Item) (state.RowClaims, error) {
+	for range maxUnsteady {
+		if seat == nil { // there is no claim
+			return state.RowClaims{Row: row}, nil
+		}
+		claims, steady, err := db.queryClaims(ctx, t, row, ref, seat)
+		if err != nil || steady {
+			return claims, err
+		}
+		again, err := db.Get(ctx, []Ref{ref})
+		if err != nil {
+			return claims, err
+		}
+		seat = again[0]
+	}
+	return state.RowClaims{}, pipeline.Transient(viewErrs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", pipeline.Safe(t.View)))
+}
+
+// queryClaims reads the claims on a row, and the stored seat after them. steady is false if the stored seat is no
+// longer seat.
+func (db *DB) queryClaims(ctx context.Context, t Target, row state.Row, ref Ref, seat Item) (claims state.RowClaims, steady bool, err error) {
+	claims = state.RowClaims{Row: row, Revision: Text(seat, attrRevision)}
+	in := &dynamodb.QueryInput{
+		TableName:                 aws.String(ref.Table),
+		KeyConditionExpression:    aws.String("pk = :pk"),
+		ExpressionAttributeValues: Item{":pk": ref.Key[attrPK]},
+		ScanIndexForward:          aws.Bool(false),
+	}
+	for found, err := range db.Query(ctx, in) {
+		if err != nil {
+			return claims, false, err
+		}
+		if _, is := found[attrRevision]; is {
+			steady = Text(found, attrRevision) == claims.Revision
+			continue
+		}
+		c, err := claimOf(found)
+		if err != nil {
+			return claims, false, db.Damaged("a claim on a row of the view "+t.View, err)
+		}
+		claims.Waiting = append(claims.Waiting, c)
+	}
+	owner := pipeline.Key(Text(seat, attrHolder))
+	if owner == "" {
+		return claims, steady, nil
+	}
+	i := slices.IndexFunc(claims.Waiting, func(c state.Claim) bool { return c.Source == owner })
+	if i < 0 {
+		return claims, false, nil
+	}
+	claims.Owner = claims.Waiting[i]
+	claims.Waiting = slices.Delete(claims.Waiting, i, i+1)
+	return claims, steady, nil
+}
+
+// claimItem returns a claim as an item of the state table.
+func claimItem(key Item, c *state.Claim) Item {
+	names := make([]types.AttributeValue, len(c.Attributes))
+	it := with(key, Item{
+		attrItem: S(string(c.Source)), attrVersion: S(c.Version.String()), attrTime: nanoseconds(c.Time), attrNames: &types.AttributeValueMemberL{Value: names},
+	})
+	for i, a := range c.Attributes {
+		names[i] = S(a.Name)
+		it[attrValue+strconv.Itoa(i)] = sdkvalue.Of(a.Value)
+	}
+	return it
+}
+
+func claimOf(item Item) (state.Claim, error) {
+	c := state.Claim{Source: pipeline.Key(Text(item, attrItem))}
+	ns, err := strconv.ParseInt(Digits(item, attrTime), 10, 64)
+	if err != nil {
+		return c, viewErrs.New("it has no time")
+	}
+	c.Time = time.Unix(0, ns).UTC()
+	if c.Version, err = pipeline.ParseVersion(Text(item, attrVersion)); err != nil {
+		return c, err
+	}
+	names, ok := item[attrNames].(*types.AttributeValueMemberL)
+	if !ok {
+		return c, viewErrs.New("it has no attributes")
+	}
+	for i, name := range names.Value {
+		av, ok := item[attrValue+strconv.Itoa(i)]
+		if !ok {
+			return c, viewErrs.New("an attribute has no value")
+		}
+		v, err := sdkvalue.Value(av)
+		if err != nil {
+			return c, err
+		}
+		text, _ := name.(*types.AttributeValueMemberS)
+		if text == nil {
+			text = new(types.AttributeValueMemberS)
+		}
+		c.Attributes = append(c.Attributes, state.Column{Name: text.Value, Value: v})
+	}
+	return c, nil
+}

@@ -1,0 +1,186 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// Attributes of what is remembered of items.
+const (
+	attrVersion = "version"
+	attrVoid    = "void"   // BOOL, present if nothing could be made of the change; a reserved word
+	attrRow     = "row"    // of a guard
+	attrShares  = "shares" // B, of a contribution, as state.Contribution.AppendShares writes them
+)
+
+// Guards reads the guards of items, 100 in a request.
+func (db *DB) Guards(ctx context.Context, t Target, items []pipeline.Key) ([]state.Guard, error) {
+	return recall(ctx, db, t, items, db.GuardRef, "a guard of the view "+t.View, func(item Item) (g state.Guard, err error) {
+		g.Row, g.Void = state.Row(Text(item, attrRow)), isVoid(item)
+		g.Version, err = pipeline.ParseVersion(Text(item, attrVersion))
+		return g, err
+	})
+}
+
+// Contributions reads what items count for, 100 in a request.
+func (db *DB) Contributions(ctx context.Context, t Target, items []pipeline.Key) ([]state.Contribution, error) {
+	return recall(ctx, db, t, items, db.ContributionRef, "a contribution", func(item Item) (state.Contribution, error) {
+		version, err := pipeline.ParseVersion(Text(item, attrVersion))
+		if err != nil {
+			return state.Contribution{}, err
+		}
+		var shares types.AttributeValueMemberB
+		if b, ok := item[attrShares].(*types.AttributeValueMemberB); ok {
+			shares = *b
+		}
+		c, err := state.ParseContribution(version, shares.Value)
+		c.Void = isVoid(item)
+		return c, err
+	})
+}
+
+// recall reads what the state remembers of items; the zero T of those that it does not know. One that it does not
+// know is a new one only in a state that is still the one that the process began with.
+func recall[T any](ctx context.Context, db *DB, t Target, items []pipeline.Key, ref func(Target, pipeline.Key) Ref, what string, parse func(Item) (T, error)) ([]T, error) {
+	refs := make([]Ref, len(items))
+	for i, item := range items {
+		refs[i] = ref(t, item)
+	}
+	found, err := db.Get(ctx, refs)
+	if err == nil && slices.ContainsFunc(found, func(item Item) bool { return item == nil }) {
+		err = db.SameState(ctx, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(items))
+	for i, item := range found {
+		if item == nil {
+			continue
+		}
+		if all[i], err = parse(item); err != nil {
+			return nil, db.Damaged(what, err)
+		}
+	}
+	return all, nil
+}
+
+// SetContribution puts what an item counts for, on condition of the version that was read.
+func (db *DB) SetContribution(t Target, w *state.ContributionWrite) (Action, error) {
+	item := with(db.ContributionRef(t, w.Source).Key, Item{attrShares: &types.AttributeValueMemberB{Value: w.Now.AppendShares(nil)}})
+	if len(w.Now.Shares) == 0 {
+		db.stamp(item)
+	}
+	setVersion(item, w.Now.Version, w.Now.Void)
+	if n := SizeOfItem(item); n > MaxItem {
+		return Action{}, TooLarge("what the item counts for", n)
+	}
+	return Put(db.table, item, over(w.Was, w.WasVoid)), nil
+}
+
+// setGuard puts a guard, on condition of the version that was read. One without a row may be forgotten one day.
+func (db *DB) setGuard(t Target, source pipeline.Key, was pipeline.Version, wasVoid bool, now state.Guard) Action {
+	item := with(db.GuardRef(t, source).Key, Item{attrRow: S(string(now.Row))})
+	if now.Row == "" {
+		db.stamp(item)
+	}
+	setVersion(item, now.Version, now.Void)
+	return Put(db.table, item, over(was, wasVoid))
+}
+
+func setVersion(item Item, v pipeline.Version, void bool) {
+	item[attrVersion] = S(v.String())
+	if void {
+		item[attrVoid] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+}
+
+func isVoid(item Item) bool {
+	_, void := item[attrVoid]
+	return void
+}
+
+// over is the condition that what is remembered of an item is of a version, and void or not.
+func over(was pipeline.Version, void bool) Condition {
+	if was.IsZero() {
+		return Condition{Text: "attribute_not_exists(pk)"}
+	}
+	c := Condition{Text: "version = :was AND attribute_not_exists(#void)", Names: map[string]string{"#void": attrVoid}, Values: Item{":was": S(was.String())}}
+	if void {
+		c.Text = "version = :was AND attribute_exists(#void)"
+	}
+	return c
+}
+
+// Tombstone is the tombstone of a row, apart from the table of rows.
+type Tombstone struct {
+	Version string
+	Source  pipeline.Key // of the item that had the row
+	Void    bool         // no row could be made of the change
+	Expires time.Time
+}
+
+// Tombstones reads the tombstones of rows, 100 in a request; nil of a row without one.
+func (db *DB) Tombstones(ctx context.Context, t Target, rows []state.Row) ([]*Tombstone, error) {
+	refs := make([]Ref, len(rows))
+	for i, row := range rows {
+		refs[i] = db.TombstoneRef(t, row)
+	}
+	found, err := db.Get(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*Tombstone, len(rows))
+	for i, item := range found {
+		if item == nil {
+			continue
+		}
+		all[i] = tombstoneOf(item)
+		if all[i].Expires, err = expires(item); err != nil {
+			return nil, db.Damaged("a tombstone of the view "+t.View, err)
+		}
+	}
+	return all, nil
+}
+
+func tombstoneOf(item Item) *Tombstone {
+	return &Tombstone{Version: Text(item, attrVersion), Source: pipeline.Key(Text(item, attrItem)), Void: isVoid(item)}
+}
+
+// SetTombstone puts a tombstone of a row over an older one, or over a void of its version unless it is void itself.
+func (db *DB) SetTombstone(t Target, row state.Row, now Tombstone) Action {
+	item := with(db.TombstoneRef(t, row).Key, Item{attrVersion: S(now.Version), attrItem: S(string(now.Source))})
+	if now.Void {
+		item[attrVoid] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	db.stamp(item)
+	return Put(db.table, item, now.noNewer())
+}
+
+// CheckTombstone checks that SetTombstone could put a tombstone.
+func (db *DB) CheckTombstone(t Target, row state.Row, now Tombstone) Action {
+	return Check(db.TombstoneRef(t, row), now.noNewer())
+}
+
+func (now Tombstone) noNewer() Condition {
+	c := Condition{Text: "attribute_not_exists(pk) OR version < :v", Values: Item{":v": S(now.Version)}, Old: true}
+	if !now.Void {
+		c.Text += " OR (version = :v AND attribute_exists(#void))"
+		c.Names = map[string]string{"#void": attrVoid}
+	}
+	return c
+}
+
+// Refused judges what stored a refusal of SetTombstone or CheckTombstone shows: changed if there was another
+// tombstone when it was refused, newer if there is one of a newer version.
+func (now Tombstone) Refused(stored Item) (changed, newer bool) {
+	have := tombstoneOf(stored)
+	changed = have.Version < now.Version || have.Version == now.Version && have.Void && !now.Void
+	return changed, !changed && have.Version != now.Version
+}
