@@ -25,7 +25,7 @@ const (
 
 // Births reads a pipeline's births as they are when the reading begins.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
-	return read(ctx, s.db, readBirths, []any{s.pipeline}, func(rows *sql.Rows) (b state.Birth, err error) {
+	return Read(ctx, s.db, readBirths, []any{s.pipeline}, func(rows *sql.Rows) (b state.Birth, err error) {
 		var made int64
 		err = rows.Scan(&b.Sink, &b.Target, &b.ID, &made, &b.State, &b.Store, &b.Begun)
 		b.Made = time.Unix(0, made).UTC()
@@ -78,7 +78,7 @@ var _ state.LossDetector = (*State)(nil)
 
 // DetectLoss is not "" if the witness records births and the file has none.
 func (s *State) DetectLoss(ctx context.Context) (string, error) {
-	any, _, err := first(ctx, s.db, anyBirth, nil, one[bool])
+	any, _, err := First(ctx, s.db, anyBirth, nil, one[bool])
 	if err != nil || any || !s.db.witness.hasBirths() {
 		return "", err
 	}

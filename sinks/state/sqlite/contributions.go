@@ -34,17 +34,17 @@ func (w *Writer) Contributions(ctx context.Context, target int64, items []pipeli
 }
 
 // SetContribution replaces what an item counts for, within a transaction; false where
-// it is not of the version was, and void or not as it was, and nothing is changed.
-func (w *Writer) SetContribution(ctx context.Context, target int64, item pipeline.Key, was pipeline.Version, wasVoid bool, now state.Contribution) (bool, error) {
-	w.buf = now.AppendShares(w.buf[:0])
+// it is not as it was read, and nothing is changed.
+func (w *Writer) SetContribution(ctx context.Context, target int64, c *state.ContributionWrite) (bool, error) {
+	w.buf = c.Now.AppendShares(w.buf[:0])
 	var n int64
 	var err error
-	if was.IsZero() {
+	if c.Was.IsZero() {
 		n, err = w.Changes(ctx, `INSERT INTO "_tws_contributions" (target, item, version, void, shares, written) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			target, string(item), now.Version.String(), now.Void, w.buf, written(len(now.Shares) == 0))
+			target, string(c.Source), c.Now.Version.String(), c.Now.Void, w.buf, written(len(c.Now.Shares) == 0))
 	} else {
 		n, err = w.Changes(ctx, `UPDATE "_tws_contributions" SET version = ?, void = ?, shares = ?, written = ? WHERE target = ? AND item = ? AND version = ? AND void = ?`,
-			now.Version.String(), now.Void, w.buf, written(len(now.Shares) == 0), target, string(item), was.String(), wasVoid)
+			c.Now.Version.String(), c.Now.Void, w.buf, written(len(c.Now.Shares) == 0), target, string(c.Source), c.Was.String(), c.WasVoid)
 	}
 	return n > 0, err
 }

@@ -14,7 +14,7 @@ var _ state.Fingerprints = (*DB)(nil)
 // Fingerprint is that of a sink's output; false where there is none.
 func (db *DB) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
 	const q = `SELECT generation, birth, settings FROM "_tws_fingerprints" WHERE pipeline = ? AND sink = ?`
-	return first(ctx, db, q, []any{pipeline, sink}, func(rows *sql.Rows) (state.Fingerprint, error) {
+	return First(ctx, db, q, []any{pipeline, sink}, func(rows *sql.Rows) (state.Fingerprint, error) {
 		f := state.Fingerprint{Pipeline: pipeline, Sink: sink}
 		var settings []byte
 		if err := rows.Scan(&f.Generation, &f.Birth, &settings); err != nil {
@@ -28,7 +28,7 @@ func (db *DB) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fin
 // error ends the sequence.
 func (db *DB) Fingerprints(ctx context.Context) iter.Seq2[state.Fingerprint, error] {
 	const q = `SELECT pipeline, sink, generation, birth, settings FROM "_tws_fingerprints" ORDER BY pipeline, sink`
-	return read(ctx, db, q, nil, func(rows *sql.Rows) (f state.Fingerprint, err error) {
+	return Read(ctx, db, q, nil, func(rows *sql.Rows) (f state.Fingerprint, err error) {
 		var settings []byte
 		if err := rows.Scan(&f.Pipeline, &f.Sink, &f.Generation, &f.Birth, &settings); err != nil {
 			return f, err

@@ -25,7 +25,7 @@ func (s *State) AddGap(ctx context.Context, g state.Gap) error {
 
 // Gaps reads the gaps as they are when the reading begins.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[state.Gap, error] {
-	return read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g state.Gap, err error) {
+	return Read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g state.Gap, err error) {
 		var from, to, found sql.NullInt64
 		err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found, &g.Whole, &g.UnknownExtent)
 		g.From, g.To, g.Found = timeOf(from), timeOf(to), timeOf(found)

@@ -30,17 +30,17 @@ func (w *Writer) Guards(ctx context.Context, target int64, items []pipeline.Key)
 	return gs, err
 }
 
-// SetGuard replaces the guard of an item, within a transaction; false where it is
-// not of the version was, and void or not as it was, and nothing is changed.
-func (w *Writer) SetGuard(ctx context.Context, target int64, item pipeline.Key, was pipeline.Version, wasVoid bool, now state.Guard) (bool, error) {
+// setGuard replaces the guard of an item; false where it is not as it was read, and nothing is changed.
+func (w *Writer) setGuard(ctx context.Context, target int64, iw *state.ItemWrite) (bool, error) {
 	var n int64
 	var err error
-	if was.IsZero() {
+	now := iw.Guard
+	if iw.Was.IsZero() {
 		n, err = w.Changes(ctx, `INSERT INTO "_tws_guards" (target, item, version, void, row, written) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			target, string(item), now.Version.String(), now.Void, string(now.Row), written(now.Row == ""))
+			target, string(iw.Source), now.Version.String(), now.Void, string(now.Row), written(now.Row == ""))
 	} else {
 		n, err = w.Changes(ctx, `UPDATE "_tws_guards" SET version = ?, void = ?, row = ?, written = ? WHERE target = ? AND item = ? AND version = ? AND void = ?`,
-			now.Version.String(), now.Void, string(now.Row), written(now.Row == ""), target, string(item), was.String(), wasVoid)
+			now.Version.String(), now.Void, string(now.Row), written(now.Row == ""), target, string(iw.Source), iw.Was.String(), iw.WasVoid)
 	}
 	return n > 0, err
 }

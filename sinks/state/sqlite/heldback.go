@@ -53,12 +53,12 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 
 // HeldBack is what all consumers noted, by their ids. What has expired is left out.
 func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
-	if made, _, err := first(ctx, s.db, hasHeldBack, nil, one[bool]); err != nil || !made {
+	if made, _, err := First(ctx, s.db, hasHeldBack, nil, one[bool]); err != nil || !made {
 		return nil, err
 	}
 	var all []state.HeldBack
 	since := time.Now().Add(-state.HeldBackLasts).UnixNano()
-	for h, err := range read(ctx, s.db, allHeldBack, []any{s.pipeline, since}, heldBack) {
+	for h, err := range Read(ctx, s.db, allHeldBack, []any{s.pipeline, since}, heldBack) {
 		if err != nil {
 			return nil, err
 		}

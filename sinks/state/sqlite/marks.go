@@ -28,10 +28,10 @@ ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 // where it has any. It does not wait for who writes, and sees what any process committed.
 func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
-	if found, _, err := first(ctx, s.db, anyMark, []any{s.pipeline, sink}, one[bool]); err != nil || !found {
+	if found, _, err := First(ctx, s.db, anyMark, []any{s.pipeline, sink}, one[bool]); err != nil || !found {
 		return held, err
 	}
-	for i, err := range read(ctx, s.db, readMarks, []any{List(keys), s.pipeline, sink}, one[int]) {
+	for i, err := range Read(ctx, s.db, readMarks, []any{List(keys), s.pipeline, sink}, one[int]) {
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (s *State) Clear(ctx context.Context, m state.Mark) (cleared bool, err erro
 // Marks reads the marks as they are when the reading begins: what is written
 // meanwhile is not in it.
 func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
-	return read(ctx, s.db, allMarks, []any{s.pipeline, sink, sink}, func(rows *sql.Rows) (m state.Mark, err error) {
+	return Read(ctx, s.db, allMarks, []any{s.pipeline, sink, sink}, func(rows *sql.Rows) (m state.Mark, err error) {
 		var since int64
 		err = rows.Scan(&m.Sink, &m.Key, &m.Letters, &since)
 		m.Since = time.Unix(0, since).UTC()

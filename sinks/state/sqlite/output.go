@@ -32,7 +32,7 @@ func (o Output) Count(ctx context.Context, query string, args ...any) (state.Ins
 		}
 		return struct{}{}, err
 	}
-	for _, err := range read(ctx, o.DB, query, args, add) {
+	for _, err := range Read(ctx, o.DB, query, args, add) {
 		if err != nil {
 			return l, err
 		}

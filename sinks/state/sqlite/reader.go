@@ -39,8 +39,8 @@ func (r *reader) close() error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// read is what a query brings, row by row, of one state of the file.
-func read[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
+// Read is what a query brings, row by row, of one state of the file.
+func Read[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		s, err := db.reader.stmt(ctx, query)
@@ -66,9 +66,9 @@ func read[T any](ctx context.Context, db *DB, query string, args []any, scan fun
 	}
 }
 
-// first is the only row that a query brings; false where it brings none.
-func first[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (T, bool, error) {
-	for v, err := range read(ctx, db, query, args, scan) {
+// First is the only row that a query brings; false where it brings none.
+func First[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (T, bool, error) {
+	for v, err := range Read(ctx, db, query, args, scan) {
 		return v, err == nil, err
 	}
 	var none T

@@ -35,3 +35,20 @@ func (w *Writer) Target(ctx context.Context, t Target) (int64, error) {
 	w.targets[t] = id
 	return id, nil
 }
+
+// Remembers reports whether anything is remembered of a target.
+func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err error) {
+	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?1) OR EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?1)
+	OR EXISTS (SELECT 1 FROM "_tws_tombstones" WHERE target = ?1)`
+	_, err = w.Row(ctx, q, []any{target}, &yes)
+	return yes, err
+}
+
+// RemembersRows reports whether a row or a group of a target is remembered.
+func (db *DB) RemembersRows(ctx context.Context, t Target) (bool, error) {
+	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (
+	EXISTS (SELECT 1 FROM "_tws_guards" AS g WHERE g.target = t.id AND g.written IS NULL) OR
+	EXISTS (SELECT 1 FROM "_tws_contributions" AS c WHERE c.target = t.id AND c.written IS NULL)))`
+	yes, _, err := First(ctx, db, q, []any{t.Pipeline, t.Table, t.View, t.Birth}, one[bool])
+	return yes, err
+}

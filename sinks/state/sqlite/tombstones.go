@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -14,6 +15,23 @@ const (
 ON CONFLICT (target, pk, sk) DO UPDATE SET version = excluded.version, void = excluded.void, item = excluded.item, written = excluded.written
 WHERE excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void`
 )
+
+// StoredTombstone is the version of a row's tombstone and the item that had the row; false where there is none. The
+// columns are those of the row's key.
+func (db *DB) StoredTombstone(ctx context.Context, t Target, pk, sk any) (version pipeline.Version, item pipeline.Key, found bool, err error) {
+	const q = `SELECT s.version, s.item FROM "_tws_targets" t JOIN "_tws_tombstones" s ON s.target = t.id
+WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND s.pk = ? AND s.sk = ?`
+	text, found, err := First(ctx, db, q, []any{t.Pipeline, t.Table, t.View, pk, sk}, func(rows *sql.Rows) (text string, err error) {
+		err = rows.Scan(&text, &item)
+		return text, err
+	})
+	if found {
+		if version, err = pipeline.ParseVersion(text); err != nil {
+			err = db.Damaged("the tombstone of a row of item "+string(item), err)
+		}
+	}
+	return version, item, found, err
+}
 
 // Tombstone is the version of a row's tombstone, "" where there is none, and whether it is
 // void: no row could be made of its change. The columns are those of the row's key.

@@ -3,87 +3,106 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // Tables are the view tables in the file, by name.
 func (s *Store) Tables(ctx context.Context) ([]view.Table, error) {
-	rows, err := s.Reader().QueryContext(ctx, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`)
-	if err != nil {
-		return nil, s.Failed("read", err)
-	}
-	defer rows.Close()
 	var ts []view.Table
-	for rows.Next() {
-		var t view.Table
-		if err := rows.Scan(&t.Name, &t.PK, &t.SK); err != nil {
-			return nil, s.Failed("read", err)
+	for t, err := range sqlite.Read(ctx, s.DB, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`, nil, scanTable) {
+		if err != nil {
+			return nil, err
 		}
 		ts = append(ts, t)
 	}
-	return ts, s.Failed("read", rows.Err())
+	return ts, nil
+}
+
+func scanTable(rows *sql.Rows) (t view.Table, err error) {
+	err = rows.Scan(&t.Name, &t.PK, &t.SK)
+	return t, err
+}
+
+// tableNamed is a view table by its name; false where there is none.
+func tableNamed(ctx context.Context, db *sqlite.DB, name string) (view.Table, bool, error) {
+	return sqlite.First(ctx, db, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ?`, []any{name}, scanTable)
+}
+
+func (s *Store) noTable(name string) error {
+	return fmt.Errorf("sqlite: %s: %w: %q", s.Path(), view.ErrNoTable, name)
+}
+
+// storedRow is a row as the file has it.
+type storedRow struct {
+	version, pipeline, view, source string
+	item                            []byte // nil of a tombstone
+}
+
+// rowColumns are what scanRow scans.
+const rowColumns = "version, pipeline, view, source, item"
+
+func scanRow(rows *sql.Rows) (r storedRow, err error) {
+	err = rows.Scan(&r.version, &r.pipeline, &r.view, &r.source, &r.item)
+	return r, err
+}
+
+func (s *Store) parse(r *storedRow) (v pipeline.Version, item pipeline.Image, err error) {
+	if r.item != nil {
+		item, err = pipeline.ParseImage(r.item)
+	}
+	if err == nil {
+		v, err = pipeline.ParseVersion(r.version)
+	}
+	if err != nil {
+		err = fmt.Errorf("sqlite: %s: a row of item %s: %w", s.Path(), r.source, err)
+	}
+	return v, item, err
 }
 
 // Rows reads one table as it was when the reading began. Of t only the name is needed.
 func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
-		if err := s.rows(ctx, t.Name, q, yield); err != nil {
+		name := t.Name
+		t, found, err := tableNamed(ctx, s.DB, name)
+		if err == nil && !found {
+			err = s.noTable(name)
+		}
+		if err != nil {
 			yield(view.Row{}, err)
+			return
+		}
+		query, args := selection(t.Name, q)
+		for stored, err := range sqlite.Read(ctx, s.DB, query, args, scanRow) {
+			r := view.Row{Source: pipeline.Key(stored.source), View: stored.view}
+			if err == nil {
+				r.Version, r.Item, err = s.parse(&stored)
+			}
+			if err != nil {
+				yield(view.Row{}, err)
+				return
+			}
+			r.PK, _ = r.Item.Get(t.PK)
+			if t.SK != "" {
+				r.SK, _ = r.Item.Get(t.SK)
+			}
+			if !yield(r, nil) {
+				return
+			}
 		}
 	}
-}
-
-// rows returns an error that it has not yielded.
-func (s *Store) rows(ctx context.Context, name string, q view.Query, yield func(view.Row, error) bool) error {
-	t := view.Table{Name: name}
-	err := s.Reader().QueryRowContext(ctx, `SELECT pk, sk FROM "_tw_tables" WHERE name = ?`, name).Scan(&t.PK, &t.SK)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("sqlite: %s: %w: %q", s.Path(), view.ErrNoTable, name)
-	}
-	if err != nil {
-		return s.Failed("read", err)
-	}
-	query, args := selection(name, q)
-	rows, err := s.Reader().QueryContext(ctx, query, args...)
-	if err != nil {
-		return s.Failed("read", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var version, owner, source string
-		var item []byte
-		if err := rows.Scan(&version, &owner, &source, &item); err != nil {
-			return s.Failed("read", err)
-		}
-		r := view.Row{Source: pipeline.Key(source), View: owner}
-		if r.Item, err = pipeline.ParseImage(item); err != nil {
-			return fmt.Errorf("sqlite: %s: a row of item %s: %w", s.Path(), source, err)
-		}
-		if r.Version, err = pipeline.ParseVersion(version); err != nil {
-			return fmt.Errorf("sqlite: %s: a row of item %s: %w", s.Path(), source, err)
-		}
-		r.PK, _ = r.Item.Get(t.PK)
-		if t.SK != "" {
-			r.SK, _ = r.Item.Get(t.SK)
-		}
-		if !yield(r, nil) {
-			return nil
-		}
-	}
-	return s.Failed("read", rows.Err())
 }
 
 // selection is the statement of a query.
 func selection(table string, q view.Query) (string, []any) {
 	var b strings.Builder
 	var args []any
-	b.WriteString("SELECT version, view, source, item FROM " + quote(prefix+table) + " WHERE item IS NOT NULL")
+	b.WriteString("SELECT " + rowColumns + " FROM " + quote(prefix+table) + " WHERE item IS NOT NULL")
 	if q.PK.Exists() {
 		b.WriteString(" AND pk = ?")
 		args = append(args, keyColumn(q.PK))

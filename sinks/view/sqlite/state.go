@@ -31,12 +31,16 @@ func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) err
 // statement by itself sees one state of the file.
 func (s *Store) withTarget(ctx context.Context, t view.Target, do func(w *sqlite.Writer, id int64) error) error {
 	return s.Write(ctx, func(w *sqlite.Writer) error {
-		id, err := w.Target(ctx, sqlite.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth})
+		id, err := w.Target(ctx, targetOf(t))
 		if err != nil {
 			return err
 		}
 		return do(w, id)
 	})
+}
+
+func targetOf(t view.Target) sqlite.Target {
+	return sqlite.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth}
 }
 
 // each runs one write after the other in one transaction, each whole or not at all.
@@ -159,10 +163,12 @@ func (x *tx) key(r state.Row) (pk, sk pipeline.Value, err error) {
 // anything that is remembered of items.
 func (s *Store) Empty(ctx context.Context, t view.Target) (empty bool, err error) {
 	err = s.withState(ctx, t, func(x *tx) error {
-		q := "SELECT NOT EXISTS (SELECT 1 FROM " + quote(prefix+t.Name) + ` WHERE view = ?1 AND pipeline = ?3)
-	AND NOT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?2) AND NOT EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?2)
-	AND NOT EXISTS (SELECT 1 FROM "_tws_tombstones" WHERE target = ?2)`
-		_, err := x.Row(x.ctx, q, []any{t.View, x.id, t.Pipeline}, &empty)
+		q := "SELECT NOT EXISTS (SELECT 1 FROM " + quote(prefix+t.Name) + ` WHERE view = ? AND pipeline = ?)`
+		if _, err := x.Row(x.ctx, q, []any{t.View, t.Pipeline}, &empty); err != nil || !empty {
+			return err
+		}
+		remembers, err := x.Remembers(x.ctx, x.id)
+		empty = !remembers
 		return err
 	})
 	return empty, err

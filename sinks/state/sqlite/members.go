@@ -1,6 +1,10 @@
 package sqlite
 
-import "github.com/tablewake/tablewake/sinks/state"
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/sinks/state"
+)
 
 const (
 	addMember = `INSERT INTO "_tws_members" ("group", name, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
@@ -18,34 +22,34 @@ const (
 
 // member puts a member in or takes it out, and keeps the total of its value: each
 // costs a step or two down an index, however many members there are.
-func (x *tx) member(group int64, now *totals, m *state.Member) error {
+func (g *Group) member(ctx context.Context, m *state.Member) error {
 	q := addMember
 	if m.Remove {
 		q = removeMember
 	}
 	value := []byte(m.Value)
-	n, err := x.Changes(x.ctx, q, group, m.Name, value, m.ID)
+	n, err := g.writer.Changes(ctx, q, g.id, m.Name, value, m.ID)
 	if err != nil || n == 0 {
 		return err // 0: it was so before
 	}
-	t := now.of(m.Name, m.Kind)
+	t := g.totals.of(m.Name, m.Kind)
 	switch {
 	case m.Kind == state.Distinct:
-		return x.different(group, t, m, value)
+		return g.different(ctx, t, m, value)
 	case !m.Remove:
 		if t.Text == "" || (m.Kind == state.Min) == (m.Value < t.Text) {
 			t.Text = m.Value
 		}
 	case m.Value == t.Text:
-		return x.first(group, t)
+		return g.first(ctx, t)
 	}
 	return nil
 }
 
 // different counts a value when its first member comes, and when its last one goes.
-func (x *tx) different(group int64, t *total, m *state.Member, value []byte) error {
+func (g *Group) different(ctx context.Context, t *total, m *state.Member, value []byte) error {
 	var owners int
-	if _, err := x.Row(x.ctx, countOwners, []any{group, m.Name, value}, &owners); err != nil {
+	if _, err := g.writer.Row(ctx, countOwners, []any{g.id, m.Name, value}, &owners); err != nil {
 		return err
 	}
 	switch {
@@ -58,13 +62,13 @@ func (x *tx) different(group int64, t *total, m *state.Member, value []byte) err
 }
 
 // first reads a min or a max anew.
-func (x *tx) first(group int64, t *total) error {
+func (g *Group) first(ctx context.Context, t *total) error {
 	q := leastMember
 	if t.Kind == state.Max {
 		q = greatestMember
 	}
 	var value []byte
-	_, err := x.Row(x.ctx, q, []any{group, t.Name}, &value)
+	_, err := g.writer.Row(ctx, q, []any{g.id, t.Name}, &value)
 	t.Text = string(value)
 	return err
 }

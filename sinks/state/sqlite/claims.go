@@ -1,0 +1,116 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+const (
+	readSeats = `SELECT j.key, s.revision, s.holder, c.item, c.version, c.time, c.attributes
+FROM json_each(?) j CROSS JOIN "_tws_seats" s CROSS JOIN "_tws_claims" c
+WHERE s.target = ? AND s.row = j.value AND c.target = s.target AND c.row = s.row`
+
+	readRevision = `SELECT revision FROM "_tws_seats" WHERE target = ? AND row = ?`
+
+	writeSeat = `INSERT OR REPLACE INTO "_tws_seats" (target, row, revision, holder) VALUES (?, ?, ?, ?)`
+
+	deleteSeat = `DELETE FROM "_tws_seats" WHERE target = ? AND row = ?`
+
+	writeClaim = `INSERT OR REPLACE INTO "_tws_claims" (target, row, item, version, time, attributes) VALUES (?, ?, ?, ?, ?, ?)`
+
+	deleteClaim = `DELETE FROM "_tws_claims" WHERE target = ? AND row = ? AND item = ?`
+)
+
+// RowClaims reads the claims on rows, in their order.
+func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) ([]state.RowClaims, error) {
+	all := make([]state.RowClaims, len(rows))
+	for i, row := range rows {
+		all[i].Row = row
+	}
+	err := w.Rows(ctx, readSeats, []any{List(rows), target}, func(r *sql.Rows) error {
+		var i int
+		var c state.Claim
+		var ns int64
+		var revision, owner, version, attributes string
+		if err := r.Scan(&i, &revision, &owner, &c.Source, &version, &ns, &attributes); err != nil {
+			return w.db.Failed("read", err)
+		}
+		c.Time = time.Unix(0, ns).UTC()
+		var err error
+		if c.Version, err = pipeline.ParseVersion(version); err == nil {
+			c.Attributes, err = parseColumns(attributes)
+		}
+		if err != nil {
+			return w.db.Damaged("a claim on the row "+string(rows[i]), err)
+		}
+		all[i].Revision = revision
+		if string(c.Source) == owner {
+			all[i].Owner = c
+		} else {
+			all[i].Waiting = append(all[i].Waiting, c)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// SetClaims changes the claims of an item and its guard, within a transaction; false if the guard, or the claims on
+// one of the rows, are not as they were read: then the transaction is to be undone.
+func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrite) (bool, error) {
+	if ok, err := w.setGuard(ctx, target, iw); err != nil || !ok {
+		return false, err
+	}
+	for i := range iw.Rows {
+		if ok, err := w.setClaim(ctx, target, iw.Source, &iw.Rows[i]); err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// setClaim changes one claim on a row; false if the claims are not as they were read.
+func (w *Writer) setClaim(ctx context.Context, target int64, source pipeline.Key, rw *state.RowClaimsWrite) (bool, error) {
+	row := string(rw.Row)
+	var revision string
+	if _, err := w.Row(ctx, readRevision, []any{target, row}, &revision); err != nil || revision != rw.Was {
+		return false, err
+	}
+	var err error
+	if c := &rw.Claim; c.Source == "" {
+		err = w.Exec(ctx, deleteClaim, target, row, string(source))
+	} else {
+		err = w.Exec(ctx, writeClaim, target, row, string(c.Source), c.Version.String(), c.Time.UnixNano(), columnsJSON(c.Attributes))
+	}
+	switch {
+	case err != nil:
+	case rw.Revision == "":
+		err = w.Exec(ctx, deleteSeat, target, row)
+	default:
+		err = w.Exec(ctx, writeSeat, target, row, rw.Revision, string(rw.Owner.Source))
+	}
+	return err == nil, err
+}
+
+// columnsJSON is the attributes of a claim as DynamoDB JSON.
+func columnsJSON(columns []state.Column) string {
+	b := []byte{'{'}
+	for i, c := range columns {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = c.Value.AppendDynamoDBJSON(append(pipeline.StringValue(c.Name).AppendJSON(b), ':'))
+	}
+	return string(append(b, '}'))
+}
+
+func parseColumns(text string) (columns []state.Column, err error) {
+	image, err := pipeline.ParseImage([]byte(text))
+	for name, v := range image.All() {
+		columns = append(columns, state.Column{Name: name, Value: v})
+	}
+	return columns, err
+}

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+const (
+	readGroup = `SELECT id, shares, version, totals FROM "_tws_groups" WHERE target = ? AND row = ?`
+
+	newGroup = `INSERT INTO "_tws_groups" (target, row, shares, version, totals) VALUES (?, ?, 0, '', '') RETURNING id`
+
+	writeGroup = `UPDATE "_tws_groups" SET shares = ?, version = ?, totals = ? WHERE id = ?`
+
+	deleteGroup = `DELETE FROM "_tws_groups" WHERE id = ?`
+)
+
+// Group is what the row of an aggregate is made of. It is of use within a transaction.
+type Group struct {
+	writer  *Writer
+	target  int64
+	row     state.Row
+	id      int64 // 0: there is no such group
+	shares  int64
+	version string
+	totals  totals
+}
+
+// Group reads the group of a row.
+func (w *Writer) Group(ctx context.Context, target int64, row state.Row) (*Group, error) {
+	g := &Group{writer: w, target: target, row: row}
+	var text string
+	found, err := w.Row(ctx, readGroup, []any{target, string(row)}, &g.id, &g.shares, &g.version, &text)
+	if err == nil && found {
+		g.totals, err = parseTotals(text)
+		err = g.damaged(err)
+	}
+	return g, err
+}
+
+// Exists reports whether anything counted in the group before the change.
+func (g *Group) Exists() bool { return g.id != 0 }
+
+func (g *Group) damaged(err error) error {
+	if err == nil {
+		return nil
+	}
+	return g.writer.db.Damaged("the group "+string(g.row), err)
+}
+
+// Change changes the group, and returns its version and the attributes of its row. exists is false if nothing counts
+// in it any more: then it is gone.
+func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version pipeline.Version, columns []state.Column, exists bool, err error) {
+	if err := g.add(ctx, c); err != nil {
+		return version, nil, false, err
+	}
+	switch {
+	case g.shares < 0:
+		return version, nil, false, g.damaged(viewErrs.New("more left it than came"))
+	case g.shares == 0:
+		if err = g.writer.Exec(ctx, removeMembers, g.id); err == nil {
+			err = g.writer.Exec(ctx, deleteGroup, g.id)
+		}
+		return version, nil, false, err
+	}
+	text, err := g.totals.marshal()
+	if err == nil {
+		err = g.writer.Exec(ctx, writeGroup, g.shares, g.version, text, g.id)
+	}
+	if err == nil {
+		version, err = pipeline.ParseVersion(g.version)
+	}
+	if err != nil {
+		return version, nil, true, err
+	}
+	columns, err = g.totals.columns()
+	return version, columns, true, g.damaged(err)
+}
+
+// add adds a change to what the group comes to. The group is made if there is none.
+func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
+	if g.id == 0 {
+		if _, err := g.writer.Row(ctx, newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
+			return err
+		}
+	}
+	for _, adds := range [][]state.Add{c.Counts, c.Sums} {
+		for _, a := range adds {
+			if err := g.totals.of(a.Name, 0).add(a.Amount); err != nil {
+				return g.damaged(err)
+			}
+		}
+	}
+	for i := range c.Members {
+		if err := g.member(ctx, &c.Members[i]); err != nil {
+			return err
+		}
+	}
+	g.shares += c.Shares
+	g.version = max(g.version, c.Version.String())
+	return nil
+}
