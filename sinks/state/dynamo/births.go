@@ -71,11 +71,7 @@ func (s *State) birthItem(b state.Birth) Item {
 // RecordBirth is one conditional write, and a read where another process was first.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	for {
-		err := s.db.Write(ctx, Action{Put: &types.Put{
-			TableName: aws.String(s.db.table), Item: s.birthItem(b),
-			ConditionExpression:                 aws.String("attribute_not_exists(" + attrPK + ")"),
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}})
+		err := s.db.Write(ctx, Put(s.db.table, s.birthItem(b), Condition{Text: "attribute_not_exists(pk)", Old: true}))
 		taken, ok := errors.AsType[*ConditionError](err)
 		switch {
 		case err == nil:
@@ -98,22 +94,17 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 
 // SetBirth is one write on condition that the birth is as it was read.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
-	condition := aws.String("#birth = :birth AND #state = :state AND #store = :store AND begun = :begun")
-	names := map[string]string{"#birth": attrBirth, "#state": attrState, "#store": attrStore}
-	values := Item{":birth": S(was.ID), ":state": S(was.State), ":store": S(was.Store), ":begun": &types.AttributeValueMemberBOOL{Value: was.Begun}}
-	a := Action{Put: &types.Put{
-		TableName: aws.String(s.db.table), Item: s.birthItem(now),
-		ConditionExpression: condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	}}
-	if now == (state.Birth{}) {
-		a = Action{Delete: &types.Delete{
-			TableName: aws.String(s.db.table), Key: s.birthRef(was.Sink, was.Target).Key,
-			ConditionExpression: condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		}}
+	as := Condition{
+		Text:   "#birth = :birth AND #state = :state AND #store = :store AND begun = :begun",
+		Names:  map[string]string{"#birth": attrBirth, "#state": attrState, "#store": attrStore},
+		Values: Item{":birth": S(was.ID), ":state": S(was.State), ":store": S(was.Store), ":begun": &types.AttributeValueMemberBOOL{Value: was.Begun}},
 	}
-	err := s.db.Write(ctx, a)
-	if _, changed := errors.AsType[*ConditionError](err); !changed {
-		return err == nil, err
+	a := Put(s.db.table, s.birthItem(now), as)
+	if now == (state.Birth{}) {
+		a = Delete(s.birthRef(was.Sink, was.Target), as)
+	}
+	if done, err := s.db.writeIf(ctx, a); done || err != nil {
+		return done, err
 	}
 	// An answer that was lost is one more write: what is there may be what this call wrote.
 	items, err := s.db.Get(ctx, []Ref{s.birthRef(was.Sink, was.Target)})

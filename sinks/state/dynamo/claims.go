@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -68,12 +67,8 @@ func (db *DB) claims(ctx context.Context, t Target, row state.Row, ref Ref, seat
 // longer seat.
 func (db *DB) queryClaims(ctx context.Context, t Target, row state.Row, ref Ref, seat Item) (claims state.RowClaims, steady bool, err error) {
 	claims = state.RowClaims{Row: row, Revision: Text(seat, attrRevision)}
-	in := &dynamodb.QueryInput{
-		TableName:                 aws.String(ref.Table),
-		KeyConditionExpression:    aws.String("pk = :pk"),
-		ExpressionAttributeValues: Item{":pk": ref.Key[attrPK]},
-		ScanIndexForward:          aws.Bool(false),
-	}
+	in := db.partitionQuery(Text(ref.Key, attrPK))
+	in.ScanIndexForward = aws.Bool(false)
 	for found, err := range db.Query(ctx, in) {
 		if err != nil {
 			return claims, false, err

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -41,7 +38,7 @@ func (db *DB) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 	if err != nil {
 		return err
 	}
-	return db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(db.table), Item: with(db.fingerprintRef(f.Pipeline, f.Sink).Key, Item{
+	return db.put(ctx, db.fingerprintRef(f.Pipeline, f.Sink), Item{
 		attrBirth: S(f.Birth), "generation": N(strconv.Itoa(f.Generation)), "settings": S(string(settings)),
-	})}})
+	})
 }

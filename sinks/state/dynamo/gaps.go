@@ -8,8 +8,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -23,25 +23,19 @@ func (s *State) gapPartition() string {
 // AddGap notes a gap, and replaces what was noted of it before.
 func (s *State) AddGap(ctx context.Context, g state.Gap) error {
 	sum := sha256.Sum256([]byte(g.StreamARN + "\x00" + g.Shard + "\x00" + g.After))
-	item := with(s.db.ref(s.gapPartition(), hex.EncodeToString(sum[:])).Key, Item{
-		"stream": S(g.StreamARN), "shard": S(g.Shard), "after": S(g.After), "before": S(g.Before),
-	})
+	item := Item{"stream": S(g.StreamARN), "shard": S(g.Shard), "after": S(g.After), "before": S(g.Before)}
 	if g.Whole {
 		item["whole"] = &types.AttributeValueMemberBOOL{Value: true}
 	}
 	if g.UnknownExtent {
 		item["unknown"] = &types.AttributeValueMemberBOOL{Value: true}
 	}
-	if !g.From.IsZero() {
-		item["from"] = nanoseconds(g.From)
+	for name, t := range map[string]time.Time{"from": g.From, "to": g.To, "found": g.Found} {
+		if !t.IsZero() {
+			item[name] = nanoseconds(t)
+		}
 	}
-	if !g.To.IsZero() {
-		item["to"] = nanoseconds(g.To)
-	}
-	if !g.Found.IsZero() {
-		item["found"] = nanoseconds(g.Found)
-	}
-	return s.db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(s.db.table), Item: item}})
+	return s.db.put(ctx, s.db.ref(s.gapPartition(), hex.EncodeToString(sum[:])), item)
 }
 
 // Gaps reads all gaps, and sorts them: a pipeline has few.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -20,16 +17,16 @@ func (s *State) heldBackPartition() string {
 func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	ref := s.db.ref(s.heldBackPartition(), fit(nil, string(pipeline.AppendEscaped(nil, h.Consumer)), MaxSortKey))
 	if h.Empty() {
-		return s.db.Write(ctx, Action{Delete: &types.Delete{TableName: aws.String(ref.Table), Key: ref.Key}})
+		return s.db.Write(ctx, Delete(ref, Condition{}))
 	}
 	worst, err := h.Body()
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(ref.Table), Item: with(ref.Key, Item{
+	return s.db.put(ctx, ref, Item{
 		"consumer": S(h.Consumer), "at": nanoseconds(h.At), "total": N(strconv.Itoa(h.Total)), "worst": S(worst),
 		attrExpires: N(strconv.FormatInt(h.At.Add(state.HeldBackLasts).Unix(), 10)),
-	})}})
+	})
 }
 
 // HeldBack is what all consumers noted, by their ids. What has expired is left out.

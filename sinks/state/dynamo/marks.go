@@ -2,13 +2,11 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -38,11 +36,7 @@ func (s *State) markRef(sink string, key pipeline.Key) Ref {
 // query is the marks of a sink, of all sinks where it is "". Keys that are equal in
 // their first 900 bytes come in no order.
 func (s *State) query(sink string) *dynamodb.QueryInput {
-	in := &dynamodb.QueryInput{
-		TableName:                 aws.String(s.db.table),
-		KeyConditionExpression:    aws.String("pk = :pk"),
-		ExpressionAttributeValues: Item{":pk": S(s.markPartition())},
-	}
+	in := s.db.partitionQuery(s.markPartition())
 	if sink != "" {
 		in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sink)")
 		in.ExpressionAttributeValues[":sink"] = S(string(markSink(sink)))
@@ -97,18 +91,10 @@ func (s *State) Hold(ctx context.Context, sink string, keys []pipeline.Key) erro
 	}
 	now := nanoseconds(s.db.now())
 	return s.db.each(ctx, len(once), func(i int) error {
-		ref := s.markRef(sink, once[i])
-		return s.db.Write(ctx, Action{Update: &types.Update{
-			TableName:        aws.String(ref.Table),
-			Key:              ref.Key,
-			UpdateExpression: aws.String("ADD letters :n SET since = if_not_exists(since, :now), sink = :sink, #item = :item"),
-			ExpressionAttributeNames: map[string]string{
-				"#item": attrItem,
-			},
-			ExpressionAttributeValues: Item{
-				":n": N(strconv.Itoa(letters[once[i]])), ":now": now, ":sink": S(sink), ":item": S(string(once[i])),
-			},
-		}})
+		return s.db.Write(ctx, Update(s.markRef(sink, once[i]), "ADD letters :n SET since = if_not_exists(since, :now), sink = :sink, #item = :item", Condition{
+			Names:  map[string]string{"#item": attrItem},
+			Values: Item{":n": N(strconv.Itoa(letters[once[i]])), ":now": now, ":sink": S(sink), ":item": S(string(once[i]))},
+		}))
 	})
 }
 
@@ -116,19 +102,10 @@ func (s *State) Hold(ctx context.Context, sink string, keys []pipeline.Key) erro
 // is another one, by its time. Where an answer is lost it may say false of a mark
 // that it cleared: it is not there when it is read again.
 func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
-	ref := s.markRef(m.Sink, m.Key)
-	err := s.db.Write(ctx, Action{Delete: &types.Delete{
-		TableName:           aws.String(ref.Table),
-		Key:                 ref.Key,
-		ConditionExpression: aws.String("letters = :letters AND since = :since"),
-		ExpressionAttributeValues: Item{
-			":letters": N(strconv.FormatInt(m.Letters, 10)), ":since": nanoseconds(m.Since),
-		},
-	}})
-	if _, changed := errors.AsType[*ConditionError](err); changed {
-		return false, nil
-	}
-	return err == nil, err
+	return s.db.writeIf(ctx, Delete(s.markRef(m.Sink, m.Key), Condition{
+		Text:   "letters = :letters AND since = :since",
+		Values: Item{":letters": N(strconv.FormatInt(m.Letters, 10)), ":since": nanoseconds(m.Since)},
+	}))
 }
 
 // Marks reads the marks page by page: what is written meanwhile may be in it or not.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -159,14 +158,9 @@ type membersOf struct {
 
 // query yields the sort keys of members that begin with a prefix, in order.
 func (m *membersOf) query(ctx context.Context, prefix string, limit int, do func(key string) bool) error {
-	in := &dynamodb.QueryInput{
-		TableName:                 aws.String(m.table),
-		KeyConditionExpression:    aws.String("pk = :pk AND begins_with(sk, :sk)"),
-		ExpressionAttributeValues: Item{":pk": S(m.partition), ":sk": S(prefix)},
-		ProjectionExpression:      aws.String("sk"),
-		ScanIndexForward:          aws.Bool(m.kind != state.Max),
-		Limit:                     aws.Int32(int32(limit)),
-	}
+	in := m.partitionQuery(m.partition)
+	in.KeyConditionExpression, in.ExpressionAttributeValues[":sk"] = aws.String("pk = :pk AND begins_with(sk, :sk)"), S(prefix)
+	in.ProjectionExpression, in.ScanIndexForward, in.Limit = aws.String("sk"), aws.Bool(m.kind != state.Max), aws.Int32(int32(limit))
 	for item, err := range m.Query(ctx, in) {
 		if err != nil {
 			return err

@@ -3,13 +3,11 @@ package dynamo
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -48,11 +46,8 @@ func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
 			}
 			return state.Memory{Born: born, Forgets: true}, nil
 		}
-		err = db.Write(ctx, Action{Put: &types.Put{
-			TableName: aws.String(db.table), Item: with(ref.Key, Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(format))}),
-			ConditionExpression: aws.String("attribute_not_exists(" + attrPK + ")"),
-		}})
-		if _, taken := errors.AsType[*ConditionError](err); err != nil && !taken {
+		born := Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(format))}
+		if _, err = db.writeIf(ctx, Put(db.table, with(ref.Key, born), Condition{Text: "attribute_not_exists(pk)"})); err != nil {
 			return state.Memory{}, err
 		}
 	}

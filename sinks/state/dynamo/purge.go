@@ -2,14 +2,12 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -50,16 +48,9 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 func (db *DB) forget(ctx context.Context, items []Item) (int, error) {
 	var n atomic.Int64
 	err := db.each(ctx, len(items), func(i int) error {
-		err := db.Write(ctx, Action{Delete: &types.Delete{
-			TableName:                 aws.String(db.table),
-			Key:                       Item{attrPK: items[i][attrPK], attrSK: items[i][attrSK]},
-			ConditionExpression:       aws.String("attribute_exists(expires) AND written = :written"),
-			ExpressionAttributeValues: Item{":written": items[i][attrWritten]},
-		}})
-		if _, changed := errors.AsType[*ConditionError](err); changed {
-			return nil
-		}
-		if err == nil {
+		ref := Ref{db.table, Item{attrPK: items[i][attrPK], attrSK: items[i][attrSK]}}
+		gone, err := db.writeIf(ctx, Delete(ref, Condition{Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": items[i][attrWritten]}}))
+		if gone {
 			n.Add(1)
 		}
 		return err

@@ -34,11 +34,12 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item
 
 // partition yields the items of a partition of the state table, in the order of their sort keys, as Query does.
 func (db *DB) partition(ctx context.Context, pk string) iter.Seq2[Item, error] {
-	return db.Query(ctx, &dynamodb.QueryInput{
-		TableName:                 aws.String(db.table),
-		KeyConditionExpression:    aws.String(attrPK + " = :pk"),
-		ExpressionAttributeValues: Item{":pk": S(pk)},
-	})
+	return db.Query(ctx, db.partitionQuery(pk))
+}
+
+// partitionQuery is the query for the items of a partition of the state table.
+func (db *DB) partitionQuery(pk string) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{TableName: aws.String(db.table), KeyConditionExpression: aws.String("pk = :pk"), ExpressionAttributeValues: Item{":pk": S(pk)}}
 }
 
 // Scan yields all items of a table in no order, as Query does.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -45,7 +44,7 @@ func (db *DB) Touch(ctx context.Context, t Target, witnesses iter.Seq[pipeline.K
 	if len(keys) > 0 {
 		item[attrWitnesses] = &types.AttributeValueMemberL{Value: keys}
 	}
-	err := db.Write(ctx, Action{Put: &types.Put{TableName: aws.String(db.table), Item: item}})
+	err := db.Write(ctx, Put(db.table, item, Condition{}))
 	if err == nil {
 		db.touched.Store(t, len(keys) > 0)
 	}

@@ -112,6 +112,20 @@ func (db *DB) Write(ctx context.Context, a Action) (err error) {
 	return err
 }
 
+// writeIf is Write of an action with a condition; false, without an error, if that is not met.
+func (db *DB) writeIf(ctx context.Context, a Action) (bool, error) {
+	err := db.Write(ctx, a)
+	if _, unmet := errors.AsType[*ConditionError](err); unmet {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// put writes an item of the state table.
+func (db *DB) put(ctx context.Context, ref Ref, attributes Item) error {
+	return db.Write(ctx, Put(ref.Table, with(ref.Key, attributes), Condition{}))
+}
+
 // conditions is the ConditionError that err comes to, nil where it is another one. A
 // condition that is not met comes before all else that a transaction was cancelled
 // for: what the actions were made from is out of date.
