@@ -7,6 +7,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
 const readStanding = `SELECT version, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
@@ -20,17 +21,15 @@ func (s *Store) Stands(ctx context.Context, index, id, _ string) (there search.S
 	if err != nil {
 		return there, err
 	}
-	var version string
-	var source []byte
-	err = s.db.Reader().QueryRowContext(ctx, readStanding, number, id).Scan(&version, &source)
-	if errors.Is(err, sql.ErrNoRows) {
-		return there, nil
+	d, found, err := sqlite.First(ctx, s.db, readStanding, []any{number, id}, func(rows *sql.Rows) (d struct{ version, source []byte }, err error) {
+		err = rows.Scan(&d.version, &d.source)
+		return d, err
+	})
+	if err != nil || !found {
+		return there, err
 	}
-	if err != nil {
-		return there, s.db.Failed("read", err)
-	}
-	there.There, there.Tombstone, there.Doc = true, source == nil, source
-	if there.Version, err = pipeline.ParseVersion(version); err != nil {
+	there.There, there.Tombstone, there.Doc = true, d.source == nil, d.source
+	if there.Version, err = pipeline.ParseVersion(string(d.version)); err != nil {
 		err = s.db.Damaged("the document "+id, err)
 	}
 	return there, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
 // Search finds documents by the language of the package's comment. The error is a [QueryError] where
@@ -143,31 +144,15 @@ const readDocuments = `SELECT id, source FROM "_tws_documents" WHERE "index" = ?
 // Documents yields every document of an index in the order of the ids, as they were when it began.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
 	return func(yield func(search.Document, error) bool) {
-		if err := s.documents(ctx, index, yield); err != nil {
+		number, err := s.find(ctx, index)
+		if err != nil {
 			yield(search.Document{}, err)
+			return
 		}
+		sqlite.Read(ctx, s.db, readDocuments, []any{number}, func(rows *sql.Rows) (search.Document, error) {
+			d := search.Document{Index: index}
+			err := rows.Scan(&d.ID, (*[]byte)(&d.Doc))
+			return d, err
+		})(yield)
 	}
-}
-
-// documents returns an error that it has not yielded.
-func (s *Store) documents(ctx context.Context, index string, yield func(search.Document, error) bool) error {
-	number, err := s.find(ctx, index)
-	if err != nil {
-		return err
-	}
-	rows, err := s.db.Reader().QueryContext(ctx, readDocuments, number)
-	if err != nil {
-		return s.db.Failed("read", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		d := search.Document{Index: index}
-		if err := rows.Scan(&d.ID, (*[]byte)(&d.Doc)); err != nil {
-			return s.db.Failed("read", err)
-		}
-		if !yield(d, nil) {
-			return nil
-		}
-	}
-	return s.db.Failed("read", rows.Err())
 }

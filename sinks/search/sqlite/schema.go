@@ -60,6 +60,7 @@ ON CONFLICT (name) DO UPDATE SET pipeline = excluded.pipeline, sink = excluded.s
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_documents" d WHERE d."index" = i.id)`
 
 	readIndex = `SELECT id, pipeline, sink FROM "_tws_indexes" WHERE name = ?`
+	findIndex = `SELECT id FROM "_tws_indexes" WHERE name = ?`
 	allNames  = `SELECT name FROM "_tws_indexes" ORDER BY name`
 
 	readStored = `SELECT j.key, d.doc, d.version, d.void, d.birth, d.entries

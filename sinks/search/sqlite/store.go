@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -112,40 +111,23 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	if made, err := s.made(ctx); err != nil || !made {
 		return nil, err
 	}
-	rows, err := s.db.Reader().QueryContext(ctx, allNames)
-	if err != nil {
-		return nil, s.db.Failed("read", err)
-	}
-	defer rows.Close()
-	var names []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, s.db.Failed("read", err)
-		}
-		names = append(names, name)
-	}
-	return names, s.db.Failed("read", rows.Err())
+	return sqlite.All(ctx, s.db, allNames, nil, sqlite.One[string])
 }
 
 // made reports whether the file has the tables of indexes.
 func (s *Store) made(ctx context.Context) (made bool, err error) {
-	err = s.db.Reader().QueryRowContext(ctx, hasLayout).Scan(&made)
-	return made, s.db.Failed("read", err)
+	made, _, err = sqlite.First(ctx, s.db, hasLayout, nil, sqlite.One[bool])
+	return made, err
 }
 
 // find is the number of an index for readers, and [search.ErrNoIndex] where there is none.
 func (s *Store) find(ctx context.Context, name string) (id int64, err error) {
-	made, err := s.made(ctx)
-	if err != nil {
-		return 0, err
+	found, err := s.made(ctx)
+	if found {
+		id, found, err = sqlite.First(ctx, s.db, findIndex, []any{name}, sqlite.One[int64])
 	}
-	if made {
-		var owner search.Owner
-		err = s.db.Reader().QueryRowContext(ctx, readIndex, name).Scan(&id, &owner.Pipeline, &owner.Sink)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: %s", search.ErrNoIndex, name)
 	}
-	if !made || errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("%w: %s", search.ErrNoIndex, name)
-	}
-	return id, s.db.Failed("read", err)
+	return id, err
 }

@@ -78,7 +78,7 @@ var _ state.LossDetector = (*State)(nil)
 
 // DetectLoss is not "" if the witness records births and the file has none.
 func (s *State) DetectLoss(ctx context.Context) (string, error) {
-	any, _, err := First(ctx, s.db, anyBirth, nil, one[bool])
+	any, _, err := First(ctx, s.db, anyBirth, nil, One[bool])
 	if err != nil || any || !s.db.witness.hasBirths() {
 		return "", err
 	}

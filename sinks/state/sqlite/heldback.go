@@ -53,18 +53,11 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 
 // HeldBack is what all consumers noted, by their ids. What has expired is left out.
 func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
-	if made, _, err := First(ctx, s.db, hasHeldBack, nil, one[bool]); err != nil || !made {
+	if made, _, err := First(ctx, s.db, hasHeldBack, nil, One[bool]); err != nil || !made {
 		return nil, err
 	}
-	var all []state.HeldBack
 	since := time.Now().Add(-state.HeldBackLasts).UnixNano()
-	for h, err := range Read(ctx, s.db, allHeldBack, []any{s.pipeline, since}, heldBack) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, h)
-	}
-	return all, nil
+	return All(ctx, s.db, allHeldBack, []any{s.pipeline, since}, heldBack)
 }
 
 func heldBack(rows *sql.Rows) (h state.HeldBack, err error) {

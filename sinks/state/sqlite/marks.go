@@ -28,10 +28,10 @@ ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 // where it has any. It does not wait for who writes, and sees what any process committed.
 func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
-	if found, _, err := First(ctx, s.db, anyMark, []any{s.pipeline, sink}, one[bool]); err != nil || !found {
+	if found, _, err := First(ctx, s.db, anyMark, []any{s.pipeline, sink}, One[bool]); err != nil || !found {
 		return held, err
 	}
-	for i, err := range Read(ctx, s.db, readMarks, []any{List(keys), s.pipeline, sink}, one[int]) {
+	for i, err := range Read(ctx, s.db, readMarks, []any{List(keys), s.pipeline, sink}, One[int]) {
 		if err != nil {
 			return nil, err
 		}

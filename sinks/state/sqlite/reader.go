@@ -66,6 +66,17 @@ func Read[T any](ctx context.Context, db *DB, query string, args []any, scan fun
 	}
 }
 
+// All is all rows that a query brings, of one state of the file.
+func All[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (all []T, err error) {
+	for v, err := range Read(ctx, db, query, args, scan) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
 // First is the only row that a query brings; false where it brings none.
 func First[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (T, bool, error) {
 	for v, err := range Read(ctx, db, query, args, scan) {
@@ -75,8 +86,8 @@ func First[T any](ctx context.Context, db *DB, query string, args []any, scan fu
 	return none, false, nil
 }
 
-// one scans a row of one column.
-func one[T any](rows *sql.Rows) (v T, err error) {
+// One scans a row of one column.
+func One[T any](rows *sql.Rows) (v T, err error) {
 	err = rows.Scan(&v)
 	return v, err
 }

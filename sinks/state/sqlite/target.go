@@ -49,6 +49,6 @@ func (db *DB) RemembersRows(ctx context.Context, t Target) (bool, error) {
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (
 	EXISTS (SELECT 1 FROM "_tws_guards" AS g WHERE g.target = t.id AND g.written IS NULL) OR
 	EXISTS (SELECT 1 FROM "_tws_contributions" AS c WHERE c.target = t.id AND c.written IS NULL)))`
-	yes, _, err := First(ctx, db, q, []any{t.Pipeline, t.Table, t.View, t.Birth}, one[bool])
+	yes, _, err := First(ctx, db, q, []any{t.Pipeline, t.Table, t.View, t.Birth}, One[bool])
 	return yes, err
 }

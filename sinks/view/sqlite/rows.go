@@ -14,14 +14,7 @@ import (
 
 // Tables are the view tables in the file, by name.
 func (s *Store) Tables(ctx context.Context) ([]view.Table, error) {
-	var ts []view.Table
-	for t, err := range sqlite.Read(ctx, s.DB, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`, nil, scanTable) {
-		if err != nil {
-			return nil, err
-		}
-		ts = append(ts, t)
-	}
-	return ts, nil
+	return sqlite.All(ctx, s.DB, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`, nil, scanTable)
 }
 
 func scanTable(rows *sql.Rows) (t view.Table, err error) {
