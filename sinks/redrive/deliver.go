@@ -18,39 +18,39 @@ var (
 	errSuppressed = errs.New("what it would send is held back in this redrive")
 )
 
-// work delivers the letters of one sink. again reports whether another pass is needed: a key was not held yet, or
+// work delivers the letters of one sink. repeat reports whether another pass is needed: a key was not held yet, or
 // got a further letter meanwhile.
-func (r *run) work(ctx context.Context, sink string, lots []*lot) (again bool, err error) {
+func (r *run) work(ctx context.Context, sink string, letters []*keyLetters) (repeat bool, err error) {
 	info, known := r.routes[sink]
 	switch {
 	case !known && !r.Discard:
-		for _, l := range lots {
+		for _, l := range letters {
 			for i := range l.refs {
-				if ref := &l.refs[i]; ref.chosen {
+				if ref := &l.refs[i]; ref.selected {
 					one := pipeline.DeadLetter{Sink: sink, Key: l.key, Class: ref.class}
 					r.fails(ref, r.failure(&one, ref.id, errNoSink))
 				}
 			}
 		}
 	case r.Quarantine != nil && !info.Guarded:
-		if lots, again, err = r.holdFirst(ctx, sink, lots); err != nil {
+		if letters, repeat, err = r.holdFirst(ctx, sink, letters); err != nil {
 			return false, err
 		}
 	}
 	for attempt := 0; attempt < r.Attempts; {
-		w := r.next(info, lots, batch)
+		w := r.next(info, letters, batch)
 		if len(w.refs) == 0 {
 			break
 		}
-		if err := r.load(ctx, info, lots, &w); err != nil {
+		if err := r.load(ctx, info, letters, &w); err != nil {
 			return false, err
 		}
-		moved, wait, err := r.deliver(ctx, info, sink, &w)
+		progress, wait, err := r.deliver(ctx, info, sink, &w)
 		r.tell()
 		switch {
 		case err != nil:
 			return false, err
-		case moved:
+		case progress:
 			attempt = 0
 			continue
 		}
@@ -62,15 +62,15 @@ func (r *run) work(ctx context.Context, sink string, lots []*lot) (again bool, e
 			return false, context.Cause(ctx)
 		}
 	}
-	more, err := r.close(ctx, info, sink, lots)
-	return again || more, err
+	more, err := r.close(ctx, info, sink, letters)
+	return repeat || more, err
 }
 
 // holdFirst holds the keys that have letters and no mark, as after a crash between the two. It returns the other
 // keys: this pass leaves out the keys that it holds, and the next one delivers them.
-func (r *run) holdFirst(ctx context.Context, sink string, lots []*lot) (held []*lot, again bool, err error) {
+func (r *run) holdFirst(ctx context.Context, sink string, letters []*keyLetters) (held []*keyLetters, repeat bool, err error) {
 	var keys []pipeline.Key
-	for _, l := range lots {
+	for _, l := range letters {
 		if l.marked {
 			held = append(held, l)
 		} else {
@@ -85,23 +85,22 @@ func (r *run) holdFirst(ctx context.Context, sink string, lots []*lot) (held []*
 
 // window has the letters that are delivered together.
 type window struct {
-	of    []*lot // of each ref
-	refs  []*ref
+	of    []*keyLetters // of each ref
+	refs  []*letterRef
 	bytes int64 // of their records
 }
 
 // next returns the next letters that can be delivered, up to count and up to Options.Bytes.
-func (r *run) next(info pipeline.RouteInfo, lots []*lot, count int) (w window) {
-	for _, l := range lots {
+func (r *run) next(info pipeline.RouteInfo, letters []*keyLetters, count int) (w window) {
+	for _, l := range letters {
 		for i := range l.refs {
 			ref := &l.refs[i]
-			if l.block != nil && l.block.before(ref.place) && !r.Discard || !info.Guarded && ref.keepsBack() {
-				l.wait = true
-			}
-			if l.wait {
+			undecodable := l.undecodable != nil && l.undecodable.before(ref.deliveryOrder) && !r.Discard
+			l.blocked = l.blocked || undecodable || !info.Guarded && ref.blocksLater()
+			if l.blocked {
 				break
 			}
-			if ref.state != pending || !ref.chosen {
+			if ref.state != pending || !ref.selected {
 				continue
 			}
 			if len(w.refs) == count || w.bytes > 0 && w.bytes+ref.size > r.Bytes {
@@ -115,13 +114,13 @@ func (r *run) next(info pipeline.RouteInfo, lots []*lot, count int) (w window) {
 
 // load reads the records of a window. It has to read all letters for that, so it keeps the records after the
 // window too, up to Options.Bytes. A letter that it does not find was removed.
-func (r *run) load(ctx context.Context, info pipeline.RouteInfo, lots []*lot, w *window) error {
-	if r.Discard || !slices.ContainsFunc(w.refs, func(ref *ref) bool { _, ok := r.loaded[ref.id]; return !ok }) {
+func (r *run) load(ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters, w *window) error {
+	if r.Discard || !slices.ContainsFunc(w.refs, func(ref *letterRef) bool { _, ok := r.loaded[ref.id]; return !ok }) {
 		return nil
 	}
 	r.loaded = map[string]pipeline.DeadLetter{}
 	wanted := map[string]bool{}
-	for _, ref := range r.next(info, lots, math.MaxInt).refs {
+	for _, ref := range r.next(info, letters, math.MaxInt).refs {
 		wanted[ref.id] = true
 	}
 	for l, err := range r.Letters.Read(ctx) {
@@ -137,14 +136,14 @@ func (r *run) load(ctx context.Context, info pipeline.RouteInfo, lots []*lot, w 
 	return nil
 }
 
-// deliver delivers a window to the sink and removes the delivered letters. moved is false if no letter changed its
+// deliver delivers a window to the sink and removes the delivered letters. progress is false if no letter changed its
 // state, because all failed temporarily. wait is how long the server asked to wait.
-func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string, w *window) (moved bool, wait time.Duration, err error) {
+func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string, w *window) (progress bool, wait time.Duration, err error) {
 	var cs []*pipeline.Change
 	var at []int // index of each change in the window
 	var done []string
 	overtaken := 0
-	stays := func(k int, why error) Failure {
+	failureOf := func(k int, why error) Failure {
 		ref := w.refs[at[k]]
 		return Failure{Sink: sink, Key: r.Mask.Key(cs[k]), ID: ref.id, Class: ref.class, Error: why.Error()}
 	}
@@ -158,14 +157,14 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 		case r.Discard:
 			end(i, discarded)
 		case !there:
-			w.refs[i].state, moved = delivered, true // another redrive removed it
+			w.refs[i].state, progress = delivered, true // another redrive removed it
 			r.report.sink(sink, func(s *SinkReport) { s.Letters-- })
-		case w.of[i].wait:
+		case w.of[i].blocked:
 		default:
 			c, err := r.decode(&l)
 			if err != nil {
 				r.fails(ref, r.failure(&l, ref.id, err))
-				w.of[i].wait, moved = !info.Guarded, true
+				w.of[i].blocked, progress = !info.Guarded, true
 				continue
 			}
 			cs, at = append(cs, c), append(at, i)
@@ -181,11 +180,11 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 			after, retry := pipeline.Retryable(res.Err)
 			switch {
 			case res.Err == nil && res.Outcome == pipeline.Suppressed:
-				r.fails(w.refs[i], stays(k, errSuppressed))
-				moved = true
-			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].staysBefore(w.refs[i]):
-				r.fails(w.refs[i], stays(k, errNeeded))
-				moved = true
+				r.fails(w.refs[i], failureOf(k, errSuppressed))
+				progress = true
+			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].blockedBefore(w.refs[i]):
+				r.fails(w.refs[i], failureOf(k, errNeeded))
+				progress = true
 			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].pendingBefore(w.refs[i]): // it is tried again after that one
 			case res.Err == nil:
 				if end(i, delivered); res.Outcome == pipeline.Superseded {
@@ -195,19 +194,19 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 				err = res.Err
 			case res.Behind: // an earlier one of its key failed: it is tried again, or waits
 			case retry:
-				w.refs[i].why = stays(k, res.Err)
+				w.refs[i].why = failureOf(k, res.Err)
 				wait = max(wait, after)
 			default:
-				r.fails(w.refs[i], stays(k, res.Err))
-				moved = true
+				r.fails(w.refs[i], failureOf(k, res.Err))
+				progress = true
 			}
 		}
 		if rerr := r.remove(ctx, sink, done, overtaken); rerr != nil || err != nil {
 			return false, 0, errors.Join(err, rerr)
 		}
-		return moved || len(done) > 0, wait, nil
+		return progress || len(done) > 0, wait, nil
 	}
-	return moved || len(done) > 0, 0, r.remove(ctx, sink, done, 0)
+	return progress || len(done) > 0, 0, r.remove(ctx, sink, done, 0)
 }
 
 // remove removes delivered or discarded letters, even if the redrive is being stopped. overtaken is how many of
@@ -233,54 +232,54 @@ func (r *run) remove(ctx context.Context, sink string, ids []string, overtaken i
 // giveUp fails the letters of a window that still fail temporarily after Options.Attempts tries.
 func (r *run) giveUp(w *window) {
 	for i, ref := range w.refs {
-		if ref.state == pending && ref.why.Error != "" && !w.of[i].wait {
+		if ref.state == pending && ref.why.Error != "" && !w.of[i].blocked {
 			r.fails(ref, ref.why)
-			w.of[i].down, w.of[i].wait = true, true
+			w.of[i].exhausted, w.of[i].blocked = true, true
 		}
 	}
 }
 
 // fails notes that a letter stays. This redrive does not try it again.
-func (r *run) fails(ref *ref, why Failure) {
+func (r *run) fails(ref *letterRef, why Failure) {
 	ref.state = failed
 	r.failed[ref.id] = true
 	r.report.fail(why)
 }
 
-// close counts the letters of a sink that stay, and releases the keys without such a letter. again reports whether
+// close counts the letters of a sink that stay, and releases the keys without such a letter. repeat reports whether
 // a key got a further letter meanwhile.
-func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, lots []*lot) (again bool, err error) {
-	for _, l := range lots {
+func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters) (repeat bool, err error) {
+	for _, l := range letters {
 		var fails, waits, keeps int
 		for i := range l.refs {
 			switch ref := &l.refs[i]; ref.state {
 			case failed:
 				fails++
-				if !info.Guarded || l.down {
+				if !info.Guarded || l.exhausted {
 					keeps++ // else versions decide, and a permanent failure holds no key
 				}
 			case pending:
 				keeps++
-				if ref.chosen {
+				if ref.selected {
 					waits++
 				}
 			}
 		}
 		r.report.sink(sink, func(s *SinkReport) { s.Failed, s.Waiting = s.Failed+fails, s.Waiting+waits })
-		if !l.marked || keeps > 0 || l.block != nil {
+		if !l.marked || keeps > 0 || l.undecodable != nil {
 			continue
 		}
 		gone, err := r.Quarantine.Clear(ctx, l.mark)
 		if err != nil {
-			return again, err
+			return repeat, err
 		}
 		if !gone {
-			again = true
+			repeat = true
 			continue
 		}
 		r.report.sink(sink, func(s *SinkReport) { s.Held, s.Released = s.Held-1, s.Released+1 })
 	}
-	return again, nil
+	return repeat, nil
 }
 
 // sleep waits for d; it returns false if ctx ends first.

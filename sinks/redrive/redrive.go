@@ -115,8 +115,8 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 			return r.report, fmt.Errorf("redrive: %w", err)
 		}
 	}
-	for again := true; again; {
-		if again, err = r.pass(ctx); err != nil {
+	for repeat := true; repeat; {
+		if repeat, err = r.pass(ctx); err != nil {
 			return r.report, fmt.Errorf("redrive: %w", err)
 		}
 	}
@@ -137,7 +137,7 @@ func (r *run) asked(class string) bool {
 }
 
 // pass works through what is there now. It is true when more may have come meanwhile.
-func (r *run) pass(ctx context.Context) (again bool, err error) {
+func (r *run) pass(ctx context.Context) (repeat bool, err error) {
 	// The marks first: a letter is there before its mark, so that of all that a mark
 	// counts now the letter is found below.
 	marks, err := r.marks(ctx)
@@ -147,18 +147,18 @@ func (r *run) pass(ctx context.Context) (again bool, err error) {
 	if err := r.decodeAgain(ctx); err != nil {
 		return false, err
 	}
-	lots, err := r.sort(ctx, marks)
+	letters, err := r.sort(ctx, marks)
 	if err != nil || r.DryRun {
 		return false, err
 	}
-	for _, name := range r.sinks(lots) {
-		more, err := r.work(ctx, name, lots[name])
+	for _, name := range r.sinks(letters) {
+		more, err := r.work(ctx, name, letters[name])
 		if err != nil {
 			return false, err
 		}
-		again = again || more
+		repeat = repeat || more
 	}
-	return again, nil
+	return repeat, nil
 }
 
 // marks reads the marks that the redrive is about.

@@ -12,30 +12,30 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// place orders the letters of a key: by version, and by arrival if a version is unknown or both are the same.
-type place struct {
+// deliveryOrder orders the letters of a key: by version, and by arrival if a version is unknown or both are the same.
+type deliveryOrder struct {
 	version pipeline.Version
 	n       int // of the letter, in the order of arrival
 }
 
-func (p place) compare(q place) int {
+func (p deliveryOrder) compare(q deliveryOrder) int {
 	if p.version.IsZero() || q.version.IsZero() {
 		return cmp.Compare(p.n, q.n)
 	}
 	return cmp.Or(p.version.Compare(q.version), cmp.Compare(p.n, q.n))
 }
 
-func (p place) before(q place) bool { return p.compare(q) < 0 }
+func (p deliveryOrder) before(q deliveryOrder) bool { return p.compare(q) < 0 }
 
-// ref is a letter without its record, to save memory: there can be a million letters.
-type ref struct {
-	place
-	id     string
-	class  string
-	size   int64
-	chosen bool // its class is in Options.Classes
-	state  refState
-	why    Failure // of the last try, if it failed temporarily
+// letterRef is a letter without its record, to save memory: there can be a million letters.
+type letterRef struct {
+	deliveryOrder
+	id       string
+	class    string
+	size     int64
+	selected bool // its class is in Options.Classes
+	state    refState
+	why      Failure // of the last try, if it failed temporarily
 }
 
 // refState is the result of a letter in this redrive.
@@ -48,33 +48,35 @@ const (
 	failed
 )
 
-// keepsBack reports whether the later letters of the key must wait for r, at a sink that does not compare versions.
-func (r *ref) keepsBack() bool { return r.state == failed || r.state == pending && !r.chosen }
+// blocksLater reports whether the later letters of the key must wait for r, at a sink that does not compare versions.
+func (r *letterRef) blocksLater() bool { return r.state == failed || r.state == pending && !r.selected }
 
-// lot has the letters of one key at one sink, in the order of delivery.
-type lot struct {
-	key     pipeline.Key
-	refs    []ref
-	mark    state.Mark
-	marked  bool   // there is a mark
-	block   *place // of the first record of the key that cannot be decoded: later letters wait; nil: none
-	settled int    // how many letters at the beginning are delivered or discarded, as far as that was counted
-	wait    bool   // the rest of the letters wait, for one that stays
-	down    bool   // giveUp left it
+// keyLetters has the letters of one key at one sink, in the order of delivery.
+type keyLetters struct {
+	key         pipeline.Key
+	refs        []letterRef
+	mark        state.Mark
+	marked      bool           // there is a mark
+	undecodable *deliveryOrder // of the first record of the key that cannot be decoded: later letters wait; nil: none
+	settled     int            // how many letters at the beginning are delivered or discarded, as far as that was counted
+	blocked     bool           // the rest of the letters wait, for one that stays
+	exhausted   bool           // giveUp left it
 }
 
-// staysBefore reports whether a letter before one stays. The earlier letter can write a row in a later redrive that
+// blockedBefore reports whether a letter before one stays. The earlier letter can write a row in a later redrive that
 // only the old image of the later letter can remove.
-func (l *lot) staysBefore(one *ref) bool { return l.anyBefore(one, (*ref).keepsBack) }
+func (l *keyLetters) blockedBefore(one *letterRef) bool {
+	return l.anyBefore(one, (*letterRef).blocksLater)
+}
 
 // pendingBefore reports whether a letter before one is not delivered yet.
-func (l *lot) pendingBefore(one *ref) bool {
-	return l.anyBefore(one, func(r *ref) bool { return r.state == pending })
+func (l *keyLetters) pendingBefore(one *letterRef) bool {
+	return l.anyBefore(one, func(r *letterRef) bool { return r.state == pending })
 }
 
 // anyBefore reports whether a letter before one, which is not settled itself, is so. It passes over the settled
 // letters at the beginning once, not once for each letter.
-func (l *lot) anyBefore(one *ref, is func(*ref) bool) bool {
+func (l *keyLetters) anyBefore(one *letterRef, is func(*letterRef) bool) bool {
 	for l.refs[l.settled].state == delivered || l.refs[l.settled].state == discarded {
 		l.settled++
 	}
@@ -87,21 +89,21 @@ func (l *lot) anyBefore(one *ref, is func(*ref) bool) bool {
 }
 
 // sort reads all letters, without their records, and sorts them by sink and key.
-func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.Mark) (map[string][]*lot, error) {
-	lots := map[string]map[pipeline.Key]*lot{}
-	get := func(sink string, k pipeline.Key) *lot {
-		if lots[sink] == nil {
-			lots[sink] = map[pipeline.Key]*lot{}
+func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.Mark) (map[string][]*keyLetters, error) {
+	letters := map[string]map[pipeline.Key]*keyLetters{}
+	get := func(sink string, k pipeline.Key) *keyLetters {
+		if letters[sink] == nil {
+			letters[sink] = map[pipeline.Key]*keyLetters{}
 		}
-		l := lots[sink][k]
+		l := letters[sink][k]
 		if l == nil {
-			l = &lot{key: k}
+			l = &keyLetters{key: k}
 			l.mark, l.marked = marks[sink][k]
-			lots[sink][k] = l
+			letters[sink][k] = l
 		}
 		return l
 	}
-	blocks := map[pipeline.Key]place{} // of records that cannot be decoded, the first of each key
+	blocks := map[pipeline.Key]deliveryOrder{} // of records that cannot be decoded, the first of each key
 	seen := map[string]bool{}
 	n := 0
 	for l, err := range r.Letters.Read(ctx) {
@@ -113,7 +115,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 			continue
 		}
 		if l.Sink == "" {
-			at := place{l.Version, n}
+			at := deliveryOrder{l.Version, n}
 			if first, ok := blocks[l.Key]; !ok || at.before(first) {
 				blocks[pipeline.Key(strings.Clone(string(l.Key)))] = at
 			}
@@ -124,7 +126,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 			continue // Read yielded it again
 		}
 		seen[id] = true
-		one := ref{place: place{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)), chosen: r.asked(l.Class)}
+		one := letterRef{deliveryOrder: deliveryOrder{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)), selected: r.asked(l.Class)}
 		if r.failed[id] {
 			one.state = failed
 		}
@@ -136,18 +138,18 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 		}
 	}
 	r.report.begin()
-	sorted := map[string][]*lot{}
-	for sink, keys := range lots {
+	sorted := map[string][]*keyLetters{}
+	for sink, keys := range letters {
 		for _, k := range slices.Sorted(maps.Keys(keys)) {
 			l := keys[k]
 			if at, ok := blocks[k]; ok && k != "" && !r.routes[sink].Guarded {
-				l.block = &at
+				l.undecodable = &at
 			}
-			slices.SortFunc(l.refs, func(a, b ref) int { return a.compare(b.place) })
+			slices.SortFunc(l.refs, func(a, b letterRef) int { return a.compare(b.deliveryOrder) })
 			sorted[sink] = append(sorted[sink], l)
 			r.report.sink(sink, func(s *SinkReport) {
 				for _, ref := range l.refs {
-					if ref.chosen {
+					if ref.selected {
 						s.Letters++
 					}
 				}
@@ -161,4 +163,6 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 }
 
 // sinks returns the names of the sinks that have letters or marks, sorted.
-func (r *run) sinks(lots map[string][]*lot) []string { return slices.Sorted(maps.Keys(lots)) }
+func (r *run) sinks(letters map[string][]*keyLetters) []string {
+	return slices.Sorted(maps.Keys(letters))
+}

@@ -23,8 +23,8 @@ import (
 //   - Two transactions on one row and its tombstone conflict, whichever of the two they write or check. DynamoDB
 //     refuses one, which is tried again and sees what the other wrote.
 
-// staysOver is the condition on a row that it is stored, belongs to the target, and is older.
-const staysOver = owned + " AND #tw.#v < :v"
+// storedOlder is the condition on a row that it is stored, belongs to the target, and is older.
+const storedOlder = owned + " AND #tw.#v < :v"
 
 // rowWrite is a mutation, its result, and the two actions of its transaction: the first on the row, the second on
 // its tombstone.
@@ -124,7 +124,7 @@ func (w *writer) deleteOlder(ctx context.Context, row *rowWrite) {
 // putOver puts a row over a lower version of it. It returns false if there is no row.
 func (w *writer) putOver(ctx context.Context, row *rowWrite) bool {
 	put := *row.actions[0].Put
-	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(staysOver), w.stored.Names
+	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(storedOlder), w.stored.Names
 	err := w.Write(ctx, dynamo.Action{Put: &put})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
 	switch {

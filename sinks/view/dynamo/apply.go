@@ -80,7 +80,7 @@ type writer struct {
 	*dynamo.DB
 	target       view.Target
 	older, voids dynamo.Condition // onlyOver, overVoid
-	stored       dynamo.Condition // staysOver
+	stored       dynamo.Condition // storedOlder
 }
 
 func newWriter(db *dynamo.DB, t view.Target) *writer {
@@ -89,7 +89,7 @@ func newWriter(db *dynamo.DB, t view.Target) *writer {
 		target: t,
 		older:  ownedBy(t, onlyOver, "#pk", t.PK, "#v", markVersion),
 		voids:  ownedBy(t, overVoid, "#pk", t.PK, "#v", markVersion, "#void", markVoid),
-		stored: ownedBy(t, staysOver, "#v", markVersion),
+		stored: ownedBy(t, storedOlder, "#v", markVersion),
 	}
 }
 
