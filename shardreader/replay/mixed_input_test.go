@@ -13,6 +13,7 @@ import (
 type mixed struct {
 	t      *rapid.T
 	text   strings.Builder
+	begin  int       // where the document begins
 	next   int       // number of the next record
 	whole  []element // in their order
 	broken []element // likewise
@@ -23,6 +24,7 @@ type mixed struct {
 type element struct {
 	name     string // sequence number; "!": it is broken; unclosed: its end is missing
 	from, to int
+	document int // unclosed: where its document begins, whose brackets may close it and be missing themselves
 }
 
 const unclosed = "["
@@ -47,9 +49,9 @@ func (m *mixed) record(prefix string, indented bool) {
 	from := m.text.Len()
 	if m.chance(12, "broken") {
 		text = m.hurt(text)
-		m.broken = append(m.broken, element{"!", from, from + len(text)})
+		m.broken = append(m.broken, element{name: "!", from: from, to: from + len(text)})
 	} else {
-		m.whole = append(m.whole, element{fmt.Sprint(m.next), from, from + len(text)})
+		m.whole = append(m.whole, element{name: fmt.Sprint(m.next), from: from, to: from + len(text)})
 	}
 	m.write(text)
 }
@@ -97,7 +99,7 @@ func (m *mixed) elements(prefix string, indented bool, one func()) {
 			for range rapid.IntRange(1, 3).Draw(m.t, "nested") {
 				from := m.text.Len()
 				m.write(m.pick("unclosed", "[1,2,", "[", `["x",[3],`, `{"foo":[1,`, `[{"a":1},`, `{"foo":[`))
-				m.broken = append(m.broken, element{unclosed, from, m.text.Len()})
+				m.broken = append(m.broken, element{unclosed, from, m.text.Len(), m.begin})
 				m.write(m.pick("behind it", "\n", "\n"+prefix))
 			}
 			m.odd = true // what closes it may be missing elsewhere
@@ -155,6 +157,7 @@ func (m *mixed) event(prefix string, indented bool) {
 
 // document writes one document of any shape.
 func (m *mixed) document() {
+	m.begin = m.text.Len()
 	indented := m.chance(40, "indented")
 	switch m.pick("shape", "record", "record", "record", "event", "array", "array of events") {
 	case "record":

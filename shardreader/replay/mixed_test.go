@@ -84,13 +84,13 @@ func told(g got, text string, b element) bool {
 	if slices.ContainsFunc(g.errs, func(e *pipeline.RecordError) bool {
 		place, ok := errors.AsType[*PlaceError](e.Err)
 		return bytes.Contains(e.Raw, []byte(strings.TrimRight(text[b.from:b.to], ", \r\n"))) ||
-			ok && b.name == unclosed && int64(b.from) <= place.Offset && place.Offset < int64(b.to)
+			ok && b.name == unclosed && int64(b.document) <= place.Offset
 	}) {
 		return true
 	}
 	broken, ok := errors.AsType[*BrokenError](g.err)
 	return ok && slices.ContainsFunc(broken.Files, func(f *FileError) bool {
-		return b.name == unclosed && f.More > 0 || f.Offset >= int64(b.from) && f.Offset <= int64(b.to) || f.Unread > 0 && f.Offset <= int64(b.from) && f.Offset+f.Unread >= int64(b.to)
+		return b.name == unclosed && (f.More > 0 || f.Offset >= int64(b.document)) || f.Offset >= int64(b.from) && f.Offset <= int64(b.to) || f.Unread > 0 && f.Offset <= int64(b.from) && f.Offset+f.Unread >= int64(b.to)
 	})
 }
 
@@ -132,7 +132,7 @@ func TestMixedShapes_Cut(t *testing.T) {
 		within := func(es []element) []element {
 			return slices.DeleteFunc(es, func(e element) bool {
 				if e.from < len(text) && len(text) < e.to {
-					in = append(in, element{"!", e.from, len(text)})
+					in = append(in, element{name: "!", from: e.from, to: len(text)})
 				}
 				return e.to > len(text)
 			})
@@ -215,7 +215,7 @@ func TestMixedShapes_LinesOverTheBound(t *testing.T) {
 				m.write(",\n")
 				from := m.text.Len()
 				m.write(long)
-				m.broken = append(m.broken, element{name, from, m.text.Len()})
+				m.broken = append(m.broken, element{name: name, from: from, to: m.text.Len()})
 				m.write(",\n")
 				m.record("", false)
 				m.write("]\n")
@@ -223,7 +223,7 @@ func TestMixedShapes_LinesOverTheBound(t *testing.T) {
 			}
 			from := m.text.Len()
 			m.write(long)
-			m.broken = append(m.broken, element{name, from, m.text.Len()})
+			m.broken = append(m.broken, element{name: name, from: from, to: m.text.Len()})
 			m.write("\n")
 		}
 		m.record("", false)
