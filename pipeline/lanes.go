@@ -69,10 +69,15 @@ func (l *lane) pop() item {
 // parking holds parked lanes, the first to wake on top.
 type parking = heapOf[*lane]
 
+var _ ordered[*lane] = (*lane)(nil)
+
 func (l *lane) before(other *lane) bool { return l.wake.Before(other.wake) }
 
+// ordered is what a heap can hold.
+type ordered[T any] interface{ before(other T) bool }
+
 // heapOf is a heap, for package heap.
-type heapOf[T interface{ before(T) bool }] []T
+type heapOf[T ordered[T]] []T
 
 func (h heapOf[T]) Len() int           { return len(h) }
 func (h heapOf[T]) Less(i, j int) bool { return h[i].before(h[j]) }

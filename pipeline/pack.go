@@ -140,6 +140,8 @@ func (r *packReader) next() (bool, error) {
 // packReaders is a heap of readers, the one with the lowest change on top.
 type packReaders = heapOf[*packReader]
 
+var _ ordered[*packReader] = (*packReader)(nil)
+
 func (r *packReader) before(other *packReader) bool { return r.compare(other.packedRecord) < 0 }
 
 // unpackSorted yields the changes of packed chunks in the order of their keys and versions: the page of a record is the
