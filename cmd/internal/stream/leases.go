@@ -87,7 +87,7 @@ func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (strin
 	return ReadText(seen, "table "+cfg.Leases.Table.Name), err
 }
 
-// ReadText is readBefore for leases in the place where. Shards that only another application read, whose
+// ReadText is [ReadBefore] for leases in the place where. Shards that only another application read, whose
 // leases the pipeline takes over, do not count.
 func ReadText(seen leases.Snapshot, where string) string {
 	shard, n := seen.Consumed()
