@@ -64,7 +64,7 @@ func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 				t.Error(err)
 			}
 		}
-		r, err := http.NewRequest(http.MethodDelete, search+"/"+name+"*", nil)
+		r, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, search+"/"+name+"*", nil)
 		if err != nil {
 			t.Error(err)
 			return

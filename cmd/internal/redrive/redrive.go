@@ -150,7 +150,7 @@ func (o *options) check(cfg *config.Config) error {
 	case o.to == "" && o.sink != "" && !hasSink(cfg, o.sink) && !o.discard && !o.list:
 		return cli.Usagef("--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
 	}
-	return o.Flags.Check()
+	return o.Check()
 }
 
 func hasSink(cfg *config.Config, name string) bool {
