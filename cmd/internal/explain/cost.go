@@ -2,7 +2,6 @@ package explain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -13,7 +12,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -87,40 +85,26 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 			return err
 		}
 	}
-	if o.format == cli.FormatJSON {
-		return cli.WriteJSON(s.Out, sum)
-	}
-	sum.write(s.Out, len(paths) > 0)
-	return nil
+	return cli.Print(s.Out, o.format, sum, func(w io.Writer) { sum.write(w, len(paths) > 0) })
 }
 
 // count adds what each change of the records costs.
 func (o *costOptions) count(ctx context.Context, s cli.Streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs, at map[string]int) error {
-	src, err := replay.Open(o.Source(cfg, s, paths))
-	if err != nil {
-		return err
-	}
-	defer src.Close()
 	undecodable := 0
-	for {
-		page, readErr := records.ReadPage(ctx, src)
-		if page != nil {
-			undecodable += len(page.Errors)
-			for i := range page.Changes {
-				sum.Changes++
-				sum.add(p.Explain(&page.Changes[i]), at)
-			}
+	for page, err := range o.Pages(ctx, cfg, s, paths) {
+		undecodable += len(page.Errors)
+		for i := range page.Changes {
+			sum.Changes++
+			sum.add(p.Explain(&page.Changes[i]), at)
 		}
-		switch {
-		case errors.Is(readErr, io.EOF) && undecodable > 0:
-			fmt.Fprintf(s.Err, "%d records cannot be decoded and cost nothing here; tablewake explain names them\n", undecodable)
-			return nil
-		case errors.Is(readErr, io.EOF):
-			return nil
-		case readErr != nil:
-			return readErr
+		if err != nil {
+			return err
 		}
 	}
+	if undecodable > 0 {
+		fmt.Fprintf(s.Err, "%d records cannot be decoded and cost nothing here; tablewake explain names them\n", undecodable)
+	}
+	return nil
 }
 
 func (c *costs) add(x pipeline.Explanation, at map[string]int) {

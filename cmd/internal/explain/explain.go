@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -73,14 +74,8 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
-	src, err := replay.Open(o.Source(cfg, s, paths))
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-
 	out := bufio.NewWriter(s.Out)
-	n, err := o.explain(ctx, src, explainer{p, mask}, out)
+	n, err := o.explain(o.Pages(ctx, cfg, s, paths), explainer{p, mask}, out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
@@ -104,10 +99,9 @@ func (e explainer) explain(c *pipeline.Change) pipeline.Explanation {
 }
 
 // explain prints what is asked for, and answers how many explanations that were.
-func (o *options) explain(ctx context.Context, src *replay.Source, p explainer, out io.Writer) (printed int64, err error) {
+func (o *options) explain(pages iter.Seq2[*pipeline.Page, error], p explainer, out io.Writer) (printed int64, err error) {
 	var behind, undecodable int64
-	for {
-		page, readErr := records.ReadPage(ctx, src)
+	for page, err := range pages {
 		for x := range o.explanations(p, page, behind) {
 			if x.Error != nil {
 				undecodable++
@@ -119,29 +113,23 @@ func (o *options) explain(ctx context.Context, src *replay.Source, p explainer, 
 				return printed, nil
 			}
 		}
-		if page != nil {
-			behind += int64(len(page.Changes) + len(page.Errors))
-		}
-		broken, isBroken := errors.AsType[*replay.BrokenError](readErr)
-		switch {
-		case isBroken:
+		behind += int64(len(page.Changes) + len(page.Errors))
+		if broken, is := errors.AsType[*replay.BrokenError](err); is {
 			return printed, cli.Exit(cli.ExitDeadLetters, broken)
-		case errors.Is(readErr, io.EOF) && undecodable > 0:
-			return printed, cli.Exit(cli.ExitDeadLetters, nil)
-		case errors.Is(readErr, io.EOF):
-			return printed, nil
-		case readErr != nil:
-			return printed, readErr
+		}
+		if err != nil {
+			return printed, err
 		}
 	}
+	if undecodable > 0 {
+		return printed, cli.Exit(cli.ExitDeadLetters, nil)
+	}
+	return printed, nil
 }
 
 // explanations yields what is asked for of a page, in the order of its records.
 func (o *options) explanations(p explainer, page *pipeline.Page, before int64) func(func(explanation) bool) {
 	return func(yield func(explanation) bool) {
-		if page == nil {
-			return
-		}
 		errs := page.Errors
 		for i := 0; i < len(page.Changes) || len(errs) > 0; {
 			if len(errs) > 0 && (i == len(page.Changes) || errs[0].Index < int(page.Changes[i].Index)) {
@@ -172,9 +160,5 @@ func (o *options) wants(key pipeline.Key, sequence string) bool {
 }
 
 func (o *options) print(w io.Writer, x explanation) error {
-	if o.format == cli.FormatJSON {
-		return cli.WriteJSON(w, x)
-	}
-	x.write(w)
-	return nil
+	return cli.Print(w, o.format, x, x.write)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -58,18 +59,36 @@ func (in *Input) Decoder(cfg *config.Config) pipeline.DecoderOptions {
 	return d
 }
 
-// ReadPage is the next page of a source, decoded, for who runs no pipeline over it. As
-// with Read, there may be a page together with an error.
-func ReadPage(ctx context.Context, src pipeline.Source) (*pipeline.Page, error) {
-	page, err := src.Read(ctx)
-	if page == nil || page.Decode == nil {
-		return page, err
+// Pages yields the decoded pages of saved records, for who runs no pipeline over them. A pulled error ends the
+// sequence; there may be changes beside it.
+func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, paths []string) iter.Seq2[*pipeline.Page, error] {
+	return func(yield func(*pipeline.Page, error) bool) {
+		src, err := replay.Open(in.Source(cfg, s, paths))
+		if err != nil {
+			yield(&pipeline.Page{}, err)
+			return
+		}
+		defer src.Close()
+		for err == nil {
+			var page *pipeline.Page
+			if page, err = src.Read(ctx); page != nil && page.Decode != nil {
+				var failed error
+				if page, failed = page.Decode(); err == nil {
+					err = failed
+				}
+			}
+			if page == nil {
+				page = &pipeline.Page{}
+			}
+			if errors.Is(err, io.EOF) {
+				yield(page, nil)
+				return
+			}
+			if !yield(page, err) {
+				return
+			}
+		}
 	}
-	decoded, decodeErr := page.Decode()
-	if err == nil {
-		err = decodeErr
-	}
-	return decoded, err
 }
 
 // Reporting names what could not be decoded as it passes, and remembers how the

@@ -2,9 +2,7 @@ package why
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -13,12 +11,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
-	"github.com/tablewake/tablewake/shardreader/replay"
 )
 
 // finder finds the item that `why` asks of.
@@ -73,35 +69,25 @@ func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (found
 
 // recorded is the last state of the item in saved records.
 func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (found, error) {
-	src, err := replay.Open(f.o.Source(f.cfg, s, paths))
-	if err != nil {
-		return found{}, err
-	}
-	defer src.Close()
-	var last pipeline.Change
-	seen := false
-	for {
-		page, err := records.ReadPage(ctx, src)
-		if page != nil {
-			for i := range page.Changes {
-				c := &page.Changes[i]
-				if c.Key == f.key.canonical && (!seen || c.Version.Compare(last.Version) > 0) {
-					last, seen = *c.Clone(), true
-				}
+	var last *pipeline.Change
+	for page, err := range f.o.Pages(ctx, f.cfg, s, paths) {
+		for i := range page.Changes {
+			c := &page.Changes[i]
+			if c.Key == f.key.canonical && (last == nil || c.Version.Compare(last.Version) > 0) {
+				last = c.Clone()
 			}
 		}
-		switch {
-		case errors.Is(err, io.EOF) && !seen:
-			return found{}, fmt.Errorf("no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.canonical)
-		case errors.Is(err, io.EOF):
-			if !last.Removed() {
-				last.Op, last.EventName, last.Old = pipeline.Snapshot, "SNAPSHOT", pipeline.Image{}
-			}
-			return found{last, "its last record", true}, nil
-		case err != nil:
+		if err != nil {
 			return found{}, err
 		}
 	}
+	if last == nil {
+		return found{}, fmt.Errorf("no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.canonical)
+	}
+	if !last.Removed() {
+		last.Op, last.EventName, last.Old = pipeline.Snapshot, "SNAPSHOT", pipeline.Image{}
+	}
+	return found{*last, "its last record", true}, nil
 }
 
 // stored is the item as the source table has it.
