@@ -73,8 +73,11 @@ func ExitCode(err error) int {
 // unwritten is the error of a command that ended with err and whose output could not be written.
 func unwritten(err, failed error) error {
 	failed = fmt.Errorf("the output cannot be written, or not all of it: %w: run the command again where it can be", failed)
-	if err == nil {
+	switch {
+	case err == nil:
 		return failed
+	case err.Error() == "": // its exit code is all that it says
+		return Exit(ExitCode(err), failed)
 	}
 	return errors.Join(err, failed)
 }

@@ -64,7 +64,7 @@ func (r *Report) unanswered() {
 	}
 }
 
-func (r Report) writeHeldBack(out *printer) {
+func (r Report) writeHeldBack(out printer) {
 	if len(r.HeldBack) == 0 {
 		return
 	}

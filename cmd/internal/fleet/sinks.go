@@ -66,7 +66,7 @@ func total(by map[string]int) (n int) {
 	return n
 }
 
-func (r Report) writeSinks(out *printer) {
+func (r Report) writeSinks(out printer) {
 	if len(r.Sinks) > 0 {
 		out.line("")
 		rows := [][]string{{"FAILING SINK", "FOR", "PENDING", "OLDEST", "CONSUMER", "ERROR"}}

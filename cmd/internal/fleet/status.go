@@ -133,11 +133,7 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) (err error) {
 		return context.Cause(ctx)
 	}
 	r := look.Report()
-	if o.format == cli.FormatJSON {
-		err = cli.WriteJSON(s.Out, r)
-	} else {
-		err = r.Write(s.Out, o.all)
-	}
+	err = cli.Print(s.Out, o.format, r, func(w io.Writer) { r.Write(w, o.all) })
 	if err == nil && !r.Healthy {
 		err = cli.Exit(cli.ExitUnwell, nil)
 	}

@@ -14,8 +14,8 @@ import (
 
 // Write prints a report for people: consumers, the tree of shards, held back shards, failing sinks, gaps and, at the
 // end, the problems. It leaves out shards that are read to their end, unless all is set.
-func (r Report) Write(w io.Writer, all bool) error {
-	out := &printer{w: w}
+func (r Report) Write(w io.Writer, all bool) {
+	out := printer{w}
 	out.line("%s at %s", r.Pipeline, r.At.Format(time.RFC3339))
 	r.writeConsumers(out)
 	for _, stream := range r.streams() {
@@ -34,34 +34,23 @@ func (r Report) Write(w io.Writer, all bool) error {
 	for _, p := range r.Problems {
 		out.line("PROBLEM %s (%s)", p.Text, p.Hint)
 	}
-	return out.err
 }
 
-// printer writes lines until the first error, which it keeps.
-type printer struct {
-	w   io.Writer
-	err error
-}
+// printer writes lines and tables. What cannot be written is told at the command's end.
+type printer struct{ io.Writer }
 
-func (p *printer) line(format string, args ...any) {
-	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
-	}
-}
+func (p printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 // table prints rows with aligned columns.
-func (p *printer) table(rows [][]string) {
-	if p.err != nil {
-		return
-	}
-	tw := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
+func (p printer) table(rows [][]string) {
+	tw := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(tw, strings.TrimRight("  "+strings.Join(row, "\t"), "\t"))
 	}
-	p.err = tw.Flush()
+	_ = tw.Flush()
 }
 
-func (r Report) writeConsumers(out *printer) {
+func (r Report) writeConsumers(out printer) {
 	out.line("")
 	if r.Note != "" {
 		out.line("%s", r.Note)
@@ -98,7 +87,7 @@ func (r Report) streams() []Listing {
 	return all
 }
 
-func (r Report) writeStream(out *printer, of Listing, all bool) {
+func (r Report) writeStream(out printer, of Listing, all bool) {
 	n := make(map[State]int)
 	rows := [][]string{{"SHARD", "STATE", "OWNER", "READ UP TO", "LAST RECORD", "BEHIND", "LOST IN"}}
 	depth := make(map[string]int)
@@ -185,7 +174,7 @@ func (s Shard) row(depth int) []string {
 	return []string{strings.Repeat("  ", depth) + s.ID, state, owner, cmp.Or(s.Checkpoint, "-"), last, behind, loss}
 }
 
-func (r Report) writeGaps(out *printer) {
+func (r Report) writeGaps(out printer) {
 	if len(r.Gaps) == 0 {
 		return
 	}

@@ -64,11 +64,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	if err != nil {
 		return fmt.Errorf("the consumer does not answer: %w (it listens where `tablewake consume --health` says; nobody else does)", err)
 	}
-	if o.format == cli.FormatJSON {
-		err = cli.WriteJSON(s.Out, v)
-	} else {
-		_, err = fmt.Fprintln(s.Out, wellText(v))
-	}
+	err = cli.Print(s.Out, o.format, v, func(w io.Writer) { fmt.Fprintln(w, wellText(v)) })
 	if err == nil && !well {
 		err = cli.Exit(cli.ExitFailure, nil)
 	}
