@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	viewtest.RunGroups(t, viewtest.GroupSuite{Open: opener[viewtest.GroupStore](t)})
+	viewtest.RunGroups(t, opener[viewtest.StateStore](t))
 }
 
 func TestAggregateConformance(t *testing.T) {
@@ -31,9 +31,9 @@ func TestAggregateConformance(t *testing.T) {
 }
 
 func TestOwners(t *testing.T) {
-	viewtest.RunOwners(t, viewtest.OwnerSuite{Open: opener[viewtest.OwnedStore](t)})
+	viewtest.RunOwners(t, opener[viewtest.StateStore](t))
 }
 
 func TestPurge(t *testing.T) {
-	viewtest.RunPurge(t, viewtest.StateSuite{Open: opener[viewtest.StateStore](t)})
+	viewtest.RunPurge(t, opener[viewtest.StateStore](t))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestItems(t *testing.T) {
-	viewtest.RunItems(t, viewtest.ItemSuite{Open: opener[viewtest.ItemStore](t)})
+	viewtest.RunItems(t, opener[viewtest.StateStore](t))
 }
 
 func (a *anyTable) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {

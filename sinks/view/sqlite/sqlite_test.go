@@ -56,19 +56,19 @@ func plain(ctx context.Context, s viewtest.Store, t view.Table) (n int, err erro
 }
 
 func TestItems(t *testing.T) {
-	viewtest.RunItems(t, viewtest.ItemSuite{Open: openAs[viewtest.ItemStore]})
+	viewtest.RunItems(t, openAs[viewtest.StateStore])
 }
 
 func TestGroups(t *testing.T) {
-	viewtest.RunGroups(t, viewtest.GroupSuite{Open: openAs[viewtest.GroupStore]})
+	viewtest.RunGroups(t, openAs[viewtest.StateStore])
 }
 
 func TestOwners(t *testing.T) {
-	viewtest.RunOwners(t, viewtest.OwnerSuite{Open: openAs[viewtest.OwnedStore]})
+	viewtest.RunOwners(t, openAs[viewtest.StateStore])
 }
 
 func TestPurge(t *testing.T) {
-	viewtest.RunPurge(t, viewtest.StateSuite{Open: openAs[viewtest.StateStore]})
+	viewtest.RunPurge(t, openAs[viewtest.StateStore])
 }
 
 // openAs opens a store as the suite that asks for it knows it.

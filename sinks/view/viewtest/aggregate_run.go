@@ -55,29 +55,15 @@ func (a *aggregate) suite(t *testing.T, of AggregateSuite) sinktest.Suite {
 			return rows
 		},
 		Open: func(dir string) (sinktest.Store, error) {
-			p := &process[Grouped]{open: func() (Grouped, error) { return of.Open(t.Context(), dir) }}
-			reader, err := p.store()
-			if err != nil {
-				return sinktest.Store{}, err
-			}
-			return sinktest.Store{
-				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) {
-					s, err := p.store()
-					if err != nil {
-						return nil, err
-					}
+			return openStore(
+				func() (Grouped, error) { return of.Open(t.Context(), dir) },
+				func(s Grouped, f *sinktest.Faults) (pipeline.Sink, error) {
 					return a.sink(&faultyGroups{s, f, a.actions})
 				},
-				Flawed: func(f *sinktest.Faults) (pipeline.Sink, error) {
-					s, err := p.store()
-					if err != nil {
-						return nil, err
-					}
+				func(s Grouped, f *sinktest.Faults) (pipeline.Sink, error) {
 					return a.flawed().sink(&faultyGroups{s, f, a.actions})
 				},
-				State: func() (map[string]string, error) { return a.state(t.Context(), reader) },
-				Close: p.close,
-			}, nil
+				func(s Grouped) (map[string]string, error) { return a.state(t.Context(), s) })
 		},
 	}
 }

@@ -36,16 +36,7 @@ func contract(t *testing.T, suite Suite) {
 	} {
 		for kind, inPlace := range kinds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				s, err := suite.Open(t.Context(), t.TempDir())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() {
-					if err := s.Close(); err != nil {
-						t.Error(err)
-					}
-				}()
-				check(t, ofKind{s, inPlace})
+				check(t, ofKind{opener(t, suite.Open)(), inPlace})
 			})
 		}
 	}

@@ -1,7 +1,6 @@
 package viewtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,20 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// GroupStore is a store of aggregates under test.
-type GroupStore interface {
-	view.GroupStore
-	Store
-}
-
-// GroupSuite is a kind of store of aggregates under test.
-type GroupSuite struct {
-	// Open is as in [Suite].
-	Open func(ctx context.Context, dir string) (GroupStore, error)
-}
-
 // RunGroups checks a store of aggregates write by write.
-func RunGroups(t *testing.T, suite GroupSuite) {
+func RunGroups(t *testing.T, open Open) {
 	for name, check := range map[string]func(*testing.T, *groups){
 		"ContributionsComeBack":  contributionsComeBack,
 		"LostRaceChangesNothing": lostRaceChangesNothing,
@@ -40,21 +27,8 @@ func RunGroups(t *testing.T, suite GroupSuite) {
 		"TwoProcesses":           groupsOfTwoProcesses,
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			g := &groups{t: t, target: groupTarget}
-			g.open = func() GroupStore {
-				s, err := suite.Open(t.Context(), dir)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() {
-					if err := s.Close(); err != nil {
-						t.Error(err)
-					}
-				})
-				return s
-			}
-			g.GroupStore = g.open()
+			g := &groups{t: t, target: groupTarget, open: opener(t, open)}
+			g.StateStore = g.open()
 			check(t, g)
 		})
 	}
@@ -64,10 +38,10 @@ var groupTarget = view.Target{Table: view.Table{Name: "My groups", PK: "PK", SK:
 
 // groups is a store of aggregates with what the checks need again and again.
 type groups struct {
-	GroupStore
+	StateStore
 	t      *testing.T
 	target view.Target
-	open   func() GroupStore
+	open   func() StateStore
 }
 
 // write hands one write to the store, and returns what became of it.
@@ -93,7 +67,7 @@ func (g *groups) held(what string, w state.GroupWrite) {
 
 func (g *groups) rows(want ...string) {
 	g.t.Helper()
-	same(g.t, "rows", rows(g.t, g.GroupStore, g.target.Table, view.Query{}), want)
+	same(g.t, "rows", rows(g.t, g.StateStore, g.target.Table, view.Query{}), want)
 }
 
 func (g *groups) contribution(item pipeline.Key) state.Contribution {
@@ -357,7 +331,7 @@ func groupsHaveOneOwner(t *testing.T, g *groups) {
 	plain.View = "plain"
 	apply(t, g, plain, row(t, "g", "1", 1, "theirs"))
 	g.held("a group of its own", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 1, "1")}})
-	other := &groups{GroupStore: g.GroupStore, t: t, target: g.target}
+	other := &groups{StateStore: g.StateStore, t: t, target: g.target}
 	other.target.Pipeline = "others"
 	for _, c := range []struct {
 		by         *groups
@@ -383,7 +357,7 @@ func groupsHaveOneOwner(t *testing.T, g *groups) {
 // What one process writes the other one sees, and only one of two wins.
 func groupsOfTwoProcesses(t *testing.T, g *groups) {
 	g.held("one", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
-	other := &groups{GroupStore: g.open(), t: t, target: g.target}
+	other := &groups{StateStore: g.open(), t: t, target: g.target}
 	if v := other.contribution("a").Version; v != version(t, 1) {
 		t.Fatalf("the other process sees version %s", v)
 	}

@@ -1,7 +1,6 @@
 package viewtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,20 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// ItemStore is a store of rows that are guarded by item, under test.
-type ItemStore interface {
-	view.ItemStore
-	Store
-}
-
-// ItemSuite is a kind of store of such rows under test.
-type ItemSuite struct {
-	// Open is as in [Suite].
-	Open func(ctx context.Context, dir string) (ItemStore, error)
-}
-
 // RunItems checks a store of rows that are guarded by item, write by write.
-func RunItems(t *testing.T, suite ItemSuite) {
+func RunItems(t *testing.T, open Open) {
 	for name, check := range map[string]func(*testing.T, *items){
 		"ClaimsComeBack":       claimsComeBack,
 		"LostGuard":            lostGuard,
@@ -41,21 +28,8 @@ func RunItems(t *testing.T, suite ItemSuite) {
 		"TwoProcesses":         itemsOfTwoProcesses,
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			s := &items{t: t, target: target}
-			s.open = func() ItemStore {
-				store, err := suite.Open(t.Context(), dir)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() {
-					if err := store.Close(); err != nil {
-						t.Error(err)
-					}
-				})
-				return store
-			}
-			s.ItemStore = s.open()
+			s := &items{t: t, target: target, open: opener(t, open)}
+			s.StateStore = s.open()
 			check(t, s)
 		})
 	}
@@ -63,10 +37,10 @@ func RunItems(t *testing.T, suite ItemSuite) {
 
 // items is a store with what the checks need again and again.
 type items struct {
-	ItemStore
+	StateStore
 	t      *testing.T
 	target view.Target
-	open   func() ItemStore
+	open   func() StateStore
 }
 
 // settle expects what becomes of writes: a "." for each that is done, an "L" for
@@ -338,7 +312,7 @@ func rowsOfOtherViews(t *testing.T, s *items) {
 	}
 	s.settle("L", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
 	s.settle(".", step(t, "a", 0, 1, "2", takes(t, "2", "", "r1", a, a)))
-	other := &items{ItemStore: s.ItemStore, t: t, target: s.target}
+	other := &items{StateStore: s.StateStore, t: t, target: s.target}
 	other.target.Pipeline = "others"
 	if got := other.claimsOn("2"); got != "foreign one test" {
 		t.Errorf("a row of the same view in another pipeline is %s", got)
@@ -385,7 +359,7 @@ func manyClaims(t *testing.T, s *items) {
 
 func itemsOfTwoProcesses(t *testing.T, s *items) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
-	other := &items{ItemStore: s.open(), t: t, target: s.target}
+	other := &items{StateStore: s.open(), t: t, target: s.target}
 	s.settle(".", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
 	if got := other.claimsOn("1"); got != "r1: a=A []" {
 		t.Errorf("the other process sees %s", got)

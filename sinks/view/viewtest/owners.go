@@ -1,7 +1,6 @@
 package viewtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,61 +13,37 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// OwnedStore is a store of every kind of row, under test.
-type OwnedStore interface {
-	Store
-	view.ItemStore
-	view.GroupStore
-}
-
-// OwnerSuite is a kind of such a store under test.
-type OwnerSuite struct {
-	// Open is as in [Suite].
-	Open func(ctx context.Context, dir string) (OwnedStore, error)
+// plannedSink is a sink of rows.
+type plannedSink interface {
+	pipeline.Sink
+	pipeline.Planner
 }
 
 // RunOwners checks that a row belongs to the sink that first wrote it, whatever the kinds
 // of the two sinks that write to one key: the other sink's change fails with a
 // [view.ForeignRowError], which has one text on every store, and the row stays as it is. And that it is of
 // the birth that it was written under: see born.
-func RunOwners(t *testing.T, suite OwnerSuite) {
+func RunOwners(t *testing.T, open Open) {
 	kinds := []string{"GuardsItself", "GuardsItselfInPlace", "GuardedByItem", "Group"}
 	others := map[string][2]string{"AnotherSink": {"two", "test"}, "AnotherPipeline": {"one", "others"}}
 	for name, other := range others {
 		for _, first := range kinds {
 			for _, second := range kinds {
 				t.Run(fmt.Sprintf("%sOver%s/%s", second, first, name), func(t *testing.T) {
-					s, err := suite.Open(t.Context(), t.TempDir())
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer func() {
-						if err := s.Close(); err != nil {
-							t.Error(err)
-						}
-					}()
+					s := opener(t, open)()
 					owned(t, s, ownedSink(t, s, first, "one", "test", ""), ownedSink(t, s, second, other[0], other[1], ""), other)
 				})
 			}
 		}
 	}
 	for _, kind := range kinds {
-		t.Run(kind+"/AnotherBirth", func(t *testing.T) { born(t, suite, kind) })
+		t.Run(kind+"/AnotherBirth", func(t *testing.T) { born(t, opener(t, open)(), kind) })
 	}
 }
 
 // born checks that a row bears the birth that it was written under: under another one, as of a state that
 // was lost, each change that would write, replace or take it away is refused fatally, and it stays.
-func born(t *testing.T, suite OwnerSuite, kind string) {
-	s, err := suite.Open(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+func born(t *testing.T, s StateStore, kind string) {
 	stream := ownedStream(t)
 	if err := writeOne(t, ownedSink(t, s, kind, "one", "test", "first"), stream, 0); err != nil {
 		t.Fatal(err)
@@ -111,10 +86,7 @@ func ownedStream(t *testing.T) *sinktest.Stream {
 }
 
 // writeOne plans and writes a change by itself.
-func writeOne(t *testing.T, sink interface {
-	pipeline.Sink
-	pipeline.Planner
-}, stream *sinktest.Stream, change int) error {
+func writeOne(t *testing.T, sink plannedSink, stream *sinktest.Stream, change int) error {
 	t.Helper()
 	ds := []pipeline.Delivery{{Change: stream.Changes[change]}}
 	if err := sink.Plan(&ds[0]); err != nil {
@@ -128,10 +100,7 @@ func writeOne(t *testing.T, sink interface {
 }
 
 // ownedSink is a sink whose row for an item is at the item's canonical key.
-func ownedSink(t *testing.T, s OwnedStore, kind, name, pipe, birth string) interface {
-	pipeline.Sink
-	pipeline.Planner
-} {
+func ownedSink(t *testing.T, s StateStore, kind, name, pipe, birth string) plannedSink {
 	t.Helper()
 	attribute := func(name, source string) view.Attribute {
 		parsed, err := template.Parse(source, template.Options{})
@@ -144,10 +113,7 @@ func ownedSink(t *testing.T, s OwnedStore, kind, name, pipe, birth string) inter
 	if !strings.HasPrefix(kind, "GuardsItself") {
 		key = "{PK},{SK}"
 	}
-	var sink interface {
-		pipeline.Sink
-		pipeline.Planner
-	}
+	var sink plannedSink
 	var err error
 	if kind == "Group" {
 		sink, err = view.NewAggregate(view.AggregateOptions{
@@ -166,15 +132,9 @@ func ownedSink(t *testing.T, s OwnedStore, kind, name, pipe, birth string) inter
 	return sink
 }
 
-func owned(t *testing.T, s OwnedStore, first, second interface {
-	pipeline.Sink
-	pipeline.Planner
-}, other [2]string) {
+func owned(t *testing.T, s StateStore, first, second plannedSink, other [2]string) {
 	stream := ownedStream(t)
-	write := func(sink interface {
-		pipeline.Sink
-		pipeline.Planner
-	}, change int) error {
+	write := func(sink plannedSink, change int) error {
 		t.Helper()
 		return writeOne(t, sink, stream, change)
 	}

@@ -1,7 +1,6 @@
 package viewtest
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -10,34 +9,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// StateStore is a store that remembers items and may forget them, under test.
-type StateStore interface {
-	Store
-	view.ItemStore
-	view.GroupStore
-	state.Purger
-	view.Emptier
-}
-
-// StateSuite is a kind of such a store under test.
-type StateSuite struct {
-	// Open is as in [Suite].
-	Open func(ctx context.Context, dir string) (StateStore, error)
-}
-
 // RunPurge checks what a store forgets, and what it never does.
-func RunPurge(t *testing.T, suite StateSuite) {
-	s, err := suite.Open(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	g := &groups{GroupStore: s, t: t, target: groupTarget}
-	i := &items{ItemStore: s, t: t, target: target}
+func RunPurge(t *testing.T, open Open) {
+	s := opener(t, open)()
+	g := &groups{StateStore: s, t: t, target: groupTarget}
+	i := &items{StateStore: s, t: t, target: target}
 	guards := func(want ...pipeline.Key) {
 		t.Helper()
 		all := []pipeline.Key{"kept", "left", "back"}
@@ -98,7 +74,7 @@ func RunPurge(t *testing.T, suite StateSuite) {
 	other := target
 	other.View = "another"
 	empty(other, true)
-	gone := groups{GroupStore: s, t: t, target: groupTarget}
+	gone := groups{StateStore: s, t: t, target: groupTarget}
 	gone.target.View = "gone"
 	gone.held("it was never there", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "gone", 0, 1, "")}})
 	empty(gone.target, false)

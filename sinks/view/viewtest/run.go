@@ -63,14 +63,7 @@ func Run(t *testing.T, s Suite) {
 
 // keepsGuards tells whether the store is a [view.ItemStore] too.
 func (suite Suite) keepsGuards(t *testing.T) bool {
-	store, err := suite.Open(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, ok := store.(view.ItemStore)
-	if err := store.Close(); err != nil {
-		t.Error(err)
-	}
+	_, ok := opener(t, suite.Open)().(view.ItemStore)
 	return ok
 }
 
@@ -84,29 +77,11 @@ func (v *subject) suite(t *testing.T, of Suite) sinktest.Suite {
 		ByState: v.rule != "",
 		Flaws:   true,
 		Open: func(dir string) (sinktest.Store, error) {
-			p := &process[Store]{open: func() (Store, error) { return of.Open(t.Context(), dir) }}
-			reader, err := p.store()
-			if err != nil {
-				return sinktest.Store{}, err
-			}
-			return sinktest.Store{
-				Sink: func(f *sinktest.Faults) (pipeline.Sink, error) {
-					s, err := p.store()
-					if err != nil {
-						return nil, err
-					}
-					return v.sink(&faulty{s, f})
-				},
-				Flawed: func(f *sinktest.Faults) (pipeline.Sink, error) {
-					s, err := p.store()
-					if err != nil {
-						return nil, err
-					}
-					return v.flawed().sink(&faulty{s, f})
-				},
-				State: func() (map[string]string, error) { return v.state(t.Context(), reader, of) },
-				Close: p.close,
-			}, nil
+			return openStore(
+				func() (Store, error) { return of.Open(t.Context(), dir) },
+				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.sink(&faulty{s, f}) },
+				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.flawed().sink(&faulty{s, f}) },
+				func(s Store) (map[string]string, error) { return v.state(t.Context(), s, of) })
 		},
 	}
 }
@@ -159,6 +134,25 @@ func rowName(row sinktest.Item, key ...string) string {
 		name += k + "=" + sinktest.Canonical(row[k]) + " "
 	}
 	return name
+}
+
+// openStore opens a store once to read, and once for each sink.
+func openStore[S io.Closer](open func() (S, error), sink, flawed func(S, *sinktest.Faults) (pipeline.Sink, error), state func(S) (map[string]string, error)) (sinktest.Store, error) {
+	p := &process[S]{open: open}
+	reader, err := p.store()
+	if err != nil {
+		return sinktest.Store{}, err
+	}
+	of := func(sink func(S, *sinktest.Faults) (pipeline.Sink, error)) func(*sinktest.Faults) (pipeline.Sink, error) {
+		return func(f *sinktest.Faults) (pipeline.Sink, error) {
+			s, err := p.store()
+			if err != nil {
+				return nil, err
+			}
+			return sink(s, f)
+		}
+	}
+	return sinktest.Store{Sink: of(sink), Flawed: of(flawed), State: func() (map[string]string, error) { return state(reader) }, Close: p.close}, nil
 }
 
 // process is what has a store open: once for each worker, and once to read.
