@@ -29,7 +29,8 @@ func (c *Condition) returns() types.ReturnValuesOnConditionCheckFailure {
 // Put is the action that puts an item into a table.
 func Put(table string, item Item, c Condition) Action {
 	return Action{Put: &types.Put{
-		TableName: &table, Item: item, ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
+		TableName: &table, Item: item,
+		ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
 		ReturnValuesOnConditionCheckFailure: c.returns(),
 	}}
 }
@@ -37,7 +38,8 @@ func Put(table string, item Item, c Condition) Action {
 // Delete is the action that deletes an item.
 func Delete(ref Ref, c Condition) Action {
 	return Action{Delete: &types.Delete{
-		TableName: &ref.Table, Key: ref.Key, ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
+		TableName: &ref.Table, Key: ref.Key,
+		ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
 		ReturnValuesOnConditionCheckFailure: c.returns(),
 	}}
 }
@@ -45,7 +47,8 @@ func Delete(ref Ref, c Condition) Action {
 // Check is the action that checks an item.
 func Check(ref Ref, c Condition) Action {
 	return Action{ConditionCheck: &types.ConditionCheck{
-		TableName: &ref.Table, Key: ref.Key, ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
+		TableName: &ref.Table, Key: ref.Key,
+		ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
 		ReturnValuesOnConditionCheckFailure: c.returns(),
 	}}
 }
@@ -53,7 +56,8 @@ func Check(ref Ref, c Condition) Action {
 // Update is the action that updates an item by an expression, which shares names and values with the condition.
 func Update(ref Ref, expression string, c Condition) Action {
 	return Action{Update: &types.Update{
-		TableName: &ref.Table, Key: ref.Key, UpdateExpression: &expression, ConditionExpression: c.text(), ExpressionAttributeNames: c.Names,
-		ExpressionAttributeValues: c.Values, ReturnValuesOnConditionCheckFailure: c.returns(),
+		TableName: &ref.Table, Key: ref.Key, UpdateExpression: &expression,
+		ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
+		ReturnValuesOnConditionCheckFailure: c.returns(),
 	}}
 }

@@ -95,9 +95,12 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 // SetBirth is one write on condition that the birth is as it was read.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
 	as := Condition{
-		Text:   "#birth = :birth AND #state = :state AND #store = :store AND begun = :begun",
-		Names:  map[string]string{"#birth": attrBirth, "#state": attrState, "#store": attrStore},
-		Values: Item{":birth": S(was.ID), ":state": S(was.State), ":store": S(was.Store), ":begun": &types.AttributeValueMemberBOOL{Value: was.Begun}},
+		Text:  "#birth = :birth AND #state = :state AND #store = :store AND begun = :begun",
+		Names: map[string]string{"#birth": attrBirth, "#state": attrState, "#store": attrStore},
+		Values: Item{
+			":birth": S(was.ID), ":state": S(was.State), ":store": S(was.Store),
+			":begun": &types.AttributeValueMemberBOOL{Value: was.Begun},
+		},
 	}
 	a := Put(s.db.table, s.birthItem(now), as)
 	if now == (state.Birth{}) {

@@ -21,7 +21,9 @@ const (
 	attrHolder   = "holder" // key of the owner; "" if there is none
 	attrTime     = "time"   // N, Unix nanoseconds
 	attrNames    = "names"  // L of S: the names of the row's attributes, in order
-	attrValue    = "v"      // followed by the index of an attribute: its value. It is at the top level, since a row can use all levels of nesting that DynamoDB allows.
+	// attrValue is followed by the index of an attribute: its value. It is at the top level, since a row can use all
+	// levels of nesting that DynamoDB allows.
+	attrValue = "v"
 )
 
 // maxUnsteady bounds the reads of a row's claims if they change while they are read.
@@ -100,7 +102,8 @@ func (db *DB) queryClaims(ctx context.Context, t Target, row state.Row, ref Ref,
 func claimItem(key Item, c *state.Claim) Item {
 	names := make([]types.AttributeValue, len(c.Attributes))
 	it := with(key, Item{
-		attrItem: S(string(c.Source)), attrVersion: S(c.Version.String()), attrTime: nanoseconds(c.Time), attrNames: &types.AttributeValueMemberL{Value: names},
+		attrItem: S(string(c.Source)), attrVersion: S(c.Version.String()), attrTime: nanoseconds(c.Time),
+		attrNames: &types.AttributeValueMemberL{Value: names},
 	})
 	for i, a := range c.Attributes {
 		names[i] = S(a.Name)

@@ -47,7 +47,9 @@ func (db *DB) Contributions(ctx context.Context, t Target, items []pipeline.Key)
 
 // recall reads what the state remembers of items; the zero T of those that it does not know. One that it does not
 // know is a new one only in a state that is still the one that the process began with.
-func recall[T any](ctx context.Context, db *DB, t Target, items []pipeline.Key, ref func(Target, pipeline.Key) Ref, what string, parse func(Item) (T, error)) ([]T, error) {
+func recall[T any](
+	ctx context.Context, db *DB, t Target, items []pipeline.Key, ref func(Target, pipeline.Key) Ref, what string, parse func(Item) (T, error),
+) ([]T, error) {
 	refs := make([]Ref, len(items))
 	for i, item := range items {
 		refs[i] = ref(t, item)
@@ -73,7 +75,8 @@ func recall[T any](ctx context.Context, db *DB, t Target, items []pipeline.Key, 
 
 // SetContribution puts what an item counts for, on condition of the version that was read.
 func (db *DB) SetContribution(t Target, w *state.ContributionWrite) (Action, error) {
-	item := with(db.ContributionRef(t, w.Source).Key, Item{attrShares: &types.AttributeValueMemberB{Value: w.Now.AppendShares(nil)}})
+	shares := &types.AttributeValueMemberB{Value: w.Now.AppendShares(nil)}
+	item := with(db.ContributionRef(t, w.Source).Key, Item{attrShares: shares})
 	if len(w.Now.Shares) == 0 {
 		db.stamp(item)
 	}
@@ -111,7 +114,11 @@ func over(was pipeline.Version, void bool) Condition {
 	if was.IsZero() {
 		return Condition{Text: "attribute_not_exists(pk)"}
 	}
-	c := Condition{Text: "version = :was AND attribute_not_exists(#void)", Names: map[string]string{"#void": attrVoid}, Values: Item{":was": S(was.String())}}
+	c := Condition{
+		Text:   "version = :was AND attribute_not_exists(#void)",
+		Names:  map[string]string{"#void": attrVoid},
+		Values: Item{":was": S(was.String())},
+	}
 	if void {
 		c.Text = "version = :was AND attribute_exists(#void)"
 	}

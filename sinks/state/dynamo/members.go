@@ -136,7 +136,8 @@ func (db *DB) byName(t Target, row state.Row, epoch string, ms []state.Member, d
 		}
 		changes, err := memberChanges(ms[:n], epoch)
 		if err == nil {
-			err = do(&membersOf{DB: db, target: t, partition: db.MemberPartition(t, row, name), epoch: epoch, kind: ms[0].Kind, changes: changes}, name)
+			partition := db.MemberPartition(t, row, name)
+			err = do(&membersOf{DB: db, target: t, partition: partition, epoch: epoch, kind: ms[0].Kind, changes: changes}, name)
 		}
 		if err != nil {
 			return err
@@ -159,8 +160,11 @@ type membersOf struct {
 // query yields the sort keys of members that begin with a prefix, in order.
 func (m *membersOf) query(ctx context.Context, prefix string, limit int, do func(key string) bool) error {
 	in := m.partitionQuery(m.partition)
-	in.KeyConditionExpression, in.ExpressionAttributeValues[":sk"] = aws.String("pk = :pk AND begins_with(sk, :sk)"), S(prefix)
-	in.ProjectionExpression, in.ScanIndexForward, in.Limit = aws.String("sk"), aws.Bool(m.kind != state.Max), aws.Int32(int32(limit))
+	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
+	in.ExpressionAttributeValues[":sk"] = S(prefix)
+	in.ProjectionExpression = aws.String("sk")
+	in.ScanIndexForward = aws.Bool(m.kind != state.Max)
+	in.Limit = aws.Int32(int32(limit))
 	for item, err := range m.Query(ctx, in) {
 		if err != nil {
 			return err

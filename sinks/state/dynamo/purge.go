@@ -49,7 +49,9 @@ func (db *DB) forget(ctx context.Context, items []Item) (int, error) {
 	var n atomic.Int64
 	err := db.each(ctx, len(items), func(i int) error {
 		ref := Ref{db.table, Item{attrPK: items[i][attrPK], attrSK: items[i][attrSK]}}
-		gone, err := db.writeIf(ctx, Delete(ref, Condition{Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": items[i][attrWritten]}}))
+		gone, err := db.writeIf(ctx, Delete(ref, Condition{
+			Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": items[i][attrWritten]},
+		}))
 		if gone {
 			n.Add(1)
 		}

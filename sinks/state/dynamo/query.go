@@ -39,7 +39,9 @@ func (db *DB) partition(ctx context.Context, pk string) iter.Seq2[Item, error] {
 
 // partitionQuery is the query for the items of a partition of the state table.
 func (db *DB) partitionQuery(pk string) *dynamodb.QueryInput {
-	return &dynamodb.QueryInput{TableName: aws.String(db.table), KeyConditionExpression: aws.String("pk = :pk"), ExpressionAttributeValues: Item{":pk": S(pk)}}
+	return &dynamodb.QueryInput{
+		TableName: aws.String(db.table), KeyConditionExpression: aws.String("pk = :pk"), ExpressionAttributeValues: Item{":pk": S(pk)},
+	}
 }
 
 // Scan yields all items of a table in no order, as Query does.

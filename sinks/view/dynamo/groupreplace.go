@@ -126,7 +126,8 @@ func (c *counting) put(g *groupWrite, r *groupRow, shares int64) dynamo.Action {
 		item[epochAttribute] = dynamo.S(r.epoch)
 	}
 	if r.revision == "" {
-		return dynamo.Put(c.target.Name, item, dynamo.Condition{Text: "attribute_not_exists(#pk)", Names: map[string]string{"#pk": c.target.PK}, Old: true})
+		none := dynamo.Condition{Text: "attribute_not_exists(#pk)", Names: map[string]string{"#pk": c.target.PK}, Old: true}
+		return dynamo.Put(c.target.Name, item, none)
 	}
 	return dynamo.Put(c.target.Name, item, unwritten(r.revision))
 }

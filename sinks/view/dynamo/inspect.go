@@ -74,7 +74,9 @@ func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]
 		if tombstone == nil {
 			continue
 		}
-		ss[i] = view.Standing{There: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Expires: tombstone.Expires}
+		ss[i] = view.Standing{
+			There: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Expires: tombstone.Expires,
+		}
 		if ss[i].Version, err = pipeline.ParseVersion(tombstone.Version); err != nil {
 			return nil, s.Damaged("a tombstone of the view "+t.View, err)
 		}

@@ -90,6 +90,6 @@ func rowAction(t view.Target, r *dynamo.RowChange) (dynamo.Action, error) {
 		return dynamo.Delete(ref, ours), nil
 	}
 	pk, sk, _ := r.Row.Decode() // refOf has read it
-	row := item(t, &view.Mutation{PK: pk, SK: sk, Source: r.Owner.Source, Attributes: r.Owner.Attributes}, r.Owner.Version.String(), 0)
-	return dynamo.Put(t.Name, row, ours), nil
+	m := view.Mutation{PK: pk, SK: sk, Source: r.Owner.Source, Attributes: r.Owner.Attributes}
+	return dynamo.Put(t.Name, item(t, &m, r.Owner.Version.String(), 0), ours), nil
 }

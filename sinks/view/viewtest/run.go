@@ -137,7 +137,9 @@ func rowName(row sinktest.Item, key ...string) string {
 }
 
 // openStore opens a store once to read, and once for each sink.
-func openStore[S io.Closer](open func() (S, error), sink, flawed func(S, *sinktest.Faults) (pipeline.Sink, error), state func(S) (map[string]string, error)) (sinktest.Store, error) {
+func openStore[S io.Closer](
+	open func() (S, error), sink, flawed func(S, *sinktest.Faults) (pipeline.Sink, error), state func(S) (map[string]string, error),
+) (sinktest.Store, error) {
 	p := &process[S]{open: open}
 	reader, err := p.store()
 	if err != nil {
@@ -152,7 +154,8 @@ func openStore[S io.Closer](open func() (S, error), sink, flawed func(S, *sinkte
 			return sink(s, f)
 		}
 	}
-	return sinktest.Store{Sink: of(sink), Flawed: of(flawed), State: func() (map[string]string, error) { return state(reader) }, Close: p.close}, nil
+	read := func() (map[string]string, error) { return state(reader) }
+	return sinktest.Store{Sink: of(sink), Flawed: of(flawed), State: read, Close: p.close}, nil
 }
 
 // process is what has a store open: once for each worker, and once to read.
