@@ -223,21 +223,36 @@ func (s *Store) foreign(err error) error {
 // list reads indexes by a pattern or by names. Where there are none it is empty.
 func (s *Store) list(ctx context.Context, patterns ...string) (map[string]standing, error) {
 	path := "/" + inPath(patterns) + "?flat_settings=true&ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
+	return s.readIndexes(ctx, path, "look for an index", strings.Join(patterns, ","))
+}
+
+// readIndexes reads indexes at a path. Where there are none it is empty.
+func (s *Store) readIndexes(ctx context.Context, path, op, names string) (map[string]standing, error) {
 	a, err := s.client.do(ctx, http.MethodGet, path, nil)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if a.status == http.StatusNotFound {
+	case a.status == http.StatusNotFound:
 		return nil, nil
-	}
-	if !a.ok() {
-		return nil, a.failure("look for an index", strings.Join(patterns, ","))
+	case !a.ok():
+		return nil, a.failure(op, names)
 	}
 	var found map[string]standing
 	if err := json.Unmarshal(a.body, &found); err != nil {
 		return nil, pipeline.Transient(errs.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
 	}
 	return found, nil
+}
+
+// own are those of the indexes that the sink made, by the names of their aliases.
+func (x *indexes) own(found map[string]standing) map[string]*standing {
+	own := make(map[string]*standing)
+	for at, there := range found {
+		if by := there.owner(); by == x.owner(by.Index) && physical(by.Index) == at {
+			own[by.Index] = &there
+		}
+	}
+	return own
 }
 
 // inPath is names as a path has them. The comma stays as it is: a policy names the path by it.

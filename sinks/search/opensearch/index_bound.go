@@ -3,11 +3,9 @@ package opensearch
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -120,26 +118,7 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	} else {
 		pattern += "*"
 	}
-	a, err := s.client.do(ctx, http.MethodGet, "/"+url.PathEscape(pattern)+
-		"/_mapping?filter_path=*.mappings._meta&ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden", nil)
-	if err != nil {
-		return nil, err
-	}
-	if a.status == http.StatusNotFound {
-		return nil, nil
-	}
-	if !a.ok() {
-		return nil, a.failure("list indexes", pattern)
-	}
-	var found map[string]standing
-	if err := json.Unmarshal(a.body, &found); err != nil {
-		return nil, pipeline.Transient(errs.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
-	}
-	names := make(map[string]bool)
-	for at, there := range found {
-		if by := there.owner(); by == x.owner(by.Index) && physical(by.Index) == at {
-			names[by.Index] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names)), nil
+	const meta = "/_mapping?filter_path=*.mappings._meta&ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
+	found, err := s.readIndexes(ctx, "/"+url.PathEscape(pattern)+meta, "list indexes", pattern)
+	return slices.Sorted(maps.Keys(x.own(found))), err
 }

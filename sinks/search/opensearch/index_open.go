@@ -118,20 +118,15 @@ func (s *Store) begin(ctx context.Context) (there map[string]*standing, err erro
 // whoever made it.
 func (s *Store) mine(ctx context.Context) (map[string]*standing, error) {
 	x := s.indexes
-	mine := make(map[string]*standing)
 	pattern, one := x.one()
-	if one {
-		there, err := s.look(ctx, pattern)
-		if there != nil {
-			mine[pattern] = there
-		}
-		return mine, err
+	if !one {
+		found, err := s.list(ctx, pattern+"*")
+		return x.own(found), err
 	}
-	found, err := s.list(ctx, pattern+"*")
-	for at, there := range found {
-		if by := there.owner(); by == x.owner(by.Index) && physical(by.Index) == at {
-			mine[by.Index] = &there
-		}
+	mine := make(map[string]*standing)
+	there, err := s.look(ctx, pattern)
+	if there != nil {
+		mine[pattern] = there
 	}
 	return mine, err
 }

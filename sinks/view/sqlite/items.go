@@ -23,7 +23,7 @@ func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key)
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	rcs := make([]view.RowClaims, len(rows))
 	err := s.withState(ctx, t, func(x *tx) error {
-		found, err := x.Writer.RowClaims(x.ctx, x.id, rows)
+		found, err := x.RowClaims(x.ctx, x.id, rows)
 		for i := 0; i < len(rows) && err == nil; i++ {
 			rcs[i].RowClaims = found[i]
 			if found[i].Revision == "" {
