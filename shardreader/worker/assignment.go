@@ -39,6 +39,7 @@ import (
 //	stoppedAtGap  yes       confirming    as for afterGap; the record is not delivered
 //	                        stopped       the shard ended, and nothing follows the gap; or as for reading
 //	ended         no        stopped       a child starts at or below the last record
+//	                        confirming    the shard is listed no more, and its children are not known
 //	stopped       no
 //	draining      no
 //

@@ -68,7 +68,7 @@ func (s *childSearch) described(w *Worker, d shardreader.StreamDescription, err 
 	case err == nil && len(found) > 0 && d.After == "":
 		s.found(w, found)
 	case errors.Is(err, shardreader.ErrNotFound):
-		s.found(w, nil) // the stream is gone
+		s.vanish(w) // the stream is gone
 	case err != nil && transient(err):
 		s.again(w, err)
 	default:
@@ -85,16 +85,30 @@ func (s *childSearch) list(w *Worker) {
 func (s *childSearch) listed(w *Worker, l *listing, err error) {
 	switch shard := s.row.Shard; {
 	case errors.Is(err, shardreader.ErrNotFound):
-		s.found(w, nil)
+		s.vanish(w)
 	case err != nil:
 		s.again(w, err)
-	case len(l.children[shard]) > 0, l.status == shardreader.Disabled && s.ended > lateChild:
+	case len(l.children[shard]) > 0:
 		s.found(w, l.children[shard])
-	case s.ended > childless:
-		w.tell(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(shard))
+	case s.ended <= lateChild, s.ended <= childless && l.status != shardreader.Disabled:
+		s.again(w, nil)
+	case !l.has(shard):
+		s.vanish(w)
+	case l.status == shardreader.Disabled:
 		s.found(w, nil)
 	default:
-		s.again(w, nil)
+		w.tell(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(shard))
+		s.found(w, nil)
+	}
+}
+
+// vanish handles a shard that is listed no more before its children are known: their records may be lost.
+func (s *childSearch) vanish(w *Worker) {
+	switch {
+	case w.descendantPast(s.row.Shard):
+		s.found(w, nil)
+	case s.stays():
+		w.goneGap(s.assignment)
 	}
 }
 

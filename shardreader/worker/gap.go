@@ -162,15 +162,20 @@ func (w *Worker) vanish(p *assignment) {
 func (v vanished) listed(w *Worker, l *listing, err error) {
 	p := v.assignment
 	if err == nil && !l.has(p.row.Shard) || errors.Is(err, shardreader.ErrNotFound) {
-		g := w.gapOf(p)
-		g.Whole, g.UnknownExtent = true, true
-		w.note(p, shardGone, g)
+		w.goneGap(p)
 		return
 	}
 	// It is listed, or that is unknown: it may be found again.
 	p.notFound = 0
 	p.enter(v.from)
 	w.wantIn(p, p.attempt.next(w, maxRetry, nil))
+}
+
+// goneGap notes that a shard is gone, and that its last records, or its children, were not read.
+func (w *Worker) goneGap(p *assignment) {
+	g := w.gapOf(p)
+	g.Whole, g.UnknownExtent = true, true
+	w.note(p, shardGone, g)
 }
 
 // gapOf is the gap that begins where a shard is read to.
@@ -184,11 +189,15 @@ func (w *Worker) gapOf(p *assignment) Gap {
 
 // endsHere ends a shard without a last page from the stream.
 func (w *Worker) endsHere(p *assignment) {
-	if p.phase == draining {
-		return
-	}
 	p.why = ""
-	w.deliverLast(p, &pipeline.Page{})
+	switch {
+	case p.phase == draining:
+	case p.search != nil: // its last page is delivered, its children were sought
+		p.enter(ended)
+		p.search.found(w, nil)
+	default:
+		w.deliverLast(p, &pipeline.Page{})
+	}
 }
 
 // noteReason is why a gap is noted. It decides what follows once it is durable.
@@ -198,7 +207,7 @@ const (
 	recordsLost    noteReason = iota // of a shard, before they were read
 	extentKnown                      // of a gap that was noted before
 	gapReopened                      // what ended it may be gone since
-	shardGone                        // before it was read to its end
+	shardGone                        // before it was read to its end, or before its children were known
 	parentUnread                     // a shard has no lease, and its parent is gone and was never read to its end
 	shardUnbegun                     // a shard has no lease, and its children were not begun
 	betweenStreams                   // a stream follows one that was read
