@@ -99,23 +99,16 @@ func form(v *value) *value {
 // condition makes the condition of a word or a mapping; nil where the walk has
 // said what is wrong.
 func (c *checker) condition(v *value) pipeline.Condition {
-	switch v.text() {
-	case "ttl_deletes":
-		return pipeline.TTLDeletes()
-	case "probable_ttl":
-		if c.cfg.Source.TTLAttribute == "" {
-			c.fail(v, "add ttl_attribute to source", "probable_ttl guesses by the table's TTL attribute, which the file does not name")
-			return nil
-		}
-		return pipeline.ProbableTTL(c.cfg.Source.TTLAttribute)
-	case "replication_echoes":
-		return pipeline.ReplicationEchoes()
-	case "no_change":
-		return pipeline.NoChange()
-	}
-	f := form(v)
-	if f == nil {
+	ttl, f := c.cfg.Source.TTLAttribute, form(v)
+	switch word := v.text(); {
+	case word == "probable_ttl" && ttl == "":
+		c.fail(v, "add ttl_attribute to source", "probable_ttl guesses by the table's TTL attribute, which the file does not name")
 		return nil
+	case f == nil:
+		return map[string]pipeline.Condition{
+			"ttl_deletes": pipeline.TTLDeletes(), "probable_ttl": pipeline.ProbableTTL(ttl),
+			"replication_echoes": pipeline.ReplicationEchoes(), "no_change": pipeline.NoChange(),
+		}[word]
 	}
 	switch f.name {
 	case "op":
