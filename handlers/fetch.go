@@ -12,8 +12,8 @@ import (
 )
 
 // salvage brings the records of a batch that Lambda gave up: out of the event where that is
-// kept, else out of the stream. gaps are what is lost of them.
-func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *batch, gaps []Gap, err error) {
+// kept, else out of the stream. losses are what is lost of them.
+func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *batch, losses []loss, err error) {
 	from := fromDynamoDB
 	if r.Kinesis != nil {
 		from = fromKinesis
@@ -49,7 +49,7 @@ func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *bat
 		return nil, nil, errs.Errorf("the records cannot be fetched from the stream now: %w", err)
 	}
 	f.fill(held)
-	return &f.batch, f.gaps(), nil
+	return &f.batch, f.losses(), nil
 }
 
 // fetch reads a range of a shard.
@@ -255,18 +255,15 @@ func (f *fetch) fill(held *batch) {
 	f.batch.pages = append(all.pages, f.batch.pages...)
 }
 
-// gaps are the holes, as they are noted. An event may hold a part of their records.
-func (f *fetch) gaps() []Gap {
+// losses are the holes and how many records each had. An event may hold a part of their records.
+func (f *fetch) losses() []loss {
 	holes := f.lost()
-	var gaps []Gap
+	var losses []loss
 	left := f.of.Size - f.count
 	for i, lost := range holes {
 		n := max(1, left/(len(holes)-i)) // nobody knows where they were: they are shared out
 		left -= n
-		gaps = append(gaps, Gap{
-			StreamARN: f.of.StreamARN, Shard: f.of.ShardID, First: lost.first, Last: lost.last,
-			Records: n, From: f.of.From, To: f.of.To,
-		})
+		losses = append(losses, loss{lost, f.of, n})
 	}
-	return gaps
+	return losses
 }

@@ -60,9 +60,9 @@ func TestRedrive_GapAfterGap(t *testing.T) {
 				server, st, shard, seqs := stream(t, streamtest.Options{PageRecords: 1}, keys...)
 				st.Trim(shard, 3)
 				s, log := &store{}, &said{}
-				var got, want []string
-				noted := GapsFunc(func(_ context.Context, g Gap) error {
-					got = append(got, fmt.Sprintf("%s %s %d", g.First, g.Last, g.Records))
+				var got, logged, want []string
+				noted := pipeline.GapFunc(func(_ context.Context, g pipeline.Gap) error {
+					got = append(got, g.After+" "+g.Before)
 					return nil
 				})
 				h := Redrive(assemble(t, s, nil), WithStreams(&dropping{Server: server, before: tt.before(st, shard)}), WithGaps(noted), log.option())
@@ -79,13 +79,20 @@ func TestRedrive_GapAfterGap(t *testing.T) {
 				}
 				for _, w := range tt.want {
 					part := strings.Fields(w)
-					want = append(want, fmt.Sprintf("%s %s %s", at(part[0]), step(at(part[1]), -1), part[2]))
+					first, last := at(part[0]), step(at(part[1]), -1)
+					want = append(want, step(first, -1)+" "+step(last, 1))
+					logged = append(logged, fmt.Sprintf("first=%s last=%s records_about=%s ", first, last, part[2]))
 				}
 				if strings.Join(got, ", ") != strings.Join(want, ", ") {
 					t.Errorf("gaps\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
 				if n := strings.Count(log.String(), "records_about="); n != len(want) {
 					t.Errorf("%d gaps are logged: %s", n, log)
+				}
+				for _, line := range logged {
+					if !strings.Contains(log.String(), line) {
+						t.Errorf("logged: %s; want %s", log, line)
+					}
 				}
 			})
 		})

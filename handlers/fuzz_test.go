@@ -42,8 +42,8 @@ func FuzzMessage(f *testing.F) {
 			st.Rollover(shard)
 			fetch := &fetch{api: server, of: p}
 			if fetch.all(t.Context()) == nil {
-				for _, g := range fetch.gaps() {
-					if g.Records < 1 || g.First == "" || g.Last == "" {
+				for _, g := range fetch.losses() {
+					if g.records < 1 || g.first == "" || g.last == "" {
 						t.Errorf("gap %+v", g)
 					}
 				}

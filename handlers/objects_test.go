@@ -97,14 +97,17 @@ func TestRedrive_FromObjectAndStream(t *testing.T) {
 		held = append(held, strings.Replace(record(key, 999), `"999"`, `"`+seqs[[]int{0, 2, 3}[i]]+`"`, 1))
 	}
 	objects := bucket{"failed/aws/lambda/x": given(st.ARN(), shard, seqs[0], seqs[4], 5, payload(event(held...)))}
-	s, gaps := &store{}, &lost{}
-	h := Redrive(assemble(t, s, nil), WithStreams(server), WithObjects(objects), WithGaps(gaps))
+	s, gaps, log := &store{}, &lost{}, &said{}
+	h := Redrive(assemble(t, s, nil), WithStreams(server), WithObjects(objects), WithGaps(gaps), log.option())
 	answer, err := h.Invoke(t.Context(), []byte(messages(created("aws/lambda/x"))))
 	if err != nil || failures(t, answer) != "" || s.keys() != "a c d e" {
 		t.Errorf("%s, %v, written %q", answer, err, s.keys())
 	}
-	if want := fmt.Sprintf("%s: 1 records from %s to %s", shard, short(seqs[0]), short(step(seqs[3], -1))); len(gaps.gaps) != 1 || !strings.HasPrefix(gaps.gaps[0], want) {
+	if want := fmt.Sprintf("%s: behind %s before %s", shard, short(step(seqs[0], -1)), short(seqs[3])); len(gaps.gaps) != 1 || !strings.HasPrefix(gaps.gaps[0], want) {
 		t.Errorf("gaps %q; want one of %s", gaps.gaps, want)
+	}
+	if line := fmt.Sprintf("first=%s last=%s records_about=1 ", seqs[0], step(seqs[3], -1)); !strings.Contains(log.String(), line) {
+		t.Errorf("logged: %s; want %s", log, line)
 	}
 }
 

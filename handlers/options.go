@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 )
 
@@ -21,7 +22,7 @@ type options struct {
 	margin  time.Duration
 	streams shardreader.API
 	objects Objects
-	gaps    Gaps
+	gaps    pipeline.GapStore
 	redrive func(context.Context) error
 }
 
@@ -71,7 +72,7 @@ func WithObjects(s Objects) Option { return func(o *options) { o.objects = s } }
 
 // WithGaps is where [Redrive] notes records that are lost. Default: nowhere; the message that
 // tells of them fails, so that nothing is lost without a trace.
-func WithGaps(g Gaps) Option { return func(o *options) { o.gaps = g } }
+func WithGaps(g pipeline.GapStore) Option { return func(o *options) { o.gaps = g } }
 
 // WithRedrive is what the event {"tablewake":"redrive"} does: redrive the dead letters of an outage.
 // ctx ends before the invocation's deadline. Default: such an event is an error.

@@ -120,7 +120,7 @@ func (h *handler) message(ctx context.Context, cuts cuts, body string) (lost int
 
 // givenUp delivers the records of a batch that Lambda gave up.
 func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost int, err error) {
-	b, gaps, err := h.salvage(ctx, cuts, r)
+	b, losses, err := h.salvage(ctx, cuts, r)
 	if err != nil {
 		return 0, err
 	}
@@ -128,27 +128,27 @@ func (h *handler) givenUp(ctx context.Context, cuts cuts, r *invocation) (lost i
 	if err := h.redeliver(ctx, cuts, b); err != nil {
 		return 0, err
 	}
-	for i := range gaps {
-		if err := h.note(ctx, cuts, &gaps[i]); err != nil {
+	for _, l := range losses {
+		if err := h.note(ctx, cuts, l); err != nil {
 			return lost, err
 		}
-		lost += gaps[i].Records
+		lost += l.records
 	}
 	return lost, nil
 }
 
 // note makes durable what is lost.
-func (h *handler) note(ctx context.Context, cuts cuts, gap *Gap) error {
+func (h *handler) note(ctx context.Context, cuts cuts, l loss) error {
 	if h.o.gaps == nil {
-		h.logGap(ctx, gap, "records are lost, and there is nowhere to note that: the message stays")
+		h.logLoss(ctx, l, "records are lost, and there is nowhere to note that: the message stays")
 		return errs.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
 	}
 	within, cancel := cuts.context(ctx)
 	defer cancel()
-	if err := h.o.gaps.AddGap(within, *gap); err != nil {
+	if err := h.o.gaps.AddGap(within, l.gap()); err != nil {
 		return errs.Errorf("records are lost, and that could not be noted: %w", err)
 	}
-	h.logGap(ctx, gap, "records are lost: Lambda gave them up, and the stream keeps them no more")
+	h.logLoss(ctx, l, "records are lost: Lambda gave them up, and the stream keeps them no more")
 	return nil
 }
 

@@ -49,18 +49,11 @@ type RecordProgress struct {
 type Recording struct {
 	Stream StreamRef
 	RecordProgress
-	Undecodable int64 // of Records: written as they came
-	Masked      int64 // of Records: something in them is masked
-	LeftOut     int64 // beside Records: not decodable, where others are masked
-	EmptyMaps   int64 // {} taken as the empty map, as DynamoDB Local sends it
-	Gaps        []Gap // what the stream no longer held
-}
-
-// Gap is a part of a shard that the stream no longer held when it was asked for.
-type Gap struct {
-	Shard string
-	After string // sequence number of the last record read before the gap; "" where it is the shard's start
-	Whole bool   // the rest of the shard is gone, not only its oldest part
+	Undecodable int64          // of Records: written as they came
+	Masked      int64          // of Records: something in them is masked
+	LeftOut     int64          // beside Records: not decodable, where others are masked
+	EmptyMaps   int64          // {} taken as the empty map, as DynamoDB Local sends it
+	Gaps        []pipeline.Gap // what the stream no longer held
 }
 
 // Record copies a stream to w, one record a line, as its JSON with the stream's

@@ -100,7 +100,7 @@ func (w *recordWriter) write(lines []recordLine, emptyMaps int) error {
 }
 
 // gap notes a gap.
-func (w *recordWriter) gap(g Gap) {
+func (w *recordWriter) gap(g pipeline.Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recording.Gaps = append(w.recording.Gaps, g)

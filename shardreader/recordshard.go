@@ -120,14 +120,14 @@ func (s *shardReader) read(ctx context.Context) (answer pipeline.Answer, gone bo
 		case errors.Is(err, ErrExpiredIterator):
 		case errors.Is(err, ErrTrimmed):
 			if s.last != "" || !s.young() {
-				s.out.gap(Gap{Shard: s.shard, After: s.last})
+				s.out.gap(pipeline.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.last})
 				s.last, s.holes = "", true
 			}
 			if err := pause(ctx, s.o.Poll); err != nil {
 				return pipeline.Answer{}, false, err
 			}
 		case errors.Is(err, ErrNotFound):
-			s.out.gap(Gap{Shard: s.shard, After: s.last, Whole: true})
+			s.out.gap(pipeline.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.last, Whole: true})
 			return pipeline.Answer{}, true, nil
 		default:
 			return pipeline.Answer{}, false, err

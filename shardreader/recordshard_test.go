@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
@@ -87,7 +88,7 @@ func TestFact9_GapsAreReported(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
-		gaps := []shardreader.Gap{{Shard: root, After: put[1]}, {Shard: child, Whole: true}}
+		gaps := []pipeline.Gap{{StreamARN: r.Stream.ARN, Shard: root, After: put[1]}, {StreamARN: r.Stream.ARN, Shard: child, Whole: true}}
 		if diff := cmp.Diff(gaps, r.Gaps); diff != "" {
 			t.Errorf("gaps (-want +got):\n%s", diff)
 		}
@@ -150,7 +151,7 @@ func TestRecord_EndsWhereItsEndWasDropped(t *testing.T) {
 		if diff := cmp.Diff(put, got); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]shardreader.Gap{{Shard: root, After: put[3]}}, r.Gaps); diff != "" {
+		if diff := cmp.Diff([]pipeline.Gap{{StreamARN: r.Stream.ARN, Shard: root, After: put[3]}}, r.Gaps); diff != "" {
 			t.Errorf("gaps (-want +got):\n%s", diff)
 		}
 	})

@@ -67,7 +67,7 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 		return nil, errors.Join(err, stores.Close())
 	}
 	if kept != nil {
-		opts = append(opts, handlers.WithGaps(gaps(kept)))
+		opts = append(opts, handlers.WithGaps(kept))
 	}
 	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
 		again, err := patience.Wait(ctx, log, "opening the dead letters", nil, func() (func(context.Context) error, error) { return redriven(ctx, cfg, stores, p, log) })

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -18,7 +17,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/redrive"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // redriven is what the event {"tablewake":"redrive"} does: dead letters of an outage go to
@@ -38,15 +36,6 @@ func redriven(ctx context.Context, cfg *config.Config, stores sinks.Stores, p *p
 		log.InfoContext(ctx, "dead letters of an outage are redriven", slog.Int("delivered", report.Delivered()), slog.Int("left", report.Left()))
 		return err
 	}, nil
-}
-
-// gaps notes records that are lost where `tablewake status` shows them.
-func gaps(kept state.Gaps) handlers.Gaps {
-	return handlers.GapsFunc(func(ctx context.Context, g handlers.Gap) error {
-		return kept.AddGap(ctx, state.Gap{
-			StreamARN: g.StreamARN, Shard: g.Shard, After: g.After(), Before: g.Before(), From: g.From, To: g.To, Found: time.Now().UTC(),
-		})
-	})
 }
 
 // maxBatch bounds the record of a batch that Lambda gave up: 6 MB of event, escaped.

@@ -18,7 +18,7 @@ func TestJudge_FailuresFarApartDoNotAddUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New(Options{
 			API: streamtest.New(streamtest.Options{}), Table: leases.NewMemory(leases.Snapshot{}),
-			Gaps:   GapFunc(func(context.Context, worker.Gap) error { return nil }),
+			Gaps:   pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return nil }),
 			Worker: worker.Options{Worker: "a", Sources: []worker.Source{{Table: "shop"}}},
 		})
 		if err != nil {

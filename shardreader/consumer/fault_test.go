@@ -289,7 +289,7 @@ func TestConsumer_OutOfContactWritesAreCancelled(t *testing.T) {
 }
 
 func TestConsumer_OptionsThatAreMissing(t *testing.T) {
-	server, gaps := streamtest.New(streamtest.Options{}), consumer.GapFunc(func(context.Context, worker.Gap) error { return nil })
+	server, gaps := streamtest.New(streamtest.Options{}), pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return nil })
 	sources := worker.Options{Sources: []worker.Source{{Table: "shop"}}}
 	for want, o := range map[string]consumer.Options{
 		"API":         {Table: leases.NewMemory(leases.Snapshot{}), Gaps: gaps, Worker: sources},

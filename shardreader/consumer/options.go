@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
@@ -21,9 +21,9 @@ import (
 
 // Options make a consumer.
 type Options struct {
-	API   shardreader.API // required. A client below it should try a call twice at most: the worker tries again, and knows of all shards
-	Table leases.Table    // required
-	Gaps  GapStore        // required
+	API   shardreader.API   // required. A client below it should try a call twice at most: the worker tries again, and knows of all shards
+	Table leases.Table      // required
+	Gaps  pipeline.GapStore // required
 
 	// Worker says what is read and how. Its Name is by default that of the host, and
 	// its Worker the name with something random behind it.
@@ -37,19 +37,6 @@ type Options struct {
 
 // latestMargin is by how much a clock may be ahead of the one that dates records.
 const latestMargin = 5 * time.Minute
-
-// GapStore keeps gaps. AddGap blocks until the gap is durable or ctx is done; it is called
-// again until it succeeds, and later with more of the same gap, which is the one of the same
-// Stream, Shard and After.
-type GapStore interface {
-	AddGap(ctx context.Context, g worker.Gap) error
-}
-
-// GapFunc makes a function a GapStore.
-type GapFunc func(ctx context.Context, g worker.Gap) error
-
-// AddGap calls f.
-func (f GapFunc) AddGap(ctx context.Context, g worker.Gap) error { return f(ctx, g) }
 
 // withDefaults checks the options and fills in what is not set.
 func (o Options) withDefaults() (Options, error) {

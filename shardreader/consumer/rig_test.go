@@ -34,7 +34,7 @@ type rig struct {
 	tasks []*task
 
 	mu    sync.Mutex
-	gaps  []worker.Gap
+	gaps  []pipeline.Gap
 	story strings.Builder
 	began time.Time
 }
@@ -60,7 +60,7 @@ func (r *rig) note(format string, args ...any) {
 }
 
 // AddGap keeps gaps.
-func (r *rig) AddGap(_ context.Context, g worker.Gap) error {
+func (r *rig) AddGap(_ context.Context, g pipeline.Gap) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gaps = append(r.gaps, g)

@@ -113,7 +113,7 @@ func (f *fleet) check() {
 			f.t.Errorf("the lease of %s is left with %s", shard, l.Owner)
 		}
 	}
-	if slices.ContainsFunc(f.gaps, func(g worker.Gap) bool { return g.Shard != "" }) {
+	if slices.ContainsFunc(f.gaps, func(g pipeline.Gap) bool { return g.Shard != "" }) {
 		f.t.Errorf("gaps of a stream that lost nothing: %+v", f.gaps)
 	}
 }

@@ -199,9 +199,9 @@ func (t *telemetry) read(ctx context.Context, stream string, page *pipeline.Page
 }
 
 // noted counts a gap when it becomes known, not when it is completed.
-func (t *telemetry) noted(ctx context.Context, g worker.Gap) {
+func (t *telemetry) noted(ctx context.Context, g pipeline.Gap) {
 	if g.Before == "" {
-		t.gaps.Add(ctx, 1, t.of(labels{"table", tableOf(g.Stream)}))
+		t.gaps.Add(ctx, 1, t.of(labels{"table", tableOf(g.StreamARN)}))
 	}
 }
 

@@ -92,7 +92,7 @@ type (
 	// NoteGap makes a gap durable. The same stream, shard and After again replaces what is noted.
 	NoteGap struct {
 		Call
-		Gap   Gap
+		Gap   pipeline.Gap
 		Again bool // it was noted and logged before: its end may have changed
 	}
 )
@@ -144,25 +144,6 @@ type (
 	// Stopped ends a soft stop: no lease is owned, and no call is in flight that matters.
 	Stopped struct{}
 )
-
-// Gap is a part of a shard that was lost before it was read.
-type Gap struct {
-	Stream string // ARN
-	Shard  string // "" for a gap before the stream, between it and the one that was read before
-	After  string // sequence number of the last record before it; "" at the shard's start
-	Before string // sequence number of the first record after it; "" while that is unknown
-	Whole  bool   // the rest of the shard is gone, not only its oldest part
-
-	// UnknownExtent: it is unknown whether records were lost. The shard is gone,
-	// and was not read to its end; or its parent is gone and was
-	// never read to its end by this fleet; or nothing of it was read, it is older than what
-	// the stream keeps, and the stream refuses the sequence number that it starts with; or the table had
-	// no stream between two that were read.
-	UnknownExtent bool
-
-	From, To int64 // creation times of the records before and after it, Unix seconds; 0: unknown
-	Found    int64 // when it was noted, Unix seconds; 0: the gap store sets it
-}
 
 func (Call) action()    {}
 func (Deliver) action() {}

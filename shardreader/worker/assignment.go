@@ -79,8 +79,8 @@ type assignment struct {
 	name  string // of the partition
 	row   *row
 	phase phase
-	why   string // why the shard is stopped; "": it is not
-	gap   *Gap   // in probing, afterGap and stoppedAtGap: the gap whose first record after it is unknown
+	why   string        // why the shard is stopped; "": it is not
+	gap   *pipeline.Gap // in probing, afterGap and stoppedAtGap: the gap whose first record after it is unknown
 
 	// Requests.
 	poll     pollState

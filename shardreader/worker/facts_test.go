@@ -82,7 +82,7 @@ func followsAStream(t *testing.T, policy worker.Policy) {
 	}
 	wo.run(time.Minute)
 	wo.readAll(root, append(first, tail...)...)
-	if len(wo.gaps) != 1 || wo.gaps[0].Stream != anew.ARN() || wo.gaps[0].Shard != "" || !wo.gaps[0].UnknownExtent || wo.gaps[0].From != read+2 || wo.gaps[0].To != enabled {
+	if len(wo.gaps) != 1 || wo.gaps[0].StreamARN != anew.ARN() || wo.gaps[0].Shard != "" || !wo.gaps[0].UnknownExtent || wo.gaps[0].From.Unix() != read+2 || wo.gaps[0].To.Unix() != enabled {
 		t.Fatalf("gaps %+v, of which the last record before is of %d and the first after of %d", wo.gaps, read+2, enabled)
 	}
 	if policy == worker.Stop {

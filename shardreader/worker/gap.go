@@ -62,7 +62,7 @@ func (w *Worker) young(r *row, at time.Time) bool {
 }
 
 // seek looks for the first record after a gap, from the oldest that is left.
-func (w *Worker) seek(p *assignment, g Gap, ph phase) {
+func (w *Worker) seek(p *assignment, g pipeline.Gap, ph phase) {
 	p.enter(ph)
 	p.gap = &g
 	p.lag.behindFrom = max(1, w.now)
@@ -71,7 +71,7 @@ func (w *Worker) seek(p *assignment, g Gap, ph phase) {
 }
 
 // seekEnd is seek for a gap that is durable.
-func (w *Worker) seekEnd(p *assignment, g Gap) {
+func (w *Worker) seekEnd(p *assignment, g pipeline.Gap) {
 	if p.why != "" {
 		w.seek(p, g, stoppedAtGap)
 		return
@@ -116,16 +116,16 @@ func (w *Worker) resumeStop(p *assignment) {
 
 // lost notes a gap and logs it, whether or not there is a record after it: none may ever come.
 // Then it looks for one, to continue there, or to know where the gap ends.
-func (w *Worker) lost(p *assignment, g Gap) { w.note(p, recordsLost, g) }
+func (w *Worker) lost(p *assignment, g pipeline.Gap) { w.note(p, recordsLost, g) }
 
 // passedGap completes a gap with the first record after it, or with the shard's end.
 func (w *Worker) passedGap(p *assignment, page *pipeline.Page) {
 	g := *p.gap
 	g.Before = firstSequence(page)
 	if len(page.Changes) > 0 {
-		g.To = seconds(page.Changes[0].Time)
+		g.To = page.Changes[0].Time.Truncate(time.Second)
 	}
-	if g.Before == "" && g.To == 0 {
+	if g.Before == "" && g.To.IsZero() {
 		p.leaveGap()
 		return
 	}
@@ -179,8 +179,8 @@ func (w *Worker) goneGap(p *assignment) {
 }
 
 // gapOf is the gap that begins where a shard is read to.
-func (w *Worker) gapOf(p *assignment) Gap {
-	g := Gap{Stream: p.row.Stream, Shard: p.row.Shard, From: p.time, UnknownExtent: p.pos.Kind != leases.Sequence}
+func (w *Worker) gapOf(p *assignment) pipeline.Gap {
+	g := pipeline.Gap{StreamARN: p.row.Stream, Shard: p.row.Shard, From: unix(p.time), UnknownExtent: p.pos.Kind != leases.Sequence}
 	if !g.UnknownExtent {
 		g.After = p.pos.Sequence
 	}
@@ -216,7 +216,7 @@ const (
 // gapNote makes a gap durable, however long that takes.
 type gapNote struct {
 	why   noteReason
-	gap   Gap
+	gap   pipeline.Gap
 	by    noter
 	lease leases.Lease // of parentUnread: the missing lease
 	tries tries
@@ -229,7 +229,7 @@ type noter interface {
 }
 
 // note makes a gap durable. Nothing more of the shard is read until then.
-func (w *Worker) note(p *assignment, why noteReason, g Gap) {
+func (w *Worker) note(p *assignment, why noteReason, g pipeline.Gap) {
 	p.enter(confirming)
 	w.sendNote(&gapNote{why: why, gap: g, by: p})
 }
@@ -287,22 +287,13 @@ func (p *assignment) noted(w *Worker, op *gapNote) {
 	}
 }
 
-// Seconds is the time in which the lost records were written, at least: 0 if that is
-// unknown. Creation times are cut to the second, so two of them may be up to one second closer than they look.
-func (g Gap) Seconds() int64 {
-	if g.From == 0 || g.To <= g.From {
-		return 0
-	}
-	return g.To - g.From - 1
-}
-
-func gapAttrs(g Gap) []slog.Attr {
-	attrs := []slog.Attr{slog.String("stream", g.Stream), shardAttr(g.Shard), slog.String("after", g.After)}
+func gapAttrs(g pipeline.Gap) []slog.Attr {
+	attrs := []slog.Attr{slog.String("stream", g.StreamARN), shardAttr(g.Shard), slog.String("after", g.After)}
 	if g.Before != "" {
 		attrs = append(attrs, slog.String("before", g.Before))
 	}
-	if s := g.Seconds(); s > 0 {
-		attrs = append(attrs, slog.Int64("seconds_at_least", s))
+	if span := g.Span(); span > 0 {
+		attrs = append(attrs, slog.Int64("seconds_at_least", int64(span/time.Second)))
 	}
 	return attrs
 }

@@ -308,21 +308,21 @@ func (s *leaseSync) apply(w *Worker) {
 // unbegun is a shard that is not begun, and why: usually, records before it may be lost.
 type unbegun struct{ stream, why string }
 
-func unknownIn(stream, shard string) Gap {
-	return Gap{Stream: stream, Shard: shard, UnknownExtent: true}
+func unknownIn(stream, shard string) pipeline.Gap {
+	return pipeline.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
 }
 
 // gapBetween is the gap before a stream that follows one that was read. What was written between them, while the
 // table had no stream, is in neither.
-func (w *Worker) gapBetween(st *stream) Gap {
-	g := Gap{Stream: st.arn, UnknownExtent: true}
+func (w *Worker) gapBetween(st *stream) pipeline.Gap {
+	g := pipeline.Gap{StreamARN: st.arn, UnknownExtent: true}
 	for _, r := range w.rows.all() {
-		if tableOf(r.Stream) == tableOf(st.arn) {
-			g.From = max(g.From, seconds(r.Time))
+		if at := r.Time.Truncate(time.Second); tableOf(r.Stream) == tableOf(st.arn) && at.After(g.From) {
+			g.From = at
 		}
 	}
 	if enabled, err := time.Parse("2006-01-02T15:04:05.000", st.label); err == nil {
-		g.To = enabled.Unix()
+		g.To = enabled.Truncate(time.Second)
 	}
 	return g
 }
@@ -337,7 +337,7 @@ func (s *leaseSync) note(w *Worker, op *gapNote) {
 	w.sendNote(op)
 }
 
-func unknownTopic(g Gap) string { return "unknown " + cmp.Or(g.Shard, g.Stream) }
+func unknownTopic(g pipeline.Gap) string { return "unknown " + cmp.Or(g.Shard, g.StreamARN) }
 
 // unknownTexts are logged for the gaps that a leaseSync found.
 var unknownTexts = map[noteReason]string{
@@ -348,7 +348,7 @@ var unknownTexts = map[noteReason]string{
 
 // noted logs a gap that is durable, once, and continues.
 func (s *leaseSync) noted(w *Worker, op *gapNote) {
-	attrs := []slog.Attr{slog.String("stream", op.gap.Stream)}
+	attrs := []slog.Attr{slog.String("stream", op.gap.StreamARN)}
 	if op.gap.Shard != "" {
 		attrs = append(attrs, shardAttr(op.gap.Shard))
 	}

@@ -109,7 +109,7 @@ func TestFact9_Gap(t *testing.T) {
 			}
 			wo.readAll(root, want...)
 			last := wo.gaps[len(wo.gaps)-1]
-			if last.After != first[1] || last.Before != rest[2] || last.Seconds() < 29 || last.UnknownExtent {
+			if last.After != first[1] || last.Before != rest[2] || last.Span() < 29*time.Second || last.UnknownExtent {
 				t.Errorf("gap %+v", last)
 			}
 			if got := b.w.Status(); (got.Partitions[0].Stopped != "") != (policy == worker.Stop) {
@@ -149,7 +149,7 @@ func TestFact9_GapThatEmptiesItsShard(t *testing.T) {
 			wo.run(20 * time.Minute) // the iterator with which the next record is waited for expires
 			next := st.Put(root, put(2)...)
 			wo.run(10 * time.Second)
-			if g := wo.gaps[len(wo.gaps)-1]; len(wo.gaps) != 2 || g.After != want[1] || g.Before != next[0] || g.Seconds() < 25*60*60 {
+			if g := wo.gaps[len(wo.gaps)-1]; len(wo.gaps) != 2 || g.After != want[1] || g.Before != next[0] || g.Span() < 25*time.Hour {
 				t.Errorf("gaps %+v", wo.gaps)
 			}
 			wo.run(10 * time.Second)

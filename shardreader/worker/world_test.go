@@ -26,7 +26,7 @@ type world struct {
 	server  *streamtest.Server
 	table   *leasestest.Table
 	workers []*node
-	gaps    []worker.Gap
+	gaps    []pipeline.Gap
 	broken  string               // shard whose row cannot be read
 	slow    time.Duration        // how long Reserve takes
 	lose    func(op string) bool // whether the answer of the table is lost. Default: never

@@ -87,7 +87,7 @@ func TestFact37_OldUnreadShardsAreAGapOfUnknownExtent(t *testing.T) {
 			} else {
 				wo.readAll(kids[0], want...)
 			}
-			if len(wo.gaps) != 2 || slices.ContainsFunc(wo.gaps, func(g worker.Gap) bool { return g.Shard != kids[0] || !g.UnknownExtent || g.Whole || g.After != "" }) || wo.gaps[1].Before != want[0] {
+			if len(wo.gaps) != 2 || slices.ContainsFunc(wo.gaps, func(g pipeline.Gap) bool { return g.Shard != kids[0] || !g.UnknownExtent || g.Whole || g.After != "" }) || wo.gaps[1].Before != want[0] {
 				t.Errorf("gaps %+v", wo.gaps)
 			}
 		})

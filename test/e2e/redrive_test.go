@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"testing"
@@ -42,8 +43,8 @@ func TestRedriveFetchesFromTheStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var gaps []handlers.Gap
-	h := handlers.Redrive(p, handlers.WithStreams(api), handlers.WithGaps(handlers.GapsFunc(func(_ context.Context, g handlers.Gap) error {
+	var gaps []pipeline.Gap
+	h := handlers.Redrive(p, handlers.WithStreams(api), handlers.WithGaps(pipeline.GapFunc(func(_ context.Context, g pipeline.Gap) error {
 		gaps = append(gaps, g)
 		return nil
 	})))
@@ -59,9 +60,19 @@ func TestRedriveFetchesFromTheStream(t *testing.T) {
 	if !slices.Equal(delivered, sequences[1:5]) {
 		t.Errorf("delivered %v of %v", delivered, sequences)
 	}
-	if len(gaps) != 1 || gaps[0].First != sequences[1] || gaps[0].Last != sequences[4] || gaps[0].Records != 4 {
+	if len(gaps) != 1 || gaps[0].After != beside(t, sequences[1], -1) || gaps[0].Before != beside(t, sequences[4], 1) {
 		t.Errorf("of a shard that is not there, what is lost is %+v", gaps)
 	}
+}
+
+// beside is the number by so many above a sequence number.
+func beside(t *testing.T, sequence string, by int64) string {
+	t.Helper()
+	n, ok := new(big.Int).SetString(sequence, 10)
+	if !ok {
+		t.Fatalf("%q is no number", sequence)
+	}
+	return n.Add(n, big.NewInt(by)).String()
 }
 
 // sequencesOf are the sequence numbers of a table's changes, which are all in one shard.

@@ -93,7 +93,7 @@ func runIdle(endpoint string) error {
 	c, err := consumer.New(consumer.Options{
 		API:    api,
 		Table:  leases.NewMemory(leases.Snapshot{}),
-		Gaps:   consumer.GapFunc(func(context.Context, worker.Gap) error { return errors.New("a gap in a stream without records") }),
+		Gaps:   pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return errors.New("a gap in a stream without records") }),
 		Worker: worker.Options{Name: "idle", Sources: []worker.Source{{Table: "idle"}}, CallsPerMonth: callsPerMonth, MaxCalls: idleCalls},
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ func (p *process) do(a worker.Action) {
 	case worker.Leave:
 		p.write(a.Call, "leave "+a.Worker, func() error { return p.w.leave(a.Worker) })
 	case worker.NoteGap:
-		p.write(a.Call, "gap, "+p.reading(cmp.Or(a.Gap.Shard, a.Gap.Stream)), func() error { p.w.noteGap(p, a.Gap, a.Again); return nil })
+		p.write(a.Call, "gap, "+p.reading(cmp.Or(a.Gap.Shard, a.Gap.StreamARN)), func() error { p.w.noteGap(p, a.Gap, a.Again); return nil })
 	case worker.Begin:
 		p.write(a.Call, "begin "+a.Stream, func() error { return p.w.beginStream(a.Stream) })
 	case worker.Reserve:

@@ -170,7 +170,7 @@ func (w *world) checkDeleted(p *process, s *shard) {
 }
 
 // noteGap makes a gap durable.
-func (w *world) noteGap(p *process, g worker.Gap, again bool) {
+func (w *world) noteGap(p *process, g pipeline.Gap, again bool) {
 	if g.Shard == "" {
 		w.noteBetween(p, g)
 		return
@@ -228,15 +228,15 @@ func (w *world) noteGap(p *process, g worker.Gap, again bool) {
 }
 
 // noteBetween: between two streams lies what was written while the table had none.
-func (w *world) noteBetween(p *process, g worker.Gap) {
-	w.tell("state", "%s notes a gap before %s", p.id, g.Stream)
+func (w *world) noteBetween(p *process, g pipeline.Gap) {
+	w.tell("state", "%s notes a gap before %s", p.id, g.StreamARN)
 	w.tally.Between++
 	for _, t := range w.tables {
 		read := false // of the streams before
 		for _, st := range t.streams {
-			if st.st.ARN() == g.Stream {
+			if st.st.ARN() == g.StreamARN {
 				if !read || !g.UnknownExtent {
-					w.broken("a gap is where something was lost", "%s notes a gap before %s (unknown: %v), and no stream of %s was read before", p.id, g.Stream, g.UnknownExtent, t.name)
+					w.broken("a gap is where something was lost", "%s notes a gap before %s (unknown: %v), and no stream of %s was read before", p.id, g.StreamARN, g.UnknownExtent, t.name)
 				}
 				st.noted, st.held = true, w.plan.Shape.OnGap == worker.Stop
 			}

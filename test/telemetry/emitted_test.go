@@ -136,7 +136,7 @@ func (w *world) consume() {
 		p := w.pipeline()
 		c, err := consumer.New(consumer.Options{
 			API: w.server, Table: table, Meter: w.meter, Pipeline: "shop",
-			Gaps:   consumer.GapFunc(func(context.Context, worker.Gap) error { return nil }),
+			Gaps:   pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return nil }),
 			Worker: worker.Options{Name: "a", Sources: []worker.Source{{Table: "shop"}}, OnGap: worker.Continue},
 		})
 		if err != nil {
@@ -161,7 +161,7 @@ func (w *world) consume() {
 // handle runs a function on events of streams and of messages.
 func (w *world) handle() {
 	h := handlers.All(w.pipeline(), handlers.WithMeter(w.meter), handlers.WithStreams(w.server),
-		handlers.WithGaps(handlers.GapsFunc(func(context.Context, handlers.Gap) error { return nil })))
+		handlers.WithGaps(pipeline.GapFunc(func(context.Context, pipeline.Gap) error { return nil })))
 	record := func(name string, sequence int) string {
 		return fmt.Sprintf(`{"eventID":"%d","eventName":"INSERT","eventSource":"aws:dynamodb","eventSourceARN":%q,"awsRegion":"us-east-1","dynamodb":{"ApproximateCreationDateTime":946684800,`+
 			`"Keys":{"PK":{"S":%q}},"NewImage":{"PK":{"S":%q}},"SequenceNumber":"%d","StreamViewType":"NEW_AND_OLD_IMAGES"}}`, sequence, w.stream.ARN(), name, name, sequence)

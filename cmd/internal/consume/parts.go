@@ -15,9 +15,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
-	"github.com/tablewake/tablewake/shardreader/consumer"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
@@ -28,7 +28,7 @@ import (
 type parts struct {
 	api    shardreader.API
 	table  leases.Table
-	gaps   consumer.GapStore
+	gaps   pipeline.GapStore
 	stores *target.Stores
 
 	heldBack   heldBackStore // nil where there is no place for it
@@ -127,7 +127,7 @@ func (p *parts) open(ctx context.Context, o *options, cfg *config.Config, sdk aw
 		return err
 	}
 	p.readBefore = stream.ReadText(seen, "table "+cfg.Leases.Table.Name)
-	p.table, p.gaps = table, stream.GapStore{Gaps: kept}
+	p.table, p.gaps = table, kept
 	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name, table.Form(), stream.LeaseDuration(cfg))
 	return takeOver(ctx, read, w)
 }

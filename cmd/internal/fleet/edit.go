@@ -9,15 +9,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Edit is a change of a lease by hand, with its effects.
 type Edit struct {
 	Old, Next leases.Lease
-	Makes     bool       // there is no lease yet: Old is the lease of [Begin]
-	Effects   []string   // for the operator
-	Skips     *state.Gap // unread records that are skipped; nil: none. Note it before the lease is written
+	Makes     bool          // there is no lease yet: Old is the lease of [Begin]
+	Effects   []string      // for the operator
+	Skips     *pipeline.Gap // unread records that are skipped; nil: none. Note it before the lease is written
 }
 
 // Changes reports whether the lease must be written.
@@ -137,7 +136,7 @@ func Reset(l leases.Lease, to Position, skip bool, now time.Time) (Edit, error) 
 		again = "all that the stream still has of it is read again"
 	case to.End:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
-		e.Skips = &state.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time, Found: now.UTC(), Whole: true, UnknownExtent: true}
+		e.Skips = &pipeline.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time, Found: now.UTC(), Whole: true, UnknownExtent: true}
 		e.Effects = append(e.Effects, "what is left of it is given up, and its children are read; it is noted as a gap")
 	case to.Latest:
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.Latest}, now.UTC().Truncate(time.Second)
@@ -208,7 +207,7 @@ func (e *SkipError) Error() string {
 // effects.
 func (e *Edit) skips(until time.Time, before string, now time.Time) {
 	l := e.Old
-	g := &state.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time, To: until, Found: now.UTC()}
+	g := &pipeline.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time, To: until, Found: now.UTC()}
 	e.Skips = g
 	text := "what was not read of it is passed over"
 	switch {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -28,8 +29,8 @@ type opened struct {
 	read    func(context.Context) (leases.Snapshot, error)
 	table   leases.Table                    // nil if leases are only read
 	streams func() (shardreader.API, error) // nil if the command does not read the stream
-	gaps    func(context.Context) ([]state.Gap, error)
-	note    func(context.Context, state.Gap) error // nil if gaps are only read
+	gaps    func(context.Context) ([]pipeline.Gap, error)
+	note    func(context.Context, pipeline.Gap) error // nil if gaps are only read
 
 	heldBack func(context.Context) ([]state.HeldBack, error) // nil if no consumer notes it
 	stores   sinks.Stores                                    // existing stores of sinks; nil if leases are in a file, or if the command does not read them
@@ -86,13 +87,9 @@ func (f *opened) openFile(cfg *config.Config, path string, change bool) error {
 		seen, _, err := leasesfile.Look(path)
 		return seen, err
 	}
-	f.gaps = func(context.Context) ([]state.Gap, error) {
+	f.gaps = func(context.Context) ([]pipeline.Gap, error) {
 		_, noted, err := leasesfile.Look(path)
-		gaps := make([]state.Gap, len(noted))
-		for i, g := range noted {
-			gaps[i] = stream.GapOf(g, stream.TimeOf(g.Found))
-		}
-		return gaps, err
+		return noted, err
 	}
 	if !change {
 		f.gone = idleSince(path)
@@ -104,7 +101,7 @@ func (f *opened) openFile(cfg *config.Config, path string, change bool) error {
 	}
 	f.table = table
 	f.Closes(table.Close)
-	f.note = func(ctx context.Context, g state.Gap) error { return table.AddGap(ctx, stream.WorkerGap(g)) }
+	f.note = table.AddGap
 	return nil
 }
 
@@ -152,7 +149,7 @@ func (f *opened) openState(ctx context.Context, t *target.Flags, sdk awssdk.Conf
 	if t.LookOnly {
 		f.stores = opened
 	}
-	f.gaps = func(ctx context.Context) ([]state.Gap, error) { return stream.AllGaps(ctx, kept) }
+	f.gaps = func(ctx context.Context) ([]pipeline.Gap, error) { return stream.AllGaps(ctx, kept) }
 	return nil
 }
 

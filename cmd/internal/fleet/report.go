@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/worker"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Report evaluates a look.
@@ -240,7 +240,7 @@ func (l *Look) state(t tree, n *node) (State, string) {
 	if p := t.waitsFor(n); p != nil {
 		return Waiting, "for the end of " + p.id
 	}
-	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g state.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
+	if n.lease == nil && slices.ContainsFunc(l.Gaps, func(g pipeline.Gap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
 		return Stopped, worker.StoppedUnbegun
 	}
 	if n.lease == nil && t.below(n) {
@@ -270,7 +270,7 @@ func (l *Look) state(t tree, n *node) (State, string) {
 
 // between reports whether a stream is unbegun because of the gap between it and the stream before it.
 func (l *Look) between(stream string) bool {
-	return slices.ContainsFunc(l.Gaps, func(g state.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
+	return slices.ContainsFunc(l.Gaps, func(g pipeline.Gap) bool { return g.Shard == "" && g.StreamARN == stream }) &&
 		!slices.ContainsFunc(l.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
 }
 
@@ -316,19 +316,17 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// gapOf returns a gap with the time span of the lost writes. Creation times are rounded down to seconds, so the span
-// is one second less than their difference.
-func gapOf(g state.Gap, retention time.Duration) Gap {
+// gapOf returns a gap with the time span of the lost writes.
+func gapOf(g pipeline.Gap, retention time.Duration) Gap {
 	out := Gap{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
 		From: cli.Known(g.From.UTC()), To: cli.Known(g.To.UTC()), Found: cli.Known(g.Found.UTC()),
 	}
-	until := g.To
-	if until.IsZero() && !g.Found.IsZero() { // the stream still had the records within its retention
-		until = g.Found.Add(-retention)
+	if g.To.IsZero() && !g.Found.IsZero() { // the stream still had the records within its retention
+		g.To = g.Found.Add(-retention)
 	}
-	if !g.From.IsZero() && !until.IsZero() && !g.UnknownExtent {
-		lost := max(int64(until.Sub(g.From)/time.Second)-1, 0)
+	if !g.From.IsZero() && !g.To.IsZero() && !g.UnknownExtent {
+		lost := int64(g.Span() / time.Second)
 		out.LostSeconds = &lost
 	}
 	return out

@@ -156,17 +156,26 @@ func (o recordFlags) report(s cli.Streams, r shardreader.Recording, mask *pipeli
 		w = s.Err
 	}
 	if o.format == cli.FormatJSON {
+		type lost struct {
+			Shard string
+			After string
+			Whole bool
+		}
+		gaps := []lost{}
+		for _, g := range r.Gaps {
+			gaps = append(gaps, lost{g.Shard, g.After, g.Whole})
+		}
 		return cli.WriteJSON(w, struct {
-			Stream      string            `json:"stream"`
-			Records     int64             `json:"records"`
-			Bytes       int64             `json:"bytes"`
-			Shards      int               `json:"shards"`
-			Undecodable int64             `json:"undecodable"`
-			Sensitive   []string          `json:"sensitive"` // what is masked in them
-			Masked      int64             `json:"masked"`    // records in which something is
-			LeftOut     int64             `json:"left_out"`  // not decodable, so that nobody can tell what to mask
-			Gaps        []shardreader.Gap `json:"gaps"`
-		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, hidden, r.Masked, r.LeftOut, append([]shardreader.Gap{}, r.Gaps...)})
+			Stream      string   `json:"stream"`
+			Records     int64    `json:"records"`
+			Bytes       int64    `json:"bytes"`
+			Shards      int      `json:"shards"`
+			Undecodable int64    `json:"undecodable"`
+			Sensitive   []string `json:"sensitive"` // what is masked in them
+			Masked      int64    `json:"masked"`    // records in which something is
+			LeftOut     int64    `json:"left_out"`  // not decodable, so that nobody can tell what to mask
+			Gaps        []lost   `json:"gaps"`
+		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, hidden, r.Masked, r.LeftOut, gaps})
 	}
 	fmt.Fprintf(w, "%s records of %d shards of %s in %s\n", cli.Thousands(r.Records), r.Shards, r.Stream.ARN, o.out)
 	if r.Undecodable > 0 {
@@ -187,7 +196,7 @@ func (o recordFlags) report(s cli.Streams, r shardreader.Recording, mask *pipeli
 	return nil
 }
 
-func writeGaps(w io.Writer, gaps []shardreader.Gap) {
+func writeGaps(w io.Writer, gaps []pipeline.Gap) {
 	for _, g := range gaps {
 		from, to := "from its start", "to the oldest record left"
 		if g.After != "" {

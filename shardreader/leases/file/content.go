@@ -12,7 +12,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // version is that of the file's form.
@@ -65,7 +64,7 @@ func (t *Table) content() ([]byte, error) {
 	}
 	b.WriteString("\n],\n\"gaps\": [")
 	for i, g := range t.gaps {
-		row, err := json.Marshal(gapRow(g))
+		row, err := json.Marshal(gapRowOf(g))
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +87,7 @@ func item(b *bytes.Buffer, i int, json []byte) {
 type contents struct {
 	pipeline string
 	snapshot leases.Snapshot
-	gaps     []worker.Gap
+	gaps     []pipeline.Gap
 }
 
 // load reads a file; one that is not there is empty.
@@ -137,7 +136,7 @@ func parse(b []byte) (contents, error) {
 		c.snapshot.Members = append(c.snapshot.Members, row.member())
 	}
 	for _, row := range d.Gaps {
-		c.gaps = append(c.gaps, worker.Gap(row))
+		c.gaps = append(c.gaps, row.gap())
 	}
 	c.snapshot.Begun = d.Begun
 	c.snapshot.Sort()

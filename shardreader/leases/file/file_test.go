@@ -13,7 +13,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/leases/file"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 func full() leases.Lease {
@@ -33,16 +32,16 @@ func TestReopened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gaps := []worker.Gap{
-		{Stream: "a", Shard: "s", After: "1", Before: "5", From: 10, To: 20, Found: 30},
-		{Stream: "a", Shard: "s", After: "7", Whole: true, Found: 31},
-		{Stream: "b", Shard: "s", UnknownExtent: true, Found: 32},
+	gaps := []pipeline.Gap{
+		{StreamARN: "a", Shard: "s", After: "1", Before: "5", From: time.Unix(10, 0).UTC(), To: time.Unix(20, 0).UTC(), Found: time.Unix(30, 0).UTC()},
+		{StreamARN: "a", Shard: "s", After: "7", Whole: true, Found: time.Unix(31, 0).UTC()},
+		{StreamARN: "b", Shard: "s", UnknownExtent: true, Found: time.Unix(32, 0).UTC()},
 	}
 	for _, err := range []error{
 		first.Create(t.Context(), full()),
 		first.Create(t.Context(), leases.Lease{Shard: "shard-2", Counter: 3}),
 		first.Beat(t.Context(), leases.Member{Worker: "w1", Beat: 1, Behind: map[string]time.Time{"shard-1": {}}}),
-		first.AddGap(t.Context(), gaps[2]), first.AddGap(t.Context(), worker.Gap{Stream: "a", Shard: "s", After: "1", Before: "3"}),
+		first.AddGap(t.Context(), gaps[2]), first.AddGap(t.Context(), pipeline.Gap{StreamARN: "a", Shard: "s", After: "1", Before: "3"}),
 		first.AddGap(t.Context(), gaps[1]), first.AddGap(t.Context(), gaps[0]),
 	} {
 		if err != nil {
@@ -267,15 +266,15 @@ func TestInterrupted(t *testing.T) {
 func TestGaps_Found(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := open(t, filepath.Join(t.TempDir(), "leases.json"))
-		found := time.Now().Unix()
-		if err := table.AddGap(t.Context(), worker.Gap{Stream: "a", Shard: "s"}); err != nil {
+		found := time.Now().UTC()
+		if err := table.AddGap(t.Context(), pipeline.Gap{StreamARN: "a", Shard: "s"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		if err := table.AddGap(t.Context(), worker.Gap{Stream: "a", Shard: "s", Before: "9"}); err != nil {
+		if err := table.AddGap(t.Context(), pipeline.Gap{StreamARN: "a", Shard: "s", Before: "9"}); err != nil {
 			t.Fatal(err)
 		}
-		want := []worker.Gap{{Stream: "a", Shard: "s", Before: "9", Found: found}}
+		want := []pipeline.Gap{{StreamARN: "a", Shard: "s", Before: "9", Found: found}}
 		if gaps, err := table.Gaps(t.Context()); err != nil || !reflect.DeepEqual(gaps, want) {
 			t.Errorf("%+v (%v), want %+v", gaps, err, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -95,6 +96,35 @@ func at(t *time.Time) time.Time {
 		return time.Time{}
 	}
 	return *t
+}
+
+func gapRowOf(g pipeline.Gap) gapRow {
+	return gapRow{
+		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
+		From: seconds(g.From), To: seconds(g.To), Found: seconds(g.Found),
+	}
+}
+
+func (r gapRow) gap() pipeline.Gap {
+	return pipeline.Gap{
+		StreamARN: r.Stream, Shard: r.Shard, After: r.After, Before: r.Before, Whole: r.Whole, UnknownExtent: r.UnknownExtent,
+		From: timeOf(r.From), To: timeOf(r.To), Found: timeOf(r.Found),
+	}
+}
+
+// seconds is a time in Unix seconds, 0 for the zero time.
+func seconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+func timeOf(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
 }
 
 func memberOf(m leases.Member) memberRow {

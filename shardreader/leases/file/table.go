@@ -12,7 +12,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/filelock"
 	"github.com/tablewake/tablewake/shardreader/leases"
-	"github.com/tablewake/tablewake/shardreader/worker"
 )
 
 // beatEvery is how old the file may be when a beat is all that there is to write.
@@ -27,7 +26,7 @@ type Table struct {
 	rows     *leases.Memory // locks itself; is changed under mu
 
 	mu      sync.Mutex
-	gaps    []worker.Gap // by stream, shard and After
+	gaps    []pipeline.Gap // by stream, shard and After
 	lines   lines
 	size    int   // of the file, as it was written last
 	changed int64 // changes that are to be on disk
@@ -92,7 +91,7 @@ func open(path, name string) (*Table, error) {
 
 // Look reads the file of a pipeline as it is, without a lock: also while a process works with it. One that does not exist
 // is empty.
-func Look(path string) (leases.Snapshot, []worker.Gap, error) {
+func Look(path string) (leases.Snapshot, []pipeline.Gap, error) {
 	c, err := load(path)
 	return c.snapshot, c.gaps, err
 }
@@ -171,15 +170,15 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 
 // AddGap notes a gap. Of the same stream, shard and After, it replaces the one that is noted;
 // it was found when that was, unless it says itself when.
-func (t *Table) AddGap(ctx context.Context, g worker.Gap) error {
+func (t *Table) AddGap(ctx context.Context, g pipeline.Gap) error {
 	return t.do(ctx, true, func() error {
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
 		switch {
-		case g.Found != 0:
+		case !g.Found.IsZero():
 		case found:
 			g.Found = t.gaps[i].Found
 		default:
-			g.Found = time.Now().Unix()
+			g.Found = time.Now().Truncate(time.Second).UTC()
 		}
 		if found {
 			t.gaps[i] = g
@@ -191,8 +190,8 @@ func (t *Table) AddGap(ctx context.Context, g worker.Gap) error {
 }
 
 // Gaps are the gaps that are noted, by stream, shard and After.
-func (t *Table) Gaps(ctx context.Context) ([]worker.Gap, error) {
-	var gaps []worker.Gap
+func (t *Table) Gaps(ctx context.Context) ([]pipeline.Gap, error) {
+	var gaps []pipeline.Gap
 	err := t.do(ctx, false, func() error {
 		gaps = slices.Clone(t.gaps)
 		return nil
@@ -200,8 +199,8 @@ func (t *Table) Gaps(ctx context.Context) ([]worker.Gap, error) {
 	return gaps, err
 }
 
-func compareGaps(a, b worker.Gap) int {
-	if c := strings.Compare(a.Stream, b.Stream); c != 0 {
+func compareGaps(a, b pipeline.Gap) int {
+	if c := strings.Compare(a.StreamARN, b.StreamARN); c != 0 {
 		return c
 	}
 	if c := strings.Compare(a.Shard, b.Shard); c != 0 {

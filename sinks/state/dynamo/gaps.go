@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 func (s *State) gapPartition() string {
@@ -21,7 +20,10 @@ func (s *State) gapPartition() string {
 }
 
 // AddGap notes a gap, and replaces what was noted of it before.
-func (s *State) AddGap(ctx context.Context, g state.Gap) error {
+func (s *State) AddGap(ctx context.Context, g pipeline.Gap) error {
+	if g.Found.IsZero() {
+		g.Found = time.Now()
+	}
 	sum := sha256.Sum256([]byte(g.StreamARN + "\x00" + g.Shard + "\x00" + g.After))
 	item := Item{"stream": S(g.StreamARN), "shard": S(g.Shard), "after": S(g.After), "before": S(g.Before)}
 	if g.Whole {
@@ -39,21 +41,21 @@ func (s *State) AddGap(ctx context.Context, g state.Gap) error {
 }
 
 // Gaps reads all gaps, and sorts them: a pipeline has few.
-func (s *State) Gaps(ctx context.Context) iter.Seq2[state.Gap, error] {
-	return func(yield func(state.Gap, error) bool) {
-		var gaps []state.Gap
+func (s *State) Gaps(ctx context.Context) iter.Seq2[pipeline.Gap, error] {
+	return func(yield func(pipeline.Gap, error) bool) {
+		var gaps []pipeline.Gap
 		for item, err := range s.db.partition(ctx, s.gapPartition()) {
-			var g state.Gap
+			var g pipeline.Gap
 			if err == nil {
 				g, err = s.gap(item)
 			}
 			if err != nil {
-				yield(state.Gap{}, err)
+				yield(pipeline.Gap{}, err)
 				return
 			}
 			gaps = append(gaps, g)
 		}
-		slices.SortFunc(gaps, func(a, b state.Gap) int {
+		slices.SortFunc(gaps, func(a, b pipeline.Gap) int {
 			return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard), pipeline.CompareSequence(a.After, b.After))
 		})
 		for _, g := range gaps {
@@ -64,8 +66,8 @@ func (s *State) Gaps(ctx context.Context) iter.Seq2[state.Gap, error] {
 	}
 }
 
-func (s *State) gap(item Item) (g state.Gap, err error) {
-	g = state.Gap{StreamARN: Text(item, "stream"), Shard: Text(item, "shard"), After: Text(item, "after"), Before: Text(item, "before")}
+func (s *State) gap(item Item) (g pipeline.Gap, err error) {
+	g = pipeline.Gap{StreamARN: Text(item, "stream"), Shard: Text(item, "shard"), After: Text(item, "after"), Before: Text(item, "before")}
 	g.Whole, g.UnknownExtent = holds(item, "whole"), holds(item, "unknown")
 	if g.From, err = timeAt(item, "from"); err == nil {
 		g.To, err = timeAt(item, "to")

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 const (
@@ -16,7 +16,10 @@ const (
 )
 
 // AddGap notes a gap, and replaces what was noted of it before.
-func (s *State) AddGap(ctx context.Context, g state.Gap) error {
+func (s *State) AddGap(ctx context.Context, g pipeline.Gap) error {
+	if g.Found.IsZero() {
+		g.Found = time.Now()
+	}
 	return s.db.Write(ctx, func(w *Writer) error {
 		return w.Exec(context.WithoutCancel(ctx), writeGap,
 			s.pipeline, g.StreamARN, g.Shard, g.After, g.Before, nanoseconds(g.From), nanoseconds(g.To), nanoseconds(g.Found), g.Whole, g.UnknownExtent)
@@ -24,8 +27,8 @@ func (s *State) AddGap(ctx context.Context, g state.Gap) error {
 }
 
 // Gaps reads the gaps as they are when the reading begins.
-func (s *State) Gaps(ctx context.Context) iter.Seq2[state.Gap, error] {
-	return Read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g state.Gap, err error) {
+func (s *State) Gaps(ctx context.Context) iter.Seq2[pipeline.Gap, error] {
+	return Read(ctx, s.db, allGaps, []any{s.pipeline}, func(rows *sql.Rows) (g pipeline.Gap, err error) {
 		var from, to, found sql.NullInt64
 		err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found, &g.Whole, &g.UnknownExtent)
 		g.From, g.To, g.Found = timeOf(from), timeOf(to), timeOf(found)

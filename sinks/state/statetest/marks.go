@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 func heldInEveryProcess(t *testing.T, w *world) {
@@ -101,7 +100,7 @@ func pipelinesAreApart(t *testing.T, w *world) {
 	other := w.suite.State(w.Store, "other")
 	w.hold(w.state, "crm", "a")
 	w.held(other, "crm", "")
-	if err := other.AddGap(t.Context(), state.Gap{StreamARN: "arn", Shard: "1"}); err != nil {
+	if err := other.AddGap(t.Context(), pipeline.Gap{StreamARN: "arn", Shard: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	if ms := w.marks(other, ""); len(ms) != 0 {

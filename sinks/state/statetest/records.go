@@ -5,29 +5,42 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 func gapsComeBack(t *testing.T, w *world) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	known := state.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: at, To: at.Add(time.Hour), Found: at.Add(2 * time.Hour)}
-	unknown := state.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: at.Add(3 * time.Hour), UnknownExtent: true}
+	known := pipeline.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: at, To: at.Add(time.Hour), Found: at.Add(2 * time.Hour)}
+	unknown := pipeline.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: at.Add(3 * time.Hour), UnknownExtent: true}
 	wider := known
 	wider.Before, wider.Whole = "300", true
-	for _, g := range []state.Gap{unknown, known, wider} {
+	for _, g := range []pipeline.Gap{unknown, known, wider} {
 		if err := w.state.AddGap(t.Context(), g); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var got []state.Gap
+	var got []pipeline.Gap
 	for g, err := range w.suite.State(w.open(), "test").Gaps(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, g)
 	}
-	if want := []state.Gap{wider, unknown}; fmt.Sprint(got) != fmt.Sprint(want) {
+	if want := []pipeline.Gap{wider, unknown}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("gaps:\n%+v, want\n%+v", got, want)
+	}
+}
+
+func gapsAreFoundWhenNoted(t *testing.T, w *world) {
+	before := time.Now()
+	if err := w.state.AddGap(t.Context(), pipeline.Gap{StreamARN: "arn:1", Shard: "shardId-1"}); err != nil {
+		t.Fatal(err)
+	}
+	for g, err := range w.state.Gaps(t.Context()) {
+		if err != nil || g.Found.Before(before) || g.Found.After(time.Now()) {
+			t.Errorf("a gap without a time, noted after %v: %+v, %v", before, g, err)
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ func Run(t *testing.T, suite Suite) {
 		"MarksComeInOrder":      marksComeInOrder,
 		"PipelinesAreApart":     pipelinesAreApart,
 		"GapsComeBack":          gapsComeBack,
+		"GapsAreFoundWhenNoted": gapsAreFoundWhenNoted,
 		"HeldBackComesBack":     heldBackComesBack,
 		"FingerprintsComeBack":  fingerprintsComeBack,
 		"BirthsComeBack":        birthsComeBack,

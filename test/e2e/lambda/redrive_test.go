@@ -18,7 +18,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 	"github.com/tablewake/tablewake/sinks/aws"
-	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/test/e2e/world"
 	"github.com/tablewake/tablewake/test/esm"
 )
@@ -177,7 +176,7 @@ func streamed(t *testing.T, w *world.World, arn, shard string) (sequences []stri
 }
 
 // gaps are those that were noted.
-func (f *function) gaps(t *testing.T) (all []state.Gap) {
+func (f *function) gaps(t *testing.T) (all []pipeline.Gap) {
 	t.Helper()
 	stores := aws.Stores(f.SDK)
 	defer stores.Close()
