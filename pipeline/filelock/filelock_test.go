@@ -13,22 +13,21 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 // childLock names the lock that a child process of the test takes and keeps.
 const childLock = "TABLEWAKE_TEST_LOCK"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(childLock); path != "" {
+	testmain.Run(m, testmain.Child(childLock, func(path string) {
 		if _, err := Take(context.Background(), path, Exclusive, 0); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
 		fmt.Println("locked")
 		select {}
-	}
-	goleak.VerifyTestMain(m)
+	}))
 }
 
 func take(t *testing.T, path string, mode Mode) *Lock {

@@ -6,15 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/tablewake/tablewake/sinks/sinktest"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 // flawEnv makes the test binary run the suite on a sink with that flaw.
 const flawEnv = "TABLEWAKE_TEST_FLAW"
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // TestSound runs the suite on a sink that holds to it; and, for TestFlaws, on
 // one that does not.

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Each module that go.mod requires directly is imported by the product, or by a test in one of its packages, which no module
+// Each module that go.mod requires directly is imported by the product, or for a test in one of its packages, which no module
 // of its own can hold. CONTRIBUTING.md gives its reason, in the table of the product or in that of tests.
 func TestModules_EachIsTheProducts(t *testing.T) {
 	direct := requirements(t)
@@ -78,11 +78,19 @@ func requirements(t *testing.T) []string {
 	return direct
 }
 
-// importedModules are those that packages outside test import: the packages themselves, and their tests.
+// importedModules are those that packages outside test import: the packages themselves, and their tests with what
+// these import below test.
 func importedModules(t *testing.T, direct []string) (product, tests map[string]bool) {
 	t.Helper()
 	product, tests = map[string]bool{}, map[string]bool{}
-	for _, p := range list(t, "ImportPath,Imports,TestImports,XTestImports") {
+	kits := map[string][]string{}
+	all := list(t, "ImportPath,Imports,TestImports,XTestImports")
+	for _, p := range all {
+		if strings.HasPrefix(p.ImportPath, module+"/test/") {
+			kits[p.ImportPath] = p.Imports
+		}
+	}
+	for _, p := range all {
 		if strings.HasPrefix(p.ImportPath, module+"/test/") {
 			continue
 		}
@@ -94,7 +102,9 @@ func importedModules(t *testing.T, direct []string) (product, tests map[string]b
 			into[moduleOf(direct, imp)] = true
 		}
 		for _, imp := range slices.Concat(p.TestImports, p.XTestImports) {
-			tests[moduleOf(direct, imp)] = true
+			for _, imp := range append(kits[imp], imp) {
+				tests[moduleOf(direct, imp)] = true
+			}
 		}
 	}
 	return product, tests

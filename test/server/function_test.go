@@ -33,7 +33,7 @@ func (o *obedient) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return fmt.Appendf(nil, "%d bytes, call %d, root %s", len(event), o.calls, os.Getenv("LAMBDA_TASK_ROOT")), nil
 }
 
-func runFunction() {
+func runFunction(string) {
 	if os.Getenv("BROKEN") != "" {
 		fmt.Fprintln(os.Stderr, "this function is broken")
 		os.Exit(1)

@@ -9,15 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
-		runFunction() // this process is the bootstrap of a test's function
-		return
-	}
-	goleak.VerifyTestMain(m)
+	testmain.Run(m, testmain.Child("AWS_LAMBDA_RUNTIME_API", runFunction)) // the process is the bootstrap of a test's function
 }
 
 // clock is a server of a few lines: it says how often it was started on its data.

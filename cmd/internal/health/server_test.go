@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/tablewake/tablewake/cmd/internal/health"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // The endpoints say 200 or 503, and why.
 func TestServer(t *testing.T) {

@@ -4,14 +4,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // open opens the file at path, which is closed when the test ends.
 func open(t *testing.T, path string) *file.Table {

@@ -1,24 +1,10 @@
 package dir_test
 
 import (
-	"flag"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// checks is on how many streams a property runs, unless the command line says
-// otherwise: what is written is synced.
-const checks = "8"
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
-		if err := flag.Set("rapid.checks", checks); err != nil {
-			panic(err)
-		}
-	}
-	goleak.VerifyTestMain(m)
-}
+// What is written is synced.
+func TestMain(m *testing.M) { testmain.Run(m, testmain.Checks(8)) }

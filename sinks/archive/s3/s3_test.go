@@ -11,15 +11,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
-	"go.uber.org/goleak"
 
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/archivetest"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 	"github.com/tablewake/tablewake/test/server"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // servers are both that tests run on: one checks what it is sent, the other keeps classes and tags.
 func servers(t *testing.T) map[string]string {

@@ -24,12 +24,12 @@ const (
 )
 
 // runChild is such a process: it ends when it is killed.
-func runChild() {
+func runChild(folder string) {
 	first, err := strconv.Atoi(os.Getenv(childFirst))
 	if err != nil {
 		panic(err)
 	}
-	o := dir.Options{Dir: os.Getenv(childFolder), FileBytes: 4000}
+	o := dir.Options{Dir: folder, FileBytes: 4000}
 	s, err := dir.New(o)
 	for n := first; err == nil; n++ {
 		if err = s.Put(context.Background(), letters(n, n+500_000)); err != nil {

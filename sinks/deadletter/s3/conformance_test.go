@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/deadletter/deadlettertest"
 	"github.com/tablewake/tablewake/sinks/deadletter/s3"
@@ -14,9 +12,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // prefixed opens the store of a folder: a prefix of the test's bucket.
 func prefixed(t *testing.T, bucket string) func(dir string) *s3.Store {

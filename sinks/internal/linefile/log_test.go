@@ -12,13 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline/filelock"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // reader is a log with the lines that it has seen. A line is whole where it ends with a dot.
 type reader struct {

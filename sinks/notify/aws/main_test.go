@@ -3,7 +3,7 @@ package aws_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }

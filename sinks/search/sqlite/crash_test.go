@@ -20,8 +20,8 @@ const documents = 8
 
 // child writes rounds of all documents at ever higher versions, and prints each
 // round that is durable.
-func child() {
-	store, err := openIn(context.Background(), os.Getenv(childDir))
+func child(dir string) {
+	store, err := openIn(context.Background(), dir)
 	if err != nil {
 		panic(err)
 	}

@@ -3,13 +3,12 @@ package dynamo_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testmain.Run(m) }
 
 // open is a state table in a new world.
 func open(t *testing.T, faults *dynamotest.Faults) *dynamo.DB {

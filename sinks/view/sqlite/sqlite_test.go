@@ -11,25 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(victimEnv) != "" {
-		victim(os.Getenv(victimEnv))
-		return
-	}
-	if os.Getenv(countingEnv) != "" {
-		counting(os.Getenv(countingEnv))
-		return
-	}
-	goleak.VerifyTestMain(m)
+	testmain.Run(m, testmain.Child(victimEnv, victim), testmain.Child(countingEnv, counting))
 }
 
 func TestConformance(t *testing.T) {

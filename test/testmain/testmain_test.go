@@ -1,0 +1,42 @@
+package testmain_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/test/testmain"
+)
+
+const leaking, child = "TABLEWAKE_TEST_LEAK", "TABLEWAKE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	testmain.Run(m, testmain.Child(child, func(value string) { fmt.Println("child", value) }))
+}
+
+func TestRun_FindsGoroutines(t *testing.T) {
+	if os.Getenv(leaking) != "" {
+		go func() { select {} }()
+		return
+	}
+	if out, err := again(t, leaking+"=1"); err == nil || !strings.Contains(out, "goroutines outlive the tests") {
+		t.Errorf("a test that leaves a goroutine ends with %v: %s", err, out)
+	}
+}
+
+func TestChild(t *testing.T) {
+	if out, err := again(t, child+"=x"); err != nil || out != "child x\n" {
+		t.Errorf("a child ends with %v: %s", err, out)
+	}
+}
+
+// again runs the leaking test in another process.
+func again(t *testing.T, env string) (string, error) {
+	t.Helper()
+	run := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRun_FindsGoroutines$")
+	run.Env = append(os.Environ(), env)
+	out, err := run.CombinedOutput()
+	return string(out), err
+}
