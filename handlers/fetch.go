@@ -131,7 +131,7 @@ func (f *fetch) all(ctx context.Context) error {
 		if empty > mostEmptyPages {
 			return errs.Errorf("%d pages in a row came empty", empty)
 		}
-		if empty > 0 && !pause(ctx, emptyPagePause) {
+		if empty > 0 && pipeline.Sleep(ctx, emptyPagePause) != nil {
 			return ctx.Err()
 		}
 	}
@@ -139,18 +139,6 @@ func (f *fetch) all(ctx context.Context) error {
 
 // tooOld reports whether the stream keeps nothing any more that was written when the range was.
 func (p *position) tooOld(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > mostAge }
-
-// pause is false when ctx is done before.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // take keeps of a page what is of the range; passed tells that the range ends in it.
 func (f *fetch) take(page *pipeline.Page) (passed bool) {

@@ -32,14 +32,19 @@ func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
 	return max(server, rand.N(top+1))
 }
 
-// sleep waits for d, or less when ctx is done; it is false then.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep waits for d and returns nil, or the cause of ctx if that ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
+		return nil
 	case <-ctx.Done():
-		return false
+		return context.Cause(ctx)
 	}
 }
+
+func sleep(ctx context.Context, d time.Duration) bool { return Sleep(ctx, d) == nil }

@@ -1,7 +1,10 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -27,4 +30,22 @@ func TestBackoff_FullJitterWithinBounds(t *testing.T) {
 	if d := (Backoff{}).withDefaults(); d.Base != 100*time.Millisecond || d.Max != 30*time.Second {
 		t.Errorf("defaults %+v", d)
 	}
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		began := time.Now()
+		if err := Sleep(ctx, time.Minute); err != nil || time.Since(began) != time.Minute {
+			t.Errorf("a minute takes %v and ends with %v", time.Since(began), err)
+		}
+		gone := errors.New("gone")
+		time.AfterFunc(time.Second, func() { cancel(gone) })
+		if err := Sleep(ctx, time.Minute); !errors.Is(err, gone) || time.Since(began) != time.Minute+time.Second {
+			t.Errorf("a minute that is cut short ends with %v after %v", err, time.Since(began))
+		}
+		if err := Sleep(ctx, 0); !errors.Is(err, gone) {
+			t.Errorf("no wait at all, and ctx done: %v", err)
+		}
+	})
 }

@@ -55,7 +55,7 @@ func try[T any](ctx context.Context, c *caller, call func() (T, error)) (T, erro
 		if !ok || ctx.Err() != nil || attempt+1 >= c.attempts {
 			return none, err
 		}
-		if err := pause(ctx, c.backoff.Delay(attempt, after)); err != nil {
+		if err := pipeline.Sleep(ctx, c.backoff.Delay(attempt, after)); err != nil {
 			return none, err
 		}
 	}

@@ -43,7 +43,7 @@ func (s *shardReader) run(ctx context.Context) shardEnd {
 		}
 		s.iterator = answer.NextIterator
 		if s.open && s.empty > 0 {
-			if err := pause(ctx, s.o.Poll); err != nil {
+			if err := pipeline.Sleep(ctx, s.o.Poll); err != nil {
 				return shardEnd{shard: s.shard, err: err}
 			}
 		}
@@ -85,7 +85,7 @@ func (s *shardReader) lookBehind(ctx context.Context) error {
 		case errors.Is(err, ErrNotFound):
 			s.tail, err = "", nil
 		case err == nil && at.Type == TrimHorizon: // there is something, which must not be read before it is known
-			if err = pause(ctx, s.o.Poll); err == nil {
+			if err = pipeline.Sleep(ctx, s.o.Poll); err == nil {
 				return s.lookBehind(ctx)
 			}
 		}
@@ -123,7 +123,7 @@ func (s *shardReader) read(ctx context.Context) (answer pipeline.Answer, gone bo
 				s.out.gap(pipeline.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.last})
 				s.last, s.holes = "", true
 			}
-			if err := pause(ctx, s.o.Poll); err != nil {
+			if err := pipeline.Sleep(ctx, s.o.Poll); err != nil {
 				return pipeline.Answer{}, false, err
 			}
 		case errors.Is(err, ErrNotFound):
@@ -167,15 +167,3 @@ func (s *shardReader) write(p *pipeline.Page) (reached bool, err error) {
 }
 
 func (s *shardReader) arn() string { return s.out.recording.Stream.ARN }
-
-// pause waits for d, or until ctx is done.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
@@ -54,12 +55,8 @@ func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (
 		if !errors.Is(err, ErrInUse) || !time.Now().Before(end) {
 			return l, err
 		}
-		wait := time.NewTimer(pause/2 + rand.N(pause))
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
-			return nil, context.Cause(ctx)
+		if err := pipeline.Sleep(ctx, pause/2+rand.N(pause)); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -61,7 +61,7 @@ func Auto(ctx context.Context, o AutoOptions) error {
 	}
 	a := auto{AutoOptions: o, sinks: map[string]*watched{}}
 	wait := rand.N(o.Every) // processes that start together do not check together
-	for sleep(ctx, wait) {
+	for pipeline.Sleep(ctx, wait) == nil {
 		wait = o.Every
 		for _, info := range o.Pipeline.Routes() {
 			if info.Suppressed || ctx.Err() != nil {

@@ -58,7 +58,7 @@ func (r *run) work(ctx context.Context, sink string, letters []*keyLetters) (rep
 			r.giveUp(&w)
 			break
 		}
-		if !sleep(ctx, r.Backoff.Delay(attempt-1, wait)) {
+		if pipeline.Sleep(ctx, r.Backoff.Delay(attempt-1, wait)) != nil {
 			return false, context.Cause(ctx)
 		}
 	}
@@ -280,16 +280,4 @@ func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, l
 		r.report.sink(sink, func(s *SinkReport) { s.Held, s.Released = s.Held-1, s.Released+1 })
 	}
 	return repeat, nil
-}
-
-// sleep waits for d; it returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

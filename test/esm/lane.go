@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
 )
 
 // lane is the batches of a shard, or of a part of its items, one after the other.
@@ -135,12 +137,5 @@ func (l *lane) pause(ctx context.Context, attempt int) error {
 	if l.Pause == nil {
 		return context.Cause(ctx)
 	}
-	t := time.NewTimer(l.Pause(attempt))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return pipeline.Sleep(ctx, l.Pause(attempt))
 }

@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"pipeline/telemetry/cost": {"pipeline/instrument", "go.opentelemetry.io/otel", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"pipeline/telemetry/emf":  {"go.opentelemetry.io/otel"},
 
-	"pipeline/filelock": {"pipeline/private"},
+	"pipeline/filelock": {"pipeline", "pipeline/private"},
 	"pipeline/private":  {},
 
 	"shardreader":            {"pipeline/private", "pipeline", "github.com/klauspost/compress"},

@@ -144,7 +144,7 @@ func takeOver(ctx context.Context, read func(context.Context) (leases.Snapshot, 
 		return err
 	}
 	fmt.Fprintf(w, "there are leases of another application (%s): watching for %s whether it is at rest\n", strings.Join(before.Foreign(), ", "), atRest)
-	if err := stream.Pause(ctx, atRest); err != nil {
+	if err := pipeline.Sleep(ctx, atRest); err != nil {
 		return err
 	}
 	after, err := read(ctx)

@@ -15,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -258,7 +259,7 @@ func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, err
 		if len(silent) == 0 || time.Since(start) >= lease {
 			return seen, silent, nil
 		}
-		if err = stream.Pause(ctx, watchPause); err == nil {
+		if err = pipeline.Sleep(ctx, watchPause); err == nil {
 			seen, err = read(ctx)
 		}
 	}

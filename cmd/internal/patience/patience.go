@@ -40,11 +40,7 @@ func Wait[T any](ctx context.Context, log *slog.Logger, step string, tell func(s
 			told = time.Now()
 			log.LogAttrs(ctx, slog.LevelWarn, "a start waits for a server", slog.String("step", step), slog.Duration("for_at_most", left.Round(time.Second)), slog.String("error", err.Error()))
 		}
-		t := time.NewTimer(min(backoff.Delay(attempt, after), left))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if pipeline.Sleep(ctx, min(backoff.Delay(attempt, after), left)) != nil {
 			return got, err
 		}
 	}

@@ -82,7 +82,7 @@ const lookPause = 500 * time.Millisecond
 // DescribeStream waits its turn.
 func (p *politely) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
 	return Trying(ctx, func() (shardreader.StreamDescription, error) {
-		if err := Pause(ctx, time.Until(p.next)); err != nil {
+		if err := pipeline.Sleep(ctx, time.Until(p.next)); err != nil {
 			return shardreader.StreamDescription{}, err
 		}
 		p.next = time.Now().Add(lookPause)
@@ -108,23 +108,8 @@ func Trying[T any](ctx context.Context, call func() (T, error)) (T, error) {
 		if err == nil || !again || attempt+1 == Tries || time.Since(start) >= Patience {
 			return got, err
 		}
-		if Pause(ctx, backoff.Delay(attempt, after)) != nil {
+		if pipeline.Sleep(ctx, backoff.Delay(attempt, after)) != nil {
 			return got, err
 		}
-	}
-}
-
-// Pause waits, or until ctx is done.
-func Pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -112,12 +112,8 @@ func (t *Table) check(ctx context.Context, s spec) error {
 		default:
 			return pipeline.Fatal(&Error{Op: "DescribeTable", Table: s.name, Detail: "the table is " + string(d.TableStatus), Hint: "wait until it is ACTIVE, or use another one"})
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return t.failed(ctx, "DescribeTable", s.name, ctx.Err())
+		if err := pipeline.Sleep(ctx, wait); err != nil {
+			return t.failed(ctx, "DescribeTable", s.name, err)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (t *Table) durable(ctx context.Context, changes int64) error {
 		rest := time.Until(t.written.Add(min(idle*t.took, maxIdle)))
 		t.mu.Unlock()
 		if mine {
-			if pause(ctx, rest) {
+			if rest <= 0 || pipeline.Sleep(ctx, rest) == nil {
 				t.write(b)
 			}
 			t.mu.Lock()
@@ -95,21 +95,6 @@ func (t *Table) write(b *batch) {
 		t.saved = b.upTo
 	}
 	b.err = failed(t.path, err)
-}
-
-// pause tells whether ctx is still good after d.
-func pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // replace makes content all that the file at path holds, in one step.

@@ -152,12 +152,8 @@ func (b *body) resume() error {
 	if b.in != nil {
 		return nil
 	}
-	wait := time.NewTimer(pipeline.Backoff{}.Delay(b.fails-1, 0))
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-b.ctx.Done():
-		return context.Cause(b.ctx)
+	if err := pipeline.Sleep(b.ctx, pipeline.Backoff{}.Delay(b.fails-1, 0)); err != nil {
+		return err
 	}
 	next, end := b.next, b.end
 	_, err := b.open(fmt.Sprintf("bytes=%d-%d", next, end-1))

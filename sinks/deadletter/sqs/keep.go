@@ -26,7 +26,7 @@ func (s *Store) open() (*reader, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	r.renewing.Go(func() {
-		for sleep(ctx, s.Visibility/3) {
+		for pipeline.Sleep(ctx, s.Visibility/3) == nil {
 			// What is not renewed now is the next time; what is then read by another is missed
 			// when it is to be deleted.
 			_ = s.keep(ctx, r.all(), seconds(s.Visibility))

@@ -84,7 +84,7 @@ func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool
 			Op: "deadletter: the queue " + s.place.Name, Code: "some of its letters are being read elsewhere",
 			Hint: fmt.Sprintf("another redrive is at work: wait for it; what one that died was reading is there again within %v", s.Visibility),
 		}, s.Settle)
-	case !sleep(ctx, max(s.Poll, s.Settle/20)):
+	case pipeline.Sleep(ctx, max(s.Poll, s.Settle/20)) != nil:
 		return false, pipeline.Transient(context.Cause(ctx))
 	}
 	return true, nil
@@ -134,18 +134,6 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 		}
 	}
 	return len(out.Messages) > 0, wrong
-}
-
-// sleep waits for d; it is false when ctx is done first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // seconds is d in whole ones, at least one.

@@ -27,11 +27,7 @@ func (s *Store) Open(ctx context.Context) error {
 		if time.Now().Add(wait).After(limit) {
 			return err
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pipeline.Sleep(ctx, wait) != nil {
 			return err
 		}
 	}

@@ -121,7 +121,7 @@ func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription)
 		default:
 			return pipeline.Fatal(&Error{Op: "DescribeTable", Table: t.Name, Action: -1, Detail: "the table is " + string(d.TableStatus), Hint: "wait until it is ACTIVE, or use another one"})
 		}
-		if !sleep(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) {
+		if pipeline.Sleep(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) != nil {
 			return stopped(ctx)
 		}
 		if d, err = db.describe(ctx, t.Name); err != nil {

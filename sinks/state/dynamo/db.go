@@ -143,7 +143,7 @@ func call[T any](ctx context.Context, db *DB, op, table string, send func(o func
 		if !again || attempt+1 >= db.attempts || errors.Is(err, ErrTokenReused) || ctx.Err() != nil {
 			return none, err
 		}
-		if !sleep(ctx, db.backoff.Delay(attempt, wait)) {
+		if pipeline.Sleep(ctx, db.backoff.Delay(attempt, wait)) != nil {
 			return none, stopped(ctx)
 		}
 	}
@@ -154,15 +154,4 @@ func call[T any](ctx context.Context, db *DB, op, table string, send func(o func
 func once(o *dynamodb.Options) {
 	o.RetryMaxAttempts = 1
 	o.HTTPClient = awsjson.Verify(o.HTTPClient)
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

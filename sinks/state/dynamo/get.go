@@ -100,7 +100,7 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 		default:
 			idle++
 		}
-		if len(left) > 0 && !sleep(ctx, db.backoff.Delay(idle, 0)) {
+		if len(left) > 0 && pipeline.Sleep(ctx, db.backoff.Delay(idle, 0)) != nil {
 			return nil, stopped(ctx)
 		}
 	}
