@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/internal/awserr"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
 // spec is a table as it is made and as it must be. All of its key is S.

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/internal/awserr"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
 // Error is a call that failed, marked as transient or fatal. Its text shows what the server's
@@ -42,14 +40,17 @@ func (e *Error) Redacted() string { return e.Error() }
 
 // Describe is what the code means.
 func (e *Error) Describe() (class, field string) {
-	switch {
-	case e.Err != nil && awserr.Denied(e.Err):
+	if e.Err == nil {
+		return "leases", ""
+	}
+	switch kind := awserr.KindOf(e.Err); {
+	case kind == awserr.Denied:
 		return "denied", ""
-	case e.Code == (&types.ResourceNotFoundException{}).ErrorCode():
+	case kind == awserr.Missing:
 		return "missing", ""
-	case e.Err != nil && e.Code == "":
+	case e.Code == "":
 		return pipeline.ErrorClass(e.Err), ""
-	case e.Err != nil && awserr.Transient(e.Err):
+	case kind == awserr.Transient:
 		return "unavailable", ""
 	}
 	return "leases", ""
@@ -67,13 +68,13 @@ func (t *Table) failed(ctx context.Context, op, table string, err error) error {
 		return pipeline.Transient(fmt.Errorf("leases: %s on %s was given up: %w", op, table, context.Cause(ctx)))
 	}
 	e := &Error{Op: op, Table: table, Code: awserr.Code(err), Err: err}
-	switch {
-	case e.Code == (&types.ResourceNotFoundException{}).ErrorCode():
+	switch kind := awserr.KindOf(err); {
+	case kind == awserr.Missing:
 		e.Detail = "there is no such table"
 		e.Hint = "make it with `tablewake consume --create`, or check name, Region and account"
-	case awserr.Denied(err):
+	case kind == awserr.Denied:
 		e.Hint = "check the credentials, and that they allow dynamodb:" + op + " on this table"
-	case awserr.Transient(err):
+	case kind == awserr.Transient:
 		if e.Code == "" {
 			e.Detail = cause(err)
 		}

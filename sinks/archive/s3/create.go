@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
 // abandoned is after how many days a bucket drops the parts that a killed process left, and older versions
@@ -33,7 +33,7 @@ func (s *Store) create(ctx context.Context, days int32) error {
 	if err == nil {
 		return nil
 	}
-	if status(err) != 404 {
+	if awserr.Status(err) != 404 {
 		return fmt.Errorf("archive: look for the bucket %s: %w", s.o.Bucket, s.failed(ctx, "HeadBucket", err))
 	}
 	in := &s3.CreateBucketInput{Bucket: &s.o.Bucket}

@@ -3,14 +3,11 @@ package s3
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	smithyhttp "github.com/aws/smithy-go/transport/http"
-
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
 // failed is the error of a call, marked for the pipeline, with what to do.
@@ -37,14 +34,6 @@ var rights = map[string]string{
 
 // exists reports whether the server says that an object of that name is there.
 func exists(err error) bool { return awserr.Code(err) == "PreconditionFailed" }
-
-// status is the HTTP status that an error came with, 0 where there is none.
-func status(err error) int {
-	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && r.Response != nil {
-		return r.HTTPStatusCode()
-	}
-	return 0
-}
 
 // shellQuoted is text as one word of a shell.
 func shellQuoted(text string) string {

@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks/archive"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/archive"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
 
 // Get opens one object. A body that breaks off, or stalls, is gone on with where it
@@ -40,7 +40,7 @@ func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.
 	if n > 0 {
 		size, err = b.open(span)
 	}
-	if n <= 0 || status(err) == 416 { // nothing is there, or nothing is asked for
+	if n <= 0 || awserr.Status(err) == 416 { // nothing is there, or nothing is asked for
 		head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name}, patient)
 		if err != nil {
 			return nil, 0, s.unread(ctx, name, err)
@@ -162,7 +162,7 @@ func (b *body) resume() error {
 		err = errs.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name, next, end, b.next, b.end)
 	}
 	b.next, b.end = next, end
-	if status(err) == 412 {
+	if awserr.Status(err) == 412 {
 		return errs.Errorf("archive: read %s: the object was replaced while it was read, by what is no archive", b.name)
 	}
 	return err
@@ -191,7 +191,7 @@ func (s *Store) unread(ctx context.Context, name string, err error) error {
 	switch code := awserr.Code(err); {
 	case code == "InvalidObjectState":
 		return s.frozen(name, string(types.StorageClassGlacier))
-	case code == "NoSuchKey" || status(err) == 404 && code != "NoSuchBucket":
+	case code == "NoSuchKey" || awserr.Status(err) == 404 && code != "NoSuchBucket":
 		return fmt.Errorf("%s: %w", name, archive.ErrNoObject)
 	}
 	return fmt.Errorf("archive: read %s: %w", name, s.failed(ctx, "GetObject", err))

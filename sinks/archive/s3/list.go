@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/archive"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
 
 // List yields the objects whose names start with prefix, in the order of the bytes of

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/archive"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
 
 // Put writes one object. Where there is one of the name already it answers

@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks/deadletter"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
 
 // listed is an object of the store.

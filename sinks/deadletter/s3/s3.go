@@ -22,8 +22,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/deadletter"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
 
 // Options describe a store.

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
 // open is the reader, which from now on renews what it holds.

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/deadletter"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
 )
 
 // Read yields the letters that are there, each once, roughly in the order in which

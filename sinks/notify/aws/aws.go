@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
 // Overflow keeps what is too large for a message.

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 

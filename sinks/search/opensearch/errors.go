@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
 // Error is what a server did not do. It holds nothing of the server's text but the
@@ -67,22 +66,12 @@ func (a answer) failure(op, index string) error {
 	f := parseFailure(a.body)
 	f.status = a.status
 	err := f.err(op, index)
-	if after := retryAfter(a.header); after > 0 {
+	if after := awserr.RetryAfter(a.header); after > 0 { // of a proxy: the server itself asks for none
 		if _, transient := pipeline.Retryable(err); transient {
 			return pipeline.RetryAfter(err, after)
 		}
 	}
 	return err
-}
-
-// retryAfter is the wait in seconds that a proxy in front of the server asks for;
-// 0 where it asks for none. The server itself never does.
-func retryAfter(h http.Header) time.Duration {
-	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
-	}
-	return time.Duration(seconds) * time.Second
 }
 
 // failure is what a server says of what it did not do, by request or by document.

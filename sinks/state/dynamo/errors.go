@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/awsjson"
 )
 
@@ -141,42 +138,41 @@ func failed(ctx context.Context, op, table string, err error) error {
 	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		return cancelled(op, c)
 	}
-	e := &Error{Op: op, Table: table, Action: -1, Err: err}
+	e := &Error{Op: op, Table: table, Action: -1, Code: awserr.Code(err), Err: err}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		if code := api.ErrorCode(); code != unknown {
-			e.Code = code
-			e.Detail, e.Kind = kindOf(code, api.ErrorMessage())
-		}
+		e.Detail, e.Kind = kindOf(e.Code, api.ErrorMessage())
 	}
-	// A signature that failed because of this machine's clock: the client has taken the
-	// server's time by now, and signs the next request by it.
-	if skew, ok := errors.AsType[interface {
-		error
-		RetryableError() bool
-	}](err); ok && skew.RetryableError() && errors.Is(e.Kind, ErrDenied) {
+	if errors.Is(e.Kind, ErrDenied) && awserr.Resigned(err) {
 		e.Kind, e.Detail = ErrUnavailable, "the clock of this machine is not the server's"
 	}
-	st := status(err)
 	if e.Kind == nil {
+		e.Kind = kinds[awserr.KindOf(err)]
 		switch {
-		case transient(err, st), e.Code == "" && st != 0: // an answer without a code is not the service's
-			e.Kind = ErrUnavailable
-			if foreign, ok := errors.AsType[*awsjson.Error](err); ok {
-				e.Detail = foreign.Error()
-			} else if st != 0 {
-				e.Detail = "status " + strconv.Itoa(st)
-			} else if broken, ok := errors.AsType[*net.OpError](err); ok {
-				e.Detail = broken.Error() // dial tcp 10.0.0.1:443: connect: connection refused
-			}
+		case errors.Is(e.Kind, ErrUnavailable):
+			e.Detail = unanswered(err)
 		case e.Code == "":
-			e.Detail = fmt.Sprintf("%T", withoutOperation(err))
-			if strings.Contains(err.Error(), "get identity: ") { // of the SDK's resolver of credentials, which has no type for it
-				e.Kind = ErrDenied
-			}
+			e.Detail = fmt.Sprintf("%T", awserr.Cause(err))
 		}
 	}
-	return e.marked(retryAfter(err))
+	return e.marked(awserr.Wait(err))
 }
+
+// unanswered says what came in place of the service's answer, as far as it is known.
+func unanswered(err error) string {
+	if foreign, ok := errors.AsType[*awsjson.Error](err); ok {
+		return foreign.Error()
+	}
+	if st := awserr.Status(err); st != 0 {
+		return "status " + strconv.Itoa(st)
+	}
+	if broken, ok := errors.AsType[*net.OpError](err); ok {
+		return broken.Error() // dial tcp 10.0.0.1:443: connect: connection refused
+	}
+	return ""
+}
+
+// kinds are those of a failure that the code does not say more of.
+var kinds = map[awserr.Kind]error{awserr.Transient: ErrUnavailable, awserr.Denied: ErrDenied, awserr.Missing: ErrNoTable}
 
 // marked gives e its hint, and says what a pipeline makes of it.
 func (e *Error) marked(after time.Duration) error {
@@ -214,65 +210,15 @@ func kindOf(code, message string) (detail string, kind error) {
 		return "", ErrInProgress
 	case "IdempotentParameterMismatchException":
 		return "", ErrTokenReused
-	case "InternalServerError", "InternalServerErrorException", "ServiceUnavailable", "ServiceUnavailableException", "RequestTimeout", "RequestTimeoutException":
-		return "", ErrUnavailable
 	case "ItemCollectionSizeLimitExceededException", "ItemCollectionSizeLimitExceeded":
 		return "", ErrCollectionFull
 	case "ValidationException", "ValidationError", "SerializationException":
 		return invalid(message)
-	case "ResourceNotFoundException", "TableNotFoundException":
+	case "TableNotFoundException":
 		return "", ErrNoTable
 	case "ResourceInUseException", "TableInUseException":
 		return "", ErrInUse
-	case "AccessDeniedException", "AccessDenied", "UnrecognizedClientException", "InvalidSignatureException",
-		"MissingAuthenticationTokenException", "MissingAuthenticationToken", "IncompleteSignature", "IncompleteSignatureException",
-		"InvalidClientTokenId", "ExpiredTokenException", "NotAuthorized", "OptInRequired", "SignatureDoesNotMatch":
-		return "", ErrDenied
 	}
-	return "", nil
-}
-
-// transient is the SDK's own judgement, and beside it: an answer that breaks off
-// under the SDK's decoder, and a page of some proxy with a status to try again on.
-func transient(err error, st int) bool {
-	if retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary {
-		return true
-	}
-	if st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 {
-		return true
-	}
-	_, cut := errors.AsType[*smithy.DeserializationError](err) // also of a refusal: what it would have said is not known
-	return cut
-}
-
-// unknown is the code that the SDK gives to an error answer in which it finds none.
-const unknown = "UnknownError"
-
-// status is the HTTP status that err came with, 0 where there is none.
-func status(err error) int {
-	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
-		return r.HTTPStatusCode()
-	}
-	return 0
-}
-
-// retryAfter is the wait that the server asked for, 0 where it did not.
-func retryAfter(err error) time.Duration {
-	r, ok := errors.AsType[*smithyhttp.ResponseError](err)
-	if !ok || r.Response == nil {
-		return 0
-	}
-	s, err := strconv.Atoi(r.Response.Header.Get("Retry-After"))
-	if err != nil || s < 0 {
-		return 0
-	}
-	return time.Duration(s) * time.Second
-}
-
-// withoutOperation drops the SDK's prefix, which says what Error says already.
-func withoutOperation(err error) error {
-	if op, ok := errors.AsType[*smithy.OperationError](err); ok && op.Err != nil {
-		return op.Err
-	}
-	return err
+	of, _ := awserr.KindOfCode(code)
+	return "", kinds[of]
 }

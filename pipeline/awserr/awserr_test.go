@@ -15,7 +15,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/internal/awserr"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
 const secret = "canary@example.com"

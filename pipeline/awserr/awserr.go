@@ -1,7 +1,7 @@
-// Package awserr says what a failed call of an AWS service means to a sink: whether
-// it is worth another try, refused for good, or one that no delivery can survive.
-// What it makes of an error shows the service's code and nothing that the server
-// wrote, which may hold what it was sent.
+// Package awserr says what a failed call of an AWS service means: whether it is worth
+// another try, refused for good, or one that no delivery can survive. The errors that it
+// makes show the service's code and nothing that the server wrote, which may hold what it
+// was sent.
 package awserr
 
 import (
@@ -63,7 +63,7 @@ func (e *Error) Describe() (class, field string) {
 	if e.Err != nil && Skewed(e.Err) {
 		return "clock", ""
 	}
-	kind, known := byCode(e.Code)
+	kind, known := KindOfCode(e.Code)
 	if !known && e.Err != nil {
 		kind = KindOf(e.Err)
 		if class := pipeline.ErrorClass(e.Err); e.Code == "" && class != "unknown" && class != "service" {
@@ -92,7 +92,7 @@ func (e *Error) cause() string {
 	if dns, ok := errors.AsType[*net.DNSError](e.Err); ok {
 		return "no address of " + dns.Name
 	}
-	if st := status(e.Err); st != 0 {
+	if st := Status(e.Err); st != 0 {
 		return fmt.Sprintf("HTTP %d %s", st, http.StatusText(st))
 	}
 	last := e.Err
@@ -117,13 +117,13 @@ func Call(ctx context.Context, op string, err error, hints map[Kind]string) erro
 	if ctx.Err() != nil {
 		e.Code, e.Err, kind = "", context.Cause(ctx), Transient
 	}
-	return mark(e, kind, wait(err))
+	return mark(e, kind, Wait(err))
 }
 
 // Entry is the error of one entry of a batch that a service answered, by its code.
 // Where the code is not known, transient says whose fault the service says it is.
 func Entry(op, code string, transient bool, hints map[Kind]string) error {
-	kind, known := byCode(code)
+	kind, known := KindOfCode(code)
 	if !known && transient {
 		kind = Transient
 	}
@@ -146,15 +146,18 @@ func mark(e *Error, kind Kind, after time.Duration) error {
 // SDK's own judgement, an answer that breaks off under the decoder is worth another try, and so are every
 // status of a server that is not well and every error without a code: those are of what stands between.
 func KindOf(err error) Kind {
-	if kind, known := byCode(Code(err)); known {
+	if Resigned(err) {
+		return Transient
+	}
+	if kind, known := KindOfCode(Code(err)); known {
 		return kind
 	}
 	if retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary {
 		return Transient
 	}
-	st := status(err)
+	st := Status(err)
 	switch _, cut := errors.AsType[*smithy.DeserializationError](err); {
-	case st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 || cut && st < 300:
+	case st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 || cut:
 		return Transient
 	case st != 0 && Code(err) == "": // not the service's: its errors have codes
 		return Transient
@@ -164,7 +167,20 @@ func KindOf(err error) Kind {
 	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return Transient
 	}
+	if st == 0 && strings.Contains(err.Error(), "get identity: ") { // the SDK's resolver of credentials has no type for its failures
+		return Denied
+	}
 	return Refused
+}
+
+// Resigned reports whether the SDK signs the next request by the server's time: the signature failed because of
+// this machine's clock.
+func Resigned(err error) bool {
+	skew, ok := errors.AsType[interface {
+		error
+		RetryableError() bool
+	}](err)
+	return ok && skew.RetryableError()
 }
 
 // Skewed reports whether a call was refused because the clock of this machine is wrong.
@@ -176,7 +192,7 @@ func Skewed(err error) bool {
 
 // Forbidden reports whether a call may not be made, by its code, or by the status of an answer without one.
 func Forbidden(err error) bool {
-	return KindOf(err) == Denied || status(err) == http.StatusForbidden
+	return KindOf(err) == Denied || Status(err) == http.StatusForbidden
 }
 
 // Code is the service's code of err, "" where it has none.
@@ -191,7 +207,7 @@ func Code(err error) string {
 // a HEAD request S3 has no other answer.
 func madeUp(err error, api smithy.APIError) bool {
 	op, ok := errors.AsType[*smithy.OperationError](err)
-	text := http.StatusText(status(err))
+	text := http.StatusText(Status(err))
 	return ok && op.ServiceID == "S3" && !strings.HasPrefix(op.OperationName, "Head") &&
 		api.ErrorMessage() == text && api.ErrorCode() == strings.ReplaceAll(text, " ", "")
 }
@@ -209,23 +225,36 @@ func plain(code string) string {
 	return code[strings.LastIndexAny(code, ".#")+1:]
 }
 
-// status is the HTTP status that err came with, 0 where there is none.
-func status(err error) int {
+// Status is the HTTP status that err came with, 0 where there is none.
+func Status(err error) int {
 	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && r.Response != nil {
 		return r.HTTPStatusCode()
 	}
 	return 0
 }
 
-// wait is what the server asked for, 0 where it asked for nothing.
-func wait(err error) time.Duration {
+// Wait is what the server asked for, 0 where it asked for nothing.
+func Wait(err error) time.Duration {
 	r, ok := errors.AsType[*smithyhttp.ResponseError](err)
 	if !ok || r.Response == nil {
 		return 0
 	}
-	s, err := strconv.Atoi(r.Response.Header.Get("Retry-After"))
+	return RetryAfter(r.Response.Header)
+}
+
+// RetryAfter is the wait in seconds that an answer asks for, 0 where it asks for none.
+func RetryAfter(h http.Header) time.Duration {
+	s, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || s < 0 {
 		return 0
 	}
 	return time.Duration(s) * time.Second
+}
+
+// Cause is err without the SDK's prefix, which names the service and the operation.
+func Cause(err error) error {
+	if op, ok := errors.AsType[*smithy.OperationError](err); ok && op.Err != nil {
+		return op.Err
+	}
+	return err
 }

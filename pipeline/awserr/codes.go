@@ -10,13 +10,13 @@ var codes = map[Kind][]string{
 		"RequestLimitExceeded", "LimitExceededException", "BandwidthLimitExceeded", "SlowDown", "OverLimit", "PriorRequestNotComplete",
 		"KmsThrottled", "KMSThrottling", "KMSThrottlingException", "KMSThrottlingFault",
 		"InternalError", "InternalErrorException", "InternalException", "InternalFailure", "InternalServerError", "ServiceUnavailable", "ServiceUnavailableException",
-		"RequestTimeout", "RequestTimeoutException", "RequestTimeTooSkewed", "ConcurrentAccess", "ConcurrentAccessException", "ConcurrentModificationException", "OperationAborted",
+		"RequestTimeout", "RequestTimeoutException", "RequestTimeTooSkewed", "ConcurrentAccess", "ConcurrentAccessException", "ResourceInUseException", "TransactionConflictException", "ReplicatedWriteConflictException", "ConcurrentModificationException", "OperationAborted",
 		"BadDigest", "XAmzContentChecksumMismatch", "IncompleteBody",
 	},
 	Denied: {
 		"AccessDenied", "AccessDeniedException", "AuthorizationError", "AuthorizationErrorException", "NotAuthorized", "NotAuthorizedForSource",
 		"UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId", "XAdminUserNotFound", // the last of versitygw: no such access key
-		"InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature",
+		"InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature", "IncompleteSignatureException",
 		"MissingAuthenticationToken", "MissingAuthenticationTokenException", "ExpiredToken", "ExpiredTokenException", "InvalidToken", "OptInRequired",
 		"InvalidSecurity", "InvalidSecurityException", "AllAccessDisabled", "AccountProblem",
 	},
@@ -26,9 +26,9 @@ var codes = map[Kind][]string{
 	},
 }
 
-// byCode is what a code means; known is false for one that says nothing more than
+// KindOfCode is what a code means; known is false for one that says nothing more than
 // the status that it came with.
-func byCode(code string) (kind Kind, known bool) {
+func KindOfCode(code string) (kind Kind, known bool) {
 	code = plain(code)
 	if code == "" {
 		return Refused, false
