@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/shardreader"
-	"github.com/tablewake/tablewake/shardreader/internal/awshttp"
 )
 
 // Streams is the Streams API through the AWS SDK. It is safe for concurrent use.

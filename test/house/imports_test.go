@@ -28,7 +28,7 @@ var allowed = map[string][]string{
 	"pipeline/internal/nearest": {},
 	"pipeline/internal/simd":    {"golang.org/x/sys/cpu"},
 	"pipeline/awserr":           {"pipeline", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go"},
-	"pipeline/awsjson":          {"pipeline/bounded"},
+	"pipeline/awshttp":          {"pipeline/bounded"},
 	"pipeline/bounded":          {},
 	"pipeline/sdkvalue":         {"pipeline", "github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"},
 
@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"pipeline/private":  {},
 
 	"shardreader":            {"pipeline/private", "pipeline", "github.com/klauspost/compress"},
-	"shardreader/sdk":        {"pipeline", "pipeline/awserr", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	"shardreader/sdk":        {"pipeline", "pipeline/awserr", "pipeline/awshttp", "shardreader", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"shardreader/streamtest": {"pipeline", "shardreader"},
 	"shardreader/replay":     {"pipeline", "github.com/klauspost/compress"},
 	"shardreader/leases":     {"pipeline"},
@@ -51,8 +51,7 @@ var allowed = map[string][]string{
 
 	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
 	"shardreader/leases/file":       {"pipeline/private", "pipeline/filelock", "pipeline", "shardreader/leases", "shardreader/worker"},
-	"shardreader/leases/dynamo":     {"pipeline", "pipeline/awserr", "pipeline/awsjson", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
-	"shardreader/internal/awshttp":  {},
+	"shardreader/leases/dynamo":     {"pipeline", "pipeline/awserr", "pipeline/awshttp", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 
 	"sinks":                           {"pipeline", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
 	"sinks/view":                      {"pipeline", "pipeline/template", "sinks/state"},
@@ -84,7 +83,7 @@ var allowed = map[string][]string{
 	"sinks/redrive":                   {"pipeline", "sinks/deadletter", "sinks/state"},
 	"sinks/state":                     {"pipeline"},
 	"sinks/state/sqlite":              {"pipeline/private", "pipeline", "sinks/state", "modernc.org/sqlite"},
-	"sinks/state/dynamo":              {"pipeline", "pipeline/awserr", "pipeline/awsjson", "pipeline/sdkvalue", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
+	"sinks/state/dynamo":              {"pipeline", "pipeline/awserr", "pipeline/awshttp", "pipeline/sdkvalue", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/state/statetest":           {"pipeline", "sinks/state"},
 	"sinks/local": {"pipeline/private", "pipeline/filelock", "pipeline", "pipeline/config", "sinks", "sinks/view", "sinks/view/sqlite", "sinks/search", "sinks/search/sqlite",
 		"sinks/archive", "sinks/archive/dir", "sinks/notify", "sinks/notify/jsonl", "sinks/deadletter", "sinks/deadletter/dir", "sinks/state"},

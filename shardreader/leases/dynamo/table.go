@@ -12,8 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/awsjson"
-	"github.com/tablewake/tablewake/shardreader/internal/awshttp"
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
@@ -215,7 +214,7 @@ func once(o *dynamodb.Options) {
 }
 
 // patient leaves trying again to the client. What that takes for an answer is the service's.
-func patient(o *dynamodb.Options) { o.HTTPClient = awsjson.Verify(awshttp.KeepBody(o.HTTPClient)) }
+func patient(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient)) }
 
 // broken is the error of a write that a row which cannot be read is in the way of. It is
 // transient: somebody repairs the row.

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/awsjson"
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -153,5 +153,5 @@ func call[T any](ctx context.Context, db *DB, op, table string, send func(o func
 // a transaction. What it takes for an answer is the service's.
 func once(o *dynamodb.Options) {
 	o.RetryMaxAttempts = 1
-	o.HTTPClient = awsjson.Verify(o.HTTPClient)
+	o.HTTPClient = awshttp.Verify(o.HTTPClient)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
-	"github.com/tablewake/tablewake/pipeline/awsjson"
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 )
 
 // What an [Error] can be. See the errors of each call in the DynamoDB API reference.
@@ -159,7 +159,7 @@ func failed(ctx context.Context, op, table string, err error) error {
 
 // unanswered says what came in place of the service's answer, as far as it is known.
 func unanswered(err error) string {
-	if foreign, ok := errors.AsType[*awsjson.Error](err); ok {
+	if foreign, ok := errors.AsType[*awshttp.Error](err); ok {
 		return foreign.Error()
 	}
 	if st := awserr.Status(err); st != 0 {

@@ -1,4 +1,4 @@
-package awsjson_test
+package awshttp_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/tablewake/tablewake/pipeline/awsjson"
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 )
 
 type answering struct {
@@ -50,12 +50,12 @@ func TestBelieve(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+tt.op)
-		resp, err := awsjson.Verify(answering{tt.status, strings.NewReader(tt.body)}).Do(req)
+		resp, err := awshttp.Verify(answering{tt.status, strings.NewReader(tt.body)}).Do(req)
 		if (err == nil) != tt.want {
 			t.Errorf("%s: %d %q: %v", tt.op, tt.status, tt.body, err)
 		}
 		if err != nil {
-			if e, ok := errors.AsType[*awsjson.Error](err); !ok || !e.RetryableError() || strings.Contains(e.Redacted(), "hello") {
+			if e, ok := errors.AsType[*awshttp.Error](err); !ok || !e.RetryableError() || strings.Contains(e.Redacted(), "hello") {
 				t.Errorf("%s: %d %q: %v", tt.op, tt.status, tt.body, err)
 			}
 			continue
@@ -68,7 +68,7 @@ func TestBelieve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsjson.Verify(answering{200, iotest.ErrReader(io.ErrUnexpectedEOF)}).Do(req); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := awshttp.Verify(answering{200, iotest.ErrReader(io.ErrUnexpectedEOF)}).Do(req); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a body that breaks off: %v", err)
 	}
 }

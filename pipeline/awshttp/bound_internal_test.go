@@ -1,4 +1,4 @@
-package awsjson
+package awshttp
 
 import (
 	"errors"

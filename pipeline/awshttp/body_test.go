@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/tablewake/tablewake/shardreader/internal/awshttp"
+	"github.com/tablewake/tablewake/pipeline/awshttp"
 )
 
 // closable is a body that cannot be read once it was closed.

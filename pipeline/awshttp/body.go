@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-)
 
-// Doer is an HTTP client, as the SDK's packages have it.
-type Doer interface {
-	Do(req *http.Request) (*http.Response, error)
-}
+	"github.com/tablewake/tablewake/pipeline/bounded"
+)
 
 // KeepBody gives a client request bodies that nobody can close.
 //
@@ -19,9 +16,9 @@ type Doer interface {
 // writing it then: an answer can come before the request is fully sent. The
 // write fails, the connection closes while the answer is being read, and a long
 // run sees a cut answer now and then.
-func KeepBody(client Doer) Doer { return bodyKeeper{client} }
+func KeepBody(client bounded.Doer) bounded.Doer { return bodyKeeper{client} }
 
-type bodyKeeper struct{ client Doer }
+type bodyKeeper struct{ client bounded.Doer }
 
 // Do sends a copy of the request, its body a buffer of its own.
 func (k bodyKeeper) Do(req *http.Request) (*http.Response, error) {

@@ -1,6 +1,4 @@
-// Package awsjson checks DynamoDB's answers between the HTTP client and the AWS SDK. The SDK takes an
-// empty body, a proxy's page or {} with status 200 for a success of any call.
-package awsjson
+package awshttp
 
 import (
 	"bytes"
@@ -13,21 +11,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// Doer is an HTTP client, as the SDK's packages have it.
-type Doer interface {
-	Do(req *http.Request) (*http.Response, error)
-}
-
 // Verify returns a client whose answers with a 2xx status are DynamoDB's: one whole JSON object, with the
 // member that the service always returns for the call. Any other body is an [Error], which the SDK and the
-// pipeline try again. Whether the call was executed is then unknown.
+// pipeline try again. Whether the call was executed is then unknown. The SDK alone takes an empty body, a
+// proxy's page or {} with status 200 for a success of any call.
 //
 // Answers with other statuses pass unchanged: whoever reads error codes decides what an answer without a
 // code means.
-func Verify(client Doer) Doer { return verifier{client, bounded.Answer} }
+func Verify(client bounded.Doer) bounded.Doer { return verifier{client, bounded.Answer} }
 
 type verifier struct {
-	client Doer
+	client bounded.Doer
 	most   int64 // bytes that are read of an answer
 }
 
