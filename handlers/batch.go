@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
 )
 
 // batch is the records of one event, decoded. Each page has a tracker.
@@ -22,14 +23,14 @@ func (h *handler) open(event []byte, from origin) (*batch, error) {
 	if err != nil {
 		return nil, errs.Errorf("the event is broken, and nothing of it is delivered: %w", err)
 	}
-	c := &cursor{b: event}
-	c.peek()
-	if len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.i) { // the event itself passed for a record
+	c := jsoncursor.New(event)
+	c.Peek()
+	if len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.Offset()) { // the event itself passed for a record
 		return nil, errs.Errorf("the event is none of a stream: %w", page.Errors[0].Err)
 	}
 	b := &batch{}
 	var shard string
-	b.window, shard = windowOf(c, page)
+	b.window, shard = windowOf(&c, page)
 	page.Partition = cmp.Or(shard, nameless)
 	if from == fromKinesis {
 		putInOrder(page)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
 )
 
 // origin is the service that an event comes from, as its records name it.
@@ -30,48 +31,40 @@ type sighting struct {
 // sight looks at an event: at its first record, as a rule.
 func sight(b []byte) sighting {
 	var s sighting
-	c := &cursor{b: b}
-	s.object = c.members(func(name string) bool {
-		switch name {
+	c := jsoncursor.New(b)
+	s.object = c.Peek() == '{'
+	for name := range c.Members() {
+		switch jsoncursor.Unquote(name) {
 		case "Records":
-			s.records = c.take('[')
-			if s.empty = c.peek() == ']'; !s.records || s.empty {
-				c.i++
-				break
+			s.records, s.empty = c.Peek() == '[', true
+			for range c.Elements() {
+				s.empty = false
+				if s.origin = originOf(&c); s.origin != "" {
+					return s
+				}
 			}
-			s.origin = firstOrigin(c)
-			return s.origin == ""
 		case "eventSourceARN": // beside the records of a tumbling window, which may be none
-			if parts := strings.SplitN(text(c.skip()), ":", 4); len(parts) == 4 && parts[0] == "arn" && s.origin == "" {
+			if parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4); len(parts) == 4 && parts[0] == "arn" && s.origin == "" {
 				s.origin = origin("aws:" + parts[2])
 			}
 		case "tablewake":
-			if s.command = text(c.skip()); s.command != "" {
+			if s.command = jsoncursor.Unquote(c.Text()); s.command != "" {
 				s.origin = fromNobody
 			}
 		}
-		return true
-	})
+	}
 	return s
 }
 
-// firstOrigin is that of the first record that names one. The cursor is behind the bracket
-// of an array, and ends behind that array where none of them does.
-func firstOrigin(c *cursor) (from origin) {
-	for c.peek() == '{' {
-		record := c.skip()
-		in := &cursor{b: record}
-		in.members(func(name string) bool {
-			if name == "eventSource" || name == "EventSource" {
-				from = origin(text(in.skip()))
+// originOf is what the next record names; "" where it names none.
+func originOf(c *jsoncursor.Cursor) (from origin) {
+	for name := range c.Members() {
+		if jsoncursor.Means(name, "eventSource") || jsoncursor.Means(name, "EventSource") {
+			if from = origin(jsoncursor.Unquote(c.Text())); from != "" {
+				break
 			}
-			return from == ""
-		})
-		if from != "" || !c.take(',') {
-			break
 		}
 	}
-	c.take(']')
 	return from
 }
 

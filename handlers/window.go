@@ -1,6 +1,9 @@
 package handlers
 
-import "github.com/tablewake/tablewake/pipeline"
+import (
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+)
 
 // window is what an event of a tumbling window says of it (Lambda Developer Guide, "Using
 // Lambda to process records with tumbling windows"). Its start and end, and whether this is the
@@ -11,21 +14,20 @@ type window struct {
 
 // windowOf reads what stands beside the records of an event, which was decoded: its window,
 // if any, and the shard that its records are of. The cursor is at the event's start.
-func windowOf(c *cursor, page *pipeline.Page) (w *window, shard string) {
+func windowOf(c *jsoncursor.Cursor, page *pipeline.Page) (w *window, shard string) {
 	var state []byte
-	c.members(func(name string) bool {
-		switch name {
+	for name := range c.Members() {
+		switch jsoncursor.Unquote(name) {
 		case "Records":
-			c.passRecords(page)
+			passRecords(c, page)
 		case "shardId":
-			shard = text(c.skip())
+			shard = jsoncursor.Unquote(c.Text())
 		case "state":
-			state = c.skip()
+			state = c.Value()
 		case "window":
 			w = &window{}
 		}
-		return true
-	})
+	}
 	if w != nil {
 		w.state = state
 	}
@@ -34,20 +36,20 @@ func windowOf(c *cursor, page *pipeline.Page) (w *window, shard string) {
 
 // passRecords passes over the array of records that a page is made of, by their lengths: most
 // of an event's bytes are theirs.
-func (c *cursor) passRecords(page *pipeline.Page) {
-	if !c.take('[') {
+func passRecords(c *jsoncursor.Cursor, page *pipeline.Page) {
+	if !c.Take('[') {
 		return
 	}
 	for changes, errs := 0, 0; changes+errs < len(page.Changes)+len(page.Errors); {
-		c.peek()
+		c.Peek()
 		if errs < len(page.Errors) && page.Errors[errs].Index == changes+errs {
-			c.i += len(page.Errors[errs].Raw)
+			c.Advance(len(page.Errors[errs].Raw))
 			errs++
 		} else {
-			c.i += len(page.Changes[changes].Raw)
+			c.Advance(len(page.Changes[changes].Raw))
 			changes++
 		}
-		c.take(',')
+		c.Take(',')
 	}
-	c.take(']')
+	c.Take(']')
 }

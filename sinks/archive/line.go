@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
 )
 
 // appendLine writes c as one line, without a newline.
@@ -87,57 +88,19 @@ func appendCompact(dst, src []byte) []byte {
 	return dst
 }
 
-// memberValue is the range of the value of a member at the top of a JSON object,
-// where that is a text or null.
+// memberValue is the range of the value of a member at the top of a JSON object.
 func memberValue(object []byte, name string) (from, to int, ok bool) {
 	if !bytes.Contains(object, []byte(`"`+name+`"`)) && !bytes.Contains(object, []byte(`\u`)) {
 		return 0, 0, false
 	}
-	depth := 0
-	for i := 0; i < len(object); i++ {
-		switch object[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		case '"':
-			start := i
-			i = textEnd(object, i) - 1
-			colon := skipSpace(object, i+1)
-			if depth != 1 || colon == len(object) || object[colon] != ':' || !means(object[start:i+1], name) {
-				continue
-			}
-			from = skipSpace(object, colon+1)
-			if from < len(object) && object[from] == '"' {
-				return from, textEnd(object, from), true
-			}
-			return from, from + len(`null`), true
+	c := jsoncursor.New(object)
+	for member := range c.Members() {
+		if from = c.Offset(); jsoncursor.Means(member, name) {
+			c.Value()
+			return from, c.Offset(), true
 		}
 	}
 	return 0, 0, false
-}
-
-// textEnd is the index behind the JSON string that starts at i.
-func textEnd(b []byte, i int) int {
-	for i++; i < len(b) && b[i] != '"'; i++ {
-		if b[i] == '\\' {
-			i++
-		}
-	}
-	return min(i+1, len(b))
-}
-
-func skipSpace(b []byte, i int) int {
-	return len(b) - len(bytes.TrimLeft(b[i:], " \t\r\n"))
-}
-
-// means tells whether a JSON string, in whatever spelling, is text.
-func means(quoted []byte, text string) bool {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1:len(quoted)-1]) == text
-	}
-	var s string
-	return json.Unmarshal(quoted, &s) == nil && s == text
 }
 
 // plainStart begins every plain line. No record has such a field.

@@ -30,9 +30,10 @@ var allowed = map[string][]string{
 	"pipeline/awserr":           {"pipeline", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/smithy-go"},
 	"pipeline/awshttp":          {"pipeline/bounded"},
 	"pipeline/bounded":          {},
+	"pipeline/jsoncursor":       {},
 	"pipeline/sdkvalue":         {"pipeline", "github.com/aws/aws-sdk-go-v2/service/dynamodb/types", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"},
 
-	"handlers": {"pipeline", "pipeline/instrument", "shardreader", "github.com/aws/aws-lambda-go/lambda", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
+	"handlers": {"pipeline", "pipeline/jsoncursor", "pipeline/instrument", "shardreader", "github.com/aws/aws-lambda-go/lambda", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric"},
 
 	"pipeline/telemetry":      {"pipeline/config", "pipeline/telemetry/cost", "pipeline/telemetry/emf", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "go.opentelemetry.io/otel", "go.opentelemetry.io/contrib"},
 	"pipeline/telemetry/cost": {"pipeline/instrument", "go.opentelemetry.io/otel", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
@@ -65,8 +66,8 @@ var allowed = map[string][]string{
 	"sinks/search":                    {"pipeline", "pipeline/template", "sinks/state"},
 	"sinks/search/sqlite":             {"pipeline", "sinks/search", "sinks/state", "sinks/state/sqlite"},
 	"sinks/search/searchtest":         {"pipeline", "pipeline/template", "sinks/search", "sinks/sinktest", "sinks/state"},
-	"sinks/search/opensearch":         {"pipeline", "pipeline/awserr", "pipeline/bounded", "pipeline/config/indexmap", "pipeline/template", "sinks/search", "sinks/state", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
-	"sinks/archive":                   {"pipeline", "pipeline/bounded", "pipeline/template", "sinks/archive/internal/columnar", "github.com/klauspost/compress"},
+	"sinks/search/opensearch":         {"pipeline", "pipeline/jsoncursor", "pipeline/awserr", "pipeline/bounded", "pipeline/config/indexmap", "pipeline/template", "sinks/search", "sinks/state", "github.com/opensearch-project/opensearch-go/v2", "github.com/aws/aws-sdk-go-v2/aws"},
+	"sinks/archive":                   {"pipeline", "pipeline/jsoncursor", "pipeline/bounded", "pipeline/template", "sinks/archive/internal/columnar", "github.com/klauspost/compress"},
 	"sinks/archive/dir":               {"pipeline/private", "pipeline", "sinks/archive", "sinks/state"},
 	"sinks/archive/s3":                {"pipeline", "pipeline/awserr", "pipeline/bounded", "sinks/archive", "sinks/state", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"sinks/archive/archivetest":       {"pipeline", "pipeline/template", "sinks/archive", "sinks/sinktest"},

@@ -1,5 +1,7 @@
 package opensearch
 
+import "github.com/tablewake/tablewake/pipeline/jsoncursor"
+
 // item is what became of one document of a bulk request; it is valid during a call.
 type item struct {
 	failure
@@ -10,69 +12,66 @@ type item struct {
 // calls each with every item in order. It is false where the answer is not one to such a
 // request; each may have been called then.
 func parseItems(body []byte, n int, each func(i int, it *item)) bool {
-	c := cursor{b: body}
 	var it item
+	return parseList(body, "items", n, func(c *jsoncursor.Cursor) { it = readItem(c) }, func(i int) { each(i, &it) })
+}
+
+// parseList reads the n elements of a member of the answer, in one pass. It is false where the answer is not one
+// to a request of n documents; each may have been called then.
+func parseList(body []byte, member string, n int, read func(c *jsoncursor.Cursor), each func(i int)) bool {
+	c := jsoncursor.New(body)
 	seen := 0
-	c.want('{')
-	for first := true; c.next(&first, '}'); {
-		if string(c.name()) != "items" {
-			c.skip()
+	for name := range c.Members() {
+		if string(name) != member || c.Peek() != '[' {
 			continue
 		}
-		c.want('[')
-		for first := true; c.next(&first, ']'); {
-			if it = c.item(); !c.failed && seen < n {
-				each(seen, &it)
+		for range c.Elements() {
+			if read(&c); !c.Failed() && seen < n {
+				each(seen)
 			}
 			seen++
 		}
 	}
-	return !c.failed && seen == n
+	return !c.Failed() && seen == n
 }
 
-// item reads {"index":{"status":200,...}}.
-func (c *cursor) item() (it item) {
-	c.want('{')
-	c.name()
-	c.want('{')
-	for first := true; c.next(&first, '}'); {
-		switch string(c.name()) {
+// readItem reads {"index":{"status":200,...}}.
+func readItem(c *jsoncursor.Cursor) (it item) {
+	c.Want('{')
+	c.Name()
+	for name := range c.Members() {
+		switch string(name) {
 		case "status":
-			it.status = c.integer()
+			it.status = c.Integer()
 		case "result":
-			it.noop = string(c.string()) == "noop"
+			it.noop = string(c.Text()) == "noop"
 		case "error":
-			c.failure(&it.failure)
-		default:
-			c.skip()
+			it.failure.read(c)
 		}
 	}
-	c.want('}')
+	c.Want('}')
 	return it
 }
 
-// failure reads an error: an object with its type, its reason and its cause.
-func (c *cursor) failure(f *failure) {
-	if c.peek() != '{' {
-		f.reason = c.string() // of a proxy, or of AWS
+// read reads an error: an object with its type, its reason and its cause.
+func (f *failure) read(c *jsoncursor.Cursor) {
+	if c.Peek() != '{' {
+		f.reason = c.Text() // of a proxy, or of AWS
 		return
 	}
-	c.want('{')
-	for first := true; c.next(&first, '}'); {
-		switch string(c.name()) {
+	for name := range c.Members() {
+		switch string(name) {
 		case "type":
-			f.kind = c.string()
+			f.kind = c.Text()
 		case "reason":
-			f.reason = c.string()
+			f.reason = c.Text()
 		case "caused_by":
 			var cause failure
-			c.failure(&cause)
+			cause.read(c)
 			f.cause, f.why = cause.cause, cause.why
 			if f.cause == nil {
 				f.cause, f.why = cause.kind, cause.reason
 			}
-		default:
-			c.skip()
 		}
 	}
 }
@@ -80,19 +79,13 @@ func (c *cursor) failure(f *failure) {
 // parseFailure reads the body of an answer that is not ok. Whatever it is not, the
 // failure holds nothing of.
 func parseFailure(body []byte) (f failure) {
-	c := cursor{b: body}
-	if c.peek() != '{' {
-		return f
-	}
-	c.want('{')
-	for first := true; c.next(&first, '}'); {
-		switch string(c.name()) {
+	c := jsoncursor.New(body)
+	for name := range c.Members() {
+		switch string(name) {
 		case "error":
-			c.failure(&f)
+			f.read(&c)
 		case "message", "Message": // of AWS, which refuses before the server is asked
-			f.reason = c.string()
-		default:
-			c.skip()
+			f.reason = c.Text()
 		}
 	}
 	return f

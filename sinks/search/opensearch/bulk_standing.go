@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -78,51 +79,29 @@ var errVanished = pipeline.Transient(errs.New("opensearch: a document was there 
 // parseVersions reads the answer to a request for the versions and births of n documents, and
 // calls each with every one in order: nil where there is none.
 func parseVersions(body []byte, n int, each func(i int, version, birth []byte)) bool {
-	c := cursor{b: body}
-	seen := 0
-	c.want('{')
-	for first := true; c.next(&first, '}'); {
-		if string(c.name()) != "docs" {
-			c.skip()
+	var version, birth []byte
+	return parseList(body, "docs", n, func(c *jsoncursor.Cursor) { version, birth = readMark(c) }, func(i int) { each(i, version, birth) })
+}
+
+// readMark is what the next value says in _source._tw: nil where it says nothing.
+func readMark(c *jsoncursor.Cursor) (version, birth []byte) {
+	for name := range c.Members() {
+		if string(name) != "_source" {
 			continue
 		}
-		c.want('[')
-		for first := true; c.next(&first, ']'); {
-			if version, birth := c.mark(); !c.failed && seen < n {
-				each(seen, version, birth)
+		for name := range c.Members() {
+			if string(name) != "_tw" {
+				continue
 			}
-			seen++
+			for name := range c.Members() {
+				switch string(name) {
+				case "version":
+					version = c.Text()
+				case "birth":
+					birth = c.Text()
+				}
+			}
 		}
 	}
-	return !c.failed && seen == n
-}
-
-// mark is what the next value says in _source._tw: nil where it says nothing.
-func (c *cursor) mark() (version, birth []byte) {
-	c.members(map[string]func(){"_source": func() {
-		c.members(map[string]func(){"_tw": func() {
-			c.members(map[string]func(){
-				"version": func() { version = c.string() },
-				"birth":   func() { birth = c.string() },
-			})
-		}})
-	}})
 	return version, birth
-}
-
-// members reads the members of the next value that are named, and skips the others; all of it
-// where it is no object.
-func (c *cursor) members(read map[string]func()) {
-	if c.peek() != '{' {
-		c.skip()
-		return
-	}
-	c.want('{')
-	for first := true; c.next(&first, '}'); {
-		if one := read[string(c.name())]; one != nil {
-			one()
-		} else {
-			c.skip()
-		}
-	}
 }

@@ -1,0 +1,208 @@
+// Package jsoncursor walks over JSON of which little is wanted. It finds members and elements, and passes over
+// all else without checking it.
+package jsoncursor
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+)
+
+// Cursor reads JSON in one pass. On broken JSON it fails: everything after is nothing.
+type Cursor struct {
+	b      []byte
+	at     int
+	failed bool
+}
+
+// New returns a cursor before the first byte of b. What the cursor returns is a part of b.
+func New(b []byte) Cursor { return Cursor{b: b} }
+
+// Failed reports whether the JSON was not what the caller wanted, or is broken.
+func (c *Cursor) Failed() bool { return c.failed }
+
+// Offset is the index of the next byte.
+func (c *Cursor) Offset() int { return c.at }
+
+// Advance steps over n bytes that the caller knows.
+func (c *Cursor) Advance(n int) { c.at += n }
+
+func (c *Cursor) space() {
+	for c.at < len(c.b) && c.b[c.at] <= ' ' {
+		c.at++
+	}
+}
+
+// Peek steps over spaces and returns the next byte, 0 at the end.
+func (c *Cursor) Peek() byte {
+	c.space()
+	if c.failed || c.at >= len(c.b) {
+		return 0
+	}
+	return c.b[c.at]
+}
+
+// Take steps over b if it is next.
+func (c *Cursor) Take(b byte) bool {
+	if c.Peek() != b {
+		return false
+	}
+	c.at++
+	return true
+}
+
+// Want steps over b, and fails if something else is next.
+func (c *Cursor) Want(b byte) {
+	if !c.Take(b) {
+		c.failed = true
+	}
+}
+
+// Members yields the names of the members of the object that is next, as they are written between their
+// quotes. The cursor is then at the value; the caller may read it. Where no object is next, Members steps over
+// what is, and yields nothing.
+func (c *Cursor) Members() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if !c.Take('{') {
+			c.Value()
+			return
+		}
+		for first := true; c.next(first, '}'); first = false {
+			name := c.Name()
+			c.space()
+			at := c.at
+			if c.failed || !yield(name) {
+				return
+			}
+			if c.at == at {
+				c.Value()
+			}
+		}
+	}
+}
+
+// Elements yields for each element of the array that is next, with the cursor at the element. Where no array is
+// next, it steps over what is, and does not yield.
+func (c *Cursor) Elements() func(yield func() bool) {
+	return func(yield func() bool) {
+		if !c.Take('[') {
+			c.Value()
+			return
+		}
+		for first := true; c.next(first, ']'); first = false {
+			c.space()
+			at := c.at
+			if !yield() {
+				return
+			}
+			if c.at == at {
+				c.Value()
+			}
+		}
+	}
+}
+
+// next steps to the next member or element of what end closes; it is false behind the last.
+func (c *Cursor) next(first bool, end byte) bool {
+	if c.failed || c.Take(end) {
+		return false
+	}
+	if !first {
+		c.Want(',')
+	}
+	return !c.failed
+}
+
+// Name is the next member's name, with the colon stepped over.
+func (c *Cursor) Name() []byte {
+	n := c.quoted()
+	c.Want(':')
+	return n
+}
+
+// quoted is the next string, as it is written between its quotes.
+func (c *Cursor) quoted() []byte {
+	c.Want('"')
+	for from := c.at; c.at < len(c.b); c.at++ {
+		switch c.b[c.at] {
+		case '\\':
+			c.at++
+		case '"':
+			c.at++
+			return c.b[from : c.at-1]
+		}
+	}
+	c.failed = true
+	return nil
+}
+
+// Text is the next value as it is written between its quotes, nil if it is no string; it is stepped over.
+func (c *Cursor) Text() []byte {
+	if c.Peek() == '"' {
+		return c.quoted()
+	}
+	c.Value()
+	return nil
+}
+
+// Integer is the next value if it is a natural number, else 0; it is stepped over.
+func (c *Cursor) Integer() int {
+	n := 0
+	for _, d := range c.Value() {
+		if d < '0' || d > '9' || n > 1<<40 {
+			return 0
+		}
+		n = n*10 + int(d-'0')
+	}
+	return n
+}
+
+// Value is the next value, which is stepped over; nil if the cursor fails.
+func (c *Cursor) Value() []byte {
+	c.space()
+	for from, depth := c.at, 0; !c.failed && c.at < len(c.b); {
+		switch b := c.b[c.at]; b {
+		case '"':
+			c.quoted()
+		case '{', '[':
+			depth++
+			c.at++
+		case '}', ']':
+			depth--
+			c.at++
+		case ',', ':', ' ', '\t', '\r', '\n':
+			c.at++
+			c.failed = depth == 0
+		default:
+			for c.at++; c.at < len(c.b) && !delimiter(c.b[c.at]); c.at++ {
+			}
+		}
+		if depth == 0 && !c.failed {
+			return c.b[from:c.at:c.at]
+		}
+		c.failed = c.failed || depth < 0
+	}
+	c.failed = true
+	return nil
+}
+
+func delimiter(b byte) bool {
+	return b <= ' ' || b == ',' || b == ':' || b == '}' || b == ']' || b == '{' || b == '[' || b == '"'
+}
+
+// Means reports whether text, as it is written between its quotes, stands for s.
+func Means(text []byte, s string) bool {
+	return string(text) == s || bytes.IndexByte(text, '\\') >= 0 && Unquote(text) == s
+}
+
+// Unquote is what stands between the quotes of a string, without escapes; "" if they are broken.
+func Unquote(text []byte) string {
+	if bytes.IndexByte(text, '\\') < 0 {
+		return string(text)
+	}
+	var s string
+	if json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &s) != nil {
+		return ""
+	}
+	return s
+}
