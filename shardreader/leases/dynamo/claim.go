@@ -19,16 +19,13 @@ const attrPipeline = "pipeline"
 // other's fleets, and each would take the other's shards and skip what the other has read.
 func (t *Table) Claim(ctx context.Context) error {
 	row := Item{attrPK: text(sharedLeases + escaped(t.o.Table)), attrSK: text("-"), attrPipeline: text(t.o.Pipeline)}
-	err := t.within(ctx, func(ctx context.Context) error {
-		_, err := t.o.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &t.o.State, Item: row,
-			ConditionExpression:                 aws.String("attribute_not_exists(" + attrPK + ") OR #p = :p"),
-			ExpressionAttributeNames:            map[string]string{"#p": attrPipeline},
-			ExpressionAttributeValues:           Item{":p": row[attrPipeline]},
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}, once)
-		return err
-	})
+	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{
+		TableName: &t.o.State, Item: row,
+		ConditionExpression:                 aws.String("attribute_not_exists(" + attrPK + ") OR #p = :p"),
+		ExpressionAttributeNames:            map[string]string{"#p": attrPipeline},
+		ExpressionAttributeValues:           Item{":p": row[attrPipeline]},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}, once)
 	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
 		return t.failed(ctx, "PutItem", t.o.State, err)

@@ -68,11 +68,7 @@ func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 		ExpressionAttributeValues: Item{":pk": text(t.fleet())},
 	}
 	for {
-		var out *dynamodb.QueryOutput
-		err := t.within(ctx, func(ctx context.Context) (err error) {
-			out, err = t.o.Client.Query(ctx, in, patient)
-			return err
-		})
+		out, err := send(ctx, t, t.o.Client.Query, in, patient)
 		if err != nil {
 			return t.failed(ctx, "Query", t.o.State, err)
 		}
@@ -106,10 +102,7 @@ func (t *Table) Beat(ctx context.Context, m leases.Member) error {
 	row := encodeMember(m)
 	maps.Copy(row, key)
 	row[attrExpires] = number(time.Now().Add(t.o.Keep).Unix())
-	err = t.within(ctx, func(ctx context.Context) error {
-		_, err := t.o.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, once)
-		return err
-	})
+	_, err = send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, once)
 	return t.failed(ctx, "PutItem", t.o.State, err)
 }
 
@@ -119,10 +112,7 @@ func (t *Table) Leave(ctx context.Context, worker string) error {
 	if err != nil {
 		return err
 	}
-	err = t.within(ctx, func(ctx context.Context) error {
-		_, err := t.o.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &t.o.State, Key: key}, once)
-		return err
-	})
+	_, err = send(ctx, t, t.o.Client.DeleteItem, &dynamodb.DeleteItemInput{TableName: &t.o.State, Key: key}, once)
 	return t.failed(ctx, "DeleteItem", t.o.State, err)
 }
 
@@ -132,10 +122,7 @@ func (t *Table) Begin(ctx context.Context, stream string) error {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
 	row := Item{attrPK: text(t.fleet()), attrSK: text(begunPrefix + escaped(stream))}
-	err := t.within(ctx, func(ctx context.Context) error {
-		_, err := t.o.Client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, once)
-		return err
-	})
+	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, once)
 	return t.failed(ctx, "PutItem", t.o.State, err)
 }
 
@@ -161,10 +148,7 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	err = t.within(ctx, func(ctx context.Context) error {
-		_, err := t.o.Client.UpdateItem(ctx, in, once)
-		return err
-	})
+	_, err = send(ctx, t, t.o.Client.UpdateItem, in, once)
 	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
 		if err = t.failed(ctx, "UpdateItem", t.o.State, err); err != nil {

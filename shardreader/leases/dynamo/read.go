@@ -78,11 +78,7 @@ func (t *Table) scan(ctx context.Context, s *segment, i, of int) error {
 		in.Segment, in.TotalSegments = aws.Int32(int32(i)), aws.Int32(int32(of))
 	}
 	for {
-		var out *dynamodb.ScanOutput
-		err := t.within(ctx, func(ctx context.Context) (err error) {
-			out, err = t.o.Client.Scan(ctx, in, patient)
-			return err
-		})
+		out, err := send(ctx, t, t.o.Client.Scan, in, patient)
 		if err != nil {
 			return t.failed(ctx, "Scan", t.o.Table, err)
 		}

@@ -82,10 +82,7 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 		ConditionExpression:                 aws.String("attribute_not_exists(" + attrKey + ")"),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	err = t.within(ctx, func(ctx context.Context) error {
-		_, err := t.o.Client.PutItem(ctx, in, once)
-		return err
-	})
+	_, err = send(ctx, t, t.o.Client.PutItem, in, once)
 	return t.answer(ctx, "PutItem", l, err)
 }
 
@@ -105,10 +102,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	err = t.within(ctx, func(ctx context.Context) error {
-		_, err := t.o.Client.UpdateItem(ctx, in, once)
-		return err
-	})
+	_, err = send(ctx, t, t.o.Client.UpdateItem, in, once)
 	old.Opaque = key
 	return t.answer(ctx, "UpdateItem", old, err)
 }
@@ -128,10 +122,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	err = t.within(ctx, func(ctx context.Context) error {
-		_, err := t.o.Client.DeleteItem(ctx, in, once)
-		return err
-	})
+	_, err = send(ctx, t, t.o.Client.DeleteItem, in, once)
 	old.Opaque = key
 	err = t.answer(ctx, "DeleteItem", old, err)
 	if c, ok := leases.AsConflict(err); ok && c.Gone {
@@ -189,22 +180,18 @@ func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error
 
 // get reads a row as it is now; nil where there is none.
 func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
-	var out *dynamodb.GetItemOutput
-	err := t.within(ctx, func(ctx context.Context) (err error) {
-		out, err = t.o.Client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}, patient)
-		return err
-	})
+	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}, patient)
 	if err != nil {
 		return nil, t.failed(ctx, "GetItem", table, err)
 	}
 	return out.Item, nil
 }
 
-// within does a call within its time.
-func (t *Table) within(ctx context.Context, call func(context.Context) error) error {
+// send makes a call of the client within its time.
+func send[I, O any](ctx context.Context, t *Table, call func(context.Context, I, ...func(*dynamodb.Options)) (O, error), in I, o func(*dynamodb.Options)) (O, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
 	defer cancel()
-	return call(ctx)
+	return call(ctx, in, o)
 }
 
 // once keeps the SDK from trying again by itself.
