@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +14,16 @@ import (
 // Fingerprints is the folder in which a store keeps what is no object of an archive,
 // beside the objects. No object's name has it.
 const Fingerprints = ".~fingerprints"
+
+// Folder is the literal beginning of the names of an archive's objects, "" or ending in "/". key may be nil.
+func Folder(prefix string, key *template.Template) string {
+	if key != nil {
+		literal, _ := key.Prefix()
+		prefix += literal
+	}
+	folder, _ := path.Split(prefix)
+	return folder
+}
 
 // Names must do on every server that speaks S3, also where objects are files:
 // no segment is empty, "." or "..", or longer than 255 bytes. Values come escaped

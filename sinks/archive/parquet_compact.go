@@ -48,15 +48,7 @@ func (r rowRun) next(ctx context.Context) (Entry, error) {
 		return Entry{}, err
 	}
 	v, err := pipeline.ParseVersion(string(row[columnar.Version].Text))
-	if err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
-	}
-	e := Entry{Key: pipeline.Key(row[columnar.Key].Text), Version: v, Line: row.Append(nil)}
-	if err := inOrder(r.last, e); err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
-	}
-	r.last = e
-	return e, nil
+	return r.follow(Entry{Key: pipeline.Key(row[columnar.Key].Text), Version: v, Line: row.Append(nil)}, err)
 }
 
 // rowsBody is a Parquet object that is made of rows as bytes.

@@ -14,14 +14,12 @@ import (
 
 // parquetRun reads one Parquet object, of which it holds a row group at a time.
 type parquetRun struct {
-	name       string
-	tableInKey bool
-	rows       *columnar.Reader
-	last       Entry
+	entries
+	rows *columnar.Reader
 }
 
 func openParquet(ctx context.Context, s Store, name string, tableInKey bool) (*parquetRun, error) {
-	r := &parquetRun{name: name, tableInKey: tableInKey}
+	r := &parquetRun{entries: entries{name: name, tableInKey: tableInKey}}
 	tail, size, fetch, err := ranges(ctx, s, name)
 	if err != nil {
 		return nil, err
@@ -74,15 +72,7 @@ func (r *parquetRun) next(ctx context.Context) (Entry, error) {
 	} else if line, err = appendRowRecord(nil, row); err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
 	}
-	e, err := parseLine(line, r.tableInKey)
-	if err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
-	}
-	if err := inOrder(r.last, e); err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
-	}
-	r.last = e
-	return e, nil
+	return r.parse(line)
 }
 
 func (r *parquetRun) close() error { return r.rows.Close() }

@@ -33,12 +33,35 @@ func inOrder(last, e Entry) error {
 
 // logRun reads one object of JSON lines.
 type logRun struct {
+	entries
+	body  io.ReadCloser
+	plain io.ReadCloser
+	lines *bufio.Reader
+}
+
+// entries are those of an object, in the order of their lines.
+type entries struct {
 	name       string
 	tableInKey bool
-	body       io.ReadCloser
-	plain      io.ReadCloser
-	lines      *bufio.Reader
-	last       Entry
+	last       Entry // the zero Entry at first
+}
+
+// parse reads the next line.
+func (r *entries) parse(line []byte) (Entry, error) {
+	e, err := parseLine(line, r.tableInKey)
+	return r.follow(e, err)
+}
+
+// follow returns the next entry, or why it cannot be it.
+func (r *entries) follow(e Entry, err error) (Entry, error) {
+	if err == nil {
+		err = inOrder(r.last, e)
+	}
+	if err != nil {
+		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+	}
+	r.last = e
+	return e, nil
 }
 
 func openLog(ctx context.Context, s Store, name string, f Format, tableInKey bool) (*logRun, error) {
@@ -50,7 +73,7 @@ func openLog(ctx context.Context, s Store, name string, f Format, tableInKey boo
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("archive: %s: %w", name, err), body.Close())
 	}
-	return &logRun{name: name, tableInKey: tableInKey, body: body, plain: plain, lines: bufio.NewReader(plain)}, nil
+	return &logRun{entries: entries{name: name, tableInKey: tableInKey}, body: body, plain: plain, lines: bufio.NewReader(plain)}, nil
 }
 
 func (r *logRun) next(ctx context.Context) (Entry, error) {
@@ -67,15 +90,7 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
 	}
-	e, err := parseLine(bytes.TrimSuffix(line, []byte("\n")), r.tableInKey)
-	if err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
-	}
-	if err := inOrder(r.last, e); err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
-	}
-	r.last = e
-	return e, nil
+	return r.parse(bytes.TrimSuffix(line, []byte("\n")))
 }
 
 func (r *logRun) close() error {

@@ -3,7 +3,6 @@ package aws
 import (
 	"context"
 	"errors"
-	"path"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -23,23 +22,12 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 		return nil, err
 	}
 	return open(b, "archive "+s.Name, func() (*s3.Store, error) {
-		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: folder(a), StorageClass: a.StorageClass, KMSKey: a.KMSKey})
+		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: archive.Folder(a.Prefix, a.Key), StorageClass: a.StorageClass, KMSKey: a.KMSKey})
 		if err != nil || !b.create || b.lookOnly || begun { // a bucket that the state knows is not made again
 			return store, err
 		}
 		return store, store.Create(ctx)
 	})
-}
-
-// folder is the literal beginning of the names of an archive's objects, "" or ending in "/".
-func folder(a *config.Archive) string {
-	name := a.Prefix
-	if a.Key != nil {
-		literal, _ := a.Key.Prefix()
-		name += literal
-	}
-	dir, _ := path.Split(name)
-	return dir
 }
 
 // overflow is where the events go that are too large for a message: the bucket of the
@@ -48,7 +36,7 @@ func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
 	bucket, dir := "", ""
 	for _, s := range cfg.Sinks {
 		if s.Archive != nil && bucket == "" {
-			bucket, dir = s.Archive.Bucket, folder(s.Archive)
+			bucket, dir = s.Archive.Bucket, archive.Folder(s.Archive.Prefix, s.Archive.Key)
 		}
 	}
 	if d := cfg.DeadLetters; d != nil && bucket == "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -104,7 +105,7 @@ func (b *Bundle) leftOutput(ctx context.Context, cfg *config.Config, s config.Si
 		}
 		return recordedBirth(ctx, cfg, s, store, store.Close)
 	case s.Archive != nil && s.Archive.Bucket != "":
-		store, err := s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket, Folder: folder(s.Archive)})
+		store, err := s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket, Folder: archive.Folder(s.Archive.Prefix, s.Archive.Key)})
 		if err != nil {
 			return "", err
 		}

@@ -78,7 +78,7 @@ func (b *Bundle) largeLetters(ctx context.Context, cfg *config.Config) (deadlett
 	}
 	for _, s := range cfg.Sinks {
 		if s.Archive != nil && s.Archive.Bucket != "" {
-			return b.letters(ctx, cfg, s.Archive.Bucket, folder(s.Archive)+archive.Fingerprints+"/dead")
+			return b.letters(ctx, cfg, s.Archive.Bucket, archive.Folder(s.Archive.Prefix, s.Archive.Key)+archive.Fingerprints+"/dead")
 		}
 	}
 	return nil, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 
@@ -159,7 +158,7 @@ func (w *writer) archive(s config.Sink) {
 	if a.Bucket == "" {
 		return
 	}
-	folder := folderOf(a)
+	folder := archive.Folder(a.Prefix, a.Key)
 	own := archiveActions
 	if !a.PerItem {
 		own = actions(own, partsActions)
@@ -172,18 +171,6 @@ func (w *writer) archive(s config.Sink) {
 	if a.KMSKey != "" {
 		w.key(sid("archive", s.Name, "key"), a.KMSKey)
 	}
-}
-
-// folderOf is the folder that all names of an archive's objects begin with: their literal beginning up to the last
-// slash.
-func folderOf(a *config.Archive) string {
-	name := a.Prefix
-	if a.Key != nil {
-		literal, _ := a.Key.Prefix()
-		name += literal
-	}
-	folder, _ := path.Split(name)
-	return folder
 }
 
 // key adds the right to use a KMS key through S3 alone. A resource cannot name an alias of a key, so a condition
@@ -230,7 +217,7 @@ func (w *writer) notify(s config.Sink) {
 func (w *writer) overflow() (bucket, folder string) {
 	for _, s := range w.cfg.Sinks {
 		if s.Archive != nil && s.Archive.Bucket != "" {
-			return s.Archive.Bucket, folderOf(s.Archive) + archive.Fingerprints + "/"
+			return s.Archive.Bucket, archive.Folder(s.Archive.Prefix, s.Archive.Key) + archive.Fingerprints + "/"
 		}
 	}
 	if d := w.cfg.DeadLetters; d != nil && d.Bucket != "" {
@@ -338,7 +325,7 @@ func (w *writer) largeLetters() {
 	}
 	for _, s := range w.cfg.Sinks {
 		if s.Archive != nil && s.Archive.Bucket != "" {
-			w.letters(sid, why, s.Archive.Bucket, folderOf(s.Archive)+archive.Fingerprints+"/dead/")
+			w.letters(sid, why, s.Archive.Bucket, archive.Folder(s.Archive.Prefix, s.Archive.Key)+archive.Fingerprints+"/dead/")
 			return
 		}
 	}

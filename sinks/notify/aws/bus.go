@@ -69,8 +69,6 @@ func (b *Bus) failed(ctx context.Context, op string, err error) error {
 	return awserr.Call(ctx, b.op(op), err, hints(b.name, "events:"+op))
 }
 
-func (b *Bus) op(op string) string { return "notify: " + op + " to the " + b.name }
-
 // timeBytes is what the time of an entry counts.
 const timeBytes = 14
 

@@ -37,6 +37,9 @@ type publisher struct {
 	overflow Overflow
 }
 
+// op names a call in an error.
+func (p *publisher) op(call string) string { return "notify: " + call + " to the " + p.name }
+
 var (
 	errBehind   = pipeline.Transient(errs.New("notify: not sent behind an earlier event of its item that failed"))
 	errNotTried = errs.New("notify: not sent, since the call before it failed as a whole")

@@ -83,8 +83,6 @@ func (q *Queue) failed(ctx context.Context, op string, err error) error {
 	return awserr.Call(ctx, q.op(op), err, hints(q.name, "sqs:"+op))
 }
 
-func (q *Queue) op(op string) string { return "notify: " + op + " to the " + q.name }
-
 func (q *Queue) weigh(m *notify.Message, body []byte) (n int, refuses string) {
 	n = len(body)
 	for name, value := range traceAttributes(m) {

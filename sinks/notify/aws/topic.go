@@ -64,8 +64,6 @@ func (t *Topic) failed(ctx context.Context, op string, err error) error {
 	return awserr.Call(ctx, t.op(op), err, hints(t.name, "sns:"+strings.TrimSuffix(op, "Batch")))
 }
 
-func (t *Topic) op(op string) string { return "notify: " + op + " to the " + t.name }
-
 // typeAttribute is the attribute that holds the event's type. Its bytes count too.
 const typeAttribute = "type"
 
