@@ -196,13 +196,12 @@ func TestCostOf_RandomStreams(t *testing.T) {
 				Values: []view.Value{{Name: "n", Of: "count"}, {Name: "s", Of: "sum", Path: "n"}}})
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		run := func(t *testing.T, seed uint64) {
 			m, s := meteredTable(t)
 			sink, err := open1(s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			seed := uint64(time.Now().UnixNano())
 			said, taken, what := 0.0, 0.0, ""
 			for i, c := range randomStream(t, rand.New(rand.NewPCG(seed, 0)), name == "groups") {
 				d := pipeline.Delivery{Change: c}
@@ -225,7 +224,9 @@ func TestCostOf_RandomStreams(t *testing.T) {
 			if what != "" {
 				t.Errorf("seed %d: %.900s; of all %v and %v write units", seed, what, said, taken)
 			}
-		})
+		}
+		t.Run(name, func(t *testing.T) { run(t, uint64(time.Now().UnixNano())) })
+		t.Run(name+", where the claims on a row are 4 KB", func(t *testing.T) { run(t, 1795410328805489539) })
 	}
 }
 
