@@ -21,9 +21,9 @@ type Filter struct {
 
 // namedCondition is a condition of a filter.
 type namedCondition struct {
-	_ any    `ref:"named_condition"`
-	_ string `key:"name" is:"name" doc:"What drops are counted by."`
-	condition
+	_ any       `ref:"named_condition"`
+	_ string    `key:"name" is:"name" doc:"What drops are counted by."`
+	_ condition `key:"+"`
 }
 
 // condition is a word, or a mapping of one key.

@@ -67,7 +67,8 @@ type rules map[reflect.Type]*rule
 
 // of makes the rule of a field's type. These tags describe what stands there:
 //
-//	key:"NAME,OPTION,..."  the key; "*" is the name of a map's entry, "=" a scalar in place of a mapping, "@" the line
+//	key:"NAME,OPTION,..."  the key; "*" is the name of a map's entry, "=" a scalar in place of a mapping, "@" the line,
+//	                       "+" the keys of another struct
 //	doc:"..." def:"..."    its sentence in the schema, and what a missing key means
 //	is:"KIND"              how the scalar is written, where the type does not say it
 //	words:"a,b" yes:"b"    the words that it may be, and the one for which a bool is true
@@ -127,10 +128,6 @@ func (rs rules) object(t reflect.Type) *rule {
 func (rs rules) fields(r *rule, t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Anonymous {
-			rs.fields(r, f.Type)
-			continue
-		}
 		if r.ref == "" && f.Name == "_" {
 			r.ref = f.Tag.Get("ref")
 		}
@@ -142,6 +139,8 @@ func (rs rules) fields(r *rule, t reflect.Type) {
 		name, options, _ := strings.Cut(f.Tag.Get("key"), ",")
 		switch name {
 		case "":
+		case "+":
+			rs.fields(r, f.Type)
 		case "@":
 			r.line = f.Index
 		case "=":
