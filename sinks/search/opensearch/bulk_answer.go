@@ -46,7 +46,7 @@ func readItem(c *jsoncursor.Cursor) (it item) {
 		case "result":
 			it.noop = string(c.Text()) == "noop"
 		case "error":
-			it.failure.read(c)
+			it.read(c)
 		}
 	}
 	c.Want('}')
