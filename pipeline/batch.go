@@ -249,11 +249,11 @@ func (s *scheduler) planned(b *batch) {
 			b.keys = append(b.keys, l.key)
 		}
 	default:
-		b.phase = sending
+		b.unsend()
 	}
 }
 
-// asked moves the changes of held keys behind the others of the batch. An error fails all of it.
+// asked sends what is of no held key. An error fails all of the batch.
 func (s *scheduler) asked(b *batch) {
 	if b.err == nil && len(b.held) != len(b.keys) {
 		b.err = errs.Errorf("it answered %d of %d keys", len(b.held), len(b.keys))
@@ -263,27 +263,32 @@ func (s *scheduler) asked(b *batch) {
 		b.fail(quarantineFailed(b.err))
 		return
 	}
-	b.phase = sending
-	if !slices.Contains(b.held, true) {
-		return
-	}
 	for i, l := range b.lanes {
 		l.skipped = b.held[i]
 	}
+	b.unsend()
+}
+
+// unsend moves the changes of held keys, and those of partitions that were revoked meanwhile, behind the others, which
+// are sent.
+func (b *batch) unsend() {
+	b.phase = sending
 	var out batch
 	kept := 0
 	for i, l := range b.of {
-		if l.skipped {
-			out.items, out.of = append(out.items, b.items[i]), append(out.of, l)
+		if !l.skipped && !b.items[i].page.part.state.revoked() {
+			b.items[kept], b.of[kept] = b.items[i], l
+			kept++
 			continue
 		}
-		b.items[kept], b.of[kept] = b.items[i], l
-		kept++
+		out.items, out.of = append(out.items, b.items[i]), append(out.of, l)
 	}
 	b.n = kept
-	for i := range out.items {
-		out.items[i].fail = errQuarantined
-		b.errs[kept+i] = errQuarantined.err
+	for i, l := range out.of {
+		b.errs[kept+i] = errHeldBack
+		if l.skipped {
+			out.items[i].fail, b.errs[kept+i] = errQuarantined, errQuarantined.err
+		}
 	}
 	copy(b.items[kept:], out.items)
 	copy(b.of[kept:], out.of)

@@ -101,6 +101,38 @@ func TestRevoke_CancelsTheQuestionWhetherAKeyIsHeld(t *testing.T) {
 	})
 }
 
+// What is recalled while its key's mark is asked for is not written afterwards.
+func TestRecall_NoWriteStartsAfterTheQuestionWhetherAKeyIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &recorder{}
+		p, src, _, stop := running(t, s, []*Page{pageOf(map[string]int{}, "p", 1, "a", "b"), pageOf(map[string]int{}, "q", 1, "c")}, func(o *Options) {
+			o.Routes[0].Concurrency, o.Routes[0].Batch = 1, Batch{Count: 3, Linger: time.Second}
+			o.DeadLetters, o.Quarantine = &graveyard{}, slowMarks{}
+		})
+		time.Sleep(time.Second)
+		src.control.Recall("p")
+		time.Sleep(time.Minute)
+		if got := s.all(); !slices.Equal(got, []string{"c1"}) {
+			t.Errorf("written %v: what was not recalled, and no more", got)
+		}
+		checkLedger(t, p, none(SinkLedger{Routed: 3, Written: 1, Revoked: 2}))
+		holdsNothing(t, p)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// slowMarks answers after a second that nothing is held.
+type slowMarks struct{ silentMarks }
+
+func (slowMarks) Held(ctx context.Context, _ string, keys []Key) ([]bool, error) {
+	if !sleep(ctx, time.Second) {
+		return nil, ctx.Err()
+	}
+	return make([]bool, len(keys)), nil
+}
+
 // silentMarks does not answer.
 type silentMarks struct{}
 
