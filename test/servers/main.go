@@ -30,8 +30,8 @@ import (
 const usage = `usage: go run ./test/servers [-only NAME,...] [-opensearch VERSION] [-- COMMAND [ARG ...]]
 
 Starts the servers that the tests need and prints their endpoints as NAME=value
-lines; with a COMMAND, runs it with those names in its environment and returns
-its exit code. Downloads are kept in the user's cache folder
+lines; with a COMMAND, runs it with those names in its environment, and GOFLAGS
+that make tests faster, and returns its exit code. Downloads are kept in the user's cache folder
 (TABLEWAKE_TEST_CACHE moves it).
 
 Without -only it also installs the tools that tests run, so that no test waits for that.
