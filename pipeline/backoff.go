@@ -46,5 +46,3 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 }
-
-func sleep(ctx context.Context, d time.Duration) bool { return Sleep(ctx, d) == nil }

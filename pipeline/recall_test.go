@@ -11,7 +11,7 @@ import (
 
 // slow takes a second for each Write, unless it is cancelled.
 func slow(ctx context.Context, _ []Delivery) error {
-	if !sleep(ctx, time.Second) {
+	if Sleep(ctx, time.Second) != nil {
 		return ctx.Err()
 	}
 	return nil
@@ -127,7 +127,7 @@ func TestRecall_NoWriteStartsAfterTheQuestionWhetherAKeyIsHeld(t *testing.T) {
 type slowMarks struct{ silentMarks }
 
 func (slowMarks) Held(ctx context.Context, _ string, keys []Key) ([]bool, error) {
-	if !sleep(ctx, time.Second) {
+	if Sleep(ctx, time.Second) != nil {
 		return nil, ctx.Err()
 	}
 	return make([]bool, len(keys)), nil

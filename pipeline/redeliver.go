@@ -155,7 +155,7 @@ func (d *redelivery) write(ctx context.Context) {
 		d.end(i, d.ds[k], errs[k])
 	}
 	if d.r.Rate > 0 {
-		sleep(ctx, time.Duration(float64(n)/d.r.Rate*float64(time.Second)))
+		_ = Sleep(ctx, time.Duration(float64(n)/d.r.Rate*float64(time.Second)))
 	}
 	d.ds, d.of, d.bytes = d.ds[:0], d.of[:0], 0
 	clear(d.keys)

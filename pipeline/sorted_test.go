@@ -141,7 +141,7 @@ func TestSorted_BadChangeIsIsolated(t *testing.T) {
 func TestSorted_RevokedPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sortedRecorder{recorder: recorder{keepsOrder: true, fail: func(ctx context.Context, ds []Delivery) error {
-			if len(ds) > 100 && !sleep(ctx, time.Hour) {
+			if len(ds) > 100 && Sleep(ctx, time.Hour) != nil {
 				return ctx.Err()
 			}
 			return nil

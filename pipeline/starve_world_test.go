@@ -237,7 +237,7 @@ func (s *habitual) ill(key Key) bool {
 }
 
 func (s *habitual) Write(ctx context.Context, ds []Delivery) error {
-	if s.habit.slow > 0 && !sleep(ctx, s.habit.slow) {
+	if s.habit.slow > 0 && Sleep(ctx, s.habit.slow) != nil {
 		return ctx.Err()
 	}
 	now := time.Now()

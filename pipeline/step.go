@@ -124,7 +124,7 @@ func (r *run) retry(ctx context.Context, do func() error, failed func(attempt in
 			return nil
 		}
 		after, _ := Retryable(err)
-		if !failed(attempt, err) || !sleep(ctx, r.p.o.Backoff.delay(attempt, after)) {
+		if !failed(attempt, err) || Sleep(ctx, r.p.o.Backoff.delay(attempt, after)) != nil {
 			return err
 		}
 	}

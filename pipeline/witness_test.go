@@ -206,7 +206,7 @@ func (s *witnessSink) Write(ctx context.Context, ds []Delivery) error {
 	s.mu.Lock()
 	fault, pick, kind := s.rand.IntN(100) < s.plan.faults, s.rand.IntN(len(ds)), s.rand.IntN(6)
 	s.mu.Unlock()
-	if s.plan.slow > 0 && !sleep(ctx, s.plan.slow) {
+	if s.plan.slow > 0 && Sleep(ctx, s.plan.slow) != nil {
 		s.end(ds, allFailed(len(ds), ctx.Err()))
 		return ctx.Err()
 	}
