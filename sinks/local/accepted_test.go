@@ -52,8 +52,18 @@ func mutate(r *rapid.T, doc *yaml.Node, elsewhere map[string][]*yaml.Node) {
 		at := 2 * rapid.IntRange(0, len(n.Content)/2-1).Draw(r, "key")
 		n.Content = append(n.Content[:at:at], n.Content[at+2:]...)
 	case len(elsewhere[keys[i]]) > 0:
-		*n = *rapid.SampledFrom(elsewhere[keys[i]]).Draw(r, "same key")
+		*n = *cloned(rapid.SampledFrom(elsewhere[keys[i]]).Draw(r, "same key"))
 	}
+}
+
+// cloned shares nothing with n: a later mutation within it must reach neither n nor, where n holds a node of its own key, itself.
+func cloned(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = make([]*yaml.Node, len(n.Content))
+	for i, e := range n.Content {
+		c.Content[i] = cloned(e)
+	}
+	return &c
 }
 
 // A file that is accepted can be assembled over a folder.
