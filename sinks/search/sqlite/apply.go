@@ -62,7 +62,8 @@ type stored struct {
 func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []search.Result) error {
 	of := make(map[string][]int) // mutations by index
 	var names []string
-	for i := range ms {
+	coalesced := search.Coalesce(ms)
+	for _, i := range coalesced.Newest {
 		if of[ms[i].Index] == nil {
 			names = append(names, ms[i].Index)
 		}
@@ -83,22 +84,24 @@ func (t *tx) apply(ctx context.Context, ms []search.Mutation, fs []fields, rs []
 		if err != nil {
 			return err
 		}
-		last, err := decide(ms, of[name], there, rs)
-		if err != nil {
-			return err
-		}
 		for _, i := range of[name] {
-			if last[ms[i].ID] != i+1 {
+			m := &ms[i]
+			write, err := decide(m, there[m.ID], &rs[i])
+			if err != nil {
+				return err
+			}
+			if !write {
 				continue
 			}
 			if ctx.Err() != nil {
 				return sqlite.Stopped(ctx)
 			}
-			if err := t.write(index, &ms[i], fs[i], there[ms[i].ID]); err != nil {
+			if err := t.write(index, m, fs[i], there[m.ID]); err != nil {
 				return err
 			}
 		}
 	}
+	coalesced.Share(ms, rs)
 	return t.flush(t)
 }
 
@@ -126,40 +129,20 @@ func (t *tx) read(index int64, ms []search.Mutation, of []int) (map[string]store
 	return there, err
 }
 
-// decide sets the result of each mutation by the version that is stored when it is its turn, and
-// returns the last one of each document that is to be written, counted from 1.
-func decide(ms []search.Mutation, of []int, there map[string]stored, rs []search.Result) (last map[string]int, err error) {
-	last = make(map[string]int)
-	for _, i := range of {
-		m := &ms[i]
-		is := there[m.ID]
-		if is.doc != 0 && is.birth != m.Birth {
-			return nil, state.OtherBirth("", "a document of index "+m.Index, is.birth, m.Birth)
-		}
-		pending := last[m.ID] - 1
-		if pending >= 0 {
-			is.version, is.void = ms[pending].Version, ms[pending].Void
-		}
-		order := m.Version.Compare(is.version)
-		if order == 0 && is.void && !m.Void {
-			order = 1
-		}
-		switch {
-		case order < 0:
-			rs[i].Outcome = pipeline.Superseded
-		case order == 0 && pending >= 0:
-			rs[i].Outcome = pipeline.Coalesced
-		case order == 0 && is.doc != 0:
-			rs[i].Outcome = pipeline.Written
-		default:
-			if pending >= 0 {
-				rs[pending].Outcome = pipeline.Coalesced
-			}
-			rs[i].Outcome = pipeline.Written
-			last[m.ID] = i + 1
-		}
+// decide sets the result of a mutation by what is stored of its document, and reports whether it is to be written.
+func decide(m *search.Mutation, is stored, r *search.Result) (write bool, err error) {
+	switch {
+	case is.doc == 0:
+		write = true
+	case is.birth != m.Birth:
+		return false, state.OtherBirth("", "a document of index "+m.Index, is.birth, m.Birth)
+	default:
+		write = m.Replaces(is.version, is.void)
 	}
-	return last, nil
+	if !write && m.Version != is.version {
+		r.Outcome = pipeline.Superseded
+	}
+	return write, nil
 }
 
 var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")

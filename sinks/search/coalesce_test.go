@@ -1,0 +1,61 @@
+package search_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// Of each document the mutation is written that would stay if all were written one after the other, and the others
+// share its result.
+func TestCoalesce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ms := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) search.Mutation {
+			v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1, rapid.IntRange(1, 4).Draw(t, "version")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			void := rapid.Bool().Draw(t, "void")
+			return search.Mutation{Index: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "index"), ID: "a", Version: v, Tombstone: void, Void: void}
+		}), 0, 8).Draw(t, "mutations")
+		stays := make(map[string]int) // by index
+		for i := range ms {
+			if j, there := stays[ms[i].Index]; !there || ms[i].Replaces(ms[j].Version, ms[j].Void) {
+				stays[ms[i].Index] = i
+			}
+		}
+		c := search.Coalesce(ms)
+		rs := make([]search.Result, len(ms))
+		refused := errors.New("refused")
+		for _, i := range c.Newest {
+			if stays[ms[i].Index] != i {
+				t.Fatalf("mutation %d is written, want %d", i, stays[ms[i].Index])
+			}
+			delete(stays, ms[i].Index)
+			if ms[i].Index == "y" {
+				rs[i].Err = refused
+			}
+		}
+		if len(stays) > 0 {
+			t.Fatalf("%v are not written", stays)
+		}
+		c.Share(ms, rs)
+		written := 0
+		for i, r := range rs {
+			if (r.Err != nil) != (ms[i].Index == "y") {
+				t.Errorf("mutation %d: %v", i, r.Err)
+			}
+			if r.Err == nil && r.Outcome == pipeline.Written {
+				written++
+			}
+		}
+		if written > 1 {
+			t.Errorf("%d of one document are written", written)
+		}
+	})
+}
