@@ -76,10 +76,10 @@ func (f *failure) read(c *jsoncursor.Cursor) {
 	}
 }
 
-// parseFailure reads the body of an answer that is not ok. Whatever it is not, the
-// failure holds nothing of.
-func parseFailure(body []byte) (f failure) {
-	c := jsoncursor.New(body)
+// parse reads an answer that is not ok. Whatever it is not, the failure holds nothing of.
+func (a answer) parse() failure {
+	f := failure{status: a.status}
+	c := jsoncursor.New(a.body)
 	for name := range c.Members() {
 		switch string(name) {
 		case "error":

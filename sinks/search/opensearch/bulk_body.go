@@ -15,8 +15,8 @@ import (
 // whole request that it is in.
 const maxID = 512
 
-// check tells what is wrong with a mutation that would fail a whole request.
-func (s *Store) check(m *search.Mutation) error {
+// checkMutation tells what is wrong with a mutation that would fail a whole request.
+func (s *Store) checkMutation(m *search.Mutation) error {
 	switch {
 	case m.ID == "":
 		return errors.New("opensearch: a document without an id")
@@ -37,6 +37,48 @@ func second(m *search.Mutation) int64 {
 		return 0
 	}
 	return m.Time.Unix()
+}
+
+// bulkRequest writes the first mutations of a list.
+type bulkRequest struct {
+	count int
+	index string // of all of them: it is in the path, where a policy sees it, and in no line. "": lines name theirs
+	body  []byte
+}
+
+// lineOverhead is about how many bytes a request has for a mutation beside its document and its id.
+const lineOverhead = 256
+
+// encode makes a request of as many of the mutations at as the limits allow, and of
+// one at least.
+func (b *bulk) encode(at []int) bulkRequest {
+	most := b.store.limits.now()
+	r := bulkRequest{index: b.common(at)}
+	at = at[:min(len(at), b.store.limits.count)]
+	size := 0
+	for _, i := range at {
+		if size += len(b.ms[i].Doc) + len(b.ms[i].ID) + lineOverhead; size > most {
+			break
+		}
+	}
+	r.body = make([]byte, 0, size)
+	for _, i := range at {
+		m, end, index := &b.ms[i], len(r.body), ""
+		if r.index == "" {
+			index = m.Index
+		}
+		if b.store.mode == Fast {
+			r.body = b.store.appendFast(r.body, index, m)
+		} else {
+			r.body = b.store.appendExact(r.body, index, m)
+		}
+		if len(r.body) > most && r.count > 0 {
+			r.body = r.body[:end]
+			break
+		}
+		r.count++
+	}
+	return r
 }
 
 // appendExact appends the lines that write a mutation where it is newer than what

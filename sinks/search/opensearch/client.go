@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -105,19 +106,44 @@ type answer struct {
 // ok tells whether the server did what it was asked.
 func (a answer) ok() bool { return a.status/100 == 2 }
 
+// call is a request whose errors name what was asked.
+type call struct {
+	op, index    string // of the error; see Error
+	method, path string
+	body         any // encoded as JSON; nil: none
+}
+
+// ask sends a request and reads the answer. It is false if the server answers 404.
+func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err error) {
+	var sent []byte
+	if q.body != nil {
+		if sent, err = json.Marshal(q.body); err != nil {
+			return nil, false, fmt.Errorf("opensearch: %w", err)
+		}
+	}
+	a, err := c.do(ctx, q.method, q.path, sent)
+	switch {
+	case err != nil || a.status == http.StatusNotFound:
+		return nil, false, err
+	case !a.ok():
+		return nil, false, a.failure(q.op, q.index)
+	}
+	return a.body, true, nil
+}
+
 // do sends a request, with a JSON body where it is not nil, and reads the answer,
 // whatever its status. path begins with a slash and is escaped, and may hold a query. An
 // error means that there is no answer, and nobody knows what the server did: it is transient.
 func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {
-	var p *payload
-	if body != nil {
-		p = &payload{bytes: body}
-	}
-	return c.send(ctx, method, path, "application/json", p, nil)
+	return c.send(ctx, method, path, "application/json", body)
 }
 
-// send is do for a body of any kind; the answer is appended to got.
-func (c *client) send(ctx context.Context, method, path, kind string, body *payload, got []byte) (answer, error) {
+// bulk sends the lines of a bulk request.
+func (c *client) bulk(ctx context.Context, path string, lines []byte) (answer, error) {
+	return c.send(ctx, http.MethodPost, path, "application/x-ndjson", lines)
+}
+
+func (c *client) send(ctx context.Context, method, path, kind string, body []byte) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if c.credentials != nil { // while ctx can still stop it: the signer has none
@@ -129,27 +155,26 @@ func (c *client) send(ctx context.Context, method, path, kind string, body *payl
 			return answer{}, pipeline.Denied(err)
 		}
 	}
-	r, err := http.NewRequestWithContext(ctx, method, path, nil)
+	r, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(body))
 	if err != nil {
 		return answer{}, fmt.Errorf("opensearch: %w", err)
 	}
-	if body != nil {
+	if len(body) > 0 {
 		r.Header.Set("Content-Type", kind)
-		body.attach(r)
 	}
 	resp, err := c.server.Perform(r)
 	if err != nil {
 		return answer{}, pipeline.Transient(errs.Errorf("opensearch: no answer: %w", err))
 	}
 	defer resp.Body.Close()
-	into := bytes.NewBuffer(got)
-	if _, err := into.ReadFrom(bounded.Reader(resp.Body, c.most)); err != nil {
+	got, err := bounded.ReadAll(resp.Body, c.most)
+	if err != nil {
 		if large, ok := errors.AsType[*bounded.Error](err); ok {
 			return answer{}, pipeline.Transient(errs.Errorf("opensearch: the answer: %w", large))
 		}
 		return answer{}, pipeline.Transient(errCut)
 	}
-	a := answer{status: resp.StatusCode, header: resp.Header, body: into.Bytes()}
+	a := answer{status: resp.StatusCode, header: resp.Header, body: got}
 	if !a.believable(method) {
 		return a, pipeline.Transient(&Error{Op: method, Status: a.status, Hint: "the answer is not an OpenSearch server's: is url its address, or is a proxy in between?"})
 	}

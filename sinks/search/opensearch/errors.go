@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -63,8 +64,7 @@ var _ pipeline.Redacted = (*Error)(nil)
 // failure is the error of an answer that is not ok to what op asked, marked as the
 // pipeline is to take it.
 func (a answer) failure(op, index string) error {
-	f := parseFailure(a.body)
-	f.status = a.status
+	f := a.parse()
 	err := f.err(op, index)
 	if after := awserr.RetryAfter(a.header); after > 0 { // of a proxy: the server itself asks for none
 		if _, transient := pipeline.Retryable(err); transient {
@@ -85,78 +85,65 @@ type failure struct {
 }
 
 // class is what a failure means to who sent the request.
-type class uint8
-
-const (
-	refused     class = iota // this document will never be taken
-	busy                     // the server has too much to do
-	unwell                   // the server can't do it now
-	tooLarge                 // the request has too many bytes
-	outrun                   // another writer was there between the reading and the writing
-	gone                     // there is no such document
-	noIndex                  // there is no such index
-	noScript                 // the stored script is gone
-	noScripting              // the server runs no scripts
-	blocked                  // the index takes no writes
-	denied                   // the server does not know or does not trust who asks
-	expired                  // the credentials are too old
-	skewed                   // the signature has another time than the server
-)
-
-// classes are what logs call them.
-var classes = [...]string{
-	refused: "mapping", busy: "throttled", unwell: "unavailable", tooLarge: "too_large", outrun: "conflict", gone: "missing", noIndex: "missing",
-	noScript: "missing", noScripting: "denied", blocked: "blocked", denied: "denied", expired: "denied", skewed: "clock",
+type class struct {
+	name string            // in logs
+	mark func(error) error // as the pipeline is to take it; nil: this document will never be taken
+	hint string            // what an operator does about it
 }
 
-// hints are what an operator does about them.
-var hints = [...]string{
-	tooLarge:    "raise http.max_content_length of the server, or leave fields out",
-	noIndex:     "create the index, or let create do it",
-	noScript:    "somebody deleted the stored script; it is installed again",
-	noScripting: "the server runs no stored scripts in updates: allow them (script.allowed_types, script.allowed_contexts), or use mode: fast, whose order within one second is that of one worker",
-	blocked:     "the index takes no writes: free disk space if it ran out, then remove index.blocks.* from its settings",
-	denied:      "check auth, the credentials, and the access policy or role of the server",
-	expired:     "the credentials have expired: renew the credentials",
-	skewed:      "the clock of this machine is not the server's: set it",
+var (
+	refused  = &class{name: "mapping"}
+	busy     = &class{name: "throttled", mark: pipeline.Transient}
+	unwell   = &class{name: "unavailable", mark: pipeline.Transient}
+	tooLarge = &class{name: "too_large", hint: "raise http.max_content_length of the server, or leave fields out"}
+	outrun   = &class{name: "conflict", mark: pipeline.Transient} // another writer was there between the reading and the writing
+	gone     = &class{name: "missing"}                            // there is no such document
+	noIndex  = &class{name: "missing", mark: pipeline.Fatal, hint: "create the index, or let create do it"}
+	noScript = &class{name: "missing", mark: pipeline.Transient, hint: "somebody deleted the stored script; it is installed again"}
+	blocked  = &class{name: "blocked", mark: pipeline.Transient,
+		hint: "the index takes no writes: free disk space if it ran out, then remove index.blocks.* from its settings"}
+	denied  = &class{name: "denied", mark: pipeline.Denied, hint: "check auth, the credentials, and the access policy or role of the server"}
+	expired = &class{name: "denied", mark: pipeline.Denied, hint: "the credentials have expired: renew the credentials"}
+	skewed  = &class{name: "clock", mark: pipeline.Denied, hint: "the clock of this machine is not the server's: set it"}
+
+	noScripting = &class{name: "denied", mark: pipeline.Fatal,
+		hint: "the server runs no stored scripts in updates: allow them (script.allowed_types, script.allowed_contexts), or use mode: fast, whose order within one second is that of one worker"}
+)
+
+// is reports whether the error or its cause is of one of these types.
+func (f *failure) is(kinds ...string) bool {
+	return slices.Contains(kinds, string(f.kind)) || slices.Contains(kinds, string(f.cause))
 }
 
 // class tells what f means.
-func (f *failure) class() class {
-	is := func(kinds ...string) bool {
-		for _, k := range kinds {
-			if string(f.kind) == k || string(f.cause) == k {
-				return true
-			}
-		}
-		return false
-	}
+func (f *failure) class() *class {
+	forbidden := f.status == http.StatusForbidden || f.status == http.StatusUnauthorized
 	switch {
-	case is("cluster_block_exception", "index_closed_exception"): // a closed index is opened again
+	case f.is("cluster_block_exception", "index_closed_exception"): // a closed index is opened again
 		return blocked
 	case f.status == http.StatusTooManyRequests,
-		is("circuit_breaking_exception", "rejected_execution_exception", "opensearch_rejected_execution_exception"):
+		f.is("circuit_breaking_exception", "rejected_execution_exception", "opensearch_rejected_execution_exception"):
 		return busy
 	case f.status == http.StatusRequestEntityTooLarge:
 		return tooLarge
 	case f.status == http.StatusConflict:
 		return outrun
-	case is("index_not_found_exception"):
+	case f.is("index_not_found_exception"):
 		return noIndex
-	case is("resource_not_found_exception"):
+	case f.is("resource_not_found_exception"):
 		return noScript
 	case f.status == 0, f.kind == nil && f.reason == nil &&
 		(f.status == http.StatusBadRequest || f.status == http.StatusForbidden || f.status == http.StatusPreconditionFailed):
 		return unwell // not an OpenSearch server's: it says why
 	case f.status == http.StatusNotFound:
 		return gone
-	case is("illegal_argument_exception") && f.says("cannot execute"):
+	case f.is("illegal_argument_exception") && f.says("cannot execute"):
 		return noScripting
-	case (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized) && (f.says("Signature expired") || f.says("not yet current")):
+	case forbidden && (f.says("Signature expired") || f.says("not yet current")):
 		return skewed
-	case (f.status == http.StatusForbidden || f.status == http.StatusUnauthorized) && f.says("expired"):
+	case forbidden && f.says("expired"):
 		return expired
-	case f.status == http.StatusForbidden, f.status == http.StatusUnauthorized:
+	case forbidden:
 		return denied
 	case f.status >= http.StatusInternalServerError:
 		return unwell
@@ -172,35 +159,29 @@ func (f *failure) unfit() bool {
 // err is f as an error, marked as the pipeline is to take it.
 func (f *failure) err(op, index string) error {
 	class := f.class()
-	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind), class: classes[class], Hint: hints[class]}
+	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind), class: class.name, Hint: class.hint}
 	switch class {
 	case busy:
-		if string(f.kind) == "circuit_breaking_exception" || string(f.cause) == "circuit_breaking_exception" {
+		if f.is("circuit_breaking_exception") {
 			e.Hint = "the server protects its memory, or its script compiler from others' scripts"
 		}
-		return pipeline.Transient(e)
-	case unwell, outrun, noScript, blocked:
-		return pipeline.Transient(e)
 	case denied:
 		if right := f.right(); right != "" {
 			e.Hint = "allow " + right + ": " + e.Hint
 		}
-		return pipeline.Denied(e)
-	case expired, skewed:
-		return pipeline.Denied(e)
-	case noIndex, noScripting:
-		return pipeline.Fatal(e)
-	case tooLarge:
+	case refused, gone:
+		e.Field = f.field()
+		switch {
+		case e.Field != "":
+			e.Hint = "change the mapping, or exclude the field"
+		case strings.Contains(string(f.reason), "Limit of total fields"):
+			e.Hint = "raise index.mapping.total_fields.limit, or include fewer fields"
+		}
+	}
+	if class.mark == nil {
 		return e
 	}
-	e.Field = f.field()
-	switch {
-	case e.Field != "":
-		e.Hint = "change the mapping, or exclude the field"
-	case strings.Contains(string(f.reason), "Limit of total fields"):
-		e.Hint = "raise index.mapping.total_fields.limit, or include fewer fields"
-	}
-	return e
+	return class.mark(e)
 }
 
 // right is the permission that a refusal names: of the server's own roles

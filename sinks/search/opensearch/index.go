@@ -10,14 +10,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Indexes are the indexes of one sink: what they are made of, and when.
@@ -51,8 +50,8 @@ type Indexes struct {
 // indexes is what a store knows of its indexes.
 type indexes struct {
 	Indexes
-	blueprint *blueprint
-	turn      chan struct{} // held by the one who makes an index
+	definition *definition
+	turn       chan struct{} // held by the one who makes an index
 
 	mu        sync.Mutex
 	known     map[string]bool // by name: those that are there
@@ -70,22 +69,16 @@ func newIndexes(o Indexes) (*indexes, error) {
 	case o.Max < 0:
 		return nil, errors.New("Indexes.Max is negative")
 	}
-	b, err := newBlueprint(o.Mapping, o.Fields, o.Attributes)
+	d, err := newDefinition(o.Mapping, o.Fields, o.Attributes)
 	if err != nil {
 		return nil, fmt.Errorf("the mapping: %w", err)
 	}
 	o.Mapping, o.Attributes = slices.Clone(o.Mapping), maps.Clone(o.Attributes)
-	return &indexes{Indexes: o, blueprint: b, turn: make(chan struct{}, 1), known: make(map[string]bool)}, nil
+	return &indexes{Indexes: o, definition: d, turn: make(chan struct{}, 1), known: make(map[string]bool)}, nil
 }
 
-// owner is written into an index: which sink made it, behind which alias.
-type owner struct {
-	Pipeline string `json:"pipeline"`
-	Sink     string `json:"sink"`
-	Index    string `json:"index"`
-}
-
-func (x *indexes) owner(name string) owner { return owner{x.Pipeline, x.Sink, name} }
+// sink is the sink that makes the indexes.
+func (x *indexes) sink() search.Owner { return search.Owner{Pipeline: x.Pipeline, Sink: x.Sink} }
 
 // one is the only name that there is; false where it differs from item to item.
 func (x *indexes) one() (string, bool) { return x.Name.Prefix() }
@@ -106,66 +99,114 @@ func (x *indexes) learn(name string, there bool) {
 	}
 }
 
-// writeIndex is the name to which the documents of an index are written: its alias. An
-// index that is not there is made. The error is that of every mutation of the name.
-func (s *Store) writeIndex(ctx context.Context, name string) (string, error) {
+// phase is where an index is in its life, as the record of its sink and the server show it:
+//
+//	absent    it was never made; make makes it with its alias, in one step
+//	unnoted   it is there, and the record does not name it; note notes its UUID
+//	ready     it is there, as it was noted
+//	deleted   it was noted, and is not there
+//	exchanged it was noted, and there is one with another UUID
+//
+// The last two are a [state.LostError], until Forget drops the record. An index that is there and is not
+// what check asks for is not used in any phase.
+type phase uint8
+
+const (
+	absent phase = iota
+	unnoted
+	ready
+	deleted
+	exchanged
+)
+
+// phase is that of the index of a name; there is nil if the server has none.
+func (r *record) phase(name string, there *indexState) phase {
+	was, noted := r.Made[name]
+	switch is := there.uuid(); {
+	case there == nil && noted:
+		return deleted
+	case there == nil:
+		return absent
+	case !noted:
+		return unnoted
+	case was != "" && is != "" && is != was:
+		return exchanged
+	}
+	return ready
+}
+
+// lost is the error of an index that is deleted or exchanged.
+func (s *Store) lost(r *record, name string, there *indexState) error {
+	switch r.phase(name, there) {
+	case deleted:
+		return state.Lost(s.sink(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
+	case exchanged:
+		return state.Lost(s.sink(), fmt.Sprintf("index %s was made with the UUID %s, and there is one with the UUID %s: it was restored or made again", name, r.Made[name], there.uuid()))
+	}
+	return nil
+}
+
+// note notes an index that is there, as the one that it is; false if the record names it already.
+func (r *record) note(name string, there *indexState) bool {
+	if r.phase(name, there) != unnoted {
+		return false
+	}
+	if r.Made == nil {
+		r.Made = make(map[string]string)
+	}
+	r.Made[name] = there.uuid()
+	return true
+}
+
+// ensureIndex makes the index of a name if it is absent, and checks it the first time. The error is
+// that of every mutation of the name.
+func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	x := s.indexes
 	if x == nil || x.knows(name) {
-		return name, nil
+		return nil
 	}
 	select {
 	case x.turn <- struct{}{}:
 		defer func() { <-x.turn }()
 	case <-ctx.Done():
-		return "", pipeline.Transient(ctx.Err())
+		return pipeline.Transient(ctx.Err())
 	}
 	if x.knows(name) {
-		return name, nil
+		return nil
 	}
-	if err := s.ensure(ctx, name); err != nil {
-		return "", err
+	err := s.advance(ctx, name)
+	if err == nil {
+		x.learn(name, true)
 	}
-	x.learn(name, true)
-	return name, nil
-}
-
-// indexGone learns that there is no index behind name any more, and tells whether the
-// store makes it again.
-func (s *Store) indexGone(name string) bool {
-	if s.indexes == nil {
-		return false
-	}
-	s.indexes.learn(name, false)
-	return true
+	return err
 }
 
 // maxTries is how often an index is looked for that somebody else makes or deletes.
 const maxTries = 3
 
-// ensure makes the index of a name where it is missing, and checks that it is what it
-// should be.
-func (s *Store) ensure(ctx context.Context, name string) error {
+// advance takes the index of a name to the phase ready.
+func (s *Store) advance(ctx context.Context, name string) error {
 	for range maxTries {
+		r, _, _, err := s.record(ctx, s.indexes.sink()) // first: what is made meanwhile is not in it
+		if err != nil {
+			return err
+		}
 		there, err := s.look(ctx, name)
 		if err != nil {
 			return err
 		}
 		if there != nil {
-			if err := s.same(name, there); err != nil {
+			if err := s.check(name, there); err != nil {
 				return err
 			}
-			return s.noteMade(ctx, name, there)
 		}
-		if made, err := s.wasMade(ctx, name); err != nil {
-			return err
-		} else if made { // by another process, since it was looked for, or it was deleted
-			if there, err = s.look(ctx, name); err != nil {
-				return err
-			}
-			if there == nil {
-				return s.errDeleted(name)
-			}
-			continue
+		switch r.phase(name, there) {
+		case ready:
+			return nil
+		case unnoted:
+			return s.note(ctx, name, there)
+		case deleted, exchanged:
+			return s.lost(&r, name, there)
 		}
 		if err := s.reserve(ctx, name); err != nil {
 			return err
@@ -174,41 +215,21 @@ func (s *Store) ensure(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		if !made {
-			continue
+		if made {
+			if there, err = s.look(ctx, name); err != nil {
+				return err
+			}
+			return s.note(ctx, name, cmp.Or(there, &indexState{}))
 		}
-		if there, err = s.look(ctx, name); err != nil {
-			return err
-		}
-		return s.noteMade(ctx, name, cmp.Or(there, &standing{}))
 	}
 	return pipeline.Transient(errs.Errorf("opensearch: index %s comes and goes", name))
 }
 
-// standing is an index as the server has it.
-type standing struct {
-	Aliases  map[string]alias           `json:"aliases"`
-	Mappings map[string]json.RawMessage `json:"mappings"`
-	Settings map[string]any             `json:"settings"` // by their whole names
-}
-
-// look is the index behind the alias name; nil where there is none. It is an error where
-// the name is taken by what is not the sink's.
-func (s *Store) look(ctx context.Context, name string) (*standing, error) {
-	found, err := s.list(ctx, name, physical(name))
-	if err != nil {
-		return nil, err
-	}
-	if _, taken := found[name]; taken {
-		return nil, s.foreign(errs.Errorf("opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
-	}
-	if there, ok := found[physical(name)]; ok {
-		return &there, nil
-	}
-	for other := range found {
-		return nil, s.foreign(errs.Errorf("opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
-	}
-	return nil, nil
+// note notes that an index was made, as the one that it is.
+func (s *Store) note(ctx context.Context, name string, there *indexState) error {
+	return s.amend(ctx, s.indexes.sink(), func(r *record, _ bool) (bool, error) {
+		return r.note(name, there), s.lost(r, name, there)
+	})
 }
 
 // foreign is an error that stops a sink of one index, and fails the documents of the
@@ -220,69 +241,12 @@ func (s *Store) foreign(err error) error {
 	return err
 }
 
-// list reads indexes by a pattern or by names. Where there are none it is empty.
-func (s *Store) list(ctx context.Context, patterns ...string) (map[string]standing, error) {
-	path := "/" + inPath(patterns) + "?flat_settings=true&ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
-	return s.readIndexes(ctx, path, "look for an index", strings.Join(patterns, ","))
-}
-
-// readIndexes reads indexes at a path. Where there are none it is empty.
-func (s *Store) readIndexes(ctx context.Context, path, op, names string) (map[string]standing, error) {
-	a, err := s.client.do(ctx, http.MethodGet, path, nil)
-	switch {
-	case err != nil:
-		return nil, err
-	case a.status == http.StatusNotFound:
-		return nil, nil
-	case !a.ok():
-		return nil, a.failure(op, names)
-	}
-	var found map[string]standing
-	if err := json.Unmarshal(a.body, &found); err != nil {
-		return nil, pipeline.Transient(errs.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
-	}
-	return found, nil
-}
-
-// own are those of the indexes that the sink made, by the names of their aliases.
-func (x *indexes) own(found map[string]standing) map[string]*standing {
-	own := make(map[string]*standing)
-	for at, there := range found {
-		if by := there.owner(); by == x.owner(by.Index) && physical(by.Index) == at {
-			own[by.Index] = &there
-		}
-	}
-	return own
-}
-
-// inPath is names as a path has them. The comma stays as it is: a policy names the path by it.
-func inPath(names []string) string {
-	var b strings.Builder
-	for i, name := range names {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(url.PathEscape(name))
-	}
-	return b.String()
-}
-
-// owner is who made the index; the zero owner where no sink did.
-func (st *standing) owner() (o owner) {
-	var meta struct {
-		Tablewake owner `json:"tablewake"`
-	}
-	if json.Unmarshal(st.Mappings["_meta"], &meta) != nil {
-		return owner{}
-	}
-	return meta.Tablewake
-}
-
-// same checks that the index behind name is this sink's, and what the file asks for.
-func (s *Store) same(name string, there *standing) error {
-	if by := there.owner(); by != s.indexes.owner(name) {
-		foreign := &search.ForeignIndexError{By: search.Owner{Pipeline: s.indexes.Pipeline, Sink: s.indexes.Sink}, Index: name}
-		if is := (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}); is != foreign.By {
+// check checks that the index behind name is this sink's, and what the file asks for.
+func (s *Store) check(name string, there *indexState) error {
+	sink := s.indexes.sink()
+	if by := there.owner(); by != (owner{sink.Pipeline, sink.Sink, name}) {
+		foreign := &search.ForeignIndexError{By: sink, Index: name}
+		if is := (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}); is != sink {
 			foreign.Owner = is
 		}
 		return s.foreign(foreign)
@@ -294,26 +258,10 @@ func (s *Store) same(name string, there *standing) error {
 	if err != nil {
 		return fmt.Errorf("opensearch: the mapping of index %s: %w", name, err)
 	}
-	if d := difference(s.indexes.blueprint.leaves, is); d != "" {
+	if d := difference(s.indexes.definition.leaves, is); d != "" {
 		return pipeline.Fatal(errDiffers(name, d))
 	}
 	return nil
-}
-
-// leaves are what the index is, by path.
-func (st *standing) leaves() (map[string]string, error) {
-	is := make(map[string]string)
-	flattenSettings(is, "", st.Settings)
-	mappings := make(map[string]any, len(st.Mappings))
-	for part, raw := range st.Mappings {
-		v, err := indexmap.Decode(raw)
-		if err != nil {
-			return nil, err
-		}
-		mappings[part] = v
-	}
-	flattenMapping(is, "mappings", mappings)
-	return is, nil
 }
 
 // errDiffers says in what an index is not what the file asks for, and what to do.
@@ -324,30 +272,28 @@ func errDiffers(name, difference string) error {
 // make makes the index of a name with its alias, in one step; false where somebody
 // else just did.
 func (s *Store) make(ctx context.Context, name string) (bool, error) {
-	body, err := s.indexes.blueprint.body(s.indexes.owner(name))
+	body, err := s.indexes.definition.body(owner{s.indexes.Pipeline, s.indexes.Sink, name})
 	if err != nil {
 		return false, fmt.Errorf("opensearch: %w", err)
 	}
 	a, err := s.client.do(ctx, http.MethodPut, "/"+url.PathEscape(physical(name)), body)
-	switch {
-	case err != nil:
-		return false, err
-	case a.ok():
-		return true, nil
-	case a.existed():
-		return false, nil
+	if err != nil || a.ok() {
+		return err == nil, err
 	}
-	f := parseFailure(a.body)
-	f.status = a.status
-	switch kind := string(f.kind); {
-	case kind == "invalid_alias_name_exception" || kind == "invalid_index_name_exception":
-		return false, s.foreign(a.failure("make an index", name))
+	const op = "make an index"
+	e := &Error{Op: op, Index: name, Status: a.status}
+	f := a.parse()
+	switch e.Type = string(f.kind); {
+	case f.existed():
+		return false, nil
+	case f.is("invalid_alias_name_exception", "invalid_index_name_exception"):
+		return false, s.foreign(a.failure(op, name))
 	case f.full():
-		return false, pipeline.Transient(&Error{Op: "make an index", Index: name, Status: a.status, Type: kind,
-			Hint: "the cluster has as many shards as it may have: raise cluster.max_shards_per_node, or delete indexes"})
+		e.Hint = "the cluster has as many shards as it may have: raise cluster.max_shards_per_node, or delete indexes"
+		return false, pipeline.Transient(e)
 	case f.class() == refused:
-		e := &Error{Op: "make an index", Index: name, Status: a.status, Type: kind, Field: f.field(), Hint: "the server does not take the settings or the mapping: correct search.mapping"}
+		e.Field, e.Hint = f.field(), "the server does not take the settings or the mapping: correct search.mapping"
 		return false, pipeline.Fatal(e)
 	}
-	return false, a.failure("make an index", name)
+	return false, a.failure(op, name)
 }

@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"net/url"
-	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -49,7 +46,7 @@ func (s *Store) reserve(ctx context.Context, name string) error {
 	if refused {
 		return x.errFull(name)
 	}
-	err := s.amend(ctx, x.Pipeline, x.Sink, func(r *record, found bool) (bool, error) {
+	err := s.amend(ctx, x.sink(), func(r *record, _ bool) (bool, error) {
 		names, err := s.names(ctx)
 		if err != nil {
 			return false, err
@@ -70,9 +67,6 @@ func (s *Store) reserve(ctx context.Context, name string) error {
 		}
 		if r.Pending == nil {
 			r.Pending = make(map[string]time.Time)
-		}
-		if !found {
-			r.Born = now
 		}
 		r.Pending[name] = now
 		return true, nil
@@ -108,17 +102,3 @@ func (e *FullError) Redacted() string {
 func (e *FullError) Describe() (class, field string) { return "max_indexes", "" }
 
 var _ pipeline.Redacted = (*FullError)(nil)
-
-// names are the aliases of the indexes that the sink made, sorted.
-func (s *Store) names(ctx context.Context) ([]string, error) {
-	x := s.indexes
-	pattern, one := x.one()
-	if one {
-		pattern = physical(pattern)
-	} else {
-		pattern += "*"
-	}
-	const meta = "/_mapping?filter_path=*.mappings._meta&ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
-	found, err := s.readIndexes(ctx, "/"+url.PathEscape(pattern)+meta, "list indexes", pattern)
-	return slices.Sorted(maps.Keys(x.own(found))), err
-}

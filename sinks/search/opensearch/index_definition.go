@@ -22,73 +22,72 @@ const own = `{"dynamic":false,"properties":{
 	"deleted":{"type":"boolean"},
 	"gone":{"type":"date"}}}`
 
-// blueprint is what an index is made of.
-type blueprint struct {
+// definition is what an index is made of.
+type definition struct {
 	settings map[string]any
 	mappings map[string]any
 	leaves   map[string]string // all of it, by path
 	defaults defaults          // of an index that is made: never compared
 }
 
-// newBlueprint reads what the file of a mapping says: {"settings": ..., "mappings": ...},
+// newDefinition reads what the file of a mapping says: {"settings": ..., "mappings": ...},
 // or what stands in mappings alone.
-func newBlueprint(mapping json.RawMessage, fields search.Fields, declared map[string]pipeline.Kind) (*blueprint, error) {
+func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[string]pipeline.Kind) (*definition, error) {
 	settings, mappings, err := indexmap.Read(mapping)
 	if err != nil {
 		return nil, err
 	}
-	b := &blueprint{settings: settings, mappings: mappings}
-	if err := b.numbers(fields); err != nil {
-		return nil, err
-	}
-	properties, err := indexmap.Object(b.mappings, "properties")
-	if err != nil {
+	d := &definition{settings: settings, mappings: mappings}
+	if err := d.numbers(fields); err != nil {
 		return nil, err
 	}
 	ours, err := indexmap.Decode([]byte(own))
 	if err != nil {
 		return nil, err
 	}
-	properties = maps.Clone(properties)
-	if properties == nil {
-		properties = map[string]any{}
+	if err := put(d.mappings, "properties", "_tw", ours); err != nil {
+		return nil, err
 	}
-	properties["_tw"] = ours
-	b.mappings["properties"] = properties
-	b.leaves = make(map[string]string)
-	flattenSettings(b.leaves, "", b.settings)
-	flattenMapping(b.leaves, "mappings", b.mappings)
-	b.defaults, err = newDefaults(b.mappings, fields, declared)
-	return b, err
+	d.leaves = make(map[string]string)
+	flattenSettings(d.leaves, "", d.settings)
+	flattenMapping(d.leaves, "mappings", d.mappings)
+	d.defaults, err = newDefaults(d.mappings, fields, declared)
+	return d, err
 }
 
 // body asks the server for an index behind an alias.
-func (b *blueprint) body(by owner) ([]byte, error) {
-	mappings := b.defaults.into(b.mappings)
-	meta, err := indexmap.Object(mappings, "_meta")
-	if err != nil {
+func (d *definition) body(by owner) ([]byte, error) {
+	mappings := d.defaults.into(d.mappings)
+	if err := put(mappings, "_meta", "tablewake", by); err != nil {
 		return nil, err
 	}
-	meta = maps.Clone(meta)
-	if meta == nil {
-		meta = map[string]any{}
-	}
-	meta["tablewake"] = by
-	mappings["_meta"] = meta
 	return json.Marshal(map[string]any{
-		"settings": b.settings,
+		"settings": d.settings,
 		"mappings": mappings,
 		"aliases":  map[string]alias{by.Index: {Filter: json.RawMessage(live), Writes: true}},
 	})
 }
 
+// put sets a member of a part of mappings, which gets a copy of that part.
+func put(mappings map[string]any, part, name string, v any) error {
+	members, err := indexmap.Object(mappings, part)
+	if err != nil {
+		return err
+	}
+	if members = maps.Clone(members); members == nil {
+		members = make(map[string]any)
+	}
+	members[name], mappings[part] = v, members
+	return nil
+}
+
 // numbers checks that what is written for a mapping that scales it has one.
-func (b *blueprint) numbers(fields search.Fields) error {
+func (d *definition) numbers(fields search.Fields) error {
 	for _, path := range slices.Sorted(maps.Keys(fields.Numbers)) {
 		if fields.Numbers[path] != search.NumberScaledFloat {
 			continue
 		}
-		if err := indexmap.Scaled(b.mappings, path, fields.Rename); err != nil {
+		if err := indexmap.Scaled(d.mappings, path, fields.Rename); err != nil {
 			return fmt.Errorf("numbers: %s is scaled_float, but %w: the index would keep it as a float, which loses digits", path, err)
 		}
 	}

@@ -3,11 +3,15 @@ package opensearch
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
-	"strconv"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Open makes what the sink needs on the server, and compares what is there with what
@@ -60,79 +64,72 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.ensureState(ctx); err != nil {
 		return err
 	}
-	there, err := s.begin(ctx)
-	if err != nil {
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	for name, index := range there {
-		if err := s.same(name, index); err != nil {
-			return err
-		}
-		if err := s.noteMade(ctx, name, index); err != nil {
-			return err
-		}
-		x.learn(name, true)
-	}
 	if name, one := x.one(); one && !x.OnDemand {
-		_, err = s.writeIndex(ctx, name)
+		return s.ensureIndex(ctx, name)
 	}
-	return err
+	return nil
 }
 
 // begin writes the record of the sink where there is none. Else each index that was made must be
-// there, and what the indexes were asked to be must be what the file asks for now. It returns the indexes that there are, by name.
-func (s *Store) begin(ctx context.Context) (there map[string]*standing, err error) {
+// there, and what the indexes were asked to be must be what the file asks for now. The indexes that
+// there are get known.
+func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
-	err = s.amend(ctx, x.Pipeline, x.Sink, func(r *record, found bool) (bool, error) {
+	var there map[string]*indexState
+	err := s.amend(ctx, x.sink(), func(r *record, found bool) (changed bool, err error) {
 		if there, err = s.mine(ctx); err != nil {
 			return false, err
 		}
-		asked := x.blueprint.leaves
-		if err := s.lost(r, found, there); err != nil {
+		if err := s.anyLost(r, found, there); err != nil {
 			return false, err
 		}
-		switch {
+		switch asked := x.definition.leaves; {
 		case !found || len(there) == 0 && !r.pending(s.clock()):
 			*r = record{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Asked: asked, Fingerprint: r.Fingerprint}
 			for _, index := range there {
 				r.Born = index.made(r.Born)
 			}
-			return true, nil
+			changed = true
 		case r.Asked == nil:
-			r.Asked = asked
-			return true, nil
+			r.Asked, changed = asked, true
+		default:
+			if d := changedFile(r.Asked, asked); d != "" {
+				return false, pipeline.Fatal(errDiffers(x.Name.String(), d))
+			}
 		}
-		if d := changedFile(r.Asked, asked); d != "" {
-			return false, pipeline.Fatal(errDiffers(x.Name.String(), d))
+		for name, index := range there {
+			if err := s.check(name, index); err != nil {
+				return false, err
+			}
+			changed = r.note(name, index) || changed
 		}
-		return false, nil
+		return changed, nil
 	})
-	return there, err
+	if err == nil {
+		for name := range there {
+			x.learn(name, true)
+		}
+	}
+	return err
 }
 
-// mine are the indexes that the sink made, by name. An index of the only name counts,
-// whoever made it.
-func (s *Store) mine(ctx context.Context) (map[string]*standing, error) {
+// anyLost is the error of a record, or of an index, that was made and is not there, or is another one.
+func (s *Store) anyLost(r *record, found bool, there map[string]*indexState) error {
 	x := s.indexes
-	pattern, one := x.one()
-	if !one {
-		found, err := s.list(ctx, pattern+"*")
-		return x.own(found), err
+	if !found && x.Begun {
+		return state.Lost(x.Sink, fmt.Sprintf("index %s holds no record of the sink, and the pipeline's state knows what it wrote: the server's indexes were deleted or exchanged", stateIndex))
 	}
-	mine := make(map[string]*standing)
-	there, err := s.look(ctx, pattern)
-	if there != nil {
-		mine[pattern] = there
+	prefix, one := x.one()
+	for _, name := range slices.Sorted(maps.Keys(r.Made)) {
+		if name != prefix && (one || !strings.HasPrefix(name, prefix)) {
+			continue // of the name that the sink had before
+		}
+		if err := s.lost(r, name, there[name]); err != nil {
+			return err
+		}
 	}
-	return mine, err
-}
-
-// made is when the index was made, where that is before t.
-func (st *standing) made(t time.Time) time.Time {
-	text, _ := st.Settings["index.creation_date"].(string)
-	ms, err := strconv.ParseInt(text, 10, 64)
-	if made := time.UnixMilli(ms); err == nil && made.Before(t) {
-		return made
-	}
-	return t
+	return nil
 }

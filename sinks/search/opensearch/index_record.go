@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
+	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -56,8 +57,8 @@ func (r *record) UnmarshalJSON(b []byte) error {
 }
 
 // recordPath is where a sink's record is.
-func recordPath(pipelineName, sink string) string {
-	return "/" + stateIndex + "/_doc/" + inPath([]string{escaped(pipelineName), escaped(sink)})
+func recordPath(of search.Owner) string {
+	return "/" + stateIndex + "/_doc/" + inPath([]string{escaped(of.Pipeline), escaped(of.Sink)})
 }
 
 func escaped(name string) string { return string(pipeline.AppendEscaped(nil, name)) }
@@ -67,37 +68,33 @@ const maxAmends = 20
 
 // record reads the record of a sink; false where there is none. at is the condition that
 // it is unchanged, as a query.
-func (s *Store) record(ctx context.Context, pipelineName, sink string) (r record, at string, found bool, err error) {
-	a, err := s.client.do(ctx, http.MethodGet, recordPath(pipelineName, sink), nil)
-	if err != nil {
-		return r, "", false, err
-	}
-	if a.status == http.StatusNotFound {
-		return r, "op_type=create", false, nil
-	}
-	if !a.ok() {
-		return r, "", false, a.failure("read the record of the sink", stateIndex)
+func (s *Store) record(ctx context.Context, of search.Owner) (r record, at string, found bool, err error) {
+	body, found, err := s.client.ask(ctx, call{op: "read the record of the sink", index: stateIndex, method: http.MethodGet, path: recordPath(of)})
+	if err != nil || !found {
+		return r, "op_type=create", false, err
 	}
 	var doc struct {
 		Seq    int64  `json:"_seq_no"`
 		Term   int64  `json:"_primary_term"`
 		Source record `json:"_source"`
 	}
-	if err := json.Unmarshal(a.body, &doc); err != nil {
-		return r, "", false, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", sink, stateIndex, err)
+	if err := json.Unmarshal(body, &doc); err != nil {
+		return r, "", false, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", of.Sink, stateIndex, err)
 	}
 	return doc.Source, fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", doc.Seq, doc.Term), true, nil
 }
 
-// amend changes the record of a sink in one step, whoever else does. change is called
-// again when another one was faster; where it says that nothing is to be changed, nothing is.
-func (s *Store) amend(ctx context.Context, pipelineName, sink string, change func(r *record, found bool) (bool, error)) error {
+// amend changes the record of a sink in one step, whoever else does; one that is not there is born. change
+// is called again when another one was faster; where it says that nothing is to be changed, nothing is.
+func (s *Store) amend(ctx context.Context, of search.Owner, change func(r *record, found bool) (bool, error)) error {
 	for range maxAmends {
-		r, at, found, err := s.record(ctx, pipelineName, sink)
+		r, at, found, err := s.record(ctx, of)
 		if err != nil {
 			return err
 		}
-		r.Pipeline, r.Sink = pipelineName, sink
+		if r.Pipeline, r.Sink = of.Pipeline, of.Sink; !found {
+			r.Born = s.clock()
+		}
 		if do, err := change(&r, found); err != nil || !do {
 			return err
 		}
@@ -105,12 +102,9 @@ func (s *Store) amend(ctx context.Context, pipelineName, sink string, change fun
 		if err != nil {
 			return err
 		}
-		a, err := s.client.do(ctx, http.MethodPut, recordPath(pipelineName, sink)+"?"+at, body)
-		if err != nil {
+		a, err := s.client.do(ctx, http.MethodPut, recordPath(of)+"?"+at, body)
+		if err != nil || a.ok() {
 			return err
-		}
-		if a.ok() {
-			return nil
 		}
 		if a.status != http.StatusConflict {
 			return a.failure("write the record of the sink", stateIndex)
@@ -135,14 +129,17 @@ func (s *Store) ensureState(ctx context.Context) error {
 		body = `{"settings":` + stateSettings + `,"mappings":` + stateMapping + `}`
 	}
 	a, err := s.client.do(ctx, http.MethodPut, "/"+stateIndex, []byte(body))
-	if err != nil || a.ok() || a.existed() {
+	if err != nil || a.ok() {
 		return err
+	}
+	if f := a.parse(); f.existed() {
+		return nil
 	}
 	return a.failure("make an index", stateIndex)
 }
 
 // keepsRecords is nil where the index is what stateIndex is made of.
-func (st *standing) keepsRecords() error {
+func (st *indexState) keepsRecords() error {
 	want, err := indexmap.Decode([]byte(stateMapping))
 	if err != nil {
 		return err
@@ -162,14 +159,13 @@ func (st *standing) keepsRecords() error {
 }
 
 // existed tells that an index could not be made because it is there.
-func (a answer) existed() bool {
-	f := parseFailure(a.body)
-	return a.status == http.StatusBadRequest && string(f.kind) == "resource_already_exists_exception"
+func (f *failure) existed() bool {
+	return f.status == http.StatusBadRequest && string(f.kind) == "resource_already_exists_exception"
 }
 
 // Fingerprint reads the settings that shaped the documents of a sink.
 func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (state.Fingerprint, bool, error) {
-	r, _, _, err := s.record(ctx, pipelineName, sink)
+	r, _, _, err := s.record(ctx, search.Owner{Pipeline: pipelineName, Sink: sink})
 	if err != nil || r.Fingerprint == nil {
 		return state.Fingerprint{}, false, err
 	}
@@ -178,14 +174,16 @@ func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (sta
 
 // SetFingerprint puts them beside the documents, in index tablewake.
 func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
+	return s.rewrite(ctx, search.Owner{Pipeline: f.Pipeline, Sink: f.Sink}, func(r *record) { r.Fingerprint = &f })
+}
+
+// rewrite changes the record of a sink, in an index that is made if it is missing.
+func (s *Store) rewrite(ctx context.Context, of search.Owner, change func(r *record)) error {
 	if err := s.ensureState(ctx); err != nil {
 		return err
 	}
-	return s.amend(ctx, f.Pipeline, f.Sink, func(r *record, found bool) (bool, error) {
-		if !found {
-			r.Born = s.clock()
-		}
-		r.Fingerprint = &f
+	return s.amend(ctx, of, func(r *record, _ bool) (bool, error) {
+		change(r)
 		return true, nil
 	})
 }
@@ -196,7 +194,7 @@ func (s *Store) Memory(ctx context.Context) (state.Memory, error) {
 	if s.indexes == nil {
 		return state.Memory{}, errs.New("opensearch: Memory: the store has no Indexes: give them in Options")
 	}
-	r, _, _, err := s.record(ctx, s.indexes.Pipeline, s.indexes.Sink)
+	r, _, _, err := s.record(ctx, s.indexes.sink())
 	return state.Memory{Born: r.Born, Forgets: true}, err
 }
 

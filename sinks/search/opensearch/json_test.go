@@ -66,7 +66,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		parseItems(b, 1<<30, func(int, *item) {})
 		parseVersions(b, 1<<30, func(int, []byte, []byte) {})
-		parseFailure(b)
+		answer{body: b}.parse()
 	})
 }
 

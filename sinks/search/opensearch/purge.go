@@ -3,14 +3,11 @@ package opensearch
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -58,36 +55,23 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
 	return purged, err
 }
 
-func (s *Store) purge(ctx context.Context, name string, before time.Time) (int, error) {
-	query, err := json.Marshal(map[string]any{
+func (s *Store) purge(ctx context.Context, name string, before time.Time) (purged int, err error) {
+	query := map[string]any{
 		"size": purgePage, "_source": false, "seq_no_primary_term": true, "sort": []string{"_doc"},
 		"query": map[string]any{"bool": map[string]any{"filter": []any{
 			map[string]any{"term": map[string]any{"_tw.deleted": true}},
 			map[string]any{"range": map[string]any{"_tw.gone": map[string]any{"lt": before.UTC().Format(goneAt)}}},
 		}}},
-	})
-	if err != nil {
-		return 0, err
 	}
-	at := url.PathEscape(physical(name))
-	for purged := 0; ; {
+	for {
 		if err := s.refresh(ctx, name); err != nil {
 			return purged, err
 		}
-		a, err := s.client.do(ctx, http.MethodPost, "/"+at+"/_search", query)
-		switch {
-		case err != nil:
-			return purged, err
-		case a.status == http.StatusNotFound:
-			return purged, nil
-		case !a.ok():
-			return purged, a.failure("look for tombstones", name)
-		}
-		found, err := readHits(a.body)
-		if err != nil || len(found.Hits) == 0 {
+		a, found, err := s.find(ctx, "look for tombstones", name, behind([]string{name}), query)
+		if err != nil || !found || len(a.Hits.Hits) == 0 {
 			return purged, err
 		}
-		n, err := s.forget(ctx, name, found.Hits)
+		n, err := s.forget(ctx, name, a.Hits.Hits)
 		purged += n
 		if err != nil || n == 0 {
 			return purged, err // what is left has changed
@@ -96,7 +80,7 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (int, 
 }
 
 // forget deletes tombstones that are still as they were read.
-func (s *Store) forget(ctx context.Context, name string, hits []hit) (int, error) {
+func (s *Store) forget(ctx context.Context, name string, hits []hit) (purged int, err error) {
 	var body []byte
 	for _, h := range hits {
 		body = appendText(append(body, `{"delete":{"_id":`...), h.ID)
@@ -105,73 +89,26 @@ func (s *Store) forget(ctx context.Context, name string, hits []hit) (int, error
 		}
 		body = fmt.Appendf(body, ",\"if_seq_no\":%d,\"if_primary_term\":%d}}\n", h.Seq, h.Term)
 	}
-	a, err := s.client.send(ctx, http.MethodPost, within(physical(name), "/_bulk"), "application/x-ndjson", &payload{bytes: body}, nil)
+	a, err := s.client.bulk(ctx, within(physical(name), "/_bulk"), body)
 	if err != nil {
 		return 0, err
 	}
 	if !a.ok() {
 		return 0, a.failure("purge tombstones", name)
 	}
-	purged := 0
-	var failed error
 	ok := parseItems(a.body, len(hits), func(_ int, it *item) {
 		switch {
 		case it.status == http.StatusOK:
 			purged++
 		case it.status == http.StatusConflict, it.status == http.StatusNotFound: // another write was faster
-		case failed == nil:
-			failed = it.err("purge a tombstone", name)
+		case err == nil:
+			err = it.err("purge a tombstone", name)
 		}
 	})
 	if !ok {
 		return purged, errShort
 	}
-	return purged, failed
+	return purged, err
 }
 
 var _ state.Purger = (*Store)(nil)
-
-// refresh makes what was written before visible to searches. A server that does it by
-// itself alone is left to it.
-func (s *Store) refresh(ctx context.Context, name string) error {
-	if s.serverless {
-		return nil
-	}
-	a, err := s.client.do(ctx, http.MethodPost, "/"+url.PathEscape(physical(name))+"/_refresh", nil)
-	if err != nil || a.ok() || a.status == http.StatusNotFound {
-		return err
-	}
-	return a.failure("refresh an index", name)
-}
-
-// Empty tells that the sink has neither a document nor a tombstone on the server.
-func (s *Store) Empty(ctx context.Context) (bool, error) {
-	names, err := s.Indexes(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, name := range names {
-		if err := s.refresh(ctx, name); err != nil {
-			return false, err
-		}
-		a, err := s.client.do(ctx, http.MethodGet, "/"+url.PathEscape(physical(name))+"/_count", nil)
-		if err != nil {
-			return false, err
-		}
-		if !a.ok() {
-			return false, a.failure("count documents", name)
-		}
-		var n struct {
-			Count *int `json:"count"`
-		}
-		if json.Unmarshal(a.body, &n) != nil || n.Count == nil {
-			return false, pipeline.Transient(errs.New("opensearch: the server's answer is no count: is a proxy in between?"))
-		}
-		if *n.Count > 0 {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-var _ search.Emptier = (*Store)(nil)

@@ -72,32 +72,43 @@ func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Do
 }
 
 // search asks an index through its alias, whose filter leaves tombstones out.
-func (s *Store) search(ctx context.Context, index string, ask map[string]any, fresh bool) (hits, error) {
+func (s *Store) search(ctx context.Context, index string, query map[string]any, fresh bool) (*hits, error) {
 	if fresh {
 		if err := s.refresh(ctx, index); err != nil {
-			return hits{}, err
+			return nil, err
 		}
 	}
-	body, err := json.Marshal(ask)
-	if err != nil {
-		return hits{}, fmt.Errorf("opensearch: %w", err)
-	}
-	a, err := s.client.do(ctx, http.MethodPost, "/"+url.PathEscape(index)+"/_search", body)
-	switch {
-	case err != nil:
-		return hits{}, err
-	case a.status == http.StatusNotFound:
-		return hits{}, fmt.Errorf("%w: %s", search.ErrNoIndex, index)
-	case a.status == http.StatusBadRequest:
-		return hits{}, &Error{Op: "search", Index: index, Status: a.status, Type: string(parseFailure(a.body).kind),
+	a, found, err := s.find(ctx, "search", index, "/"+url.PathEscape(index), query)
+	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusBadRequest {
+		return nil, &Error{Op: e.Op, Index: index, Status: e.Status, Type: e.Type,
 			Hint: "look at the query; in the language of query strings \\ escapes + - = & | > < ! ( ) { } [ ] ^ \" ~ * ? : \\ /"}
-	case !a.ok():
-		return hits{}, a.failure("search", index)
 	}
-	return readHits(a.body)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
+	}
+	return a.Hits, err
 }
 
-// hits is the answer to a search.
+// searchAnswer is the answer to a search.
+type searchAnswer struct {
+	TimedOut bool `json:"timed_out"`
+	Shards   struct {
+		Failed int `json:"failed"`
+	} `json:"_shards"`
+	Hits         *hits `json:"hits"`
+	Aggregations struct {
+		Births struct {
+			Buckets []struct {
+				Key string
+				N   int `json:"doc_count"`
+			}
+		}
+		Gone struct {
+			N int `json:"doc_count"`
+		}
+	}
+}
+
 type hits struct {
 	Total struct {
 		Value uint64 `json:"value"`
@@ -118,41 +129,58 @@ func (h *hit) document(index string) search.Document {
 	return search.Document{Index: index, ID: h.ID, Score: h.Score, Doc: h.Source}
 }
 
-// readHits reads the answer to a search, which must be of every shard.
-func readHits(body []byte) (hits, error) {
-	var answer struct {
-		TimedOut bool `json:"timed_out"`
-		Shards   struct {
-			Failed int `json:"failed"`
-		} `json:"_shards"`
-		Hits *hits `json:"hits"`
+// find sends a query to the indexes at a path. The answer is of every shard; it is false if an
+// index is not there.
+func (s *Store) find(ctx context.Context, op, index, path string, query any) (a searchAnswer, found bool, err error) {
+	body, found, err := s.client.ask(ctx, call{op: op, index: index, method: http.MethodPost, path: path + "/_search", body: query})
+	if err != nil || !found {
+		return a, false, err
 	}
-	switch err := json.Unmarshal(body, &answer); {
-	case err != nil || answer.Hits == nil:
-		return hits{}, pipeline.Transient(errs.New("opensearch: the server's answer is none to a search: is a proxy in between?"))
-	case answer.TimedOut || answer.Shards.Failed > 0:
-		return hits{}, pipeline.Transient(errs.New("opensearch: a part of the index did not answer"))
+	switch err := json.Unmarshal(body, &a); {
+	case err != nil || a.Hits == nil:
+		return a, false, pipeline.Transient(errs.New("opensearch: the server's answer is none to a search: is a proxy in between?"))
+	case a.TimedOut || a.Shards.Failed > 0:
+		return a, false, pipeline.Transient(errs.New("opensearch: a part of the index did not answer"))
 	}
-	return *answer.Hits, nil
+	return a, true, nil
+}
+
+// physical is the index behind a name; the name itself where the store makes no indexes.
+func (s *Store) physical(name string) string {
+	if s.indexes == nil {
+		return name
+	}
+	return physical(name)
+}
+
+// behind is the path of the indexes behind names.
+func behind(names []string) string {
+	physicals := make([]string, len(names))
+	for i, name := range names {
+		physicals[i] = physical(name)
+	}
+	return "/" + inPath(physicals)
+}
+
+// refresh makes what was written before visible to searches. A server that does it by
+// itself alone is left to it.
+func (s *Store) refresh(ctx context.Context, names ...string) error {
+	if s.serverless {
+		return nil
+	}
+	_, _, err := s.client.ask(ctx, call{op: "refresh an index", index: names[0], method: http.MethodPost, path: behind(names) + "/_refresh"})
+	return err
 }
 
 // Stands reads what stands at the id, as of now: tombstones too.
-func (s *Store) Stands(ctx context.Context, index, id, routing string) (search.Standing, error) {
-	path := "/" + url.PathEscape(physical(index)) + "/_doc/" + url.PathEscape(id)
-	if s.indexes == nil {
-		path = "/" + url.PathEscape(index) + "/_doc/" + url.PathEscape(id)
-	}
+func (s *Store) Stands(ctx context.Context, index, id, routing string) (there search.Standing, err error) {
+	path := within(s.physical(index), "/_doc/"+url.PathEscape(id))
 	if routing != "" {
 		path += "?routing=" + url.QueryEscape(routing)
 	}
-	a, err := s.client.do(ctx, http.MethodGet, path, nil)
-	switch {
-	case err != nil:
-		return search.Standing{}, err
-	case a.status == http.StatusNotFound:
-		return search.Standing{}, nil
-	case !a.ok():
-		return search.Standing{}, a.failure("read a document", index)
+	answer, found, err := s.client.ask(ctx, call{op: "read a document", index: index, method: http.MethodGet, path: path})
+	if err != nil || !found {
+		return there, err
 	}
 	var doc struct {
 		Source json.RawMessage `json:"_source"`
@@ -163,10 +191,10 @@ func (s *Store) Stands(ctx context.Context, index, id, routing string) (search.S
 			Deleted bool   `json:"deleted"`
 		} `json:"_tw"`
 	}
-	if err := json.Unmarshal(a.body, &doc); err != nil || json.Unmarshal(doc.Source, &body) != nil {
-		return search.Standing{}, errs.Errorf("opensearch: the document in %s cannot be read", index)
+	if err := json.Unmarshal(answer, &doc); err != nil || json.Unmarshal(doc.Source, &body) != nil {
+		return there, errs.Errorf("opensearch: the document in %s cannot be read", index)
 	}
-	there := search.Standing{There: true, Tombstone: body.Own.Deleted, Doc: doc.Source}
+	there = search.Standing{There: true, Tombstone: body.Own.Deleted, Doc: doc.Source}
 	if body.Own.Version == "" {
 		return there, nil // somebody else's
 	}

@@ -36,6 +36,13 @@ type install struct {
 	done bool
 }
 
+// forget learns that the server does not have the script any more.
+func (i *install) forget() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.done = false
+}
+
 // ensureScript installs the script, once, and makes sure that it is what the server has
 // under its name: another one there would compare versions in another way.
 func (s *Store) ensureScript(ctx context.Context) error {
@@ -87,7 +94,7 @@ func (s *Store) readScript(ctx context.Context) (*storedScript, error) {
 	case a.ok() && known:
 		return &there.Script, nil
 	}
-	return nil, noScripts(a.failure("read the stored script", ""), a)
+	return nil, noScripts(a.failure("read the stored script", ""))
 }
 
 func (s *Store) putScript(ctx context.Context) error {
@@ -99,25 +106,18 @@ func (s *Store) putScript(ctx context.Context) error {
 	if err != nil || a.ok() {
 		return err
 	}
-	return noScripts(a.failure("install the stored script", ""), a)
+	return noScripts(a.failure("install the stored script", ""))
 }
 
 // noScripts adds to the error of an answer what to do where a server keeps no scripts:
 // it forbids them, or does not know the request, as OpenSearch Serverless.
-func noScripts(err error, a answer) error {
+func noScripts(err error) error {
 	if _, again := pipeline.Retryable(err); again {
 		return err
 	}
-	if e, ok := errors.AsType[*Error](err); ok && a.status/100 == 4 {
+	if e, ok := errors.AsType[*Error](err); ok && e.Status/100 == 4 {
 		e.Hint = "the server keeps no stored scripts, or not from this user: allow them (script.allowed_types: stored, or the permission cluster:admin/script/*), or use mode: fast, whose order within one second is that of one worker"
 		return pipeline.Fatal(e)
 	}
 	return err
-}
-
-// scriptGone learns that the server does not have the script any more.
-func (s *Store) scriptGone() {
-	s.installed.mu.Lock()
-	defer s.installed.mu.Unlock()
-	s.installed.done = false
 }

@@ -19,7 +19,6 @@ type Store struct {
 	bulkPath   string
 	serverless bool
 
-	buffers   buffers
 	installed install
 }
 

@@ -1,0 +1,164 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/indexmap"
+	"github.com/tablewake/tablewake/sinks/search"
+)
+
+// indexState is an index as the server has it.
+type indexState struct {
+	Aliases  map[string]alias           `json:"aliases"`
+	Mappings map[string]json.RawMessage `json:"mappings"`
+	Settings map[string]any             `json:"settings"` // by their whole names
+}
+
+// owner is written into an index: which sink made it, behind which alias.
+type owner struct {
+	Pipeline string `json:"pipeline"`
+	Sink     string `json:"sink"`
+	Index    string `json:"index"`
+}
+
+// owner is who made the index; the zero owner where no sink did.
+func (st *indexState) owner() owner {
+	var meta struct {
+		Tablewake owner `json:"tablewake"`
+	}
+	if json.Unmarshal(st.Mappings["_meta"], &meta) != nil {
+		return owner{}
+	}
+	return meta.Tablewake
+}
+
+// uuid tells an index from one that had its name before; "" where the server does not say.
+func (st *indexState) uuid() string {
+	if st == nil {
+		return ""
+	}
+	id, _ := st.Settings["index.uuid"].(string)
+	return id
+}
+
+// made is when the index was made, where that is before t.
+func (st *indexState) made(t time.Time) time.Time {
+	text, _ := st.Settings["index.creation_date"].(string)
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if made := time.UnixMilli(ms); err == nil && made.Before(t) {
+		return made
+	}
+	return t
+}
+
+// leaves are what the index is, by path.
+func (st *indexState) leaves() (map[string]string, error) {
+	is := make(map[string]string)
+	flattenSettings(is, "", st.Settings)
+	mappings := make(map[string]any, len(st.Mappings))
+	for part, raw := range st.Mappings {
+		v, err := indexmap.Decode(raw)
+		if err != nil {
+			return nil, err
+		}
+		mappings[part] = v
+	}
+	flattenMapping(is, "mappings", mappings)
+	return is, nil
+}
+
+// look is the index behind the alias name; nil where there is none. It is an error where
+// the name is taken by what is not the sink's.
+func (s *Store) look(ctx context.Context, name string) (*indexState, error) {
+	found, err := s.list(ctx, name, physical(name))
+	if err != nil {
+		return nil, err
+	}
+	if _, taken := found[name]; taken {
+		return nil, s.foreign(errs.Errorf("opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
+	}
+	if there, ok := found[physical(name)]; ok {
+		return &there, nil
+	}
+	for other := range found {
+		return nil, s.foreign(errs.Errorf("opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
+	}
+	return nil, nil
+}
+
+// anyIndex has a request find indexes that are closed or hidden, and none without an error.
+const anyIndex = "ignore_unavailable=true&allow_no_indices=true&expand_wildcards=open,closed,hidden"
+
+// list reads indexes by a pattern or by names. Where there are none it is empty.
+func (s *Store) list(ctx context.Context, patterns ...string) (map[string]indexState, error) {
+	return s.readIndexes(ctx, call{op: "look for an index", index: strings.Join(patterns, ","), path: "/" + inPath(patterns) + "?flat_settings=true&" + anyIndex})
+}
+
+func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]indexState, err error) {
+	q.method = http.MethodGet
+	body, there, err := s.client.ask(ctx, q)
+	if err == nil && there && json.Unmarshal(body, &found) != nil {
+		err = pipeline.Transient(errs.New("opensearch: the server's answer is no list of indexes: is a proxy in between?"))
+	}
+	return found, err
+}
+
+// mine are the indexes that the sink made, by name. An index of the only name counts,
+// whoever made it.
+func (s *Store) mine(ctx context.Context) (map[string]*indexState, error) {
+	x := s.indexes
+	pattern, one := x.one()
+	if !one {
+		found, err := s.list(ctx, pattern+"*")
+		return x.own(found), err
+	}
+	mine := make(map[string]*indexState)
+	there, err := s.look(ctx, pattern)
+	if there != nil {
+		mine[pattern] = there
+	}
+	return mine, err
+}
+
+// names are the aliases of the indexes that the sink made, sorted.
+func (s *Store) names(ctx context.Context) ([]string, error) {
+	x := s.indexes
+	pattern, one := x.one()
+	if one {
+		pattern = physical(pattern)
+	} else {
+		pattern += "*"
+	}
+	found, err := s.readIndexes(ctx, call{op: "list indexes", index: pattern, path: within(pattern, "/_mapping?filter_path=*.mappings._meta&"+anyIndex)})
+	return slices.Sorted(maps.Keys(x.own(found))), err
+}
+
+// own are those of the indexes that the sink made, by the names of their aliases.
+func (x *indexes) own(found map[string]indexState) map[string]*indexState {
+	own := make(map[string]*indexState)
+	for at, there := range found {
+		by := there.owner()
+		if (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}) == x.sink() && physical(by.Index) == at {
+			own[by.Index] = &there
+		}
+	}
+	return own
+}
+
+// inPath is names as a path has them. The comma stays as it is: a policy names the path by it.
+func inPath(names []string) string {
+	escaped := make([]string, len(names))
+	for i, name := range names {
+		escaped[i] = url.PathEscape(name)
+	}
+	return strings.Join(escaped, ",")
+}

@@ -1,0 +1,88 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// sink is the name of the sink; "" where the store makes no indexes.
+func (s *Store) sink() string {
+	if s.indexes == nil {
+		return ""
+	}
+	return s.indexes.Sink
+}
+
+// Output is what the sink of the store's Indexes has on the server.
+func (s *Store) Output(state.OutputRef) state.Output { return output{s} }
+
+type output struct{ *Store }
+
+// Identity is "": what tells the server is the birth in the record of the sink, and which index is
+// which. The error says which one was made, and is missing or another.
+func (o output) Identity(ctx context.Context) (string, error) {
+	r, _, found, err := o.record(ctx, o.indexes.sink()) // first: what is made meanwhile is not in it
+	if err != nil {
+		return "", err
+	}
+	there, err := o.mine(ctx)
+	if err != nil {
+		return "", err
+	}
+	return "", o.anyLost(&r, found || !o.indexes.Begun, there)
+}
+
+// Inspect counts documents and tombstones, all of them.
+func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
+	mine, err := o.mine(ctx)
+	if err != nil {
+		return state.Inspection{Whole: true}, err
+	}
+	return o.count(ctx, slices.Sorted(maps.Keys(mine)))
+}
+
+// count counts the documents of indexes, and how many of them are tombstones.
+func (s *Store) count(ctx context.Context, names []string) (state.Inspection, error) {
+	l := state.Inspection{Whole: true}
+	if len(names) == 0 {
+		return l, nil
+	}
+	if err := s.refresh(ctx, names...); err != nil {
+		return l, err
+	}
+	const births = `{"size":0,"aggs":{"births":{"terms":{"field":"_tw.birth","missing":"","size":100}},"gone":{"filter":{"term":{"_tw.deleted":true}}}}}`
+	found, _, err := s.find(ctx, "count documents", names[0], behind(names), json.RawMessage(births))
+	if err != nil {
+		return l, err
+	}
+	for _, b := range found.Aggregations.Births.Buckets {
+		l.Add(b.Key, b.N)
+	}
+	l.Tombstones = found.Aggregations.Gone.N
+	return l, nil
+}
+
+// Emptied is false: documents guard themselves, and the state remembers none.
+func (output) Emptied(context.Context, string) (bool, error) { return false, nil }
+
+// Forget drops what is known of the indexes that were made, and of their settings.
+func (o output) Forget(ctx context.Context) error {
+	return o.rewrite(ctx, o.indexes.sink(), func(r *record) { r.Made, r.Fingerprint = nil, nil })
+}
+
+// Empty tells that the sink has neither a document nor a tombstone on the server.
+func (s *Store) Empty(ctx context.Context) (bool, error) {
+	names, err := s.Indexes(ctx)
+	if err != nil {
+		return false, err
+	}
+	l, err := s.count(ctx, names)
+	return err == nil && l.Total() == 0, err
+}
+
+var _ search.Emptier = (*Store)(nil)

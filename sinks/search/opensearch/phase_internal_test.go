@@ -1,0 +1,31 @@
+package opensearch
+
+import "testing"
+
+// The phase of an index is what its record and the server show of it.
+func TestPhase(t *testing.T) {
+	noted := func(uuid string) *record { return &record{Made: map[string]string{"docs": uuid}} }
+	there := func(uuid string) *indexState { return &indexState{Settings: map[string]any{"index.uuid": uuid}} }
+	for name, c := range map[string]struct {
+		record *record
+		there  *indexState
+		want   phase
+	}{
+		"never made":                       {&record{}, nil, absent},
+		"just made":                        {&record{}, there("a"), unnoted},
+		"as it was noted":                  {noted("a"), there("a"), ready},
+		"noted without a UUID":             {noted(""), there("a"), ready},
+		"the server does not say its UUID": {noted("a"), there(""), ready},
+		"gone":                             {noted("a"), nil, deleted},
+		"made again":                       {noted("a"), there("b"), exchanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.record.phase("docs", c.there); got != c.want {
+				t.Errorf("phase %d, want %d", got, c.want)
+			}
+			if wrote, want := c.record.note("docs", c.there), c.want == unnoted; wrote != want {
+				t.Errorf("noting it is %v, want %v", wrote, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,97 @@
+package opensearch
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+	"github.com/tablewake/tablewake/sinks/search"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// versionsPath asks for the versions of documents.
+const versionsPath = "/_mget?_source_includes=_tw.version,_tw.birth&filter_path=docs.found,docs._source,docs.error"
+
+// errVanished means that a document was deleted between two looks at it.
+var errVanished = pipeline.Transient(errs.New("opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
+
+// readStoredVersions sets the results of the mutations at, which the script left alone: the
+// stored document is newer, or it is of the very same change, as after a repetition. To ask for
+// the version in every bulk request would cost more than to ask again for those few.
+func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
+	if len(at) == 0 {
+		return
+	}
+	common := b.common(at)
+	body := []byte(`{"docs":[`)
+	for n, i := range at {
+		m, index := &b.ms[i], ""
+		if n > 0 {
+			body = append(body, ',')
+		}
+		if common == "" {
+			index = b.store.physical(m.Index)
+		}
+		body = append(appendAddress(append(body, '{'), index, m), '}')
+	}
+	if common != "" {
+		common = b.store.physical(common)
+	}
+	a, err := b.store.client.do(ctx, http.MethodPost, within(common, versionsPath), append(body, "]}"...))
+	if err == nil && !a.ok() {
+		err = a.failure("read the version of a document", "")
+	}
+	if err == nil && !parseVersions(a.body, len(at), func(n int, version, birth []byte) { b.compare(at[n], version, birth) }) {
+		err = errShort
+	}
+	if err != nil {
+		for _, i := range at {
+			b.rs[i] = search.Result{Err: err} // when it comes again it finds the same, or what is newer
+		}
+	}
+}
+
+// compare sets the result of a mutation by the version and the birth that are stored.
+func (b *bulk) compare(i int, version, birth []byte) {
+	m, r := &b.ms[i], &b.rs[i]
+	var room [80]byte
+	switch {
+	case len(version) == 0:
+		r.Err = errVanished
+	case string(birth) != m.Birth:
+		r.Err = state.OtherBirth(b.store.sink(), "a document of index "+m.Index, string(birth), m.Birth)
+	case string(version) != string(m.Version.Append(room[:0])):
+		r.Outcome = pipeline.Superseded
+	}
+}
+
+// parseVersions reads the answer to a request for the versions and births of n documents, and
+// calls each with every one in order: nil where there is none.
+func parseVersions(body []byte, n int, each func(i int, version, birth []byte)) bool {
+	var version, birth []byte
+	return parseList(body, "docs", n, func(c *jsoncursor.Cursor) { version, birth = readMark(c) }, func(i int) { each(i, version, birth) })
+}
+
+// readMark is what the next value says in _source._tw: nil where it says nothing.
+func readMark(c *jsoncursor.Cursor) (version, birth []byte) {
+	for name := range c.Members() {
+		if string(name) != "_source" {
+			continue
+		}
+		for name := range c.Members() {
+			if string(name) != "_tw" {
+				continue
+			}
+			for name := range c.Members() {
+				switch string(name) {
+				case "version":
+					version = c.Text()
+				case "birth":
+					birth = c.Text()
+				}
+			}
+		}
+	}
+	return version, birth
+}
