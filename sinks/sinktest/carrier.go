@@ -13,14 +13,13 @@ import (
 
 // carrier is the sink of a pipeline that plans a worker's batches, each where it planned
 // the one before: what a sink or its store keeps of a plan beyond a Write is overwritten, as
-// in every pipeline. The worker writes them, on its own goroutine.
+// in every pipeline. What panics in it panics in the worker.
 type carrier struct {
 	worker   *worker
 	pipeline *pipeline.Pipeline
-	planned  chan []pipeline.Delivery
-	written  chan struct{}
-	err      error // of the first plan that failed
-	panicked any   // of a plan
+	write    func(ds []pipeline.Delivery) error
+	err      error // of the first plan that failed, or of the write
+	panicked any
 }
 
 var (
@@ -29,7 +28,7 @@ var (
 )
 
 func newCarrier(w *worker) (*carrier, error) {
-	c := &carrier{worker: w, planned: make(chan []pipeline.Delivery), written: make(chan struct{})}
+	c := &carrier{worker: w}
 	batch := pipeline.Batch{Count: math.MaxInt, Bytes: math.MaxInt64, Fill: true}
 	var err error
 	c.pipeline, err = pipeline.New(pipeline.Options{
@@ -40,7 +39,7 @@ func newCarrier(w *worker) (*carrier, error) {
 }
 
 // carry plans changes, and calls write with those that have an effect, all at once.
-func (c *carrier) carry(ctx context.Context, changes []*pipeline.Change, write func(ds []pipeline.Delivery) error) (err error) {
+func (c *carrier) carry(ctx context.Context, changes []*pipeline.Change, write func(ds []pipeline.Delivery) error) error {
 	page := &pipeline.Page{Partition: "batch", Changes: make([]pipeline.Change, len(changes))}
 	for i := range changes {
 		page.Changes[i] = *changes[i]
@@ -52,22 +51,8 @@ func (c *carrier) carry(ctx context.Context, changes []*pipeline.Change, write f
 		}
 		return p, nil
 	})
-	ended := make(chan error, 1)
-	c.err, c.panicked = nil, nil
-	go func() { ended <- c.pipeline.Run(context.WithoutCancel(ctx), source, nil) }()
-	select {
-	case err = <-ended:
-	case ds := <-c.planned:
-		defer func() { // also where write panics, or ends the test
-			c.written <- struct{}{}
-			if failed := <-ended; err == nil {
-				err = failed
-			}
-		}()
-		if c.err == nil && c.panicked == nil {
-			return write(ds)
-		}
-	}
+	c.write, c.err, c.panicked = write, nil, nil
+	err := c.pipeline.Run(context.WithoutCancel(ctx), source, nil)
 	if c.panicked != nil {
 		panic(c.panicked)
 	}
@@ -77,20 +62,26 @@ func (c *carrier) carry(ctx context.Context, changes []*pipeline.Change, write f
 	return err
 }
 
+// ended reports whether the batch has failed.
+func (c *carrier) ended() bool { return c.err != nil || c.panicked != nil }
+
+// catch keeps a panic for the worker.
+func (c *carrier) catch() {
+	if v := recover(); v != nil {
+		c.panicked = v
+	}
+}
+
 // Plan has the sink plan.
 func (c *carrier) Plan(d *pipeline.Delivery) error {
 	if c.worker.events != nil {
 		d.Events = c.worker.events(d.Change)
 	}
 	p, ok := c.worker.sink.(pipeline.Planner)
-	if !ok || c.err != nil || c.panicked != nil {
+	if !ok || c.ended() {
 		return nil
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			c.panicked = v
-		}
-	}()
+	defer c.catch()
 	err := p.Plan(d)
 	if err != nil && c.worker.refused != nil && c.worker.refused(err) {
 		c.worker.dead = append(c.worker.dead, letter{d.Change.Clone(), true})
@@ -106,10 +97,12 @@ func (c *carrier) Plan(d *pipeline.Delivery) error {
 	return nil
 }
 
-// Write gives the worker what is planned, until it has written it.
+// Write has the worker write what is planned.
 func (c *carrier) Write(_ context.Context, ds []pipeline.Delivery) error {
-	c.planned <- ds
-	<-c.written
+	if !c.ended() {
+		defer c.catch()
+		c.err = c.write(ds)
+	}
 	return nil
 }
 

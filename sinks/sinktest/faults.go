@@ -87,6 +87,13 @@ func (f *Faults) next() (fault Fault, hit, dead bool) {
 	return Fault{}, false, false
 }
 
+// crashed reports whether the process died.
+func (f *Faults) crashed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dead
+}
+
 // Calls is how many store calls there were.
 func (f *Faults) Calls() int {
 	f.mu.Lock()

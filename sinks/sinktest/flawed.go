@@ -63,38 +63,39 @@ func drawFlaw(t *rapid.T, image Item) {
 func flawed(t *testing.T, s Suite) {
 	s.Stream.flaws = true
 	fixed(t, s, func(st *stage) {
-		whole, broken := st.stream, st.flawedWorker()
-		st.must(broken.all(st, whole.Changes, 1))
-		st.wantUnspoilt()
-		st.must(broken.redrive(st.ctx))
-		st.want("a redrive before the settings were mended")
-		st.stream = whole
-		mended := st.worker(nil)
-		mended.dead = broken.letters()
-		st.must(mended.redrive(st.ctx))
-		st.want("the settings were mended and every letter was redriven")
+		broken := st.flawedWorker()
+		st.must(broken.all(st, st.stream.Changes, 1))
+		st.mend(broken, true)
 	}, s.fact().flaws()...)
 	check(t, s, func(rt *rapid.T, st *stage) {
-		whole, broken := st.stream, st.flawedWorker()
-		st.run(broken, cut(rt, stutter(rt, whole.Changes)))
-		st.wantUnspoilt()
-		if rapid.Bool().Draw(rt, "too early") {
-			st.must(broken.redrive(st.ctx))
-			st.want("a redrive before the settings were mended")
-		}
-		st.stream = whole
-		mended := st.worker(nil)
-		mended.dead = broken.letters()
-		st.must(mended.redrive(st.ctx))
-		st.must(mended.flush(st.ctx))
-		st.want("the settings were mended and every letter was redriven")
+		broken := st.flawedWorker()
+		st.run(broken, cut(rt, stutter(rt, st.stream.Changes)))
+		st.mend(broken, rapid.Bool().Draw(rt, "too early"))
 		if !s.LastWins {
-			st.run(st.flawedWorker(), cut(rt, suffix(rt, whole.Changes)))
+			st.run(st.flawedWorker(), cut(rt, suffix(rt, st.stream.Changes)))
 			st.want("a worker with the old settings came late")
 		}
-		st.run(st.worker(nil), cut(rt, stutter(rt, suffix(rt, whole.Changes))))
+		st.run(st.worker(nil), cut(rt, stutter(rt, suffix(rt, st.stream.Changes))))
 		st.want("a suffix was replayed under the mended settings")
 	})
+}
+
+// mend redrives what failed under settings that images spoil, under good ones; tooEarly: and under the
+// old settings first.
+func (st *stage) mend(broken *worker, tooEarly bool) {
+	st.tb.Helper()
+	whole := st.stream
+	st.wantUnspoilt()
+	if tooEarly {
+		st.must(broken.redrive(st.ctx))
+		st.want("a redrive before the settings were mended")
+	}
+	st.stream = whole
+	mended := st.worker(nil)
+	mended.dead = broken.letters()
+	st.must(mended.redrive(st.ctx))
+	st.must(mended.flush(st.ctx))
+	st.want("the settings were mended and every letter was redriven")
 }
 
 // flaws is what each flaw does to items of its own: each is spoilt where it stays or moves,

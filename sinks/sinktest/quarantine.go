@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,27 +38,19 @@ type Memory struct {
 // many random streams are tried; 0: as many as rapid does.
 func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, error)) {
 	t.Helper()
-	parent := t.TempDir()
-	done, failed := 0, false
-	rapid.Check(t, func(rt *rapid.T) {
-		if checks > 0 && done >= checks && !failed {
-			return
-		}
-		done++
-		defer func() { failed = failed || rt.Failed() }()
-		dir, err := os.MkdirTemp(parent, "memory-")
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
+	checkInFolder(t, checks, func(rt *rapid.T, dir string) {
 		h := &holding{rt: rt, ctx: t.Context(), dir: dir, open: open, stream: Streams(StreamOptions{Records: 20}).Draw(rt, "stream")}
 		h.sink.refusals = rapid.SliceOfN(rapid.IntRange(0, 2), len(h.stream.Changes), len(h.stream.Changes)).Draw(rt, "refusals")
 		h.sink.keepsOrder = rapid.Bool().Draw(rt, "keeps order")
 		for range rapid.IntRange(0, 4).Draw(rt, "deaths") {
-			h.live(rapid.IntRange(1, 3*len(h.stream.Changes)).Draw(rt, "step"), rapid.Bool().Draw(rt, "after it"))
+			death := Fault{Call: rapid.IntRange(1, 3*len(h.stream.Changes)).Draw(rt, "step") - 1, Kind: Crash}
+			if rapid.Bool().Draw(rt, "after it") {
+				death.After = 1
+			}
+			h.live(death)
 			h.at = rapid.IntRange(0, h.at).Draw(rt, "checkpoint")
 		}
-		h.live(0, false)
+		h.live()
 		h.end()
 	})
 }
@@ -75,15 +66,43 @@ type holding struct {
 	at     int // changes committed
 }
 
-// live runs one process: redrives before, beside and after the pipeline, and dies at
-// a step (0: it does not).
-func (h *holding) live(step int, after bool) {
+// live runs one process: redrives before, beside and after the pipeline, and dies as planned.
+func (h *holding) live(death ...Fault) {
 	m, err := h.open(h.dir)
 	if err != nil {
 		h.rt.Fatalf("open: %v", err)
 	}
-	d := &dying{Memory: m, step: step, after: after}
+	d := &dying{m, NewFaults(death...)}
 	h.sink.d = d
+	p := h.pipeline(d)
+	if rapid.Bool().Draw(h.rt, "redrive before") {
+		h.must(h.redrive(p, d))
+	}
+	beside := func() error { return nil }
+	if rapid.Bool().Draw(h.rt, "redrive beside") {
+		beside = h.redriveBeside(p, d)
+	}
+	err = p.Run(h.ctx, h.source(), pipeline.CommitterFunc(func(_ context.Context, _ string, pos pipeline.Position) error {
+		return d.do(func() (err error) {
+			h.at, err = strconv.Atoi(string(pos))
+			return err
+		})
+	}))
+	besideErr := beside()
+	h.must(err)
+	h.must(besideErr)
+	if err := p.Ledger().Check(); err != nil {
+		h.rt.Fatal(err)
+	}
+	h.must(h.redrive(p, d))
+	how := m.Close
+	if d.faults.crashed() && m.Kill != nil {
+		how = m.Kill
+	}
+	h.close(how)
+}
+
+func (h *holding) pipeline(d *dying) *pipeline.Pipeline {
 	p, err := pipeline.New(pipeline.Options{
 		Name: "test", DeadLetters: d, Quarantine: d, StopTimeout: time.Minute,
 		Backoff: pipeline.Backoff{Base: time.Microsecond, Max: time.Microsecond},
@@ -95,46 +114,38 @@ func (h *holding) live(step int, after bool) {
 	if err != nil {
 		h.rt.Fatal(err)
 	}
-	if rapid.Bool().Draw(h.rt, "redrive before") {
-		h.must(h.redrive(p, d))
+	return p
+}
+
+func (h *holding) close(how func() error) {
+	h.rt.Helper()
+	if how == nil {
+		return
 	}
-	var beside sync.WaitGroup
-	var besideErr error
+	if err := how(); err != nil {
+		h.rt.Fatalf("close: %v", err)
+	}
+}
+
+// redriveBeside redrives again and again until it fails or the function that it returns is called.
+func (h *holding) redriveBeside(p *pipeline.Pipeline, d *dying) (stop func() error) {
 	ended := make(chan struct{})
-	if rapid.Bool().Draw(h.rt, "redrive beside") {
-		beside.Go(func() {
-			for besideErr == nil {
-				besideErr = h.redrive(p, d)
-				select {
-				case <-ended:
-					return
-				default:
-				}
+	var beside sync.WaitGroup
+	var err error
+	beside.Go(func() {
+		for err == nil {
+			err = h.redrive(p, d)
+			select {
+			case <-ended:
+				return
+			default:
 			}
-		})
-	}
-	err = p.Run(h.ctx, h.source(), pipeline.CommitterFunc(func(_ context.Context, _ string, pos pipeline.Position) error {
-		return d.do(func() (err error) {
-			h.at, err = strconv.Atoi(string(pos))
-			return err
-		})
-	}))
-	close(ended)
-	beside.Wait()
-	h.must(err)
-	h.must(besideErr)
-	if err := p.Ledger().Check(); err != nil {
-		h.rt.Fatal(err)
-	}
-	h.must(h.redrive(p, d))
-	how := m.Close
-	if d.dead() && m.Kill != nil {
-		how = m.Kill
-	}
-	if how != nil {
-		if err := how(); err != nil {
-			h.rt.Fatalf("close: %v", err)
 		}
+	})
+	return func() error {
+		close(ended)
+		beside.Wait()
+		return err
 	}
 }
 
@@ -173,7 +184,7 @@ func (h *holding) source() pipeline.Source {
 // end lets the sink take everything, redrives, and looks at what there is.
 func (h *holding) end() {
 	clear(h.sink.refusals)
-	h.live(0, false)
+	h.live()
 	place := make(map[string]int)
 	for i, c := range h.stream.Changes {
 		place[nameOf(c)] = i
@@ -203,11 +214,7 @@ func (h *holding) end() {
 	for mark, err := range m.Quarantine.Marks(h.ctx, "") {
 		h.rt.Fatalf("a mark is left: %s (%v)", mark.Key, err)
 	}
-	if m.Close != nil {
-		if err := m.Close(); err != nil {
-			h.rt.Fatalf("close: %v", err)
-		}
-	}
+	h.close(m.Close)
 }
 
 func nameOf(c *pipeline.Change) string { return fmt.Sprintf("%s at %s", c.Key, c.Version) }
@@ -279,13 +286,10 @@ func (s *refusing) list() string {
 	return b.String()
 }
 
-// dying is a process's memory, which dies with it at a step.
+// dying is a process's memory, which dies with it.
 type dying struct {
 	Memory
-	after bool
-
-	mu   sync.Mutex
-	step int // 0: it lives for ever; below 0: it is dead
+	faults *Faults
 }
 
 var (
@@ -293,36 +297,9 @@ var (
 	_ state.Quarantine = (*dying)(nil)
 )
 
-func (d *dying) dead() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.step < 0
-}
-
 // do takes one step, unless the process died before it; or dies with it.
 func (d *dying) do(step func() error) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.step < 0 {
-		return ErrCrash
-	}
-	dies := d.step == 1
-	if d.step--; d.step < 0 {
-		d.step = 0 // it lives for ever
-	}
-	if dies {
-		d.step = -1
-	}
-	if dies && !d.after {
-		return ErrCrash
-	}
-	if err := step(); err != nil {
-		return err
-	}
-	if dies {
-		return ErrCrash
-	}
-	return nil
+	return d.faults.Call(1, func(int) error { return step() })
 }
 
 func (d *dying) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
@@ -334,7 +311,7 @@ func (d *dying) Remove(ctx context.Context, ids []string) error {
 }
 
 func (d *dying) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
-	if d.dead() {
+	if d.faults.crashed() {
 		return func(yield func(pipeline.DeadLetter, error) bool) { yield(pipeline.DeadLetter{}, ErrCrash) }
 	}
 	return d.Letters.Read(ctx)
@@ -361,7 +338,7 @@ func (d *dying) Clear(ctx context.Context, m state.Mark) (gone bool, err error) 
 }
 
 func (d *dying) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
-	if d.dead() {
+	if d.faults.crashed() {
 		return func(yield func(state.Mark, error) bool) { yield(state.Mark{}, ErrCrash) }
 	}
 	return d.Quarantine.Marks(ctx, sink)

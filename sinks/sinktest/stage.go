@@ -34,15 +34,28 @@ type tb interface {
 func check(t *testing.T, s Suite, property func(rt *rapid.T, st *stage)) {
 	t.Helper()
 	streams, ctx := Streams(s.Stream), t.Context()
-	dir := t.TempDir()
+	checkInFolder(t, s.Checks, func(rt *rapid.T, dir string) {
+		on(ctx, rt, s, dir, streams.Draw(rt, "stream"), func(st *stage) { property(rt, st) })
+	})
+}
+
+// checkInFolder tries a property as often as checks says (0: as rapid does), each time in an empty folder.
+func checkInFolder(t *testing.T, checks int, property func(rt *rapid.T, dir string)) {
+	t.Helper()
+	parent := t.TempDir()
 	done, failed := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		if s.Checks > 0 && done >= s.Checks && !failed { // once one failed, rapid looks for a smaller one
+		if checks > 0 && done >= checks && !failed { // once one failed, rapid looks for a smaller one
 			return
 		}
 		done++
 		defer func() { failed = failed || rt.Failed() }()
-		on(ctx, rt, s, dir, streams.Draw(rt, "stream"), func(st *stage) { property(rt, st) })
+		dir, err := os.MkdirTemp(parent, "check-")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		property(rt, dir)
 	})
 }
 
@@ -56,15 +69,10 @@ func fixed(t *testing.T, s Suite, property func(st *stage), records ...Record) {
 	on(t.Context(), t, s, t.TempDir(), stream, property)
 }
 
-func on(ctx context.Context, tb tb, s Suite, parent string, stream *Stream, property func(st *stage)) {
+func on(ctx context.Context, tb tb, s Suite, dir string, stream *Stream, property func(st *stage)) {
 	tb.Helper()
-	dir, err := os.MkdirTemp(parent, "store-")
-	if err != nil {
-		tb.Fatal(err)
-	}
 	st := &stage{suite: s, tb: tb, ctx: ctx, dir: dir, stream: stream}
 	st.open()
-	defer os.RemoveAll(dir)
 	defer func() { st.close(st.store.Close) }()
 	property(st)
 }
