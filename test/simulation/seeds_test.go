@@ -109,6 +109,21 @@ func tellSeed(t *testing.T, s uint64, m Mix) {
 		s, m, r.Breach, len(small.Events), len(p.Events), small, Run(small, Worker, true).Story, s, m)
 }
 
+// TestSeeds_Failed runs the seeds that the simulation itself once judged wrongly.
+func TestSeeds_Failed(t *testing.T) {
+	for _, of := range []struct {
+		seed uint64
+		mix  Mix
+		why  string
+	}{
+		{500679, Trims, "all was well while the only process was between two lives, so that nobody was left to stop"},
+	} {
+		if b := Run(NewPlan(of.seed, of.mix), Worker, false).Breach; b != nil {
+			t.Errorf("seed %d of mix %s: %v: %s", of.seed, of.mix, b, of.why)
+		}
+	}
+}
+
 // A seed brings the same run, byte for byte.
 func TestReplay(t *testing.T) {
 	for n := range uint64(10) {

@@ -172,17 +172,20 @@ func (w *world) live(id string) *process {
 	return nil
 }
 
-// unbalanced: the shards that are read are shared evenly.
+// unbalanced: somebody lives, and the shards that are read are shared evenly.
 func (w *world) unbalanced() *Breach {
-	if w.anyGiven() {
-		return nil // leases behind a gap that stops are not taken, and count or not
-	}
 	owned := make([]int, len(w.slots))
 	total, alive := 0, 0
 	for _, sl := range w.slots {
 		if sl.proc != nil {
 			alive++
 		}
+	}
+	if alive == 0 {
+		return &Breach{Rule: "leases are balanced", What: "nobody lives"}
+	}
+	if w.anyGiven() {
+		return nil // leases behind a gap that stops are not taken, and count or not
 	}
 	for _, s := range w.shards {
 		if !s.row.there || s.row.checkpoint.Kind == leases.ShardEnd {
@@ -194,9 +197,6 @@ func (w *world) unbalanced() *Breach {
 				owned[i]++
 			}
 		}
-	}
-	if alive == 0 {
-		return &Breach{Rule: "leases are balanced", What: "nobody lives"}
 	}
 	least, most := total/alive-1, (total+alive-1)/alive+1
 	for i, sl := range w.slots {
