@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,51 +37,52 @@ func (t *Table) content() ([]byte, error) {
 	if err := t.lines.renew(s.Leases); err != nil {
 		return nil, err
 	}
-	name, err := json.Marshal(t.pipeline)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
+	var b writer
 	b.Grow(t.size + t.size/8)
-	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": %s,\n", version, name)
+	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": ", version)
+	b.value(t.pipeline)
 	if len(s.Begun) > 0 {
-		begun, err := json.Marshal(s.Begun)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "\"begun\": %s,\n", begun)
+		b.WriteString(",\n\"begun\": ")
+		b.value(s.Begun)
 	}
-	b.WriteString("\"leases\": [")
+	b.WriteString(",\n\"leases\": [")
 	for i, shard := range t.lines.shards {
-		item(&b, i, t.lines.json[shard])
+		b.line(i)
+		b.Write(t.lines.json[shard])
 	}
 	b.WriteString("\n],\n\"members\": [")
 	for i, m := range s.Members {
-		row, err := json.Marshal(memberOf(m))
-		if err != nil {
-			return nil, err
-		}
-		item(&b, i, row)
+		b.line(i)
+		b.value(memberOf(m))
 	}
 	b.WriteString("\n],\n\"gaps\": [")
 	for i, g := range t.gaps {
-		row, err := json.Marshal(gapRowOf(g))
-		if err != nil {
-			return nil, err
-		}
-		item(&b, i, row)
+		b.line(i)
+		b.value(gapRowOf(g))
 	}
 	b.WriteString("\n]\n}\n")
 	t.size = b.Len()
-	return b.Bytes(), nil
+	return b.Bytes(), b.err
 }
 
-func item(b *bytes.Buffer, i int, json []byte) {
+// writer writes JSON values, up to the first that cannot be written.
+type writer struct {
+	bytes.Buffer
+	err error
+}
+
+func (b *writer) value(v any) {
+	text, err := json.Marshal(v)
+	b.Write(text)
+	b.err = cmp.Or(b.err, err)
+}
+
+// line begins the line of the i-th element of a list.
+func (b *writer) line(i int) {
 	if i > 0 {
 		b.WriteByte(',')
 	}
 	b.WriteByte('\n')
-	b.Write(json)
 }
 
 // contents is what a file holds.
