@@ -2,11 +2,9 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -149,18 +147,12 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	_, err = send(ctx, t, t.o.Client.UpdateItem, in, once)
-	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
-	if !refused {
-		if err = t.failed(ctx, "UpdateItem", t.o.State, err); err != nil {
-			return 0, false, err
-		}
+	row, refused, err := t.refusal(ctx, "UpdateItem", t.o.State, key, err)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case !refused:
 		return seen + 1, true, nil
-	}
-	row := unmet.Item
-	if len(row) == 0 {
-		if row, err = t.get(ctx, t.o.State, key); err != nil {
-			return 0, false, err
-		}
 	}
 	r := reader{row: row}
 	return r.integer(attrCount), false, nil
@@ -193,30 +185,24 @@ func encodeMember(m leases.Member) Item {
 	if m.AtEnd > 0 {
 		row[attrAtEnd] = number(m.AtEnd)
 	}
-	if len(m.Behind) > 0 {
-		behind := make(Item, len(m.Behind))
-		for shard, at := range m.Behind {
-			behind[shard] = &types.AttributeValueMemberNULL{Value: true}
-			if !at.IsZero() {
-				behind[shard] = number(at.Unix())
-			}
+	behind, stopped, failing := make(Item), make(Item), make(Item)
+	for shard, at := range m.Behind {
+		behind[shard] = &types.AttributeValueMemberNULL{Value: true}
+		if !at.IsZero() {
+			behind[shard] = number(at.Unix())
 		}
-		row[attrBehind] = &types.AttributeValueMemberM{Value: behind}
 	}
-	if len(m.Stopped) > 0 {
-		stopped := make(Item, len(m.Stopped))
-		shards := slices.Sorted(maps.Keys(m.Stopped))
-		for _, shard := range shards[:min(len(shards), maxStopped)] {
-			stopped[shard] = text(cut(m.Stopped[shard], maxWhy))
-		}
-		row[attrStopped] = &types.AttributeValueMemberM{Value: stopped}
+	shards := slices.Sorted(maps.Keys(m.Stopped))
+	for _, shard := range shards[:min(len(shards), maxStopped)] {
+		stopped[shard] = text(cut(m.Stopped[shard], maxWhy))
 	}
-	if len(m.Failing) > 0 {
-		failing := make(Item, len(m.Failing))
-		for shard, f := range m.Failing {
-			failing[shard] = text(strconv.FormatInt(f.Since.Unix(), 10) + " " + cut(f.Class, maxWhy))
+	for shard, f := range m.Failing {
+		failing[shard] = stamp(f.Since, cut(f.Class, maxWhy))
+	}
+	for name, of := range map[string]Item{attrBehind: behind, attrStopped: stopped, attrFailing: failing} {
+		if len(of) > 0 {
+			row[name] = &types.AttributeValueMemberM{Value: of}
 		}
-		row[attrFailing] = &types.AttributeValueMemberM{Value: failing}
 	}
 	return row
 }
@@ -243,36 +229,33 @@ func decodeMember(row Item) leases.Member {
 	m := leases.Member{
 		Worker: worker, Name: r.text(attrName), Beat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
 		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrReading), AtEnd: r.integer(attrAtEnd),
+		Behind: make(map[string]time.Time), Stopped: make(map[string]string), Failing: make(map[string]leases.ReadFailure),
 	}
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {
 		m.Leaving = leaving.Value
 	}
-	if behind, ok := row[attrBehind].(*types.AttributeValueMemberM); ok {
-		m.Behind = make(map[string]time.Time, len(behind.Value))
-		for shard, at := range behind.Value {
-			m.Behind[shard] = time.Time{}
-			if _, read := at.(*types.AttributeValueMemberN); read {
-				r := reader{row: behind.Value}
-				m.Behind[shard] = r.time(shard)
-			}
+	behind, stopped, failing := r.table(attrBehind), r.table(attrStopped), r.table(attrFailing)
+	for shard, at := range behind.row {
+		m.Behind[shard] = time.Time{}
+		if _, read := at.(*types.AttributeValueMemberN); read {
+			m.Behind[shard] = behind.time(shard)
 		}
 	}
-	if stopped, ok := row[attrStopped].(*types.AttributeValueMemberM); ok {
-		m.Stopped = make(map[string]string, len(stopped.Value))
-		r := reader{row: stopped.Value}
-		for shard := range stopped.Value {
-			m.Stopped[shard] = r.text(shard)
-		}
+	for shard := range stopped.row {
+		m.Stopped[shard] = stopped.text(shard)
 	}
-	if failing, ok := row[attrFailing].(*types.AttributeValueMemberM); ok {
-		m.Failing = make(map[string]leases.ReadFailure, len(failing.Value))
-		r := reader{row: failing.Value}
-		for shard := range failing.Value {
-			since, class, _ := strings.Cut(r.text(shard), " ")
-			if at, err := strconv.ParseInt(since, 10, 64); err == nil {
-				m.Failing[shard] = leases.ReadFailure{Since: time.Unix(at, 0).UTC(), Class: class}
-			}
+	for shard := range failing.row {
+		if at, class, ok := parseStamp(failing.text(shard)); ok {
+			m.Failing[shard] = leases.ReadFailure{Since: at, Class: class}
 		}
 	}
 	return m
+}
+
+// table reads a map; one that is absent is empty.
+func (r *reader) table(name string) *reader {
+	if m, ok := r.row[name].(*types.AttributeValueMemberM); ok {
+		return &reader{row: m.Value}
+	}
+	return &reader{}
 }

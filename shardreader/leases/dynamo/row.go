@@ -66,6 +66,18 @@ func decimal(f float64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
 }
 
+// stamp is a time in Unix seconds, a space, and what it is of.
+func stamp(at time.Time, of string) types.AttributeValue {
+	return text(strconv.FormatInt(at.Unix(), 10) + " " + of)
+}
+
+// parseStamp undoes stamp.
+func parseStamp(s string) (at time.Time, of string, ok bool) {
+	seconds, of, _ := strings.Cut(s, " ")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	return time.Unix(n, 0).UTC(), of, err == nil
+}
+
 // encode is what a lease sets in its row, beside its key and what is counted there.
 func encode(l leases.Lease) Item {
 	row := Item{
@@ -91,7 +103,7 @@ func encode(l leases.Lease) Item {
 		row[attrFrom] = number(l.From.Unix())
 	}
 	if !l.Time.IsZero() {
-		row[attrTime] = text(strconv.FormatInt(l.Time.Unix(), 10) + " " + l.Checkpoint.String())
+		row[attrTime] = stamp(l.Time, l.Checkpoint.String())
 	}
 	if l.Stopped != "" {
 		row[attrStop] = text(l.Checkpoint.String() + " " + l.Stopped)
@@ -129,10 +141,8 @@ func decode(row Item) (leases.Lease, error) {
 	if owner := r.text(attrCheckpointOwner); owner != "" {
 		l.Owner = owner
 	}
-	if seconds, at, ok := strings.Cut(r.text(attrTime), " "); ok && at == l.Checkpoint.String() {
-		if s, err := strconv.ParseInt(seconds, 10, 64); err == nil {
-			l.Time = time.Unix(s, 0).UTC()
-		}
+	if at, of, ok := parseStamp(r.text(attrTime)); ok && of == l.Checkpoint.String() {
+		l.Time = at
 	}
 	if at, why, ok := strings.Cut(r.text(attrStop), " "); ok && at == l.Checkpoint.String() {
 		l.Stopped = why
@@ -168,30 +178,27 @@ func (r *reader) wrong(name, must string) {
 	}
 }
 
+// attr is an attribute of a type; ok is false where it is absent, or of another type.
+func attr[T types.AttributeValue](r *reader, name, must string) (v T, ok bool) {
+	got, there := r.row[name]
+	if v, ok = got.(T); there && !ok {
+		r.wrong(name, must)
+	}
+	return v, ok
+}
+
 func (r *reader) text(name string) string {
-	v, ok := r.row[name]
-	if !ok {
-		return ""
+	if s, ok := attr[*types.AttributeValueMemberS](r, name, "a string"); ok {
+		return s.Value
 	}
-	s, ok := v.(*types.AttributeValueMemberS)
-	if !ok {
-		r.wrong(name, "a string")
-		return ""
-	}
-	return s.Value
+	return ""
 }
 
 func (r *reader) digits(name string) string {
-	v, ok := r.row[name]
-	if !ok {
-		return "0"
+	if n, ok := attr[*types.AttributeValueMemberN](r, name, "a number"); ok {
+		return n.Value
 	}
-	n, ok := v.(*types.AttributeValueMemberN)
-	if !ok {
-		r.wrong(name, "a number")
-		return "0"
-	}
-	return n.Value
+	return "0"
 }
 
 func (r *reader) integer(name string) int64 {
@@ -218,16 +225,10 @@ func (r *reader) time(name string) time.Time {
 }
 
 func (r *reader) set(name string) []string {
-	v, ok := r.row[name]
-	if !ok {
-		return nil
+	if ss, ok := attr[*types.AttributeValueMemberSS](r, name, "a set of strings"); ok {
+		return slices.Sorted(slices.Values(ss.Value))
 	}
-	ss, ok := v.(*types.AttributeValueMemberSS)
-	if !ok {
-		r.wrong(name, "a set of strings")
-		return nil
-	}
-	return slices.Sorted(slices.Values(ss.Value))
+	return nil
 }
 
 func (r *reader) checkpoint() leases.Checkpoint {

@@ -157,18 +157,11 @@ func (t *Table) known(ctx context.Context) (Form, error) {
 
 // answer is the error of a write of a lease, whose Opaque is its leaseKey: a conflict where its condition was not met.
 func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error) error {
-	unmet, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
-	if !ok {
-		return t.failed(ctx, op, t.o.Table, err)
-	}
-	row := unmet.Item
-	if len(row) == 0 { // there is none, or whoever answered does not tell
-		row, err = t.get(ctx, t.o.Table, Item{attrKey: text(l.Opaque)})
-		if err != nil {
-			return err
-		}
-	}
-	if len(row) == 0 {
+	row, refused, err := t.refusal(ctx, op, t.o.Table, Item{attrKey: text(l.Opaque)}, err)
+	switch {
+	case err != nil || !refused:
+		return err
+	case len(row) == 0:
 		return &leases.Conflict{Gone: true}
 	}
 	now, err := decode(row)
@@ -176,6 +169,19 @@ func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error
 		return t.broken(op, err)
 	}
 	return &leases.Conflict{Now: now}
+}
+
+// refusal is the row in the way of a write whose condition was not met; refused is false where it was, and err is another error.
+func (t *Table) refusal(ctx context.Context, op, table string, key Item, err error) (row Item, refused bool, _ error) {
+	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	switch {
+	case !refused:
+		return nil, false, t.failed(ctx, op, table, err)
+	case len(unmet.Item) > 0:
+		return unmet.Item, true, nil
+	}
+	row, err = t.get(ctx, table, key) // there is none, or whoever answered does not tell
+	return row, true, err
 }
 
 // get reads a row as it is now; nil where there is none.
