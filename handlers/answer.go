@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// answer is what an invocation came to.
+// answer is the result of an invocation.
 type answer struct {
-	command bool     // it was one
-	failed  []string // identifiers of what Lambda has to bring again
+	command bool     // the event was a command
+	failed  []string // identifiers of the records or messages that Lambda must bring again
 	window  *window
 
-	records int           // of the event, or messages
-	done    int           // of them
-	cut     bool          // the rest for lack of time
-	age     time.Duration // of the oldest record
+	records  int           // the records or messages of the event
+	finished int           // the finished ones
+	timedOut bool          // the time was over before all were finished
+	oldest   time.Duration // of the oldest record
 }
 
-// json is the answer as Lambda takes it (StreamsEventResponse, SQSBatchResponse,
-// TimeWindowEventResponse).
+// json encodes the answer as Lambda's StreamsEventResponse, SQSBatchResponse or
+// TimeWindowEventResponse.
 func (a *answer) json() []byte {
 	if a.command {
 		return []byte("{}")
@@ -30,7 +30,7 @@ func (a *answer) json() []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		quoted, _ := json.Marshal(id) // of a string there is no error
+		quoted, _ := json.Marshal(id) // strings cannot fail
 		b = append(append(append(b, `{"itemIdentifier":`...), quoted...), '}')
 	}
 	b = append(b, ']')
@@ -44,12 +44,12 @@ func (a *answer) json() []byte {
 	return append(b, '}')
 }
 
-// logReturned says that records are given back, which costs time and money.
-func (h *handler) logReturned(ctx context.Context, b *batch, a *answer) {
+// logNacked logs that Lambda brings records again, because that costs time and money.
+func (h *handler) logNacked(ctx context.Context, b *eventRecords, a *answer) {
 	why := "a sink or dead letters did not take them"
-	if a.cut {
+	if a.timedOut {
 		why = errDeadline.Error()
 	}
 	h.o.log.LogAttrs(ctx, slog.LevelWarn, "not all records are delivered: Lambda brings the rest again",
-		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.done), slog.String("partition", b.pages[0].Partition))
+		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.finished), slog.String("partition", b.pages[0].Partition))
 }

@@ -6,49 +6,51 @@ import (
 	"time"
 )
 
-// The reserve by default, as a part of the invocation's time and within bounds.
+// The default reserve is a fraction of the invocation's time, within bounds.
 const (
-	reservePart  = 10
-	leastReserve = 200 * time.Millisecond
-	mostReserve  = 10 * time.Second
+	reserveDivisor = 10
+	minReserve     = 200 * time.Millisecond
+	maxReserve     = 10 * time.Second
 )
 
 var errDeadline = errs.New("the function's time is nearly over")
 
-// cuts are the times at which an invocation gives up more and more, so that it answers
-// in time. They are zero where it has no deadline.
-type cuts struct {
-	recall time.Time // nothing starts any more
-	revoke time.Time // what is under way is cancelled
-	stop   time.Time // what goes on nevertheless, a flush say, is cancelled too
-	leave  time.Time // what does not listen is left alone, and ends behind the answer
+// deadlines are the times when an invocation stops more and more of its run, so that it answers in
+// time. They are zero if the invocation has no deadline.
+type deadlines struct {
+	revokeSoft time.Time // nothing new starts
+	revokeHard time.Time // Writes in flight are cancelled
+	stop       time.Time // the run is stopped, with a flush that continued
+	abandon    time.Time // the answer no longer waits for the run
 }
 
-// cutsOf are the cuts of an invocation that begins now.
-func (o *options) cutsOf(ctx context.Context, now time.Time) cuts {
+// newDeadlines returns the deadlines of an invocation that starts now.
+func (o *options) newDeadlines(ctx context.Context, now time.Time) deadlines {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		return cuts{}
+		return deadlines{}
 	}
 	left := max(0, deadline.Sub(now))
-	reserve := min(cmp.Or(max(0, o.reserve), min(max(left/reservePart, leastReserve), mostReserve)), left/2)
+	reserve := min(cmp.Or(max(0, o.reserve), min(max(left/reserveDivisor, minReserve), maxReserve)), left/2)
 	margin := min(cmp.Or(max(0, o.margin), reserve/2), reserve)
-	return cuts{recall: deadline.Add(-reserve), revoke: deadline.Add(-margin), stop: deadline.Add(-margin / 2), leave: deadline.Add(-margin / 4)}
+	return deadlines{revokeSoft: deadline.Add(-reserve), revokeHard: deadline.Add(-margin), stop: deadline.Add(-margin / 2), abandon: deadline.Add(-margin / 4)}
 }
 
-// context ends when nothing may start any more.
-func (c cuts) context(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.recall.IsZero() {
+// context returns a context that ends at the soft revoke.
+func (c deadlines) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.revokeSoft.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadlineCause(ctx, c.recall, errDeadline)
+	return context.WithDeadlineCause(ctx, c.revokeSoft, errDeadline)
 }
 
-// over tells whether nothing may start any more.
-func (c cuts) over(now time.Time) bool { return !c.recall.IsZero() && !now.Before(c.recall) }
+// over reports whether nothing new may start.
+func (c deadlines) over(now time.Time) bool {
+	return !c.revokeSoft.IsZero() && !now.Before(c.revokeSoft)
+}
 
-// at is told when one of the times has come: never, where there is none.
-func (c cuts) at(when time.Time) (come <-chan time.Time, cancel func()) {
+// timer returns a channel that receives at when, and never if when is zero.
+func (c deadlines) timer(when time.Time) (come <-chan time.Time, cancel func()) {
 	if when.IsZero() {
 		return nil, func() {}
 	}

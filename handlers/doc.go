@@ -1,66 +1,65 @@
-// Package handlers runs a pipeline as an AWS Lambda function: it takes the events of
-// Lambda, delivers what they hold, and answers which records Lambda has to bring again.
+// Package handlers runs a pipeline as an AWS Lambda function. A handler takes an event of Lambda,
+// delivers its records, and answers which records Lambda must bring again.
 //
 //	handlers.CollectLess(os.LookupEnv)
 //	lambda.Start(handlers.DynamoDB(p))
 //
-// A handler flushes all that it was given before it answers, and answers before the
-// function's time is over: some time before the deadline of the context it starts nothing
-// new ([WithReserve]), and a little later it cancels the Writes under way ([WithMargin]).
-// What is finished by then counts: the answer names the earliest record that is not, and
-// Lambda brings that one and all behind it again.
+// A handler flushes all records of the event before it answers. It answers before the function's
+// time is over: some time before the deadline of the invocation's context it stops starting Writes
+// ([WithReserve]), and a little later it cancels the Writes in flight ([WithMargin]). The answer
+// names the earliest record that is not finished by then. Lambda brings that record and all later
+// ones again.
 //
-// The event source mapping must have FunctionResponseTypes: [ReportBatchItemFailures].
-// Without it Lambda ignores what an answer names, and the records count as delivered.
+// The event source mapping must have FunctionResponseTypes: [ReportBatchItemFailures]. Without it
+// Lambda ignores the names in an answer, and the records count as delivered.
 //
-// # What is answered
+// # Answers
 //
 //	event                                    | answer
 //	-----------------------------------------|------------------------------------------------------
-//	all is delivered, filtered or in dead    | {"batchItemFailures":[]}
-//	letters; or there is no record           |
-//	some is not: a sink is down, the time is | {"batchItemFailures":[{"itemIdentifier":"SEQUENCE"}]}
-//	over                                     | of the earliest record that is not finished
-//	the time is over, and none is finished   | an error: what takes longer than the function's time would
-//	                                         | come again as it is for ever; failed, it comes in halves
-//	a record that cannot be decoded          | it goes to dead letters, and counts as finished; while there
-//	                                         | are none, it is not, nor is what stands behind it
-//	that one is the earliest unfinished, and | an error: Lambda brings the whole batch again
-//	shows no sequence number                 |
-//	the JSON is broken                       | an error, with the place; nothing of it is delivered
+//	no record, or every record is delivered, | {"batchItemFailures":[]}
+//	filtered or in dead letters              |
+//	some records are not finished: a sink is | {"batchItemFailures":[{"itemIdentifier":"SEQUENCE"}]}
+//	down, or the time is over                | of the earliest record that is not finished
+//	the time is over, and no record is       | an error: named by its first record, the same event would
+//	finished                                 | come again forever; after an error it comes in halves
+//	a record that cannot be decoded          | the record goes to dead letters and counts as finished; without
+//	                                         | dead letters neither it nor a later record is finished
+//	the earliest unfinished record has no    | an error: Lambda brings the whole event again
+//	sequence number                          |
+//	the JSON is broken                       | an error with the position; no record is delivered
 //	an error marked with pipeline.Fatal      | an error
-//	a sink or a store never returns          | as where the time is over, once; then an error, and lambda.Start
-//	                                         | ends the process
-//	of a tumbling window                     | as above, and "state" as it came
-//	of another kind: by hand, of another     | an error that says of what kind it is
-//	service                                  |
-//	messages of SQS ([Redrive])              | {"batchItemFailures":[{"itemIdentifier":"MESSAGE"}, ...]}
-//	                                         | of each message that is not done with
-//	{"tablewake":"redrive"}                  | {} once the letters of an outage are redriven, or an error
+//	a sink or a store never returns          | once as if the time is over; then an error after which
+//	                                         | lambda.Start ends the process
+//	of a tumbling window                     | as above, and the "state" of the event
+//	of another service, or made by hand      | an error that names the kind of the event
+//	messages of SQS ([OnFailure])            | {"batchItemFailures":[{"itemIdentifier":"MESSAGE"}, ...]}
+//	                                         | of each message that is not finished
+//	{"tablewake":"redrive"}                  | {} once the dead letters of an outage are redriven, or an error
 //
-// An error has Lambda bring the whole event again, in halves where the mapping has
-// BisectBatchOnFunctionError. (An answer that names the first record does not: Lambda parts a
-// batch before the record that is named.)
+// After an error Lambda brings the whole event again, in halves if the mapping has
+// BisectBatchOnFunctionError. After an answer that names the first record it does not: Lambda
+// splits the records before the named one.
 //
-// # What never returns
+// # A Write that never returns
 //
-// A Write that goes on though its context is done is left alone: the answer does not wait for it,
-// and the next invocation does. Where that one has waited for all of its time, the process is of no use any
-// more. The invocation fails with the error by which lambda.Start ends the process
-// (messages.InvokeResponse_Error with ShouldExit), so that Lambda brings the event to a fresh
-// one. A handler that wraps this one has to hand that error on as it is.
+// A Write that continues after its context is done is abandoned: the answer does not wait for it,
+// but the next invocation does. If the next invocation waits in vain for all of its time, the
+// process is of no use any more. That invocation fails with the error that makes lambda.Start end
+// the process (messages.InvokeResponse_Error with ShouldExit), and Lambda brings the event to a new
+// process. A handler that wraps this one must return that error unchanged.
 //
 // # Tumbling windows
 //
-// A mapping with a tumbling window sends a state along. It is handed on as it is: nothing
-// here needs it. Aggregates are kept in the state table, where each item's contribution is
-// known, so that a record which comes again, or late, or in another window, counts once; a sum
-// that lived in a window's state would count it twice, and would be lost with the window.
-// The shard that such an event names is the partition of its records.
+// A mapping with a tumbling window sends a state with each event. The handler returns the state
+// unchanged, because it does not need one. The state table keeps the contribution of each item to
+// an aggregate. A record that comes again, late, or in another window therefore counts once. A sum
+// in a window's state would count it twice, and would be lost with the window. The shard that such
+// an event names is the partition of its records.
 //
 // # Kinesis
 //
-// Records of Kinesis Data Streams for DynamoDB may repeat and may come in another order
-// than the changes ([Kinesis]). Within an event they are put into the order of their creation, and
-// repeated ones are left out; across events versions decide, in sinks that have them.
+// Kinesis Data Streams for DynamoDB may repeat records and may change their order ([Kinesis]).
+// Within one event the handler sorts records by their creation and drops repeated ones. Across
+// events the versions decide, in sinks that compare versions.
 package handlers

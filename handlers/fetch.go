@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"math/big"
 	"slices"
 	"time"
 
@@ -11,21 +13,21 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// salvage brings the records of a batch that Lambda gave up: out of the event where that is
-// kept, else out of the stream. losses are what is lost of them.
-func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *batch, losses []loss, err error) {
+// fetchDiscarded returns the records of a discarded batch. It takes them from the event if the
+// record keeps all of it, and otherwise from the stream. losses are the records that neither has.
+func (h *handler) fetchDiscarded(ctx context.Context, due deadlines, r *invocationRecord) (b *eventRecords, losses []loss, err error) {
 	from := fromDynamoDB
 	if r.Kinesis != nil {
 		from = fromKinesis
 	}
-	var held *batch // what is kept, if that is not all
+	var incomplete *eventRecords // the event, if it lacks records
 	if event := r.event(); event != nil {
-		b, err := h.open(event, from)
+		b, err := h.decodeEvent(event, from)
 		switch {
 		case err == nil && b.size() > 0 && (r.DynamoDB == nil || r.DynamoDB.Size <= 0 || b.size() == r.DynamoDB.Size):
 			return b, nil, nil
 		case err == nil:
-			held = b
+			incomplete = b
 		case r.DynamoDB == nil:
 			return nil, nil, err
 		}
@@ -39,49 +41,50 @@ func (h *handler) salvage(ctx context.Context, cuts cuts, r *invocation) (b *bat
 	if err := r.DynamoDB.check(); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := cuts.context(ctx)
+	ctx, cancel := due.context(ctx)
 	defer cancel()
-	f := &fetch{api: h.o.streams, of: r.DynamoDB}
-	if err := f.all(ctx); err != nil {
+	f := &rangeFetch{api: h.o.streams, info: r.DynamoDB}
+	if err := f.readRange(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)
 		}
 		return nil, nil, errs.Errorf("the records cannot be fetched from the stream now: %w", err)
 	}
-	f.fill(held)
-	return &f.batch, f.losses(), nil
+	f.fillFromEvent(incomplete)
+	return &f.records, f.losses(), nil
 }
 
-// fetch reads a range of a shard.
-type fetch struct {
-	api   shardreader.API
-	of    *position
-	batch batch
+// rangeFetch fetches a range of a shard.
+type rangeFetch struct {
+	api     shardreader.API
+	info    *batchInfo
+	records eventRecords
 
-	count int    // records fetched
-	last  string // the newest of them
+	fetched int    // fetched records
+	last    string // sequence number of the newest one
 
-	torn       bool   // what comes before the next record may be lost
-	holes      []hole // found so far, in order
-	incomplete bool   // the shard holds nothing behind last
+	trimmed    bool        // records before the next one may be lost
+	lostRanges []lostRange // found so far, in order
+	incomplete bool        // the shard has no record after last
 }
 
-// hole is a range of sequence numbers, both ends included, of which the stream keeps nothing.
-type hole struct{ first, last string }
+// lostRange is a range of sequence numbers, both ends included, from which the stream keeps no
+// record.
+type lostRange struct{ first, last string }
 
 const (
-	// The service returns empty pages in the middle of a shard too.
-	mostEmptyPages = 20
+	// maxEmptyPages is high because the service returns empty pages in the middle of a shard too.
+	maxEmptyPages  = 20
 	emptyPagePause = 250 * time.Millisecond
-	// An iterator that is taken anew, because it expired or what it points to was dropped.
-	mostIterators = 5
-	// A stream keeps records for 24 hours; an hour more, as clocks differ.
-	mostAge = 25 * time.Hour
+	// maxIterators bounds the iterators of one fetch. One that expired, or whose record was trimmed, is replaced.
+	maxIterators = 5
+	// maxAge is the 24 hours of a stream, and an hour more because clocks differ.
+	maxAge = 25 * time.Hour
 )
 
-// all reads until the range is passed, or the shard is.
-func (f *fetch) all(ctx context.Context) error {
-	at := shardreader.ShardPosition{StreamARN: f.of.StreamARN, Shard: f.of.ShardID, Type: shardreader.AtSequence, Sequence: f.of.First}
+// readRange reads until the end of the range or of the shard.
+func (f *rangeFetch) readRange(ctx context.Context) error {
+	at := shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID, Type: shardreader.AtSequence, Sequence: f.info.First}
 	var iterator string
 	for empty, taken := 0, 0; ; {
 		var answer pipeline.Answer
@@ -95,13 +98,13 @@ func (f *fetch) all(ctx context.Context) error {
 		}
 		switch {
 		case err == nil:
-		case errors.Is(err, shardreader.ErrNotFound): // the shard is gone, or the stream
+		case errors.Is(err, shardreader.ErrNotFound): // the shard or the stream is gone
 			f.incomplete = true
 			return nil
-		case taken >= mostIterators:
+		case taken >= maxIterators:
 			return err
 		case errors.Is(err, shardreader.ErrTrimmed):
-			at.Type, at.Sequence, iterator, f.torn = shardreader.TrimHorizon, "", "", true
+			at.Type, at.Sequence, iterator, f.trimmed = shardreader.TrimHorizon, "", "", true
 			continue
 		case errors.Is(err, shardreader.ErrExpiredIterator):
 			if iterator = ""; f.last != "" {
@@ -111,24 +114,24 @@ func (f *fetch) all(ctx context.Context) error {
 		default:
 			return err
 		}
-		held := len(answer.Page.Changes) + len(answer.Page.Errors)
-		passed := f.take(answer.Page)
+		records := len(answer.Page.Changes) + len(answer.Page.Errors)
+		ended := f.keepInRange(answer.Page)
 		switch {
-		case passed:
+		case ended:
 			return nil
 		case answer.Ended:
 			f.incomplete = true
 			return nil
 		}
 		iterator = answer.NextIterator
-		if empty++; held > 0 {
+		if empty++; records > 0 {
 			empty = 0
 		}
-		if empty > mostEmptyPages && f.torn && f.of.tooOld(time.Now()) {
-			f.incomplete = true // nothing is left of it, and no record may ever come behind it
+		if empty > maxEmptyPages && f.trimmed && f.info.tooOld(time.Now()) {
+			f.incomplete = true // the range is trimmed, and a later record may never come
 			return nil
 		}
-		if empty > mostEmptyPages {
+		if empty > maxEmptyPages {
 			return errs.Errorf("%d pages in a row came empty", empty)
 		}
 		if empty > 0 && pipeline.Sleep(ctx, emptyPagePause) != nil {
@@ -137,33 +140,34 @@ func (f *fetch) all(ctx context.Context) error {
 	}
 }
 
-// tooOld reports whether the stream keeps nothing any more that was written when the range was.
-func (p *position) tooOld(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > mostAge }
+// tooOld reports whether the stream has trimmed all records as old as the range.
+func (p *batchInfo) tooOld(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
 
-// take keeps of a page what is of the range; passed tells that the range ends in it.
-func (f *fetch) take(page *pipeline.Page) (passed bool) {
+// keepInRange adds the records of a page that are in the range. ended reports that the page reaches
+// the end of the range.
+func (f *rangeFetch) keepInRange(page *pipeline.Page) (ended bool) {
 	newest := ""
 	outside := func(sequence string) bool {
 		if sequence == "" {
-			return false // nobody knows
+			return false // unknown: keep it
 		}
 		if pipeline.CompareSequence(sequence, newest) > 0 {
 			newest = sequence
 		}
-		return pipeline.CompareSequence(sequence, f.of.First) < 0 || pipeline.CompareSequence(sequence, f.of.Last) > 0 ||
+		return pipeline.CompareSequence(sequence, f.info.First) < 0 || pipeline.CompareSequence(sequence, f.info.Last) > 0 ||
 			f.last != "" && pipeline.CompareSequence(sequence, f.last) <= 0
 	}
-	if f.torn {
-		f.mend(page)
+	if f.trimmed {
+		f.findTrimmed(page)
 	}
 	page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return outside(c.Sequence) })
 	page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return outside(e.Sequence) })
 	if n := len(page.Changes) + len(page.Errors); n > 0 {
-		page.Partition = f.of.ShardID
-		sound, rest := apart(page)
-		f.batch.add(sound)
-		f.batch.add(rest)
-		f.count += n
+		page.Partition = f.info.ShardID
+		sound, rest := splitBeforeError(page)
+		f.records.add(sound)
+		f.records.add(rest)
+		f.fetched += n
 		for _, c := range page.Changes {
 			f.last = c.Sequence
 		}
@@ -173,85 +177,123 @@ func (f *fetch) take(page *pipeline.Page) (passed bool) {
 			}
 		}
 	}
-	return newest != "" && pipeline.CompareSequence(newest, f.of.Last) >= 0
+	return newest != "" && pipeline.CompareSequence(newest, f.info.Last) >= 0
 }
 
-// mend sees, by the oldest record that is left, what the stream dropped of the range.
-func (f *fetch) mend(page *pipeline.Page) {
+// findTrimmed compares the oldest record left with the range, and notes which part was trimmed.
+func (f *rangeFetch) findTrimmed(page *pipeline.Page) {
 	oldest := ""
-	see := func(sequence string) {
+	consider := func(sequence string) {
 		if sequence != "" && (oldest == "" || pipeline.CompareSequence(sequence, oldest) < 0) {
 			oldest = sequence
 		}
 	}
 	for i := range page.Changes {
-		see(page.Changes[i].Sequence)
+		consider(page.Changes[i].Sequence)
 	}
 	for _, e := range page.Errors {
-		see(e.Sequence)
+		consider(e.Sequence)
 	}
 	if oldest == "" {
 		return // an empty page
 	}
-	f.torn = false
-	if pipeline.CompareSequence(oldest, cmp.Or(f.last, f.of.First)) <= 0 {
-		return // it reaches back far enough
+	f.trimmed = false
+	if pipeline.CompareSequence(oldest, cmp.Or(f.last, f.info.First)) <= 0 {
+		return // nothing of the range is lost
 	}
-	to := f.of.Last
+	to := f.info.Last
 	if pipeline.CompareSequence(oldest, to) <= 0 {
-		to = step(oldest, -1)
+		to = addToSequence(oldest, -1)
 	}
-	f.holes = append(f.holes, hole{f.next(), to})
+	f.lostRanges = append(f.lostRanges, lostRange{f.nextSequence(), to})
 }
 
-// next is the sequence number from which on nothing is fetched yet.
-func (f *fetch) next() string {
+// nextSequence returns the first sequence number that is not fetched yet.
+func (f *rangeFetch) nextSequence() string {
 	if f.last == "" {
-		return f.of.First
+		return f.info.First
 	}
-	return step(f.last, 1)
+	return addToSequence(f.last, 1)
 }
 
-// lost are the holes of the range: one for each time that the stream dropped what came next,
-// and one for what is missing at its end.
-func (f *fetch) lost() []hole {
-	if f.incomplete && (f.last == "" || pipeline.CompareSequence(f.last, f.of.Last) < 0) {
-		return append(f.holes[:len(f.holes):len(f.holes)], hole{f.next(), f.of.Last})
+// allLost returns the lost ranges: those found by [rangeFetch.findTrimmed], and the end of the
+// range if the shard is incomplete.
+func (f *rangeFetch) allLost() []lostRange {
+	if f.incomplete && (f.last == "" || pipeline.CompareSequence(f.last, f.info.Last) < 0) {
+		return append(f.lostRanges[:len(f.lostRanges):len(f.lostRanges)], lostRange{f.nextSequence(), f.info.Last})
 	}
-	return f.holes
+	return f.lostRanges
 }
 
-// fill takes out of the event what the stream keeps no more. held is nil where there is none.
-func (f *fetch) fill(held *batch) {
-	holes := f.lost()
-	if held == nil || len(holes) == 0 {
+// fillFromEvent adds records of lost ranges that the event has. incomplete may be nil.
+func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
+	lost := f.allLost()
+	if incomplete == nil || len(lost) == 0 {
 		return
 	}
 	fetched := func(sequence string) bool {
-		return !slices.ContainsFunc(holes, func(h hole) bool {
-			return pipeline.CompareSequence(h.first, sequence) <= 0 && pipeline.CompareSequence(sequence, h.last) <= 0
+		return !slices.ContainsFunc(lost, func(r lostRange) bool {
+			return pipeline.CompareSequence(r.first, sequence) <= 0 && pipeline.CompareSequence(sequence, r.last) <= 0
 		})
 	}
-	var all batch
-	for _, page := range held.pages {
-		page.Partition = f.of.ShardID
+	var all eventRecords
+	for _, page := range incomplete.pages {
+		page.Partition = f.info.ShardID
 		page.Changes = slices.DeleteFunc(page.Changes, func(c pipeline.Change) bool { return fetched(c.Sequence) })
 		page.Errors = slices.DeleteFunc(page.Errors, func(e *pipeline.RecordError) bool { return fetched(e.Sequence) })
 		all.add(page)
 	}
-	f.count += all.size()
-	f.batch.pages = append(all.pages, f.batch.pages...)
+	f.fetched += all.size()
+	f.records.pages = append(all.pages, f.records.pages...)
 }
 
-// losses are the holes and how many records each had. An event may hold a part of their records.
-func (f *fetch) losses() []loss {
-	holes := f.lost()
+// losses returns the lost ranges with their numbers of records. An event may have had some of these
+// records.
+func (f *rangeFetch) losses() []loss {
+	ranges := f.allLost()
 	var losses []loss
-	left := f.of.Size - f.count
-	for i, lost := range holes {
-		n := max(1, left/(len(holes)-i)) // nobody knows where they were: they are shared out
+	left := f.info.Size - f.fetched
+	for i, lost := range ranges {
+		n := max(1, left/(len(ranges)-i)) // their positions are unknown: divide them evenly
 		left -= n
-		losses = append(losses, loss{lost, f.of, n})
+		losses = append(losses, loss{lost, f.info, n})
 	}
 	return losses
+}
+
+// loss is a range of lost records: Lambda discarded their batch, and the stream has trimmed them.
+//
+// The ends of the range are exact. The number is an estimate: Lambda's count, less the fetched
+// records, divided among the losses of the batch. It is only a hint if the event source mapping has
+// filters or a ParallelizationFactor above 1, because the range then holds records of other batches
+// too.
+type loss struct {
+	lostRange
+	info    *batchInfo
+	records int // at least 1
+}
+
+func (l loss) gap() pipeline.Gap {
+	return pipeline.Gap{
+		StreamARN: l.info.StreamARN, Shard: l.info.ShardID, After: addToSequence(l.first, -1), Before: addToSequence(l.last, 1), From: l.info.From, To: l.info.To,
+	}
+}
+
+// addToSequence returns sequence plus add, and sequence itself if that is not a
+// number.
+func addToSequence(sequence string, add int64) string {
+	n, ok := new(big.Int).SetString(sequence, 10)
+	if !ok {
+		return sequence
+	}
+	if n.Add(n, big.NewInt(add)).Sign() < 0 {
+		return "0"
+	}
+	return n.String()
+}
+
+func (h *handler) logLoss(ctx context.Context, l loss, text string) {
+	h.o.log.LogAttrs(ctx, slog.LevelError, text,
+		slog.String("stream", l.info.StreamARN), slog.String("shard", l.info.ShardID), slog.String("first", l.first), slog.String("last", l.last),
+		slog.Int("records_about", l.records), slog.Time("from", l.info.From), slog.Time("to", l.info.To))
 }

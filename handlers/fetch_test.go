@@ -31,7 +31,7 @@ func (d *dropping) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (
 
 // Each time that the stream drops what comes next, that is a gap of its own: none is forgotten
 // for another, and none covers what was fetched.
-func TestRedrive_GapAfterGap(t *testing.T) {
+func TestOnFailure_GapAfterGap(t *testing.T) {
 	keys := strings.Fields("a b c d e f g h")
 	for name, tt := range map[string]struct {
 		size    int
@@ -65,7 +65,7 @@ func TestRedrive_GapAfterGap(t *testing.T) {
 					got = append(got, g.After+" "+g.Before)
 					return nil
 				})
-				h := Redrive(assemble(t, s, nil), WithStreams(&dropping{Server: server, before: tt.before(st, shard)}), WithGaps(noted), log.option())
+				h := OnFailure(assemble(t, s, nil), WithStreams(&dropping{Server: server, before: tt.before(st, shard)}), WithGaps(noted), log.option())
 				answer, err := h.Invoke(within(t, time.Minute), []byte(messages(given(st.ARN(), shard, seqs[2], seqs[5], tt.size))))
 				if err != nil || failures(t, answer) != "" || s.keys() != tt.written {
 					t.Errorf("%s, %v, written %q; want %q", answer, err, s.keys(), tt.written)
@@ -73,14 +73,14 @@ func TestRedrive_GapAfterGap(t *testing.T) {
 				at := func(place string) string {
 					sequence := seqs[place[0]-'a']
 					if strings.HasSuffix(place, "+") {
-						return step(sequence, 1)
+						return addToSequence(sequence, 1)
 					}
 					return sequence
 				}
 				for _, w := range tt.want {
 					part := strings.Fields(w)
-					first, last := at(part[0]), step(at(part[1]), -1)
-					want = append(want, step(first, -1)+" "+step(last, 1))
+					first, last := at(part[0]), addToSequence(at(part[1]), -1)
+					want = append(want, addToSequence(first, -1)+" "+addToSequence(last, 1))
 					logged = append(logged, fmt.Sprintf("first=%s last=%s records_about=%s ", first, last, part[2]))
 				}
 				if strings.Join(got, ", ") != strings.Join(want, ", ") {

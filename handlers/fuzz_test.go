@@ -19,7 +19,7 @@ func FuzzMessage(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		told, err := read(body)
+		told, err := parseNotice(body)
 		if err != nil {
 			if told.record != nil || told.objects != nil {
 				t.Errorf("both %+v and %v", told, err)
@@ -40,8 +40,8 @@ func FuzzMessage(f *testing.F) {
 			// The range is judged without a panic, whatever it is.
 			server, st, shard, _ := stream(t, streamtest.Options{}, "a", "b")
 			st.Rollover(shard)
-			fetch := &fetch{api: server, of: p}
-			if fetch.all(t.Context()) == nil {
+			fetch := &rangeFetch{api: server, info: p}
+			if fetch.readRange(t.Context()) == nil {
 				for _, g := range fetch.losses() {
 					if g.records < 1 || g.first == "" || g.last == "" {
 						t.Errorf("gap %+v", g)
@@ -68,15 +68,15 @@ func FuzzEvent(f *testing.F) {
 	}
 	h := newHandler(p, nil, fromDynamoDB, fromKinesis)
 	f.Fuzz(func(t *testing.T, e []byte) {
-		s := sight(e)
-		if h.takes(s) != nil {
+		s := detectEvent(e)
+		if h.accepts(s) != nil {
 			return
 		}
-		b, err := h.open(e, s.origin)
+		b, err := h.decodeEvent(e, s.origin)
 		if err != nil {
 			return
 		}
-		a := answer{window: b.window, records: b.size(), age: b.age(time.Now())}
+		a := answer{window: b.window, records: b.size(), oldest: b.age(time.Now())}
 		if !json.Valid(a.json()) {
 			t.Errorf("the answer %s to %s is no JSON", a.json(), e)
 		}
@@ -84,7 +84,7 @@ func FuzzEvent(f *testing.F) {
 		if err := json.Unmarshal(e, &want); err == nil && a.records != len(want.Records) {
 			t.Errorf("%d records of %d", a.records, len(want.Records))
 		}
-		if i, _, all := b.unfinished(); all != (a.records == 0) || i != 0 {
+		if i, _, all := b.firstUnfinished(); all != (a.records == 0) || i != 0 {
 			t.Errorf("before the run the first unfinished record is %d, %v", i, all)
 		}
 	})

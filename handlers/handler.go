@@ -13,128 +13,130 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// DynamoDB handles the events of a DynamoDB stream. It answers as the package says.
+// errs makes this package's errors. Their redacted text holds no data.
+const errs = pipeline.Class("event")
+
+// DynamoDB handles the events of a DynamoDB stream. The package comment lists its answers.
 //
-// The records become changes as the pipeline's options say ([pipeline.Pipeline.Decoder]).
-// Invocations that come at once wait for each other.
+// The pipeline's options decide how records become changes ([pipeline.Pipeline.Decoder]).
+// Concurrent invocations wait for each other.
 func DynamoDB(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromDynamoDB)
 }
 
-// Kinesis handles the events of a Kinesis data stream that a table's changes go to (Kinesis
-// Data Streams for DynamoDB). The answer names Kinesis' sequence numbers.
+// Kinesis handles the events of a Kinesis data stream that receives a table's changes (Kinesis Data
+// Streams for DynamoDB). The answer names sequence numbers of Kinesis.
 //
-// Records of one event that show the same change again (by its eventID) are left out and
-// counted as duplicates, and the others are delivered in the order of their creation. That
-// has to be told in microseconds: where the table's Kinesis destination has milliseconds, each
-// record is one that cannot be decoded.
+// If records of one event show the same change (the same eventID), the handler delivers the first
+// and counts the others as duplicates. It delivers the changes in the order of their creation,
+// which must have microseconds: if the table's Kinesis destination has milliseconds, no record can
+// be decoded.
 func Kinesis(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromKinesis)
 }
 
-// All handles the events of [DynamoDB], [Kinesis] and [Redrive], each by what it says of its
-// source. An event that says nothing and holds no records is a success.
+// All handles the events of [DynamoDB], [Kinesis] and [OnFailure], each by the source that it
+// names. An event without a source and without records is a success.
 func All(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
-	return newHandler(p, opts, fromDynamoDB, fromKinesis, fromSQS, fromNobody)
+	return newHandler(p, opts, fromDynamoDB, fromKinesis, fromSQS, fromCommand)
 }
 
-// handler is every handler of this package.
+// handler implements every handler of this package.
 type handler struct {
 	p       *pipeline.Pipeline
 	decoder *pipeline.Decoder
 	o       options
 	tel     *telemetry
-	origins []origin // that it takes
+	origins []origin // the accepted ones
 
-	turn chan struct{}        // taken by the run under way
-	last atomic.Pointer[turn] // of the latest run
+	runSlot chan struct{}            // full while a run is in flight
+	lastRun atomic.Pointer[runState] // the latest run
 }
 
 var _ lambda.Handler = (*handler)(nil)
 
 func newHandler(p *pipeline.Pipeline, opts []Option, origins ...origin) *handler {
-	o := optionsOf(opts)
-	return &handler{p: p, decoder: p.Decoder(), o: o, tel: newTelemetry(&o, p.Name()), origins: origins, turn: make(chan struct{}, 1)}
+	o := newOptions(opts)
+	return &handler{p: p, decoder: p.Decoder(), o: o, tel: newTelemetry(&o, p.Name()), origins: origins, runSlot: make(chan struct{}, 1)}
 }
 
-// Error is an invocation that failed as a whole, so that Lambda brings its event again. Its text
-// is fit for logs. One error is none of these: that of a process which has to be replaced, by
-// which lambda.Start ends it.
+// Error is an invocation that failed as a whole, so that Lambda brings its event again. Its text is
+// fit for logs. The one failure of another type is that of a process which must be replaced.
 type Error struct {
 	Err error
 }
 
-// Error says what is wrong; it shows no data.
+// Error returns the redacted text of the cause.
 func (e *Error) Error() string { return "tablewake: " + pipeline.LogText(e.Err) }
 
-// Unwrap is what is wrong.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Invoke handles one event.
 func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	now := time.Now()
-	cuts := h.o.cutsOf(ctx, now)
-	s := sight(payload)
-	answer, err := h.answer(ctx, cuts, now, s, payload)
+	due := h.o.newDeadlines(ctx, now)
+	s := detectEvent(payload)
+	answer, err := h.answer(ctx, due, now, s, payload)
 	h.tel.invoked(ctx, s.origin, &answer, len(payload), err)
 	if err != nil {
-		return nil, failure(err)
+		return nil, lambdaError(err)
 	}
 	return answer.json(), nil
 }
 
-// failure is an error as lambda.Start takes it.
-func failure(err error) error {
+// failure makes the error that lambda.Start receives.
+func lambdaError(err error) error {
 	e := &Error{err}
-	if errors.Is(err, errStuck) { // only this type, unwrapped, ends the process once Lambda has the error
+	if errors.Is(err, errStuck) { // lambda.Start ends the process only for this type, unwrapped
 		return reply.InvokeResponse_Error{Message: e.Error(), Type: "Stuck", ShouldExit: true}
 	}
 	return e
 }
 
-func (h *handler) answer(ctx context.Context, cuts cuts, now time.Time, s sighting, payload []byte) (answer, error) {
-	if err := h.takes(s); err != nil {
-		// Whether it is JSON at all is more to the point.
+func (h *handler) answer(ctx context.Context, due deadlines, now time.Time, s eventInfo, payload []byte) (answer, error) {
+	if err := h.accepts(s); err != nil {
+		// For an event that is not JSON, the syntax error says more.
 		if _, broken := h.decoder.Decode(bytes.Clone(payload)); s.origin == "" && broken != nil {
 			err = broken
 		}
 		return answer{}, err
 	}
 	switch s.origin {
-	case fromNobody:
-		return h.command(ctx, cuts, s.command)
+	case fromCommand:
+		return h.command(ctx, due, s.command)
 	case fromSQS:
-		return h.messages(ctx, cuts, payload)
+		return h.redriveMessages(ctx, due, payload)
 	}
-	// aws-lambda-go takes its buffer back behind the answer; what a sink keeps lives on.
-	return h.records(ctx, cuts, now, s.origin, bytes.Clone(payload))
+	// aws-lambda-go reuses its buffer after the answer, but a sink may keep bytes of the event.
+	return h.records(ctx, due, now, s.origin, bytes.Clone(payload))
 }
 
-// records delivers the records of a stream.
-func (h *handler) records(ctx context.Context, cuts cuts, now time.Time, from origin, event []byte) (answer, error) {
-	batch, err := h.open(event, from)
+// records delivers the records of a stream's event.
+func (h *handler) records(ctx context.Context, due deadlines, now time.Time, from origin, event []byte) (answer, error) {
+	batch, err := h.decodeEvent(event, from)
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{records: batch.size(), window: batch.window, age: batch.age(now)}
+	a := answer{records: batch.size(), window: batch.window, oldest: batch.age(now)}
 	if a.records == 0 {
 		return a, nil
 	}
-	if a.cut, err = h.run(ctx, cuts, batch.pages...); err != nil {
+	if a.timedOut, err = h.run(ctx, due, batch.pages...); err != nil {
 		return a, errs.Errorf("the records are not delivered: %w", err)
 	}
-	index, sequence, all := batch.unfinished()
+	index, sequence, all := batch.firstUnfinished()
 	if all {
-		a.done, a.cut = a.records, false
+		a.finished, a.timedOut = a.records, false
 		return a, nil
 	}
-	a.done = index
-	h.logReturned(ctx, batch, &a)
+	a.finished = index
+	h.logNacked(ctx, batch, &a)
 	if sequence == "" {
 		return a, errs.Errorf("record %d is not finished and shows no sequence number by which Lambda could bring it again, so all of the batch comes again", index)
 	}
-	if a.cut && batch.untouched() {
-		// An answer that names the first record would have the same batch come again, whole.
+	if a.timedOut && batch.noneFinished() {
+		// If the answer named the first record, Lambda would bring the same event again, whole.
 		return a, errs.Errorf("%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
 	}
 	a.failed = []string{sequence}

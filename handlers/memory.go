@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// CollectLess lets up to four times as much garbage stand beside what is alive, as long as
-// three quarters of the function's memory suffice: else Go collects a function's small heap for
-// every few events, on a part of one core, and that is a quarter of a handler's time. It is for
-// the start of main, with [os.LookupEnv]. GOGC and GOMEMLIMIT override it, and outside of Lambda
-// it does nothing.
+// CollectLess makes Go collect garbage less often: when it is four times the live memory, and not
+// before the heap reaches three quarters of the function's memory. With Go's defaults a function's
+// small heap is collected every few events on part of one core, which costs a quarter of the
+// handler's time. Call it at the start of main with [os.LookupEnv]. It does nothing if GOGC or
+// GOMEMLIMIT is set, or outside of Lambda.
 //
-// undo brings Go's own settings back.
+// undo restores Go's settings.
 func CollectLess(env func(name string) (value string, set bool)) (undo func()) {
 	limit, ok := heapLimit(env)
 	if !ok {
@@ -24,7 +24,7 @@ func CollectLess(env func(name string) (value string, set bool)) (undo func()) {
 	}
 }
 
-// heapLimit is how many bytes the heap may have; false where it is not for this program to say.
+// heapLimit returns the limit of the heap in bytes, and false if CollectLess must do nothing.
 func heapLimit(env func(string) (string, bool)) (int64, bool) {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		if v, _ := env(name); v != "" {

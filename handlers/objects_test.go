@@ -35,7 +35,7 @@ func payload(event string) string {
 	return `"payload":` + string(quoted)
 }
 
-func TestRedrive_FromObjects(t *testing.T) {
+func TestOnFailure_FromObjects(t *testing.T) {
 	const path = "aws/lambda/5e1/shardId-1/2026/01/02/2026-01-02T03.04.05-1 a"
 	const asTold = "aws/lambda/5e1/shardId-1/2026/01/02/2026-01-02T03.04.05-1+a"
 	server, st, shard, seqs := stream(t, streamtest.Options{}, "x", "y")
@@ -75,7 +75,7 @@ func TestRedrive_FromObjects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, log := &store{}, &said{}
-			h := Redrive(assemble(t, s, nil), WithStreams(server), WithObjects(tt.objects), log.option())
+			h := OnFailure(assemble(t, s, nil), WithStreams(server), WithObjects(tt.objects), log.option())
 			answer, err := h.Invoke(t.Context(), []byte(messages(tt.body)))
 			if err != nil || failures(t, answer) != map[bool]string{true: "m1"}[tt.failed] || s.keys() != tt.written {
 				t.Errorf("%s, %v, written %q; want %q", answer, err, s.keys(), tt.written)
@@ -89,7 +89,7 @@ func TestRedrive_FromObjects(t *testing.T) {
 
 // An object whose event holds fewer records than it says is fetched by its place; of what the
 // stream keeps no more, what the event holds is delivered.
-func TestRedrive_FromObjectAndStream(t *testing.T) {
+func TestOnFailure_FromObjectAndStream(t *testing.T) {
 	server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b", "c", "d", "e")
 	st.Trim(shard, 3)
 	var held []string
@@ -98,27 +98,27 @@ func TestRedrive_FromObjectAndStream(t *testing.T) {
 	}
 	objects := bucket{"failed/aws/lambda/x": given(st.ARN(), shard, seqs[0], seqs[4], 5, payload(event(held...)))}
 	s, gaps, log := &store{}, &lost{}, &said{}
-	h := Redrive(assemble(t, s, nil), WithStreams(server), WithObjects(objects), WithGaps(gaps), log.option())
+	h := OnFailure(assemble(t, s, nil), WithStreams(server), WithObjects(objects), WithGaps(gaps), log.option())
 	answer, err := h.Invoke(t.Context(), []byte(messages(created("aws/lambda/x"))))
 	if err != nil || failures(t, answer) != "" || s.keys() != "a c d e" {
 		t.Errorf("%s, %v, written %q", answer, err, s.keys())
 	}
-	if want := fmt.Sprintf("%s: behind %s before %s", shard, short(step(seqs[0], -1)), short(seqs[3])); len(gaps.gaps) != 1 || !strings.HasPrefix(gaps.gaps[0], want) {
+	if want := fmt.Sprintf("%s: behind %s before %s", shard, short(addToSequence(seqs[0], -1)), short(seqs[3])); len(gaps.gaps) != 1 || !strings.HasPrefix(gaps.gaps[0], want) {
 		t.Errorf("gaps %q; want one of %s", gaps.gaps, want)
 	}
-	if line := fmt.Sprintf("first=%s last=%s records_about=1 ", seqs[0], step(seqs[3], -1)); !strings.Contains(log.String(), line) {
+	if line := fmt.Sprintf("first=%s last=%s records_about=1 ", seqs[0], addToSequence(seqs[3], -1)); !strings.Contains(log.String(), line) {
 		t.Errorf("logged: %s; want %s", log, line)
 	}
 }
 
 // What is not set up is said, with what to do.
-func TestRedrive_NotSetUp(t *testing.T) {
+func TestOnFailure_NotSetUp(t *testing.T) {
 	for body, want := range map[string]string{
 		created("aws/lambda/x"):                    "give handlers.WithObjects",
 		given(streamARN, "shardId-1", "1", "2", 2): "give handlers.WithStreams",
 	} {
 		log := &said{}
-		answer, err := Redrive(assemble(t, &store{}, nil), log.option()).Invoke(t.Context(), []byte(messages(body)))
+		answer, err := OnFailure(assemble(t, &store{}, nil), log.option()).Invoke(t.Context(), []byte(messages(body)))
 		if err != nil || failures(t, answer) != "m1" || !strings.Contains(log.String(), want) {
 			t.Errorf("%s, %v, logged: %s", answer, err, log)
 		}
@@ -128,7 +128,7 @@ func TestRedrive_NotSetUp(t *testing.T) {
 		"broken":       `{"Records":[{"messageId":"m1","eventSource":"aws:sqs"`,
 		"another form": `{"Records":[{"messageId":1,"eventSource":"aws:sqs"}]}`,
 	} {
-		if answer, err := Redrive(assemble(t, &store{}, nil)).Invoke(t.Context(), []byte(e)); err == nil {
+		if answer, err := OnFailure(assemble(t, &store{}, nil)).Invoke(t.Context(), []byte(e)); err == nil {
 			t.Errorf("%s: %s", name, answer)
 		}
 	}
@@ -144,10 +144,10 @@ func (slow) GetObject(ctx context.Context, _, _, _ string) ([]byte, error) {
 }
 
 // What hangs leaves time for the answer.
-func TestRedrive_HangingObjects(t *testing.T) {
+func TestOnFailure_HangingObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		answer, err := Redrive(assemble(t, &store{}, nil), WithObjects(slow{})).Invoke(within(t, time.Minute), []byte(messages(created("aws/lambda/x"), created("aws/lambda/y"))))
+		answer, err := OnFailure(assemble(t, &store{}, nil), WithObjects(slow{})).Invoke(within(t, time.Minute), []byte(messages(created("aws/lambda/x"), created("aws/lambda/y"))))
 		if err != nil || failures(t, answer) != "m1 m2" || time.Since(begin) != 54*time.Second {
 			t.Errorf("%s, %v, after %v", answer, err, time.Since(begin))
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Option adds to what a handler does by default.
+// Option changes a default of a handler.
 type Option func(*options)
 
 type options struct {
@@ -26,7 +26,7 @@ type options struct {
 	redrive func(context.Context) error
 }
 
-func optionsOf(opts []Option) options {
+func newOptions(opts []Option) options {
 	o := options{log: slog.New(slog.DiscardHandler), meter: noop.NewMeterProvider()}
 	for _, opt := range opts {
 		opt(&o)
@@ -34,7 +34,7 @@ func optionsOf(opts []Option) options {
 	return o
 }
 
-// WithLogger is where the handler logs; it logs no keys and no values. Default: nowhere.
+// WithLogger sets the handler's log, which shows no keys and no values. Default: no log.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) {
 		if l != nil {
@@ -43,7 +43,7 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// WithMeter is where the metrics tablewake.handler.* go. Default: nowhere.
+// WithMeter sets the provider of the metrics tablewake.handler.*. Default: no metrics.
 func WithMeter(m metric.MeterProvider) Option {
 	return func(o *options) {
 		if m != nil {
@@ -52,28 +52,29 @@ func WithMeter(m metric.MeterProvider) Option {
 	}
 }
 
-// WithReserve is how long before the deadline of an invocation no Write starts any more.
-// Default (0): a tenth of the time that the invocation has, at least 200 ms and at most 10 s. It
-// is never more than half of that time, so that there is some to deliver in.
+// WithReserve sets how long before an invocation's deadline the handler stops starting Writes.
+// Default (0): a tenth of the invocation's time, at least 200 ms and at most 10 s. The reserve is
+// at most half of the invocation's time, so that half remains for deliveries.
 func WithReserve(d time.Duration) Option { return func(o *options) { o.reserve = d } }
 
-// WithMargin is how long before the deadline of an invocation the Writes under way are
-// cancelled: the time that is left for the answer, and for what is flushed behind it. It is at
-// most the reserve. Default (0): half of the reserve.
+// WithMargin sets how long before an invocation's deadline the handler cancels the Writes in
+// flight. The margin is the time for the last flush and for the answer. It is at most the reserve.
+// Default (0): half of the reserve.
 func WithMargin(d time.Duration) Option { return func(o *options) { o.margin = d } }
 
-// WithStreams is the Streams API by which [Redrive] fetches the records of a batch that
-// Lambda gave up. Default: none; messages that tell no more than their place fail.
+// WithStreams sets the Streams API from which [OnFailure] fetches the records of a discarded batch.
+// Default: none; a message without the event fails.
 func WithStreams(api shardreader.API) Option { return func(o *options) { o.streams = api } }
 
-// WithObjects is S3, in which [Redrive] looks up the batches that Lambda gave up. Default:
-// none; messages that name an object fail.
+// WithObjects sets the S3 from which [OnFailure] reads discarded batches. Default: none; a message
+// that names an object fails.
 func WithObjects(s Objects) Option { return func(o *options) { o.objects = s } }
 
-// WithGaps is where [Redrive] notes records that are lost. Default: nowhere; the message that
-// tells of them fails, so that nothing is lost without a trace.
+// WithGaps sets where [OnFailure] stores the gaps of lost records. Default: none; a message whose
+// records are lost fails, so that no loss goes unnoticed.
 func WithGaps(g pipeline.GapStore) Option { return func(o *options) { o.gaps = g } }
 
-// WithRedrive is what the event {"tablewake":"redrive"} does: redrive the dead letters of an outage.
-// ctx ends before the invocation's deadline. Default: such an event is an error.
+// WithRedrive sets what the event {"tablewake":"redrive"} calls: a function that redrives the dead
+// letters of an outage. Its context ends before the invocation's deadline. Default: the event is an
+// error.
 func WithRedrive(f func(ctx context.Context) error) Option { return func(o *options) { o.redrive = f } }

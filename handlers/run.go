@@ -12,111 +12,111 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// feed is the source of one run: pages that are all there already. It takes back what
-// is not finished in time.
-type feed struct {
-	p     *pipeline.Pipeline
-	pages []*pipeline.Page
-	cuts  cuts
+// eventSource is the source of one run. All its pages are there from the start. It revokes what is
+// not finished in time.
+type eventSource struct {
+	p         *pipeline.Pipeline
+	pages     []*pipeline.Page
+	deadlines deadlines
 
-	parts   []string // the pages' partitions
-	over    chan struct{}
-	cutting sync.WaitGroup
+	partitions []string // the partitions of the pages
+	done       chan struct{}
+	watching   sync.WaitGroup
 
-	// Read behind cutting.
-	cut       bool // what is not finished is given back for lack of time
-	abandoned bool // the run was stopped hard
+	// Valid after watching has ended.
+	timedOut    bool // the time was over: unfinished records are revoked
+	stoppedHard bool // the run was stopped hard
 }
 
 var (
-	_ pipeline.Source     = (*feed)(nil)
-	_ pipeline.Controlled = (*feed)(nil)
+	_ pipeline.Source     = (*eventSource)(nil)
+	_ pipeline.Controlled = (*eventSource)(nil)
 )
 
-// ended is how a run ended.
-type ended struct {
-	cut bool
-	err error
+// runResult is the result of a run.
+type runResult struct {
+	timedOut bool
+	err      error
 }
 
-// run delivers pages, which have trackers: those tell what of them is finished when it
-// returns. cut tells that the time was over before all was finished.
+// run delivers pages, which must have trackers. When it returns, the trackers say which records are
+// finished; timedOut reports that the time was over before all were.
 //
-// A pipeline has one run at a time. One that does not end in time, because a sink does not
-// listen to its context, is left alone: it ends behind the answer, and the next one waits for it.
-func (h *handler) run(ctx context.Context, cuts cuts, pages ...*pipeline.Page) (cut bool, err error) {
-	mine, err := h.takeTurn(ctx, cuts)
-	if mine == nil {
+// A pipeline has one run at a time. If a sink ignores its context, the run does not end in time.
+// run then abandons it and returns; the next invocation waits for the abandoned run.
+func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Page) (timedOut bool, err error) {
+	current, err := h.startRun(ctx, due)
+	if current == nil {
 		return true, err
 	}
-	end := make(chan ended, 1)
+	end := make(chan runResult, 1)
 	go func() {
-		defer func() { <-h.turn }()
-		end <- h.deliver(ctx, cuts, pages)
+		defer func() { <-h.runSlot }()
+		end <- h.deliver(ctx, due, pages)
 	}()
-	late, cancel := cuts.at(cuts.leave)
+	late, cancel := due.timer(due.abandon)
 	defer cancel()
 	select {
 	case e := <-end:
-		return e.cut, e.err
+		return e.timedOut, e.err
 	case <-late:
-		mine.alone.Store(true)
+		current.abandoned.Store(true)
 		h.o.log.LogAttrs(ctx, slog.LevelError, "a sink or a store did not end though its context did: the answer does not wait for it, and the next invocation does")
 		return true, nil
 	}
 }
 
-// turn is a run's; there is one at a time.
-type turn struct{ alone atomic.Bool } // its invocation answered without it
+// runState is the state of one run.
+type runState struct{ abandoned atomic.Bool } // its invocation did not wait for it
 
-// errStuck is a run that an invocation left alone, and the next one waited for in vain. Nothing
-// gets through beside it.
+// errStuck reports that an invocation waited in vain for the abandoned run of an earlier one. No
+// other run can start beside it.
 var errStuck = errs.New("a sink or a store that was left alone by the invocation before has not ended in all of this one's time, and nothing is delivered beside it: the process is to be replaced; let each Write end when its context does")
 
-// takeTurn waits until no run is under way. It is nil where there is no time left for one.
-func (h *handler) takeTurn(ctx context.Context, cuts cuts) (*turn, error) {
-	over, cancel := cuts.at(cuts.recall)
+// startRun waits until no run is in flight. It returns nil if there is no time for another run.
+func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {
+	over, cancel := due.timer(due.revokeSoft)
 	defer cancel()
-	if cuts.over(time.Now()) {
+	if due.over(time.Now()) {
 		return nil, nil
 	}
-	before := h.last.Load()
-	left := before != nil && before.alone.Load()
+	before := h.lastRun.Load()
+	wasAbandoned := before != nil && before.abandoned.Load()
 	select {
-	case h.turn <- struct{}{}:
-		mine := &turn{}
-		h.last.Store(mine)
-		return mine, nil
+	case h.runSlot <- struct{}{}:
+		current := &runState{}
+		h.lastRun.Store(current)
+		return current, nil
 	case <-ctx.Done():
 	case <-over:
 	}
-	if left && h.last.Load() == before {
+	if wasAbandoned && h.lastRun.Load() == before {
 		return nil, errStuck
 	}
 	return nil, nil
 }
 
-func (h *handler) deliver(ctx context.Context, cuts cuts, pages []*pipeline.Page) ended {
-	f := &feed{p: h.p, pages: pages, cuts: cuts}
+func (h *handler) deliver(ctx context.Context, due deadlines, pages []*pipeline.Page) runResult {
+	f := &eventSource{p: h.p, pages: pages, deadlines: due}
 	for _, p := range pages {
-		f.parts = append(f.parts, p.Partition)
+		f.partitions = append(f.partitions, p.Partition)
 	}
 	err := h.p.Run(ctx, f, nil)
-	f.cutting.Wait()
-	if (f.abandoned || stoppedBy(ctx, err)) && !pipeline.IsFatal(err) {
-		err = nil // the trackers tell what is left
+	f.watching.Wait()
+	if (f.stoppedHard || stoppedByContext(ctx, err)) && !pipeline.IsFatal(err) {
+		err = nil // the trackers say which records are not finished
 	}
-	return ended{f.cut, err}
+	return runResult{f.timedOut, err}
 }
 
-// stoppedBy tells whether a run ended hard because ctx was done.
-func stoppedBy(ctx context.Context, err error) bool {
+// stoppedByContext reports whether a run was stopped hard because ctx was done.
+func stoppedByContext(ctx context.Context, err error) bool {
 	_, hard := errors.AsType[*pipeline.StopError](err)
 	return hard && ctx.Err() != nil
 }
 
-// Read gives page after page.
-func (f *feed) Read(context.Context) (*pipeline.Page, error) {
+// Read returns the next page.
+func (f *eventSource) Read(context.Context) (*pipeline.Page, error) {
 	if len(f.pages) == 0 {
 		return nil, io.EOF
 	}
@@ -128,43 +128,43 @@ func (f *feed) Read(context.Context) (*pipeline.Page, error) {
 	return page, nil
 }
 
-// Control starts the clock, and stops it.
-func (f *feed) Control(c pipeline.Control) {
+// Control starts the watch over the deadlines, and ends it when c is nil.
+func (f *eventSource) Control(c pipeline.Control) {
 	switch {
-	case f.cuts.recall.IsZero():
+	case f.deadlines.revokeSoft.IsZero():
 	case c != nil:
-		f.over = make(chan struct{})
-		f.cutting.Go(func() { f.watch(c) })
+		f.done = make(chan struct{})
+		f.watching.Go(func() { f.watch(c) })
 	default:
-		close(f.over)
+		close(f.done)
 	}
 }
 
-// watch gives up more and more as time goes by, until the run is over.
-func (f *feed) watch(c pipeline.Control) {
+// watch revokes soft, revokes hard and stops the run, each at its deadline, until the run ends.
+func (f *eventSource) watch(c pipeline.Control) {
 	for _, step := range []struct {
 		at time.Time
 		do func()
 	}{
-		{f.cuts.recall, func() { c.Recall(f.parts...) }},
-		{f.cuts.revoke, func() { c.Revoke(errDeadline, f.parts...) }},
-		{f.cuts.stop, f.abandon},
+		{f.deadlines.revokeSoft, func() { c.Recall(f.partitions...) }},
+		{f.deadlines.revokeHard, func() { c.Revoke(errDeadline, f.partitions...) }},
+		{f.deadlines.stop, f.stopHard},
 	} {
 		t := time.NewTimer(time.Until(step.at))
 		select {
 		case <-t.C:
-			f.cut = true
+			f.timedOut = true
 			step.do()
-		case <-f.over:
+		case <-f.done:
 			t.Stop()
 			return
 		}
 	}
 }
 
-// abandon stops what does not end though it was cancelled: a flush, say.
-func (f *feed) abandon() {
-	f.abandoned = true
+// stopHard stops what continues after a hard revoke, such as a flush.
+func (f *eventSource) stopHard() {
+	f.stoppedHard = true
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errDeadline)
 	f.p.Stop(ctx)

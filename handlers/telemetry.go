@@ -10,10 +10,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/instrument"
 )
 
-// scope names the instrumentation. Every metric is called tablewake.handler.*.
+// scope is the name of the instrumentation. The name of every metric starts with tablewake.handler.
 const scope = "github.com/tablewake/tablewake/handlers"
 
-// telemetry tells OpenTelemetry what invocations come to.
+// telemetry counts invocations and their results.
 type telemetry struct {
 	invocations metric.Int64Counter
 	records     metric.Int64Counter
@@ -54,18 +54,18 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 	if err := k.Err(); err != nil {
 		o.log.Error("metrics of the handler are incomplete", slog.String("error", err.Error()))
 	}
-	for _, from := range []origin{"", fromDynamoDB, fromKinesis, fromSQS, fromNobody} {
+	for _, from := range []origin{"", fromDynamoDB, fromKinesis, fromSQS, fromCommand} {
 		for _, outcome := range []string{"", succeeded, partly, failed} {
-			t.sets[[2]string{string(from), outcome}] = t.setOf(from, outcome)
+			t.sets[[2]string{string(from), outcome}] = t.newSet(from, outcome)
 		}
 	}
 	return t
 }
 
-// sources are the origins as metrics call them.
-var sources = map[origin]string{fromDynamoDB: "dynamodb", fromKinesis: "kinesis", fromSQS: "sqs", fromNobody: "command"}
+// sources are the origins in the attributes of metrics.
+var sources = map[origin]string{fromDynamoDB: "dynamodb", fromKinesis: "kinesis", fromSQS: "sqs", fromCommand: "command"}
 
-func (t *telemetry) setOf(from origin, outcome string) metric.MeasurementOption {
+func (t *telemetry) newSet(from origin, outcome string) metric.MeasurementOption {
 	source := sources[from]
 	if source == "" {
 		source = "other"
@@ -77,7 +77,7 @@ func (t *telemetry) setOf(from origin, outcome string) metric.MeasurementOption 
 	return metric.WithAttributeSet(attribute.NewSet(attrs...))
 }
 
-// set are the attributes of a source and an outcome.
+// set returns the attributes for an origin and an outcome.
 func (t *telemetry) set(from origin, outcome string) metric.MeasurementOption {
 	if set, ok := t.sets[[2]string{string(from), outcome}]; ok {
 		return set
@@ -85,33 +85,33 @@ func (t *telemetry) set(from origin, outcome string) metric.MeasurementOption {
 	return t.sets[[2]string{"", outcome}]
 }
 
-// invoked tells of an invocation.
+// invoked counts an invocation.
 func (t *telemetry) invoked(ctx context.Context, from origin, a *answer, bytes int, err error) {
 	outcome := succeeded
 	switch {
-	case err != nil || a.records > 0 && a.done == 0:
+	case err != nil || a.records > 0 && a.finished == 0:
 		outcome = failed
-	case a.done < a.records:
+	case a.finished < a.records:
 		outcome = partly
 	}
 	t.invocations.Add(ctx, 1, t.set(from, outcome))
 	t.bytes.Add(ctx, int64(bytes), t.set(from, ""))
-	if a.cut {
+	if a.timedOut {
 		t.cuts.Add(ctx, 1, t.set(from, ""))
 	}
 	if from == fromSQS {
 		return
 	}
-	if a.done < a.records {
-		t.returned.Add(ctx, int64(a.records-a.done), t.set(from, ""))
+	if a.finished < a.records {
+		t.returned.Add(ctx, int64(a.records-a.finished), t.set(from, ""))
 	}
 	if a.records > 0 {
 		t.records.Add(ctx, int64(a.records), t.set(from, ""))
-		t.age.Record(ctx, a.age.Seconds(), t.set(from, ""))
+		t.age.Record(ctx, a.oldest.Seconds(), t.set(from, ""))
 	}
 }
 
-// message tells of one of SQS.
+// message counts a message of SQS.
 func (t *telemetry) message(ctx context.Context, outcome string, lost int) {
 	t.messages.Add(ctx, 1, metric.WithAttributes(t.pipeline, attribute.String("outcome", outcome)))
 	if lost > 0 {

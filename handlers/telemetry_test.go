@@ -107,7 +107,7 @@ func TestMetrics_LostOnce(t *testing.T) {
 	st.Trim(shard, 2)
 	objects := bucket{"failed/aws/lambda/x": given(st.ARN(), shard, seqs[0], seqs[3], 4)}
 	reader := metric.NewManualReader()
-	h := Redrive(assemble(t, &store{}, nil), WithMeter(metric.NewMeterProvider(metric.WithReader(reader))), WithStreams(server), WithGaps(&lost{}), WithObjects(objects))
+	h := OnFailure(assemble(t, &store{}, nil), WithMeter(metric.NewMeterProvider(metric.WithReader(reader))), WithStreams(server), WithGaps(&lost{}), WithObjects(objects))
 	first, second := created("aws/lambda/x"), created("aws/lambda/y")
 	both := strings.TrimSuffix(first, "]}") + "," + strings.TrimPrefix(second, `{"Records":[`)
 	for _, want := range []string{"m1", "m1", ""} {

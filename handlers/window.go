@@ -5,21 +5,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/jsoncursor"
 )
 
-// window is what an event of a tumbling window says of it (Lambda Developer Guide, "Using
-// Lambda to process records with tumbling windows"). Its start and end, and whether this is the
-// last invocation for it, change nothing here.
+// window is the tumbling window of an event (Lambda Developer Guide, "Using Lambda to process
+// records with tumbling windows"). The handler ignores its start, its end, and whether this is its
+// last invocation.
 type window struct {
 	state []byte // JSON
 }
 
-// windowOf reads what stands beside the records of an event, which was decoded: its window,
-// if any, and the shard that its records are of. The cursor is at the event's start.
-func windowOf(c *jsoncursor.Cursor, page *pipeline.Page) (w *window, shard string) {
+// readWindow reads the window of a decoded event, nil if it has none, and the shard of its records.
+// The cursor must be at the start of the event.
+func readWindow(c *jsoncursor.Cursor, page *pipeline.Page) (w *window, shard string) {
 	var state []byte
 	for name := range c.Members() {
 		switch jsoncursor.Unquote(name) {
 		case "Records":
-			passRecords(c, page)
+			skipRecords(c, page)
 		case "shardId":
 			shard = jsoncursor.Unquote(c.Text())
 		case "state":
@@ -34,9 +34,9 @@ func windowOf(c *jsoncursor.Cursor, page *pipeline.Page) (w *window, shard strin
 	return w, shard
 }
 
-// passRecords passes over the array of records that a page is made of, by their lengths: most
-// of an event's bytes are theirs.
-func passRecords(c *jsoncursor.Cursor, page *pipeline.Page) {
+// skipRecords skips the array of records by the lengths of the page's records, because they are
+// most of the event's bytes.
+func skipRecords(c *jsoncursor.Cursor, page *pipeline.Page) {
 	if !c.Take('[') {
 		return
 	}

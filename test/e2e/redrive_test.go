@@ -44,7 +44,7 @@ func TestRedriveFetchesFromTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	var gaps []pipeline.Gap
-	h := handlers.Redrive(p, handlers.WithStreams(api), handlers.WithGaps(pipeline.GapFunc(func(_ context.Context, g pipeline.Gap) error {
+	h := handlers.OnFailure(p, handlers.WithStreams(api), handlers.WithGaps(pipeline.GapFunc(func(_ context.Context, g pipeline.Gap) error {
 		gaps = append(gaps, g)
 		return nil
 	})))

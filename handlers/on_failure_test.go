@@ -74,7 +74,7 @@ func stream(t *testing.T, o streamtest.Options, keys ...string) (*streamtest.Ser
 	return server, st, shard, st.Put(shard, rs...)
 }
 
-func TestRedrive_FromTheStream(t *testing.T) {
+func TestOnFailure_FromTheStream(t *testing.T) {
 	keys := strings.Fields("a b c d e f g h")
 	for name, tt := range map[string]struct {
 		options streamtest.Options
@@ -125,7 +125,7 @@ func TestRedrive_FromTheStream(t *testing.T) {
 					tt.change(server, st, shard)
 				}
 				s, gaps, log := &store{}, &lost{}, &said{}
-				h := Redrive(assemble(t, s, &graveyard{}), WithStreams(server), WithGaps(gaps), log.option())
+				h := OnFailure(assemble(t, s, &graveyard{}), WithStreams(server), WithGaps(gaps), log.option())
 				size := 4
 				if tt.size > 0 {
 					size = tt.size
@@ -147,9 +147,9 @@ func TestRedrive_FromTheStream(t *testing.T) {
 					}
 					from, to := seqs[first[0]-'a'], seqs[last[0]-'a']
 					if last == "c" || last == "d" || last == "e" { // up to the next record
-						to = step(seqs[last[0]-'a'+1], -1)
+						to = addToSequence(seqs[last[0]-'a'+1], -1)
 					}
-					want = fmt.Sprintf("%s: behind %s before %s, 03:04:05 to 03:04:09", shard, short(step(from, -1)), short(step(to, 1)))
+					want = fmt.Sprintf("%s: behind %s before %s, 03:04:05 to 03:04:09", shard, short(addToSequence(from, -1)), short(addToSequence(to, 1)))
 					if line := fmt.Sprintf("first=%s last=%s records_about=%d", from, to, n); !strings.Contains(log.String(), line) {
 						t.Errorf("logged: %s; want %s", log, line)
 					}
@@ -170,7 +170,7 @@ func TestRedrive_FromTheStream(t *testing.T) {
 
 // A batch that cannot be delivered stays, and takes no other with it; nor does a message that
 // is none.
-func TestRedrive_OneTakesNoOther(t *testing.T) {
+func TestOnFailure_OneTakesNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b", "c", "d")
 		s := &store{fail: func(_ context.Context, key string) error {
@@ -205,7 +205,7 @@ func TestRedrive_OneTakesNoOther(t *testing.T) {
 }
 
 // Records that are lost are noted before their message goes; where they cannot be, it stays.
-func TestRedrive_GapsAreDurableFirst(t *testing.T) {
+func TestOnFailure_GapsAreDurableFirst(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options []Option
 		want    string
@@ -217,7 +217,7 @@ func TestRedrive_GapsAreDurableFirst(t *testing.T) {
 			server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b")
 			st.Trim(shard, 1)
 			s, log := &store{}, &said{}
-			h := Redrive(assemble(t, s, nil), append(tt.options, WithStreams(server), log.option())...)
+			h := OnFailure(assemble(t, s, nil), append(tt.options, WithStreams(server), log.option())...)
 			answer, err := h.Invoke(t.Context(), []byte(messages(given(st.ARN(), shard, seqs[0], seqs[1], 2))))
 			if err != nil || failures(t, answer) != "m1" || s.keys() != "b" || !strings.Contains(log.String(), tt.want) {
 				t.Errorf("%s, %v, written %q, logged: %s", answer, err, s.keys(), log)
@@ -227,11 +227,11 @@ func TestRedrive_GapsAreDurableFirst(t *testing.T) {
 }
 
 // Messages for which there is no time come again, untouched.
-func TestRedrive_Deadline(t *testing.T) {
+func TestOnFailure_Deadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b", "c", "d", "e")
 		s := &store{fail: func(context.Context, string) error { time.Sleep(time.Second); return nil }}
-		h := Redrive(assemble(t, s, nil), WithStreams(server), WithReserve(1500*time.Millisecond), WithMargin(100*time.Millisecond))
+		h := OnFailure(assemble(t, s, nil), WithStreams(server), WithReserve(1500*time.Millisecond), WithMargin(100*time.Millisecond))
 		answer, err := h.Invoke(within(t, 4*time.Second), []byte(messages(
 			given(st.ARN(), shard, seqs[0], seqs[0], 1), given(st.ARN(), shard, seqs[1], seqs[3], 3), given(st.ARN(), shard, seqs[4], seqs[4], 1))))
 		if err != nil || failures(t, answer) != "m2 m3" || s.keys() != "a b c" {
@@ -255,11 +255,11 @@ func TestRedrive_Command(t *testing.T) {
 		if _, err = h.Invoke(t.Context(), []byte(`{"tablewake":"dance"}`)); err == nil || !strings.Contains(err.Error(), "unknown command") {
 			t.Error(err)
 		}
-		h = Redrive(assemble(t, &store{}, nil))
+		h = OnFailure(assemble(t, &store{}, nil))
 		if _, err = h.Invoke(t.Context(), []byte(`{"tablewake":"redrive"}`)); err == nil || !strings.Contains(err.Error(), "dead_letters.redrive: auto") {
 			t.Error(err)
 		}
-		h = Redrive(assemble(t, &store{}, nil), WithRedrive(func(context.Context) error { return errDown }))
+		h = OnFailure(assemble(t, &store{}, nil), WithRedrive(func(context.Context) error { return errDown }))
 		if _, err = h.Invoke(t.Context(), []byte(`{"tablewake":"redrive"}`)); err == nil || !errors.Is(err, errDown) {
 			t.Error(err)
 		}

@@ -9,34 +9,34 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// told is what a message tells of.
-type told struct {
-	record  *invocation // nil where it names objects
-	objects []place
+// failureNotice is what a message says of discarded batches.
+type failureNotice struct {
+	record  *invocationRecord // nil if the message names objects
+	objects []objectRef
 }
 
-// place is where an object is.
-type place struct{ bucket, key, version string }
+// objectRef is the address of an object in S3.
+type objectRef struct{ bucket, key, version string }
 
-// String shows the key of an object that Lambda wrote. Others' keys may be made of items' keys.
-func (p place) String() string {
+// String shows the key of an object that Lambda wrote. Other keys may contain keys of items.
+func (p objectRef) String() string {
 	if strings.HasPrefix(p.key, "aws/lambda/") {
 		return "object " + p.key + " of bucket " + p.bucket
 	}
 	return "an object of bucket " + p.bucket
 }
 
-// invocation is Lambda's record of a batch that it gave up (Lambda Developer Guide, "Retaining
-// discarded batch records for a DynamoDB data source in Lambda"). Its payload, which is the
-// event, stands in objects of S3 only.
-type invocation struct {
-	DynamoDB *position       `json:"DDBStreamBatchInfo"`
-	Kinesis  *position       `json:"KinesisBatchInfo"`
+// invocationRecord is Lambda's record of a discarded batch (Lambda Developer Guide, "Retaining
+// discarded batch records for a DynamoDB data source in Lambda"). Only a record in an S3 object has
+// the payload, which is the event.
+type invocationRecord struct {
+	DynamoDB *batchInfo      `json:"DDBStreamBatchInfo"`
+	Kinesis  *batchInfo      `json:"KinesisBatchInfo"`
 	Payload  json.RawMessage `json:"payload"`
 }
 
-// position is where in a stream the batch was.
-type position struct {
+// batchInfo is the position of a discarded batch in its stream.
+type batchInfo struct {
 	ShardID   string    `json:"shardId"`
 	First     string    `json:"startSequenceNumber"`
 	Last      string    `json:"endSequenceNumber"`
@@ -46,9 +46,9 @@ type position struct {
 	StreamARN string    `json:"streamArn"`
 }
 
-// body is a message of any kind that is told apart.
-type body struct {
-	invocation
+// messageBody has the fields of every kind of message, by which the kinds are distinguished.
+type messageBody struct {
+	invocationRecord
 
 	Type     string `json:"Type"` // SNS
 	TopicARN string `json:"TopicArn"`
@@ -57,7 +57,7 @@ type body struct {
 	Event   string         `json:"Event"` // S3
 	Records []notification `json:"Records"`
 
-	ID     string `json:"id"` // a letter
+	ID     string `json:"id"` // a dead letter
 	Class  string `json:"class"`
 	Action string `json:"tablewake"`
 }
@@ -83,34 +83,34 @@ var (
 	errRemoved = errs.New("the message tells of an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
 )
 
-// read tells what a message's body is.
-func read(text []byte) (told, error) {
-	b, err := parse(text)
+// parseNotice parses the body of a message.
+func parseNotice(text []byte) (failureNotice, error) {
+	b, err := parseBody(text)
 	if err != nil {
-		return told{}, err
+		return failureNotice{}, err
 	}
-	if b.Type == "Notification" && b.TopicARN != "" { // of SNS, without raw delivery
-		if b, err = parse([]byte(b.Message)); err != nil {
-			return told{}, err
+	if b.Type == "Notification" && b.TopicARN != "" { // SNS without raw delivery
+		if b, err = parseBody([]byte(b.Message)); err != nil {
+			return failureNotice{}, err
 		}
 	}
 	switch {
 	case b.DynamoDB != nil || b.Kinesis != nil:
-		return told{record: &b.invocation}, nil
-	case b.Event == "s3:TestEvent": // sent once, when the notification is set up
-		return told{}, nil
+		return failureNotice{record: &b.invocationRecord}, nil
+	case b.Event == "s3:TestEvent": // S3 sends it once, when the notification is set up
+		return failureNotice{}, nil
 	case len(b.Records) > 0:
-		return objectsOf(b.Records)
+		return objectsIn(b.Records)
 	case b.ID != "" && b.Class != "":
-		return told{}, errLetter
+		return failureNotice{}, errLetter
 	}
-	return told{}, errForeign
+	return failureNotice{}, errForeign
 }
 
-func parse(text []byte) (*body, error) {
-	b := &body{}
+func parseBody(text []byte) (*messageBody, error) {
+	b := &messageBody{}
 	if err := json.Unmarshal(text, b); err != nil {
-		if strings.HasPrefix(string(text), "H4sI") { // gzip in base64, as large letters are
+		if strings.HasPrefix(string(text), "H4sI") { // gzip in base64: a large dead letter
 			return nil, errLetter
 		}
 		return nil, errForeign
@@ -118,41 +118,41 @@ func parse(text []byte) (*body, error) {
 	return b, nil
 }
 
-// objectsOf are the objects that a notification names.
-func objectsOf(records []notification) (t told, err error) {
+// objectsIn returns the objects that a notification names.
+func objectsIn(records []notification) (t failureNotice, err error) {
 	for _, r := range records {
 		if r.Source != "aws:s3" {
-			return told{}, errForeign
+			return failureNotice{}, errForeign
 		}
 		if !strings.HasPrefix(r.Name, "ObjectCreated:") {
-			return told{}, errRemoved
+			return failureNotice{}, errRemoved
 		}
-		p := place{bucket: r.S3.Bucket.Name, version: r.S3.Object.Version}
+		p := objectRef{bucket: r.S3.Bucket.Name, version: r.S3.Object.Version}
 		if p.key, err = url.QueryUnescape(r.S3.Object.Key); err != nil || p.key == "" || p.bucket == "" {
-			return told{}, errForeign
+			return failureNotice{}, errForeign
 		}
 		t.objects = append(t.objects, p)
 	}
 	return t, nil
 }
 
-// event is the event that the record holds; nil where it holds none.
-func (r *invocation) event() []byte {
+// event returns the event of the batch, and nil if the record has none.
+func (r *invocationRecord) event() []byte {
 	switch {
 	case len(r.Payload) == 0 || string(r.Payload) == "null":
 		return nil
 	case r.Payload[0] != '"':
 		return r.Payload
 	}
-	var s string // the event is escaped in a text
+	var s string // the event is an escaped string
 	if json.Unmarshal(r.Payload, &s) != nil || s == "" {
 		return nil
 	}
 	return []byte(s)
 }
 
-// check tells what is missing of a position.
-func (p *position) check() error {
+// check returns an error that names the missing field.
+func (p *batchInfo) check() error {
 	switch {
 	case !isSequence(p.First):
 		return errs.New("the record of a batch that Lambda gave up has no sound startSequenceNumber")
@@ -166,7 +166,7 @@ func (p *position) check() error {
 	return nil
 }
 
-// isSequence tells whether s is a sequence number: of 21 to 40 digits, as a rule.
+// isSequence reports whether s is a sequence number. Those of DynamoDB have 21 to 40 digits.
 func isSequence(s string) bool {
 	return s != "" && len(s) <= 40 && strings.Trim(s, "0123456789") == ""
 }

@@ -1,0 +1,108 @@
+package handlers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+)
+
+// origin is the service that an event comes from, as its records name it.
+type origin string
+
+// The known origins.
+const (
+	fromDynamoDB origin = "aws:dynamodb"
+	fromKinesis  origin = "aws:kinesis"
+	fromSQS      origin = "aws:sqs"
+	fromCommand  origin = "tablewake" // a command
+)
+
+// eventInfo is what the handler knows of an event before decoding it.
+type eventInfo struct {
+	origin     origin // "" if the event names none
+	isObject   bool   // the event is a JSON object
+	hasRecords bool   // the event has an array of records
+	noRecords  bool   // the array is empty
+	command    string // the value of "tablewake"
+}
+
+// detectEvent reads as much of an event as it needs, usually up to the first record.
+func detectEvent(b []byte) eventInfo {
+	var s eventInfo
+	c := jsoncursor.New(b)
+	s.isObject = c.Peek() == '{'
+	for name := range c.Members() {
+		switch jsoncursor.Unquote(name) {
+		case "Records":
+			s.hasRecords, s.noRecords = c.Peek() == '[', true
+			for range c.Elements() {
+				s.noRecords = false
+				if s.origin = readOrigin(&c); s.origin != "" {
+					return s
+				}
+			}
+		case "eventSourceARN": // a tumbling window's event has it, even without records
+			if parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4); len(parts) == 4 && parts[0] == "arn" && s.origin == "" {
+				s.origin = origin("aws:" + parts[2])
+			}
+		case "tablewake":
+			if s.command = jsoncursor.Unquote(c.Text()); s.command != "" {
+				s.origin = fromCommand
+			}
+		}
+	}
+	return s
+}
+
+// readOrigin returns the origin that the next record names, and "" if it names none.
+func readOrigin(c *jsoncursor.Cursor) (from origin) {
+	for name := range c.Members() {
+		if jsoncursor.Means(name, "eventSource") || jsoncursor.Means(name, "EventSource") {
+			if from = origin(jsoncursor.Unquote(c.Text())); from != "" {
+				break
+			}
+		}
+	}
+	return from
+}
+
+// accepts returns nil if the handler accepts the event, and otherwise an error with the reason.
+func (h *handler) accepts(s eventInfo) error {
+	switch {
+	case s.hasRecords && (slices.Contains(h.origins, s.origin) || s.origin == "" && s.noRecords):
+		return nil
+	case s.origin == fromCommand && slices.Contains(h.origins, s.origin):
+		return nil
+	case s.origin == fromCommand:
+		return errs.Errorf("the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.OnFailure", pipeline.Safe(h.originNames()))
+	case s.hasRecords && s.origin != "":
+		return errs.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All takes those of all)", pipeline.Safe(s.origin.safeName()), pipeline.Safe(h.originNames()))
+	case s.hasRecords:
+		return errs.Errorf("the event's records name no eventSource, and events of %s do: the function is to be invoked by an event source mapping, or with a copy of such an event", pipeline.Safe(h.originNames()))
+	case s.isObject:
+		return errs.Errorf("the event has no Records, and events of %s do: the function is to be invoked by an event source mapping, or with a copy of such an event", pipeline.Safe(h.originNames()))
+	}
+	return errs.New("the event is no JSON object: the function is to be invoked by an event source mapping, or with a copy of such an event")
+}
+
+// originNames lists the origins that the handler accepts.
+func (h *handler) originNames() string {
+	var names []string
+	for _, o := range h.origins {
+		if o != fromCommand {
+			names = append(names, string(o))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// safeName returns the name of a service. It hides any other text, which may hold data.
+func (o origin) safeName() string {
+	service, ok := strings.CutPrefix(string(o), "aws:")
+	if !ok || len(service) > 20 || strings.ContainsFunc(service, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		return "an unknown source"
+	}
+	return string(o)
+}

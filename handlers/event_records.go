@@ -1,0 +1,161 @@
+package handlers
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
+)
+
+// eventRecords are the decoded records of one event. Each page has a tracker.
+type eventRecords struct {
+	pages  []*pipeline.Page
+	window *window // nil if the event has none
+}
+
+// defaultPartition is the partition of records whose shard is unknown.
+const defaultPartition = "lambda"
+
+// decodeEvent decodes an event. The records keep parts of the event's bytes.
+func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) {
+	page, err := h.decoder.Decode(event)
+	if err != nil {
+		return nil, errs.Errorf("the event is broken, and nothing of it is delivered: %w", err)
+	}
+	c := jsoncursor.New(event)
+	c.Peek()
+	if len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.Offset()) { // the decoder took the event for a record
+		return nil, errs.Errorf("the event is none of a stream: %w", page.Errors[0].Err)
+	}
+	b := &eventRecords{}
+	var shard string
+	b.window, shard = readWindow(&c, page)
+	page.Partition = cmp.Or(shard, defaultPartition)
+	if from == fromKinesis {
+		sortByCreation(page)
+		b.add(page)
+		return b, nil
+	}
+	sound, rest := splitBeforeError(page)
+	b.add(sound)
+	b.add(rest)
+	return b, nil
+}
+
+// splitBeforeError splits a page before its first record that cannot be decoded. Such a record
+// delays the other records of its page until dead letters have it. The records before it need not
+// wait.
+func splitBeforeError(page *pipeline.Page) (sound, rest *pipeline.Page) {
+	if len(page.Errors) == 0 {
+		return page, nil
+	}
+	n := 0
+	for n < len(page.Changes) && int(page.Changes[n].Index) < page.Errors[0].Index {
+		n++
+	}
+	if n == 0 {
+		return page, nil
+	}
+	return &pipeline.Page{Partition: page.Partition, Changes: page.Changes[:n:n]},
+		&pipeline.Page{Partition: page.Partition, Changes: page.Changes[n:], Errors: page.Errors, Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
+}
+
+// add appends a page unless it is empty.
+func (b *eventRecords) add(page *pipeline.Page) {
+	if page == nil || len(page.Changes)+len(page.Errors)+page.Duplicates == 0 {
+		return
+	}
+	page.Tracker = &pipeline.Tracker{}
+	b.pages = append(b.pages, page)
+}
+
+// size counts the records, including repeated ones.
+func (b *eventRecords) size() int {
+	n := 0
+	for _, p := range b.pages {
+		n += len(p.Changes) + len(p.Errors) + p.Duplicates
+	}
+	return n
+}
+
+// firstUnfinished returns the earliest record that is not finished: its index in the event and its
+// sequence number, which is "" if that cannot be decoded. all reports that every record is
+// finished.
+func (b *eventRecords) firstUnfinished() (index int, sequence string, all bool) {
+	all = true
+	for _, p := range b.pages {
+		consider := func(i int, s string) {
+			if !p.Tracker.Finished(i) && (all || i < index) {
+				index, sequence, all = i, s, false
+			}
+		}
+		for i := range p.Changes {
+			consider(int(p.Changes[i].Index), p.Changes[i].Sequence)
+		}
+		for _, e := range p.Errors {
+			consider(e.Index, e.Sequence)
+		}
+		if !all {
+			break // the pages are in order
+		}
+	}
+	return index, sequence, all
+}
+
+// noneFinished reports whether no record is finished.
+func (b *eventRecords) noneFinished() bool {
+	for _, p := range b.pages {
+		for i := range p.Changes {
+			if p.Tracker.Finished(int(p.Changes[i].Index)) {
+				return false
+			}
+		}
+		for _, e := range p.Errors {
+			if p.Tracker.Finished(e.Index) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// age returns the age of the oldest record, and 0 if no record has a time.
+func (b *eventRecords) age(now time.Time) time.Duration {
+	var oldest time.Time
+	for _, p := range b.pages {
+		for i := range p.Changes {
+			if t := p.Changes[i].Time; !t.IsZero() && (oldest.IsZero() || t.Before(oldest)) {
+				oldest = t
+			}
+		}
+	}
+	if oldest.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(oldest))
+}
+
+// sortByCreation drops repeated changes of a page and sorts the others by their creation. Changes
+// of the same microsecond keep the order of the event. Of a repeated change the first stays: if
+// Lambda brings the events from there again, it brings both.
+func sortByCreation(page *pipeline.Page) {
+	seen := make(map[string]struct{}, len(page.Changes))
+	kept := page.Changes[:0]
+	for i := range page.Changes {
+		c := &page.Changes[i]
+		if _, again := seen[c.EventID]; again && c.EventID != "" {
+			page.Duplicates++
+			continue
+		}
+		seen[c.EventID] = struct{}{}
+		kept = append(kept, *c)
+	}
+	clear(page.Changes[len(kept):])
+	page.Changes = kept
+	byCreation := func(a, b pipeline.Change) int { return cmp.Compare(a.Version.Epoch(), b.Version.Epoch()) }
+	if !slices.IsSortedFunc(page.Changes, byCreation) {
+		slices.SortStableFunc(page.Changes, byCreation)
+	}
+}

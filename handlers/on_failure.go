@@ -1,0 +1,203 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/tablewake/tablewake/pipeline"
+)
+
+// OnFailure handles SQS messages about batches that Lambda discarded. They come from the on-failure
+// destination of an event source mapping: the queue itself, a topic that the queue subscribes to,
+// or a bucket whose notifications (s3:ObjectCreated:*) go to the queue. The handler delivers the
+// records of the batches, and its answer names the messages that are not finished.
+//
+// If the message or its object has the whole event, the handler delivers that. Otherwise it fetches
+// the records from the stream ([WithStreams]). Records that neither the event nor the stream has
+// are lost: the handler logs and stores their gap ([WithGaps]) before the message is finished. If
+// the shard has no records left, the loss is certain 25 hours after the batch; until then the
+// message comes again. A message about anything else fails with a logged reason, for example a dead
+// letter of the pipeline, which `tablewake redrive` delivers.
+//
+// Late records are safe for views, aggregates, search and archive, because versions decide there.
+// Notifications and Go sinks see them after later changes of the item.
+//
+// The event {"tablewake":"redrive"}, sent by a schedule or by hand, redrives the dead letters of an
+// outage ([WithRedrive]).
+func OnFailure(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
+	return newHandler(p, opts, fromSQS, fromCommand)
+}
+
+// command runs the command that an event names.
+func (h *handler) command(ctx context.Context, due deadlines, name string) (answer, error) {
+	a := answer{command: true}
+	switch {
+	case name != "redrive":
+		return a, errs.New(`the event asks for an unknown command: the one there is is {"tablewake":"redrive"}`)
+	case h.o.redrive == nil:
+		return a, errs.New("the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
+	}
+	ctx, cancel := due.context(ctx)
+	defer cancel()
+	if err := h.o.redrive(ctx); err != nil {
+		return a, errs.Errorf("dead letters are not redriven: %w", err)
+	}
+	return a, nil
+}
+
+// sqsEvent is an event of SQS, with the fields that the handler reads.
+type sqsEvent struct {
+	Records []struct {
+		MessageID string `json:"messageId"`
+		Body      string `json:"body"`
+	} `json:"Records"`
+}
+
+// redriveMessages redrives one message after the other.
+func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []byte) (answer, error) {
+	var event sqsEvent
+	if err := json.Unmarshal(payload, &event); err != nil {
+		return answer{}, errs.New("the event is no event of SQS: its JSON is broken or has another shape")
+	}
+	a := answer{records: len(event.Records)}
+	for i, m := range event.Records {
+		if m.MessageID == "" {
+			return a, errs.Errorf("message %d has no messageId, by which it could be named to Lambda", i)
+		}
+		if due.over(time.Now()) {
+			a.timedOut = true
+			a.failed = append(a.failed, m.MessageID)
+			continue
+		}
+		lost, err := h.redriveMessage(ctx, due, m.Body)
+		if errors.Is(err, errStuck) {
+			return a, err
+		}
+		outcome := redriven
+		switch {
+		case err != nil:
+			outcome, lost = failed, 0 // losses count once, when the message is finished
+			a.failed = append(a.failed, m.MessageID)
+			h.o.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
+				slog.String("message", m.MessageID), slog.String("error", pipeline.LogText(err)))
+		case lost > 0:
+			outcome = gapNoted
+		}
+		a.timedOut = a.timedOut || errors.Is(err, errDeadline)
+		h.tel.message(ctx, outcome, lost)
+	}
+	a.finished = a.records - len(a.failed)
+	return a, nil
+}
+
+// redriveMessage delivers the batches that a message names. lost counts records that are lost.
+func (h *handler) redriveMessage(ctx context.Context, due deadlines, body string) (lost int, err error) {
+	notice, err := parseNotice([]byte(body))
+	if err != nil {
+		return 0, err
+	}
+	for _, at := range notice.objects {
+		record, err := h.readInvocationRecord(ctx, due, at)
+		if err != nil {
+			return lost, err
+		}
+		n, err := h.deliverDiscarded(ctx, due, record)
+		if lost += n; err != nil {
+			return lost, errs.Errorf("%s: %w", pipeline.Safe(at.String()), err)
+		}
+	}
+	if notice.record != nil {
+		return h.deliverDiscarded(ctx, due, notice.record)
+	}
+	return lost, nil
+}
+
+// deliverDiscarded delivers the records of a discarded batch.
+func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invocationRecord) (lost int, err error) {
+	b, losses, err := h.fetchDiscarded(ctx, due, r)
+	if err != nil {
+		return 0, err
+	}
+	// The records that are left come first: the stream may have trimmed them the next time.
+	if err := h.deliverAll(ctx, due, b); err != nil {
+		return 0, err
+	}
+	for _, l := range losses {
+		if err := h.storeGap(ctx, due, l); err != nil {
+			return lost, err
+		}
+		lost += l.records
+	}
+	return lost, nil
+}
+
+// storeGap stores and logs the gap of a loss.
+func (h *handler) storeGap(ctx context.Context, due deadlines, l loss) error {
+	if h.o.gaps == nil {
+		h.logLoss(ctx, l, "records are lost, and there is nowhere to note that: the message stays")
+		return errs.New("records are lost and there is no place for gaps: configure state.table, or give handlers.WithGaps, or delete the message once it is written down")
+	}
+	within, cancel := due.context(ctx)
+	defer cancel()
+	if err := h.o.gaps.AddGap(within, l.gap()); err != nil {
+		return errs.Errorf("records are lost, and that could not be noted: %w", err)
+	}
+	h.logLoss(ctx, l, "records are lost: Lambda gave them up, and the stream keeps them no more")
+	return nil
+}
+
+// deliverAll runs records through the pipeline. Its error names a record that is not finished.
+func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords) error {
+	if len(b.pages) == 0 {
+		return nil
+	}
+	timedOut, err := h.run(ctx, due, b.pages...)
+	if err != nil {
+		return err
+	}
+	switch index, sequence, all := b.firstUnfinished(); {
+	case all:
+		return nil
+	case timedOut:
+		return errs.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, pipeline.Safe(sequence), errDeadline)
+	default:
+		return errs.Errorf("record %d of its page (sequence number %s) is not delivered", index, pipeline.Safe(sequence))
+	}
+}
+
+// Objects reads from S3.
+type Objects interface {
+	// GetObject blocks until the whole object is read: its newest version if version is "". The
+	// error wraps [ErrGone] if the object does not exist any more.
+	GetObject(ctx context.Context, bucket, key, version string) ([]byte, error)
+}
+
+// ErrGone is the error for an object that was deleted or has expired.
+var ErrGone = errs.New("the object is gone")
+
+// readInvocationRecord reads the record of a discarded batch from an object of the on-failure
+// bucket.
+func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, at objectRef) (*invocationRecord, error) {
+	if h.o.objects == nil {
+		return nil, errs.New("the message names an object of S3, and this function does not read S3: give handlers.WithObjects")
+	}
+	ctx, cancel := due.context(ctx)
+	defer cancel()
+	b, err := h.o.objects.GetObject(ctx, at.bucket, at.key, at.version)
+	switch {
+	case errors.Is(err, ErrGone):
+		return nil, errs.Errorf("%s: %w, and with it the place of its records in the stream: bring it back from its versions or a backup, or delete the message: what follows these items is right again at their next change", pipeline.Safe(at.String()), ErrGone)
+	case err != nil:
+		return nil, errs.Errorf("%s: %w", pipeline.Safe(at.String()), err)
+	}
+	var r invocationRecord
+	if json.Unmarshal(b, &r) != nil || r.DynamoDB == nil && r.Kinesis == nil {
+		return nil, errs.Errorf("%s: this is no record of a batch that Lambda gave up: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", pipeline.Safe(at.String()))
+	}
+	return &r, nil
+}
