@@ -109,7 +109,7 @@ func TestRecall_NoWriteStartsAfterTheQuestionWhetherAKeyIsHeld(t *testing.T) {
 			o.Routes[0].Concurrency, o.Routes[0].Batch = 1, Batch{Count: 3, Linger: time.Second}
 			o.DeadLetters, o.Quarantine = &graveyard{}, slowMarks{}
 		})
-		time.Sleep(time.Second)
+		time.Sleep(2 * time.Second) // the question is asked within the first
 		src.control.Recall("p")
 		time.Sleep(time.Minute)
 		if got := s.all(); !slices.Equal(got, []string{"c1"}) {
@@ -123,11 +123,11 @@ func TestRecall_NoWriteStartsAfterTheQuestionWhetherAKeyIsHeld(t *testing.T) {
 	})
 }
 
-// slowMarks answers after a second that nothing is held.
+// slowMarks answers after three seconds that nothing is held.
 type slowMarks struct{ silentMarks }
 
 func (slowMarks) Held(ctx context.Context, _ string, keys []Key) ([]bool, error) {
-	if Sleep(ctx, time.Second) != nil {
+	if Sleep(ctx, 3*time.Second) != nil {
 		return nil, ctx.Err()
 	}
 	return make([]bool, len(keys)), nil
