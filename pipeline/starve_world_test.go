@@ -32,6 +32,7 @@ type shard struct {
 	n      int // records brought
 	pages  int
 	paused time.Time // since; zero: not
+	keys   []string  // that it has brought, and those between
 }
 
 // pace is what one partition brings.
@@ -113,19 +114,27 @@ func (s *shards) next() (*Page, time.Duration) {
 
 func (s *shards) page(part *shard, now time.Time) *Page {
 	part.pages++
-	page := &Page{Partition: part.name, Position: Position(strconv.Itoa(part.pages))}
-	for i := range part.pace.records {
+	page := &Page{Partition: part.name, Position: Position(strconv.Itoa(part.pages)), Changes: make([]Change, part.pace.records)}
+	for i := range page.Changes {
 		part.n++
-		c := change(fmt.Sprintf("%s/%d", part.name, part.n%max(part.pace.keys, 1)), part.n)
-		c.Index = int32(i)
-		c.Raw = fmt.Appendf(nil, "%*d", part.pace.size, part.n)
-		page.Changes = append(page.Changes, c)
+		c := &page.Changes[i]
+		*c = change(part.key(part.n), part.n)
+		c.Index, c.Raw = int32(i), make([]byte, part.pace.size)
 		page.Bytes += len(c.Raw)
 		if s.onRead != nil {
-			s.onRead(now, &c)
+			s.onRead(now, c)
 		}
 	}
 	return page
+}
+
+// key is that of the n-th record.
+func (p *shard) key(n int) string {
+	n %= max(p.pace.keys, 1)
+	for len(p.keys) <= n {
+		p.keys = append(p.keys, p.name+"/"+strconv.Itoa(len(p.keys)))
+	}
+	return p.keys[n]
 }
 
 // read is how many records partition i has brought.

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -13,10 +12,11 @@ import (
 
 // change makes the n-th change of a key, by hand.
 func change(key string, n int) Change {
+	sequence := strconv.Itoa(n)
 	return Change{
-		Op: Modify, Key: Key(key), Sequence: strconv.Itoa(n), Version: Version{sequence: strconv.Itoa(n)},
+		Op: Modify, Key: Key(key), Sequence: sequence, Version: Version{sequence: sequence},
 		Time: time.Unix(1_700_000_000+int64(n), 0).UTC(),
-		Raw:  fmt.Appendf(nil, `{"key":%q,"n":%d}`, key, n),
+		Raw:  []byte(`{"key":` + strconv.Quote(key) + `,"n":` + sequence + `}`),
 	}
 }
 
