@@ -76,7 +76,7 @@ func (noRows) RowClaims(context.Context, view.Target, []state.Row) ([]view.RowCl
 	return nil, errPlanOnly
 }
 
-func (noRows) Settle(context.Context, view.Target, []state.ItemWrite) ([]view.ItemResult, error) {
+func (noRows) Settle(context.Context, view.Target, []state.ItemWrite) ([]view.Result, error) {
 	return nil, errPlanOnly
 }
 
@@ -96,7 +96,7 @@ func (noGroups) Contributions(context.Context, view.Target, []pipeline.Key) ([]s
 	return nil, errPlanOnly
 }
 
-func (noGroups) Contribute(context.Context, view.Target, []state.GroupWrite) ([]view.ItemResult, error) {
+func (noGroups) Contribute(context.Context, view.Target, []state.GroupWrite) ([]view.Result, error) {
 	return nil, errPlanOnly
 }
 

@@ -46,19 +46,12 @@ type Value struct {
 // what they come to together. It is safe for concurrent use and holds no state of
 // its own: every worker may have one.
 type Aggregate struct {
-	target    Target
-	pk, sk    Attribute
-	when      pipeline.ItemCondition // nil: every item
-	forEach   pipeline.Path          // zero: the item counts
-	values    []value
-	shards    int
-	keep      bool
-	mask      *pipeline.Mask
-	masksKey  bool // in what is shown
-	store     GroupStore
-	retention state.Retention
-
-	readsItem bool // a template, a value or the condition reads attributes
+	base
+	forEach pipeline.Path // zero: the item counts
+	values  []value
+	shards  int
+	keep    bool
+	store   GroupStore
 }
 
 // value is a Value, ready for use.
@@ -111,22 +104,12 @@ var (
 // NewAggregate makes the sink of an aggregate. The error names the option that is wrong.
 func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	a := &Aggregate{
-		target: Target{
-			Table:    Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name},
-			View:     o.Name,
-			Pipeline: o.Pipeline,
-			Birth:    o.Birth,
+		base: base{
+			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline, Birth: o.Birth},
+			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.ForEach, o.PK, o.SK),
+			retention: o.Retention, readsItem: o.When != nil || o.ForEach != "",
 		},
-		pk:        o.PK,
-		sk:        o.SK,
-		when:      o.When,
-		shards:    cmp.Or(o.Shards, 1),
-		keep:      o.KeepOnTTL,
-		mask:      o.Mask,
-		masksKey:  masksKey(o.Mask, o.ForEach, o.PK, o.SK),
-		store:     o.Store,
-		retention: o.Retention,
-		readsItem: o.When != nil || o.ForEach != "",
+		shards: cmp.Or(o.Shards, 1), keep: o.KeepOnTTL, store: o.Store,
 	}
 	err := o.validate()
 	if err == nil && o.ForEach != "" {
@@ -224,22 +207,9 @@ func (v Value) place(forEach string) string {
 	}
 }
 
-// Target is the aggregate as its store sees it.
-func (a *Aggregate) Target() Target { return a.target }
-
 // Requires names the new image where anything but {@key} is read. What an item
 // counted for before is in the store, never in an old image.
 func (a *Aggregate) Requires() pipeline.Needs { return pipeline.Needs{New: a.readsItem} }
-
-// KeepsKeyOrder is true: an older change that comes after a newer one is superseded.
-func (a *Aggregate) KeepsKeyOrder() bool { return true }
-
-// IgnoresEvents is true.
-func (a *Aggregate) IgnoresEvents() bool { return true }
-
-// Guarded is true: versions decide. Behind a change that can't be counted, its item
-// goes on: where expired items are kept, what the last change that could be counted said is kept.
-func (a *Aggregate) Guarded() bool { return true }
 
 // Batch is larger than that of other sinks: of many changes in a group each row
 // and each page of the state is written once.

@@ -118,7 +118,7 @@ func (l *lane) settle(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 
 // fail fails the turn, or all that is left of the lane, and ends it.
 func (l *lane) fail(failed *pipeline.BatchError, err error) {
-	if _, again := pipeline.Retryable(err); again || pipeline.IsFatal(err) {
+	if !state.IsPermanent(err) {
 		l.turn = append(l.turn, make([]verdict, len(l.ds)-len(l.turn))...)
 	}
 	for n := range l.turn {

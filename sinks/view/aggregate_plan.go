@@ -56,14 +56,12 @@ func (a *Aggregate) after(c *pipeline.Change) ([]share, string, error) {
 		return nil, ReasonExpired, nil
 	case c.Removed():
 		return nil, ReasonRemoved, nil
-	case c.New.Exists():
-		return a.shares(c, c.New)
-	case a.readsItem:
-		return nil, "", errs.Errorf("%s without a new image, and what the item counts for is made of it: the stream's view type must be %s or %s",
-			c.Op, pipeline.NewImage, pipeline.NewAndOldImages)
-	default:
-		return a.shares(c, c.Keys)
 	}
+	item, err := a.base.after(c, "what the item counts for is made of it")
+	if err != nil {
+		return nil, "", err
+	}
+	return a.shares(c, item)
 }
 
 // countedBefore is false where it is certain that the item counted for nothing
@@ -131,10 +129,7 @@ func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
 	if err != nil || row == "" {
 		return share{}, false, err
 	}
-	s := share{Share: state.Share{Group: row, Values: make([]string, len(a.values))}}
-	if a.masksKey || hasHiddenKey(a.mask, &scope) {
-		s.shown = a.target.shown(a.pk, a.sk, scope, a.mask)
-	}
+	s := share{Share: state.Share{Group: row, Values: make([]string, len(a.values))}, shown: a.shown(scope)}
 	for i := range a.values {
 		v := &a.values[i]
 		if v.of == count {
@@ -154,15 +149,9 @@ func (a *Aggregate) group(scope template.Scope) (state.Row, error) {
 	if a.shards > 1 {
 		limit -= len(shardMark) + len(strconv.Itoa(a.shards-1))
 	}
-	first, text, err := keyPart(buf[:0], a.pk, &scope, limit)
+	first, second, text, err := a.keyParts(buf[:0], &scope, limit)
 	if err != nil || first.missing() {
 		return "", err
-	}
-	var second piece
-	if a.sk.Template != nil {
-		if second, text, err = keyPart(text, a.sk, &scope, maxSortKey); err != nil || second.missing() {
-			return "", err
-		}
 	}
 	whole := string(text)
 	pk := first.valueIn(whole)

@@ -8,10 +8,6 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// maxLost is how often a Write reads again because other workers were faster. Each
-// time one of them got ahead, so that only many at once can exceed it.
-const maxLost = 10
-
 // maxActions is how many rows of groups, and members of them, one item may change:
 // a transaction of DynamoDB has at most 100 actions (API reference, TransactWriteItems), and
 // one is the item's. It holds for every store, so that a local replay tells.
@@ -53,26 +49,11 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if err := w.gather(); err != nil {
 		return err
 	}
-	for lost := 0; ; {
-		open := w.open()
-		if len(open) == 0 {
-			return w.failed.OrNil()
-		}
-		again, err := w.round(ctx, open)
-		if err != nil {
-			return fmt.Errorf("aggregate %s: %w", a.target.View, err)
-		}
-		if len(again) == 0 {
-			continue
-		}
-		if lost++; lost > maxLost {
-			err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", pipeline.Safe(a.target.View), lost))
-			for _, l := range again {
-				l.fail(&w.failed, err)
-			}
-		}
-		w.most = max(1, w.most/2) // a smaller write has fewer items to lose by
+	round := func(open []*lane) ([]*lane, error) { return w.round(ctx, open) }
+	if err := rounds(w.open, round, w.raced); err != nil {
+		return fmt.Errorf("aggregate %s: %w", a.target.View, err)
 	}
+	return w.failed.OrNil()
 }
 
 // writing is one Write.
@@ -118,6 +99,18 @@ func (w *writing) open() []*lane {
 	return open
 }
 
+// raced makes smaller writes, which have fewer items to lose by, and fails lanes that lost too often.
+func (w *writing) raced(lost []*lane, times int) {
+	w.most = max(1, w.most/2)
+	if times <= maxLost {
+		return
+	}
+	err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", pipeline.Safe(w.target.View), times))
+	for _, l := range lost {
+		l.fail(&w.failed, err)
+	}
+}
+
 // round reads, steps and writes once, and returns the lanes that other workers got
 // ahead of. Lanes may be open behind it.
 func (w *writing) round(ctx context.Context, open []*lane) (lost []*lane, err error) {
@@ -126,16 +119,29 @@ func (w *writing) round(ctx context.Context, open []*lane) (lost []*lane, err er
 		keys[i] = l.key
 	}
 	cs, err := w.store.Contributions(ctx, w.target, keys)
+	if err == nil {
+		err = complete(len(cs), len(keys), "items")
+	}
 	if err != nil {
 		return nil, err
-	}
-	if len(cs) != len(keys) {
-		return nil, pipeline.Fatal(errs.Errorf("the store answered %d of %d items", len(cs), len(keys)))
 	}
 	parts, err := w.parts(open, cs)
 	if err != nil || len(parts) == 0 {
 		return nil, err
 	}
+	rs, err := w.store.Contribute(ctx, w.target, groupWrites(parts))
+	if err != nil {
+		return nil, err
+	}
+	again, err := judge(parts, rs, "writes", w.refusePart, w.settlePart)
+	for _, p := range again {
+		lost = append(lost, p.lanes...)
+	}
+	return lost, err
+}
+
+// groupWrites is what parts write.
+func groupWrites(parts []part) []state.GroupWrite {
 	ws := make([]state.GroupWrite, len(parts))
 	for i, p := range parts {
 		ws[i].Groups = p.tally.changes()
@@ -143,21 +149,7 @@ func (w *writing) round(ctx context.Context, open []*lane) (lost []*lane, err er
 			ws[i].Items = append(ws[i].Items, l.write())
 		}
 	}
-	rs, err := w.store.Contribute(ctx, w.target, ws)
-	if err != nil {
-		return nil, err
-	}
-	if len(rs) != len(ws) {
-		return nil, pipeline.Fatal(errs.Errorf("the store answered %d of %d writes", len(rs), len(ws)))
-	}
-	for i, r := range rs {
-		if r.Lost {
-			lost = append(lost, parts[i].lanes...)
-			continue
-		}
-		w.settle(parts[i].lanes, r.Err)
-	}
-	return lost, nil
+	return ws
 }
 
 // part is the lanes of one GroupWrite with what they change together.
@@ -218,13 +210,11 @@ func (w *writing) fits(p *part, limit int) bool {
 	return actions <= limit
 }
 
-// settle ends the turn of lanes that were written together.
-func (w *writing) settle(lanes []*lane, err error) {
-	if err != nil {
-		w.refuse(lanes, err)
-		return
-	}
-	for _, l := range lanes {
+func (w *writing) refusePart(p part, err error) { w.refuse(p.lanes, err) }
+
+// settlePart ends the turn of lanes that were written together.
+func (w *writing) settlePart(p part, _ Result) {
+	for _, l := range p.lanes {
 		l.settle(w.ds, &w.failed)
 	}
 }
@@ -254,16 +244,15 @@ func (w *writing) vacate(l *lane, flaw error) bool {
 // refuse fails the turn of lanes. A permanent error is believed of a single
 // change only: what was written with others comes once more by itself.
 func (w *writing) refuse(lanes []*lane, err error) {
-	_, again := pipeline.Retryable(err)
-	passing := again || pipeline.IsFatal(err)
+	permanent := state.IsPermanent(err)
 	for _, l := range lanes {
-		if !passing && (len(lanes) > 1 || len(l.turn) > 1) {
+		if permanent && (len(lanes) > 1 || len(l.turn) > 1) {
 			l.alone = true
 			continue
 		}
 		if len(lanes) == 1 && len(l.turn) == 1 {
 			err = w.showForeign(l, err)
-			if !passing && w.vacate(l, err) {
+			if permanent && w.vacate(l, err) {
 				continue
 			}
 		}

@@ -5,6 +5,18 @@ import "slices"
 // What a store is given to write less where tombstones are apart. Both are guesses: what is
 // written is right without them.
 
+// mutationsOf is what turns write, until the next call.
+func mutationsOf(b *batch[*Op], turns []turn[*Op]) []Mutation {
+	clear(b.mutations)
+	b.mutations = b.mutations[:0]
+	for _, t := range turns {
+		m := t.op.Mutation
+		m.Fresh, m.Joined = m.Fresh || !m.Tombstone && fresh(b, t.line), t.joined
+		b.mutations = append(b.mutations, m)
+	}
+	return b.mutations
+}
+
 // fresh reports whether a line's row may be missing though its newest change finds it there:
 // an earlier change of the batch makes the row, or takes it away.
 func fresh(b *batch[*Op], l int) bool {

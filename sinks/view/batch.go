@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // queued is an op that waits in a line with others of its row, where rows guard
@@ -172,9 +173,8 @@ func (b *batch[O]) pending(l int) iter.Seq[int] {
 // refuse takes a store's error of the op that next returned for a line. Where it is
 // for good, and an older row of the item may be there, the op's next turn takes that away.
 func refuse[O vacating[O]](b *batch[O], l int, err error) {
-	_, again := pipeline.Retryable(err)
 	best := b.ops[b.lines[l].best].op
-	if v := best.vacated(err); again || pipeline.IsFatal(err) || v == nil {
+	if !state.IsPermanent(err) || best.vacated(err) == nil {
 		b.fail(l, err)
 		return
 	}
@@ -190,7 +190,7 @@ func refuse[O vacating[O]](b *batch[O], l int, err error) {
 // fail takes the error of the op that next returned for a line.
 func (b *batch[O]) fail(l int, err error) {
 	line := &b.lines[l]
-	if _, again := pipeline.Retryable(err); !again && !pipeline.IsFatal(err) {
+	if state.IsPermanent(err) {
 		b.ops[line.best].phase, b.ops[line.best].err = failed, err
 		return
 	}

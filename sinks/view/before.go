@@ -12,7 +12,7 @@ func (o *Op) Before(c *pipeline.Change) (Mutation, bool) {
 	if o.sink == nil || o.Step == Enter || o.Step == MoveTo {
 		return Mutation{}, false
 	}
-	row, attributes, ok := o.sink.rowBefore(c)
+	_, _, row, attributes, ok := o.sink.rowBefore(c)
 	if !ok || row != o.row {
 		return Mutation{}, false
 	}
@@ -27,35 +27,24 @@ func (o *ClaimOp) Before(c *pipeline.Change) (state.Row, state.Claim, bool) {
 	if o.sink == nil {
 		return "", state.Claim{}, false
 	}
-	var room keyRoom
-	was, err := o.sink.place(c, c.Old, &room)
-	if err != nil || was.reason != "" || !c.Old.Exists() {
-		return "", state.Claim{}, false
-	}
-	var d pipeline.Delivery
-	pk, sk, _ := was.key.values(&d)
+	pk, sk, _, attributes, ok := o.sink.rowBefore(c)
 	row, err := state.MakeRow(pk, sk)
-	if err != nil {
+	if !ok || err != nil {
 		return "", state.Claim{}, false
 	}
 	claim := o.Claim
-	claim.Source, claim.Version, claim.Time = c.Key, c.Version, timeOf(c)
-	claim.Attributes, err = o.sink.columns(nil, &template.Scope{Change: c, Item: c.Old})
-	return row, claim, err == nil
+	claim.Source, claim.Version, claim.Time, claim.Attributes = c.Key, c.Version, timeOf(c), attributes
+	return row, claim, true
 }
 
-// rowBefore is the key of the row of the old image as an op has it, and what is in it.
-func (s *Sink) rowBefore(c *pipeline.Change) (row string, attributes []state.Column, ok bool) {
-	if !c.Old.Exists() {
-		return "", nil, false
-	}
+// rowBefore is the key of the row of the old image, also as an op has it, and what is in it.
+func (s *Sink) rowBefore(c *pipeline.Change) (pk, sk pipeline.Value, row string, attributes []state.Column, ok bool) {
 	var room keyRoom
 	was, err := s.place(c, c.Old, &room)
-	if err != nil || was.reason != "" {
-		return "", nil, false
+	if err != nil || was.reason != "" || !c.Old.Exists() {
+		return pk, sk, "", nil, false
 	}
-	var d pipeline.Delivery
-	_, _, row = was.key.values(&d)
+	pk, sk, row = was.key.values(&pipeline.Delivery{})
 	attributes, err = s.columns(nil, &template.Scope{Change: c, Item: c.Old})
-	return row, attributes, err == nil
+	return pk, sk, row, attributes, err == nil
 }

@@ -124,11 +124,7 @@ func (s *Sink) claim(d *pipeline.Delivery, op *ClaimOp) error {
 	if op.Row, err = state.MakeRow(op.PK, op.SK); err != nil {
 		return err
 	}
-	item := d.Change.New
-	if !item.Exists() {
-		item = d.Change.Keys
-	}
-	op.Claim.Attributes, err = s.columns(nil, &template.Scope{Change: d.Change, Item: item})
+	op.Claim.Attributes, err = s.columns(nil, &template.Scope{Change: d.Change, Item: itemOf(d.Change)})
 	return err
 }
 

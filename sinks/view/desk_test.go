@@ -64,11 +64,11 @@ func (s *shelf) RowClaims(_ context.Context, t view.Target, rows []state.Row) ([
 	return rcs, nil
 }
 
-func (s *shelf) Settle(_ context.Context, t view.Target, ws []state.ItemWrite) ([]view.ItemResult, error) {
+func (s *shelf) Settle(_ context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
-	rs := make([]view.ItemResult, len(ws))
+	rs := make([]view.Result, len(ws))
 	for i, w := range ws {
 		if s.refuse != nil {
 			if rs[i].Err = s.refuse(w); rs[i].Err != nil {

@@ -80,6 +80,9 @@
 //
 // # Where things are
 //
+// rounds.go has the loop of every Write, and judges what a store returns. base.go is what views and aggregates
+// have in common.
+//
 // [Sink] plans ([Sink.Plan], pure) and writes. plan.go finds the row of an image,
 // row.go builds it, guard.go chooses between the two ways. Where a row guards itself,
 // move.go decides what a change means for it. Where the item does, claim.go says what the

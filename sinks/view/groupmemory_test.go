@@ -59,7 +59,7 @@ func (s *groupMemory) Contributions(_ context.Context, t view.Target, items []pi
 	return cs, nil
 }
 
-func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []state.GroupWrite) ([]view.ItemResult, error) {
+func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	if s.before != nil {
 		s.before()
 	}
@@ -69,7 +69,7 @@ func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []state.Gr
 	if err := s.check(ws); err != nil {
 		return nil, err
 	}
-	rs := make([]view.ItemResult, len(ws))
+	rs := make([]view.Result, len(ws))
 	for i, w := range ws {
 		if s.fail != nil {
 			if rs[i].Err = s.fail(s.writes-1, w); rs[i].Err != nil {

@@ -23,7 +23,7 @@ type GroupStore interface {
 	// whether it is void, is not what was read, and fails with a [ForeignRowError] where a group's row belongs to
 	// another sink. No two writes of a call have an item in common; they may have groups.
 	// What it reports as done is durable.
-	Contribute(ctx context.Context, t Target, ws []state.GroupWrite) ([]ItemResult, error)
+	Contribute(ctx context.Context, t Target, ws []state.GroupWrite) ([]Result, error)
 
 	// MaxActions is how many items and group changes (each [state.GroupChange] and each
 	// [state.Member] is one) a GroupWrite may have together; 0: any number.

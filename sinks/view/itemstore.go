@@ -26,17 +26,11 @@ type ItemStore interface {
 	// on a row have changed since they were read. A later write of ws may build on an earlier one, by the version and
 	// the revisions of that one, and is lost with it. A result that is not an error is durable. Values are ranges of a
 	// page: a store that keeps them beyond the call clones them.
-	Settle(ctx context.Context, t Target, ws []state.ItemWrite) ([]ItemResult, error)
+	Settle(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
 }
 
 // RowClaims is a row with all claims on it.
 type RowClaims struct {
 	state.RowClaims
 	Foreign *ForeignRowError // the row belongs to another sink and cannot be claimed; nil: it can
-}
-
-// ItemResult is the result of a write. The zero ItemResult means success.
-type ItemResult struct {
-	Lost bool  // something changed since it was read: read again
-	Err  error // this write failed; marked with pipeline.Transient where it may be tried again
 }

@@ -51,12 +51,8 @@ func (s *Sink) move(d *pipeline.Delivery, was, is place) error {
 
 // put adds the row of the new image at k.
 func (s *Sink) put(d *pipeline.Delivery, step Step, k *rowKey) error {
-	item := d.Change.New
-	if !item.Exists() {
-		item = d.Change.Keys
-	}
 	op := s.op(d, step, k)
-	columns, err := s.columns(op.columns[:0], &template.Scope{Change: d.Change, Item: item})
+	columns, err := s.columns(op.columns[:0], &template.Scope{Change: d.Change, Item: itemOf(d.Change)})
 	if err != nil {
 		return err
 	}

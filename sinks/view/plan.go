@@ -136,16 +136,14 @@ func (s *Sink) before(c *pipeline.Change, room *keyRoom) (place, error) {
 
 // after is where the item's row is now.
 func (s *Sink) after(c *pipeline.Change, room *keyRoom) (place, error) {
-	switch {
-	case c.Removed():
+	if c.Removed() {
 		return place{reason: gone}, nil
-	case c.New.Exists():
-		return s.place(c, c.New, room)
-	case s.readsItem:
-		return place{}, lacks(c, "a new", "its row is made of it", pipeline.NewImage.String()+" or "+pipeline.NewAndOldImages.String())
-	default:
-		return s.place(c, c.Keys, room)
 	}
+	item, err := s.base.after(c, "its row is made of it")
+	if err != nil {
+		return place{}, err
+	}
+	return s.place(c, item, room)
 }
 
 // place is where the row of an image is. With an error there is none, and the place is the
@@ -167,8 +165,4 @@ func (s *Sink) place(c *pipeline.Change, item pipeline.Image, room *keyRoom) (pl
 		return place{reason: ReasonSparse}, flaw
 	}
 	return place{key: k}, flaw
-}
-
-func lacks(c *pipeline.Change, image, why, viewType string) error {
-	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", c.Op, pipeline.Safe(image), pipeline.Safe(why), viewType)
 }

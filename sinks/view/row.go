@@ -57,19 +57,11 @@ func (s *Sink) key(scope *template.Scope, room *keyRoom) (rowKey, error) {
 	text := room[:lengthRoom]
 	clear(text)
 	var err error
-	if k.pk, text, err = keyPart(text, s.pk, scope, maxPartitionKey); err != nil || k.pk.missing() {
+	if k.pk, k.sk, text, err = s.keyParts(text, scope, maxPartitionKey); err != nil || k.pk.missing() {
 		return rowKey{}, err
 	}
-	binary.PutUvarint(text, uint64(len(text)-lengthRoom))
-	if s.sk.Template != nil {
-		if k.sk, text, err = keyPart(text, s.sk, scope, maxSortKey); err != nil || k.sk.missing() {
-			return rowKey{}, err
-		}
-	}
-	k.text = text
-	if s.masksKey || hasHiddenKey(s.mask, scope) {
-		k.shown = s.target.shown(s.pk, s.sk, *scope, s.mask)
-	}
+	binary.PutUvarint(text, uint64(k.pk.to-lengthRoom))
+	k.text, k.shown = text, s.shown(*scope)
 	return k, nil
 }
 
@@ -163,24 +155,6 @@ func masksKey(m *pipeline.Mask, forEach string, key ...Attribute) bool {
 		}
 	}
 	return false
-}
-
-// hasHiddenKey tells whether a key attribute of the item is hidden.
-func hasHiddenKey(m *pipeline.Mask, scope *template.Scope) bool {
-	_, hidden := m.HiddenKey(scope.Change)
-	return hidden
-}
-
-// shown is a row's key as appendKey has it, with what is hidden masked. Whether there
-// is a row, and which, was decided without the mask.
-func (t Target) shown(pk, sk Attribute, scope template.Scope, m *pipeline.Mask) string {
-	scope.Mask = m
-	p, _, _ := pk.Template.Value(scope) // it has come to a key before
-	var q pipeline.Value
-	if sk.Template != nil {
-		q, _, _ = sk.Template.Value(scope)
-	}
-	return string(t.appendKey(nil, p, q))
 }
 
 // columns appends what a row holds besides its key. What is missing, NULL or

@@ -28,38 +28,33 @@ func (lostError) Describe() (class, field string) { return "conflict", "" }
 func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
 	b := &batch[*ClaimOp]{}
 	b.gather(ds)
-	turns := b.next()
-	if len(turns) == 0 {
+	if len(b.ops) == 0 {
 		return nil
 	}
 	store, ok := s.store.(ItemStore)
 	if !ok {
-		return pipeline.Fatal(errs.Errorf("its store is no ItemStore: its rows are guarded by item, because %s", pipeline.Safe(turns[0].op.Guard.Why)))
+		return pipeline.Fatal(errs.Errorf("its store is no ItemStore: its rows are guarded by item, because %s", pipeline.Safe(b.ops[0].op.Guard.Why)))
 	}
 	w := &claims{sink: s, store: store, batch: b, rows: make(map[state.Row]*RowClaims)}
 	s.claiming.RLock()
 	leave := s.claiming.RUnlock
 	defer func() { leave() }()
-	for lost := 0; len(turns) > 0; turns = b.next() {
-		if lost > maxLost {
-			for _, t := range turns {
-				b.fail(t.line, pipeline.Transient(lostError{}))
-			}
-			continue
-		}
-		again, err := w.round(ctx, turns)
-		if err != nil {
-			return err
-		}
-		if again {
-			lost++
-		}
-		if lost == 1 && again {
+	round := func(turns []turn[*ClaimOp]) ([]turn[*ClaimOp], error) { return w.round(ctx, turns) }
+	err := rounds(b.next, round, func(lost []turn[*ClaimOp], times int) {
+		if times == 1 {
 			// Most likely to another Write of this process: this one goes on by itself.
 			leave()
 			s.claiming.Lock()
 			leave = s.claiming.Unlock
 		}
+		if times > maxLost {
+			for _, t := range lost {
+				b.fail(t.line, pipeline.Transient(lostError{}))
+			}
+		}
+	})
+	if err != nil {
+		return err
 	}
 	if err := w.conclude(ctx); err != nil {
 		return err
@@ -84,11 +79,11 @@ type standing struct {
 	row  state.Row
 }
 
-// round tries each turn once, and tells whether any was lost to other writers.
-func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, err error) {
+// round tries each turn once, and returns those that were lost to other writers.
+func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost []turn[*ClaimOp], err error) {
 	guards, err := w.guards(ctx, turns)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	moving := make([]int, 0, len(turns)) // turns
 	var rows []state.Row
@@ -108,14 +103,14 @@ func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, 
 		}
 	}
 	if err := w.read(ctx, rows); err != nil {
-		return false, err
+		return nil, err
 	}
 	var ws []state.ItemWrite
 	var of []turn[*ClaimOp]
 	for _, i := range moving {
 		t := turns[i]
 		if rc := w.rows[t.op.Row]; t.op.Row != "" && rc.Foreign != nil {
-			refuse(w.batch, t.line, showForeign(rc.Foreign, w.sink.mask, t.op))
+			w.refuse(t, rc.Foreign)
 			continue
 		}
 		ws = append(ws, t.op.move(guards[i], w.rows, w.sink.collision))
@@ -125,32 +120,26 @@ func (w *claims) round(ctx context.Context, turns []turn[*ClaimOp]) (lost bool, 
 }
 
 // commit writes what was moved in memory.
-func (w *claims) commit(ctx context.Context, ws []state.ItemWrite, of []turn[*ClaimOp]) (lost bool, err error) {
+func (w *claims) commit(ctx context.Context, ws []state.ItemWrite, of []turn[*ClaimOp]) (lost []turn[*ClaimOp], err error) {
 	if len(ws) == 0 {
-		return false, nil
+		return nil, nil
 	}
 	rs, err := w.store.Settle(ctx, w.sink.target, ws)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if len(rs) != len(ws) {
-		return false, short(len(rs), len(ws), "writes")
+	for i := range min(len(rs), len(ws)) {
+		if rs[i].Lost || rs[i].Err != nil {
+			for _, rw := range ws[i].Rows { // and those that build on it are lost too
+				delete(w.rows, rw.Row)
+			}
+		}
 	}
-	for i, r := range rs {
-		t := of[i]
-		if !r.Lost && r.Err == nil {
-			w.rest(t, t.op.Row)
-			continue
-		}
-		for _, sw := range ws[i].Rows { // and those that build on it are lost too
-			delete(w.rows, sw.Row)
-		}
-		if r.Err != nil {
-			refuse(w.batch, t.line, showForeign(r.Err, w.sink.mask, t.op))
-		}
-		lost = lost || r.Lost
-	}
-	return lost, nil
+	return judge(of, rs, "writes", w.refuse, func(t turn[*ClaimOp], _ Result) { w.rest(t, t.op.Row) })
+}
+
+func (w *claims) refuse(t turn[*ClaimOp], err error) {
+	refuse(w.batch, t.line, showForeign(err, w.sink.mask, t.op))
 }
 
 // rest settles a turn whose claim is durable, at once where it is for no row.
@@ -193,8 +182,8 @@ func (w *claims) guards(ctx context.Context, turns []turn[*ClaimOp]) ([]state.Gu
 		items[i] = t.op.Claim.Source
 	}
 	guards, err := w.store.Guards(ctx, w.sink.target, items)
-	if err == nil && len(guards) != len(items) {
-		err = short(len(guards), len(items), "guards")
+	if err == nil {
+		err = complete(len(guards), len(items), "guards")
 	}
 	return guards, err
 }
@@ -212,11 +201,11 @@ func (w *claims) read(ctx context.Context, rows []state.Row) error {
 		return nil
 	}
 	rcs, err := w.store.RowClaims(ctx, w.sink.target, missing)
+	if err == nil {
+		err = complete(len(rcs), len(missing), "rows")
+	}
 	if err != nil {
 		return err
-	}
-	if len(rcs) != len(missing) {
-		return short(len(rcs), len(missing), "rows")
 	}
 	for i := range rcs {
 		w.rows[missing[i]] = &rcs[i]

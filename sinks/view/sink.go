@@ -8,28 +8,21 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Sink plans and writes one view. It is safe for concurrent use and holds no
 // state of its own: every worker may have one.
 type Sink struct {
-	target     Target
-	pk, sk     Attribute
-	when       pipeline.ItemCondition // nil: every item
+	base
 	attributes []Attribute
 	collision  Collision
-	mask       *pipeline.Mask
-	masksKey   bool // in what is shown
 	store      Store
-	retention  state.Retention
 
-	guard     Guard
-	decided   bool     // guard holds whatever the key attributes of items are
-	escaped   []string // else: it holds where their names are among these
-	fixedKey  bool     // the row key reads no attribute: it never changes for an item
-	readsItem bool     // a template or the condition reads attributes
-	keyPaths  []pipeline.Path
+	guard    Guard
+	decided  bool     // guard holds whatever the key attributes of items are
+	escaped  []string // else: it holds where their names are among these
+	fixedKey bool     // the row key reads no attribute: it never changes for an item
+	keyPaths []pipeline.Path
 
 	rooms    keyRooms
 	batches  batches[*Op]
@@ -52,24 +45,12 @@ func New(o Options) (*Sink, error) {
 		return nil, fmt.Errorf("view %q: %w", o.Name, err)
 	}
 	s := &Sink{
-		target: Target{
-			Table:    Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name},
-			View:     o.Name,
-			Pipeline: o.Pipeline,
-			InPlace:  o.InPlace,
-			Birth:    o.Birth,
+		base: base{
+			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline, InPlace: o.InPlace, Birth: o.Birth},
+			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, "", o.PK, o.SK),
+			retention: o.Retention, readsItem: o.When != nil,
 		},
-		pk:         o.PK,
-		sk:         o.SK,
-		when:       o.When,
-		attributes: slices.Clone(o.Attributes),
-		collision:  cmp.Or(o.Collision, DeadLetterCollision),
-		mask:       o.Mask,
-		masksKey:   masksKey(o.Mask, "", o.PK, o.SK),
-		store:      o.Store,
-		retention:  o.Retention,
-		readsItem:  o.When != nil,
-		fixedKey:   true,
+		attributes: slices.Clone(o.Attributes), collision: cmp.Or(o.Collision, DeadLetterCollision), store: o.Store, fixedKey: true,
 	}
 	s.guard, s.escaped, s.decided = o.guard()
 	if s.guard.ByItem && s.store != nil {
@@ -92,18 +73,6 @@ func New(o Options) (*Sink, error) {
 	}
 	return s, nil
 }
-
-// Target is the view as its store sees it.
-func (s *Sink) Target() Target { return s.target }
-
-// KeepsKeyOrder is true: an older write that comes after a newer one loses.
-func (s *Sink) KeepsKeyOrder() bool { return true }
-
-// IgnoresEvents is true.
-func (s *Sink) IgnoresEvents() bool { return true }
-
-// Guarded is true: versions decide.
-func (s *Sink) Guarded() bool { return true }
 
 // Write applies the planned ops. A change of which any op was applied is
 // Written; Coalesced when later changes of the batch wrote all its rows; and
@@ -128,42 +97,28 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
 	b := s.batches.get()
 	b.gather(ds)
-	for turns := b.next(); len(turns) > 0; turns = b.next() {
-		if !s.target.InPlace {
-			turns = paired(b, turns)
-		}
-		clear(b.mutations)
-		ms := b.mutations[:0]
-		for _, t := range turns {
-			m := t.op.Mutation
-			m.Fresh, m.Joined = m.Fresh || !m.Tombstone && fresh(b, t.line), t.joined
-			ms = append(ms, m)
-		}
-		b.mutations = ms
-		rs, err := s.store.Apply(ctx, s.target, ms)
+	open := b.next
+	if !s.target.InPlace {
+		open = func() []turn[*Op] { return paired(b, b.next()) }
+	}
+	err := rounds(open, func(turns []turn[*Op]) ([]turn[*Op], error) {
+		rs, err := s.store.Apply(ctx, s.target, mutationsOf(b, turns))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if len(rs) != len(ms) {
-			return short(len(rs), len(ms), "mutations")
-		}
-		for i, r := range rs {
-			switch {
-			case r.Err != nil:
-				refuse(b, turns[i].line, showForeign(r.Err, s.mask, turns[i].op))
-			case r.Superseded:
-				b.settle(turns[i].line, superseded, nil)
-			default:
-				b.settle(turns[i].line, held, nil)
+		refused := func(t turn[*Op], err error) { refuse(b, t.line, showForeign(err, s.mask, t.op)) }
+		return judge(turns, rs, "mutations", refused, func(t turn[*Op], r Result) {
+			became := held
+			if r.Superseded {
+				became = superseded
 			}
-		}
+			b.settle(t.line, became, nil)
+		})
+	}, nil)
+	if err != nil {
+		return err
 	}
 	b.finish(ds, failed)
 	s.batches.put(b)
 	return nil
-}
-
-// short is the error of a store that answers less than it was asked.
-func short(got, want int, what string) error {
-	return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, pipeline.Safe(what)))
 }

@@ -43,11 +43,12 @@ type Mutation struct {
 	Joined bool // it belongs to the mutation before it in the call: one change's new row, and this its old one
 }
 
-// Result is what became of a mutation. The zero Result is: the store holds it,
-// now or since an earlier delivery of the same version.
+// Result is what became of one write of a call. The zero Result is: the store holds it, now or since an earlier
+// delivery of the same version.
 type Result struct {
-	Superseded bool  // a newer version was there, row or tombstone, and stays
-	Err        error // this mutation failed; marked with pipeline.Transient where it may be tried again
+	Superseded bool  // of a mutation: a newer version was there, row or tombstone, and stays
+	Lost       bool  // of other writes: something changed since it was read: read again
+	Err        error // this write failed; marked with pipeline.Transient where it may be tried again
 }
 
 // Store writes the rows of views.

@@ -22,14 +22,14 @@ func (s *Store) MaxActions() int { return dynamo.MaxActions }
 // Contribute applies each write in one transaction: the contributions, the rows of their
 // groups, and the members that the rows are made of. Writes that have rows in common take
 // turns.
-func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.ItemResult, error) {
+func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
 	if err := s.beforeWrite(ctx, t, counted(ws)); err != nil {
 		return nil, err
 	}
-	rs := make([]view.ItemResult, len(ws))
+	rs := make([]view.Result, len(ws))
 	var outage outage
 	s.Each(len(ws), func(i int) {
 		if err := outage.error(); err != nil {
@@ -38,7 +38,7 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 		}
 		c := counting{Store: s, target: t, of: targetOf(t), write: &ws[i]}
 		lost, err := c.run(ctx)
-		rs[i] = view.ItemResult{Lost: lost, Err: err}
+		rs[i] = view.Result{Lost: lost, Err: err}
 		outage.note(err)
 	})
 	for i := range rs {

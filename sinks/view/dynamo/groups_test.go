@@ -40,7 +40,7 @@ func change(t testing.TB, sk string, shares int64, amount string) state.GroupCha
 func contribute(t testing.TB, s *dynamo.Store, w state.GroupWrite) {
 	t.Helper()
 	rs, err := s.Contribute(t.Context(), sums, []state.GroupWrite{w})
-	if err != nil || rs[0] != (view.ItemResult{}) {
+	if err != nil || rs[0] != (view.Result{}) {
 		t.Fatalf("%+v, %v", rs, err)
 	}
 }

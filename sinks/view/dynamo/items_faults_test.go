@@ -94,7 +94,7 @@ func (e *emails) leaves(item pipeline.Key, row, was string) state.ItemWrite {
 	}
 }
 
-func (e *emails) settle(ws ...state.ItemWrite) []view.ItemResult {
+func (e *emails) settle(ws ...state.ItemWrite) []view.Result {
 	e.t.Helper()
 	rs, err := e.Settle(e.t.Context(), e.target, ws)
 	if err != nil {
@@ -129,7 +129,7 @@ func TestSettle_Merged(t *testing.T) {
 		return ws
 	}
 	for i, r := range e.settle(crowd("a")...) {
-		if r != (view.ItemResult{}) {
+		if r != (view.Result{}) {
 			t.Fatalf("item %d: %+v", i, r)
 		}
 	}
@@ -149,7 +149,7 @@ func TestSettle_Split(t *testing.T) {
 	a, b := e.claim("a", "A"), e.claim("b", "B")
 	faults.Next("TransactWriteItems", dynamotest.Cancel(dynamotest.Reason{Code: "ConditionalCheckFailed"}))
 	for i, r := range e.settle(e.comes("a", "x", "", "r1", a, a), e.comes("b", "x", "r1", "r2", b, a)) {
-		if r != (view.ItemResult{}) {
+		if r != (view.Result{}) {
 			t.Errorf("write %d: %+v", i, r)
 		}
 	}
@@ -160,7 +160,7 @@ func TestSettle_Split(t *testing.T) {
 	large := e.claim("d", strings.Repeat("SECRET", 70_000))
 	rs := e.settle(e.comes("c", "x", "r2", "r3", e.claim("c", "C"), a), e.comes("d", "x", "r3", "r4", large, a), e.comes("e", "x", "r4", "r5", e.claim("e", "E"), a))
 	err := rs[1].Err
-	if _, again := pipeline.Retryable(err); rs[0] != (view.ItemResult{}) || !rs[2].Lost || err == nil || again || !strings.Contains(err.Error(), "400 KB") {
+	if _, again := pipeline.Retryable(err); rs[0] != (view.Result{}) || !rs[2].Lost || err == nil || again || !strings.Contains(err.Error(), "400 KB") {
 		t.Errorf("a large claim among others: %+v", rs)
 	}
 	if err != nil && strings.Contains(err.Error(), "SECRET") {
@@ -186,7 +186,7 @@ func TestSettle_WaitingRowTooLarge(t *testing.T) {
 		}
 		left := e.leaves(first, x, "r2")
 		left.Rows[0].Revision, left.Rows[0].Owner = "r3", b
-		if r := e.settle(left)[0]; r != (view.ItemResult{}) {
+		if r := e.settle(left)[0]; r != (view.Result{}) {
 			t.Fatalf("leaving a row to one of %d bytes: %+v", size, r)
 		}
 	}
@@ -238,7 +238,7 @@ func TestSeats_Unsteady(t *testing.T) {
 	}
 	settle := func(w state.ItemWrite) func() {
 		return func() {
-			if rs, err := other.Settle(context.Background(), e.target, []state.ItemWrite{w}); err != nil || rs[0] != (view.ItemResult{}) {
+			if rs, err := other.Settle(context.Background(), e.target, []state.ItemWrite{w}); err != nil || rs[0] != (view.Result{}) {
 				t.Error(rs, err)
 			}
 		}

@@ -15,14 +15,14 @@ import (
 // one transaction, and those that have neither an item nor a row in common at the same
 // time. Where a transaction of several is refused, they are written one by one, so that
 // each is lost or fails by itself.
-func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.ItemResult, error) {
+func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
 	if err := s.beforeWrite(ctx, t, entering(ws)); err != nil {
 		return nil, err
 	}
-	rs := make([]view.ItemResult, len(ws))
+	rs := make([]view.Result, len(ws))
 	groups := together(ws)
 	var outage outage
 	s.Each(len(groups), func(i int) { s.settle(ctx, t, ws, groups[i], rs, &outage) })
@@ -36,7 +36,7 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite)
 
 // settle writes those of ws that group names, in order, unless it is known by now that
 // DynamoDB does not answer.
-func (s *Store) settle(ctx context.Context, t view.Target, ws []state.ItemWrite, group []int, rs []view.ItemResult, outage *outage) {
+func (s *Store) settle(ctx context.Context, t view.Target, ws []state.ItemWrite, group []int, rs []view.Result, outage *outage) {
 	for len(group) > 0 {
 		if err := outage.error(); err != nil {
 			rs[group[0]].Err = err
@@ -72,10 +72,10 @@ func (s *Store) settle(ctx context.Context, t view.Target, ws []state.ItemWrite,
 }
 
 // commit writes what was merged.
-func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.Merge) view.ItemResult {
+func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.Merge) view.Result {
 	actions, on, err := transactionOf(t, m)
 	if err != nil {
-		return view.ItemResult{Err: err}
+		return view.Result{Err: err}
 	}
 	err = s.Transact(ctx, actions)
 	unmet, ok := errors.AsType[*dynamo.ConditionError](err)
@@ -83,19 +83,19 @@ func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.Merge) view
 		if e, ok := errors.AsType[*dynamo.Error](err); ok && e.Action >= 0 && errors.Is(e, dynamo.ErrTooLarge) {
 			err = pipeline.Permanent(fmt.Errorf("%s of the view %s: %w", on[e.Action], t.View, err))
 		}
-		return view.ItemResult{Err: err}
+		return view.Result{Err: err}
 	}
 	rows := m.Rows()
 	first := len(actions) - len(rows) // of the actions on rows
 	for _, u := range unmet.Unmet {
 		// Of a row that nobody claimed, reading again shows whose it is.
 		if u.Action < first || !rows[u.Action-first].Claimed() {
-			return view.ItemResult{Lost: true}
+			return view.Result{Lost: true}
 		}
 	}
 	u := unmet.Unmet[0]
 	have, _ := markOf(u.Item)
-	return view.ItemResult{Err: refused(t, rows[u.Action-first].Row, have)}
+	return view.Result{Err: refused(t, rows[u.Action-first].Row, have)}
 }
 
 // together are the indexes of ws in groups, in order: what is in different ones has

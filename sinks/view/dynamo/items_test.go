@@ -27,7 +27,7 @@ func (a *anyTable) RowClaims(ctx context.Context, t view.Target, rows []state.Ro
 	return a.Store.RowClaims(ctx, t, rows)
 }
 
-func (a *anyTable) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.ItemResult, error) {
+func (a *anyTable) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	var rows []state.Row
 	for _, w := range ws {
 		for _, s := range w.Rows {

@@ -139,7 +139,7 @@ func (a *anyTable) Contributions(ctx context.Context, t view.Target, items []pip
 	return a.Store.Contributions(ctx, t, items)
 }
 
-func (a *anyTable) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.ItemResult, error) {
+func (a *anyTable) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	pk, sk := pipeline.StringValue("-"), pipeline.StringValue("-")
 	for _, w := range ws {
 		for _, g := range w.Groups {

@@ -72,7 +72,7 @@ func BenchmarkContribute(b *testing.B) {
 			w.Groups[i] = state.GroupChange{Row: rows[i], Shares: 1, Version: put("", n).Version, Counts: []state.Add{{Name: "orders", Amount: one}}, Sums: []state.Add{{Name: "revenue", Amount: amount}}}
 		}
 		rs, err := s.Contribute(b.Context(), t, []state.GroupWrite{w})
-		if err != nil || rs[0] != (view.ItemResult{}) {
+		if err != nil || rs[0] != (view.Result{}) {
 			b.Fatal(rs, err)
 		}
 	}

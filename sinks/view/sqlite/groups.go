@@ -22,7 +22,7 @@ func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeli
 }
 
 // Contribute applies ws in one transaction: contributions, and the rows of their groups.
-func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.ItemResult, error) {
+func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	return s.each(ctx, t, len(ws), func(x *tx, i int) error { return x.contribute(&ws[i]) })
 }
 

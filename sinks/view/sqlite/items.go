@@ -39,7 +39,7 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 }
 
 // Settle applies ws in one transaction: claims, guards and rows.
-func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.ItemResult, error) {
+func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return s.each(ctx, t, len(ws), func(x *tx, i int) error { return x.settle(&ws[i]) })
 }
 

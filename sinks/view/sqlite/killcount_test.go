@@ -76,7 +76,7 @@ func countVersion(s *sqlite.Store, version int) error {
 			return err
 		}
 		for _, r := range rs {
-			if r != (view.ItemResult{}) {
+			if r != (view.Result{}) {
 				return errors.Join(errors.New("a write is lost"), r.Err)
 			}
 		}

@@ -44,8 +44,8 @@ func targetOf(t view.Target) sqlite.Target {
 }
 
 // each runs one write after the other in one transaction, each whole or not at all.
-func (s *Store) each(ctx context.Context, t view.Target, n int, write func(x *tx, i int) error) ([]view.ItemResult, error) {
-	rs := make([]view.ItemResult, n)
+func (s *Store) each(ctx context.Context, t view.Target, n int, write func(x *tx, i int) error) ([]view.Result, error) {
+	rs := make([]view.Result, n)
 	err := s.withState(ctx, t, func(x *tx) error {
 		for i := range rs {
 			if ctx.Err() != nil {
@@ -72,17 +72,17 @@ func (s *Store) each(ctx context.Context, t view.Target, n int, write func(x *tx
 }
 
 // result is what became of one write, and the error that is not of it alone.
-func result(err error) (view.ItemResult, error) {
+func result(err error) (view.Result, error) {
 	_, again := pipeline.Retryable(err)
 	switch {
 	case err == nil:
-		return view.ItemResult{}, nil
+		return view.Result{}, nil
 	case errors.Is(err, errLost):
-		return view.ItemResult{Lost: true}, nil
+		return view.Result{Lost: true}, nil
 	case again || pipeline.IsFatal(err):
-		return view.ItemResult{}, err
+		return view.Result{}, err
 	default:
-		return view.ItemResult{Err: err}, nil
+		return view.Result{Err: err}, nil
 	}
 }
 

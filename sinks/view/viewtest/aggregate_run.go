@@ -95,9 +95,9 @@ func (f *faultyGroups) Contributions(ctx context.Context, t view.Target, items [
 	return cs, err
 }
 
-func (f *faultyGroups) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) (rs []view.ItemResult, err error) {
+func (f *faultyGroups) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) (rs []view.Result, err error) {
 	err = f.faults.Call(len(ws), func(n int) error {
-		rs, err = refusing(ws[:n], refusesShares, func(ws []state.GroupWrite) ([]view.ItemResult, error) { return f.GroupStore.Contribute(ctx, t, ws) })
+		rs, err = refusing(ws[:n], refusesShares, func(ws []state.GroupWrite) ([]view.Result, error) { return f.GroupStore.Contribute(ctx, t, ws) })
 		return err
 	})
 	return rs, err

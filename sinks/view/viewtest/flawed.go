@@ -72,19 +72,14 @@ func failing(when func(pipeline.Image) (bool, error), attributes []string) func(
 }
 
 // refusing writes what a store does not refuse for good.
-func refusing[W any, R view.Result | view.ItemResult](ws []W, refuses func(*W) bool, write func([]W) ([]R, error)) ([]R, error) {
-	rs := make([]R, len(ws))
+func refusing[W any](ws []W, refuses func(*W) bool, write func([]W) ([]view.Result, error)) ([]view.Result, error) {
+	rs := make([]view.Result, len(ws))
 	taken, at := make([]W, 0, len(ws)), make([]int, 0, len(ws))
 	for i := range ws {
-		if !refuses(&ws[i]) {
+		if refuses(&ws[i]) {
+			rs[i].Err = errRefused
+		} else {
 			taken, at = append(taken, ws[i]), append(at, i)
-			continue
-		}
-		switch r := any(&rs[i]).(type) {
-		case *view.Result:
-			r.Err = errRefused
-		case *view.ItemResult:
-			r.Err = errRefused
 		}
 	}
 	done, err := write(taken)

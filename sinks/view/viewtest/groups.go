@@ -45,7 +45,7 @@ type groups struct {
 }
 
 // write hands one write to the store, and returns what became of it.
-func (g *groups) write(w state.GroupWrite) view.ItemResult {
+func (g *groups) write(w state.GroupWrite) view.Result {
 	g.t.Helper()
 	rs, err := g.Contribute(g.t.Context(), g.target, []state.GroupWrite{w})
 	if err != nil {
@@ -60,7 +60,7 @@ func (g *groups) write(w state.GroupWrite) view.ItemResult {
 // held expects a write to be done.
 func (g *groups) held(what string, w state.GroupWrite) {
 	g.t.Helper()
-	if r := g.write(w); r != (view.ItemResult{}) {
+	if r := g.write(w); r != (view.Result{}) {
 		g.t.Fatalf("%s: %+v, want it done", what, r)
 	}
 }
@@ -220,7 +220,7 @@ func writesAreWhole(t *testing.T, g *groups) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "results", rs, []view.ItemResult{{}, {Lost: true}, {}})
+	same(t, "results", rs, []view.Result{{}, {Lost: true}, {}})
 	g.rows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"16"}}`)

@@ -142,9 +142,9 @@ func (f *faulty) RowClaims(ctx context.Context, t view.Target, rows []state.Row)
 }
 
 // Settle may fail between any two writes.
-func (f *faulty) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) (rs []view.ItemResult, err error) {
+func (f *faulty) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) (rs []view.Result, err error) {
 	err = f.faults.Call(len(ws), func(n int) error {
-		rs, err = refusing(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.ItemResult, error) { return f.itemStore().Settle(ctx, t, ws) })
+		rs, err = refusing(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) { return f.itemStore().Settle(ctx, t, ws) })
 		return err
 	})
 	return rs, err
