@@ -94,7 +94,7 @@ type assignment struct {
 
 	// How far the shard is read.
 	pos   leases.Checkpoint // after the last record delivered
-	time  int64             // creation time of that record, Unix seconds; 0: unknown
+	time  time.Time         // creation time of that record, to the second; zero: unknown
 	start startState
 	empty emptyPages
 
@@ -161,8 +161,8 @@ type pages struct {
 type pageInFlight struct {
 	pos     pipeline.Position
 	at      leases.Checkpoint // of the lease once the page is acknowledged
-	time    int64             // creation time of its last record
-	oldest  int64             // and of its first one
+	time    time.Time         // creation time of its last record
+	oldest  time.Time         // and of its first one
 	records int64
 	end     bool // it is the last page of the shard
 }
@@ -180,10 +180,10 @@ func (w *Worker) open(r *row) {
 		name:     fmt.Sprintf("%s~%d", r.Shard, w.opened),
 		row:      r,
 		pos:      r.Checkpoint,
-		time:     seconds(r.Time),
+		time:     second(r.Time),
 		expect:   1 << 20,
 		answered: w.now,
-		durable:  durable{at: r.Checkpoint, time: seconds(r.Time), saved: w.now},
+		durable:  durable{at: r.Checkpoint, time: second(r.Time), saved: w.now},
 		load:     load{rate: r.Load, measured: w.now},
 	}
 	r.assignment = p
@@ -211,9 +211,9 @@ func (w *Worker) addUntaken(p *assignment, bytes int64) {
 	}
 }
 
-// pause pauses the reading of an assignment, or resumes it. The pages that were read ahead wait, and use no room
+// handle pauses the reading of an assignment, or resumes it. The pages that were read ahead wait, and use no room
 // that others could use.
-func (w *Worker) pause(e Paused) {
+func (e Paused) handle(w *Worker) {
 	p := w.assignments[e.Partition]
 	if p == nil {
 		return
@@ -247,8 +247,8 @@ func (w *Worker) tellStop(p *assignment, why string, attrs ...slog.Attr) {
 	w.noteStop(p, why)
 }
 
-// taken notes that the pipeline took a page.
-func (w *Worker) taken(e Taken) {
+// handle notes that the pipeline took a page.
+func (e Taken) handle(w *Worker) {
 	p := w.assignments[e.Partition]
 	if p == nil || len(p.pages.sizes) == 0 {
 		return
@@ -260,8 +260,8 @@ func (w *Worker) taken(e Taken) {
 	w.want(p)
 }
 
-// acked notes the position up to which the pipeline is finished.
-func (w *Worker) acked(e Acked) {
+// handle notes the position up to which the pipeline is finished.
+func (e Acked) handle(w *Worker) {
 	p := w.assignments[e.Partition]
 	if p == nil {
 		return

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -9,7 +10,7 @@ import (
 // durable is how far the pipeline has finished an assignment, and what of that its lease has.
 type durable struct {
 	at     leases.Checkpoint // after the last acknowledged record
-	time   int64             // its creation time, Unix seconds
+	time   time.Time         // its creation time
 	end    bool              // the last page is acknowledged
 	stop   string            // what Lease.Stopped becomes
 	stopAt leases.Checkpoint // once this position is durable
@@ -38,9 +39,7 @@ func (p *assignment) finished() bool { return p.phase == ended && p.durable.end 
 func (w *Worker) checkpointed(p *assignment) leases.Lease {
 	l := p.row.Clone()
 	l.Checkpoint, l.Stopped = p.durable.at, p.durable.stopNote()
-	if p.durable.time > 0 {
-		l.Time = unix(p.durable.time)
-	}
+	l.Time = cmp.Or(p.durable.time, l.Time)
 	p.load.measure(w.now)
 	l.Load = p.load.rate
 	return l

@@ -11,7 +11,7 @@ import (
 // Event is what a worker learns. Each action that is a call (it has a Call) is answered by
 // one event with the same Call, in any order, also after [Stopped]; a call whose
 // answer never comes must be answered with a transient error.
-type Event interface{ event() }
+type Event interface{ handle(w *Worker) }
 
 // Call names a call and its answer.
 type Call uint64
@@ -94,10 +94,13 @@ type (
 	}
 )
 
-func (Call) event()      {}
-func (Tick) event()      {}
-func (Shutdown) event()  {}
-func (Abandoned) event() {}
-func (Acked) event()     {}
-func (Taken) event()     {}
-func (Paused) event()    {}
+func (Tick) handle(*Worker)           {}
+func (Shutdown) handle(w *Worker)     { w.shutdown() }
+func (Abandoned) handle(w *Worker)    { w.abandon() }
+func (e Listed) handle(w *Worker)     { answer(w, e.Call, e) } // streamSearch
+func (e Described) handle(w *Worker)  { answer(w, e.Call, e) } // describeRequest
+func (e Positioned) handle(w *Worker) { answer(w, e.Call, e) } // positioning
+func (e Read) handle(w *Worker)       { answer(w, e.Call, e) } // pageRequest
+func (e Seen) handle(w *Worker)       { answer(w, e.Call, e) } // refresh
+func (e Done) handle(w *Worker)       { answer(w, e.Call, e) } // leaseWrite, heartbeat, leaseSync, gapNote, farewell
+func (e Reserved) handle(w *Worker)   { answer(w, e.Call, e) } // reservation

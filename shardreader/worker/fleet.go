@@ -102,13 +102,6 @@ func (w *Worker) afterRefresh(by interface{ refreshed(w *Worker) }) {
 	w.refreshLeases()
 }
 
-// refreshOnce reads the table, unless that is in flight or has just failed.
-func (w *Worker) refreshOnce() {
-	if !w.refreshing && !w.refreshFailed {
-		w.refreshLeases()
-	}
-}
-
 // refreshEvery is the time between two refreshes: longer if there is much to read.
 func (w *Worker) refreshEvery() time.Duration {
 	return max(w.o.ReadEvery, min(10*time.Second, time.Duration(w.rows.len())*time.Millisecond))

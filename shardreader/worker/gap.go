@@ -180,7 +180,7 @@ func (w *Worker) goneGap(p *assignment) {
 
 // gapOf is the gap that begins where a shard is read to.
 func (w *Worker) gapOf(p *assignment) pipeline.Gap {
-	g := pipeline.Gap{StreamARN: p.row.Stream, Shard: p.row.Shard, From: unix(p.time), UnknownExtent: p.pos.Kind != leases.Sequence}
+	g := pipeline.Gap{StreamARN: p.row.Stream, Shard: p.row.Shard, From: p.time, UnknownExtent: p.pos.Kind != leases.Sequence}
 	if !g.UnknownExtent {
 		g.After = p.pos.Sequence
 	}

@@ -89,8 +89,3 @@ func (w *Worker) release(r *row, next leases.Lease, to string) {
 	next.Counter++
 	w.write(&leaseWrite{why: releaseLease, row: r, next: next})
 }
-
-func (w *Worker) leavingPeer(id string) bool {
-	p := w.peers[id]
-	return p != nil && p.Leaving
-}

@@ -26,7 +26,9 @@ type heartbeat struct {
 
 func (op heartbeat) answered(w *Worker, e Done) {
 	w.sendingHeartbeat = false
-	w.tellOutages()
+	s := w.survey()
+	w.tellTable(s)
+	w.tellReads(s.failing)
 	if e.Err != nil {
 		w.tellOnce("beat", slog.LevelWarn, "the worker cannot say that it lives", errAttr(e.Err))
 		w.after(w.jitter(w.o.Lease/24), w.sendHeartbeat)

@@ -44,7 +44,7 @@ func (w *Worker) free(r *row) bool {
 
 // requested reports whether another consumer requested a lease: it has a moment to take it.
 func (w *Worker) requested(r *row) bool {
-	other := r.Wanted != "" && r.Wanted != w.o.Worker && w.alive(r.Wanted) && !w.leavingPeer(r.Wanted)
+	other := r.Wanted != "" && r.Wanted != w.o.Worker && w.alive(r.Wanted) && !w.peers[r.Wanted].Leaving
 	return other && w.now-r.unchangedSince <= 4*w.o.ReadEvery
 }
 

@@ -30,15 +30,8 @@ func (o *outage) update(now time.Duration, fails bool) (down, up bool) {
 	return down, up
 }
 
-// tellOutages logs once a minute that the lease table is out of reach or that shards cannot be read, and once that
-// this is over.
-func (w *Worker) tellOutages() {
-	s := w.survey()
-	w.tellTable(s)
-	w.tellReads(s.failing)
-}
-
-// tellTable logs how the lease table does: heartbeats do not show that, as they go to another table.
+// tellTable logs once a minute that the lease table is out of reach, and once that this is over: heartbeats do not
+// show that, as they go to another table.
 func (w *Worker) tellTable(s survey) {
 	unseen := w.unseen()
 	down, up := w.table.update(w.now, s.lateFor > 0 || unseen > 0)
@@ -74,7 +67,7 @@ func (w *Worker) unseen() time.Duration {
 	return 0
 }
 
-// tellReads logs that the reads of these assignments fail.
+// tellReads does the same for these assignments, whose reads fail.
 func (w *Worker) tellReads(all []*assignment) {
 	first := w.reads.told == 0
 	down, up := w.reads.update(w.now, len(all) > 0)

@@ -137,7 +137,7 @@ func (p *assignment) advance(page *pipeline.Page) {
 		p.pos = leases.After(last)
 	}
 	if t := lastTime(page); !t.IsZero() {
-		p.time = t.Unix()
+		p.time = second(t)
 	}
 }
 
@@ -176,9 +176,9 @@ func (w *Worker) deliver(p *assignment, page *pipeline.Page, end bool) {
 		page.Position = endPosition
 	}
 	records := int64(len(page.Changes) + len(page.Errors))
-	oldest := int64(0)
+	var oldest time.Time
 	if len(page.Changes) > 0 {
-		oldest = seconds(page.Changes[0].Time)
+		oldest = second(page.Changes[0].Time)
 	}
 	g.inFlight = append(g.inFlight, pageInFlight{page.Position, p.pos, p.time, oldest, records, end})
 	g.sizes = append(g.sizes, int64(page.Bytes))

@@ -40,10 +40,6 @@ type row struct {
 	calls          int           // calls of the stream in flight for it, also of former assignments
 }
 
-func newRows(owner string) rows {
-	return rows{owner: owner, byShard: make(map[string]*row), children: make(map[string][]*row)}
-}
-
 // of is the lease of a shard, nil if none is known.
 func (s *rows) of(shard string) *row { return s.byShard[shard] }
 

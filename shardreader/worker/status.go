@@ -62,9 +62,9 @@ func (w *Worker) member() leases.Member {
 	for shard, u := range w.unbegun {
 		m.Stopped[shard] = u.why
 	}
-	slices.SortStableFunc(s.behind, func(a, b *assignment) int { return cmp.Compare(a.time, b.time) })
+	slices.SortStableFunc(s.behind, func(a, b *assignment) int { return a.time.Compare(b.time) })
 	for _, p := range s.behind[:min(len(s.behind), mostTold)] {
-		m.Behind[p.row.Shard] = unix(p.time)
+		m.Behind[p.row.Shard] = p.time
 	}
 	for _, p := range s.failing[:min(len(s.failing), mostTold)] {
 		m.Failing[p.row.Shard] = leases.ReadFailure{Since: p.failing.at.UTC(), Class: pipeline.ErrorClass(p.failing.err)}
@@ -78,21 +78,6 @@ func nilIfEmpty[K comparable, V any](m map[K]V) map[K]V {
 		return nil
 	}
 	return m
-}
-
-// unix and seconds convert a time in Unix seconds; 0 is the zero time.
-func unix(seconds int64) time.Time {
-	if seconds == 0 {
-		return time.Time{}
-	}
-	return time.Unix(seconds, 0).UTC()
-}
-
-func seconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Unix()
 }
 
 // Partition is the status of an assignment.
@@ -170,13 +155,13 @@ func (p *assignment) status() Partition {
 	r := p.row
 	s := Partition{
 		Name: p.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
-		Last: unix(p.time), Acked: unix(p.durable.time), Pending: p.pages.records,
+		Last: p.time, Acked: p.durable.time, Pending: p.pages.records,
 		Opened: p.start.opened, Behind: p.lag.behindFrom > 0 || !p.start.opened || p.phase == confirming,
 		Failures: int(p.attempt), Failing: p.failing.at, Answered: p.answered,
 		Paused: p.paused, Ended: p.search != nil, Draining: p.phase == draining, Stopped: p.why, Load: p.load.rate,
 	}
 	if len(p.pages.inFlight) > 0 {
-		s.Oldest = unix(p.pages.inFlight[0].oldest)
+		s.Oldest = p.pages.inFlight[0].oldest
 	}
 	if p.failing.err != nil {
 		s.Error = pipeline.LogText(p.failing.err)

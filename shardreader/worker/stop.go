@@ -59,7 +59,9 @@ func (w *Worker) checkStopped() {
 		wrote := max(w.madeAt, w.rows.wrote)
 		if w.sent < wrote || w.sent < w.leftAt || len(w.creating) > 0 {
 			if w.now-max(wrote, w.leftAt) < 2*w.o.Lease {
-				w.refreshOnce() // a write may have happened although its answer was lost
+				if !w.refreshing && !w.refreshFailed {
+					w.refreshLeases() // a write may have happened although its answer was lost
+				}
 				return
 			} // the table cannot be read: that stays unknown
 		}

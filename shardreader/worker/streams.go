@@ -166,7 +166,7 @@ func (w *Worker) belongs(r *row, s *source) bool {
 
 // isBegun reports whether a stream was begun: it is noted, or there are leases.
 func (w *Worker) isBegun(st *stream) bool {
-	return st.begun || w.begunStreams[st.arn] || w.hasLeases(st.arn)
+	return st.begun || w.begunStreams[st.arn] || w.rows.any(func(r *row) bool { return r.Stream == st.arn })
 }
 
 // firstRead returns the first stream of a source that is read: the oldest that was begun, else the newest.
@@ -191,19 +191,9 @@ func (w *Worker) follows(s *source, i int) bool {
 	return false
 }
 
-// hasLeases reports whether a stream has leases.
-func (w *Worker) hasLeases(arn string) bool {
-	return w.rows.any(func(r *row) bool { return r.Stream == arn })
-}
-
 // isReadOut reports whether no lease of a stream is left to be read.
 func (w *Worker) isReadOut(st *stream) bool {
 	return !w.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
-}
-
-// isIdle reports whether nothing of a source is left to be read.
-func (w *Worker) isIdle(s *source) bool {
-	return !w.rows.any(func(r *row) bool { return !r.Ended() && w.belongs(r, s) })
 }
 
 // hasStrange reports whether there are leases that name no stream: another application made them.

@@ -90,7 +90,7 @@ func (s *leaseSync) sourceDone(w *Worker, err error) {
 	} else {
 		delete(w.told, "sync")
 	}
-	if w.isIdle(s.of(w)) {
+	if src := s.of(w); !w.rows.any(func(r *row) bool { return !r.Ended() && w.belongs(r, src) }) {
 		s.next = min(s.next, followEvery)
 	}
 	s.source++

@@ -121,7 +121,7 @@ func New(o Options) (*Worker, error) {
 		unbegun:      make(map[string]unbegun),
 		begunStreams: make(map[string]bool),
 		creating:     make(map[string]bool),
-		rows:         newRows(o.Worker),
+		rows:         rows{owner: o.Worker, byShard: make(map[string]*row), children: make(map[string][]*row)},
 		assignments:  make(map[string]*assignment),
 		lists:        make(map[string]*streamLister),
 		told:         make(map[string]bool),
@@ -145,7 +145,7 @@ func (w *Worker) Step(now time.Duration, e Event) []Action {
 	w.acts = w.acts[:0]
 	// A process that stood still for long must stop before it does anything else.
 	w.checkHeartbeat()
-	w.handle(e)
+	e.handle(w)
 	w.runTimers()
 	w.dispatch()
 	w.pumpDescribe()
@@ -159,36 +159,6 @@ func (w *Worker) Wake() time.Duration {
 		return w.now + w.o.Lease
 	}
 	return w.timers.due[0].at
-}
-
-// handle gives an event to what it is for. The answer of a call goes to the method answered of what made the call.
-func (w *Worker) handle(e Event) {
-	switch e := e.(type) {
-	case Shutdown:
-		w.shutdown()
-	case Abandoned:
-		w.abandon()
-	case Acked:
-		w.acked(e)
-	case Taken:
-		w.taken(e)
-	case Paused:
-		w.pause(e)
-	case Listed: // streamSearch
-		answer(w, e.Call, e)
-	case Described: // describeRequest
-		answer(w, e.Call, e)
-	case Positioned: // positioning
-		answer(w, e.Call, e)
-	case Read: // pageRequest
-		answer(w, e.Call, e)
-	case Seen: // refresh
-		answer(w, e.Call, e)
-	case Done: // leaseWrite, heartbeat, leaseSync, gapNote, farewell
-		answer(w, e.Call, e)
-	case Reserved: // reservation
-		answer(w, e.Call, e)
-	}
 }
 
 func (w *Worker) do(a Action) { w.acts = append(w.acts, a) }
