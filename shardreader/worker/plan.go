@@ -38,9 +38,11 @@ const keepEnded = 10
 // A lease is made for a shard whose parent was read to its end, and for the oldest
 // shards of a lineage without leases; never above a lease that exists. If the stream was not begun, a shard without a
 // parent, or with one that is listed no more, starts the reading. If it was, records before such a shard may be lost;
-// so they may if the stream follows one that was read, as all of it was to be read.
+// so they may if the stream follows one that was read, as all of it was to be read, and if the reading had begun with a
+// shard that is listed no more.
 func (w *Worker) planOf(arn string, l *listing, begin bool, start Start) plan {
 	pl := planner{w: w, l: l, begin: begin, start: start, above: w.ancestors(l, anyLease), aged: w.ancestors(l, movedOn)}
+	pl.torn = begin && w.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
 	if begin {
 		for id := range start.Sequences {
 			l.markAncestors(id, pl.above)
@@ -67,6 +69,7 @@ type planner struct {
 	start Start
 	above map[string]bool // shards that have a descendant with a lease
 	aged  map[string]bool // those whose descendant's lease moved on
+	torn  bool            // a shard is listed no more whose lease has not ended: who comes after it may be unknown
 	plan  plan
 }
 
@@ -87,20 +90,29 @@ func (pl *planner) missing(arn string, s shardreader.Shard) {
 	case parent != nil && parent.Ended():
 		pl.create(inherited(lease, parent))
 	case parent != nil: // its owner makes it
+	case pl.begin && pl.start.Latest && (len(pl.l.children[s.ID]) > 0 || pl.w.comesTo(pl.l, s.ID)):
+	case pl.begin && pl.start.Latest && !pl.severed(s):
+		pl.create(beginning(lease, pl.start))
 	case pl.begin && pl.start.Latest:
-		if len(pl.l.children[s.ID]) == 0 && !pl.w.comesTo(pl.l, s.ID) {
-			pl.create(beginning(lease, pl.start))
-		}
+		pl.plan.unknown = append(pl.plan.unknown, lease)
 	case pl.l.has(s.Parent) && pl.above[s.Parent]:
 		pl.create(lease) // the parent is done and its lease removed: a child that came late
 	case pl.l.has(s.Parent): // the parent comes first
-	case pl.begin && (s.Parent == "" || !pl.start.following):
+	case pl.begin && !pl.severed(s) && (s.Parent == "" || !pl.start.following):
 		pl.create(beginning(lease, pl.start))
 	case s.Parent == "":
 		pl.create(lease)
 	default:
 		pl.plan.unknown = append(pl.plan.unknown, lease)
 	}
+}
+
+// severed reports whether a shard may come after one whose lease has not ended, by way of shards that are listed no more.
+func (pl *planner) severed(s shardreader.Shard) bool {
+	for pl.l.has(s.Parent) {
+		s = pl.l.shard(s.Parent)
+	}
+	return pl.torn && s.Parent != ""
 }
 
 func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.create, l) }

@@ -27,6 +27,8 @@ func TestPlan(t *testing.T) {
 		{name: "a fresh start at the newest", listed: "b<a c<b d<b e<c", begin: true, latest: true, want: "+d@LATEST +e@LATEST"},
 		{name: "a fresh start that was interrupted", listed: "a b<a x y<x", leases: "a=some", begin: true, want: "+x"},
 		{name: "an interrupted start at the newest", listed: "a b<a c<a d<b", leases: "d<b=some", begin: true, latest: true, want: "+c@LATEST"},
+		{name: "an interrupted start with a shard that is listed no more", listed: "b<a d<c x", leases: "a=new", begin: true, want: "+x ?d"},
+		{name: "the same at the newest", listed: "b<a d<c e<d x", leases: "a=new", begin: true, latest: true, want: "+x@LATEST ?e"},
 		{name: "children wait for their parent", listed: "a b<a", leases: "a=some", want: ""},
 		{name: "a child of a parent that ended", listed: "a b<a c<a", leases: "a=end b<a=new", want: "+c"},
 		{name: "a child that came late, the parent's lease is gone", listed: "a b<a c<a", leases: "b<a=some", want: "+c"},
