@@ -17,19 +17,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// configVariable says where the configuration is.
+// configVariable names the location of the configuration.
 const configVariable = "TABLEWAKE_CONFIG"
 
-// layerFile is the configuration of a function whose layer brings it.
+// layerFile is the configuration in a layer.
 const layerFile = "/opt/tablewake.yaml"
 
-// maxFile bounds a configuration, and a file that it speaks of.
+// maxFile is the largest size of a configuration, and of a file that it names.
 const maxFile = 1 << 20
 
-// environment is the function's, as os.LookupEnv.
+// environment looks up the function's variables, as os.LookupEnv does.
 type environment func(name string) (value string, set bool)
 
-// loadConfig reads the configuration from where the environment says it is.
+// loadConfig reads the configuration from the location that the environment names.
 func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.Config, error) {
 	params := &parameters{ctx: ctx, sdk: sdk}
 	location, err := configLocation(env, layerFile)
@@ -41,7 +41,7 @@ func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.C
 		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
 	cfg, err := config.ParseFrom(location, text, params.environment(env), read)
-	if params.err != nil { // the file is not to blame for what it then lacks
+	if params.err != nil { // errors of the file only follow from this one
 		return nil, params.err
 	}
 	if err != nil {
@@ -50,7 +50,7 @@ func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.C
 	return cfg, nil
 }
 
-// configLocation returns the file, the object or the parameter that holds the configuration.
+// configLocation returns the file, the object or the parameter that has the configuration.
 func configLocation(env environment, layer string) (string, error) {
 	if location, _ := env(configVariable); location != "" {
 		return location, nil
@@ -66,8 +66,8 @@ func configLocation(env environment, layer string) (string, error) {
 		inPackage, layer, configVariable)
 }
 
-// fetch reads the file at a location. read returns the files that it names: of a bucket
-// those beside it, else those of the package.
+// fetch reads the configuration at a location. read reads the files that the configuration names:
+// from the same folder of a bucket, or from the package.
 func fetch(ctx context.Context, sdk aws.Config, env environment, params *parameters, location string) (text []byte, read func(string) ([]byte, error), err error) {
 	root, _ := env("LAMBDA_TASK_ROOT")
 	if url, ok := strings.CutPrefix(location, "s3://"); ok {
@@ -89,21 +89,20 @@ func fetch(ctx context.Context, sdk aws.Config, env environment, params *paramet
 	return text, inFolder(filepath.Dir(location)), err
 }
 
-// object reads an object.
 func object(ctx context.Context, client *s3.Client, bucket, key string) ([]byte, error) {
 	got, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
 	if err != nil {
 		return nil, fmt.Errorf("s3://%s/%s: %w (the function's role needs s3:GetObject on it)", bucket, key, err)
 	}
 	defer got.Body.Close()
-	b, err := limited(got.Body)
+	b, err := readLimited(got.Body)
 	if err != nil {
 		return nil, fmt.Errorf("s3://%s/%s: %w", bucket, key, err)
 	}
 	return b, nil
 }
 
-// inFolder reads files, those that are not absolute from a folder.
+// inFolder returns a function that reads files. Relative paths start in dir.
 func inFolder(dir string) func(file string) ([]byte, error) {
 	return func(file string) ([]byte, error) {
 		if !filepath.IsAbs(file) {
@@ -114,12 +113,12 @@ func inFolder(dir string) func(file string) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
-		return limited(f)
+		return readLimited(f)
 	}
 }
 
-// limited reads what is not too large.
-func limited(r io.Reader) ([]byte, error) {
+// readLimited reads up to maxFile bytes, and fails if there are more.
+func readLimited(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err == nil && len(b) > maxFile {
 		err = fmt.Errorf("it is larger than %d bytes", maxFile)

@@ -23,10 +23,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// open opens all that the function works with, for as long as the process lives: Lambda
-// ends it without a word.
+// open opens everything that the function uses. Nothing closes it again, because Lambda ends the
+// process without notice.
 func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
-	// What the SDK would log are connections that it tries again.
+	// The SDK only logs connections that it retries.
 	conf, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
@@ -35,7 +35,7 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lasting(cfg); err != nil {
+	if err := requireDurable(cfg); err != nil {
 		return nil, err
 	}
 	for _, w := range cfg.Warnings {
@@ -70,7 +70,7 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 		opts = append(opts, handlers.WithGaps(kept))
 	}
 	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
-		again, err := patience.Wait(ctx, log, "opening the dead letters", nil, func() (func(context.Context) error, error) { return redriven(ctx, cfg, stores, p, log) })
+		again, err := patience.Wait(ctx, log, "opening the dead letters", nil, func() (func(context.Context) error, error) { return outageRedrive(ctx, cfg, stores, p, log) })
 		if err != nil {
 			return nil, errors.Join(err, stores.Close())
 		}
@@ -79,8 +79,9 @@ func open(ctx context.Context, log *slog.Logger) (lambda.Handler, error) {
 	return observed(handlers.All(p, opts...), tel, log), nil
 }
 
-// lasting refuses a configuration by which records would be kept where nothing lasts.
-func lasting(cfg *config.Config) error {
+// requireDurable refuses a configuration that stores dead letters in a folder, because Lambda
+// deletes the function's folders.
+func requireDurable(cfg *config.Config) error {
 	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
 		return fmt.Errorf("%s:%d: dead_letters.dir: a function's folders go with its environment, and letters in them: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
 	}

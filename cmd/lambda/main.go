@@ -1,21 +1,19 @@
-// Command lambda is the bootstrap of a Lambda function that carries the changes of a
-// table: a handler of stream events, Kinesis events and redrives for the pipeline of a
-// tablewake.yaml.
+// Command lambda is the bootstrap of a Lambda function that runs the pipeline of a tablewake.yaml.
+// It handles events of DynamoDB streams and of Kinesis, messages about discarded batches, and
+// redrives.
 //
 //	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go build -tags lambda.norpc,grpcnotrace -trimpath -ldflags '-s -w' -o bootstrap ./cmd/lambda
 //
-// Without the tag grpcnotrace it works as well, and is half as large again: gRPC, which OTLP's
-// messages come with, then brings a page of HTML of its own, whose templates keep the linker
-// from leaving out what nobody calls.
+// The tag grpcnotrace makes the program a third smaller. Without it gRPC, a dependency of OTLP's
+// messages, brings HTML templates, and these prevent the linker from removing unused methods.
 //
-// It runs on provided.al2023. Everything is opened before the first event, in the phase
-// that Lambda gives to it; what is missing there ends it with a line that says what to do.
+// The function runs on provided.al2023. It opens everything before the first event, in Lambda's
+// init phase. If something is missing, the process ends with a line that says what to do.
 //
-// TABLEWAKE_CONFIG says where the configuration is: a path, s3://BUCKET/KEY, or
-// ssm:NAME, a parameter. By default it is tablewake.yaml of the package, or /opt/tablewake.yaml of a
-// layer. Where the file says ${NAME} and that variable of the function is ssm:PARAMETER,
-// the parameter's value stands there, decrypted; a secret of Secrets Manager is
-// ssm:/aws/reference/secretsmanager/SECRET.
+// TABLEWAKE_CONFIG names the configuration: a path, s3://BUCKET/KEY, or ssm:NAME, a parameter. The
+// default is tablewake.yaml in the package, or /opt/tablewake.yaml of a layer. If the file uses
+// ${NAME} and the function's variable NAME is ssm:PARAMETER, the decrypted value of the parameter
+// replaces it. A secret of Secrets Manager is ssm:/aws/reference/secretsmanager/SECRET.
 package main
 
 import (

@@ -11,21 +11,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 )
 
-// parameterPrefix begins a value that is in the Parameter Store.
+// parameterPrefix marks a value that names a parameter of the Parameter Store.
 const parameterPrefix = "ssm:"
 
-// parameters are values of the Parameter Store, each read once. It is not for several
-// goroutines.
+// parameters reads each parameter of the Parameter Store once. It is not safe for concurrent use.
 type parameters struct {
-	ctx context.Context // the start's: no parameter is read later
+	ctx context.Context // of the init phase: no parameter is read later
 	sdk aws.Config
 
-	client *ssm.Client // nil until one is asked for
+	client *ssm.Client // nil until the first parameter is read
 	known  map[string]string
-	err    error // the first that a variable brought
+	err    error // the first error of a variable's parameter
 }
 
-// get is a parameter's value, decrypted.
+// get returns the decrypted value of a parameter.
 func (p *parameters) get(name string) (string, error) {
 	if value, ok := p.known[name]; ok {
 		return value, nil
@@ -47,7 +46,7 @@ func (p *parameters) get(name string) (string, error) {
 	return p.known[name], nil
 }
 
-// environment is env with the parameters that its values stand for.
+// environment returns env with parameters replaced by their values.
 func (p *parameters) environment(env environment) environment {
 	return func(name string) (string, bool) {
 		value, set := env(name)

@@ -19,9 +19,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// redriven is what the event {"tablewake":"redrive"} does: dead letters of an outage go to
-// their sinks, once. A function has nothing that runs beside its invocations.
-func redriven(ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger) (func(context.Context) error, error) {
+// outageRedrive returns the function for the event {"tablewake":"redrive"}. It tries to deliver the
+// dead letters of an outage once. A function runs nothing between invocations, so it cannot wait
+// and retry.
+func outageRedrive(ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger) (func(context.Context) error, error) {
 	kept, err := letters.Open(ctx, cfg, stores)
 	if err != nil {
 		return nil, err
@@ -38,10 +39,10 @@ func redriven(ctx context.Context, cfg *config.Config, stores sinks.Stores, p *p
 	}, nil
 }
 
-// maxBatch bounds the record of a batch that Lambda gave up: 6 MB of event, escaped.
-const maxBatch = 64 << 20
+// maxRecord is the largest record of a discarded batch: the 6 MB of an event, escaped.
+const maxRecord = 64 << 20
 
-// objects are the records of batches that Lambda gave up.
+// objects reads the records of discarded batches.
 type objects struct{ client *s3.Client }
 
 var _ handlers.Objects = objects{}
@@ -60,14 +61,15 @@ func (o objects) GetObject(ctx context.Context, bucket, key, version string) ([]
 		return nil, err
 	}
 	defer got.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(got.Body, maxBatch+1))
-	if err == nil && len(b) > maxBatch {
-		err = fmt.Errorf("the object is larger than %d bytes", maxBatch)
+	b, err := io.ReadAll(io.LimitReader(got.Body, maxRecord+1))
+	if err == nil && len(b) > maxRecord {
+		err = fmt.Errorf("the object is larger than %d bytes", maxRecord)
 	}
 	return b, err
 }
 
-// bucketClient reads buckets. Servers other than AWS have no host names for them.
+// bucketClient returns a client of S3. With servers other than AWS it puts bucket names into paths,
+// because these servers have no host names for buckets.
 func bucketClient(sdk awssdk.Config) *s3.Client {
 	return s3.NewFromConfig(sdk, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
 }

@@ -15,25 +15,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// observed wraps a handler in a span of its invocation. It exports everything before the reply: Lambda
-// freezes the process after it, perhaps for ever.
+// observed wraps a handler in a span of its invocation. It exports everything before the answer,
+// because Lambda freezes the process after it, perhaps forever.
 func observed(h lambda.Handler, tel *telemetry.Telemetry, log *slog.Logger) lambda.Handler {
-	return flushing{otellambda.WrapHandler(marking{h},
+	return exporter{otellambda.WrapHandler(failureMarker{h},
 		otellambda.WithTracerProvider(tel.Tracer),
 		otellambda.WithPropagator(tel.Propagator),
 		otellambda.WithEventToCarrier(xray)), tel, log}
 }
 
-// xray carries the trace of the invocation, as Lambda names it; events of streams have none.
+// xray returns the trace of the invocation from Lambda's variable, because events of streams carry
+// no trace.
 func xray([]byte) propagation.TextMapCarrier {
 	return propagation.MapCarrier{"X-Amzn-Trace-Id": os.Getenv("_X_AMZN_TRACE_ID")}
 }
 
-// marking marks the span of an invocation that failed.
-type marking struct{ lambda.Handler }
+// failureMarker marks the span of a failed invocation.
+type failureMarker struct{ lambda.Handler }
 
-// Invoke runs the handler.
-func (m marking) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+// Invoke implements [lambda.Handler].
+func (m failureMarker) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	answer, err := m.Handler.Invoke(ctx, payload)
 	if err != nil {
 		trace.SpanFromContext(ctx).SetStatus(codes.Error, "")
@@ -41,22 +42,22 @@ func (m marking) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return answer, err
 }
 
-// flushing exports spans and metrics after each invocation.
-type flushing struct {
+// exporter exports spans and metrics after each invocation.
+type exporter struct {
 	lambda.Handler
 	tel *telemetry.Telemetry
 	log *slog.Logger
 }
 
-// Invoke runs the handler.
-func (f flushing) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+// Invoke implements [lambda.Handler].
+func (f exporter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	defer f.flush(ctx)
 	return f.Handler.Invoke(ctx, payload)
 }
 
-// flush takes at most half of the time that the invocation has left, so that a collector that hangs does
-// not cost the reply.
-func (f flushing) flush(ctx context.Context) {
+// flush takes at most half of the invocation's remaining time, so that a hanging collector does not
+// cost the answer.
+func (f exporter) flush(ctx context.Context) {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
