@@ -13,7 +13,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// assembly is what Assemble works on.
+// errs makes this package's errors. Their redacted text holds no data.
+const errs = pipeline.Class("sink")
+
+// assembly is the state of one call of Assemble.
 type assembly struct {
 	cfg        *config.Config
 	stores     Stores
@@ -23,17 +26,17 @@ type assembly struct {
 	finite     bool
 	rebuild    bool
 	maskAll    bool
-	sensitive  *pipeline.Mask    // hides what the file says is sensitive
-	readBefore string            // how it is known that the pipeline has run before; ""
-	bornAs     map[string]string // births by sink, where nothing is opened
-	kept       state.Store       // nil: nothing is remembered
-	births     *birthRecords     // of births; nil: nothing keeps them
+	sensitive  *pipeline.Mask    // masks the sensitive attributes of the file
+	readBefore string            // see [ReadBefore]
+	bornAs     map[string]string // see [BornAs]
+	kept       state.Store       // nil: the file names no state
+	births     *birthRecords     // nil: the file names no state
 	opened     []opened
 	options    pipeline.Options
 }
 
-// Assemble makes the pipeline of cfg, whose sinks write to what stores opens. It
-// names everything that is missing at once, each with its place in the file.
+// Assemble makes the pipeline of cfg over the stores. Its error joins all faults, each with its
+// position in the file.
 func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Option) (*pipeline.Pipeline, error) {
 	a := &assembly{
 		cfg:    cfg,
@@ -45,20 +48,20 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	for _, o := range opts {
 		o(a)
 	}
-	if err := a.hide(); err != nil {
+	if err := a.makeMask(); err != nil {
 		return nil, err
 	}
 	a.options.Name, a.options.Decoder = cfg.Name, Decoder(cfg)
-	a.options.Accept = ofSource(cfg, a.options.Live)
+	a.options.Accept = acceptSource(cfg, a.options.Live)
 	a.options.Filters = []pipeline.Filter{OwnWrites(cfg.Name)}
 	if cfg.Source.Kinesis != "" {
 		a.options.Filters = append(a.options.Filters, otherTable(cfg.Source.Tables[0].Name))
 	}
 	a.options.Filters = append(a.options.Filters, filters(cfg.Filters)...)
-	if err := a.remember(ctx); err != nil {
+	if err := a.openState(ctx); err != nil {
 		return nil, err
 	}
-	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx), a.state())
+	err := errors.Join(a.detectors(), a.routes(ctx), a.deadLetters(ctx), a.quarantine())
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +75,8 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	return p, nil
 }
 
-// Decoder is how the records of cfg's tables become changes. The stream of a table that cfg
-// names by its stream is that of records which name none.
+// Decoder returns the options that turn records of cfg's tables into changes. If cfg names the
+// stream of its table, records that name no stream belong to that stream.
 func Decoder(cfg *config.Config) pipeline.DecoderOptions {
 	d := pipeline.DecoderOptions{DynamoDBLocal: cfg.Source.DynamoDBLocal, TableInKey: len(cfg.Source.Tables) > 1}
 	if len(cfg.Source.Tables) == 1 {
@@ -82,7 +85,6 @@ func Decoder(cfg *config.Config) pipeline.DecoderOptions {
 	return d
 }
 
-// filters takes the filters out of their specs.
 func filters(specs []config.Filter) []pipeline.Filter {
 	fs := make([]pipeline.Filter, len(specs))
 	for i, s := range specs {
@@ -140,8 +142,8 @@ func (a *assembly) deadLetters(ctx context.Context) error {
 	return nil
 }
 
-// remember opens the state, and reads what it knows of the sinks' outputs.
-func (a *assembly) remember(ctx context.Context) (err error) {
+// openState opens the state and reads the births of the sinks' outputs.
+func (a *assembly) openState(ctx context.Context) (err error) {
 	a.kept, err = a.stores.State(ctx, a.cfg)
 	if err == nil && a.kept != nil {
 		a.births, err = readBirths(ctx, a.kept, a.readBefore)
@@ -156,11 +158,11 @@ func (a *assembly) remember(ctx context.Context) (err error) {
 	return nil
 }
 
-// state gives the pipeline what it must remember of keys that were given up.
-func (a *assembly) state() error {
+// quarantine gives the pipeline the store of its quarantined keys.
+func (a *assembly) quarantine() error {
 	spec := a.cfg.DeadLetters
 	if a.options.DeadLetters == nil {
-		return nil // nothing is given up
+		return nil // nothing is dead-lettered
 	}
 	if spec != nil {
 		a.options.MaxHold = spec.MaxHold
@@ -174,12 +176,12 @@ func (a *assembly) state() error {
 	return nil
 }
 
-// fail places an error in the file.
+// fail adds the position in the file to an error.
 func (a *assembly) fail(line int, field string, err error) error {
 	return fmt.Errorf("%s:%d: %s: %w", a.cfg.File, line, field, err)
 }
 
-// names lists what was given, for an error.
+// names lists the registered names, for an error.
 func names[T any](m map[string]T) string {
 	if len(m) == 0 {
 		return "none"

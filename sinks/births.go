@@ -67,7 +67,7 @@ func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[s
 // birthRecords has the births of a pipeline's outputs that the state records.
 type birthRecords struct {
 	births     state.Births
-	identity   string                    // of the state
+	identity   string                    // identity of the state
 	known      map[[2]string]state.Birth // by sink and target
 	lostReason string                    // what proves that the state was lost; "": nothing does
 }

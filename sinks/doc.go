@@ -1,8 +1,10 @@
-// Package sinks turns a configuration into a pipeline that runs.
+// Package sinks makes a running pipeline of a configuration.
 //
-// [Assemble] builds every sink of a [config.Config] over the stores that a bundle
-// ([Stores]; sinks/local for the embedded ones) opens for it, adds the Go sinks
-// and detectors that the file names, and wires filters, detectors, routes and
-// dead letters. What it returns is an ordinary [pipeline.Pipeline]: the same for a
-// Lambda, a consumer and a replay, so that all three behave alike.
+// [Assemble] builds the sinks of a [config.Config] over the stores that a [Stores] opens. It adds
+// the Go sinks and detectors that the file names, and connects filters, detectors, routes and dead
+// letters. The result is an ordinary [pipeline.Pipeline]. A Lambda function, a consumer and a
+// replay run the same pipeline, so they behave alike.
+//
+// Start reading at assemble.go, which calls route.go for each sink; route.go opens stores with
+// fingerprint.go, which checks an output against the state with births.go.
 package sinks

@@ -12,15 +12,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Option adds to what a file says.
+// Option adds to a configuration what the file cannot express.
 type Option func(*assembly)
 
-// With gives the Go sink that `custom: {name: NAME}` asks for. make is called once
-// for each such sink with the settings of its `with`, decoded into a T (a struct
-// with `yaml` tags, or a map) strictly: a key that T does not have is an error.
-// A struct{} takes none.
-//
-// Several sinks may share a name; each is made anew.
+// With registers the Go sink for `custom: {name: NAME}`. Assemble calls make once for each such
+// sink, with the sink's `with` settings. It decodes them strictly into a T, a struct with `yaml`
+// tags or a map: a key that T does not have is an error. Use struct{} for a sink without settings.
 func With[T any](name string, make func(ctx context.Context, settings T) (pipeline.Sink, error)) Option {
 	return func(a *assembly) {
 		a.custom[name] = func(ctx context.Context, with config.With) (pipeline.Sink, error) {
@@ -33,18 +30,19 @@ func With[T any](name string, make func(ctx context.Context, settings T) (pipeli
 	}
 }
 
-// WithFunc gives the detector that `func: NAME` asks for.
+// WithFunc registers the detector for `func: NAME`.
 func WithFunc(name string, d pipeline.DetectorFunc) Option {
 	return func(a *assembly) { a.funcs[name] = d }
 }
 
-// WithLogger is where the pipeline logs. Default: nowhere.
+// WithLogger sets the pipeline's log. Default: no log.
 func WithLogger(l *slog.Logger) Option {
 	return func(a *assembly) { a.options.Logger = l }
 }
 
-// WithCommands has lines of the log name the commands that show more of a failure. flags name the
-// file and the stores: "-c tablewake.yaml --live". Default: none are named
+// WithCommands makes log lines about a failure name the command that shows more. flags are the
+// command's flags for the file and the stores: "-c tablewake.yaml --live". Default: no command is
+// named.
 func WithCommands(flags string) Option {
 	return func(a *assembly) {
 		a.options.See = func(f pipeline.Failure) string {
@@ -60,62 +58,71 @@ func WithCommands(flags string) Option {
 	}
 }
 
-// WithTelemetry is where the pipeline's spans and metrics go. A nil provider is
-// the global one, which is the default of both.
+// WithTelemetry sets the providers of the pipeline's spans and metrics. Default, also for a nil
+// provider: the global one.
 func WithTelemetry(t trace.TracerProvider, m metric.MeterProvider) Option {
 	return func(a *assembly) { a.options.Tracer, a.options.Meter = t, m }
 }
 
-// WithBounds bounds what a run holds at once: workers that prepare pages, bytes
-// of pages, and changes. 0 is the pipeline's default. Objects of archives may be larger: what
-// waits for one is kept compressed, in as much memory again.
+// WithBounds limits the memory of a run: the workers that prepare pages, the bytes of pages, and
+// the changes. 0 is the pipeline's default. The changes of an archive's object may need more bytes:
+// they are then kept compressed, in up to as much memory again.
 func WithBounds(workers int, bytes int64, changes int) Option {
 	return func(a *assembly) {
 		a.options.Workers, a.options.MaxBytes, a.options.MaxChanges = workers, bytes, changes
 	}
 }
 
-// Suppressed has the notify sinks plan every event and send none: each is counted
-// as suppressed for the reason, as in a replay.
+// Suppressed makes notify sinks plan every event and send none. Each event counts as suppressed
+// with the reason. A replay uses it.
 func Suppressed(reason string) Option {
 	return func(a *assembly) { a.suppress = reason }
 }
 
-// Finite says that the source ends, as a replay does: a batch that waits to be full
-// waits for the end and not for time, so the same input makes the same objects of
-// an archive however fast it is read. Without it they are cut by their age too (roll.age).
+// Finite declares that the source ends, as in a replay. Batches that wait to be full then wait for
+// the end of the source and not for time. The same input therefore makes the same objects of an
+// archive, however fast it is read. Without Finite an object is also cut by its age (roll.age).
 func Finite() Option {
 	return func(a *assembly) { a.finite = true }
 }
 
-// Rebuild says that all of the history is replayed into views and aggregates that
-// are empty, so that no change is refused for its age. Assemble fails where one of them
-// is not empty.
+// Rebuild declares that the whole history is replayed into empty sinks, so that no change is too
+// old. Assemble fails with [ErrNotEmpty] or [ErrIndexNotEmpty] if a view, an aggregate or a search
+// index is not empty.
 func Rebuild() Option {
 	return func(a *assembly) { a.rebuild = true }
 }
 
-// BornAs gives sinks that only plan the births that their outputs have in the state, so that they
-// look for what is remembered under these. See [Births].
+// BornAs sets the births of outputs, by sink, for sinks that only plan. They need them to find the
+// items that the state keeps under these births. See [Births].
 func BornAs(births map[string]string) Option {
 	return func(a *assembly) { a.bornAs = births }
 }
 
-// ReadBefore says how it is known that the pipeline has read its source before, as "leases say that
-// it was read": a state that knows nothing of any output was lost then, and Assemble fails. "": it
-// is not known.
+// ReadBefore declares that the pipeline has read its source before; how says how this is known, as
+// in "leases say that it was read". Assemble then fails if the state has no birth of any output,
+// because the state was lost. "" means unknown.
 func ReadBefore(how string) Option {
 	return func(a *assembly) { a.readBefore = how }
 }
 
-// WithStopTimeout is how long a soft stop drains before it turns hard. Default: 30s.
+// WithStopTimeout sets how long a soft stop drains before it becomes a hard stop. Default: 30s.
 func WithStopTimeout(d time.Duration) Option {
 	return func(a *assembly) { a.options.StopTimeout = d }
 }
 
-// Live says that the source is a stream which is read as it is written: how long a
-// change may fail before it is given up then counts from its creation, and not
-// from its first try.
+// Live declares that the source is a stream that is read while it is written. The time until a
+// failing change expires (`max_hold`) then starts at the change's creation instead of its first
+// try.
 func Live() Option {
 	return func(a *assembly) { a.options.Live = true }
+}
+
+// Discard is the name of a Go sink that every configuration can use without [With]. It drops every
+// change. `sinks: {nothing: {custom: {name: discard}}}` measures how fast a stream is read, decoded
+// and filtered without any writes.
+const Discard = "discard"
+
+func newDiscard(context.Context, struct{}) (pipeline.Sink, error) {
+	return pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error { return nil }), nil
 }

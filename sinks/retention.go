@@ -9,14 +9,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// ErrNotEmpty is what a rebuild comes to where a view or an aggregate has been written to.
+// ErrNotEmpty is the error of [Rebuild] for a view or an aggregate that is not empty.
 var ErrNotEmpty = errs.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give the sink a new name, or its rows another table")
 
-// ErrIndexNotEmpty is the same of a search sink.
+// ErrIndexNotEmpty is the error of [Rebuild] for a search index that is not empty.
 var ErrIndexNotEmpty = errs.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
 
-// retention is what a sink of rows may take for granted that its store remembers.
-func (a *assembly) retention(ctx context.Context, store any, sink string, birth state.Birth, table string, pk, sk view.Attribute) (state.Retention, error) {
+// rowRetention returns how long the store of a view or an aggregate keeps its guards. With Rebuild
+// it checks that the sink is empty.
+func (a *assembly) rowRetention(ctx context.Context, store any, sink string, birth state.Birth, table string, pk, sk view.Attribute) (state.Retention, error) {
 	if s, ok := store.(view.Emptier); ok && a.rebuild {
 		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name, Birth: birth.ID}
 		switch empty, err := s.Empty(ctx, t); {
@@ -29,8 +30,9 @@ func (a *assembly) retention(ctx context.Context, store any, sink string, birth 
 	return a.sinkRetention(ctx, store, birth)
 }
 
-// retentionOfIndex is what a search sink may take for granted that its store remembers.
-func (a *assembly) retentionOfIndex(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
+// indexRetention returns how long the store of a search sink keeps its tombstones. With Rebuild it
+// checks that the index is empty.
+func (a *assembly) indexRetention(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
 	if s, ok := store.(search.Emptier); ok && a.rebuild {
 		switch empty, err := s.Empty(ctx); {
 		case err != nil:
@@ -42,8 +44,8 @@ func (a *assembly) retentionOfIndex(ctx context.Context, store any, birth state.
 	return a.sinkRetention(ctx, store, birth)
 }
 
-// sinkRetention is the retention of a sink. Nothing of its output was forgotten since its birth, however old
-// the store is.
+// sinkRetention returns the retention of a store. It starts at the birth of the output if that is
+// later than the store's: nothing of the output was forgotten before.
 func (a *assembly) sinkRetention(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
 	var keep time.Duration
 	if a.cfg.State != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// route is the way to one sink of the file.
+// route makes the route to one sink of the file.
 func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, error) {
 	r := pipeline.Route{
 		Name:        s.Name,
@@ -23,7 +23,7 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 		Concurrency: s.Concurrency,
 		Batch:       pipeline.Batch{Count: s.Batch.Count, Bytes: s.Batch.Bytes, Linger: s.Batch.Linger},
 	}
-	if s.WhenChange != nil { // what it does not take is dropped on its route alone
+	if s.WhenChange != nil { // drops changes for this sink alone
 		r.Filters = append(r.Filters, pipeline.Keep("when", s.WhenChange))
 	}
 	var err error
@@ -46,15 +46,15 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 	if err != nil {
 		return pipeline.Route{}, err
 	}
-	r.Sink = a.guarded(s, r.Sink)
+	r.Sink = a.protectSensitive(s, r.Sink)
 	if a.finite && r.Batch.Linger > 0 {
 		r.Batch.Linger, r.Batch.Fill = 0, true
 	}
 	return r, nil
 }
 
-// items is the `when` of a state sink; nil: every item.
-func items(s config.Sink) pipeline.ItemCondition {
+// itemCondition returns the `when` of a state sink; nil means every item.
+func itemCondition(s config.Sink) pipeline.ItemCondition {
 	if s.WhenItem == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Name:       s.Name,
 		Pipeline:   a.cfg.Name,
 		Table:      s.View.Table.Name,
-		When:       items(s),
+		When:       itemCondition(s),
 		Attributes: attributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,
@@ -79,7 +79,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		Store:      store,
 	}
 	o.PK, o.SK = rowKey(s.View.Key)
-	if o.Retention, err = a.retention(ctx, store, s.Name, birth, s.View.Table.Name, o.PK, o.SK); err != nil {
+	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, s.View.Table.Name, o.PK, o.SK); err != nil {
 		return nil, err
 	}
 	return view.New(o)
@@ -94,7 +94,7 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 		Name:      s.Name,
 		Pipeline:  a.cfg.Name,
 		Table:     s.Aggregate.Table.Name,
-		When:      items(s),
+		When:      itemCondition(s),
 		ForEach:   s.Aggregate.ForEach,
 		Shards:    s.Aggregate.Shards,
 		KeepOnTTL: s.Aggregate.KeepOnTTL,
@@ -106,7 +106,7 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	for _, v := range s.Aggregate.Values {
 		o.Values = append(o.Values, view.Value{Name: v.Name, Of: v.Of, Path: v.Path, Each: v.Each})
 	}
-	if o.Retention, err = a.retention(ctx, store, s.Name, birth, s.Aggregate.Table.Name, o.PK, o.SK); err != nil {
+	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, s.Aggregate.Table.Name, o.PK, o.SK); err != nil {
 		return err
 	}
 	sink, err := view.NewAggregate(o)
@@ -118,7 +118,7 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	return nil
 }
 
-// rowKey is a row's key: sk is none where the row has one attribute.
+// rowKey returns the key of a view's rows. sk is zero if the key has one attribute.
 func rowKey(cs []config.Column) (pk, sk view.Attribute) {
 	key := attributes(cs)
 	if len(key) > 1 {
@@ -145,20 +145,21 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 		Birth:    birth.ID,
 		Store:    store,
 		Index:    s.Search.Index,
-		When:     items(s),
+		When:     itemCondition(s),
 		Fields:   Fields(s.Search),
 		HMACKey:  []byte(a.cfg.HMACKey),
 		HashID:   s.Search.HashID,
 		Routing:  s.Search.Routing,
 		Mask:     a.mask(s),
 	}
-	if o.Retention, err = a.retentionOfIndex(ctx, store, birth); err != nil {
+	if o.Retention, err = a.indexRetention(ctx, store, birth); err != nil {
 		return nil, err
 	}
 	return search.New(o)
 }
 
-// Fields are what a search sink takes of an item, as its store must map it.
+// Fields returns the fields of a search sink's documents. Its store needs them for the index's
+// mapping.
 func Fields(s *config.Search) search.Fields {
 	f := search.Fields{
 		Include: s.Fields.Include,
@@ -173,7 +174,7 @@ func Fields(s *config.Search) search.Fields {
 	return f
 }
 
-// archive makes the sink, whose objects are cut by the batches of its route.
+// archive sets the sink of r, and the batches of r, which become the objects of the archive.
 func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	store, _, err := open(ctx, a, s, a.stores.Archive)
 	if err != nil {
@@ -227,7 +228,7 @@ func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, er
 	return notify.New(notify.Options{Pipeline: a.cfg.Name, Store: store, Events: s.Notify.Events, Mask: a.mask(s)})
 }
 
-// goSink makes the Go sink that was given by name.
+// goSink makes a Go sink that was registered with [With].
 func (a *assembly) goSink(ctx context.Context, c *config.Custom) (pipeline.Sink, error) {
 	make, ok := a.custom[c.Name]
 	if !ok {

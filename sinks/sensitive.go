@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Mask hides what cfg says is sensitive: in all that people are shown of a change.
-// It is nil where nothing is sensitive.
+// Mask returns the mask of cfg's sensitive attributes, for everything that people see of a change.
+// It is nil if nothing is sensitive.
 func Mask(cfg *config.Config) (*pipeline.Mask, error) {
 	m, err := pipeline.NewMask(cfg.Sensitive, []byte(cfg.HMACKey))
 	if err != nil {
@@ -17,16 +17,16 @@ func Mask(cfg *config.Config) (*pipeline.Mask, error) {
 	return m, nil
 }
 
-// MaskAll has every sink plan as if its allow_sensitive named nothing, so that what
-// [pipeline.Pipeline.Explain] says of it can be shown: conditions are judged by what is
-// there, and what is made of a sensitive attribute is masked. A Go sink plans by the
-// masked change. It goes with [PlanOnly] alone: such a pipeline writes nothing.
+// MaskAll makes every sink plan as if its allow_sensitive were empty, so that people may see what
+// [pipeline.Pipeline.Explain] returns. Conditions use the real values, values made of sensitive
+// attributes are masked, and a Go sink plans the masked change. MaskAll requires [PlanOnly],
+// because other stores would be written with masked values.
 func MaskAll() Option {
 	return func(a *assembly) { a.maskAll = true }
 }
 
-// hide makes the masks that the sinks have.
-func (a *assembly) hide() error {
+// makeMask makes the mask of the file.
+func (a *assembly) makeMask() error {
 	if _, plans := a.stores.(planOnly); a.maskAll && !plans {
 		return errs.New("sinks.MaskAll goes with sinks.PlanOnly alone: other stores would be written masked where the file allows more")
 	}
@@ -35,7 +35,7 @@ func (a *assembly) hide() error {
 	return err
 }
 
-// mask is what the sink plans and writes with.
+// mask returns the mask that a sink plans and writes with.
 func (a *assembly) mask(s config.Sink) *pipeline.Mask {
 	if a.maskAll {
 		return a.sensitive
@@ -43,11 +43,10 @@ func (a *assembly) mask(s config.Sink) *pipeline.Mask {
 	return a.sensitive.Except(s.AllowSensitive)
 }
 
-// guarded keeps sensitive attributes from the sink that it cannot keep from itself: a
-// Go sink gets masked changes, and a sink that holds the keys of items stops the
-// pipeline at the first change of which a key attribute is sensitive. Which attributes
-// are the key is known no earlier.
-func (a *assembly) guarded(s config.Sink, sink pipeline.Sink) pipeline.Sink {
+// protectSensitive wraps a sink that cannot mask sensitive attributes itself. A Go sink gets masked
+// changes. A sink that stores the keys of items stops the pipeline at the first change with a
+// sensitive key attribute, because the key attributes are unknown before the first change.
+func (a *assembly) protectSensitive(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	hidden := a.sensitive.Except(s.AllowSensitive)
 	var holds, instead string
 	switch {
@@ -64,7 +63,7 @@ func (a *assembly) guarded(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	if hidden == nil || holds == "" {
 		return sink
 	}
-	return keyHolder{forwarder{sink}, hidden, func(attribute string) error {
+	return keyRefuser{forwarder{sink}, hidden, func(attribute string) error {
 		return pipeline.Fatal(a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
 			"the key attribute %s is sensitive, and %s the keys of items: name it in allow_sensitive%s", attribute, holds, instead)))
 	}}

@@ -12,29 +12,28 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Stores opens what sinks write to. [Assemble] calls each method once for each
-// sink of its kind, one after the other; sinks may share a store. A method
-// may block while it connects, until ctx is done. Who made the Stores closes them,
-// after the pipeline's last Run. A Stores may look into the whole configuration, for
-// what its sinks share: connections, state.
+// Stores opens the stores of sinks. [Assemble] calls each method once for each sink of its kind,
+// one after the other. Sinks may share a store, and a Stores may read the whole configuration for
+// what its sinks share, such as connections and the state. A method may block until ctx is done.
+// The maker of a Stores closes the opened stores after the pipeline's last Run.
 type Stores interface {
-	// View opens the table of a view sink (s.View is set), making it where it is missing.
+	// View opens the table of a view sink (s.View is set). It creates a missing table.
 	View(ctx context.Context, cfg *config.Config, s config.Sink) (view.Store, error)
-	// Aggregate opens the table of an aggregate sink (s.Aggregate is set), making it where it is missing.
+	// Aggregate opens the table of an aggregate sink (s.Aggregate is set). It creates a missing
+	// table.
 	Aggregate(ctx context.Context, cfg *config.Config, s config.Sink) (view.GroupStore, error)
 	// Search opens the index of a search sink (s.Search is set).
 	Search(ctx context.Context, cfg *config.Config, s config.Sink) (search.Store, error)
 	// Archive opens the bucket of an archive sink (s.Archive is set).
 	Archive(ctx context.Context, cfg *config.Config, s config.Sink) (archive.Store, error)
-	// Notify opens what a notify sink publishes to (s.Notify is set).
+	// Notify opens the destination of a notify sink (s.Notify is set).
 	Notify(ctx context.Context, cfg *config.Config, s config.Sink) (notify.Store, error)
 
-	// DeadLetters may answer nil where the file names none (cfg.DeadLetters is nil): what cannot
-	// be delivered then blocks its key.
+	// DeadLetters opens the store of dead letters. It may return nil if the file names none
+	// (cfg.DeadLetters is nil). A change that cannot be delivered then blocks its key.
 	DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.DeadLetters, error)
 
-	// State opens what the pipeline remembers besides. It may answer nil where the
-	// file names no place for it (cfg.State is nil): a key then goes on behind a change that was
-	// given up.
+	// State opens the store of the pipeline's state. It may return nil if the file names none
+	// (cfg.State is nil). Then the later changes of a dead-lettered key are not quarantined.
 	State(ctx context.Context, cfg *config.Config) (state.Store, error)
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// stopOnUndecodable lets no letter of an undecodable record pass: the pipeline
-// stops there, and comes back to the record when it runs again.
+// stopOnUndecodable refuses dead letters of undecodable records. The pipeline stops at such a
+// record and reads it again in its next run.
 type stopOnUndecodable struct {
 	pipeline.DeadLetters
 	mask *pipeline.Mask
 }
 
-// Put stops the pipeline at an undecodable record.
+// Put returns a fatal error for an undecodable record.
 func (s stopOnUndecodable) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	for _, l := range letters {
 		if l.Class == "undecodable" {
@@ -23,8 +23,7 @@ func (s stopOnUndecodable) Put(ctx context.Context, letters []pipeline.DeadLette
 	return s.DeadLetters.Put(ctx, letters)
 }
 
-// cause is what is wrong with the record. Names inside a map that is sensitive are as
-// sensitive.
+// cause returns the fault of the record. It is decoded again to mask names inside a sensitive map.
 func (s stopOnUndecodable) cause(l pipeline.DeadLetter) string {
 	if s.mask == nil {
 		return l.Error

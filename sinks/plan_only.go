@@ -13,50 +13,49 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// PlanOnly is stores that hold nothing: a pipeline over them explains what it
-// would do with a change ([pipeline.Pipeline.Explain]), and a Run over them stops
-// at the first write.
+// PlanOnly returns stores that only plan. A pipeline over them can explain a change
+// ([pipeline.Pipeline.Explain]); its Run fails at the first write.
 func PlanOnly() Stores { return planOnly{} }
 
 type planOnly struct{}
 
 var errPlanOnly = pipeline.Fatal(errs.New("this pipeline was made to plan, not to write"))
 
-// View is a store that writes nothing.
+// View returns a store whose writes fail.
 func (planOnly) View(context.Context, *config.Config, config.Sink) (view.Store, error) {
 	return noRows{}, nil
 }
 
-// Aggregate is a store that writes nothing.
+// Aggregate returns a store whose writes fail.
 func (planOnly) Aggregate(context.Context, *config.Config, config.Sink) (view.GroupStore, error) {
 	return noGroups{}, nil
 }
 
-// Search is a store that writes nothing.
+// Search returns a store whose writes fail.
 func (planOnly) Search(context.Context, *config.Config, config.Sink) (search.Store, error) {
 	return noDocuments{}, nil
 }
 
-// Archive is a store that writes nothing.
+// Archive returns a store whose writes fail.
 func (planOnly) Archive(context.Context, *config.Config, config.Sink) (archive.Store, error) {
 	return noObjects{}, nil
 }
 
-// Notify is a store that sends nothing.
+// Notify returns a store whose writes fail.
 func (planOnly) Notify(context.Context, *config.Config, config.Sink) (notify.Store, error) {
 	return noMessages{}, nil
 }
 
-// DeadLetters is none.
+// DeadLetters returns a store whose writes fail.
 func (planOnly) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	return noLetters{}, nil
 }
 
-// State is none.
+// State returns no store.
 func (planOnly) State(context.Context, *config.Config) (state.Store, error) { return nil, nil }
 
 type (
-	noRows      struct{} // whichever way they are guarded
+	noRows      struct{} // for both guard modes
 	noGroups    struct{}
 	noDocuments struct{}
 	noObjects   struct{}

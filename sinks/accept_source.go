@@ -1,0 +1,83 @@
+package sinks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+)
+
+// acceptSource returns a check that a change comes from the source in the file. A Lambda function,
+// for example, may receive other records by mistake. Versions of a Kinesis stream are times, and no
+// version of the table's own stream is above a time. Another table may have the same keys; its
+// changes are refused only if live, because a saved record may come from a table with another name.
+func acceptSource(cfg *config.Config, live bool) func(c *pipeline.Change) error {
+	position := fmt.Sprintf("%s:%d", cfg.File, cfg.Source.Line)
+	kinesis := cfg.Source.Kinesis != ""
+	var tables []string
+	for _, t := range cfg.Source.Tables {
+		tables = append(tables, t.Name)
+	}
+	return func(c *pipeline.Change) error {
+		switch {
+		case c.Version.Kinesis() && !kinesis:
+			return errs.Errorf("%s: source: a record came over a Kinesis stream: its version is a time, which the table's own stream could never pass: write source.kinesis, or bring the table's own records", position)
+		case kinesis && !c.Version.Kinesis():
+			return errs.Errorf("%s: source.kinesis: a record came over the table's own stream: remove source.kinesis, or bring those of the Kinesis stream", position)
+		case live && !kinesis && c.Table != "" && !slices.Contains(tables, c.Table):
+			return errs.Errorf("%s: source: a record is of the table %s, and not of %s: look where the event source mapping points", position, c.Table, strings.Join(tables, ", "))
+		}
+		return nil
+	}
+}
+
+// otherTable drops the changes of all tables but the named one, because several tables may write to
+// one Kinesis stream.
+type otherTable string
+
+var (
+	_ pipeline.Filter = otherTable("")
+	_ pipeline.Named  = otherTable("")
+)
+
+// Check implements [pipeline.Filter].
+func (table otherTable) Check(c *pipeline.Change) (pipeline.Verdict, error) {
+	return pipeline.Verdict{Drop: c.Table != string(table)}, nil
+}
+
+// Name implements [pipeline.Named].
+func (otherTable) Name() string { return "other_table" }
+
+// OwnWrites returns a filter that drops the pipeline's own writes, with the reason own_write. Such
+// a change has _tw with by = name in its image, as the rows of a view in its own source table do. A
+// user who rewrites such a row removes _tw, and that change passes.
+func OwnWrites(name string) pipeline.Filter { return ownWrites(name) }
+
+type ownWrites string
+
+var (
+	_ pipeline.Filter = ownWrites("")
+	_ pipeline.Named  = ownWrites("")
+)
+
+// Check checks the new image, or the old image if the item was deleted.
+func (by ownWrites) Check(c *pipeline.Change) (pipeline.Verdict, error) {
+	image := c.New
+	if c.Removed() {
+		image = c.Old
+	}
+	if !image.Exists() {
+		return pipeline.Verdict{}, nil
+	}
+	mark, _ := image.Get("_tw")
+	who, _ := mark.Get("by")
+	if name, ok := who.Text(); ok && name == string(by) {
+		return pipeline.Verdict{Drop: true, Reason: by.Name()}, nil
+	}
+	return pipeline.Verdict{}, nil
+}
+
+// Name implements [pipeline.Named].
+func (ownWrites) Name() string { return "own_write" }
