@@ -59,7 +59,7 @@ func Auto(ctx context.Context, o AutoOptions) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := auto{AutoOptions: o, sinks: map[string]*watched{}}
+	a := auto{AutoOptions: o, sinks: map[string]*sinkProgress{}}
 	wait := rand.N(o.Every) // processes that start together do not check together
 	for pipeline.Sleep(ctx, wait) == nil {
 		wait = o.Every
@@ -67,7 +67,7 @@ func Auto(ctx context.Context, o AutoOptions) error {
 			if info.Suppressed || ctx.Err() != nil {
 				continue
 			}
-			if err := a.look(ctx, info); err != nil {
+			if err := a.check(ctx, info); err != nil {
 				return fmt.Errorf("redrive: sink %q: %w", info.Name, err)
 			}
 			if a.sinks[info.Name].refused {
@@ -85,11 +85,11 @@ const refusedEvery = time.Minute
 // auto is a running Auto.
 type auto struct {
 	AutoOptions
-	sinks map[string]*watched
+	sinks map[string]*sinkProgress
 }
 
-// watched is the state of a sink in Auto.
-type watched struct {
+// sinkProgress is the state of a sink in Auto.
+type sinkProgress struct {
 	attempt int               // checks in a row that failed or left letters
 	next    time.Time         // no check before it, unless the sink becomes well again
 	ended   time.Time         // end of the last redrive
@@ -97,12 +97,12 @@ type watched struct {
 	refused bool              // the last check was refused
 }
 
-// look checks a sink if its time has come, and redrives its letters if there may be some. It returns fatal errors
-// only.
-func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
+// check redrives the letters of a sink if its time has come and there may be some. It returns fatal
+// errors only.
+func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 	s := a.sinks[info.Name]
 	if s == nil {
-		s = &watched{}
+		s = &sinkProgress{}
 		a.sinks[info.Name] = s
 	}
 	now := time.Now()
@@ -113,7 +113,7 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 		return nil
 	}
 	s.next = now.Add(a.Every)
-	some, err := a.some(ctx, info.Name)
+	some, err := a.mayHaveLetters(ctx, info.Name)
 	if err == nil && some {
 		some, err = a.redrive(ctx, info.Name)
 		s.ended = time.Now()
@@ -143,9 +143,9 @@ func (a *auto) look(ctx context.Context, info pipeline.RouteInfo) error {
 	return nil
 }
 
-// some reports whether a sink may have letters of an outage. With a Quarantine it looks for a held key, which is
-// cheap; else it looks for such a letter.
-func (a *auto) some(ctx context.Context, sink string) (some bool, err error) {
+// mayHaveLetters reports whether a sink may have letters of an outage. With a Quarantine it looks
+// for a quarantined key, which is cheap. Without one it reads letters.
+func (a *auto) mayHaveLetters(ctx context.Context, sink string) (some bool, err error) {
 	if a.Quarantine != nil {
 		for _, err := range a.Quarantine.Marks(ctx, sink) {
 			return err == nil, err

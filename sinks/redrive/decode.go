@@ -8,10 +8,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// source is what a record says of itself nowhere but in its letter.
+// source is the stream and the table of a letter. A record names neither itself.
 type source struct{ arn, table string }
 
-// decode makes the change of a letter again.
+// decode decodes the record of a letter.
 func (r *run) decode(l *pipeline.DeadLetter) (*pipeline.Change, error) {
 	from := source{l.StreamARN, l.Table}
 	d := r.decoders[from]
@@ -42,21 +42,21 @@ func (r *run) decode(l *pipeline.DeadLetter) (*pipeline.Change, error) {
 	return c, nil
 }
 
-// decodeAgain tries the letters that could not be decoded. One that decodes now
-// becomes a letter of every sink, and its key's mark one letter more, before it is
-// removed; a sink that does not want it says so when it is delivered.
+// decodeAgain tries to decode the letters of undecodable records. If a record can be decoded now,
+// it gets a letter for each sink and its key a mark, and then the old letter is removed. A sink
+// that ignores the change says so when the letter is delivered.
 func (r *run) decodeAgain(ctx context.Context) error {
 	r.report.Undecodable = 0
 	for l, err := range r.Letters.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		if l.Sink != "" || !r.ours(&l) {
+		if l.Sink != "" || !r.inScope(&l) {
 			continue
 		}
 		id := deadletter.ID(&l)
 		why := errs.New("it is not of the class that was asked for")
-		if r.asked(l.Class) {
+		if r.isSelected(l.Class) {
 			if r.Discard && r.Sink == "" && !r.DryRun {
 				if err := r.Letters.Remove(ctx, []string{id}); err != nil {
 					return err
@@ -81,7 +81,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 	return nil
 }
 
-// spread makes of a letter that decodes now one for each sink.
+// spread replaces a letter by one for each sink.
 func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *pipeline.Change) error {
 	r.report.Decoded++
 	if r.DryRun {
@@ -90,7 +90,7 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 	var letters []pipeline.DeadLetter
 	var hold []string
 	for _, info := range r.Pipeline.Routes() {
-		if meant, err := r.meant(ctx, info, l); err != nil {
+		if meant, err := r.wasFor(ctx, info, l); err != nil {
 			return err
 		} else if !meant {
 			continue
@@ -114,10 +114,10 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 	return r.Letters.Remove(ctx, []string{id})
 }
 
-// meant tells whether a record that could not be decoded was for a sink too. One that is
-// held back now was held back then as well where it did not hold the record's key; where
-// that cannot be told, its letter stays until a redrive that delivers it.
-func (r *run) meant(ctx context.Context, info pipeline.RouteInfo, l *pipeline.DeadLetter) (bool, error) {
+// wasFor reports whether an undecodable record was for a sink. If the sink is suppressed now and
+// its key is not quarantined, the sink was suppressed then too, and needs no letter. If that is
+// unknown, the sink gets a letter, which stays until a redrive without suppression.
+func (r *run) wasFor(ctx context.Context, info pipeline.RouteInfo, l *pipeline.DeadLetter) (bool, error) {
 	if !info.Suppressed || r.Quarantine == nil || info.Guarded || l.Key == "" {
 		return true, nil
 	}
@@ -125,7 +125,7 @@ func (r *run) meant(ctx context.Context, info pipeline.RouteInfo, l *pipeline.De
 	return err == nil && len(held) == 1 && held[0], err
 }
 
-// failure is why a letter stays that is no change.
+// failure describes a letter that stays and has no change, with sensitive names masked.
 func (r *run) failure(l *pipeline.DeadLetter, id string, why error) Failure {
 	f := Failure{Sink: l.Sink, Key: pipeline.Key(r.Mask.Text(string(l.Key))), ID: id, Class: l.Class}
 	if e, ok := errors.AsType[*pipeline.RecordError](why); ok {
@@ -136,8 +136,8 @@ func (r *run) failure(l *pipeline.DeadLetter, id string, why error) Failure {
 	return f
 }
 
-// ours tells whether a letter is one that the redrive is about, whatever its class.
-func (r *run) ours(l *pipeline.DeadLetter) bool {
+// inScope reports whether Options select a letter, except for its class.
+func (r *run) inScope(l *pipeline.DeadLetter) bool {
 	return (r.Name == "" || l.Pipeline == "" || l.Pipeline == r.Name) &&
 		(r.Sink == "" || l.Sink == "" || l.Sink == r.Sink) &&
 		(r.Key == "" || l.Key == r.Key)

@@ -18,9 +18,9 @@ var (
 	errSuppressed = errs.New("what it would send is held back in this redrive")
 )
 
-// work delivers the letters of one sink. repeat reports whether another pass is needed: a key was not held yet, or
-// got a further letter meanwhile.
-func (r *run) work(ctx context.Context, sink string, letters []*keyLetters) (repeat bool, err error) {
+// deliverSink delivers the letters of one sink. repeat reports whether another pass is needed: a
+// key was not quarantined yet, or got a further letter meanwhile.
+func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetters) (repeat bool, err error) {
 	info, known := r.routes[sink]
 	switch {
 	case !known && !r.Discard:
@@ -28,17 +28,17 @@ func (r *run) work(ctx context.Context, sink string, letters []*keyLetters) (rep
 			for i := range l.refs {
 				if ref := &l.refs[i]; ref.selected {
 					one := pipeline.DeadLetter{Sink: sink, Key: l.key, Class: ref.class}
-					r.fails(ref, r.failure(&one, ref.id, errNoSink))
+					r.failLetter(ref, r.failure(&one, ref.id, errNoSink))
 				}
 			}
 		}
 	case r.Quarantine != nil && !info.Guarded:
-		if letters, repeat, err = r.holdFirst(ctx, sink, letters); err != nil {
+		if letters, repeat, err = r.quarantineFirst(ctx, sink, letters); err != nil {
 			return false, err
 		}
 	}
 	for attempt := 0; attempt < r.Attempts; {
-		w := r.next(info, letters, batch)
+		w := r.next(info, letters, batchSize)
 		if len(w.refs) == 0 {
 			break
 		}
@@ -46,7 +46,7 @@ func (r *run) work(ctx context.Context, sink string, letters []*keyLetters) (rep
 			return false, err
 		}
 		progress, wait, err := r.deliver(ctx, info, sink, &w)
-		r.tell()
+		r.reportProgress()
 		switch {
 		case err != nil:
 			return false, err
@@ -55,20 +55,21 @@ func (r *run) work(ctx context.Context, sink string, letters []*keyLetters) (rep
 			continue
 		}
 		if attempt++; attempt == r.Attempts {
-			r.giveUp(&w)
+			r.failExhausted(&w)
 			break
 		}
 		if pipeline.Sleep(ctx, r.Backoff.Delay(attempt-1, wait)) != nil {
 			return false, context.Cause(ctx)
 		}
 	}
-	more, err := r.close(ctx, info, sink, letters)
+	more, err := r.finish(ctx, info, sink, letters)
 	return repeat || more, err
 }
 
-// holdFirst holds the keys that have letters and no mark, as after a crash between the two. It returns the other
-// keys: this pass leaves out the keys that it holds, and the next one delivers them.
-func (r *run) holdFirst(ctx context.Context, sink string, letters []*keyLetters) (held []*keyLetters, repeat bool, err error) {
+// quarantineFirst quarantines the keys that have letters and no mark, as after a crash between the
+// two. It returns the other keys: this pass leaves out the keys that it quarantines, and the next
+// one delivers them.
+func (r *run) quarantineFirst(ctx context.Context, sink string, letters []*keyLetters) (held []*keyLetters, repeat bool, err error) {
 	var keys []pipeline.Key
 	for _, l := range letters {
 		if l.marked {
@@ -85,7 +86,7 @@ func (r *run) holdFirst(ctx context.Context, sink string, letters []*keyLetters)
 
 // window has the letters that are delivered together.
 type window struct {
-	of    []*keyLetters // of each ref
+	keys  []*keyLetters // of each ref
 	refs  []*letterRef
 	bytes int64 // of their records
 }
@@ -106,7 +107,7 @@ func (r *run) next(info pipeline.RouteInfo, letters []*keyLetters, count int) (w
 			if len(w.refs) == count || w.bytes > 0 && w.bytes+ref.size > r.Bytes {
 				return w
 			}
-			w.of, w.refs, w.bytes = append(w.of, l), append(w.refs, ref), w.bytes+ref.size
+			w.keys, w.refs, w.bytes = append(w.keys, l), append(w.refs, ref), w.bytes+ref.size
 		}
 	}
 	return w
@@ -159,12 +160,12 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 		case !there:
 			w.refs[i].state, progress = delivered, true // another redrive removed it
 			r.report.sink(sink, func(s *SinkReport) { s.Letters-- })
-		case w.of[i].blocked:
+		case w.keys[i].blocked:
 		default:
 			c, err := r.decode(&l)
 			if err != nil {
-				r.fails(ref, r.failure(&l, ref.id, err))
-				w.of[i].blocked, progress = !info.Guarded, true
+				r.failLetter(ref, r.failure(&l, ref.id, err))
+				w.keys[i].blocked, progress = !info.Guarded, true
 				continue
 			}
 			cs, at = append(cs, c), append(at, i)
@@ -180,12 +181,12 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 			after, retry := pipeline.Retryable(res.Err)
 			switch {
 			case res.Err == nil && res.Outcome == pipeline.Suppressed:
-				r.fails(w.refs[i], failureOf(k, errSuppressed))
+				r.failLetter(w.refs[i], failureOf(k, errSuppressed))
 				progress = true
-			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].blockedBefore(w.refs[i]):
-				r.fails(w.refs[i], failureOf(k, errNeeded))
+			case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].blockedBefore(w.refs[i]):
+				r.failLetter(w.refs[i], failureOf(k, errNeeded))
 				progress = true
-			case res.Err == nil && res.Outcome == pipeline.Superseded && w.of[i].pendingBefore(w.refs[i]): // it is tried again after that one
+			case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].pendingBefore(w.refs[i]): // it is tried again after that one
 			case res.Err == nil:
 				if end(i, delivered); res.Outcome == pipeline.Superseded {
 					overtaken++
@@ -197,7 +198,7 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 				w.refs[i].why = failureOf(k, res.Err)
 				wait = max(wait, after)
 			default:
-				r.fails(w.refs[i], failureOf(k, res.Err))
+				r.failLetter(w.refs[i], failureOf(k, res.Err))
 				progress = true
 			}
 		}
@@ -229,26 +230,27 @@ func (r *run) remove(ctx context.Context, sink string, ids []string, overtaken i
 	return nil
 }
 
-// giveUp fails the letters of a window that still fail temporarily after Options.Attempts tries.
-func (r *run) giveUp(w *window) {
+// failExhausted fails the letters of a window that still fail temporarily after Options.Attempts
+// tries.
+func (r *run) failExhausted(w *window) {
 	for i, ref := range w.refs {
-		if ref.state == pending && ref.why.Error != "" && !w.of[i].blocked {
-			r.fails(ref, ref.why)
-			w.of[i].exhausted, w.of[i].blocked = true, true
+		if ref.state == pending && ref.why.Error != "" && !w.keys[i].blocked {
+			r.failLetter(ref, ref.why)
+			w.keys[i].exhausted, w.keys[i].blocked = true, true
 		}
 	}
 }
 
 // fails notes that a letter stays. This redrive does not try it again.
-func (r *run) fails(ref *letterRef, why Failure) {
+func (r *run) failLetter(ref *letterRef, why Failure) {
 	ref.state = failed
 	r.failed[ref.id] = true
 	r.report.fail(why)
 }
 
-// close counts the letters of a sink that stay, and releases the keys without such a letter. repeat reports whether
-// a key got a further letter meanwhile.
-func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters) (repeat bool, err error) {
+// finish counts the letters of a sink that stay, and releases the keys without such a letter.
+// repeat reports whether a key got a further letter meanwhile.
+func (r *run) finish(ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters) (repeat bool, err error) {
 	for _, l := range letters {
 		var fails, waits, keeps int
 		for i := range l.refs {
@@ -256,7 +258,7 @@ func (r *run) close(ctx context.Context, info pipeline.RouteInfo, sink string, l
 			case failed:
 				fails++
 				if !info.Guarded || l.exhausted {
-					keeps++ // else versions decide, and a permanent failure holds no key
+					keeps++ // else versions decide, and a permanent failure blocks no key
 				}
 			case pending:
 				keeps++

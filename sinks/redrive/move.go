@@ -47,13 +47,13 @@ func (r *run) move(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case l.Sink != r.Sink || !r.ours(&l):
+		case l.Sink != r.Sink || !r.inScope(&l):
 			continue
-		case !r.asked(l.Class):
+		case !r.isSelected(l.Class):
 			stay[pipeline.Key(strings.Clone(string(l.Key)))] = true
 			continue
 		}
-		if letters, bytes = append(letters, l), bytes+int64(len(l.Raw)); len(letters) == batch || bytes >= r.Bytes {
+		if letters, bytes = append(letters, l), bytes+int64(len(l.Raw)); len(letters) == batchSize || bytes >= r.Bytes {
 			if err := flush(); err != nil {
 				return err
 			}

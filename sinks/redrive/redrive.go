@@ -1,15 +1,15 @@
-// Package redrive delivers dead letters, each to the sink that it is of and to no
-// other, and lets the keys go that are quarantined behind them.
+// Package redrive delivers dead letters to the sinks that they belong to, and releases the
+// quarantined keys of these letters.
 //
-// A sink whose writes carry no version sees each key's changes in their order: its key is
-// held while its letters are delivered, the oldest first, and is let go on condition that
-// nothing was put behind it meanwhile; where something was, it begins again. So a redrive
-// may run while the pipeline runs, in this process or another. A letter that
-// fails again stays, with its key's mark and all that is behind it. Where versions
-// decide, letters need no mark, and one that fails keeps no other back.
+// A sink without versions must see the changes of a key in order. Redrive therefore keeps such a
+// key quarantined while it delivers the key's letters, the oldest first. It then clears the key's
+// mark, unless the pipeline put another letter behind the mark meanwhile. In that case redrive
+// starts again. A redrive may therefore run while the pipeline runs, in this process or another. A
+// letter that fails again stays, with the mark and the later letters of its key. If the sink
+// compares versions, letters need no mark, and a letter that fails does not block others.
 //
-// A letter is removed once the sink has it: a redrive that dies is started again, and
-// delivers at most what it had delivered and not yet removed once more.
+// Redrive removes a letter after the sink has it. A redrive that was interrupted can be started
+// again. It delivers again at most the letters that it had delivered but not removed.
 package redrive
 
 import (
@@ -24,66 +24,70 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Pipeline is the sinks. A *pipeline.Pipeline is one, whether it runs or not.
+// errs makes this package's errors. Their redacted text holds no data.
+const errs = pipeline.Class("redrive")
+
+// Pipeline has the sinks. A *pipeline.Pipeline implements it, whether it runs or not.
 type Pipeline interface {
-	// Routes are the ways to the sinks.
+	// Routes returns the routes to the sinks.
 	Routes() []pipeline.RouteInfo
-	// Redeliver carries changes to one sink; see [pipeline.Pipeline.Redeliver].
+	// Redeliver delivers changes to one sink; see [pipeline.Pipeline.Redeliver].
 	Redeliver(ctx context.Context, route string, cs []*pipeline.Change) ([]pipeline.Redelivery, error)
 }
 
 var _ Pipeline = (*pipeline.Pipeline)(nil)
 
-// Options describe a redrive.
+// Options are the options of [Run].
 type Options struct {
 	Pipeline   Pipeline         // required
 	Letters    deadletter.Store // required
-	Quarantine state.Quarantine // the marks of the pipeline. Default: none; keys are not held
+	Quarantine state.Quarantine // the pipeline's marks. Default: none; keys are not quarantined
 
-	// Decoder is how records become changes. The stream and the table of a letter
-	// that names its own are that letter's.
+	// Decoder has the options for decoding records. If a letter names its stream and table, these
+	// are used instead.
 	Decoder pipeline.DecoderOptions
 
-	Name    string       // letters of the pipeline of that name only. Default: of any
-	Sink    string       // letters of that sink only. Default: of all
-	Key     pipeline.Key // letters of that item only. Default: of all
-	Classes []string     // letters of these classes only. Default: of all
+	Name    string       // only letters of this pipeline. Default: all
+	Sink    string       // only letters of this sink. Default: all
+	Key     pipeline.Key // only letters of this item. Default: all
+	Classes []string     // only letters of these classes. Default: all
 
-	DryRun  bool // count, and deliver nothing
-	Discard bool // remove the letters and deliver none: what they say is lost
+	DryRun  bool // count letters without delivering them
+	Discard bool // remove letters without delivering them: their changes are lost
 
-	// To is the sink whose letters those of Sink become before they are delivered. Sink
-	// must be one that the pipeline has no more, and To one that it has. Default: letters stay their sink's.
+	// To is the sink that takes over the letters of Sink before they are delivered. Sink must be
+	// one that the pipeline no longer has, and To one that it has. Default: letters keep their
+	// sink.
 	To string
 
-	Mask *pipeline.Mask // hides what is sensitive in Report.Failures. Default: nothing is
+	Mask *pipeline.Mask // masks sensitive attributes in Report.Failures. Default: nothing is masked
 
-	Attempts int              // tries of a letter whose sink fails for now. Default: 5
-	Backoff  pipeline.Backoff // between them. Default: that of Backoff
+	Attempts int              // tries of a letter that fails temporarily. Default: 5
+	Backoff  pipeline.Backoff // between the tries. Default: the default of Backoff
 	Bytes    int64            // bytes of records held at once. Default: 32 MiB
 
-	Progress func(Report) // told now and then. Default: nobody is
+	Progress func(Report) // receives the report during the redrive. Default: none
 }
 
-// batch is how many letters are delivered and removed together.
-const batch = 500
+// batchSize is the number of letters that are delivered and removed together.
+const batchSize = 500
 
-// run is a redrive under way.
+// run is a running redrive.
 type run struct {
 	Options
 	report   Report
 	routes   map[string]pipeline.RouteInfo
 	decoders map[source]*pipeline.Decoder
-	loaded   map[string]pipeline.DeadLetter // some of those to be delivered next
-	failed   map[string]bool                // letters that failed for good, by their ID: not tried again
+	loaded   map[string]pipeline.DeadLetter // some of the letters to deliver next
+	failed   map[string]bool                // IDs of letters that failed permanently: not tried again
 }
 
-// Run redrives until no letter is left that can be delivered. What stays, and why,
-// is in the report; the error is that the redrive itself could not go on, as when the
-// letters or the marks cannot be read, or ctx is done. The report is good beside an
-// error too.
+// Run redrives until no deliverable letter is left. The report says which letters stay, and why.
+// The error says why the redrive itself could not continue: the letters or the marks cannot be
+// read, or ctx is done. The report is valid beside an error too.
 //
-// It lets go of letters that the store keeps for it ([deadletter.Releaser]).
+// Run also ends the reservation of letters that the store keeps for a reader
+// ([deadletter.Releaser]).
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	switch {
 	case o.Pipeline == nil:
@@ -123,7 +127,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	return r.report, nil
 }
 
-// release gives back what a store keeps for its reader, also when ctx is done.
+// release ends the store's reservation of letters for this reader, even if ctx is done.
 func release(ctx context.Context, letters deadletter.Store) error {
 	if l, ok := letters.(deadletter.Releaser); ok {
 		return l.Release(context.WithoutCancel(ctx))
@@ -131,15 +135,15 @@ func release(ctx context.Context, letters deadletter.Store) error {
 	return nil
 }
 
-// asked tells whether a class is one that was asked for.
-func (r *run) asked(class string) bool {
+// isSelected reports whether the redrive selects letters of a class.
+func (r *run) isSelected(class string) bool {
 	return len(r.Classes) == 0 || slices.Contains(r.Classes, class)
 }
 
-// pass works through what is there now. It is true when more may have come meanwhile.
+// pass handles the letters that are there now. repeat reports that more may have come meanwhile.
 func (r *run) pass(ctx context.Context) (repeat bool, err error) {
-	// The marks first: a letter is there before its mark, so that of all that a mark
-	// counts now the letter is found below.
+	// A letter is stored before its mark counts it. Reading the marks first therefore finds every
+	// letter that a mark counts.
 	marks, err := r.marks(ctx)
 	if err != nil {
 		return false, err
@@ -152,7 +156,7 @@ func (r *run) pass(ctx context.Context) (repeat bool, err error) {
 		return false, err
 	}
 	for _, name := range r.sinks(letters) {
-		more, err := r.work(ctx, name, letters[name])
+		more, err := r.deliverSink(ctx, name, letters[name])
 		if err != nil {
 			return false, err
 		}
@@ -161,7 +165,7 @@ func (r *run) pass(ctx context.Context) (repeat bool, err error) {
 	return repeat, nil
 }
 
-// marks reads the marks that the redrive is about.
+// marks reads the marks of the selected sinks and keys.
 func (r *run) marks(ctx context.Context) (map[string]map[pipeline.Key]state.Mark, error) {
 	marks := map[string]map[pipeline.Key]state.Mark{}
 	if r.Quarantine == nil {

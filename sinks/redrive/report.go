@@ -6,42 +6,42 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Report is what a redrive did, and what it left.
+// Report is the result of a redrive.
 type Report struct {
 	Sinks       map[string]SinkReport `json:"sinks"`
-	Decoded     int                   `json:"decoded"`     // letters that could not be decoded once and can now: letters of each sink since
+	Decoded     int                   `json:"decoded"`     // letters that can be decoded now: each became one letter for each sink
 	Undecodable int                   `json:"undecodable"` // letters that still cannot be decoded
-	Moved       int                   `json:"moved"`       // letters of a sink that is gone that became letters of Options.To
-	Discarded   int                   `json:"discarded"`   // letters of those that were removed, where Discard was asked for
-	Failures    []Failure             `json:"failures"`    // why letters stay: the first of them
+	Moved       int                   `json:"moved"`       // letters that Options.To took over
+	Discarded   int                   `json:"discarded"`   // letters of undecodable records that Options.Discard removed
+	Failures    []Failure             `json:"failures"`    // why letters stay: the first 20
 }
 
-// SinkReport is one sink's part. Letters = Delivered + Superseded + Discarded + Failed + Waiting,
-// but for a dry run, which ends with Letters and Held.
+// SinkReport is the part of one sink. Letters = Delivered + Superseded + Discarded + Failed +
+// Waiting. After a dry run only Letters and Held are set.
 type SinkReport struct {
 	Letters    int `json:"letters"`    // found
-	Delivered  int `json:"delivered"`  // the sink has them, or they mean nothing to it; removed
+	Delivered  int `json:"delivered"`  // the sink has or ignores them; removed
 	Superseded int `json:"superseded"` // the sink has a newer version of their items; removed
-	Discarded  int `json:"discarded"`  // removed, where Discard was asked for
+	Discarded  int `json:"discarded"`  // removed by Options.Discard
 	Failed     int `json:"failed"`     // they failed again and stay
-	Waiting    int `json:"waiting"`    // they stay behind a letter that stays
-	Released   int `json:"released"`   // keys that were let go
+	Waiting    int `json:"waiting"`    // they stay after an earlier letter that stays
+	Released   int `json:"released"`   // keys whose quarantine ended
 	Held       int `json:"held"`       // keys that stay quarantined
 }
 
-// Failure is why a letter stays.
+// Failure says why a letter stays.
 type Failure struct {
-	Sink  string       `json:"sink,omitempty"` // "" of a record that cannot be decoded
+	Sink  string       `json:"sink,omitempty"` // "" for an undecodable record
 	Key   pipeline.Key `json:"key,omitempty"`
 	ID    string       `json:"id"`
 	Class string       `json:"class"`
 	Error string       `json:"error"`
 }
 
-// maxFailures bounds Report.Failures.
+// maxFailures is the largest length of Report.Failures.
 const maxFailures = 20
 
-// Left is how many letters stay.
+// Left returns the number of letters that stay.
 func (r Report) Left() int {
 	n := r.Undecodable
 	for _, s := range r.Sinks {
@@ -50,7 +50,7 @@ func (r Report) Left() int {
 	return n
 }
 
-// Delivered is how many letters were delivered, to all sinks, or overtaken.
+// Delivered returns the number of letters that sinks have, including superseded ones.
 func (r Report) Delivered() int {
 	n := 0
 	for _, s := range r.Sinks {
@@ -59,7 +59,7 @@ func (r Report) Delivered() int {
 	return n
 }
 
-// sink changes one sink's part.
+// sink changes the part of one sink.
 func (r *Report) sink(name string, change func(*SinkReport)) {
 	if r.Sinks == nil {
 		r.Sinks = map[string]SinkReport{}
@@ -69,7 +69,7 @@ func (r *Report) sink(name string, change func(*SinkReport)) {
 	r.Sinks[name] = s
 }
 
-// begin begins another count of what is there.
+// begin resets the counts of letters that stay, for another pass.
 func (r *Report) begin() {
 	for name := range r.Sinks {
 		r.sink(name, func(s *SinkReport) {
@@ -84,8 +84,8 @@ func (r *Report) fail(f Failure) {
 	}
 }
 
-// tell shows how far it is.
-func (r *run) tell() {
+// reportProgress calls Options.Progress.
+func (r *run) reportProgress() {
 	if r.Progress != nil {
 		now := r.report
 		now.Sinks = maps.Clone(now.Sinks)

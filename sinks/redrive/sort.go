@@ -15,7 +15,7 @@ import (
 // deliveryOrder orders the letters of a key: by version, and by arrival if a version is unknown or both are the same.
 type deliveryOrder struct {
 	version pipeline.Version
-	n       int // of the letter, in the order of arrival
+	n       int // position in the order of arrival
 }
 
 func (p deliveryOrder) compare(q deliveryOrder) int {
@@ -57,10 +57,10 @@ type keyLetters struct {
 	refs        []letterRef
 	mark        state.Mark
 	marked      bool           // there is a mark
-	undecodable *deliveryOrder // of the first record of the key that cannot be decoded: later letters wait; nil: none
+	undecodable *deliveryOrder // the first undecodable record of the key: later letters wait; nil: none
 	settled     int            // how many letters at the beginning are delivered or discarded, as far as that was counted
 	blocked     bool           // the rest of the letters wait, for one that stays
-	exhausted   bool           // giveUp left it
+	exhausted   bool           // failExhausted failed a letter of it
 }
 
 // blockedBefore reports whether a letter before one stays. The earlier letter can write a row in a later redrive that
@@ -74,8 +74,8 @@ func (l *keyLetters) pendingBefore(one *letterRef) bool {
 	return l.anyBefore(one, func(r *letterRef) bool { return r.state == pending })
 }
 
-// anyBefore reports whether a letter before one, which is not settled itself, is so. It passes over the settled
-// letters at the beginning once, not once for each letter.
+// anyBefore reports whether is returns true for a letter before one, which must not be settled. It
+// skips the settled letters at the beginning once, not once for each letter.
 func (l *keyLetters) anyBefore(one *letterRef, is func(*letterRef) bool) bool {
 	for l.refs[l.settled].state == delivered || l.refs[l.settled].state == discarded {
 		l.settled++
@@ -103,7 +103,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 		}
 		return l
 	}
-	blocks := map[pipeline.Key]deliveryOrder{} // of records that cannot be decoded, the first of each key
+	blocks := map[pipeline.Key]deliveryOrder{} // the first undecodable record of each key
 	seen := map[string]bool{}
 	n := 0
 	for l, err := range r.Letters.Read(ctx) {
@@ -111,7 +111,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 			return nil, err
 		}
 		n++
-		if !r.ours(&l) {
+		if !r.inScope(&l) {
 			continue
 		}
 		if l.Sink == "" {
@@ -126,7 +126,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[pipeline.Key]state.
 			continue // Read yielded it again
 		}
 		seen[id] = true
-		one := letterRef{deliveryOrder: deliveryOrder{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)), selected: r.asked(l.Class)}
+		one := letterRef{deliveryOrder: deliveryOrder{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)), selected: r.isSelected(l.Class)}
 		if r.failed[id] {
 			one.state = failed
 		}

@@ -1,0 +1,85 @@
+package redrive_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/deadletter/dir"
+	"github.com/tablewake/tablewake/sinks/redrive"
+)
+
+// A record that could not be decoded and now can is delivered once and its letter is gone,
+// however the record was laid out: letters are kept without white space.
+func TestRun_UndecodableLaidOut(t *testing.T) {
+	folder, err := dir.New(dir.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	w := newWorld(t)
+	raw := bytes.ReplaceAll(record("a", 1, `"S":"x"`), []byte(`:`), []byte(": "))
+	raw = bytes.ReplaceAll(raw, []byte(`arn: aws: dynamodb: eu-central-1: 123456789012: table/shop/stream/2026-01-02T03: 04: 05.678`), []byte(arn))
+	l := pipeline.DeadLetter{Pipeline: "shop", Key: "a", Class: "undecodable", Error: "it was", Raw: raw}
+	if err := folder.Put(t.Context(), []pipeline.DeadLetter{l}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		report := w.redrive(t, func(o *redrive.Options) {
+			o.Letters = folder
+			o.Progress = func(r redrive.Report) {
+				if r.Delivered() > 10 {
+					panic(errors.New("it is delivered over and over"))
+				}
+			}
+		})
+		if report.Left() != 0 {
+			t.Errorf("left: %+v", report)
+		}
+	}
+	if got := w.free.take() + " " + w.safe.take(); got != "a1 a1" {
+		t.Errorf("the sinks got %q, and are to have it once each", got)
+	}
+	for l := range folder.Read(t.Context()) {
+		t.Errorf("the letter %s stays", deadletter.ID(&l))
+	}
+}
+
+// A suppressed sink gets a letter of an undecodable record too, if the record was for the
+// sink when it came. The letter stays until a redrive delivers it.
+func TestRun_UndecodableOfASinkThatIsHeldBack(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, record("a", 1, ""), record("a", 2, text))
+	back := newWorld(t, func(o *pipeline.Options) { o.Routes[0].Suppress = "redrive" })
+	back.box, back.marks = w.box, w.marks
+	decodes := func(o *redrive.Options) { o.Decoder.DynamoDBLocal = true }
+	report := back.redrive(t, decodes)
+	if report.Left() == 0 || w.marks.list() != "free:a" {
+		t.Errorf("held back: %+v, marks %s, letters %s", report, w.marks.list(), w.box.list())
+	}
+	w.redrive(t, decodes)
+	if got := w.free.take(); got != "a1 a2" || w.marks.list() != "" || len(w.box.letters) > 0 {
+		t.Errorf("the sink got %s; marks %s, letters %s", got, w.marks.list(), w.box.list())
+	}
+}
+
+// Discarding letters does not release a key that has an undecodable record: a later change
+// would overtake that record.
+func TestRun_DiscardKeepsTheMarkOfWhatDoesNotDecode(t *testing.T) {
+	w := newWorld(t)
+	w.free.fail = refuse(1)
+	w.run(t, record("a", 1, text))
+	w.run(t, record("a", 2, "")) // alone: else it may hold the key before the first one fails
+	w.free.fail = nil
+	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Key, o.Classes = true, "a", []string{"write"} })
+	if w.marks.list() != "free:a" {
+		t.Errorf("marks %q, letters %s", w.marks.list(), w.box.list())
+	}
+	w.run(t, record("a", 3, text))
+	w.redrive(t, func(o *redrive.Options) { o.Decoder.DynamoDBLocal = true })
+	if got := w.free.take(); got != "a2 a3" {
+		t.Errorf("the sink got %s", got)
+	}
+}
