@@ -10,9 +10,8 @@ import (
 // batch is one Write, and the calls before and after it.
 type batch struct {
 	phase phase
-	items []item
-	of    []*lane // of each item
-	lanes []*lane // each once
+	items []*item
+	lanes []*lane // of items, each once
 	n     int     // the sink gets so many of items; the keys of the later ones are in quarantine
 	bytes int64
 	at    time.Time               // when it was formed
@@ -61,17 +60,16 @@ const (
 
 func (b *batch) reset() {
 	clear(b.items)
-	clear(b.of)
 	clear(b.lanes)
 	clear(b.ds)
 	clear(b.errs)
 	clear(b.keys)
-	*b = batch{items: b.items[:0], of: b.of[:0], lanes: b.lanes[:0], ds: b.ds[:0], errs: b.errs[:0], keys: b.keys[:0]}
+	*b = batch{items: b.items[:0], lanes: b.lanes[:0], ds: b.ds[:0], errs: b.errs[:0], keys: b.keys[:0]}
 }
 
-func (b *batch) add(it item, l *lane) {
+func (b *batch) add(it *item, l *lane) {
 	b.items = append(b.items, it)
-	b.of = append(b.of, l)
+	it.lane = l
 	b.bytes += it.size
 	if l.batch != b {
 		l.batch, l.state = b, writing
@@ -92,19 +90,15 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 	switch {
 	case b.chunks != nil:
 		b.phase = packing
-	case !slices.ContainsFunc(b.items, func(it item) bool { return it.unplanned }):
+	case !slices.ContainsFunc(b.items, func(it *item) bool { return it.unplanned }):
 		s.planned(b)
 	}
 }
 
 // revokedHard reports whether some of a batch is of a partition that is revoked hard.
 func (b *batch) revokedHard() bool {
-	for i := range b.items { // its writer may plan them now, and so they are not copied
-		if b.items[i].page.part.state == revokedHard {
-			return true
-		}
-	}
-	return slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.part.state == revokedHard })
+	return slices.ContainsFunc(b.items, func(it *item) bool { return it.page.part.state == revokedHard }) ||
+		slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.part.state == revokedHard })
 }
 
 // fail gives all deliveries of a batch the same error.
@@ -144,8 +138,8 @@ func (b *batch) call(rt *route, r *run) {
 	case asking:
 		b.held, b.err = r.callQuarantine(b.ctx, rt.Name, b.keys)
 	case sending:
-		for i := range b.items[:b.n] {
-			b.ds = append(b.ds, b.items[i].d)
+		for _, it := range b.items[:b.n] {
+			b.ds = append(b.ds, it.d)
 		}
 		b.send(rt)
 		b.err = rt.call(b.sending, b.ds, b.errs[:b.n])
@@ -227,8 +221,8 @@ func (s *scheduler) observe(b *batch, now time.Time) {
 // planAgain plans the deliveries that were cloned since their plan. If a plan fails, nothing of the batch is tried:
 // the failed change must be the first of its key again.
 func (r *route) planAgain(b *batch) (err error) {
-	for i := range b.items {
-		if it := &b.items[i]; it.unplanned {
+	for _, it := range b.items {
+		if it.unplanned {
 			it.unplanned = false
 			if it.fail = r.plan(&it.d); it.fail != nil {
 				err = it.fail.err
@@ -273,25 +267,23 @@ func (s *scheduler) asked(b *batch) {
 // are sent.
 func (b *batch) unsend() {
 	b.phase = sending
-	var out batch
-	kept := 0
-	for i, l := range b.of {
-		if !l.skipped && !b.items[i].page.part.state.revoked() {
-			b.items[kept], b.of[kept] = b.items[i], l
-			kept++
+	var out []*item
+	b.n = 0
+	for _, it := range b.items {
+		if it.lane.skipped || it.page.part.state.revoked() {
+			out = append(out, it)
 			continue
 		}
-		out.items, out.of = append(out.items, b.items[i]), append(out.of, l)
+		b.items[b.n] = it
+		b.n++
 	}
-	b.n = kept
-	for i, l := range out.of {
-		b.errs[kept+i] = errHeldBack
-		if l.skipped {
-			out.items[i].fail, b.errs[kept+i] = errQuarantined, errQuarantined.err
+	copy(b.items[b.n:], out)
+	for i, it := range out {
+		b.errs[b.n+i] = errHeldBack
+		if it.lane.skipped {
+			it.fail, b.errs[b.n+i] = errQuarantined, errQuarantined.err
 		}
 	}
-	copy(b.items[kept:], out.items)
-	copy(b.of[kept:], out.of)
 	if b.n == 0 {
 		b.phase = settled
 	}
@@ -321,7 +313,7 @@ func (s *scheduler) isolated(b *batch) {
 	if b.err != nil {
 		b.errs[i] = b.err
 	}
-	b.of[i].skipped = b.errs[i] != nil && (s.route.retried(b.errs[i]) || s.run.quarantines(s.route, classWrite))
+	b.items[i].lane.skipped = b.errs[i] != nil && (s.route.retried(b.errs[i]) || s.run.quarantines(s.route, classWrite))
 	s.isolate(b, i+1)
 }
 
@@ -330,7 +322,7 @@ func (s *scheduler) isolated(b *batch) {
 func (s *scheduler) isolate(b *batch, from int) {
 	b.phase = settled
 	for i := from; i < b.n; i++ {
-		if !b.of[i].skipped && b.ctx.Err() == nil && !b.items[i].page.part.state.revoked() {
+		if it := b.items[i]; !it.lane.skipped && b.ctx.Err() == nil && !it.page.part.state.revoked() {
 			b.phase, b.alone = isolating, i
 			return
 		}

@@ -9,32 +9,27 @@ import (
 // deadLetterQueue holds the failed changes of a sink whose dead letters are not durable yet. Later changes of
 // their keys wait for that. One goroutine writes them, while there are any.
 type deadLetterQueue struct {
-	items   []failedItem
-	putting []failedItem // taken from items: the goroutine stores them now
-	since   time.Time    // since when
-	busy    bool         // the goroutine runs
-	down    bool         // the last Put or Hold failed: waiting changes are detached
+	items   []*item
+	putting []*item   // taken from items: the goroutine stores them now
+	since   time.Time // since when
+	busy    bool      // the goroutine runs
+	down    bool      // the last Put or Hold failed: waiting changes are detached
 	told    deadLetterLog
-}
-
-// failedItem is a change that failed permanently, and its lane.
-type failedItem struct {
-	item
-	of *lane
 }
 
 // maxLetters bounds one Put.
 const maxLetters = 500
 
 // deadLetter queues an item that failed permanently.
-func (s *scheduler) deadLetter(l *lane, it item) {
+func (s *scheduler) deadLetter(it *item) {
+	l := it.lane
 	l.letters++
 	l.expiresAt = time.Time{}
 	l.follow = l.follow || s.run.quarantines(s.route, it.fail.class)
 	if s.deadLetters.down {
-		s.detach(&it)
+		it = s.detach(it)
 	}
-	s.deadLetters.items = append(s.deadLetters.items, failedItem{it, l})
+	s.deadLetters.items = append(s.deadLetters.items, it)
 	if !s.deadLetters.busy {
 		s.deadLetters.busy = true
 		s.run.move(+1)
@@ -44,7 +39,7 @@ func (s *scheduler) deadLetter(l *lane, it item) {
 
 // writeDeadLetters writes the queue until it is empty, or until a hard stop.
 func (s *scheduler) writeDeadLetters() {
-	var items []failedItem
+	var items []*item
 	kept := false
 	for {
 		s.run.on(func(now time.Time) {
@@ -61,7 +56,7 @@ func (s *scheduler) writeDeadLetters() {
 }
 
 // nextLetters takes the items whose letters are stored next. If there are none, the goroutine ends.
-func (s *scheduler) nextLetters(now time.Time) []failedItem {
+func (s *scheduler) nextLetters(now time.Time) []*item {
 	q := &s.deadLetters
 	n := min(len(q.items), maxLetters)
 	if n == 0 || s.run.hard.Err() != nil {
@@ -77,42 +72,42 @@ func (s *scheduler) nextLetters(now time.Time) []failedItem {
 }
 
 // lettersKept books items whose letters are durable, and moves their lanes on.
-func (s *scheduler) lettersKept(items []failedItem, now time.Time) {
+func (s *scheduler) lettersKept(items []*item, now time.Time) {
 	s.deadLetters.down = false
-	for i := range items {
+	for _, it := range items {
 		outcome := DeadLettered
-		if items[i].fail.class == classQuarantined {
+		if it.fail.class == classQuarantined {
 			outcome = Quarantined
 		}
-		s.letterDone(&items[i], outcome, now)
+		s.letterDone(it, outcome, now)
 	}
 }
 
 // letterDone ends the wait for one letter.
-func (s *scheduler) letterDone(it *failedItem, o Outcome, now time.Time) {
-	s.finish(&it.item, o, "")
-	if it.of.letters--; it.of.letters == 0 {
-		s.moveOn(it.of, now)
+func (s *scheduler) letterDone(it *item, o Outcome, now time.Time) {
+	s.finish(it, o, "")
+	if it.lane.letters--; it.lane.letters == 0 {
+		s.moveOn(it.lane, now)
 	}
 }
 
 // lettersDown clones what waits for letters out of its pages, as they cannot be stored now.
 func (s *scheduler) lettersDown() {
 	s.deadLetters.down = true
-	for _, items := range [][]failedItem{s.deadLetters.putting, s.deadLetters.items} {
-		for i := range items {
-			s.detach(&items[i].item)
-			s.detachQueue(items[i].of)
+	for _, items := range [][]*item{s.deadLetters.putting, s.deadLetters.items} {
+		for i, it := range items {
+			items[i] = s.detach(it)
+			s.detachQueue(it.lane)
 		}
 	}
 }
 
 // keep stores the dead letters of items, then quarantines their keys. It returns false after a hard stop.
-func (s *scheduler) keep(items []failedItem) bool {
+func (s *scheduler) keep(items []*item) bool {
 	letters := s.letters(items)
 	var keys []Key
-	for i := range items {
-		if s.run.quarantines(s.route, items[i].fail.class) {
+	for i, it := range items {
+		if s.run.quarantines(s.route, it.fail.class) {
 			keys = append(keys, letters[i].Key)
 		}
 	}
@@ -131,11 +126,10 @@ func (s *scheduler) keep(items []failedItem) bool {
 	return true
 }
 
-func (s *scheduler) letters(items []failedItem) []DeadLetter {
+func (s *scheduler) letters(items []*item) []DeadLetter {
 	now := time.Now().UTC()
 	letters := make([]DeadLetter, len(items))
-	for i := range items {
-		it := &items[i]
+	for i, it := range items {
 		c := it.d.Change
 		letters[i] = DeadLetter{
 			Pipeline: s.run.p.o.Name, Sink: s.route.Name,
@@ -190,10 +184,9 @@ type deadLetterLog struct {
 }
 
 // tell writes a line for each kind of failure.
-func (l *deadLetterLog) tell(s *scheduler, items []failedItem) {
+func (l *deadLetterLog) tell(s *scheduler, items []*item) {
 	var failed, held []*item
-	for i := range items {
-		it := &items[i].item
+	for _, it := range items {
 		s.route.tel.lettered(s.run.hard, it.fail.class)
 		switch it.fail.class {
 		case classHeld:

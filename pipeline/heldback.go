@@ -196,13 +196,13 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 		case queued:
 			why.writing = since
 		}
-		for i := range l.queue {
-			w.add(&l.queue[i], why)
+		for it := range l.queue.all() {
+			w.add(it, why)
 		}
 	}
 	for _, b := range s.writing {
-		for i := range b.items {
-			w.add(&b.items[i], partitionWaits{backoff: b.of[i].attempt > 0, writing: b.at})
+		for _, it := range b.items {
+			w.add(it, partitionWaits{backoff: it.lane.attempt > 0, writing: b.at})
 		}
 		for i := range b.chunks {
 			of := w.at(b.chunks[i].page.part)
@@ -214,9 +214,9 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	if !s.deadLetters.down && s.deadLetters.putting != nil {
 		letters.letters = s.deadLetters.since
 	}
-	for _, items := range [][]failedItem{s.deadLetters.putting, s.deadLetters.items} {
-		for i := range items {
-			w.add(&items[i].item, letters)
+	for _, items := range [][]*item{s.deadLetters.putting, s.deadLetters.items} {
+		for _, it := range items {
+			w.add(it, letters)
 		}
 	}
 	return w

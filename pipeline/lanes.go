@@ -1,8 +1,8 @@
 package pipeline
 
 import (
+	"iter"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -13,15 +13,15 @@ type lane struct {
 	hash  uint64
 	next  *lane // of the same hash
 	state laneState
-	queue []item // in order; failed ones, to be tried again, are first
-	batch *batch // that has changes of it, while it is writing
+	queue itemList // in order; failed ones, to be tried again, are first
+	batch *batch   // that has changes of it, while it is writing
 
 	letters int  // changes whose dead letters are not durable
 	follow  bool // one of these holds the key: the later changes become dead letters too
 
 	wake      time.Time     // of the next try
 	attempt   int           // failures since the last success
-	retry     []item        // of the batch whose result is applied
+	retry     itemList      // of the batch whose result is applied
 	server    time.Duration // the wait that a server asked for
 	err       error         // the last failure that is tried again
 	expiresAt time.Time     // when its first, which has failed, becomes a dead letter; zero: never
@@ -58,12 +58,49 @@ const (
 	nacked                         // its first change returned to the source
 )
 
-// pop takes the first of the queue.
-func (l *lane) pop() item {
-	it := l.queue[0]
-	l.queue[0] = item{}
-	l.queue = l.queue[1:]
+// itemList is a list of items, linked by next.
+type itemList struct{ first, last *item }
+
+func (q *itemList) push(it *item) {
+	if q.first == nil {
+		q.first = it
+	} else {
+		q.last.next = it
+	}
+	q.last, it.next = it, nil
+}
+
+// pop takes the first; nil if there is none.
+func (q *itemList) pop() *item {
+	it := q.first
+	if it != nil {
+		q.first, it.next = it.next, nil
+	}
 	return it
+}
+
+// all yields the items. The one that was yielded can leave the list.
+func (q *itemList) all() iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		for it := q.first; it != nil; {
+			next := it.next
+			if !yield(it) {
+				return
+			}
+			it = next
+		}
+	}
+}
+
+// each replaces every item by what f makes of it; nil: it leaves the list.
+func (q *itemList) each(f func(*item) *item) {
+	var kept itemList
+	for it := q.pop(); it != nil; it = q.pop() {
+		if it = f(it); it != nil {
+			kept.push(it)
+		}
+	}
+	*q = kept
 }
 
 // parking holds parked lanes, the first to wake on top.
@@ -105,7 +142,6 @@ type chunk struct {
 	n      int
 	bytes  int64
 	items  []item
-	slab   []item    // all of items, for the next page
 	packed *packed   // nil: it is not
 	at     time.Time // when it came
 }
@@ -118,7 +154,7 @@ func (q *queue) push(items []item, at time.Time) {
 }
 
 func chunkOf(items []item, at time.Time) chunk {
-	c := chunk{page: items[0].page, n: len(items), items: items, slab: items[:0], at: at}
+	c := chunk{page: items[0].page, n: len(items), items: items, at: at}
 	for i := range items {
 		c.bytes += items[i].size
 	}
@@ -152,34 +188,18 @@ func (q *queue) first() *item { return &q.chunks[0].items[0] }
 // since is when the oldest came.
 func (q *queue) since() time.Time { return q.chunks[0].at }
 
-// pop takes the oldest. done is the slab of its page when that is used up.
-func (q *queue) pop() (it item, done []item) {
+// pop takes the oldest.
+func (q *queue) pop() *item {
 	c := &q.chunks[0]
-	it = c.items[0]
-	c.items[0] = item{} // what is written is not held by what waits behind it
+	it := &c.items[0]
 	c.items = c.items[1:]
 	c.n--
 	c.bytes -= it.size
 	if c.n == 0 {
-		done = c.slab
 		q.chunks[0] = chunk{}
 		q.chunks = q.chunks[1:]
 	}
 	q.n--
 	q.bytes -= it.size
-	return it, done
+	return it
 }
-
-// slabs keeps the item slices of pages that are through for pages to come. All
-// of a slab is zero.
-type slabs struct{ pool sync.Pool }
-
-// get is an empty slice with room for n.
-func (s *slabs) get(n int) []item {
-	if slab, ok := s.pool.Get().(*[]item); ok && cap(*slab) >= n {
-		return *slab
-	}
-	return make([]item, 0, n)
-}
-
-func (s *slabs) put(slab []item) { s.pool.Put(&slab) }

@@ -6,10 +6,11 @@ import (
 	"unsafe"
 )
 
-// planArena is the memory of a sink's plans for the deliveries of one page. It is handed out in pieces, and goes
+// planArena is the memory of a sink's items and plans for one page. It is handed out in pieces, and goes
 // back to its pool once no delivery of the page needs it, so that most plans make no garbage.
 type planArena struct {
-	ops    []Op                 // one for each delivery
+	items  []item
+	ops    []Op                 // one for each item
 	slab   interface{ empty() } // a *slab[T], for Alloc: most plans allocate one type
 	pieces [][]byte             // for Bytes
 	used   int                  // pieces that this page uses, from the first
@@ -36,9 +37,9 @@ func (s *arenaPool) get(n int) *planArena {
 		r = new(planArena)
 	}
 	if cap(r.ops) < n {
-		r.ops = make([]Op, n)
+		r.ops, r.items = make([]Op, n), make([]item, n)
 	}
-	r.ops = r.ops[:n]
+	r.ops, r.items = r.ops[:n], r.items[:n]
 	return r
 }
 
@@ -85,8 +86,9 @@ func keep[T any](pieces []T, used, most int) []T {
 // empty removes the plans of a page that no longer needs them.
 func (r *planArena) empty() {
 	clear(r.ops)
+	clear(r.items)
 	if cap(r.ops) > min(mostSlabs*slabLength, max(slabLength, 4*len(r.ops))) {
-		r.ops = nil
+		r.ops, r.items = nil, nil
 	}
 	if r.slab != nil {
 		r.slab.empty()

@@ -7,10 +7,13 @@ import (
 	"time"
 )
 
-// item is a delivery inside the pipeline.
+// item is a delivery inside the pipeline. It stays where it was planned, in the arena of its page, until it is
+// finished or cloned.
 type item struct {
 	d     Delivery // as planned; a Write gets a copy
 	page  *inflight
+	lane  *lane    // of its key, once it has left the queue of its sink
+	next  *item    // in its lane
 	hash  uint64   // of the key
 	size  int64    // bytes of the record
 	fail  *failure // why it can never be written; it still takes its turn in its key's order
@@ -36,8 +39,8 @@ type prepared struct {
 }
 
 type preparedRoute struct {
-	items      []item
-	room       *planArena // nil: nothing is planned
+	items      []item     // in room
+	room       *planArena // nil: no change got as far
 	routed     int64
 	dropped    tally
 	noEffect   tally
@@ -96,12 +99,6 @@ func (p *Pipeline) prepare(in *inflight) *prepared {
 			out.source.Unrouted++
 		}
 	}
-	for r := range out.routes {
-		if items := out.routes[r].items; items != nil && len(items) == 0 {
-			p.routes[r].slabs.put(items)
-			out.routes[r].items = nil
-		}
-	}
 	return out
 }
 
@@ -123,15 +120,13 @@ func (r *route) prepare(c *Change, hash uint64, j *judgement, in *inflight, out 
 		out.dropped.add(v.Reason)
 		return false, nil
 	}
-	if out.items == nil {
-		out.items = r.slabs.get(left)
-		if r.planner != nil {
-			out.room = r.arenas.get(left)
-		}
+	if out.room == nil {
+		out.room = r.arenas.get(left)
+		out.items = out.room.items[:0]
 	}
 	// The delivery is planned where it will stay: planners take its address.
 	n := len(out.items)
-	out.items = out.items[:n+1] // all of a slab is zero
+	out.items = out.items[:n+1] // all of an arena is zero
 	it := &out.items[n]
 	it.page, it.hash, it.size, it.fail = in, hash, int64(len(c.Raw)), fail
 	it.d.Change, it.d.Events = c, r.events(j)

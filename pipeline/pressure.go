@@ -107,29 +107,33 @@ func (c *chunk) fills() (a amount) {
 func (s *scheduler) clonePages() bool {
 	var own, pinned int64
 	var last *inflight
-	s.each(func(it *item) {
-		if it.owned {
-			return
+	for i := range s.ready.chunks {
+		c := &s.ready.chunks[i]
+		if c.packed != nil || c.items[0].owned {
+			continue
 		}
-		own += cloneBytes(it)
-		if it.page != last {
-			last = it.page
-			pinned += it.page.bytes
+		for k := range c.items {
+			own += cloneBytes(&c.items[k])
 		}
-	})
+		if c.page != last {
+			last = c.page
+			pinned += c.page.bytes
+		}
+	}
 	if own == 0 || own*2 > pinned {
 		return false
 	}
-	s.each(s.detach)
-	return true
-}
-
-func (s *scheduler) each(f func(*item)) {
-	for _, c := range s.ready.chunks {
-		for i := range c.items {
-			f(&c.items[i])
+	for i := range s.ready.chunks {
+		c := &s.ready.chunks[i]
+		if c.packed != nil || c.items[0].owned {
+			continue
+		}
+		c.items = slices.Clone(c.items) // out of the page's arena
+		for k := range c.items {
+			s.cloneChange(&c.items[k])
 		}
 	}
+	return true
 }
 
 // flushReady makes what is ready now due although it is not a full batch. What comes later is

@@ -68,20 +68,20 @@ func (e *quarantineError) Redacted() string { return "quarantine: " + SafeText(e
 // quarantineRest dead-letters the waiting changes of a lane: a letter of it holds the key.
 func (s *scheduler) quarantineRest(l *lane) {
 	l.attempt, l.wake = 0, time.Time{}
-	for len(l.queue) > 0 {
-		it := l.pop()
+	for it := range l.queue.all() {
 		if it.fail == nil {
 			it.fail = errQuarantined
 		}
-		s.deadLetter(l, it)
+		s.deadLetter(it)
 	}
+	l.queue = itemList{}
 	l.follow = false // the lane is empty: nothing follows these letters
 }
 
 // deadline returns when the first change of a lane, which failed when it was tried, expires; zero: never.
 func (s *scheduler) deadline(l *lane, tried time.Time) time.Time {
 	o := &s.run.p.o
-	created := l.queue[0].d.Change.Time
+	created := l.queue.first.d.Change.Time
 	switch {
 	case o.MaxHold == 0:
 		return time.Time{}
@@ -99,7 +99,7 @@ func (s *scheduler) expire(l *lane, now time.Time) {
 		return
 	}
 	l.expiresAt = time.Time{}
-	l.queue[0].fail = &failure{classHeld, &holdError{s.run.p.o.MaxHold, l.err}}
+	l.queue.first.fail = &failure{classHeld, &holdError{s.run.p.o.MaxHold, l.err}}
 }
 
 // holdError is the failure of an expired change: MaxHold passed.

@@ -139,8 +139,6 @@ func (s *scheduler) revokeReady() {
 		for i := range c.items {
 			s.finish(&c.items[i], Revoked, "")
 		}
-		clear(c.items)
-		s.route.slabs.put(c.slab)
 		return true
 	})
 }
@@ -149,11 +147,11 @@ func (s *scheduler) revokeReady() {
 func (s *scheduler) revokeLetters(now time.Time) {
 	items := s.deadLetters.items
 	s.deadLetters.items = nil
-	for i := range items {
-		if items[i].page.part.state.revoked() {
-			s.letterDone(&items[i], Revoked, now)
+	for _, it := range items {
+		if it.page.part.state.revoked() {
+			s.letterDone(it, Revoked, now)
 		} else {
-			s.deadLetters.items = append(s.deadLetters.items, items[i])
+			s.deadLetters.items = append(s.deadLetters.items, it)
 		}
 	}
 }
@@ -162,18 +160,18 @@ func (s *scheduler) revokeLetters(now time.Time) {
 // has not failed, and does not wait for its backoff.
 func (s *scheduler) revokeLanes() {
 	for l := range s.lanes.all() {
-		if len(l.queue) == 0 {
+		if l.queue.first == nil {
 			continue
 		}
-		if l.queue[0].page.part.state.revoked() && l.state != writing {
+		if l.queue.first.page.part.state.revoked() && l.state != writing {
 			l.attempt, l.wake, l.expiresAt, l.err = 0, time.Time{}, time.Time{}, nil
 		}
-		l.queue = slices.DeleteFunc(l.queue, func(it item) bool {
-			gone := it.page.part.state.revoked()
-			if gone {
-				s.finish(&it, Revoked, "")
+		l.queue.each(func(it *item) *item {
+			if !it.page.part.state.revoked() {
+				return it
 			}
-			return gone
+			s.finish(it, Revoked, "")
+			return nil
 		})
 	}
 	s.awake = slices.DeleteFunc(s.awake, s.dropEmpty)
@@ -191,7 +189,7 @@ func (s *scheduler) revokeLanes() {
 
 // dropEmpty drops a lane that waits for nothing any more.
 func (s *scheduler) dropEmpty(l *lane) bool {
-	if len(l.queue) > 0 {
+	if l.queue.first != nil {
 		return false
 	}
 	s.dropLane(l)

@@ -25,7 +25,6 @@ type route struct {
 	health     health
 	patience   Patience // with refusals of its Writes and Flushes
 	tel        *sinkTelemetry
-	slabs      slabs
 	arenas     arenaPool
 	spares     spares
 }

@@ -144,8 +144,8 @@ func (s *scheduler) fits(b *batch, it *item) bool {
 // the batch is full and the lane still awake.
 func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 	s.expire(l, now)
-	for len(l.queue) > 0 {
-		it := &l.queue[0]
+	for l.queue.first != nil {
+		it := l.queue.first
 		if it.fail != nil {
 			if l.batch == b {
 				return true // after those of the batch
@@ -156,7 +156,7 @@ func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 		if !s.fits(b, it) {
 			return l.batch == b
 		}
-		b.add(l.pop(), l)
+		b.add(l.queue.pop(), l)
 		if !s.route.keepsOrder {
 			return true
 		}
@@ -176,16 +176,17 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 		l := s.lanes.of(it.hash, it.d.Change.Key)
 		switch {
 		case l != nil && l.state == nacked:
-			given := s.popReady()
-			s.finish(&given, Revoked, "")
-		case l != nil && (l.batch != b || !s.route.keepsOrder || len(l.queue) > 0 || it.fail != nil):
-			l.queue = append(l.queue, s.popReady())
+			s.finish(s.popReady(), Revoked, "")
+		case l != nil && (l.batch != b || !s.route.keepsOrder || l.queue.first != nil || it.fail != nil):
+			it = s.popReady()
+			it.lane = l
 			if s.waitsLong(l) {
-				s.detach(&l.queue[len(l.queue)-1])
+				it = s.detach(it)
 			}
+			l.queue.push(it)
 		case it.fail != nil:
 			l = s.newLane(it)
-			l.queue = append(l.queue, s.popReady())
+			l.queue.push(s.popReady())
 			s.failPermanently(l, now)
 		case !s.fits(b, it):
 			return
@@ -198,13 +199,9 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 	}
 }
 
-func (s *scheduler) popReady() item {
+func (s *scheduler) popReady() *item {
 	s.flush = max(s.flush-1, 0)
-	it, done := s.ready.pop()
-	if done != nil {
-		s.route.slabs.put(done)
-	}
-	return it
+	return s.ready.pop()
 }
 
 func (s *scheduler) newLane(it *item) *lane {
@@ -215,6 +212,7 @@ func (s *scheduler) newLane(it *item) *lane {
 		l = new(lane)
 	}
 	l.key, l.hash = it.d.Change.Key, it.hash
+	it.lane = l
 	s.lanes.add(l)
 	return l
 }
@@ -236,12 +234,19 @@ func (s *scheduler) waitsLong(l *lane) bool {
 	return l.state == parked || l.state == blocked || l.state == deadLettering && s.deadLetters.down
 }
 
-// detach clones a change that waits after its batch, so that it does not pin its page. The sink plans it again,
-// before its Write, since the plan refers to the page, too.
-func (s *scheduler) detach(it *item) {
+// detach returns an item that waits after its batch as one that does not pin its page.
+func (s *scheduler) detach(it *item) *item {
 	if it.owned {
-		return
+		return it
 	}
+	own := *it
+	s.cloneChange(&own)
+	return &own
+}
+
+// cloneChange clones the change of an item, which does not pin its page then. The sink plans it again, before its
+// Write, since the plan refers to the page, too.
+func (s *scheduler) cloneChange(it *item) {
 	c := it.d.Change.Clone()
 	d := Delivery{Change: c}
 	for _, e := range it.d.Events {
@@ -249,8 +254,8 @@ func (s *scheduler) detach(it *item) {
 		d.Events = append(d.Events, e)
 	}
 	it.d, it.owned, it.unplanned = d, true, it.fail == nil
-	if l := s.lanes.of(it.hash, c.Key); l != nil {
-		l.key = c.Key // which was a range of the page's keys
+	if it.lane != nil {
+		it.lane.key = c.Key // which was a range of the page's keys
 	}
 	s.run.bounds.park(it.page.part.name, cloneBytes(it))
 	s.run.unpin(it.page, 1)
@@ -269,6 +274,7 @@ func (s *scheduler) finish(it *item, o Outcome, reason string) {
 	}
 	if it.owned {
 		s.run.bounds.unpark(it.page.part.name, cloneBytes(it))
+		it.d = Delivery{} // it may stand in memory with others
 	} else {
 		s.run.unpin(it.page, 1)
 	}

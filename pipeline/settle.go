@@ -21,11 +21,13 @@ const (
 
 // fateOf turns the result of delivery i of a batch into its fate.
 func (s *scheduler) fateOf(b *batch, i int) fate {
-	it, l, err := &b.items[i], b.of[i], b.errs[i]
+	err := b.errs[i]
+	if err == nil {
+		return isDone
+	}
+	it := b.items[i]
 	_, transient := Retryable(err)
 	switch {
-	case err == nil:
-		return isDone
 	case it.page.part.state.revoked():
 		return isRevoked
 	case s.run.hard.Err() != nil:
@@ -36,7 +38,7 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 		return isLettered // its key is in quarantine
 	case s.nacks(it) && !transient:
 		return isNacked
-	case s.route.retried(err) || len(l.retry) > 0:
+	case s.route.retried(err) || it.lane.retry.first != nil:
 		return isRetried
 	}
 	return isLettered
@@ -50,24 +52,24 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 		}
 	}
 	wrote := false
-	for i := range b.items {
-		it, l, err := &b.items[i], b.of[i], b.errs[i]
+	for i, it := range b.items {
+		l, err := it.lane, b.errs[i]
 		switch s.fateOf(b, i) {
 		case isDone:
 			s.finish(it, b.ds[i].Outcome, b.ds[i].Reason)
 			wrote = true
 			l.attempt = 0
-			if len(l.retry) == 0 {
+			if l.retry.first == nil {
 				l.expiresAt = time.Time{}
 			}
 		case isRevoked:
 			s.finish(it, Revoked, "")
-			if len(l.retry) == 0 {
+			if l.retry.first == nil {
 				l.attempt, l.expiresAt = 0, time.Time{} // the later changes of the key have not failed
 			}
 		case isPending: // it stays pending
 		case isUntried:
-			l.retry = append(l.retry, *it)
+			l.retry.push(it)
 		case isNacked:
 			s.retries.add(s, it, err, now)
 			l.state = nacked
@@ -75,14 +77,14 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 		case isRetried:
 			after, _ := Retryable(err)
 			l.server = max(l.server, after)
-			l.retry = append(l.retry, *it)
+			l.retry.push(it)
 			l.err = err
 			s.retries.add(s, it, err, now)
 		case isLettered:
 			if it.fail == nil {
 				it.fail = &failure{classOf(err), err}
 			}
-			s.deadLetter(l, *it)
+			s.deadLetter(it)
 		}
 	}
 	// Keys that failed together are tried again together: a batch that failed as a whole does not become one
@@ -90,9 +92,11 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 	var delays [maxSharedDelays]time.Duration
 	for _, l := range b.lanes {
 		l.batch, l.skipped = nil, false
-		if len(l.retry) > 0 {
-			l.queue = append(l.retry, l.queue...)
-			l.retry = nil
+		if l.retry.first != nil {
+			for it := range l.queue.all() {
+				l.retry.push(it)
+			}
+			l.queue, l.retry = l.retry, itemList{}
 			if !b.again {
 				l.expiresAt = s.deadline(l, b.at)
 				d := &delays[min(l.attempt, maxSharedDelays-1)]
@@ -136,11 +140,11 @@ func (s *scheduler) moveOn(l *lane, now time.Time) {
 		if s.deadLetters.down {
 			s.detachQueue(l)
 		}
-	case len(l.queue) == 0:
+	case l.queue.first == nil:
 		s.dropLane(l)
 	case l.wake.After(now):
 		l.state = parked
-		if s.blocks(&l.queue[0], l.err) {
+		if s.blocks(l.queue.first, l.err) {
 			l.state = blocked
 		}
 		s.detachQueue(l)
@@ -160,10 +164,11 @@ func (s *scheduler) awaken(l *lane) {
 // the change returns to a source that acknowledges each record, and blocks its key with any other source.
 func (s *scheduler) failPermanently(l *lane, now time.Time) {
 	if s.run.p.o.DeadLetters != nil {
-		s.deadLetter(l, l.pop())
+		s.deadLetter(l.queue.pop())
 	} else {
-		s.retries.add(s, &l.queue[0], l.queue[0].fail.err, now)
-		if s.nacks(&l.queue[0]) {
+		it := l.queue.first
+		s.retries.add(s, it, it.fail.err, now)
+		if s.nacks(it) {
 			l.state = nacked
 		} else {
 			s.backOff(l, s.run.p.o.Backoff.delay(l.attempt, 0), now)
@@ -174,11 +179,7 @@ func (s *scheduler) failPermanently(l *lane, now time.Time) {
 }
 
 // detachQueue detaches the waiting changes of a lane.
-func (s *scheduler) detachQueue(l *lane) {
-	for i := range l.queue {
-		s.detach(&l.queue[i])
-	}
-}
+func (s *scheduler) detachQueue(l *lane) { l.queue.each(s.detach) }
 
 // nacks reports whether a permanent failure returns to the source: there are no dead letters, and the source
 // acknowledges each record.
@@ -188,10 +189,10 @@ func (s *scheduler) nacks(it *item) bool {
 
 // nackQueue returns the changes that wait in a lane to their source.
 func (s *scheduler) nackQueue(l *lane) {
-	for i := range l.queue {
-		s.finish(&l.queue[i], Revoked, "")
+	for it := range l.queue.all() {
+		s.finish(it, Revoked, "")
 	}
-	l.queue = nil
+	l.queue = itemList{}
 }
 
 // blocks reports whether an item that failed with err blocks its key: it can never be written, and there

@@ -32,7 +32,7 @@ func (s *scheduler) state() SinkState {
 		st.Error = LogText(s.retries.last)
 	}
 	for _, l := range s.parked {
-		if at := l.queue[0].d.Change.Time; !at.IsZero() && (st.Oldest.IsZero() || at.Before(st.Oldest)) {
+		if at := l.queue.first.d.Change.Time; !at.IsZero() && (st.Oldest.IsZero() || at.Before(st.Oldest)) {
 			st.Oldest = at
 		}
 		if l.state == blocked {

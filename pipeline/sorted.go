@@ -94,9 +94,7 @@ func (s *scheduler) replace(chunks []chunk, group []packable, p *pack) bool {
 				c.packed.newest = t
 			}
 		}
-		clear(c.items)
-		s.route.slabs.put(c.slab)
-		c.items, c.slab = nil, nil
+		c.items = nil
 		s.run.unpin(c.page, c.n)
 		p.pages++
 	}
@@ -232,7 +230,7 @@ func (s *scheduler) settlePacked(b *batch) {
 func (r *run) unpackItems(rt *route, chunks []chunk) ([][]item, error) {
 	out := make([][]item, len(chunks))
 	for i, c := range chunks {
-		out[i] = rt.slabs.get(c.n)[:c.n]
+		out[i] = make([]item, c.n)
 	}
 	for u, err := range unpackSorted(chunks) {
 		if err != nil || u.pos >= len(out[u.page]) {

@@ -1,0 +1,75 @@
+package pipeline
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// TestLane_WhatWaitsIsNotCopied: a change that waits behind one of its key costs no more than its place in its page.
+func TestLane_WhatWaitsIsNotCopied(t *testing.T) {
+	const pages, size = 200, 100
+	counts := map[string]int{}
+	page := pageOf(counts, "p", 1, slices.Repeat([]string{"a"}, size)...)
+	first := pageOf(counts, "p", 0, "a")
+	inWrite, goOn := make(chan struct{}), make(chan struct{})
+	var written int
+	sink := SinkFunc(func(_ context.Context, ds []Delivery) error {
+		if written == 0 {
+			close(inWrite)
+			<-goOn
+		}
+		written += len(ds)
+		return nil
+	})
+	p, err := New(Options{Name: "bench", Routes: []Route{{Name: "s", Sink: sink, Concurrency: 2}}, MaxChanges: 2 * pages * size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	n := 0
+	err = p.Run(t.Context(), SourceFunc(func(context.Context) (*Page, error) {
+		n++
+		switch {
+		case n == 1:
+			return first, nil
+		case n == 2:
+			<-inWrite
+			runtime.ReadMemStats(&before)
+		case n > pages:
+			for waiting(p, "s") < (pages-2)*size {
+				runtime.Gosched()
+			}
+			runtime.ReadMemStats(&after)
+			close(goOn)
+			return nil, io.EOF
+		}
+		again := *page
+		return &again, nil
+	}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if each := (after.TotalAlloc - before.TotalAlloc) / (pages * size); each > 300 {
+		t.Errorf("a change that waits took %d bytes, and its item has 144", each)
+	}
+}
+
+// waiting is how many changes of a sink wait in lanes.
+func waiting(p *Pipeline, sink string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.run.scheds {
+		if s.route.Name != sink {
+			continue
+		}
+		for l := range s.lanes.all() {
+			for range l.queue.all() {
+				n++
+			}
+		}
+	}
+	return n
+}
