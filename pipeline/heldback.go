@@ -59,72 +59,85 @@ type heldSince struct {
 // and then.
 const heldBackGrace = 3 * heldBackInterval
 
+// heldBackLook is one look at what is held back.
+type heldBackLook struct {
+	run  *run
+	now  time.Time
+	all  []HeldBack
+	seen map[heldKey]heldSince
+}
+
 // heldBack is [Pipeline.HeldBack]. Pipeline.mu is held.
 func (r *run) heldBack(now time.Time) []HeldBack {
 	waits := make([]schedulerWaits, len(r.scheds))
 	for i, s := range r.scheds {
 		waits[i] = s.countWaits(now)
 	}
-	full := r.bounds.waiting && r.bounds.full()
-	var all []HeldBack
-	seen := make(map[heldKey]heldSince)
+	look := heldBackLook{run: r, now: now, seen: make(map[heldKey]heldSince)}
 	for _, part := range r.parts {
-		share := r.bounds.shares[part.name]
-		if part.state.revoked() || share == nil {
-			continue // nothing was read of it
-		}
-		add := func(sink, reason string, key heldKey, since time.Time) {
-			if since.IsZero() {
-				was, ok := r.heldSince[key]
-				if oldest := part.wm.oldest(); !ok || was.oldest != oldest && reason == HeldByBackoff {
-					was = heldSince{at: now, oldest: oldest}
-				}
-				was.seen = now
-				seen[key], since = was, was.at
-			}
-			all = append(all, HeldBack{part.name, sink, reason, since, share.used.bytes})
-		}
-		switch reading := (heldKey{partition: part.name}); {
-		case share.paused:
-			add(r.mainSink(waits, part), HeldByShare, reading, time.Time{})
-		case full && share.used.bytes > 0:
-			add(r.mainSink(waits, part), HeldByBounds, reading, time.Time{})
-		}
-		if len(part.waiting) > 0 && !part.waiting[0].ready {
-			add("", HeldByBackoff, heldKey{part.name, "", HeldByBackoff}, time.Time{})
-		}
-		var letters time.Time
-		for i, w := range waits {
-			of := w.of[part]
-			if of == nil {
-				continue
-			}
-			sink := r.scheds[i].route.Name
-			if of.backoff {
-				add(sink, HeldByBackoff, heldKey{part.name, sink, HeldByBackoff}, time.Time{})
-			}
-			if !of.filling.IsZero() {
-				add(sink, HeldByFilling, heldKey{}, of.filling)
-			}
-			if lasts(of.writing, now) {
-				add(sink, HeldByWriting, heldKey{}, of.writing)
-			}
-			letters = earlier(letters, of.letters)
-		}
-		if lasts(letters, now) {
-			add("", HeldByWriting, heldKey{}, letters)
+		if share := r.bounds.shares[part.name]; share != nil && !part.state.revoked() { // something was read of it
+			look.partition(part, share, waits)
 		}
 	}
 	for key, was := range r.heldSince {
-		if _, ok := seen[key]; !ok && now.Sub(was.seen) <= heldBackGrace {
-			seen[key] = was
+		if _, ok := look.seen[key]; !ok && now.Sub(was.seen) <= heldBackGrace {
+			look.seen[key] = was
 		}
 	}
-	r.heldSince = seen
-	slices.SortFunc(all, func(a, b HeldBack) int {
+	r.heldSince = look.seen
+	slices.SortFunc(look.all, func(a, b HeldBack) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Reason, b.Reason))
 	})
-	return all
+	return look.all
+}
+
+// partition adds the reasons of one partition.
+func (h *heldBackLook) partition(part *partition, share *share, waits []schedulerWaits) {
+	add := func(sink, reason string, since time.Time) {
+		h.all = append(h.all, HeldBack{part.name, sink, reason, since, share.used.bytes})
+	}
+	reading := heldKey{partition: part.name}
+	switch r := h.run; {
+	case share.paused:
+		add(r.mainSink(waits, part), HeldByShare, h.since(part, reading))
+	case r.bounds.waiting && r.bounds.full() && share.used.bytes > 0:
+		add(r.mainSink(waits, part), HeldByBounds, h.since(part, reading))
+	}
+	if len(part.waiting) > 0 && !part.waiting[0].ready {
+		add("", HeldByBackoff, h.since(part, heldKey{part.name, "", HeldByBackoff}))
+	}
+	var letters time.Time
+	for i, w := range waits {
+		of := w.of[part]
+		if of == nil {
+			continue
+		}
+		sink := h.run.scheds[i].route.Name
+		if of.backoff {
+			add(sink, HeldByBackoff, h.since(part, heldKey{part.name, sink, HeldByBackoff}))
+		}
+		if !of.filling.IsZero() {
+			add(sink, HeldByFilling, of.filling)
+		}
+		if lasts(of.writing, h.now) {
+			add(sink, HeldByWriting, of.writing)
+		}
+		letters = earlier(letters, of.letters)
+	}
+	if lasts(letters, h.now) {
+		add("", HeldByWriting, letters)
+	}
+}
+
+// since returns when a reason that has no start of its own was first seen.
+func (h *heldBackLook) since(part *partition, key heldKey) time.Time {
+	was, ok := h.run.heldSince[key]
+	if oldest := part.wm.oldest(); !ok || was.oldest != oldest && key.reason == HeldByBackoff {
+		was = heldSince{at: h.now, oldest: oldest}
+	}
+	was.seen = h.now
+	h.seen[key] = was
+	return was.at
 }
 
 // lasts reports whether a Write that began then has lasted for heldBackLogAfter; false if began is zero.

@@ -52,60 +52,16 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 		}
 	}
 	wrote := false
-	for i, it := range b.items {
-		l, err := it.lane, b.errs[i]
-		switch s.fateOf(b, i) {
-		case isDone:
-			s.finish(it, b.ds[i].Outcome, b.ds[i].Reason)
-			wrote = true
-			l.attempt = 0
-			if l.retry.first == nil {
-				l.expiresAt = time.Time{}
-			}
-		case isRevoked:
-			s.finish(it, Revoked, "")
-			if l.retry.first == nil {
-				l.attempt, l.expiresAt = 0, time.Time{} // the later changes of the key have not failed
-			}
-		case isPending: // it stays pending
-		case isUntried:
-			l.retry.push(it)
-		case isNacked:
-			s.retries.add(s, it, err, now)
-			l.state = nacked
-			s.finish(it, Revoked, "")
-		case isRetried:
-			after, _ := Retryable(err)
-			l.server = max(l.server, after)
-			l.retry.push(it)
-			l.err = err
-			s.retries.add(s, it, err, now)
-		case isLettered:
-			if it.fail == nil {
-				it.fail = &failure{classOf(err), err}
-			}
-			s.deadLetter(it)
-		}
+	for i := range b.items {
+		f := s.fateOf(b, i)
+		s.meet(f, b, i, now)
+		wrote = wrote || f == isDone
 	}
-	// Keys that failed together are tried again together: a batch that failed as a whole does not become one
-	// Write for each key.
-	var delays [maxSharedDelays]time.Duration
+	var delays sharedDelays
 	for _, l := range b.lanes {
 		l.batch, l.skipped = nil, false
 		if l.retry.first != nil {
-			for it := range l.queue.all() {
-				l.retry.push(it)
-			}
-			l.queue, l.retry = l.retry, itemList{}
-			if !b.again {
-				l.expiresAt = s.deadline(l, b.at)
-				d := &delays[min(l.attempt, maxSharedDelays-1)]
-				if *d == 0 {
-					*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
-				}
-				s.backOff(l, max(*d, l.server), now)
-				l.server = 0
-			}
+			s.tryAgain(l, b, &delays, now)
 		}
 		s.moveOn(l, now)
 	}
@@ -115,8 +71,65 @@ func (s *scheduler) settle(b *batch, now time.Time) {
 	}
 }
 
-// Later attempts share a delay: the backoff has reached its maximum.
-const maxSharedDelays = 16
+// meet has delivery i of a batch meet its fate.
+func (s *scheduler) meet(f fate, b *batch, i int, now time.Time) {
+	it, err := b.items[i], b.errs[i]
+	l := it.lane
+	switch f {
+	case isDone:
+		s.finish(it, b.ds[i].Outcome, b.ds[i].Reason)
+		l.attempt = 0
+		if l.retry.first == nil {
+			l.expiresAt = time.Time{}
+		}
+	case isRevoked:
+		s.finish(it, Revoked, "")
+		if l.retry.first == nil {
+			l.attempt, l.expiresAt = 0, time.Time{} // the later changes of the key have not failed
+		}
+	case isPending: // it stays pending
+	case isUntried:
+		l.retry.push(it)
+	case isNacked:
+		s.retries.add(s, it, err, now)
+		l.state = nacked
+		s.finish(it, Revoked, "")
+	case isRetried:
+		after, _ := Retryable(err)
+		l.server = max(l.server, after)
+		l.retry.push(it)
+		l.err = err
+		s.retries.add(s, it, err, now)
+	case isLettered:
+		if it.fail == nil {
+			it.fail = &failure{classOf(err), err}
+		}
+		s.deadLetter(it)
+	}
+}
+
+// sharedDelays are those of the keys of one batch, by their attempts: keys that failed together are tried again
+// together, so that a batch that failed as a whole does not become one Write for each key. Later attempts share
+// the last: the backoff has reached its maximum.
+type sharedDelays [16]time.Duration
+
+// tryAgain puts the failed changes of a lane before the others, and has it back off if they count as tried.
+func (s *scheduler) tryAgain(l *lane, b *batch, delays *sharedDelays, now time.Time) {
+	for it := range l.queue.all() {
+		l.retry.push(it)
+	}
+	l.queue, l.retry = l.retry, itemList{}
+	if b.again {
+		return
+	}
+	l.expiresAt = s.deadline(l, b.at)
+	d := &delays[min(l.attempt, len(delays)-1)]
+	if *d == 0 {
+		*d = max(1, s.run.p.o.Backoff.delay(l.attempt, 0))
+	}
+	s.backOff(l, max(*d, l.server), now)
+	l.server = 0
+}
 
 // backOff has a lane wait for d before the next try of its first change, or until that change expires.
 func (s *scheduler) backOff(l *lane, d time.Duration, now time.Time) {
