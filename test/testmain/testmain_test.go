@@ -4,16 +4,33 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-const leaking, child = "TABLEWAKE_TEST_LEAK", "TABLEWAKE_TEST_CHILD"
+const leaking, child, without = "TABLEWAKE_TEST_LEAK", "TABLEWAKE_TEST_CHILD", "TABLEWAKE_TEST_WITHOUT_RACE"
 
 func TestMain(m *testing.M) {
-	testmain.Run(m, testmain.Child(child, func(value string) { fmt.Println("child", value) }))
+	testmain.Run(m,
+		testmain.Child(child, func(value string) { fmt.Println("child", value) }),
+		testmain.Child(without, func(string) { os.Exit(testmain.WithoutRace(func() int { return codeOf(os.Args[1:]) })) }))
+}
+
+// codeOf is 0 of a test run that has its flags, and not the race detector.
+func codeOf(args []string) int {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return 2
+	}
+	if !slices.Equal(args, []string{"-test.run=^TestRun_FindsGoroutines$"}) {
+		return 3
+	}
+	fmt.Println("without")
+	return 0
 }
 
 func TestRun_FindsGoroutines(t *testing.T) {
@@ -29,6 +46,12 @@ func TestRun_FindsGoroutines(t *testing.T) {
 func TestChild(t *testing.T) {
 	if out, err := again(t, child+"=x"); err != nil || out != "child x\n" {
 		t.Errorf("a child ends with %v: %s", err, out)
+	}
+}
+
+func TestWithoutRace(t *testing.T) {
+	if out, err := again(t, without+"=1"); err != nil || out != "without\n" {
+		t.Errorf("the tests end with %v: %s", err, out)
 	}
 }
 

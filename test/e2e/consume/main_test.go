@@ -5,11 +5,14 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/test/e2e/program"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 // The programs under test, built once.
 var tablewake, streamserver string
 
 func TestMain(m *testing.M) {
-	os.Exit(program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &tablewake, "./test/streamserver": &streamserver}))
+	os.Exit(testmain.WithoutRace(func() int {
+		return program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &tablewake, "./test/streamserver": &streamserver})
+	}))
 }

@@ -5,11 +5,14 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/test/e2e/program"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 // The program under test, built once.
 var tablewake string
 
 func TestMain(m *testing.M) {
-	os.Exit(program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &tablewake}))
+	os.Exit(testmain.WithoutRace(func() int {
+		return program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &tablewake})
+	}))
 }

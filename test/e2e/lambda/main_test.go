@@ -12,7 +12,9 @@ import (
 var bootstrap, breaking, tablewake, streamserver string
 
 func TestMain(m *testing.M) {
-	os.Exit(program.Main(func() int { return testmain.Code(m) }, program.Function, map[string]*string{
-		"./cmd/lambda": &bootstrap, "./test/e2e/lambda/breaking": &breaking, "./cmd/tablewake": &tablewake, "./test/streamserver": &streamserver,
+	os.Exit(testmain.WithoutRace(func() int {
+		return program.Main(func() int { return testmain.Code(m) }, program.Function, map[string]*string{
+			"./cmd/lambda": &bootstrap, "./test/e2e/lambda/breaking": &breaking, "./cmd/tablewake": &tablewake, "./test/streamserver": &streamserver,
+		})
 	}))
 }

@@ -12,13 +12,16 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/test/e2e/program"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 // binary is the program under test, built once.
 var binary string
 
 func TestMain(m *testing.M) {
-	os.Exit(program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &binary}))
+	os.Exit(testmain.WithoutRace(func() int {
+		return program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &binary})
+	}))
 }
 
 // result is what a run of the program left.

@@ -26,6 +26,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/test/e2e/program"
 	"github.com/tablewake/tablewake/test/server"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 // exitDeadLetters is how the program ends where letters are left.
@@ -35,7 +36,9 @@ const exitDeadLetters = 4
 var tablewake, bootstrap string
 
 func TestMain(m *testing.M) {
-	os.Exit(program.Main(m.Run, program.Function, map[string]*string{"./cmd/tablewake": &tablewake, "./cmd/lambda": &bootstrap}))
+	os.Exit(testmain.WithoutRace(func() int {
+		return program.Main(m.Run, program.Function, map[string]*string{"./cmd/tablewake": &tablewake, "./cmd/lambda": &bootstrap})
+	}))
 }
 
 // world is one source table, and places for a pipeline that writes everywhere.

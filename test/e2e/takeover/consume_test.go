@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/test/e2e/program"
 	"github.com/tablewake/tablewake/test/server"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 // settings are a pipeline that makes one row of each record: items are written once.
@@ -117,5 +118,7 @@ func (c *consumer) await(t *testing.T, w *world, n int) {
 var binary string
 
 func TestMain(m *testing.M) {
-	os.Exit(program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &binary}))
+	os.Exit(testmain.WithoutRace(func() int {
+		return program.Main(m.Run, "", map[string]*string{"./cmd/tablewake": &binary})
+	}))
 }

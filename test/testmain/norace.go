@@ -1,0 +1,5 @@
+//go:build !race
+
+package testmain
+
+const raced = false

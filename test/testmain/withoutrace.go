@@ -1,0 +1,35 @@
+package testmain
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// WithoutRace runs the tests of the package and returns the exit code. Under the race detector it builds them without
+// and runs those, with the same flags: where the product is another process, or has one thread, the detector has nothing
+// to find, and makes the tests ten times as slow.
+func WithoutRace(run func() int) int {
+	if !raced {
+		return run()
+	}
+	dir, err := os.MkdirTemp("", "tablewake-without-race-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "without.test")
+	if out, err := exec.Command("go", "test", "-c", "-race=false", "-o", program, ".").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build without the race detector: %v\n%s", err, out)
+		return 1
+	}
+	cmd := exec.Command(program, os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
