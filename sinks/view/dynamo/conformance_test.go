@@ -15,10 +15,13 @@ func few(subjects ...string) (checks int, only []string) {
 	return 2, subjects
 }
 
+// many is more than any request of DynamoDB holds, several times.
+const many = 500
+
 // TestConformance runs where nothing fails; SharedLast runs on a network that does.
 func TestConformance(t *testing.T) {
 	checks, only := few("MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter")
-	viewtest.Run(t, viewtest.Suite{Checks: checks, Only: only, TypedKeys: true, Plain: plain, Open: opener[viewtest.Store](t)})
+	viewtest.Run(t, viewtest.Suite{Checks: checks, Many: many, Only: only, TypedKeys: true, Plain: plain, Open: opener[viewtest.Store](t)})
 }
 
 func TestGroups(t *testing.T) {

@@ -38,6 +38,9 @@ type Suite struct {
 	// Checks is as in [sinktest.Suite].
 	Checks int
 
+	// Many is how many rows the largest call writes. Default: 3,000.
+	Many int
+
 	// Only is the names of views to run, for stores that are slow to open: the others
 	// differ in what is planned, not in what a store does. Default: all.
 	Only []string
