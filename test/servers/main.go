@@ -197,9 +197,10 @@ func runCommand(ctx context.Context, command, env []string) (int, error) {
 // in other modules is built without the race detector's instrumentation, which makes the SQLite that is translated to Go
 // three times as slow. Packages that instantiate sync.Map or atomic.Pointer stay instrumented: the linker may take their
 // uninstrumented copies of those for the whole program, and then the detector reports races that are none.
-// More packages run at once than there are cores: many tests wait.
+// More packages run at once than there are cores: many tests wait. Symbols and DWARF are a quarter of what linking
+// eighty test binaries takes; traces of goroutines and races read neither.
 func goFlags() string {
-	return strings.TrimSpace(os.Getenv("GOFLAGS") + fmt.Sprintf(" -p=%d -trimpath -vet=off", runtime.NumCPU()*3/2) +
+	return strings.TrimSpace(os.Getenv("GOFLAGS") + fmt.Sprintf(" -p=%d -trimpath -vet=off '-ldflags=-s -w'", runtime.NumCPU()*3/2) +
 		" -gcflags=modernc.org/...=-race=false" +
 		" -gcflags=github.com/antlr4-go/antlr/v4/...=-race=false" +
 		" -gcflags=github.com/klauspost/compress/...=-race=false -gcflags=github.com/klauspost/compress/zstd=" +
