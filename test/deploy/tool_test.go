@@ -59,7 +59,7 @@ func alone(t *testing.T, cmd *exec.Cmd) (string, error) {
 func run(t *testing.T, cmd *exec.Cmd) (string, error) {
 	t.Helper()
 	cmd.Dir = root
-	cmd.Env = append(cmd.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0", "CKV_SKIP_PACKAGE_UPDATE_CHECK=true", "GOFLAGS=-buildvcs=false -tags=lambda.norpc,grpcnotrace -ldflags=-s", "AWS_DEFAULT_REGION="+server.Region,
+	cmd.Env = append(cmd.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0", "CKV_SKIP_PACKAGE_UPDATE_CHECK=true", "GOFLAGS=-buildvcs=false -trimpath -tags=lambda.norpc,grpcnotrace -ldflags=-s", "AWS_DEFAULT_REGION="+server.Region,
 		"LOG_LEVEL=ERROR", "NO_COLOR=1", "PYTHONWARNINGS=ignore")
 	cmd.Env = append(cmd.Env, "__SAM_CLI_APP_DIR="+samDir(t))
 	out, err := cmd.CombinedOutput()

@@ -8,8 +8,8 @@ import (
 )
 
 // WithoutRace runs the tests of the package and returns the exit code. Under the race detector it builds them without
-// and runs those, with the same flags: where the product is another process, or has one thread, the detector has nothing
-// to find, and makes the tests ten times as slow.
+// and runs those, with the same flags: where the product is another process, or has one thread, the detector finds
+// nothing, and makes the tests ten times as slow.
 func WithoutRace(run func() int) int {
 	if !raced {
 		return run()
@@ -21,7 +21,7 @@ func WithoutRace(run func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	program := filepath.Join(dir, "without.test")
-	if out, err := exec.Command("go", "test", "-c", "-race=false", "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := GoAsReleased("test", "-c", "-o", program, ".").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build without the race detector: %v\n%s", err, out)
 		return 1
 	}
@@ -32,4 +32,12 @@ func WithoutRace(run func() int) int {
 		return 1
 	}
 	return 0
+}
+
+// GoAsReleased is a command of go, such as build, in the environment and with the flags of a release, as far as they
+// decide what is compiled: tests of releases, of images and of programs find each other's packages in the build cache.
+func GoAsReleased(command string, args ...string) *exec.Cmd {
+	cmd := exec.Command("go", append([]string{command, "-race=false", "-trimpath", "-gcflags=all="}, args...)...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return cmd
 }

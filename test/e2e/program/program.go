@@ -4,8 +4,9 @@ package program
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 // Function are the build tags of a Lambda function, as it is released.
@@ -24,7 +25,7 @@ func Main(run func() int, tags string, programs map[string]*string) int {
 	defer os.RemoveAll(dir)
 	for path, program := range programs {
 		*program = filepath.Join(dir, filepath.Base(path))
-		cmd := exec.Command("go", "build", "-tags", tags, "-o", *program, path)
+		cmd := testmain.GoAsReleased("build", "-tags", tags, "-o", *program, path)
 		cmd.Dir = filepath.Join("..", "..", "..")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build %s: %v\n%s", path, err, out)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/test/server"
+	"github.com/tablewake/tablewake/test/testmain"
 )
 
 const root = "../../.."
@@ -32,7 +33,7 @@ func collector(t *testing.T) (endpoint, grpc, file string) {
 func built(t *testing.T, program string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), filepath.Base(program))
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc,grpcnotrace", "-o", binary, program)
+	cmd := testmain.GoAsReleased("build", "-tags", "lambda.norpc,grpcnotrace", "-o", binary, program)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building the program: %v\n%s", err, out)
