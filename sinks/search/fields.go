@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,21 @@ type Fields struct {
 	Rename  map[string]string // path -> name of the field, at its place. Default: the attribute's name
 	Hash    []string          // each scalar there and inside becomes its hash: of its text, see Options.HMACKey. Default: nothing
 	Numbers map[string]Number // path -> form of the numbers there and inside. Default: NumberExact
+}
+
+// Scalar is how documents have a top-level attribute that is a scalar: the name of its field, and the form of a
+// number. It is false if they do not have it as it is: it is left out, or a hash.
+func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
+	root, err := compileFields(f)
+	if err != nil {
+		return "", "", false
+	}
+	in, at := scope{taken: root.include}, root.of(attribute)
+	if at == nil {
+		return attribute, in.number, in.taken
+	}
+	in = at.scope(in)
+	return cmp.Or(at.name, attribute), in.number, in.taken && !in.hash && !at.exclude
 }
 
 // reserved is the field that says who wrote a document, and at which version.

@@ -49,13 +49,9 @@ func flattenMapping(to map[string]string, path string, mapping map[string]any) {
 // changedFile tells what an index was asked to be and is no longer, or the other way
 // round; "" where nothing changed.
 func changedFile(was, is map[string]string) string {
-	paths := make(map[string]bool)
-	for _, m := range []map[string]string{was, is} {
-		for path := range m {
-			paths[path] = true
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
+	either := maps.Clone(was)
+	maps.Copy(either, is)
+	for _, path := range slices.Sorted(maps.Keys(either)) {
 		before, had := was[path]
 		now, has := is[path]
 		switch {

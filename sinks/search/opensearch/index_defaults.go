@@ -36,15 +36,10 @@ func newDefaults(mappings map[string]any, fields search.Fields, declared map[str
 		return d, err
 	}
 	d.properties = make(map[string]any)
-	for name, kind := range declared {
-		if kind != pipeline.KindN || !number(name, fields) {
+	for attribute, kind := range declared {
+		name, form, ok := fields.Scalar(attribute)
+		if kind != pipeline.KindN || !ok || form == search.NumberString || form == search.NumberScaledFloat {
 			continue
-		}
-		for path, to := range fields.Rename {
-			if names(name, path) {
-				name = to
-				break
-			}
 		}
 		if !strings.Contains(name, ".") && !taken(properties, name) { // a dot leads into an object
 			d.properties[name] = double
@@ -60,24 +55,6 @@ func closed(dynamic any) bool {
 		return true
 	}
 	return false
-}
-
-// number tells whether documents have an attribute as a number that is to be a double.
-func number(attribute string, fields search.Fields) bool {
-	is := func(path string) bool { return names(attribute, path) }
-	for path, form := range fields.Numbers {
-		if is(path) && (form == search.NumberString || form == search.NumberScaledFloat) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(fields.Hash, is) && !slices.ContainsFunc(fields.Exclude, is) &&
-		(len(fields.Include) == 0 || slices.ContainsFunc(fields.Include, is))
-}
-
-// names tells whether path is that of a top-level attribute.
-func names(attribute, path string) bool {
-	at, err := indexmap.Names(path)
-	return err == nil && len(at) == 1 && at[0] == attribute
 }
 
 // taken tells whether properties say something of a field, or of what is inside.

@@ -83,10 +83,7 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (purge
 func (s *Store) forget(ctx context.Context, name string, hits []hit) (purged int, err error) {
 	var body []byte
 	for _, h := range hits {
-		body = appendText(append(body, `{"delete":{"_id":`...), h.ID)
-		if h.Routing != "" {
-			body = appendText(append(body, `,"routing":`...), h.Routing)
-		}
+		body = appendAddress(append(body, `{"delete":{`...), "", &search.Mutation{ID: h.ID, Routing: h.Routing})
 		body = fmt.Appendf(body, ",\"if_seq_no\":%d,\"if_primary_term\":%d}}\n", h.Seq, h.Term)
 	}
 	a, err := s.client.bulk(ctx, within(physical(name), "/_bulk"), body)

@@ -9,36 +9,40 @@ import (
 // changes are what a transaction adds to and takes out of what documents are found by. FTS5 begins
 // a new segment at each rowid that is lower than the one before, so that they wait until all
 // are known, and are written in order.
-type changes struct {
-	words  []wordsChange
-	values []valueChange
+type changes struct{ words, values []change }
+
+type change struct {
+	entry
+	doc   int64
+	add   bool   // else it is removed
+	words []byte // that are added
 }
 
-type wordsChange struct {
-	rowid  int64
-	remove bool   // there are other words
-	add    []byte // nil: none
-}
-
-type valueChange struct {
-	path, doc int64
-	value     any
-	remove    bool
+func (c *changes) note(ch change) {
+	if ch.value == nil {
+		c.words = append(c.words, ch)
+	} else {
+		c.values = append(c.values, ch)
+	}
 }
 
 // replace notes what changes when a document, found by was, is found by fs, and returns that as
 // the file has it.
 func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields) ([]byte, error) {
-	digests := make(map[int64]uint64)
-	values := make(map[string]entry) // by their text in the file
+	gone := make(map[string]entry) // by their text in the file
 	for _, e := range was {
-		if e.value == nil {
-			digests[e.path] = e.digest
-		} else {
-			values[string(appendEntry(nil, e))] = e
-		}
+		gone[string(appendEntry(nil, e))] = e
 	}
 	entries := []byte{}
+	keep := func(e entry, words []byte) {
+		at := len(entries)
+		entries = appendEntry(entries, e)
+		text := string(entries[at:])
+		if _, is := gone[text]; !is {
+			c.note(change{entry: e, doc: doc, add: true, words: words})
+		}
+		delete(gone, text)
+	}
 	for path, f := range fs {
 		if len(f.words) == 0 && len(f.values) == 0 {
 			continue
@@ -48,56 +52,41 @@ func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields) ([]by
 			return nil, err
 		}
 		if len(f.words) > 0 {
-			e := entry{path: number, digest: digest(f.words)}
-			entries = appendEntry(entries, e)
-			if before, is := digests[number]; before != e.digest {
-				c.words = append(c.words, wordsChange{rowid: rowid(number, doc), remove: is, add: f.words})
-			}
-			delete(digests, number)
+			keep(entry{path: number, digest: digest(f.words)}, f.words)
 		}
 		for _, v := range f.values {
-			at := len(entries)
-			entries = appendEntry(entries, entry{path: number, value: v})
-			text := entries[at:]
-			if _, is := values[string(text)]; !is {
-				c.values = append(c.values, valueChange{path: number, doc: doc, value: v})
-			}
-			delete(values, string(text))
+			keep(entry{path: number, value: v}, nil)
 		}
 	}
-	for path := range digests {
-		c.words = append(c.words, wordsChange{rowid: rowid(path, doc), remove: true})
-	}
-	for _, e := range values {
-		c.values = append(c.values, valueChange{path: e.path, doc: doc, value: e.value, remove: true})
+	for _, e := range gone {
+		c.note(change{entry: e, doc: doc})
 	}
 	return entries, nil
 }
 
 func rowid(path, doc int64) int64 { return path<<docBits | doc }
 
-// flush writes the changes.
+// flush writes the changes: words that go before those in their place.
 func (c *changes) flush(t *tx) error {
-	slices.SortFunc(c.words, func(a, b wordsChange) int { return cmp.Compare(a.rowid, b.rowid) })
+	slices.SortFunc(c.words, func(a, b change) int {
+		return cmp.Or(cmp.Compare(rowid(a.path, a.doc), rowid(b.path, b.doc)), cmp.Compare(len(a.words), len(b.words)))
+	})
 	for _, w := range c.words {
-		if w.remove {
-			if err := t.Exec(t.ctx, removeWords, w.rowid); err != nil {
-				return err
-			}
+		query, args := removeWords, []any{rowid(w.path, w.doc)}
+		if w.add {
+			query, args = addWords, append(args, string(w.words))
 		}
-		if w.add != nil {
-			if err := t.Exec(t.ctx, addWords, w.rowid, string(w.add)); err != nil {
-				return err
-			}
+		if err := t.Exec(t.ctx, query, args...); err != nil {
+			return err
 		}
 	}
-	slices.SortFunc(c.values, func(a, b valueChange) int {
+	slices.SortFunc(c.values, func(a, b change) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(fmt.Sprintf("%T%s", a.value, a.value), fmt.Sprintf("%T%s", b.value, b.value)))
 	})
 	for _, v := range c.values {
-		query := addValue
-		if v.remove {
-			query = removeValue
+		query := removeValue
+		if v.add {
+			query = addValue
 		}
 		if err := t.Exec(t.ctx, query, v.path, v.value, v.doc); err != nil {
 			return err

@@ -104,16 +104,18 @@ const (
 
 // appendEntry appends an entry as the file has it.
 func appendEntry(dst []byte, e entry) []byte {
+	kind, text := byte(wordsEntry), ""
 	switch v := e.value.(type) {
 	case []byte:
-		dst = binary.AppendUvarint(append(dst, numberEntry), uint64(e.path))
-		return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
+		kind, text = numberEntry, string(v)
 	case string:
-		dst = binary.AppendUvarint(append(dst, timeEntry), uint64(e.path))
-		return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
+		kind, text = timeEntry, v
 	}
-	dst = binary.AppendUvarint(append(dst, wordsEntry), uint64(e.path))
-	return binary.BigEndian.AppendUint64(dst, e.digest)
+	dst = binary.AppendUvarint(append(dst, kind), uint64(e.path))
+	if kind == wordsEntry {
+		return binary.BigEndian.AppendUint64(dst, e.digest)
+	}
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 var errEntries = errs.New("what it is found by cannot be read")
