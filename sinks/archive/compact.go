@@ -12,9 +12,9 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
 // Remover is a store whose objects can be removed.
@@ -186,24 +186,17 @@ type like struct {
 func (c *compaction) alike(ctx context.Context, infos []Info) ([]*like, error) {
 	tagger, tagged := c.o.Store.(Tagger)
 	f, _ := formatOf(infos[0].Name)
-	tags, forms, errs := make([][]Tag, len(infos)), make([]form, len(infos)), make([]error, len(infos))
-	var wg sync.WaitGroup
-	free := make(chan struct{}, loaders)
-	for i := range infos {
-		free <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-free }()
-			var tagErr, formErr error
-			if tagged {
-				tags[i], tagErr = tagger.Tags(ctx, infos[i].Name)
-			}
-			if f == Parquet {
-				forms[i], formErr = formOf(ctx, c.o.Store, infos[i].Name)
-			}
-			errs[i] = errors.Join(tagErr, formErr)
-		})
-	}
-	wg.Wait()
+	tags, forms := make([][]Tag, len(infos)), make([]form, len(infos))
+	errs := parallel.Each(len(infos), loaders, func(i int) error {
+		var tagErr, formErr error
+		if tagged {
+			tags[i], tagErr = tagger.Tags(ctx, infos[i].Name)
+		}
+		if f == Parquet {
+			forms[i], formErr = formOf(ctx, c.o.Store, infos[i].Name)
+		}
+		return errors.Join(tagErr, formErr)
+	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

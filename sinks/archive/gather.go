@@ -7,9 +7,9 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
 // What a reading holds at once.
@@ -152,34 +152,26 @@ func (g *gathering) load(ctx context.Context) error {
 	type loaded struct {
 		entries []Entry
 		later   bool // it is large, and not frozen
-		err     error
 	}
 	batch := g.batch
 	g.batch, g.waiting = nil, 0
 	results := make([]loaded, len(batch))
-	var wg sync.WaitGroup
-	free := make(chan struct{}, loaders)
-	for i, info := range batch {
-		free <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-free }()
-			r := &results[i]
-			if info.Size > smallObject || len(g.frozen) > 0 {
-				r.later = len(g.frozen) == 0
-				r.err = g.knock(ctx, info)
-				return
-			}
-			r.entries, r.err = g.read(ctx, info)
-		})
-	}
-	wg.Wait()
+	errs := parallel.Each(len(batch), loaders, func(i int) (err error) {
+		r, info := &results[i], batch[i]
+		if info.Size > smallObject || len(g.frozen) > 0 {
+			r.later = len(g.frozen) == 0
+			return g.knock(ctx, info)
+		}
+		r.entries, err = g.read(ctx, info)
+		return err
+	})
 	for i, r := range results {
-		if frozen, ok := errors.AsType[*FrozenError](r.err); ok {
+		if frozen, ok := errors.AsType[*FrozenError](errs[i]); ok {
 			g.frozen = append(g.frozen, frozen.Objects...)
 			continue
 		}
-		if r.err != nil {
-			return r.err
+		if errs[i] != nil {
+			return errs[i]
 		}
 		if r.later {
 			if err := g.later(ctx, batch[i]); err != nil {

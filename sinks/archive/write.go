@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
 // Write writes the planned objects and returns when they are durable.
@@ -140,19 +140,8 @@ const parallelItems = 16
 
 // writeItems writes one object for each change.
 func (s *Sink) writeItems(ctx context.Context, ds []pipeline.Delivery) error {
-	errs := make([]error, len(ds))
-	var wg sync.WaitGroup
-	free := make(chan struct{}, parallelItems)
-	for i := range ds {
-		free <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-free }()
-			errs[i] = s.writeItem(ctx, &ds[i])
-		})
-	}
-	wg.Wait()
 	var failed pipeline.BatchError
-	for i, err := range errs {
+	for i, err := range parallel.Each(len(ds), parallelItems, func(i int) error { return s.writeItem(ctx, &ds[i]) }) {
 		failed.Add(i, err)
 	}
 	return failed.OrNil()

@@ -3,7 +3,6 @@ package s3
 import (
 	"bytes"
 	"context"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
 // abortTimeout bounds how long a failed upload is taken back.
@@ -67,33 +67,27 @@ func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string)
 	parts := make([]types.CompletedPart, (int64(len(o.Body))+size-1)/size)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var wg sync.WaitGroup
-	free := make(chan struct{}, s.o.Parallel)
-	for i := range parts {
-		free <- struct{}{}
+	parallel.Each(len(parts), s.o.Parallel, func(i int) error {
 		if ctx.Err() != nil {
-			break
+			return nil
 		}
-		wg.Go(func() {
-			defer func() { <-free }()
-			from := int64(i) * size
-			body := o.Body[from:min(from+size, int64(len(o.Body)))]
-			sum, number := checksum(body), aws.Int32(int32(i+1))
-			out, err := s.client.UploadPart(ctx, &s3.UploadPartInput{
-				Bucket: &s.o.Bucket, Key: &o.Name, UploadId: upload, PartNumber: number,
-				Body: bytes.NewReader(body), ChecksumCRC32C: sum,
-			})
-			if err == nil {
-				err = awserr.Tagged(out.ETag)
-			}
-			if err != nil {
-				cancel(err)
-				return
-			}
-			parts[i] = types.CompletedPart{PartNumber: number, ETag: out.ETag, ChecksumCRC32C: sum}
+		from := int64(i) * size
+		body := o.Body[from:min(from+size, int64(len(o.Body)))]
+		sum, number := checksum(body), aws.Int32(int32(i+1))
+		out, err := s.client.UploadPart(ctx, &s3.UploadPartInput{
+			Bucket: &s.o.Bucket, Key: &o.Name, UploadId: upload, PartNumber: number,
+			Body: bytes.NewReader(body), ChecksumCRC32C: sum,
 		})
-	}
-	wg.Wait()
+		if err == nil {
+			err = awserr.Tagged(out.ETag)
+		}
+		if err != nil {
+			cancel(err)
+			return err
+		}
+		parts[i] = types.CompletedPart{PartNumber: number, ETag: out.ETag, ChecksumCRC32C: sum}
+		return nil
+	})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

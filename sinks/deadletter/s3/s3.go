@@ -24,6 +24,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
 
 // Options describe a store.
@@ -110,23 +111,13 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 // each does something n times, some of them at once. Its error is the first that
 // stops the pipeline, else the first; where ctx ends, the rest fail as op.
 func (s *Store) each(ctx context.Context, op string, n int, do func(i int) error) error {
-	errs := make([]error, n)
-	var at sync.WaitGroup
-	slots := make(chan struct{}, s.Concurrency)
-	for i := range n {
-		slots <- struct{}{}
-		if err := ctx.Err(); err != nil {
-			errs[i] = s.failed(ctx, op, err)
-			break
-		}
-		at.Go(func() {
-			defer func() { <-slots }()
-			errs[i] = do(i)
-		})
-	}
-	at.Wait()
 	var first error
-	for _, err := range errs {
+	for _, err := range parallel.Each(n, s.Concurrency, func(i int) error {
+		if err := ctx.Err(); err != nil {
+			return s.failed(ctx, op, err)
+		}
+		return do(i)
+	}) {
 		if err != nil && (first == nil || pipeline.IsFatal(err) && !pipeline.IsFatal(first)) {
 			first = err
 		}

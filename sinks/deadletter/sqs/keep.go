@@ -1,15 +1,18 @@
 package sqs
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/sinks/internal/parallel"
+	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
 // open is the reader, which from now on renews what it holds.
@@ -53,11 +56,11 @@ func (s *Store) Release(ctx context.Context) error {
 // keep keeps messages from others for so many seconds from now.
 func (s *Store) keep(ctx context.Context, handles []handle, secs int32) error {
 	return s.batches(handles, func(some []handle) error {
-		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &s.url}
+		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &s.place.URL}
 		for i, h := range some {
-			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: new(entryID(i)), ReceiptHandle: &h.receipt, VisibilityTimeout: secs})
+			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: new(queue.EntryID(i)), ReceiptHandle: &h.receipt, VisibilityTimeout: secs})
 		}
-		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.region) // an entry that fails is not held any more
+		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // an entry that fails is not held any more
 		return s.failed(ctx, "ChangeMessageVisibilityBatch", err)
 	})
 }
@@ -80,22 +83,22 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		}
 	}
 	err = s.batches(handles, func(some []handle) error {
-		in := &sqs.DeleteMessageBatchInput{QueueUrl: &s.url}
+		in := &sqs.DeleteMessageBatchInput{QueueUrl: &s.place.URL}
 		for i, h := range some {
-			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: new(entryID(i)), ReceiptHandle: &h.receipt})
+			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: new(queue.EntryID(i)), ReceiptHandle: &h.receipt})
 		}
-		out, err := s.Client.DeleteMessageBatch(ctx, in, s.region)
+		out, err := s.Client.DeleteMessageBatch(ctx, in, s.place.In)
 		if err != nil {
 			return s.failed(ctx, "DeleteMessageBatch", err)
 		}
 		for _, ok := range out.Successful {
-			if i := entryOf(ok.Id); i >= 0 && i < len(some) {
+			if i := queue.EntryOf(ok.Id); i >= 0 && i < len(some) {
 				r.deleted(some[i])
 			}
 		}
 		if len(out.Failed) > 0 {
 			f := out.Failed[0]
-			return pipeline.Transient(awserr.Entry(s.op("DeleteMessageBatch"), text(f.Code), true, s.hints("DeleteMessage")))
+			return pipeline.Transient(awserr.Entry(s.op("DeleteMessageBatch"), aws.ToString(f.Code), true, s.hints("DeleteMessage")))
 		}
 		return nil
 	})
@@ -109,29 +112,12 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// parallel is how many calls are made at once where many messages are kept or deleted.
-const parallel = 8
+// callsAtOnce is how many calls are made at once where many messages are kept or deleted.
+const callsAtOnce = 8
 
 // batches does something with messages, as many as a call takes at a time. Its error is
 // the first.
 func (s *Store) batches(handles []handle, do func(some []handle) error) error {
-	var at sync.WaitGroup
-	var mu sync.Mutex
-	var first error
-	slots := make(chan struct{}, parallel)
-	for some := range slices.Chunk(handles, entries) {
-		slots <- struct{}{}
-		at.Go(func() {
-			defer func() { <-slots }()
-			if err := do(some); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				if first == nil {
-					first = err
-				}
-			}
-		})
-	}
-	at.Wait()
-	return first
+	calls := slices.Collect(slices.Chunk(handles, queue.Entries))
+	return cmp.Or(parallel.Each(len(calls), callsAtOnce, func(i int) error { return do(calls[i]) })...)
 }

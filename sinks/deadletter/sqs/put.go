@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
 // Put sends letters, and blocks until the queue has them. After an error some may be
@@ -42,11 +44,11 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 			large = append(large, *l)
 			continue
 		}
-		if len(batch) == entries || len(batch) > 0 && size+len(body) > s.MaxBytes {
+		if len(batch) == queue.Entries || len(batch) > 0 && size+len(body) > s.MaxBytes {
 			batches, names = append(batches, batch), append(names, of)
 			batch, of, size = nil, nil, 0
 		}
-		batch = append(batch, types.SendMessageBatchRequestEntry{Id: new(entryID(len(batch))), MessageBody: &body})
+		batch = append(batch, types.SendMessageBatchRequestEntry{Id: new(queue.EntryID(len(batch))), MessageBody: &body})
 		of, size = append(of, name), size+len(body)
 	}
 	if len(batch) > 0 {
@@ -67,20 +69,20 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 
 // send sends one batch, and remembers what the queue took of it.
 func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestEntry, names []string) error {
-	out, err := s.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &s.url, Entries: batch}, s.region)
+	out, err := s.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &s.place.URL, Entries: batch}, s.place.In)
 	if err != nil {
 		return s.failed(ctx, "SendMessageBatch", err)
 	}
 	s.mu.Lock()
 	for _, ok := range out.Successful {
-		if i := entryOf(ok.Id); i >= 0 && i < len(names) {
+		if i := queue.EntryOf(ok.Id); i >= 0 && i < len(names) {
 			s.sent.Add(names[i])
 		}
 	}
 	s.mu.Unlock()
 	if len(out.Failed) > 0 {
 		f := out.Failed[0]
-		return awserr.Entry(s.op("SendMessageBatch"), text(f.Code), !f.SenderFault, s.hints("SendMessage"))
+		return awserr.Entry(s.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault, s.hints("SendMessage"))
 	}
 	if len(out.Successful) < len(batch) {
 		return pipeline.Transient(errs.Errorf("%s: it did not say what became of %d letters", s.op("SendMessageBatch"), len(batch)-len(out.Successful)))
@@ -98,22 +100,4 @@ func (s *Store) wasSent(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent.Has(name)
-}
-
-// entryID names an entry of a call by its place.
-func entryID(i int) string { return "e" + string(rune('0'+i)) }
-
-// entryOf is the place again, -1 of any other name.
-func entryOf(id *string) int {
-	if id == nil || len(*id) != 2 {
-		return -1
-	}
-	return int((*id)[1]) - '0'
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -9,12 +9,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
 // Read yields the letters that are there, each once, roughly in the order in which
@@ -106,9 +108,9 @@ func (s *Store) alone(ctx context.Context, r *reader) (bool, error) {
 // nothing, or as much is being read as SQS allows: then the rest comes with the next Read.
 func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	out, err := s.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &s.url, MaxNumberOfMessages: entries,
+		QueueUrl: &s.place.URL, MaxNumberOfMessages: queue.Entries,
 		VisibilityTimeout: seconds(s.Visibility), WaitTimeSeconds: int32(s.Poll / time.Second),
-	}, s.region)
+	}, s.place.In)
 	if awserr.Code(err) == "OverLimit" {
 		return false, nil
 	}
@@ -117,8 +119,8 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	}
 	var wrong error
 	for _, m := range out.Messages {
-		h := handle{message: text(m.MessageId), receipt: text(m.ReceiptHandle)}
-		line, err := decode(text(m.Body))
+		h := handle{message: aws.ToString(m.MessageId), receipt: aws.ToString(m.ReceiptHandle)}
+		line, err := decode(aws.ToString(m.Body))
 		var l pipeline.DeadLetter
 		var id string
 		if err == nil {
@@ -130,7 +132,7 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 			wrong = errors.Join(wrong, r.take(h, "", nil, false))
 		}
 		if err != nil {
-			wrong = errors.Join(wrong, fmt.Errorf("the message %s of the queue %s: %w", text(m.MessageId), s.place.Name, err))
+			wrong = errors.Join(wrong, fmt.Errorf("the message %s of the queue %s: %w", aws.ToString(m.MessageId), s.place.Name, err))
 		}
 	}
 	return len(out.Messages) > 0, wrong

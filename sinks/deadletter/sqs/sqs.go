@@ -53,7 +53,6 @@ type Options struct {
 type Store struct {
 	Options
 	place queue.Place
-	url   string
 
 	mu     sync.Mutex
 	sent   *linefile.Recent // letters that a Put sent, by ID and time
@@ -66,10 +65,8 @@ var (
 )
 
 const (
-	longest         = 14 * 24 * time.Hour // that a queue keeps a message
-	defaultMaxBytes = 256 << 10           // what a queue took before the quota became 1 MiB
-	entries         = 10                  // messages of a call
-	remembered      = 10_000              // letters that are known to be sent
+	longest    = 14 * 24 * time.Hour // that a queue keeps a message
+	remembered = 10_000              // letters that are known to be sent
 )
 
 // New finds the queue and looks whether letters are safe in it.
@@ -91,16 +88,8 @@ func New(ctx context.Context, o Options) (*Store, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(remembered)}
-	if s.url = s.place.URL; s.url == "" {
-		in := &sqs.GetQueueUrlInput{QueueName: &s.place.Name}
-		if s.place.Account != "" {
-			in.QueueOwnerAWSAccountId = &s.place.Account
-		}
-		out, err := s.Client.GetQueueUrl(ctx, in, s.region)
-		if err != nil {
-			return nil, s.failed(ctx, "GetQueueUrl", err)
-		}
-		s.url = *out.QueueUrl
+	if err := s.place.Find(ctx, s.Client); err != nil {
+		return nil, s.failed(ctx, "GetQueueUrl", err)
 	}
 	attributes, err := s.attributes(ctx, types.QueueAttributeNameAll)
 	if err == nil {
@@ -109,10 +98,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, err := strconv.Atoi(attributes["MaximumMessageSize"]); s.MaxBytes == 0 && err == nil && n > 0 {
-		s.MaxBytes = n
-	}
-	s.MaxBytes = cmp.Or(s.MaxBytes, defaultMaxBytes)
+	s.MaxBytes = cmp.Or(s.MaxBytes, queue.MaxBytes(attributes))
 	return s, nil
 }
 
@@ -132,7 +118,7 @@ func (s *Store) safe(attributes map[string]string) error {
 
 // attributes asks for attributes of the queue; a role that may not ask gets none.
 func (s *Store) attributes(ctx context.Context, names ...types.QueueAttributeName) (map[string]string, error) {
-	out, err := s.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &s.url, AttributeNames: names}, s.region)
+	out, err := s.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &s.place.URL, AttributeNames: names}, s.place.In)
 	switch {
 	case err != nil && awserr.KindOf(err) == awserr.Denied:
 		return nil, nil
@@ -140,12 +126,6 @@ func (s *Store) attributes(ctx context.Context, names ...types.QueueAttributeNam
 		return nil, s.failed(ctx, "GetQueueAttributes", err)
 	}
 	return out.Attributes, nil
-}
-
-func (s *Store) region(o *sqs.Options) {
-	if s.place.Region != "" {
-		o.Region = s.place.Region
-	}
 }
 
 func (s *Store) failed(ctx context.Context, op string, err error) error {

@@ -19,7 +19,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -34,24 +33,6 @@ import (
 // tried again. Put is called concurrently.
 type Overflow interface {
 	Put(ctx context.Context, name string, body []byte) (uri string, err error)
-}
-
-// entries is how many messages one call takes, of each of the three services.
-const entries = 10
-
-// defaultMaxBytes is what every queue, topic and bus took in one call before the
-// quotas became 1 MiB, and what they take today unless they were set to take less.
-const defaultMaxBytes = 256 << 10
-
-// maximumMessageSize is the attribute of queues and topics that says what they take.
-const maximumMessageSize = "MaximumMessageSize"
-
-// maxMessageSize is what the attributes of a queue or topic say that it takes.
-func maxMessageSize(attributes map[string]string) int {
-	if n, err := strconv.Atoi(attributes[maximumMessageSize]); err == nil && n > 0 {
-		return n
-	}
-	return defaultMaxBytes
 }
 
 // group is the message group of an item: keys may be longer than the 128 characters

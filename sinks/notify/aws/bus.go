@@ -2,16 +2,19 @@ package aws
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/sinks/internal/queue"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
@@ -49,9 +52,7 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 	}
 	b := &Bus{client: o.Client, bus: o.Bus}
 	b.publisher = publisher{target: b, name: "bus " + o.Bus[strings.LastIndexAny(o.Bus, "/:")+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
-	if b.maxBytes == 0 {
-		b.maxBytes = defaultMaxBytes
-	}
+	b.maxBytes = cmp.Or(b.maxBytes, queue.DefaultMaxBytes)
 	_, err := b.client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &b.bus}, b.region)
 	if err != nil && !awserr.Forbidden(err) { // a role may do nothing but put
 		return nil, b.failed(ctx, "DescribeEventBus", err)
@@ -99,7 +100,7 @@ func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	errs := newAnswers(len(ms)).errs
 	for i, e := range out.Entries[:min(len(ms), len(out.Entries))] {
 		switch {
-		case e.ErrorCode == nil && text(e.EventId) != "":
+		case e.ErrorCode == nil && aws.ToString(e.EventId) != "":
 			errs[i] = nil
 		case e.ErrorCode != nil:
 			errs[i] = awserr.Entry(b.op("PutEvents"), *e.ErrorCode, false, hints(b.name, "events:PutEvents"))

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/queue"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
@@ -95,7 +97,7 @@ func (s *sending) take(ctx context.Context, rest []outgoing) (batch, later []out
 			s.fail(m, errBehind)
 			continue
 		}
-		if len(batch) == entries || passed[m.Key] {
+		if len(batch) == queue.Entries || passed[m.Key] {
 			passed[m.Key] = true
 			later = append(later, m)
 			continue
@@ -213,22 +215,11 @@ func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
 // error each; an entry that is not among those that succeeded failed too.
 type answers struct{ errs []error }
 
-func newAnswers(n int) answers {
-	a := answers{make([]error, n)}
-	for i := range a.errs {
-		a.errs[i] = errNoAnswer
-	}
-	return a
-}
+func newAnswers(n int) answers { return answers{slices.Repeat([]error{errNoAnswer}, n)} }
 
 // set says what became of the entry of that id.
 func (a answers) set(id *string, err error) {
-	for i := range a.errs {
-		if id != nil && *id == entryID(i) {
-			a.errs[i] = err
-		}
+	if i := queue.EntryOf(id); i >= 0 && i < len(a.errs) {
+		a.errs[i] = err
 	}
 }
-
-// entryID names an entry of a batch by its place.
-func entryID(i int) string { return "e" + string(rune('0'+i)) }

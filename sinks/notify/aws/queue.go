@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -29,7 +30,6 @@ type Queue struct {
 	publisher
 	client *sqs.Client
 	place  queue.Place
-	url    string
 	fifo   bool
 }
 
@@ -49,34 +49,20 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	q := &Queue{client: o.Client, place: queue.PlaceOf(o.Queue)}
 	q.fifo = strings.HasSuffix(q.place.Name, ".fifo")
 	q.publisher = publisher{target: q, name: "queue " + q.place.Name, maxBytes: o.MaxBytes, overflow: o.Overflow}
-	if q.url = q.place.URL; q.url == "" {
-		in := &sqs.GetQueueUrlInput{QueueName: &q.place.Name}
-		if q.place.Account != "" {
-			in.QueueOwnerAWSAccountId = &q.place.Account
-		}
-		out, err := q.client.GetQueueUrl(ctx, in, q.region)
-		if err != nil {
-			return nil, q.failed(ctx, "GetQueueUrl", err)
-		}
-		q.url = *out.QueueUrl
+	if err := q.place.Find(ctx, q.client); err != nil {
+		return nil, q.failed(ctx, "GetQueueUrl", err)
 	}
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{maximumMessageSize},
-	}, q.region)
+		QueueUrl: &q.place.URL, AttributeNames: []types.QueueAttributeName{queue.MaximumMessageSize},
+	}, q.place.In)
 	switch {
 	case err != nil && awserr.Forbidden(err): // a role may do nothing but send
 		out = &sqs.GetQueueAttributesOutput{}
 	case err != nil:
 		return nil, q.failed(ctx, "GetQueueAttributes", err)
 	}
-	q.maxBytes = cmp.Or(q.maxBytes, maxMessageSize(out.Attributes))
+	q.maxBytes = cmp.Or(q.maxBytes, queue.MaxBytes(out.Attributes))
 	return q, nil
-}
-
-func (q *Queue) region(o *sqs.Options) {
-	if q.place.Region != "" {
-		o.Region = q.place.Region
-	}
 }
 
 func (q *Queue) failed(ctx context.Context, op string, err error) error {
@@ -92,9 +78,9 @@ func (q *Queue) weigh(m *notify.Message, body []byte) (n int, refuses string) {
 }
 
 func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
-	in := &sqs.SendMessageBatchInput{QueueUrl: &q.url}
+	in := &sqs.SendMessageBatchInput{QueueUrl: &q.place.URL}
 	for i, m := range ms {
-		e := types.SendMessageBatchRequestEntry{Id: new(entryID(i)), MessageBody: new(string(m.body))}
+		e := types.SendMessageBatchRequestEntry{Id: new(queue.EntryID(i)), MessageBody: new(string(m.body))}
 		for name, value := range traceAttributes(m.Message) {
 			if e.MessageAttributes == nil {
 				e.MessageAttributes = make(map[string]types.MessageAttributeValue)
@@ -106,7 +92,7 @@ func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		}
 		in.Entries = append(in.Entries, e)
 	}
-	out, err := q.client.SendMessageBatch(ctx, in, q.region)
+	out, err := q.client.SendMessageBatch(ctx, in, q.place.In)
 	if err != nil {
 		return nil, q.failed(ctx, "SendMessageBatch", err)
 	}
@@ -115,14 +101,7 @@ func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		a.set(ok.Id, nil)
 	}
 	for _, f := range out.Failed {
-		a.set(f.Id, awserr.Entry(q.op("SendMessageBatch"), text(f.Code), !f.SenderFault, hints(q.name, "sqs:SendMessage")))
+		a.set(f.Id, awserr.Entry(q.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault, hints(q.name, "sqs:SendMessage")))
 	}
 	return a.errs, nil
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sns/types"
 
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/sinks/internal/queue"
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
@@ -54,7 +56,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	case err != nil:
 		return nil, t.failed(ctx, "GetTopicAttributes", err)
 	}
-	t.maxBytes = cmp.Or(t.maxBytes, maxMessageSize(out.Attributes))
+	t.maxBytes = cmp.Or(t.maxBytes, queue.MaxBytes(out.Attributes))
 	return t, nil
 }
 
@@ -79,7 +81,7 @@ func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	in := &sns.PublishBatchInput{TopicArn: &t.arn}
 	for i, m := range ms {
 		e := types.PublishBatchRequestEntry{
-			Id: new(entryID(i)), Message: new(string(m.body)),
+			Id: new(queue.EntryID(i)), Message: new(string(m.body)),
 			MessageAttributes: map[string]types.MessageAttributeValue{typeAttribute: {DataType: new(stringType), StringValue: &m.Type}},
 		}
 		for name, value := range traceAttributes(m.Message) {
@@ -99,7 +101,7 @@ func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		a.set(ok.Id, nil)
 	}
 	for _, f := range out.Failed {
-		a.set(f.Id, awserr.Entry(t.op("PublishBatch"), text(f.Code), !f.SenderFault, hints(t.name, "sns:Publish")))
+		a.set(f.Id, awserr.Entry(t.op("PublishBatch"), aws.ToString(f.Code), !f.SenderFault, hints(t.name, "sns:Publish")))
 	}
 	return a.errs, nil
 }
