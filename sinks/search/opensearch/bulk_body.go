@@ -2,8 +2,6 @@ package opensearch
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"strconv"
 	"unicode/utf8"
 
@@ -19,13 +17,13 @@ const maxID = 512
 func (s *Store) checkMutation(m *search.Mutation) error {
 	switch {
 	case m.ID == "":
-		return errors.New("opensearch: a document without an id")
+		return errs.New("opensearch: a document without an id")
 	case len(m.ID) > maxID:
-		return fmt.Errorf("opensearch: a document id has %d bytes; OpenSearch takes %d: name documents by search.DocumentID", len(m.ID), maxID)
+		return errs.Errorf("opensearch: a document id has %d bytes; OpenSearch takes %d: name documents by search.DocumentID", len(m.ID), maxID)
 	case len(m.Doc) == 0 || m.Doc[0] != '{':
-		return errors.New("opensearch: a document is no JSON object")
+		return errs.New("opensearch: a document is no JSON object")
 	case s.mode == Fast && second(m) < 0:
-		return fmt.Errorf("opensearch: a change was made before 1970, which mode: %s can't put in order: use mode: %s", Fast, Exact)
+		return errs.Errorf("opensearch: a change was made before 1970, which mode: %s can't put in order: use mode: %s", pipeline.Safe(Fast), pipeline.Safe(Exact))
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (x *indexes) learn(name string, there bool) {
 //	exchanged it was noted, and there is one with another UUID
 //
 // The last two are a [state.LostError], until Forget drops the record. An index that is there and is not
-// what check asks for is not used in any phase.
+// what verify asks for is not used in any phase.
 type phase uint8
 
 const (
@@ -196,7 +196,7 @@ func (s *Store) advance(ctx context.Context, name string) error {
 			return err
 		}
 		if there != nil {
-			if err := s.check(name, there); err != nil {
+			if err := s.verify(name, there); err != nil {
 				return err
 			}
 		}
@@ -241,8 +241,8 @@ func (s *Store) foreign(err error) error {
 	return err
 }
 
-// check checks that the index behind name is this sink's, and what the file asks for.
-func (s *Store) check(name string, there *indexState) error {
+// verify checks that the index behind name is this sink's, and what the file asks for.
+func (s *Store) verify(name string, there *indexState) error {
 	sink := s.indexes.sink()
 	if by := there.owner(); by != (owner{sink.Pipeline, sink.Sink, name}) {
 		foreign := &search.ForeignIndexError{By: sink, Index: name}

@@ -101,7 +101,7 @@ func (s *Store) begin(ctx context.Context) error {
 			}
 		}
 		for name, index := range there {
-			if err := s.check(name, index); err != nil {
+			if err := s.verify(name, index); err != nil {
 				return false, err
 			}
 			changed = r.note(name, index) || changed
