@@ -10,33 +10,24 @@ import (
 )
 
 // Births checks that a store which compares versions writes a document, or a tombstone, only over one of
-// the same birth: what another one bears is a fatal error, whatever the versions. mutation is a document of
-// an index, at its n-th version and of a birth.
-func Births(t *testing.T, store search.Store, mutation func(id string, n int, birth string, tombstone bool) search.Mutation) {
+// the same birth: what another one bears is a fatal error, whatever the versions. index is one that holds nothing.
+func Births(t *testing.T, store search.Store, index string) {
 	t.Helper()
-	apply := func(m search.Mutation) error {
-		t.Helper()
-		rs, err := store.Apply(t.Context(), []search.Mutation{m})
-		if err == nil {
-			err = rs[0].Err
-		}
-		return err
-	}
 	for id, tombstone := range map[string]bool{"document": false, "tombstone": true} {
-		if err := apply(mutation(id, 2, "first", tombstone)); err != nil {
+		if err := applyOne(t, store, document(index, id, 2, "first", tombstone)); err != nil {
 			t.Fatal(err)
 		}
 		for n := 1; n <= 3; n++ {
 			for _, other := range []string{"second", ""} {
 				for _, gone := range []bool{false, true} {
-					err := apply(mutation(id, n, other, gone))
+					err := applyOne(t, store, document(index, id, n, other, gone))
 					if _, lost := errors.AsType[*state.LostError](err); !lost || !pipeline.IsFatal(err) {
 						t.Errorf("version %d of the birth %q over the %s: %v, want a fatal LostError", n, other, id, err)
 					}
 				}
 			}
 		}
-		if err := apply(mutation(id, 3, "first", tombstone)); err != nil {
+		if err := applyOne(t, store, document(index, id, 3, "first", tombstone)); err != nil {
 			t.Errorf("the %s of its own birth: %v", id, err)
 		}
 	}

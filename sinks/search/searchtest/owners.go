@@ -62,7 +62,7 @@ func owned(t *testing.T, suite OwnerSuite, named *template.Template, index strin
 			t.Error(err)
 		}
 	}()
-	if err := applyOne(t, store, ownedDocument(index, "a", 1, false)); err != nil {
+	if err := applyOne(t, store, document(index, "a", 1, "", false)); err != nil {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf(`sink %q of pipeline %q: the index %s belongs to the sink "one" of pipeline %q: give one of the two another index name`, second.Sink, second.Pipeline, index, first.Pipeline)
@@ -81,7 +81,7 @@ func owned(t *testing.T, suite OwnerSuite, named *template.Template, index strin
 	case err != nil:
 		refused("the store opens", err)
 	default:
-		for _, m := range []search.Mutation{ownedDocument(index, "a", 2, false), ownedDocument(index, "a", 2, true), ownedDocument(index, "b", 1, false)} {
+		for _, m := range []search.Mutation{document(index, "a", 2, "", false), document(index, "a", 2, "", true), document(index, "b", 1, "", false)} {
 			refused(m.String(), applyOne(t, other, m))
 		}
 		if err := other.Close(); err != nil {
@@ -90,25 +90,30 @@ func owned(t *testing.T, suite OwnerSuite, named *template.Template, index strin
 	}
 	for id, there := range map[string]bool{"a": true, "b": false} {
 		is, err := store.Stands(t.Context(), index, id, "")
-		if err != nil || is.There != there || there && (is.Tombstone || is.Version != ownedDocument(index, id, 1, false).Version) {
+		if err != nil || is.There != there || there && (is.Tombstone || is.Version != document(index, id, 1, "", false).Version) {
 			t.Errorf("behind the other sink, %s is %+v (%v)", id, is, err)
 		}
 	}
-	if err := applyOne(t, store, ownedDocument(index, "a", 3, false)); err != nil {
+	if err := applyOne(t, store, document(index, "a", 3, "", false)); err != nil {
 		t.Errorf("the first sink goes on: %v", err)
 	}
 }
 
-// ownedDocument is a document at its n-th version, or its tombstone.
-func ownedDocument(index, id string, n int, gone bool) search.Mutation {
+// document is a document at its n-th version and of a birth, or its tombstone.
+func document(index, id string, n int, birth string, gone bool) search.Mutation {
 	v, err := pipeline.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, n))
 	if err != nil {
 		panic(err)
 	}
-	m := search.Mutation{Index: index, ID: id, Version: v, Tombstone: gone, Why: search.Stay}
-	m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test"},"n":%d}`, v, n)
+	m := search.Mutation{Index: index, ID: id, Version: v, Birth: birth, Tombstone: gone, Why: search.Stay}
+	m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test"`, v)
+	if birth != "" {
+		m.Doc = fmt.Appendf(m.Doc, `,"birth":%q`, birth)
+	}
 	if gone {
-		m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test","deleted":true}}`, v)
+		m.Doc = append(m.Doc, `,"deleted":true}}`...)
+	} else {
+		m.Doc = fmt.Appendf(m.Doc, `},"n":%d}`, n)
 	}
 	return m
 }

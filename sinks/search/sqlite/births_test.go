@@ -4,20 +4,12 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/searchtest"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 func TestBirths(t *testing.T) {
-	searchtest.Births(t, open(t, t.TempDir()), func(id string, n int, birth string, gone bool) search.Mutation {
-		m := mutation(id, n, `{"n":1}`)
-		if gone {
-			m = tombstone(id, n)
-		}
-		m.Birth = birth
-		return m
-	})
+	searchtest.Births(t, open(t, t.TempDir()), "docs")
 }
 
 // An output is the documents of its sink alone, in the index of that name or in all whose names the template may make.
