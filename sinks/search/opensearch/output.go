@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/tablewake/tablewake/sinks/search"
@@ -56,7 +57,12 @@ func (s *Store) count(ctx context.Context, names []string) (state.Inspection, er
 		return l, err
 	}
 	const births = `{"size":0,"aggs":{"births":{"terms":{"field":"_tw.birth","missing":"","size":100}},"gone":{"filter":{"term":{"_tw.deleted":true}}}}}`
-	found, _, err := s.find(ctx, "count documents", names[0], behind(names), json.RawMessage(births))
+	const op = "count documents"
+	found, there, err := s.find(ctx, op, names[0], behind(names), json.RawMessage(births))
+	if err == nil && !there { // it went meanwhile
+		f := failure{status: http.StatusNotFound, kind: []byte("index_not_found_exception")}
+		err = f.err(op, names[0])
+	}
 	if err != nil {
 		return l, err
 	}

@@ -13,14 +13,14 @@ import (
 const counted = `{"hits":{"hits":[]},"aggregations":{"births":{"buckets":[]},"gone":{"doc_count":0}}`
 
 // counting is a store of one index on a server that answers a count so.
-func counting(t *testing.T, count string, paths *[]string) *opensearch.Store {
+func counting(t *testing.T, status int, count string, paths *[]string) *opensearch.Store {
 	meta := `{"docs.tw1":{"mappings":{"_meta":{"tablewake":{"pipeline":"shop","sink":"docs","index":"docs"}}}}}`
 	return open(t, opensearch.Options{URL: "http://127.0.0.1:1", Mode: opensearch.Fast, Service: opensearch.Serverless,
 		Indexes: &opensearch.Indexes{Pipeline: "shop", Sink: "docs", Name: parse(t, "docs")},
 		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			*paths = append(*paths, r.URL.Path)
 			if strings.HasSuffix(r.URL.Path, "/_search") {
-				return answer(200, count), nil
+				return answer(status, count), nil
 			}
 			return answer(200, meta), nil
 		})})
@@ -29,7 +29,7 @@ func counting(t *testing.T, count string, paths *[]string) *opensearch.Store {
 // What is counted of a part of the indexes alone is not taken for all there is.
 func TestEmpty_ShardsFail(t *testing.T) {
 	var paths []string
-	s := counting(t, counted+`,"_shards":{"failed":1}}`, &paths)
+	s := counting(t, 200, counted+`,"_shards":{"failed":1}}`, &paths)
 	if empty, err := s.Empty(t.Context()); empty || err == nil {
 		t.Errorf("empty is %v (%v)", empty, err)
 	} else if _, passes := pipeline.Retryable(err); !passes {
@@ -40,10 +40,19 @@ func TestEmpty_ShardsFail(t *testing.T) {
 	}
 }
 
+// An index that goes while it is counted does not leave its sink empty.
+func TestEmpty_IndexGoes(t *testing.T) {
+	var paths []string
+	s := counting(t, 404, `{"error":{"type":"index_not_found_exception"}}`, &paths)
+	if empty, err := s.Empty(t.Context()); empty || !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "count documents in docs: index_not_found_exception (404)") {
+		t.Errorf("empty is %v (%v)", empty, err)
+	}
+}
+
 // A collection of OpenSearch Serverless refreshes by itself, and has no request for it.
 func TestInspect_Serverless(t *testing.T) {
 	var paths []string
-	s := counting(t, counted+`}`, &paths)
+	s := counting(t, 200, counted+`}`, &paths)
 	if l, err := s.Output(state.OutputRef{}).Inspect(t.Context(), true); err != nil || !l.HoldsNothing() {
 		t.Errorf("%+v (%v)", l, err)
 	}
