@@ -61,8 +61,8 @@ func (b *bulk) rounds(ctx context.Context, left []int) error {
 	return nil
 }
 
-// resolve finds where each mutation of those at is written, and sets the results of
-// those that can't be.
+// resolve ensures the indexes of the mutations at, and returns those that can be sent. The
+// others get their errors.
 func (b *bulk) resolve(ctx context.Context, at []int) []int {
 	failed := make(map[string]error) // by index
 	left := at[:0:0]

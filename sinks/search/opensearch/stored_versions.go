@@ -42,7 +42,8 @@ func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	if err == nil && !a.ok() {
 		err = a.failure("read the version of a document", "")
 	}
-	if err == nil && !parseVersions(a.body, len(at), func(n int, version, birth []byte) { b.compare(at[n], version, birth) }) {
+	compare := func(n int, version, birth []byte) { b.compare(at[n], version, birth) }
+	if err == nil && !parseVersions(a.body, len(at), compare) {
 		err = errShort
 	}
 	if err != nil {
