@@ -27,6 +27,11 @@ type Target struct {
 	InPlace bool
 }
 
+// State is the view as the state knows it.
+func (t Target) State() state.Target {
+	return state.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth}
+}
+
 // Mutation writes one row, or its tombstone, on condition that the store holds
 // no version of the row, and no tombstone of it, at or above Version. A void of the same
 // version is below one that is not void: what is there of that version is then whole.

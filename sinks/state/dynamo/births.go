@@ -6,9 +6,7 @@ import (
 	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -21,28 +19,13 @@ const (
 	attrBegun  = "begun"
 )
 
-func (s *State) birthPartition() string {
-	return string(of(nil, s.pipeline, "births"))
-}
-
-func (s *State) birthRef(sink, target string) Ref {
-	sk := append(pipeline.AppendEscaped(nil, sink), '#')
-	return s.db.ref(s.birthPartition(), fit(sk, string(pipeline.AppendEscaped(nil, target)), MaxSortKey))
+func (s *State) birthRef(b state.Birth) Ref {
+	return s.db.noteRef(s.pipeline, "births", b.Sink, b.Target)
 }
 
 // Births reads a pipeline's births: it has one for each sink, and those of targets that it left.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
-	return func(yield func(state.Birth, error) bool) {
-		for item, err := range s.db.partition(ctx, s.birthPartition()) {
-			var b state.Birth
-			if err == nil {
-				b, err = s.birth(item)
-			}
-			if !yield(b, err) || err != nil {
-				return
-			}
-		}
-	}
+	return notes(ctx, s, "births", s.birth)
 }
 
 func (s *State) birth(item Item) (b state.Birth, err error) {
@@ -62,9 +45,9 @@ func (s *State) birth(item Item) (b state.Birth, err error) {
 }
 
 func (s *State) birthItem(b state.Birth) Item {
-	return with(s.birthRef(b.Sink, b.Target).Key, Item{
+	return with(s.birthRef(b).Key, Item{
 		attrSink: S(b.Sink), attrTarget: S(b.Target), attrBirth: S(b.ID), attrState: S(b.State), attrStore: S(b.Store),
-		attrBorn: nanoseconds(b.Made), attrBegun: &types.AttributeValueMemberBOOL{Value: b.Begun},
+		attrBorn: nanoseconds(b.Made), attrBegun: Bool(b.Begun),
 	})
 }
 
@@ -82,12 +65,12 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 		case taken.Unmet[0].Item != nil:
 			return s.birth(taken.Unmet[0].Item)
 		}
-		items, err := s.db.Get(ctx, []Ref{s.birthRef(b.Sink, b.Target)})
+		item, err := s.db.one(ctx, s.birthRef(b))
 		if err != nil {
 			return b, err
 		}
-		if items[0] != nil {
-			return s.birth(items[0])
+		if item != nil {
+			return s.birth(item)
 		}
 	}
 }
@@ -98,23 +81,22 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error
 		Text:  "#birth = :birth AND #state = :state AND #store = :store AND begun = :begun",
 		Names: map[string]string{"#birth": attrBirth, "#state": attrState, "#store": attrStore},
 		Values: Item{
-			":birth": S(was.ID), ":state": S(was.State), ":store": S(was.Store),
-			":begun": &types.AttributeValueMemberBOOL{Value: was.Begun},
+			":birth": S(was.ID), ":state": S(was.State), ":store": S(was.Store), ":begun": Bool(was.Begun),
 		},
 	}
 	a := Put(s.db.table, s.birthItem(now), as)
 	if now == (state.Birth{}) {
-		a = Delete(s.birthRef(was.Sink, was.Target), as)
+		a = Delete(s.birthRef(was), as)
 	}
 	if done, err := s.db.writeIf(ctx, a); done || err != nil {
 		return done, err
 	}
 	// An answer that was lost is one more write: what is there may be what this call wrote.
-	items, err := s.db.Get(ctx, []Ref{s.birthRef(was.Sink, was.Target)})
-	if err != nil || items[0] == nil {
+	item, err := s.db.one(ctx, s.birthRef(was))
+	if err != nil || item == nil {
 		return err == nil && now == (state.Birth{}), err
 	}
-	is, err := s.birth(items[0])
+	is, err := s.birth(item)
 	return err == nil && is.ID == now.ID && is.State == now.State && is.Store == now.Store && is.Begun == now.Begun, err
 }
 

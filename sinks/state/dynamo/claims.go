@@ -30,7 +30,7 @@ const (
 const maxUnsteady = 8
 
 // RowClaims reads the seats of rows, 100 in a request, and the claims on each row that has any, a query each.
-func (db *DB) RowClaims(ctx context.Context, t Target, rows []state.Row) ([]state.RowClaims, error) {
+func (db *DB) RowClaims(ctx context.Context, t state.Target, rows []state.Row) ([]state.RowClaims, error) {
 	refs := make([]Ref, len(rows))
 	for i, r := range rows {
 		refs[i] = db.SeatRef(t, r)
@@ -47,7 +47,7 @@ func (db *DB) RowClaims(ctx context.Context, t Target, rows []state.Row) ([]stat
 // claims reads the claims on a row. seat is its stored seat, which was read before. One query reads the claims
 // and then the stored seat again: if both seats have one revision, the claims belong to it. A write that is
 // conditional on that revision cannot miss a claim.
-func (db *DB) claims(ctx context.Context, t Target, row state.Row, ref Ref, seat Item) (state.RowClaims, error) {
+func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref, seat Item) (state.RowClaims, error) {
 	for range maxUnsteady {
 		if seat == nil { // there is no claim
 			return state.RowClaims{Row: row}, nil
@@ -56,18 +56,16 @@ func (db *DB) claims(ctx context.Context, t Target, row state.Row, ref Ref, seat
 		if err != nil || steady {
 			return claims, err
 		}
-		again, err := db.Get(ctx, []Ref{ref})
-		if err != nil {
+		if seat, err = db.one(ctx, ref); err != nil {
 			return claims, err
 		}
-		seat = again[0]
 	}
 	return state.RowClaims{}, pipeline.Transient(viewErrs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", pipeline.Safe(t.View)))
 }
 
 // queryClaims reads the claims on a row, and the stored seat after them. steady is false if the stored seat is no
 // longer seat.
-func (db *DB) queryClaims(ctx context.Context, t Target, row state.Row, ref Ref, seat Item) (claims state.RowClaims, steady bool, err error) {
+func (db *DB) queryClaims(ctx context.Context, t state.Target, row state.Row, ref Ref, seat Item) (claims state.RowClaims, steady bool, err error) {
 	claims = state.RowClaims{Row: row, Revision: Text(seat, attrRevision)}
 	in := db.partitionQuery(Text(ref.Key, attrPK))
 	in.ScanIndexForward = aws.Bool(false)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -70,10 +71,10 @@ func (db *DB) Create(ctx context.Context, t TableSpec) error {
 	if err == nil {
 		err = db.check(ctx, t, d)
 	}
-	if err != nil {
-		return err
+	if err == nil && t.TTL != "" {
+		err = db.enableTTL(ctx, t)
 	}
-	return db.enableTTL(ctx, t)
+	return err
 }
 
 func (db *DB) create(ctx context.Context, t TableSpec) error {
@@ -82,14 +83,17 @@ func (db *DB) create(ctx context.Context, t TableSpec) error {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(k.Name), AttributeType: k.Type})
 		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.Name), KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
 	}
-	_, err := call(ctx, db, "CreateTable", t.Name, func(o func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
-		out, err := db.client.CreateTable(ctx, in, o)
-		if _, exists := errors.AsType[*types.ResourceInUseException](err); exists { // another process was first, or the answer was lost
-			return out, nil
-		}
-		return out, err
-	})
+	_, err := call(ctx, db, "CreateTable", t.Name, in, db.createUnlessThere)
 	return err
+}
+
+// createUnlessThere is CreateTable, where another process may be first, or an answer may be lost.
+func (db *DB) createUnlessThere(ctx context.Context, in *dynamodb.CreateTableInput, o ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
+	out, err := db.client.CreateTable(ctx, in, o...)
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists {
+		return out, nil
+	}
+	return out, err
 }
 
 // key is the attributes of the key.
@@ -119,7 +123,7 @@ func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription)
 			return t.compare(d)
 		case types.TableStatusCreating:
 		default:
-			return pipeline.Fatal(&Error{Op: "DescribeTable", Table: t.Name, Action: -1, Detail: "the table is " + string(d.TableStatus), Hint: "wait until it is ACTIVE, or use another one"})
+			return t.refused("DescribeTable", "the table is "+string(d.TableStatus), "wait until it is ACTIVE, or use another one")
 		}
 		if pipeline.Sleep(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) != nil {
 			return stopped(ctx)
@@ -131,9 +135,7 @@ func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription)
 }
 
 func (db *DB) describe(ctx context.Context, table string) (*types.TableDescription, error) {
-	out, err := call(ctx, db, "DescribeTable", table, func(o func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
-		return db.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)}, o)
-	})
+	out, err := call(ctx, db, "DescribeTable", table, &dynamodb.DescribeTableInput{TableName: &table}, db.client.DescribeTable)
 	if err != nil {
 		return nil, err
 	}
@@ -173,43 +175,36 @@ func (t TableSpec) compare(d *types.TableDescription) error {
 	if same(t.PK, is.PK) && same(t.SK, is.SK) {
 		return nil
 	}
-	return pipeline.Fatal(&Error{
-		Op: "DescribeTable", Table: t.Name, Action: -1,
-		Detail: fmt.Sprintf("its key is %s, and %s is needed", is.keyText(), t.keyText()),
-		Hint:   "name another table, or change the key in the configuration",
-	})
+	return t.refused("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", is.keyText(), t.keyText()), "name another table, or change the key in the configuration")
+}
+
+// refused is the error of a table that cannot be used as it is.
+func (t TableSpec) refused(op, detail, hint string) error {
+	return pipeline.Fatal(&Error{Op: op, Table: t.Name, Action: -1, Detail: detail, Hint: hint})
 }
 
 func (t TableSpec) keyText() string {
-	text := ""
-	for i, k := range t.key() {
-		if i > 0 {
-			text += ", "
-		}
-		text += k.Name
+	var names []string
+	for _, k := range t.key() {
 		if k.Type != "" {
-			text += " (" + string(k.Type) + ")"
+			k.Name += " (" + string(k.Type) + ")"
 		}
+		names = append(names, k.Name)
 	}
-	return text
+	return strings.Join(names, ", ")
 }
 
 // enableTTL enables the TTL of a table that has none. One that has another is left
 // as it is, and told: what should expire would stay.
 func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
-	if t.TTL == "" {
-		return nil
-	}
 	enabled, err := db.hasTTL(ctx, t)
 	if err != nil || enabled {
 		return err
 	}
-	_, err = call(ctx, db, "UpdateTimeToLive", t.Name, func(o func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
-		return db.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-			TableName:               aws.String(t.Name),
-			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(t.TTL), Enabled: aws.Bool(true)},
-		}, o)
-	})
+	in := &dynamodb.UpdateTimeToLiveInput{
+		TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: aws.Bool(true)},
+	}
+	_, err = call(ctx, db, "UpdateTimeToLive", t.Name, in, db.client.UpdateTimeToLive)
 	if !errors.Is(err, ErrInvalid) {
 		return err
 	}
@@ -218,7 +213,7 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	case again != nil:
 		return again
 	case !enabled:
-		return pipeline.Fatal(&Error{Op: "UpdateTimeToLive", Table: t.Name, Action: -1, Detail: "its TTL was changed within the last hour, and cannot be yet", Hint: "enable TTL on " + t.TTL + " later, or start again then"})
+		return t.refused("UpdateTimeToLive", "its TTL was changed within the last hour, and cannot be yet", "enable TTL on "+t.TTL+" later, or start again then")
 	}
 	return nil
 }
@@ -226,9 +221,7 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 // hasTTL tells whether the table's TTL is on the attribute that it should be on; an
 // error where it is on another one.
 func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
-	out, err := call(ctx, db, "DescribeTimeToLive", t.Name, func(o func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error) {
-		return db.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(t.Name)}, o)
-	})
+	out, err := call(ctx, db, "DescribeTimeToLive", t.Name, &dynamodb.DescribeTimeToLiveInput{TableName: &t.Name}, db.client.DescribeTimeToLive)
 	if err != nil {
 		return false, err
 	}
@@ -237,7 +230,7 @@ func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
 		return false, nil
 	}
 	if is := aws.ToString(d.AttributeName); is != t.TTL {
-		return false, pipeline.Fatal(&Error{Op: "DescribeTimeToLive", Table: t.Name, Action: -1, Detail: "its TTL attribute is " + is + ", and " + t.TTL + " is needed", Hint: "change the table's TTL, or name another table"})
+		return false, t.refused("DescribeTimeToLive", "its TTL attribute is "+is+", and "+t.TTL+" is needed", "change the table's TTL, or name another table")
 	}
 	return true, nil
 }

@@ -128,13 +128,13 @@ func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
 // call sends a request until it is answered, or until its error is no passing one. The
 // same request, with the same token where it has one, is sent again: who calls it made sure
 // that this does no harm.
-func call[T any](ctx context.Context, db *DB, op, table string, send func(o func(*dynamodb.Options)) (T, error)) (T, error) {
+func call[I, O any](ctx context.Context, db *DB, op, table string, in I, send func(context.Context, I, ...func(*dynamodb.Options)) (O, error)) (O, error) {
 	for attempt := 0; ; attempt++ {
-		var none T
+		var none O
 		if db.closed.Load() {
 			return none, pipeline.Fatal(&Error{Op: op, Table: table, Action: -1, Kind: errClosed})
 		}
-		out, err := send(once)
+		out, err := send(ctx, in, once)
 		if err == nil {
 			return out, nil
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
@@ -73,7 +74,7 @@ func stamped(t *testing.T, db *dynamo.DB, name string, goes bool) {
 	t.Helper()
 	item := key(name)
 	if goes {
-		tombstone := db.SetTombstone(dynamo.Target{}, "row", dynamo.Tombstone{}).Put.Item
+		tombstone := db.SetTombstone(state.Target{}, "row", dynamo.Tombstone{}).Put.Item
 		item["written"], item["expires"] = tombstone["written"], tombstone["expires"]
 	}
 	if err := db.Write(t.Context(), dynamo.Action{Put: &types.Put{TableName: aws.String(table), Item: item}}); err != nil {

@@ -15,10 +15,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-func (s *State) gapPartition() string {
-	return string(of(nil, s.pipeline, "gaps"))
-}
-
 // AddGap notes a gap, and replaces what was noted of it before.
 func (s *State) AddGap(ctx context.Context, g pipeline.Gap) error {
 	if g.Found.IsZero() {
@@ -27,28 +23,24 @@ func (s *State) AddGap(ctx context.Context, g pipeline.Gap) error {
 	sum := sha256.Sum256([]byte(g.StreamARN + "\x00" + g.Shard + "\x00" + g.After))
 	item := Item{"stream": S(g.StreamARN), "shard": S(g.Shard), "after": S(g.After), "before": S(g.Before)}
 	if g.Whole {
-		item["whole"] = &types.AttributeValueMemberBOOL{Value: true}
+		item["whole"] = Bool(true)
 	}
 	if g.UnknownExtent {
-		item["unknown"] = &types.AttributeValueMemberBOOL{Value: true}
+		item["unknown"] = Bool(true)
 	}
 	for name, t := range map[string]time.Time{"from": g.From, "to": g.To, "found": g.Found} {
 		if !t.IsZero() {
 			item[name] = nanoseconds(t)
 		}
 	}
-	return s.db.put(ctx, s.db.ref(s.gapPartition(), hex.EncodeToString(sum[:])), item)
+	return s.db.put(ctx, s.db.noteRef(s.pipeline, "gaps", hex.EncodeToString(sum[:])), item)
 }
 
 // Gaps reads all gaps, and sorts them: a pipeline has few.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[pipeline.Gap, error] {
 	return func(yield func(pipeline.Gap, error) bool) {
 		var gaps []pipeline.Gap
-		for item, err := range s.db.partition(ctx, s.gapPartition()) {
-			var g pipeline.Gap
-			if err == nil {
-				g, err = s.gap(item)
-			}
+		for g, err := range notes(ctx, s, "gaps", s.gap) {
 			if err != nil {
 				yield(pipeline.Gap{}, err)
 				return

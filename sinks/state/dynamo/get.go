@@ -62,6 +62,15 @@ func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 	return items, nil
 }
 
+// one reads an item consistently; nil if there is none.
+func (db *DB) one(ctx context.Context, ref Ref) (Item, error) {
+	items, err := db.Get(ctx, []Ref{ref})
+	if err != nil {
+		return nil, err
+	}
+	return items[0], nil
+}
+
 type answer struct {
 	table string
 	item  Item
@@ -78,9 +87,7 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 	}
 	var all []answer
 	for idle := 0; len(left) > 0; {
-		out, err := call(ctx, db, "BatchGetItem", only(left), func(o func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-			return db.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: left}, o)
-		})
+		out, err := call(ctx, db, "BatchGetItem", only(left), &dynamodb.BatchGetItemInput{RequestItems: left}, db.client.BatchGetItem)
 		if err != nil {
 			return nil, err
 		}

@@ -4,18 +4,13 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 )
-
-func (s *State) heldBackPartition() string {
-	return string(of(nil, s.pipeline, "heldback"))
-}
 
 // SetHeldBack replaces what the consumer noted before, in one write; with nothing in it, it
 // takes it away. The table's TTL takes away what dead consumers left.
 func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
-	ref := s.db.ref(s.heldBackPartition(), fit(nil, string(pipeline.AppendEscaped(nil, h.Consumer)), MaxSortKey))
+	ref := s.db.noteRef(s.pipeline, "heldback", h.Consumer)
 	if h.Empty() {
 		return s.db.Write(ctx, Delete(ref, Condition{}))
 	}
@@ -32,23 +27,27 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 // HeldBack is what all consumers noted, by their ids. What has expired is left out.
 func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
 	var all []state.HeldBack
-	for item, err := range s.db.partition(ctx, s.heldBackPartition()) {
+	for h, err := range notes(ctx, s, "heldback", s.heldBack) {
 		if err != nil {
 			return nil, err
-		}
-		h := state.HeldBack{Consumer: Text(item, "consumer")}
-		if h.At, err = timeAt(item, "at"); err == nil {
-			h.Total, err = strconv.Atoi(Digits(item, "total"))
-		}
-		if err == nil {
-			err = h.SetBody(Text(item, "worst"))
-		}
-		if err != nil {
-			return nil, s.db.Damaged("what holds the consumer "+h.Consumer+" back", err)
 		}
 		if s.db.now().Before(h.At.Add(state.HeldBackLasts)) {
 			all = append(all, h)
 		}
 	}
 	return all, nil
+}
+
+func (s *State) heldBack(item Item) (h state.HeldBack, err error) {
+	h.Consumer = Text(item, "consumer")
+	if h.At, err = timeAt(item, "at"); err == nil {
+		h.Total, err = strconv.Atoi(Digits(item, "total"))
+	}
+	if err == nil {
+		err = h.SetBody(Text(item, "worst"))
+	}
+	if err != nil {
+		err = s.db.Damaged("what holds the consumer "+h.Consumer+" back", err)
+	}
+	return h, err
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // Guards reads the guards of items, 100 in a request.
-func (db *DB) Guards(ctx context.Context, t Target, items []pipeline.Key) ([]state.Guard, error) {
+func (db *DB) Guards(ctx context.Context, t state.Target, items []pipeline.Key) ([]state.Guard, error) {
 	return recall(ctx, db, t, items, db.GuardRef, "a guard of the view "+t.View, func(item Item) (g state.Guard, err error) {
 		g.Row, g.Void = state.Row(Text(item, attrRow)), isVoid(item)
 		g.Version, err = pipeline.ParseVersion(Text(item, attrVersion))
@@ -29,7 +29,7 @@ func (db *DB) Guards(ctx context.Context, t Target, items []pipeline.Key) ([]sta
 }
 
 // Contributions reads what items count for, 100 in a request.
-func (db *DB) Contributions(ctx context.Context, t Target, items []pipeline.Key) ([]state.Contribution, error) {
+func (db *DB) Contributions(ctx context.Context, t state.Target, items []pipeline.Key) ([]state.Contribution, error) {
 	return recall(ctx, db, t, items, db.ContributionRef, "a contribution", func(item Item) (state.Contribution, error) {
 		version, err := pipeline.ParseVersion(Text(item, attrVersion))
 		if err != nil {
@@ -48,7 +48,7 @@ func (db *DB) Contributions(ctx context.Context, t Target, items []pipeline.Key)
 // recall reads what the state remembers of items; the zero T of those that it does not know. One that it does not
 // know is a new one only in a state that is still the one that the process began with.
 func recall[T any](
-	ctx context.Context, db *DB, t Target, items []pipeline.Key, ref func(Target, pipeline.Key) Ref, what string, parse func(Item) (T, error),
+	ctx context.Context, db *DB, t state.Target, items []pipeline.Key, ref func(state.Target, pipeline.Key) Ref, what string, parse func(Item) (T, error),
 ) ([]T, error) {
 	refs := make([]Ref, len(items))
 	for i, item := range items {
@@ -74,7 +74,7 @@ func recall[T any](
 }
 
 // SetContribution puts what an item counts for, on condition of the version that was read.
-func (db *DB) SetContribution(t Target, w *state.ContributionWrite) (Action, error) {
+func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Action, error) {
 	shares := &types.AttributeValueMemberB{Value: w.Now.AppendShares(nil)}
 	item := with(db.ContributionRef(t, w.Source).Key, Item{attrShares: shares})
 	if len(w.Now.Shares) == 0 {
@@ -88,7 +88,7 @@ func (db *DB) SetContribution(t Target, w *state.ContributionWrite) (Action, err
 }
 
 // setGuard puts a guard, on condition of the version that was read. One without a row may be forgotten one day.
-func (db *DB) setGuard(t Target, source pipeline.Key, was pipeline.Version, wasVoid bool, now state.Guard) Action {
+func (db *DB) setGuard(t state.Target, source pipeline.Key, was pipeline.Version, wasVoid bool, now state.Guard) Action {
 	item := with(db.GuardRef(t, source).Key, Item{attrRow: S(string(now.Row))})
 	if now.Row == "" {
 		db.stamp(item)
@@ -100,7 +100,7 @@ func (db *DB) setGuard(t Target, source pipeline.Key, was pipeline.Version, wasV
 func setVersion(item Item, v pipeline.Version, void bool) {
 	item[attrVersion] = S(v.String())
 	if void {
-		item[attrVoid] = &types.AttributeValueMemberBOOL{Value: true}
+		item[attrVoid] = Bool(true)
 	}
 }
 
@@ -134,7 +134,7 @@ type Tombstone struct {
 }
 
 // Tombstones reads the tombstones of rows, 100 in a request; nil of a row without one.
-func (db *DB) Tombstones(ctx context.Context, t Target, rows []state.Row) ([]*Tombstone, error) {
+func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) ([]*Tombstone, error) {
 	refs := make([]Ref, len(rows))
 	for i, row := range rows {
 		refs[i] = db.TombstoneRef(t, row)
@@ -161,17 +161,17 @@ func tombstoneOf(item Item) *Tombstone {
 }
 
 // SetTombstone puts a tombstone of a row over an older one, or over a void of its version unless it is void itself.
-func (db *DB) SetTombstone(t Target, row state.Row, now Tombstone) Action {
+func (db *DB) SetTombstone(t state.Target, row state.Row, now Tombstone) Action {
 	item := with(db.TombstoneRef(t, row).Key, Item{attrVersion: S(now.Version), attrItem: S(string(now.Source))})
 	if now.Void {
-		item[attrVoid] = &types.AttributeValueMemberBOOL{Value: true}
+		item[attrVoid] = Bool(true)
 	}
 	db.stamp(item)
 	return Put(db.table, item, now.noNewer())
 }
 
 // CheckTombstone checks that SetTombstone could put a tombstone.
-func (db *DB) CheckTombstone(t Target, row state.Row, now Tombstone) Action {
+func (db *DB) CheckTombstone(t state.Target, row state.Row, now Tombstone) Action {
 	return Check(db.TombstoneRef(t, row), now.noNewer())
 }
 

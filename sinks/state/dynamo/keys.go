@@ -19,20 +19,27 @@ const (
 	claimPrefix = "claim#"
 )
 
-// Target is whose state it is: a sink's, of one pipeline, in one table, since its output began
-// there: what is remembered under another birth is another target's.
-type Target struct {
-	Pipeline, Table, View, Birth string
-}
-
 // of appends how the partition keys of a kind of item of a pipeline begin. A role is limited to the
 // rows of its pipeline by that: # ends the name, which holds none.
 func of(dst []byte, pipe, kind string) []byte {
 	return append(append(pipeline.AppendEscaped(dst, pipe), '#'), kind...)
 }
 
+// partition is the partition key of a pipeline's notes of a kind.
+func partition(pipe, kind string) string { return string(of(nil, pipe, kind)) }
+
+// noteRef is a pipeline's note of a kind, with parts for a sort key.
+func (db *DB) noteRef(pipe, kind string, parts ...string) Ref {
+	var sk []byte
+	last := len(parts) - 1
+	for _, part := range parts[:last] {
+		sk = append(pipeline.AppendEscaped(sk, part), '#')
+	}
+	return db.ref(partition(pipe, kind), fit(sk, string(pipeline.AppendEscaped(nil, parts[last])), MaxSortKey))
+}
+
 // prefix is how the partition keys of a kind of item of t begin.
-func (t Target) prefix(kind string) []byte {
+func prefix(t state.Target, kind string) []byte {
 	b := of(make([]byte, 0, 192), t.Pipeline, kind)
 	for _, part := range []string{t.View, t.Table, t.Birth} {
 		b = pipeline.AppendEscaped(append(b, '#'), part)
@@ -58,35 +65,35 @@ func (db *DB) ref(pk, sk string) Ref {
 }
 
 // GuardRef is the guard of an item.
-func (db *DB) GuardRef(t Target, item pipeline.Key) Ref {
-	return db.ref(fit(t.prefix("guard"), string(item), MaxPartitionKey), single)
+func (db *DB) GuardRef(t state.Target, item pipeline.Key) Ref {
+	return db.ref(fit(prefix(t, "guard"), string(item), MaxPartitionKey), single)
 }
 
 // TombstoneRef is the tombstone of a row, apart from the table of rows.
-func (db *DB) TombstoneRef(t Target, row state.Row) Ref {
-	return db.ref(fit(t.prefix("tombstone"), string(row), MaxPartitionKey), single)
+func (db *DB) TombstoneRef(t state.Target, row state.Row) Ref {
+	return db.ref(fit(prefix(t, "tombstone"), string(row), MaxPartitionKey), single)
 }
 
 // ContributionRef is what an item counts for.
-func (db *DB) ContributionRef(t Target, item pipeline.Key) Ref {
-	return db.ref(fit(t.prefix("contribution"), string(item), MaxPartitionKey), single)
+func (db *DB) ContributionRef(t state.Target, item pipeline.Key) Ref {
+	return db.ref(fit(prefix(t, "contribution"), string(item), MaxPartitionKey), single)
 }
 
 // SeatRef is the seat of a row.
-func (db *DB) SeatRef(t Target, row state.Row) Ref {
-	return db.ref(fit(t.prefix("seat"), string(row), MaxPartitionKey), seatKey)
+func (db *DB) SeatRef(t state.Target, row state.Row) Ref {
+	return db.ref(fit(prefix(t, "seat"), string(row), MaxPartitionKey), seatKey)
 }
 
 // ClaimRef is the claim of an item on a row: in the partition of the row's seat.
-func (db *DB) ClaimRef(t Target, row state.Row, item pipeline.Key) Ref {
-	return db.ref(fit(t.prefix("seat"), string(row), MaxPartitionKey), fit([]byte(claimPrefix), string(item), MaxSortKey))
+func (db *DB) ClaimRef(t state.Target, row state.Row, item pipeline.Key) Ref {
+	return db.ref(fit(prefix(t, "seat"), string(row), MaxPartitionKey), fit([]byte(claimPrefix), string(item), MaxSortKey))
 }
 
 // MemberPartition is the partition key under which the members of one value of a
 // group's row are, in the order of their sort keys.
-func (db *DB) MemberPartition(t Target, row state.Row, value string) string {
+func (db *DB) MemberPartition(t state.Target, row state.Row, value string) string {
 	name := pipeline.AppendEscaped([]byte{'#'}, value)
-	b := fit(t.prefix("member"), string(row), MaxPartitionKey-len(name)) // # is in no row either
+	b := fit(prefix(t, "member"), string(row), MaxPartitionKey-len(name)) // # is in no row either
 	return b + string(name)
 }
 
@@ -108,6 +115,9 @@ func Whole(digits string) (int64, error) {
 	}
 	return n, nil
 }
+
+// Bool is a truth value as an attribute value.
+func Bool(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
 // Text is the S at name; "" where there is none.
 func Text(item Item, name string) string {

@@ -28,14 +28,14 @@ func TestKeys_Injective(t *testing.T) {
 		})
 		type thing struct {
 			kind   string
-			target dynamo.Target
+			target state.Target
 			row    string
 			item   string
 		}
 		drawn := rapid.Custom(func(t *rapid.T) thing {
 			th := thing{
 				rapid.SampledFrom([]string{"guard", "contribution", "seat", "claim", "member", "tombstone"}).Draw(t, "kind"),
-				dynamo.Target{Pipeline: name.Draw(t, "pipeline"), View: name.Draw(t, "view"), Table: name.Draw(t, "table")},
+				state.Target{Pipeline: name.Draw(t, "pipeline"), View: name.Draw(t, "view"), Table: name.Draw(t, "table")},
 				key.Draw(t, "row"), "",
 			}
 			if th.kind == "claim" || th.kind == "member" {
@@ -83,7 +83,7 @@ func TestKeys_Injective(t *testing.T) {
 // A seat comes before the claims on its row, in their partition.
 func TestKeys_SeatFirst(t *testing.T) {
 	db := offline(t, &dynamotest.Faults{})
-	target := dynamo.Target{Pipeline: "p", View: "v", Table: "t"}
+	target := state.Target{Pipeline: "p", View: "v", Table: "t"}
 	seat, claim := db.SeatRef(target, "row"), db.ClaimRef(target, "row", "-")
 	if dynamo.Text(seat.Key, "pk") != dynamo.Text(claim.Key, "pk") || dynamo.Text(seat.Key, "sk") >= dynamo.Text(claim.Key, "sk") {
 		t.Errorf("%v, %v", seat, claim)

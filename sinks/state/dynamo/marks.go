@@ -20,23 +20,21 @@ const (
 	attrSince   = "since"
 )
 
-// markPartition holds all marks of a pipeline: there are few, and whether a sink has
-// any is one read.
-func (s *State) markPartition() string {
-	return string(of(nil, s.pipeline, "marks"))
-}
+// marks is the kind of the marks of a pipeline, in one partition: there are few, and whether a sink has any is one
+// read.
+const marks = "marks"
 
 // markSink is how the sort keys of a sink's marks begin.
 func markSink(sink string) []byte { return append(pipeline.AppendEscaped(nil, sink), '#') }
 
 func (s *State) markRef(sink string, key pipeline.Key) Ref {
-	return s.db.ref(s.markPartition(), fit(markSink(sink), string(key), MaxSortKey))
+	return s.db.ref(partition(s.pipeline, marks), fit(markSink(sink), string(key), MaxSortKey))
 }
 
 // query is the marks of a sink, of all sinks where it is "". Keys that are equal in
 // their first 900 bytes come in no order.
 func (s *State) query(sink string) *dynamodb.QueryInput {
-	in := s.db.partitionQuery(s.markPartition())
+	in := s.db.partitionQuery(partition(s.pipeline, marks))
 	if sink != "" {
 		in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sink)")
 		in.ExpressionAttributeValues[":sink"] = S(string(markSink(sink)))
@@ -53,16 +51,8 @@ func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]b
 	}
 	first := s.query(sink)
 	first.Limit = aws.Int32(1)
-	any := false
-	for _, err := range s.db.Query(ctx, first) {
-		if err != nil {
-			return nil, err
-		}
-		any = true
-		break
-	}
-	if !any {
-		return held, nil
+	if any, err := s.db.any(ctx, first); err != nil || !any {
+		return held, err
 	}
 	refs := make([]Ref, len(keys))
 	for i, k := range keys {
@@ -110,17 +100,7 @@ func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
 
 // Marks reads the marks page by page: what is written meanwhile may be in it or not.
 func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
-	return func(yield func(state.Mark, error) bool) {
-		for item, err := range s.db.Query(ctx, s.query(sink)) {
-			var m state.Mark
-			if err == nil {
-				m, err = s.mark(item)
-			}
-			if !yield(m, err) || err != nil {
-				return
-			}
-		}
-	}
+	return parsed(s.db.Query(ctx, s.query(sink)), s.mark)
 }
 
 func (s *State) mark(item Item) (state.Mark, error) {

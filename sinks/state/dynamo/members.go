@@ -103,7 +103,7 @@ func valueIn(key, epoch string) string {
 
 // Members brings the values of a group's row up to date that are made of members, and returns what puts the members
 // that come, and deletes those that go. epoch is the row's.
-func (db *DB) Members(ctx context.Context, t Target, row state.Row, epoch string, ms []state.Member, values Item) (actions []Action, err error) {
+func (db *DB) Members(ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member, values Item) (actions []Action, err error) {
 	err = db.byName(t, row, epoch, ms, func(m *membersOf, name string) error {
 		if m.kind == state.Distinct {
 			err = m.count(ctx, values, name)
@@ -117,7 +117,7 @@ func (db *DB) Members(ctx context.Context, t Target, row state.Row, epoch string
 }
 
 // DeleteMembers returns what deletes the members that go together with their row.
-func (db *DB) DeleteMembers(t Target, row state.Row, epoch string, ms []state.Member) (actions []Action, err error) {
+func (db *DB) DeleteMembers(t state.Target, row state.Row, epoch string, ms []state.Member) (actions []Action, err error) {
 	gone := slices.DeleteFunc(slices.Clone(ms), func(m state.Member) bool { return !m.Remove })
 	err = db.byName(t, row, epoch, gone, func(m *membersOf, _ string) error {
 		actions = m.actions(actions)
@@ -127,7 +127,7 @@ func (db *DB) DeleteMembers(t Target, row state.Row, epoch string, ms []state.Me
 }
 
 // byName calls do with the changes of the members of each value.
-func (db *DB) byName(t Target, row state.Row, epoch string, ms []state.Member, do func(m *membersOf, name string) error) error {
+func (db *DB) byName(t state.Target, row state.Row, epoch string, ms []state.Member, do func(m *membersOf, name string) error) error {
 	ms = slices.SortedStableFunc(slices.Values(ms), func(a, b state.Member) int { return strings.Compare(a.Name, b.Name) })
 	for len(ms) > 0 {
 		name, n := ms[0].Name, 1
@@ -150,7 +150,7 @@ func (db *DB) byName(t Target, row state.Row, epoch string, ms []state.Member, d
 // membersOf is the members of one value of a row, as they are read and changed.
 type membersOf struct {
 	*DB
-	target    Target
+	target    state.Target
 	partition string
 	epoch     string
 	kind      state.MemberKind

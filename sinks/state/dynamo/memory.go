@@ -30,17 +30,17 @@ const format = 2
 // made it, since it was first asked. It forgets, by its TTL or by [DB.Purge]. The error is fatal where the
 // pipeline's rows have another format.
 func (db *DB) Memory(ctx context.Context) (state.Memory, error) {
-	ref := db.ref(string(of(nil, db.pipeline, "memory")), single)
+	ref := db.noteRef(db.pipeline, "memory", single)
 	for {
-		items, err := db.Get(ctx, []Ref{ref})
+		item, err := db.one(ctx, ref)
+		if err == nil && item != nil {
+			err = db.checkFormat(item)
+		}
 		if err != nil {
 			return state.Memory{}, err
 		}
-		if items[0] != nil {
-			if err := db.checkFormat(items[0]); err != nil {
-				return state.Memory{}, err
-			}
-			born, err := timeAt(items[0], attrBorn)
+		if item != nil {
+			born, err := timeAt(item, attrBorn)
 			if err != nil {
 				return state.Memory{}, db.Damaged("since when it remembers", err)
 			}

@@ -12,7 +12,7 @@ import (
 // adds an action for each of Rows.
 type Merge struct {
 	db     *DB
-	target Target
+	target state.Target
 	guards []guardChange
 	rows   []RowChange
 	size   int // actions, with one for each row
@@ -42,7 +42,7 @@ type claimChange struct {
 }
 
 // Merge is a transaction without actions.
-func (db *DB) Merge(t Target) *Merge { return &Merge{db: db, target: t} }
+func (db *DB) Merge(t state.Target) *Merge { return &Merge{db: db, target: t} }
 
 // Add puts w behind what is there. False if it doesn't build on it, or if it would
 // be too much for a transaction: then nothing is added.

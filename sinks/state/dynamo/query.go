@@ -15,9 +15,7 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item
 		q := *in
 		q.ConsistentRead = aws.Bool(true)
 		for more := true; more; more = len(q.ExclusiveStartKey) > 0 {
-			out, err := call(ctx, db, "Query", *q.TableName, func(o func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-				return db.client.Query(ctx, &q, o)
-			})
+			out, err := call(ctx, db, "Query", *q.TableName, &q, db.client.Query)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -32,9 +30,32 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item
 	}
 }
 
-// partition yields the items of a partition of the state table, in the order of their sort keys, as Query does.
-func (db *DB) partition(ctx context.Context, pk string) iter.Seq2[Item, error] {
-	return db.Query(ctx, db.partitionQuery(pk))
+// parsed yields what parse makes of items. An error ends the sequence.
+func parsed[T any](items iter.Seq2[Item, error], parse func(Item) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range items {
+			var v T
+			if err == nil {
+				v, err = parse(item)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// notes yields a pipeline's notes of a kind, in the order of their sort keys, as Query does.
+func notes[T any](ctx context.Context, s *State, kind string, parse func(Item) (T, error)) iter.Seq2[T, error] {
+	return parsed(s.db.Query(ctx, s.db.partitionQuery(partition(s.pipeline, kind))), parse)
+}
+
+// any reports whether a query brings an item.
+func (db *DB) any(ctx context.Context, in *dynamodb.QueryInput) (bool, error) {
+	for _, err := range db.Query(ctx, in) {
+		return err == nil, err
+	}
+	return false, nil
 }
 
 // partitionQuery is the query for the items of a partition of the state table.
@@ -86,9 +107,7 @@ func (db *DB) ScanPages(ctx context.Context, in *dynamodb.ScanInput, pages int, 
 func (db *DB) scan(ctx context.Context, in dynamodb.ScanInput) iter.Seq2[*dynamodb.ScanOutput, error] {
 	return func(yield func(*dynamodb.ScanOutput, error) bool) {
 		for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
-			out, err := call(ctx, db, "Scan", *in.TableName, func(o func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-				return db.client.Scan(ctx, &in, o)
-			})
+			out, err := call(ctx, db, "Scan", *in.TableName, &in, db.client.Scan)
 			if !yield(out, err) || err != nil {
 				return
 			}

@@ -25,19 +25,19 @@ type accepted struct {
 // begins notes the birth that the outputs of this process bear.
 func (s *State) begins(b state.Birth) {
 	if table, ok := strings.CutPrefix(b.Target, "table "); ok {
-		s.db.accepted.births.Store(Target{s.pipeline, table, b.Sink, b.ID}, s.birthRef(b.Sink, b.Target))
+		s.db.accepted.births.Store(state.Target{Pipeline: s.pipeline, Table: table, View: b.Sink, Birth: b.ID}, s.birthRef(b))
 	}
 }
 
 // SameState is nil where the state has the birth that t bears. It has been lost while this process wrote
 // where it has not: whatever it lacks then is not new. Nil, too, of a birth that this process did not begin with.
-func (db *DB) SameState(ctx context.Context, t Target) error {
+func (db *DB) SameState(ctx context.Context, t state.Target) error {
 	ref, ok := db.accepted.births.Load(t)
 	if !ok {
 		return nil
 	}
-	items, err := db.Get(ctx, []Ref{ref.(Ref)})
-	if err != nil || items[0] != nil && Text(items[0], attrBirth) == t.Birth {
+	item, err := db.one(ctx, ref.(Ref))
+	if err != nil || item != nil && Text(item, attrBirth) == t.Birth {
 		return err
 	}
 	return state.Lost(t.View, fmt.Sprintf("the state table %s knew the birth '%s' of table %s when this process began, and does not know it now: "+
@@ -46,7 +46,7 @@ func (db *DB) SameState(ctx context.Context, t Target) error {
 
 // SameTables is nil where the state has the birth that t bears, and the table of rows, which rows reaches, is the
 // one that this process began with. It asks at most once in 30 seconds.
-func (db *DB) SameTables(ctx context.Context, t Target, rows *DB) error {
+func (db *DB) SameTables(ctx context.Context, t state.Target, rows *DB) error {
 	now := db.now()
 	at, asked := db.accepted.checked.Load(t)
 	switch {

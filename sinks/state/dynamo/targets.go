@@ -7,14 +7,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // targetRef is the note that something was written to a target.
-func (db *DB) targetRef(t Target) Ref {
-	pk := of(nil, t.Pipeline, "targets")
-	sk := append(pipeline.AppendEscaped(nil, t.View), '#')
-	sk = append(pipeline.AppendEscaped(sk, t.Birth), '#')
-	return db.ref(string(pk), fit(sk, string(pipeline.AppendEscaped(nil, t.Table)), MaxSortKey))
+func (db *DB) targetRef(t state.Target) Ref {
+	return db.noteRef(t.Pipeline, "targets", t.View, t.Birth, t.Table)
 }
 
 // attrWitnesses are keys of items that the state remembers rows of.
@@ -26,7 +24,7 @@ const maxWitnesses = 10
 // Touch notes that a target is about to be written to, and some of the items that come to have
 // rows there, once for the life of db; see [DB.Untouched] and [DB.Witnesses]. Items of a target are
 // spread over so many partitions that whether there are any could not be asked of them.
-func (db *DB) Touch(ctx context.Context, t Target, witnesses iter.Seq[pipeline.Key]) error {
+func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[pipeline.Key]) error {
 	had, done := db.touched.Load(t)
 	if done && had == true {
 		return nil
@@ -52,14 +50,11 @@ func (db *DB) Touch(ctx context.Context, t Target, witnesses iter.Seq[pipeline.K
 }
 
 // Witnesses are some of the items that came to have rows at a target.
-func (db *DB) Witnesses(ctx context.Context, t Target) (keys []pipeline.Key, err error) {
-	items, err := db.Get(ctx, []Ref{db.targetRef(t)})
-	if err != nil || items[0] == nil {
+func (db *DB) Witnesses(ctx context.Context, t state.Target) (keys []pipeline.Key, err error) {
+	item, err := db.one(ctx, db.targetRef(t))
+	list, ok := item[attrWitnesses].(*types.AttributeValueMemberL)
+	if err != nil || !ok {
 		return nil, err
-	}
-	list, _ := items[0][attrWitnesses].(*types.AttributeValueMemberL)
-	if list == nil {
-		return nil, nil
 	}
 	for _, v := range list.Value {
 		if s, ok := v.(*types.AttributeValueMemberS); ok {
@@ -70,7 +65,7 @@ func (db *DB) Witnesses(ctx context.Context, t Target) (keys []pipeline.Key, err
 }
 
 // Untouched tells whether nothing was ever written to a target.
-func (db *DB) Untouched(ctx context.Context, t Target) (bool, error) {
-	items, err := db.Get(ctx, []Ref{db.targetRef(t)})
-	return err == nil && items[0] == nil, err
+func (db *DB) Untouched(ctx context.Context, t state.Target) (bool, error) {
+	item, err := db.one(ctx, db.targetRef(t))
+	return err == nil && item == nil, err
 }

@@ -67,9 +67,7 @@ func (db *DB) Transact(ctx context.Context, actions []Action) error {
 		return errs.Errorf("dynamodb: a transaction of %d actions: it takes at most %d", n, MaxActions)
 	}
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: actions, ClientRequestToken: aws.String(rand.Text())}
-	_, err := call(ctx, db, "TransactWriteItems", "", func(o func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-		return db.client.TransactWriteItems(ctx, in, o)
-	})
+	_, err := call(ctx, db, "TransactWriteItems", "", in, db.client.TransactWriteItems)
 	return err
 }
 
@@ -80,32 +78,26 @@ func (db *DB) Transact(ctx context.Context, actions []Action) error {
 func (db *DB) Write(ctx context.Context, a Action) (err error) {
 	switch {
 	case a.Put != nil:
-		in := &dynamodb.PutItemInput{
-			TableName: a.Put.TableName, Item: a.Put.Item,
-			ConditionExpression: a.Put.ConditionExpression, ExpressionAttributeNames: a.Put.ExpressionAttributeNames,
-			ExpressionAttributeValues: a.Put.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: a.Put.ReturnValuesOnConditionCheckFailure,
-		}
-		_, err = call(ctx, db, "PutItem", *in.TableName, func(o func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-			return db.client.PutItem(ctx, in, o)
-		})
+		p := a.Put
+		_, err = call(ctx, db, "PutItem", *p.TableName, &dynamodb.PutItemInput{
+			TableName: p.TableName, Item: p.Item,
+			ConditionExpression: p.ConditionExpression, ExpressionAttributeNames: p.ExpressionAttributeNames,
+			ExpressionAttributeValues: p.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
+		}, db.client.PutItem)
 	case a.Update != nil:
-		in := &dynamodb.UpdateItemInput{
-			TableName: a.Update.TableName, Key: a.Update.Key, UpdateExpression: a.Update.UpdateExpression,
-			ConditionExpression: a.Update.ConditionExpression, ExpressionAttributeNames: a.Update.ExpressionAttributeNames,
-			ExpressionAttributeValues: a.Update.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: a.Update.ReturnValuesOnConditionCheckFailure,
-		}
-		_, err = call(ctx, db, "UpdateItem", *in.TableName, func(o func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-			return db.client.UpdateItem(ctx, in, o)
-		})
+		u := a.Update
+		_, err = call(ctx, db, "UpdateItem", *u.TableName, &dynamodb.UpdateItemInput{
+			TableName: u.TableName, Key: u.Key, UpdateExpression: u.UpdateExpression,
+			ConditionExpression: u.ConditionExpression, ExpressionAttributeNames: u.ExpressionAttributeNames,
+			ExpressionAttributeValues: u.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: u.ReturnValuesOnConditionCheckFailure,
+		}, db.client.UpdateItem)
 	case a.Delete != nil:
-		in := &dynamodb.DeleteItemInput{
-			TableName: a.Delete.TableName, Key: a.Delete.Key,
-			ConditionExpression: a.Delete.ConditionExpression, ExpressionAttributeNames: a.Delete.ExpressionAttributeNames,
-			ExpressionAttributeValues: a.Delete.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: a.Delete.ReturnValuesOnConditionCheckFailure,
-		}
-		_, err = call(ctx, db, "DeleteItem", *in.TableName, func(o func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
-			return db.client.DeleteItem(ctx, in, o)
-		})
+		d := a.Delete
+		_, err = call(ctx, db, "DeleteItem", *d.TableName, &dynamodb.DeleteItemInput{
+			TableName: d.TableName, Key: d.Key,
+			ConditionExpression: d.ConditionExpression, ExpressionAttributeNames: d.ExpressionAttributeNames,
+			ExpressionAttributeValues: d.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: d.ReturnValuesOnConditionCheckFailure,
+		}, db.client.DeleteItem)
 	default:
 		return errs.New("dynamodb: an action that writes nothing")
 	}

@@ -13,10 +13,9 @@ import (
 	"strconv"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
-
 	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Options shape a DB.
@@ -99,7 +98,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	if err != nil {
 		return nil, db.Failed("open", err)
 	}
-	w := &Writer{db: db, conn: conn, prepared: make(map[string]*sql.Stmt), targets: make(map[Target]int64)}
+	w := &Writer{db: db, conn: conn, prepared: make(map[string]*sql.Stmt), targets: make(map[state.Target]int64)}
 	if err := w.prepareFile(ctx); err != nil {
 		return w, err
 	}

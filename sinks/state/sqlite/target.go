@@ -1,16 +1,14 @@
 package sqlite
 
-import "context"
+import (
+	"context"
 
-// Target is whose state it is: a sink's, of one pipeline, in one table, since its output began
-// there: what is remembered under another birth is another target's.
-type Target struct {
-	Pipeline, Table, View, Birth string
-}
+	"github.com/tablewake/tablewake/sinks/state"
+)
 
 // Target is the number that stands for t in the tables of state. It is called
 // outside a transaction, and makes the number durable.
-func (w *Writer) Target(ctx context.Context, t Target) (int64, error) {
+func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	if id, ok := w.targets[t]; ok {
 		return id, nil
 	}
@@ -45,7 +43,7 @@ func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err err
 }
 
 // RemembersRows reports whether a row or a group of a target is remembered.
-func (db *DB) RemembersRows(ctx context.Context, t Target) (bool, error) {
+func (db *DB) RemembersRows(ctx context.Context, t state.Target) (bool, error) {
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (
 	EXISTS (SELECT 1 FROM "_tws_guards" AS g WHERE g.target = t.id AND g.written IS NULL) OR
 	EXISTS (SELECT 1 FROM "_tws_contributions" AS c WHERE c.target = t.id AND c.written IS NULL)))`

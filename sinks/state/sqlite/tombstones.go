@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 const (
@@ -18,7 +19,7 @@ WHERE excluded.version > old.version OR excluded.version = old.version AND old.v
 
 // StoredTombstone is the version of a row's tombstone and the item that had the row; false where there is none. The
 // columns are those of the row's key.
-func (db *DB) StoredTombstone(ctx context.Context, t Target, pk, sk any) (version pipeline.Version, item pipeline.Key, found bool, err error) {
+func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (version pipeline.Version, item pipeline.Key, found bool, err error) {
 	const q = `SELECT s.version, s.item FROM "_tws_targets" t JOIN "_tws_tombstones" s ON s.target = t.id
 WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND s.pk = ? AND s.sk = ?`
 	text, found, err := First(ctx, db, q, []any{t.Pipeline, t.Table, t.View, pk, sk}, func(rows *sql.Rows) (text string, err error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Writer is the connection that writes, lent by [DB.Write]: it is of use until the
@@ -13,7 +15,7 @@ type Writer struct {
 	db       *DB
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt // by their text
-	targets  map[Target]int64
+	targets  map[state.Target]int64
 	buf      []byte // of a contribution
 }
 

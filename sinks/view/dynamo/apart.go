@@ -6,7 +6,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -64,7 +63,7 @@ func (w *writer) writeTogether(ctx context.Context, rows []rowWrite) {
 			rows = w.setRefused(ctx, rows, unmet)
 			continue
 		}
-		if _, again := pipeline.Retryable(err); err != nil && !again && !pipeline.IsFatal(err) && len(rows) > 1 {
+		if state.IsPermanent(err) && len(rows) > 1 {
 			for i := range rows { // one of them is at fault
 				w.writeTogether(ctx, rows[i:i+1])
 			}
@@ -152,11 +151,11 @@ func (w *writer) plan(row *rowWrite) error {
 	}
 	row.actions[0] = put
 	if !m.Tombstone {
-		row.actions[1] = w.CheckTombstone(targetOf(w.target), name, tombstoneOf(m))
+		row.actions[1] = w.CheckTombstone(w.target.State(), name, tombstoneOf(m))
 		return nil
 	}
 	row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}, w.over(m))
-	row.actions[1] = w.SetTombstone(targetOf(w.target), name, tombstoneOf(m))
+	row.actions[1] = w.SetTombstone(w.target.State(), name, tombstoneOf(m))
 	return nil
 }
 

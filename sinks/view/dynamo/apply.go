@@ -42,19 +42,25 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 // applyWith writes mutations, those that belong together in one call of write.
 func applyWith(ctx context.Context, db *dynamo.DB, ms []view.Mutation, write func(context.Context, []view.Mutation, []view.Result)) ([]view.Result, error) {
 	rs := make([]view.Result, len(ms))
-	var outage outage
 	starts := joined(ms)
-	db.Each(len(starts)-1, func(i int) {
+	return writeParts(db, rs, len(starts)-1, func(i int, down *outage) {
 		from, to := starts[i], starts[i+1]
-		if err := outage.error(); err != nil {
+		if err := down.error(); err != nil {
 			for r := from; r < to; r++ {
 				rs[r].Err = err
 			}
 			return
 		}
 		write(ctx, ms[from:to], rs[from:to])
-		outage.note(rs[from].Err)
+		down.note(rs[from].Err)
 	})
+}
+
+// writeParts calls write for each of the n parts of a call, as many at once as the DB may have in flight, and returns
+// rs, which they set. The first fatal error is that of the call.
+func writeParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *outage)) ([]view.Result, error) {
+	var down outage
+	db.Each(n, func(i int) { write(i, &down) })
 	for i := range rs {
 		if pipeline.IsFatal(rs[i].Err) {
 			return nil, rs[i].Err
@@ -183,7 +189,7 @@ func (o *outage) note(err error) {
 		o.row.Store(0)
 		return
 	}
-	if _, again := pipeline.Retryable(err); again || pipeline.IsFatal(err) {
+	if !state.IsPermanent(err) {
 		o.last.Store(&err)
 		if o.row.Add(1); pipeline.IsFatal(err) {
 			o.row.Add(enough)

@@ -136,7 +136,7 @@ func TestTombstonesExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := statedynamo.Item{"PK": statedynamo.S("p"), "SK": statedynamo.S(sk)}
-		apart := s.TombstoneRef(statedynamo.Target{Pipeline: target.Pipeline, Table: target.Name, View: target.View}, row).Key
+		apart := s.TombstoneRef(state.Target{Pipeline: target.Pipeline, Table: target.Name, View: target.View}, row).Key
 		apply(t, s, target, gone)
 		got, none := statedynamo.Digits(raw("views", key), "_tw_expires"), raw("state", apart)
 		if !target.InPlace {

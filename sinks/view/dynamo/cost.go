@@ -168,7 +168,7 @@ func costOfClaim(c *pipeline.Change, op *view.ClaimOp) Cost {
 
 // actionsOf is the transaction of one write of an item.
 func actionsOf(t view.Target, w *state.ItemWrite) ([]dynamo.Action, error) {
-	m := nowhere().Merge(targetOf(t))
+	m := nowhere().Merge(t.State())
 	m.Add(w)
 	actions, _, err := transactionOf(t, m)
 	return actions, err
@@ -181,7 +181,7 @@ func costOfGroups(t view.Target, c *pipeline.Change, ops []pipeline.Op) Cost {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item counted before"}
 	}
 	cost := Cost{ReadUnits: 1}
-	s := counting{Store: &Store{DB: nowhere()}, target: t, of: targetOf(t), write: &w}
+	s := counting{Store: &Store{DB: nowhere()}, target: t, of: t.State(), write: &w}
 	there := make(sizes)
 	if len(before.Shares) > 0 {
 		before.Version = c.Version // all are of one size

@@ -30,30 +30,21 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 		return nil, err
 	}
 	rs := make([]view.Result, len(ws))
-	var outage outage
-	s.Each(len(ws), func(i int) {
-		if err := outage.error(); err != nil {
-			rs[i].Err = err
-			return
+	return writeParts(s.DB, rs, len(ws), func(i int, down *outage) {
+		rs[i].Err = down.error()
+		if rs[i].Err == nil {
+			c := counting{Store: s, target: t, of: t.State(), write: &ws[i]}
+			rs[i].Lost, rs[i].Err = c.run(ctx)
+			down.note(rs[i].Err)
 		}
-		c := counting{Store: s, target: t, of: targetOf(t), write: &ws[i]}
-		lost, err := c.run(ctx)
-		rs[i] = view.Result{Lost: lost, Err: err}
-		outage.note(err)
 	})
-	for i := range rs {
-		if pipeline.IsFatal(rs[i].Err) {
-			return nil, rs[i].Err
-		}
-	}
-	return rs, nil
 }
 
 // counting is one GroupWrite on its way.
 type counting struct {
 	*Store
 	target view.Target
-	of     dynamo.Target
+	of     state.Target
 	write  *state.GroupWrite
 	groups []groupWrite
 }
@@ -146,7 +137,7 @@ func (c *counting) try(ctx context.Context, items []dynamo.Action) (lost, again 
 
 // Contributions reads what items count for.
 func (s *Store) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Contribution, error) {
-	return s.DB.Contributions(ctx, targetOf(t), items)
+	return s.DB.Contributions(ctx, t.State(), items)
 }
 
 // verdict is the error of a row to which the change cannot be made, unless it is because

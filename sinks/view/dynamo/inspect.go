@@ -65,7 +65,7 @@ func (s *Store) Stands(ctx context.Context, t view.Target, rows []state.Row) ([]
 	if len(of) == 0 {
 		return ss, nil
 	}
-	tombstones, err := s.Tombstones(ctx, targetOf(t), of)
+	tombstones, err := s.Tombstones(ctx, t.State(), of)
 	if err != nil {
 		return nil, err
 	}

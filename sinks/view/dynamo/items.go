@@ -13,13 +13,13 @@ var _ view.ItemStore = (*Store)(nil)
 
 // Guards reads what is remembered of items.
 func (s *Store) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
-	return s.DB.Guards(ctx, targetOf(t), items)
+	return s.DB.Guards(ctx, t.State(), items)
 }
 
 // RowClaims reads the claims on rows, and of those that nobody claims the rows themselves, which may be another
 // sink's.
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
-	found, err := s.DB.RowClaims(ctx, targetOf(t), rows)
+	found, err := s.DB.RowClaims(ctx, t.State(), rows)
 	if err != nil {
 		return nil, err
 	}

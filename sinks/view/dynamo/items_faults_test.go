@@ -288,7 +288,7 @@ func TestGuards_Expire(t *testing.T) {
 	a := e.claim("a", "A")
 	expires := func() bool {
 		t.Helper()
-		ref := e.GuardRef(statedynamo.Target{Pipeline: "shop", View: "emails", Table: "views"}, "a")
+		ref := e.GuardRef(state.Target{Pipeline: "shop", View: "emails", Table: "views"}, "a")
 		items, err := e.Get(t.Context(), []statedynamo.Ref{ref})
 		if err != nil || items[0] == nil {
 			t.Fatal(items, err)

@@ -24,47 +24,35 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite)
 	}
 	rs := make([]view.Result, len(ws))
 	groups := together(ws)
-	var outage outage
-	s.Each(len(groups), func(i int) { s.settle(ctx, t, ws, groups[i], rs, &outage) })
-	for _, r := range rs {
-		if pipeline.IsFatal(r.Err) {
-			return nil, r.Err
-		}
-	}
-	return rs, nil
+	return writeParts(s.DB, rs, len(groups), func(i int, down *outage) { s.settle(ctx, t, ws, groups[i], rs, down) })
 }
 
 // settle writes those of ws that group names, in order, unless it is known by now that
 // DynamoDB does not answer.
 func (s *Store) settle(ctx context.Context, t view.Target, ws []state.ItemWrite, group []int, rs []view.Result, outage *outage) {
 	for len(group) > 0 {
-		if err := outage.error(); err != nil {
-			rs[group[0]].Err = err
-			group = group[1:]
-			continue
-		}
-		m := s.Merge(targetOf(t))
+		m := s.Merge(t.State())
 		n := 0
 		for n < len(group) && m.Add(&ws[group[n]]) {
 			n++
 		}
-		if n == 0 {
-			rs[group[0]].Err = errs.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction", pipeline.Safe(t.View), dynamo.MaxActions)
-			group = group[1:]
-			continue
+		r := view.Result{Err: outage.error()}
+		switch {
+		case r.Err != nil:
+			n = len(group)
+		case n == 0:
+			n, r.Err = 1, errs.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction", pipeline.Safe(t.View), dynamo.MaxActions)
+		default:
+			r = s.commit(ctx, t, m)
+			outage.note(r.Err)
 		}
-		r := s.commit(ctx, t, m)
-		outage.note(r.Err)
-		_, again := pipeline.Retryable(r.Err)
-		if n > 1 && (r.Lost || r.Err != nil && !again) {
-			for _, i := range group[:n] {
-				one := s.Merge(targetOf(t))
+		alone := n > 1 && (r.Lost || state.IsPermanent(r.Err))
+		for _, i := range group[:n] {
+			rs[i] = r
+			if alone {
+				one := s.Merge(t.State())
 				one.Add(&ws[i])
 				rs[i] = s.commit(ctx, t, one)
-			}
-		} else {
-			for _, i := range group[:n] {
-				rs[i] = r
 			}
 		}
 		group = group[n:]

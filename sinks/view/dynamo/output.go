@@ -94,7 +94,7 @@ func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 // remembered tells whether the state remembers a row of one of the target's witnesses.
 func (o output) remembered(ctx context.Context, birth string) (bool, error) {
 	t := view.Target{Table: view.Table{Name: o.Name}, View: o.Sink, Pipeline: o.Pipeline, Birth: birth}
-	items, err := o.store.Witnesses(ctx, targetOf(t))
+	items, err := o.store.Witnesses(ctx, t.State())
 	if err != nil || len(items) == 0 {
 		return false, err
 	}

@@ -76,19 +76,14 @@ func (r *Rows) Memory(context.Context) (state.Memory, error) { return state.Memo
 // beforeWrite notes that a target is written to, and sees from time to time that its tables are still those
 // that the process began with.
 func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.Seq[pipeline.Key]) error {
-	if err := s.Touch(ctx, targetOf(t), witnesses); err != nil {
+	if err := s.Touch(ctx, t.State(), witnesses); err != nil {
 		return err
 	}
-	return s.SameTables(ctx, targetOf(t), s.views)
+	return s.SameTables(ctx, t.State(), s.views)
 }
 
 // Empty tells whether nothing was ever written for a view or an aggregate, by any
 // process: what was removed and forgotten since counts as written.
 func (s *Store) Empty(ctx context.Context, t view.Target) (bool, error) {
-	return s.Untouched(ctx, targetOf(t))
-}
-
-// targetOf is a view as the state table knows it.
-func targetOf(t view.Target) dynamo.Target {
-	return dynamo.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth}
+	return s.Untouched(ctx, t.State())
 }

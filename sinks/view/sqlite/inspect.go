@@ -50,7 +50,7 @@ func (s *Store) standing(ctx context.Context, query string, pk, sk pipeline.Valu
 
 // tombstone is one that is apart from its row.
 func (s *Store) tombstone(ctx context.Context, t view.Target, pk, sk pipeline.Value) (view.Standing, error) {
-	version, item, found, err := s.StoredTombstone(ctx, targetOf(t), keyColumn(pk), keyColumn(sk))
+	version, item, found, err := s.StoredTombstone(ctx, t.State(), keyColumn(pk), keyColumn(sk))
 	if err != nil || !found {
 		return view.Standing{}, err
 	}

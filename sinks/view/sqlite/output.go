@@ -27,5 +27,5 @@ func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err er
 	if l, err := o.Inspect(ctx, true); err != nil || l.Total() > 0 {
 		return false, err
 	}
-	return o.RemembersRows(ctx, sqlite.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth})
+	return o.RemembersRows(ctx, state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth})
 }

@@ -31,16 +31,12 @@ func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) err
 // statement by itself sees one state of the file.
 func (s *Store) withTarget(ctx context.Context, t view.Target, do func(w *sqlite.Writer, id int64) error) error {
 	return s.Write(ctx, func(w *sqlite.Writer) error {
-		id, err := w.Target(ctx, targetOf(t))
+		id, err := w.Target(ctx, t.State())
 		if err != nil {
 			return err
 		}
 		return do(w, id)
 	})
-}
-
-func targetOf(t view.Target) sqlite.Target {
-	return sqlite.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth}
 }
 
 // each runs one write after the other in one transaction, each whole or not at all.
