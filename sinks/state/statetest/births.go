@@ -1,6 +1,7 @@
 package statetest
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -8,32 +9,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-func (w *world) births(s state.Store) (bs []state.Birth) {
+func (w *world) births(s state.Store) []state.Birth {
 	w.t.Helper()
-	for b, err := range s.Births(w.t.Context()) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		bs = append(bs, b)
-	}
-	return bs
+	return all(w.t, s.Births(w.t.Context()))
 }
 
 func (w *world) bear(s state.Store, b state.Birth) state.Birth {
 	w.t.Helper()
 	is, err := s.RecordBirth(w.t.Context(), b)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	need(w.t, err)
 	return is
 }
 
 func (w *world) setBirth(s state.Store, was, now state.Birth) bool {
 	w.t.Helper()
 	done, err := s.SetBirth(w.t.Context(), was, now)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	need(w.t, err)
 	return done
 }
 
@@ -48,7 +39,7 @@ func birthsComeBack(t *testing.T, w *world) {
 	w.bear(w.state, full)
 	w.bear(w.suite.State(w.Store, "other"), state.NewBirth("orders", "table a", bornAt))
 	got := w.births(w.suite.State(w.open(), "test"))
-	if want := []state.Birth{first, second, full}; len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+	if want := []state.Birth{first, second, full}; !slices.Equal(got, want) {
 		t.Errorf("births:\n%+v, want\n%+v", got, want)
 	}
 	if first.ID == second.ID || len(first.ID) != 16 {
@@ -108,9 +99,7 @@ func birthsChangeAsRead(t *testing.T, w *world) {
 // The state says of itself that it is the same, in every process.
 func identityStays(t *testing.T, w *world) {
 	is, err := w.state.Identity(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	again, err := w.suite.State(w.open(), "other").Identity(t.Context())
 	if err != nil || again != is {
 		t.Errorf("it is %q, and to another process %q (%v)", is, again, err)

@@ -35,9 +35,7 @@ func heldBackComesBack(t *testing.T, w *world) {
 	}
 	set := func(s state.Store, h state.HeldBack) {
 		t.Helper()
-		if err := notes(s).SetHeldBack(t.Context(), h); err != nil {
-			t.Fatal(err)
-		}
+		need(t, notes(s).SetHeldBack(t.Context(), h))
 	}
 	want := func(s state.Store, what string, want ...state.HeldBack) {
 		t.Helper()

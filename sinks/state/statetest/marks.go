@@ -37,9 +37,7 @@ func manyKeys(t *testing.T, w *world) {
 	}
 	w.hold(w.state, "crm", odd...)
 	held, err := w.state.Held(t.Context(), "crm", keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	for i, yes := range held {
 		if yes != (i%2 == 1) {
 			t.Fatalf("key %d: held is %v", i, yes)
@@ -100,9 +98,7 @@ func pipelinesAreApart(t *testing.T, w *world) {
 	other := w.suite.State(w.Store, "other")
 	w.hold(w.state, "crm", "a")
 	w.held(other, "crm", "")
-	if err := other.AddGap(t.Context(), pipeline.Gap{StreamARN: "arn", Shard: "1"}); err != nil {
-		t.Fatal(err)
-	}
+	need(t, other.AddGap(t.Context(), pipeline.Gap{StreamARN: "arn", Shard: "1"}))
 	if ms := w.marks(other, ""); len(ms) != 0 {
 		t.Errorf("another pipeline has the marks %v", ms)
 	}
@@ -115,9 +111,7 @@ func pipelinesAreApart(t *testing.T, w *world) {
 func readingMayWrite(t *testing.T, w *world) {
 	w.hold(w.state, "crm", "a", "b", "c")
 	for m, err := range w.state.Marks(t.Context(), "crm") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		need(t, err)
 		if !w.clear(w.state, m) {
 			t.Errorf("%s is not cleared", m.Key)
 		}
@@ -127,18 +121,14 @@ func readingMayWrite(t *testing.T, w *world) {
 	w.held(w.state, "events", "abc")
 	for range 20 { // more often than a store has connections
 		for _, err := range w.state.Marks(t.Context(), "") {
-			if err != nil {
-				t.Fatal(err)
-			}
+			need(t, err)
 			break
 		}
 	}
 }
 
 func closedStoreSaysSo(t *testing.T, w *world) {
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	need(t, w.Close())
 	if err := w.state.Hold(t.Context(), "crm", []pipeline.Key{"a"}); err == nil {
 		t.Error("a key is held in a closed store")
 	}

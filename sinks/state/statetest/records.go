@@ -16,17 +16,9 @@ func gapsComeBack(t *testing.T, w *world) {
 	wider := known
 	wider.Before, wider.Whole = "300", true
 	for _, g := range []pipeline.Gap{unknown, known, wider} {
-		if err := w.state.AddGap(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
+		need(t, w.state.AddGap(t.Context(), g))
 	}
-	var got []pipeline.Gap
-	for g, err := range w.suite.State(w.open(), "test").Gaps(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, g)
-	}
+	got := all(t, w.suite.State(w.open(), "test").Gaps(t.Context()))
 	if want := []pipeline.Gap{wider, unknown}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("gaps:\n%+v, want\n%+v", got, want)
 	}
@@ -34,9 +26,7 @@ func gapsComeBack(t *testing.T, w *world) {
 
 func gapsAreFoundWhenNoted(t *testing.T, w *world) {
 	before := time.Now()
-	if err := w.state.AddGap(t.Context(), pipeline.Gap{StreamARN: "arn:1", Shard: "shardId-1"}); err != nil {
-		t.Fatal(err)
-	}
+	need(t, w.state.AddGap(t.Context(), pipeline.Gap{StreamARN: "arn:1", Shard: "shardId-1"}))
 	for g, err := range w.state.Gaps(t.Context()) {
 		if err != nil || g.Found.Before(before) || g.Found.After(time.Now()) {
 			t.Errorf("a gap without a time, noted after %v: %+v, %v", before, g, err)
@@ -52,9 +42,7 @@ func fingerprintsComeBack(t *testing.T, w *world) {
 	other := want
 	other.Sink, other.Settings = "users", nil
 	for _, f := range []state.Fingerprint{{Pipeline: "test", Sink: "orders", Generation: 7}, want, other} {
-		if err := w.SetFingerprint(t.Context(), f); err != nil {
-			t.Fatal(err)
-		}
+		need(t, w.SetFingerprint(t.Context(), f))
 	}
 	for _, s := range []Store{w.Store, w.open()} {
 		f, ok, err := s.Fingerprint(t.Context(), "test", "orders")

@@ -2,6 +2,7 @@ package statetest
 
 import (
 	"context"
+	"iter"
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -67,9 +68,7 @@ type world struct {
 func (w *world) open() Store {
 	w.t.Helper()
 	s, err := w.suite.Open(w.t.Context(), w.dir)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	need(w.t, err)
 	w.t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			w.t.Error(err)
@@ -80,9 +79,7 @@ func (w *world) open() Store {
 
 func (w *world) hold(s state.Store, sink string, keys ...pipeline.Key) {
 	w.t.Helper()
-	if err := s.Hold(w.t.Context(), sink, keys); err != nil {
-		w.t.Fatal(err)
-	}
+	need(w.t, s.Hold(w.t.Context(), sink, keys))
 }
 
 // held expects which of the keys a, b and c are held.
@@ -106,21 +103,30 @@ func (w *world) held(s state.Store, sink, want string) {
 
 func (w *world) marks(s state.Store, sink string) []state.Mark {
 	w.t.Helper()
-	var ms []state.Mark
-	for m, err := range s.Marks(w.t.Context(), sink) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		ms = append(ms, m)
-	}
-	return ms
+	return all(w.t, s.Marks(w.t.Context(), sink))
 }
 
 func (w *world) clear(s state.Store, m state.Mark) bool {
 	w.t.Helper()
 	cleared, err := s.Clear(w.t.Context(), m)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	need(w.t, err)
 	return cleared
+}
+
+// need ends the test on an error.
+func need(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// all is what a sequence yields.
+func all[T any](t *testing.T, seq iter.Seq2[T, error]) (vs []T) {
+	t.Helper()
+	for v, err := range seq {
+		need(t, err)
+		vs = append(vs, v)
+	}
+	return vs
 }

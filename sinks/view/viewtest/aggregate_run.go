@@ -87,18 +87,12 @@ type faultyGroups struct {
 
 func (f *faultyGroups) MaxActions() int { return f.actions }
 
-func (f *faultyGroups) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) (cs []state.Contribution, err error) {
-	err = f.faults.Call(1, func(int) error {
-		cs, err = f.GroupStore.Contributions(ctx, t, items)
-		return err
-	})
-	return cs, err
+func (f *faultyGroups) Contributions(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Contribution, error) {
+	return through(f.faults, 1, func(int) ([]state.Contribution, error) { return f.GroupStore.Contributions(ctx, t, items) })
 }
 
-func (f *faultyGroups) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) (rs []view.Result, err error) {
-	err = f.faults.Call(len(ws), func(n int) error {
-		rs, err = refusing(ws[:n], refusesShares, func(ws []state.GroupWrite) ([]view.Result, error) { return f.GroupStore.Contribute(ctx, t, ws) })
-		return err
+func (f *faultyGroups) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
+	return through(f.faults, len(ws), func(n int) ([]view.Result, error) {
+		return refusing(ws[:n], refusesShares, func(ws []state.GroupWrite) ([]view.Result, error) { return f.GroupStore.Contribute(ctx, t, ws) })
 	})
-	return rs, err
 }

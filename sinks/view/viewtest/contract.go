@@ -46,18 +46,14 @@ func contract(t *testing.T, suite Suite) {
 func version(t *testing.T, sequence int) pipeline.Version {
 	t.Helper()
 	v, err := pipeline.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	return v
 }
 
 func value(t *testing.T, json string) pipeline.Value {
 	t.Helper()
 	v, err := pipeline.ParseValue([]byte(json))
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	return v
 }
 
@@ -79,9 +75,7 @@ func tombstone(t *testing.T, pk, sk string, sequence int) view.Mutation {
 func apply(t *testing.T, s Store, target view.Target, ms ...view.Mutation) []bool {
 	t.Helper()
 	rs, err := s.Apply(t.Context(), target, ms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	if len(rs) != len(ms) {
 		t.Fatalf("%d results for %d mutations", len(rs), len(ms))
 	}
@@ -98,14 +92,11 @@ func apply(t *testing.T, s Store, target view.Target, ms ...view.Mutation) []boo
 // rows are the rows as DynamoDB JSON, in the order of reading.
 func rows(t *testing.T, s Store, table view.Table, q view.Query) []string {
 	t.Helper()
-	var all []string
-	for r, err := range s.Rows(t.Context(), table, q) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, string(r.Item.AppendDynamoDBJSON(nil)))
+	var texts []string
+	for _, r := range all(t, s.Rows(t.Context(), table, q)) {
+		texts = append(texts, string(r.Item.AppendDynamoDBJSON(nil)))
 	}
-	return all
+	return texts
 }
 
 func same[T comparable](t *testing.T, what string, got, want []T) {
@@ -221,17 +212,13 @@ func rowsHaveOneOwner(t *testing.T, s ofKind) {
 		}
 		for _, m := range ms {
 			rs, err := s.Apply(t.Context(), other, []view.Mutation{m, row(t, "b", free, 6, "theirs")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			need(t, err)
 			foreign, ok := errors.AsType[*view.ForeignRowError](rs[0].Err)
 			if !ok || rs[1].Err != nil {
 				t.Fatalf("writing the row of another view: got %v, and beside it %v; want a ForeignRowError, and none beside it", rs[0].Err, rs[1].Err)
 			}
 			key, err := state.MakeRow(m.PK, m.SK)
-			if err != nil {
-				t.Fatal(err)
-			}
+			need(t, err)
 			if foreign.View != target.View || foreign.Pipeline != target.Pipeline || foreign.Target.View != other.View || foreign.Target.Pipeline != other.Pipeline || foreign.Row != key {
 				t.Errorf("the error is of %+v", foreign)
 			}
@@ -258,10 +245,7 @@ func everyTypeIsExact(t *testing.T, s ofKind) {
 		m.Attributes = append(m.Attributes, state.Column{Name: fmt.Sprintf(`a "%02d"`, i), Value: value(t, v)})
 	}
 	apply(t, s, target, m)
-	for r, err := range s.Rows(t.Context(), target.Table, view.Query{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, r := range all(t, s.Rows(t.Context(), target.Table, view.Query{})) {
 		for _, c := range m.Attributes {
 			if got, _ := r.Item.Get(c.Name); !got.Equal(c.Value) {
 				t.Errorf("%s: got %s, want %s", c.Name, got, c.Value)
@@ -314,10 +298,7 @@ func queriesSelect(t *testing.T, s ofKind) {
 		{view.Query{Limit: 2}, "a/x1 a/x2 "},
 	} {
 		got := ""
-		for r, err := range s.Rows(t.Context(), target.Table, q.query) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, r := range all(t, s.Rows(t.Context(), target.Table, q.query)) {
 			pk, _ := r.PK.Text()
 			sk, _ := r.SK.Text()
 			got += pk + "/" + sk + " "
@@ -376,9 +357,7 @@ func readingStopsEarly(t *testing.T, s ofKind) {
 	apply(t, s, target, row(t, "a", "1", 1, ""), row(t, "a", "2", 1, ""))
 	for range 20 { // more often than a store has connections
 		for _, err := range s.Rows(t.Context(), target.Table, view.Query{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			need(t, err)
 			break
 		}
 	}

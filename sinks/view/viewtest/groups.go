@@ -14,7 +14,7 @@ import (
 
 // RunGroups checks a store of aggregates write by write.
 func RunGroups(t *testing.T, open Open) {
-	for name, check := range map[string]func(*testing.T, *groups){
+	runChecks(t, open, groupTarget, map[string]func(*testing.T, *shelf){
 		"ContributionsComeBack":  contributionsComeBack,
 		"LostRaceChangesNothing": lostRaceChangesNothing,
 		"WritesAreWhole":         writesAreWhole,
@@ -25,32 +25,16 @@ func RunGroups(t *testing.T, open Open) {
 		"EmptyGroupsGo":          emptyGroupsGo,
 		"GroupsHaveOneOwner":     groupsHaveOneOwner,
 		"TwoProcesses":           groupsOfTwoProcesses,
-	} {
-		t.Run(name, func(t *testing.T) {
-			g := &groups{t: t, target: groupTarget, open: opener(t, open)}
-			g.StateStore = g.open()
-			check(t, g)
-		})
-	}
+	})
 }
 
 var groupTarget = view.Target{Table: view.Table{Name: "My groups", PK: "PK", SK: "SK"}, View: "sums", Pipeline: "test"}
 
-// groups is a store of aggregates with what the checks need again and again.
-type groups struct {
-	StateStore
-	t      *testing.T
-	target view.Target
-	open   func() StateStore
-}
-
 // write hands one write to the store, and returns what became of it.
-func (g *groups) write(w state.GroupWrite) view.Result {
+func (g *shelf) write(w state.GroupWrite) view.Result {
 	g.t.Helper()
 	rs, err := g.Contribute(g.t.Context(), g.target, []state.GroupWrite{w})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	need(g.t, err)
 	if len(rs) != 1 {
 		g.t.Fatalf("%d results for 1 write", len(rs))
 	}
@@ -58,19 +42,14 @@ func (g *groups) write(w state.GroupWrite) view.Result {
 }
 
 // held expects a write to be done.
-func (g *groups) held(what string, w state.GroupWrite) {
+func (g *shelf) held(what string, w state.GroupWrite) {
 	g.t.Helper()
 	if r := g.write(w); r != (view.Result{}) {
 		g.t.Fatalf("%s: %+v, want it done", what, r)
 	}
 }
 
-func (g *groups) rows(want ...string) {
-	g.t.Helper()
-	same(g.t, "rows", rows(g.t, g.StateStore, g.target.Table, view.Query{}), want)
-}
-
-func (g *groups) contribution(item pipeline.Key) state.Contribution {
+func (g *shelf) contribution(item pipeline.Key) state.Contribution {
 	g.t.Helper()
 	cs, err := g.Contributions(g.t.Context(), g.target, []pipeline.Key{item})
 	if err != nil || len(cs) != 1 {
@@ -82,18 +61,14 @@ func (g *groups) contribution(item pipeline.Key) state.Contribution {
 func groupRow(t *testing.T, pk, sk string) state.Row {
 	t.Helper()
 	r, err := state.MakeRow(pipeline.StringValue(pk), pipeline.StringValue(sk))
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	return r
 }
 
 func number(t *testing.T, text string) state.Number {
 	t.Helper()
 	n, err := state.ParseNumber(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	return n
 }
 
@@ -129,7 +104,7 @@ func change(t *testing.T, sk string, shares int64, amount string, members ...sta
 	}
 }
 
-func contributionsComeBack(t *testing.T, g *groups) {
+func contributionsComeBack(t *testing.T, g *shelf) {
 	want := state.Contribution{Version: version(t, 7), Since: version(t, 2), Shares: []state.Share{
 		{Group: groupRow(t, "g", `é"\ 1`), Values: []string{"1.5", "", "b2"}},
 		{Group: groupRow(t, "g", "2")},
@@ -160,7 +135,7 @@ func contributionsComeBack(t *testing.T, g *groups) {
 	}
 }
 
-func lostRaceChangesNothing(t *testing.T, g *groups) {
+func lostRaceChangesNothing(t *testing.T, g *shelf) {
 	first := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 5, "10")}, Groups: []state.GroupChange{change(t, "1", 1, "10")}}
 	g.held("the first", first)
 	for name, w := range map[string]state.ContributionWrite{
@@ -186,7 +161,7 @@ func lostRaceChangesNothing(t *testing.T, g *groups) {
 
 // A void contribution comes back as one, and is written over on condition that it is void
 // still: of two that replace it by the same version one is lost, and counts nothing twice.
-func voidContributions(t *testing.T, g *groups) {
+func voidContributions(t *testing.T, g *shelf) {
 	g.held("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
 	void := counted(t, "a", 1, 2, "")
 	void.Now.Void = true
@@ -210,16 +185,14 @@ func voidContributions(t *testing.T, g *groups) {
 }
 
 // Each write of a call is whole or not at all, whatever becomes of the others.
-func writesAreWhole(t *testing.T, g *groups) {
+func writesAreWhole(t *testing.T, g *shelf) {
 	g.held("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
 	rs, err := g.Contribute(t.Context(), g.target, []state.GroupWrite{
 		{Items: []state.ContributionWrite{counted(t, "b", 0, 1, "2")}, Groups: []state.GroupChange{change(t, "1", 1, "2")}},
 		{Items: []state.ContributionWrite{counted(t, "c", 0, 1, "4"), counted(t, "a", 0, 2, "4")}, Groups: []state.GroupChange{change(t, "1", 2, "8"), change(t, "3", 1, "8")}},
 		{Items: []state.ContributionWrite{counted(t, "d", 0, 1, "16")}, Groups: []state.GroupChange{change(t, "2", 1, "16")}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	same(t, "results", rs, []view.Result{{}, {Lost: true}, {}})
 	g.rows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"3"}}`,
@@ -231,14 +204,12 @@ func writesAreWhole(t *testing.T, g *groups) {
 	}
 }
 
-func sumsAreExact(t *testing.T, g *groups) {
+func sumsAreExact(t *testing.T, g *shelf) {
 	amounts := []string{"1e125", "1e-130", "-0.1", "12345678901234567890123456789012345678", "0.00000000000000000001"}
 	sum := state.Number{}
 	for i, a := range amounts {
 		d, err := pipeline.ParseDecimal(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		need(t, err)
 		sum = sum.Add(state.NumberOf(d))
 		amounts[i] = d.String()
 		g.held(a, state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, amounts[i])}})
@@ -262,7 +233,7 @@ func members(t *testing.T, kinds map[string]state.MemberKind, changes ...[3]stri
 	return ms
 }
 
-func leastAndGreatest(t *testing.T, g *groups) {
+func leastAndGreatest(t *testing.T, g *shelf) {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max}
 	step := func(what, want string, changes ...[3]string) {
 		t.Helper()
@@ -287,7 +258,7 @@ func leastAndGreatest(t *testing.T, g *groups) {
 	step("no member is left", ``, [3]string{"-", "a", `{"N":"1"}`})
 }
 
-func differentValues(t *testing.T, g *groups) {
+func differentValues(t *testing.T, g *shelf) {
 	kinds := map[string]state.MemberKind{"buyers": state.Distinct}
 	step := func(want string, changes ...[3]string) {
 		t.Helper()
@@ -306,7 +277,7 @@ func differentValues(t *testing.T, g *groups) {
 }
 
 // A row goes with its last share, and begins anew.
-func emptyGroupsGo(t *testing.T, g *groups) {
+func emptyGroupsGo(t *testing.T, g *shelf) {
 	lo := state.Member{Name: "lo", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
 	g.held("it comes", state.GroupWrite{Groups: []state.GroupChange{change(t, "2", 1, "0"), change(t, "1", 2, "5", lo)}})
 	g.held("it goes", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", -2, "0")}})
@@ -326,15 +297,15 @@ func emptyGroupsGo(t *testing.T, g *groups) {
 
 // A row of another view, or of another pipeline's, is not touched, nor is anything that
 // came with it.
-func groupsHaveOneOwner(t *testing.T, g *groups) {
+func groupsHaveOneOwner(t *testing.T, g *shelf) {
 	plain := g.target
 	plain.View = "plain"
 	apply(t, g, plain, row(t, "g", "1", 1, "theirs"))
 	g.held("a group of its own", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 1, "1")}})
-	other := &groups{StateStore: g.StateStore, t: t, target: g.target}
+	other := g.of(g.target)
 	other.target.Pipeline = "others"
 	for _, c := range []struct {
-		by         *groups
+		by         *shelf
 		sk         string
 		view, pipe string
 	}{{g, "1", "plain", "test"}, {other, "3", "sums", "test"}} {
@@ -355,9 +326,9 @@ func groupsHaveOneOwner(t *testing.T, g *groups) {
 }
 
 // What one process writes the other one sees, and only one of two wins.
-func groupsOfTwoProcesses(t *testing.T, g *groups) {
+func groupsOfTwoProcesses(t *testing.T, g *shelf) {
 	g.held("one", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
-	other := &groups{StateStore: g.open(), t: t, target: g.target}
+	other := g.again()
 	if v := other.contribution("a").Version; v != version(t, 1) {
 		t.Fatalf("the other process sees version %s", v)
 	}

@@ -15,7 +15,7 @@ import (
 
 // RunItems checks a store of rows that are guarded by item, write by write.
 func RunItems(t *testing.T, open Open) {
-	for name, check := range map[string]func(*testing.T, *items){
+	runChecks(t, open, target, map[string]func(*testing.T, *shelf){
 		"ClaimsComeBack":       claimsComeBack,
 		"LostGuard":            lostGuard,
 		"LostClaims":           lostClaims,
@@ -26,31 +26,15 @@ func RunItems(t *testing.T, open Open) {
 		"RowsOfOtherViews":     rowsOfOtherViews,
 		"ManyClaims":           manyClaims,
 		"TwoProcesses":         itemsOfTwoProcesses,
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &items{t: t, target: target, open: opener(t, open)}
-			s.StateStore = s.open()
-			check(t, s)
-		})
-	}
-}
-
-// items is a store with what the checks need again and again.
-type items struct {
-	StateStore
-	t      *testing.T
-	target view.Target
-	open   func() StateStore
+	})
 }
 
 // settle expects what becomes of writes: a "." for each that is done, an "L" for
 // each that is lost.
-func (s *items) settle(want string, ws ...state.ItemWrite) {
+func (s *shelf) settle(want string, ws ...state.ItemWrite) {
 	s.t.Helper()
 	rs, err := s.Settle(s.t.Context(), s.target, ws)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	need(s.t, err)
 	got := ""
 	for _, r := range rs {
 		switch {
@@ -67,13 +51,11 @@ func (s *items) settle(want string, ws ...state.ItemWrite) {
 	}
 }
 
-func (s *items) rows(want ...string) {
+// sourced expects the rows with their items and what their attribute text says.
+func (s *shelf) sourced(want ...string) {
 	s.t.Helper()
 	var got []string
-	for r, err := range s.Rows(s.t.Context(), s.target.Table, view.Query{}) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
+	for _, r := range all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})) {
 		sk, _ := r.SK.Text()
 		text, _ := r.Item.Get("text")
 		said, _ := text.Text()
@@ -82,8 +64,22 @@ func (s *items) rows(want ...string) {
 	same(s.t, "rows", got, want)
 }
 
+// guards expects the guards of items.
+func (s *shelf) guards(items []pipeline.Key, want ...state.Guard) {
+	s.t.Helper()
+	gs, err := s.Guards(s.t.Context(), s.target, items)
+	need(s.t, err)
+	same(s.t, "guards", gs, want)
+}
+
+// owns expects the claims on a row.
+func (s *shelf) owns(sk, want string) {
+	s.t.Helper()
+	same(s.t, "claims", []string{s.claimsOn(sk)}, []string{want})
+}
+
 // claimsOn returns the claims on a row as text: the revision, the owner, and the waiting ones.
-func (s *items) claimsOn(sk string) string {
+func (s *shelf) claimsOn(sk string) string {
 	s.t.Helper()
 	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{groupRow(s.t, "r", sk)})
 	if err != nil || len(rcs) != 1 || rcs[0].Row != groupRow(s.t, "r", sk) {
@@ -141,7 +137,7 @@ func takes(t *testing.T, sk, was, revision string, claim, owner state.Claim) sta
 	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Was: was, Revision: revision, Claim: claim, Owner: owner}
 }
 
-func claimsComeBack(t *testing.T, s *items) {
+func claimsComeBack(t *testing.T, s *shelf) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 7, "B"), claimOf(t, "c", 2, "")
 	a.Attributes = []state.Column{
 		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.25"}`)}, {Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
@@ -154,9 +150,7 @@ func claimsComeBack(t *testing.T, s *items) {
 		step(t, "b", 0, 7, "1", takes(t, "1", "r1", "r2", b, a)),
 		step(t, "c", 0, 2, "1", takes(t, "1", "r2", "r3", c, a)))
 	rcs, err := s.RowClaims(t.Context(), s.target, []state.Row{groupRow(t, "r", "2"), groupRow(t, "r", "1")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	if e := rcs[0]; e.Revision != "" || e.Owner.Source != "" || e.Waiting != nil || e.Foreign != nil {
 		t.Errorf("nobody claimed the row, and yet %+v", e)
 	}
@@ -171,12 +165,8 @@ func claimsComeBack(t *testing.T, s *items) {
 		have := append([]state.Claim{got.Owner}, got.Waiting...)[i]
 		same(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
 	}
-	s.rows("1 of a says ")
-	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"b", "unknown", "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "guards", gs, []state.Guard{{Version: version(t, 7), Row: groupRow(t, "r", "1")}, {}, {Version: version(t, 1), Row: groupRow(t, "r", "1")}})
+	s.sourced("1 of a says ")
+	s.guards([]pipeline.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: groupRow(t, "r", "1")}, state.Guard{}, state.Guard{Version: version(t, 1), Row: groupRow(t, "r", "1")})
 }
 
 func claimJSON(c state.Claim) string {
@@ -187,68 +177,51 @@ func claimJSON(c state.Claim) string {
 	return text
 }
 
-func lostGuard(t *testing.T, s *items) {
+func lostGuard(t *testing.T, s *shelf) {
 	a, x := claimOf(t, "a", 5, "A"), claimOf(t, "x", 9, "X")
 	s.settle(".", step(t, "a", 0, 5, "1", takes(t, "1", "", "r1", a, a)))
 	s.settle("L", step(t, "a", 0, 6, "2", takes(t, "2", "", "x", x, x)))
 	s.settle("L", step(t, "a", 4, 6, "2", takes(t, "2", "", "x", x, x)))
 	s.settle("L", step(t, "a", 6, 7, "2", takes(t, "2", "", "x", x, x)))
 	s.settle("L", step(t, "b", 5, 6, "2", takes(t, "2", "", "x", x, x)))
-	s.rows("1 of a says A")
-	if got := s.claimsOn("2"); got != ": nobody []" {
-		t.Errorf("a lost write left %s", got)
-	}
+	s.sourced("1 of a says A")
+	s.owns("2", ": nobody []")
 	s.settle(".", step(t, "a", 5, 6, "", takes(t, "1", "r1", "", state.Claim{}, state.Claim{})))
-	s.rows()
-	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "guards", gs, []state.Guard{{Version: version(t, 6)}})
+	s.sourced()
+	s.guards([]pipeline.Key{"a"}, state.Guard{Version: version(t, 6)})
 }
 
 // A void guard comes back as one, and is written over on condition that it is void still:
 // of two that replace it by the same version one is lost.
-func voidGuards(t *testing.T, s *items) {
+func voidGuards(t *testing.T, s *shelf) {
 	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
 	s.settle(".", step(t, "a", 0, 5, "1", takes(t, "1", "", "r1", a, a)))
 	void := step(t, "a", 5, 6, "", takes(t, "1", "r1", "", state.Claim{}, state.Claim{}))
 	void.Guard.Void = true
 	s.settle(".", void)
-	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "guards", gs, []state.Guard{{Version: version(t, 6), Void: true}})
+	s.guards([]pipeline.Key{"a"}, state.Guard{Version: version(t, 6), Void: true})
 	mended := step(t, "a", 6, 6, "2", takes(t, "2", "", "r1", aa, aa))
 	s.settle("L", mended)
 	mended.WasVoid = true
 	none := step(t, "a", 6, 6, "")
 	none.WasVoid = true
 	s.settle(".L", mended, none)
-	s.rows("2 of a says AA")
-	if gs, err = s.Guards(t.Context(), s.target, []pipeline.Key{"a"}); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "guards", gs, []state.Guard{{Version: version(t, 6), Row: groupRow(t, "r", "2")}})
+	s.sourced("2 of a says AA")
+	s.guards([]pipeline.Key{"a"}, state.Guard{Version: version(t, 6), Row: groupRow(t, "r", "2")})
 }
 
-func lostClaims(t *testing.T, s *items) {
+func lostClaims(t *testing.T, s *shelf) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	s.settle(".", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
 	s.settle("L", step(t, "b", 0, 1, "1", takes(t, "1", "", "x", b, b)))
 	s.settle("L", step(t, "b", 0, 1, "1", takes(t, "2", "", "x", b, b), takes(t, "1", "r0", "x", b, b)))
 	s.settle("L", step(t, "b", 0, 1, "2", takes(t, "2", "r1", "x", b, b)))
-	s.rows("1 of a says A")
-	gs, err := s.Guards(t.Context(), s.target, []pipeline.Key{"b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "the guard of who lost", gs, []state.Guard{{}})
+	s.sourced("1 of a says A")
+	s.guards([]pipeline.Key{"b"}, state.Guard{})
 }
 
 // A later write of a call builds on the versions and revisions of earlier ones.
-func writesBuildOnEarlier(t *testing.T, s *items) {
+func writesBuildOnEarlier(t *testing.T, s *shelf) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	a2 := claimOf(t, "a", 2, "AA")
 	s.settle("....",
@@ -256,14 +229,12 @@ func writesBuildOnEarlier(t *testing.T, s *items) {
 		step(t, "b", 0, 1, "1", takes(t, "1", "r1", "r2", b, a)),
 		step(t, "a", 1, 2, "2", takes(t, "1", "r2", "r3", state.Claim{}, b), takes(t, "2", "", "q1", a2, a2)),
 		step(t, "b", 1, 2, "", takes(t, "1", "r3", "", state.Claim{}, state.Claim{})))
-	s.rows("2 of a says AA")
-	if got := s.claimsOn("1"); got != ": nobody []" {
-		t.Errorf("the row that all left is %s", got)
-	}
+	s.sourced("2 of a says AA")
+	s.owns("1", ": nobody []")
 }
 
 // A write that builds on a lost one is lost too; others of the call are done.
-func lostTogether(t *testing.T, s *items) {
+func lostTogether(t *testing.T, s *shelf) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B"), claimOf(t, "c", 1, "C")
 	s.settle("L.L.L",
 		step(t, "a", 3, 4, "1", takes(t, "1", "", "r1", a, a)),
@@ -271,52 +242,42 @@ func lostTogether(t *testing.T, s *items) {
 		step(t, "a", 4, 5, "1", takes(t, "1", "r1", "r2", a, a)),
 		step(t, "c", 0, 1, "2", takes(t, "2", "q1", "q2", c, b)),
 		step(t, "d", 0, 1, "1", takes(t, "1", "r2", "r3", c, c)))
-	s.rows("2 of b says B")
-	if got := s.claimsOn("2"); got != "q2: b=B [c=C]" {
-		t.Errorf("the claims are %s", got)
-	}
+	s.sourced("2 of b says B")
+	s.owns("2", "q2: b=B [c=C]")
 }
 
 // The owner leaves, and a waiting claim gets the row in the same write.
-func handedOver(t *testing.T, s *items) {
+func handedOver(t *testing.T, s *shelf) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 2, "B"), claimOf(t, "c", 3, "C")
 	s.settle("...",
 		step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)),
 		step(t, "b", 0, 2, "1", takes(t, "1", "r1", "r2", b, a)),
 		step(t, "c", 0, 3, "1", takes(t, "1", "r2", "r3", c, a)))
-	s.rows("1 of a says A")
+	s.sourced("1 of a says A")
 	s.settle(".", step(t, "a", 1, 9, "", takes(t, "1", "r3", "r4", state.Claim{}, b)))
-	s.rows("1 of b says B")
-	if got := s.claimsOn("1"); got != "r4: b=B [c=C]" {
-		t.Errorf("the claims are %s", got)
-	}
+	s.sourced("1 of b says B")
+	s.owns("1", "r4: b=B [c=C]")
 	better := claimOf(t, "c", 4, "CC")
 	s.settle(".", step(t, "c", 3, 4, "1", takes(t, "1", "r4", "r5", better, b)))
 	s.settle(".", step(t, "b", 2, 3, "", takes(t, "1", "r5", "r6", state.Claim{}, state.Claim{})))
-	s.rows()
-	if got := s.claimsOn("1"); got != "r6: nobody [c=CC]" {
-		t.Errorf("the row without an owner is %s", got)
-	}
+	s.sourced()
+	s.owns("1", "r6: nobody [c=CC]")
 	s.settle(".", step(t, "c", 4, 5, "1", takes(t, "1", "r6", "r7", better, better)))
-	s.rows("1 of c says CC")
+	s.sourced("1 of c says CC")
 }
 
 // A row of another view, or of another pipeline's, is neither taken nor taken away.
-func rowsOfOtherViews(t *testing.T, s *items) {
+func rowsOfOtherViews(t *testing.T, s *shelf) {
 	a := claimOf(t, "a", 1, "A")
 	plain := s.target
 	plain.View = "plain"
 	apply(t, s, plain, row(t, "r", "1", 1, "theirs"))
-	if got := s.claimsOn("1"); got != "foreign plain test" {
-		t.Errorf("a row of the view plain is %s", got)
-	}
+	s.owns("1", "foreign plain test")
 	s.settle("L", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
 	s.settle(".", step(t, "a", 0, 1, "2", takes(t, "2", "", "r1", a, a)))
-	other := &items{StateStore: s.StateStore, t: t, target: s.target}
+	other := s.of(s.target)
 	other.target.Pipeline = "others"
-	if got := other.claimsOn("2"); got != "foreign one test" {
-		t.Errorf("a row of the same view in another pipeline is %s", got)
-	}
+	other.owns("2", "foreign one test")
 	other.settle("L", step(t, "a", 0, 1, "2", takes(t, "2", "", "r1", a, a)))
 	rs, err := s.Apply(t.Context(), plain, []view.Mutation{row(t, "r", "2", 9, "theirs"), tombstone(t, "r", "2", 9)})
 	for i := range rs {
@@ -327,10 +288,10 @@ func rowsOfOtherViews(t *testing.T, s *items) {
 	if err != nil || len(rs) != 2 {
 		t.Errorf("%d results, %v", len(rs), err)
 	}
-	s.rows("1 of source says theirs", "2 of a says A")
+	s.sourced("1 of source says theirs", "2 of a says A")
 }
 
-func manyClaims(t *testing.T, s *items) {
+func manyClaims(t *testing.T, s *shelf) {
 	const n = 700
 	var ws []state.ItemWrite
 	var rows []state.Row
@@ -343,13 +304,9 @@ func manyClaims(t *testing.T, s *items) {
 	}
 	s.settle(strings.Repeat(".", n), ws...)
 	rcs, err := s.RowClaims(t.Context(), s.target, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	gs, err := s.Guards(t.Context(), s.target, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	for i := range n {
 		if rcs[i].Row != rows[i] || rcs[i].Owner.Source != keys[i] || gs[i] != ws[i].Guard {
 			t.Fatalf("item %d: %+v, %+v", i, rcs[i], gs[i])
@@ -357,17 +314,13 @@ func manyClaims(t *testing.T, s *items) {
 	}
 }
 
-func itemsOfTwoProcesses(t *testing.T, s *items) {
+func itemsOfTwoProcesses(t *testing.T, s *shelf) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
-	other := &items{StateStore: s.open(), t: t, target: s.target}
+	other := s.again()
 	s.settle(".", step(t, "a", 0, 1, "1", takes(t, "1", "", "r1", a, a)))
-	if got := other.claimsOn("1"); got != "r1: a=A []" {
-		t.Errorf("the other process sees %s", got)
-	}
+	other.owns("1", "r1: a=A []")
 	other.settle("L", step(t, "b", 0, 1, "1", takes(t, "1", "", "r1", b, b)))
 	other.settle(".", step(t, "b", 0, 1, "1", takes(t, "1", "r1", "r2", b, a)))
 	s.settle("L", step(t, "a", 1, 2, "", takes(t, "1", "r1", "", state.Claim{}, state.Claim{})))
-	if got := s.claimsOn("1"); got != "r2: a=A [b=B]" {
-		t.Errorf("the claims are %s", got)
-	}
+	s.owns("1", "r2: a=A [b=B]")
 }

@@ -45,9 +45,7 @@ func RunOwners(t *testing.T, open Open) {
 // was lost, each change that would write, replace or take it away is refused fatally, and it stays.
 func born(t *testing.T, s StateStore, kind string) {
 	stream := ownedStream(t)
-	if err := writeOne(t, ownedSink(t, s, kind, "one", "test", "first"), stream, 0); err != nil {
-		t.Fatal(err)
-	}
+	need(t, writeOne(t, ownedSink(t, s, kind, "one", "test", "first"), stream, 0))
 	before := rows(t, s, target.Table, view.Query{})
 	for _, other := range []string{"second", ""} {
 		second := ownedSink(t, s, kind, "one", "test", other)
@@ -60,9 +58,7 @@ func born(t *testing.T, s StateStore, kind string) {
 		_ = writeOne(t, second, stream, 2) // what remembers nothing of the item may find nothing to do
 		same(t, "rows behind the birth "+other, rows(t, s, target.Table, view.Query{}), before)
 	}
-	if err := writeOne(t, ownedSink(t, s, kind, "one", "test", "first"), stream, 2); err != nil {
-		t.Fatal(err)
-	}
+	need(t, writeOne(t, ownedSink(t, s, kind, "one", "test", "first"), stream, 2))
 	if after := rows(t, s, target.Table, view.Query{}); len(after) != 0 {
 		t.Errorf("under its own birth the row stays: %v", after)
 	}
@@ -79,9 +75,7 @@ func ownedStream(t *testing.T) *sinktest.Stream {
 		sinktest.Record{EventName: "MODIFY", Old: item("paid"), New: item("shipped")},
 		sinktest.Record{EventName: "REMOVE", Old: item("shipped")},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	return stream
 }
 
@@ -89,9 +83,7 @@ func ownedStream(t *testing.T) *sinktest.Stream {
 func writeOne(t *testing.T, sink plannedSink, stream *sinktest.Stream, change int) error {
 	t.Helper()
 	ds := []pipeline.Delivery{{Change: stream.Changes[change]}}
-	if err := sink.Plan(&ds[0]); err != nil {
-		t.Fatal(err)
-	}
+	need(t, sink.Plan(&ds[0]))
 	err := sink.Write(t.Context(), ds)
 	if batch, ok := errors.AsType[*pipeline.BatchError](err); ok {
 		return batch.Failed[0]
@@ -104,9 +96,7 @@ func ownedSink(t *testing.T, s StateStore, kind, name, pipe, birth string) plann
 	t.Helper()
 	attribute := func(name, source string) view.Attribute {
 		parsed, err := template.Parse(source, template.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		need(t, err)
 		return view.Attribute{Name: name, Template: parsed}
 	}
 	key := "{@key}"
@@ -126,9 +116,7 @@ func ownedSink(t *testing.T, s StateStore, kind, name, pipe, birth string) plann
 			Attributes: []view.Attribute{attribute("status", "{Status}")}, InPlace: kind == "GuardsItselfInPlace",
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	return sink
 }
 
@@ -138,9 +126,7 @@ func owned(t *testing.T, s StateStore, first, second plannedSink, other [2]strin
 		t.Helper()
 		return writeOne(t, sink, stream, change)
 	}
-	if err := write(first, 0); err != nil {
-		t.Fatal(err)
-	}
+	need(t, write(first, 0))
 	before := rows(t, s, target.Table, view.Query{})
 	if len(before) != 1 {
 		t.Fatalf("the first sink has the rows %v", before)

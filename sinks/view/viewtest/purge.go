@@ -11,92 +11,107 @@ import (
 
 // RunPurge checks what a store forgets, and what it never does.
 func RunPurge(t *testing.T, open Open) {
-	s := opener(t, open)()
-	g := &groups{StateStore: s, t: t, target: groupTarget}
-	i := &items{StateStore: s, t: t, target: target}
-	guards := func(want ...pipeline.Key) {
-		t.Helper()
-		all := []pipeline.Key{"kept", "left", "back"}
-		gs, err := s.Guards(t.Context(), target, all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cs, err := s.Contributions(t.Context(), groupTarget, all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var guarded, counted []pipeline.Key
-		for i := range all {
-			if !gs[i].Version.IsZero() {
-				guarded = append(guarded, all[i])
-			}
-			if !cs[i].Version.IsZero() {
-				counted = append(counted, all[i])
-			}
-		}
-		same(t, "guards", guarded, want)
-		same(t, "contributions", counted, want)
-	}
-	purge := func(before time.Time, want int) {
-		t.Helper()
-		if n, err := s.Purge(t.Context(), before); err != nil || n != want {
-			t.Fatalf("%d are purged (%v), want %d", n, err, want)
-		}
-	}
-
-	empty := func(t view.Target, want bool) {
-		g.t.Helper()
-		if got, err := s.Empty(g.t.Context(), t); err != nil || got != want {
-			g.t.Errorf("%s is empty: %v (%v), want %v", t.View, got, err, want)
-		}
-	}
-	empty(target, true)
-	empty(groupTarget, true)
-
+	p := purged{t: t}
+	p.StateStore = opener(t, open)()
+	p.items, p.groups = &shelf{StateStore: p.StateStore, t: t, target: target}, &shelf{StateStore: p.StateStore, t: t, target: groupTarget}
+	p.empty(target, true)
+	p.empty(groupTarget, true)
 	start := time.Now()
-	// Each item comes; left and back go; back comes again.
+	p.comeAndGo()
+	own := p.emptiness()
+	p.purge(start, 0)
+	p.known("kept", "left", "back")
+	same(t, "an older row", apply(t, p, own, row(t, "own", "gone", 4, "old")), []bool{true})
+	p.purge(time.Now().Add(time.Hour), 4)
+	p.known("kept", "back")
+	p.purge(time.Now().Add(time.Hour), 0)
+	same(t, "rows that guard themselves", rows(t, p, own.Table, view.Query{PK: pipeline.StringValue("own")}), []string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
+	same(t, "an older row, when its tombstone is forgotten", apply(t, p, own, row(t, "own", "gone", 4, "old")), []bool{false})
+	apply(t, p, own, tombstone(t, "own", "gone", 6), tombstone(t, "own", "kept", 6))
+	p.items.sourced("back of back says y", "kept of kept says x")
+	p.groups.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"2"}}`)
+	// What is forgotten is unknown, and may come anew.
+	p.items.settle("L", step(t, "left", 2, 3, ""))
+	p.items.settle(".", step(t, "left", 0, 3, ""))
+}
+
+// purged is a store that forgets.
+type purged struct {
+	StateStore
+	t             *testing.T
+	items, groups *shelf
+}
+
+// comeAndGo has each item come; left and back go; back comes again.
+func (p *purged) comeAndGo() {
+	t := p.t
 	for n, key := range []pipeline.Key{"kept", "left", "back"} {
 		sk := string(key)
 		c := claimOf(t, key, 1, "x")
-		i.settle(".", step(t, key, 0, 1, sk, takes(t, sk, "", "r1", c, c)))
-		g.held("it comes", state.GroupWrite{Items: []state.ContributionWrite{counted(t, key, 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
+		p.items.settle(".", step(t, key, 0, 1, sk, takes(t, sk, "", "r1", c, c)))
+		p.count("it comes", counted(t, key, 0, 1, "1"), change(t, "1", 1, "1"))
 		if n > 0 {
-			i.settle(".", step(t, key, 1, 2, "", takes(t, sk, "r1", "", state.Claim{}, state.Claim{})))
-			g.held("it goes", state.GroupWrite{Items: []state.ContributionWrite{counted(t, key, 1, 2, "")}, Groups: []state.GroupChange{change(t, "1", -1, "-1")}})
+			p.items.settle(".", step(t, key, 1, 2, "", takes(t, sk, "r1", "", state.Claim{}, state.Claim{})))
+			p.count("it goes", counted(t, key, 1, 2, ""), change(t, "1", -1, "-1"))
 		}
 	}
 	back := claimOf(t, "back", 3, "y")
-	i.settle(".", step(t, "back", 2, 3, "back", takes(t, "back", "", "r3", back, back)))
-	g.held("it comes again", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "back", 2, 3, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
+	p.items.settle(".", step(t, "back", 2, 3, "back", takes(t, "back", "", "r3", back, back)))
+	p.count("it comes again", counted(t, "back", 2, 3, "1"), change(t, "1", 1, "1"))
+}
 
-	empty(target, false)
-	empty(groupTarget, false)
-	other := target
-	other.View = "another"
-	empty(other, true)
-	gone := groups{StateStore: s, t: t, target: groupTarget}
-	gone.target.View = "gone"
-	gone.held("it was never there", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "gone", 0, 1, "")}})
-	empty(gone.target, false)
+func (p *purged) count(what string, item state.ContributionWrite, group state.GroupChange) {
+	p.t.Helper()
+	p.groups.held(what, state.GroupWrite{Items: []state.ContributionWrite{item}, Groups: []state.GroupChange{group}})
+}
 
-	own := target
-	own.View = "own"
-	empty(own, true)
-	apply(t, s, own, tombstone(t, "own", "gone", 5), row(t, "own", "kept", 5, "x"))
-	empty(own, false)
+// emptiness checks that a target is empty until anything is known of it. It returns one whose rows guard themselves.
+func (p *purged) emptiness() (own view.Target) {
+	t := p.t
+	p.empty(target, false)
+	p.empty(groupTarget, false)
+	other, gone, own := target, groupTarget, target
+	other.View, gone.View, own.View = "another", "gone", "own"
+	p.empty(other, true)
+	p.groups.of(gone).held("it was never there", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "gone", 0, 1, "")}})
+	p.empty(gone, false)
+	p.empty(own, true)
+	apply(t, p, own, tombstone(t, "own", "gone", 5), row(t, "own", "kept", 5, "x"))
+	p.empty(own, false)
+	return own
+}
 
-	purge(start, 0)
-	guards("kept", "left", "back")
-	same(t, "an older row", apply(t, s, own, row(t, "own", "gone", 4, "old")), []bool{true})
-	purge(time.Now().Add(time.Hour), 4)
-	guards("kept", "back")
-	purge(time.Now().Add(time.Hour), 0)
-	same(t, "rows that guard themselves", rows(t, s, own.Table, view.Query{PK: pipeline.StringValue("own")}), []string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
-	same(t, "an older row, when its tombstone is forgotten", apply(t, s, own, row(t, "own", "gone", 4, "old")), []bool{false})
-	apply(t, s, own, tombstone(t, "own", "gone", 6), tombstone(t, "own", "kept", 6))
-	i.rows("back of back says y", "kept of kept says x")
-	g.rows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"2"}}`)
-	// What is forgotten is unknown, and may come anew.
-	i.settle("L", step(t, "left", 2, 3, ""))
-	i.settle(".", step(t, "left", 0, 3, ""))
+func (p *purged) empty(target view.Target, want bool) {
+	p.t.Helper()
+	if got, err := p.Empty(p.t.Context(), target); err != nil || got != want {
+		p.t.Errorf("%s is empty: %v (%v), want %v", target.View, got, err, want)
+	}
+}
+
+func (p *purged) purge(before time.Time, want int) {
+	p.t.Helper()
+	if n, err := p.Purge(p.t.Context(), before); err != nil || n != want {
+		p.t.Fatalf("%d are purged (%v), want %d", n, err, want)
+	}
+}
+
+// known expects the items that have guards and contributions.
+func (p *purged) known(want ...pipeline.Key) {
+	p.t.Helper()
+	keys := []pipeline.Key{"kept", "left", "back"}
+	gs, err := p.Guards(p.t.Context(), target, keys)
+	need(p.t, err)
+	cs, err := p.Contributions(p.t.Context(), groupTarget, keys)
+	need(p.t, err)
+	var guarded, counted []pipeline.Key
+	for i := range keys {
+		if !gs[i].Version.IsZero() {
+			guarded = append(guarded, keys[i])
+		}
+		if !cs[i].Version.IsZero() {
+			counted = append(counted, keys[i])
+		}
+	}
+	same(p.t, "guards", guarded, want)
+	same(p.t, "contributions", counted, want)
 }

@@ -133,9 +133,7 @@ func (h raced) check(t *testing.T, s ofKind, suite Suite, at view.Target, when s
 			continue
 		}
 		key, err := state.MakeRow(newest.PK, newest.SK)
-		if err != nil {
-			t.Fatal(err)
-		}
+		need(t, err)
 		found, err := in.Stands(t.Context(), at, []state.Row{key})
 		if err != nil || !found[0].There || found[0].Tombstone != newest.Tombstone || found[0].Version != newest.Version {
 			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, found, err, newest.Version, newest.Tombstone)
@@ -150,9 +148,7 @@ func (h raced) check(t *testing.T, s ofKind, suite Suite, at view.Target, when s
 func (suite Suite) live(t *testing.T, s Store, at view.Target, rows int, when string) {
 	t.Helper()
 	n, err := suite.Plain(t.Context(), s, at.Table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	need(t, err)
 	if !at.InPlace && n != rows {
 		t.Errorf("%s a plain reader of the table finds %d items, and there are %d rows", when, n, rows)
 	}

@@ -190,16 +190,23 @@ func (p *process[S]) close() error {
 	return errors.Join(errs...)
 }
 
+// through makes a call of n writes that the suite may fail, also between two of them.
+func through[R any](f *sinktest.Faults, n int, call func(n int) (R, error)) (r R, err error) {
+	err = f.Call(n, func(n int) error {
+		r, err = call(n)
+		return err
+	})
+	return r, err
+}
+
 // faulty lets the suite fail a store's calls, also between two mutations of one.
 type faulty struct {
 	view.Store
 	faults *sinktest.Faults
 }
 
-func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) (rs []view.Result, err error) {
-	err = f.faults.Call(len(ms), func(n int) error {
-		rs, err = refusing(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result, error) { return f.Store.Apply(ctx, t, ms) })
-		return err
+func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
+	return through(f.faults, len(ms), func(n int) ([]view.Result, error) {
+		return refusing(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result, error) { return f.Store.Apply(ctx, t, ms) })
 	})
-	return rs, err
 }

@@ -124,28 +124,18 @@ var _ view.ItemStore = (*faulty)(nil)
 func (f *faulty) itemStore() view.ItemStore { return f.Store.(view.ItemStore) }
 
 // Guards may fail; it writes nothing.
-func (f *faulty) Guards(ctx context.Context, t view.Target, items []pipeline.Key) (gs []state.Guard, err error) {
-	err = f.faults.Call(0, func(int) error {
-		gs, err = f.itemStore().Guards(ctx, t, items)
-		return err
-	})
-	return gs, err
+func (f *faulty) Guards(ctx context.Context, t view.Target, items []pipeline.Key) ([]state.Guard, error) {
+	return through(f.faults, 0, func(int) ([]state.Guard, error) { return f.itemStore().Guards(ctx, t, items) })
 }
 
 // RowClaims may fail; it writes nothing.
-func (f *faulty) RowClaims(ctx context.Context, t view.Target, rows []state.Row) (rcs []view.RowClaims, err error) {
-	err = f.faults.Call(0, func(int) error {
-		rcs, err = f.itemStore().RowClaims(ctx, t, rows)
-		return err
-	})
-	return rcs, err
+func (f *faulty) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
+	return through(f.faults, 0, func(int) ([]view.RowClaims, error) { return f.itemStore().RowClaims(ctx, t, rows) })
 }
 
 // Settle may fail between any two writes.
-func (f *faulty) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) (rs []view.Result, err error) {
-	err = f.faults.Call(len(ws), func(n int) error {
-		rs, err = refusing(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) { return f.itemStore().Settle(ctx, t, ws) })
-		return err
+func (f *faulty) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+	return through(f.faults, len(ws), func(n int) ([]view.Result, error) {
+		return refusing(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) { return f.itemStore().Settle(ctx, t, ws) })
 	})
-	return rs, err
 }

@@ -20,9 +20,7 @@ func stands(t *testing.T, s ofKind) {
 	var asked []state.Row
 	for _, sk := range []string{"2", "3", "1"} {
 		r, err := state.MakeRow(pipeline.StringValue("a"), pipeline.StringValue(sk))
-		if err != nil {
-			t.Fatal(err)
-		}
+		need(t, err)
 		asked = append(asked, r)
 	}
 	found, err := in.Stands(t.Context(), target, asked)
