@@ -20,10 +20,9 @@ func (s *State) AddGap(ctx context.Context, g pipeline.Gap) error {
 	if g.Found.IsZero() {
 		g.Found = time.Now()
 	}
-	return s.db.Write(ctx, func(w *Writer) error {
-		return w.Exec(context.WithoutCancel(ctx), writeGap,
-			s.pipeline, g.StreamARN, g.Shard, g.After, g.Before, nanoseconds(g.From), nanoseconds(g.To), nanoseconds(g.Found), g.Whole, g.UnknownExtent)
-	})
+	_, err := s.db.changes(ctx, writeGap,
+		s.pipeline, g.StreamARN, g.Shard, g.After, g.Before, nanoseconds(g.From), nanoseconds(g.To), nanoseconds(g.Found), g.Whole, g.UnknownExtent)
+	return err
 }
 
 // Gaps reads the gaps as they are when the reading begins.

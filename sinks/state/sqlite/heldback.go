@@ -34,20 +34,17 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, func(w *Writer) error {
-		ctx := context.WithoutCancel(ctx)
-		return w.Transact(ctx, func() error {
-			if err := w.Define(ctx, makeHeldBack); err != nil {
-				return err
-			}
-			if err := w.Exec(ctx, expireNotes, time.Now().Add(-state.HeldBackLasts).UnixNano()); err != nil {
-				return err
-			}
-			if h.Empty() {
-				return w.Exec(ctx, dropHeldBack, s.pipeline, h.Consumer)
-			}
-			return w.Exec(ctx, writeHeldBack, s.pipeline, h.Consumer, h.At.UnixNano(), h.Total, worst)
-		})
+	return s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
+		if err := w.Define(ctx, makeHeldBack); err != nil {
+			return err
+		}
+		if err := w.Exec(ctx, expireNotes, time.Now().Add(-state.HeldBackLasts).UnixNano()); err != nil {
+			return err
+		}
+		if h.Empty() {
+			return w.Exec(ctx, dropHeldBack, s.pipeline, h.Consumer)
+		}
+		return w.Exec(ctx, writeHeldBack, s.pipeline, h.Consumer, h.At.UnixNano(), h.Total, worst)
 	})
 }
 

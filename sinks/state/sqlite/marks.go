@@ -42,28 +42,21 @@ func (s *State) Held(ctx context.Context, sink string, keys []pipeline.Key) ([]b
 
 // Hold adds a letter to the mark of each key.
 func (s *State) Hold(ctx context.Context, sink string, keys []pipeline.Key) error {
-	return s.db.Write(ctx, func(w *Writer) error {
-		ctx := context.WithoutCancel(ctx)
-		return w.Transact(ctx, func() error {
-			now := time.Now().UnixNano()
-			for _, k := range keys {
-				if err := w.Exec(ctx, addLetter, s.pipeline, sink, string(k), now); err != nil {
-					return err
-				}
+	return s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
+		now := time.Now().UnixNano()
+		for _, k := range keys {
+			if err := w.Exec(ctx, addLetter, s.pipeline, sink, string(k), now); err != nil {
+				return err
 			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 
 // Clear takes a mark away where it is as it was read.
-func (s *State) Clear(ctx context.Context, m state.Mark) (cleared bool, err error) {
-	err = s.db.Write(ctx, func(w *Writer) error {
-		n, err := w.Changes(context.WithoutCancel(ctx), clearMark, s.pipeline, m.Sink, string(m.Key), m.Letters, m.Since.UnixNano())
-		cleared = n > 0
-		return err
-	})
-	return cleared, err
+func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
+	n, err := s.db.changes(ctx, clearMark, s.pipeline, m.Sink, string(m.Key), m.Letters, m.Since.UnixNano())
+	return n > 0, err
 }
 
 // Marks reads the marks as they are when the reading begins: what is written

@@ -13,25 +13,22 @@ var _ state.Purger = (*DB)(nil)
 // contributions without a share that were written before a time, in one transaction.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	total := int64(0)
-	err := db.Write(ctx, func(w *Writer) error {
-		ctx := context.WithoutCancel(ctx)
-		return w.Transact(ctx, func() error {
-			if err := w.Exec(ctx, `UPDATE "_tws_memory" SET forgets = 1`); err != nil {
+	err := db.transact(ctx, func(ctx context.Context, w *Writer) error {
+		if err := w.Exec(ctx, `UPDATE "_tws_memory" SET forgets = 1`); err != nil {
+			return err
+		}
+		for _, q := range []string{
+			`DELETE FROM "_tws_guards" WHERE written < ?`, // of what has a row, written is NULL
+			`DELETE FROM "_tws_contributions" WHERE written < ?`,
+			`DELETE FROM "_tws_tombstones" WHERE written < ?`,
+		} {
+			n, err := w.Changes(ctx, q, before.UnixNano())
+			if err != nil {
 				return err
 			}
-			for _, q := range []string{
-				`DELETE FROM "_tws_guards" WHERE written < ?`, // of what has a row, written is NULL
-				`DELETE FROM "_tws_contributions" WHERE written < ?`,
-				`DELETE FROM "_tws_tombstones" WHERE written < ?`,
-			} {
-				n, err := w.Changes(ctx, q, before.UnixNano())
-				if err != nil {
-					return err
-				}
-				total += n
-			}
-			return nil
-		})
+			total += n
+		}
+		return nil
 	})
 	if err != nil {
 		return 0, err

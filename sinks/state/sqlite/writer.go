@@ -49,6 +49,23 @@ func (w *Writer) Transact(ctx context.Context, do func() error) (err error) {
 	return err
 }
 
+// transact runs do in a transaction of its own.
+func (db *DB) transact(ctx context.Context, do func(ctx context.Context, w *Writer) error) error {
+	return db.Write(ctx, func(w *Writer) error {
+		ctx := context.WithoutCancel(ctx)
+		return w.Transact(ctx, func() error { return do(ctx, w) })
+	})
+}
+
+// changes runs one statement by itself, and tells how many rows it changed.
+func (db *DB) changes(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = db.Write(ctx, func(w *Writer) error {
+		n, err = w.Changes(context.WithoutCancel(ctx), query, args...)
+		return err
+	})
+	return n, err
+}
+
 // Whole runs do within a transaction. Where it does not return nil, what it wrote is
 // undone, and the transaction can go on.
 func (w *Writer) Whole(ctx context.Context, do func() error) error {

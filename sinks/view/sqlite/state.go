@@ -16,14 +16,7 @@ var errLost = errs.New("lost")
 
 // withState is a transaction on a view's table and on what is remembered for it.
 func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) error) error {
-	return s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error {
-		tab, err := s.table(ctx, w, t.Table)
-		if err != nil {
-			return err
-		}
-		x := &tx{Writer: w, store: s, table: tab, target: t, id: id, ctx: context.WithoutCancel(ctx)}
-		return w.Transact(x.ctx, func() error { return do(x) })
-	})
+	return s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error { return s.transactWith(ctx, w, t, id, do) })
 }
 
 // withTarget has the writing connection and the number of a target. What is
@@ -69,16 +62,13 @@ func (s *Store) each(ctx context.Context, t view.Target, n int, write func(x *tx
 
 // result is what became of one write, and the error that is not of it alone.
 func result(err error) (view.Result, error) {
-	_, again := pipeline.Retryable(err)
 	switch {
-	case err == nil:
-		return view.Result{}, nil
 	case errors.Is(err, errLost):
 		return view.Result{Lost: true}, nil
-	case again || pipeline.IsFatal(err):
-		return view.Result{}, err
-	default:
+	case state.IsPermanent(err):
 		return view.Result{Err: err}, nil
+	default:
+		return view.Result{}, err
 	}
 }
 

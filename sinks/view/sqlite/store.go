@@ -43,15 +43,17 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 
 // transact runs do in a transaction on a view's table, which is made where it is missing.
 func (s *Store) transact(ctx context.Context, t view.Target, do func(x *tx) error) error {
-	return s.Write(ctx, func(w *sqlite.Writer) error {
-		tab, err := s.table(ctx, w, t.Table)
-		if err != nil {
-			return err
-		}
-		// A statement whose context can be cancelled costs a goroutine: the loops ask instead.
-		x := &tx{Writer: w, store: s, table: tab, target: t, ctx: context.WithoutCancel(ctx)}
-		return w.Transact(x.ctx, func() error { return do(x) })
-	})
+	return s.Write(ctx, func(w *sqlite.Writer) error { return s.transactWith(ctx, w, t, 0, do) })
+}
+
+func (s *Store) transactWith(ctx context.Context, w *sqlite.Writer, t view.Target, id int64, do func(x *tx) error) error {
+	tab, err := s.table(ctx, w, t.Table)
+	if err != nil {
+		return err
+	}
+	// A statement whose context can be cancelled costs a goroutine: the loops ask instead.
+	x := &tx{Writer: w, store: s, table: tab, target: t, id: id, ctx: context.WithoutCancel(ctx)}
+	return w.Transact(x.ctx, func() error { return do(x) })
 }
 
 // tx is a transaction on a view's table.
