@@ -31,29 +31,29 @@ func RunGroups(t *testing.T, open Open) {
 var groupTarget = view.Target{Table: view.Table{Name: "My groups", PK: "PK", SK: "SK"}, View: "sums", Pipeline: "test"}
 
 // write hands one write to the store, and returns what became of it.
-func (g *shelf) write(w state.GroupWrite) view.Result {
-	g.t.Helper()
-	rs, err := g.Contribute(g.t.Context(), g.target, []state.GroupWrite{w})
-	need(g.t, err)
+func (s *shelf) write(w state.GroupWrite) view.Result {
+	s.t.Helper()
+	rs, err := s.Contribute(s.t.Context(), s.target, []state.GroupWrite{w})
+	need(s.t, err)
 	if len(rs) != 1 {
-		g.t.Fatalf("%d results for 1 write", len(rs))
+		s.t.Fatalf("%d results for 1 write", len(rs))
 	}
 	return rs[0]
 }
 
 // held expects a write to be done.
-func (g *shelf) held(what string, w state.GroupWrite) {
-	g.t.Helper()
-	if r := g.write(w); r != (view.Result{}) {
-		g.t.Fatalf("%s: %+v, want it done", what, r)
+func (s *shelf) held(what string, w state.GroupWrite) {
+	s.t.Helper()
+	if r := s.write(w); r != (view.Result{}) {
+		s.t.Fatalf("%s: %+v, want it done", what, r)
 	}
 }
 
-func (g *shelf) contribution(item pipeline.Key) state.Contribution {
-	g.t.Helper()
-	cs, err := g.Contributions(g.t.Context(), g.target, []pipeline.Key{item})
+func (s *shelf) contribution(item pipeline.Key) state.Contribution {
+	s.t.Helper()
+	cs, err := s.Contributions(s.t.Context(), s.target, []pipeline.Key{item})
 	if err != nil || len(cs) != 1 {
-		g.t.Fatalf("%d contributions, %v", len(cs), err)
+		s.t.Fatalf("%d contributions, %v", len(cs), err)
 	}
 	return cs[0]
 }
